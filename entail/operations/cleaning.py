@@ -48,16 +48,9 @@ _JOB_ID = re.compile(r"\.(?:deleted|new|job)-(\d{8}-\d{6}-[0-9a-f]{6})")
 
 @dataclass(frozen=True, slots=True)
 class Removable:
-    """Item that can be regenerated.
+    """Item that can be regenerated, with its size in bytes and the cost of removing it.
 
-    Attributes:
-        id: Kind and name, stable while it exists.
-        kind: Its kind.
-        what: Description.
-        size: Bytes.
-        cost: Cost of removing it, in words.
-        wanted: Whether it is likely to be needed again soon.
-        path: Its file or folder.
+    `id` is stable while it exists; `wanted` tells whether it is likely to be needed again soon.
     """
 
     id: str

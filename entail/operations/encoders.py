@@ -34,16 +34,10 @@ _ITEM = re.compile(r"^[ \t]*- ['\"]?(.+?)['\"]?[ \t]*$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class RetrievalFigures:
-    """Retrieval figures of one encoder on one split.
+    """Retrieval figures of one encoder on one split, by protocol and measure.
 
-    Attributes:
-        split: Name of the split.
-        source: Origin of the figures, in words.
-        queries: Number of queries; None if not recorded.
-        figures: Figures by protocol and measure.
-        unseen: Number of queries that it was not trained on; None for all of them.
-        unseen_figures: Figures on those queries.
-        premises: Number of candidates; 0 if not recorded.
+    `queries` is None and `premises` (candidates) 0 if not recorded. `unseen` counts the queries that it was
+    not trained on (None: all of them), with their own figures.
     """
 
     split: str
@@ -63,13 +57,8 @@ class RetrievalFigures:
 class EncoderSummary:
     """Summary of one encoder.
 
-    Attributes:
-        entry: Its catalogue entry.
-        facts: Content of its `entail.json`; None without one.
-        size: Bytes of its folder; None if not downloaded.
-        training_data: Names of its training data; None if not recorded.
-        figures: Its retrieval figures, those of its own card first.
-        active_for: Names of the corpora that it ranks; `DEFAULT` for the default pointer.
+    `facts` is None without an `entail.json`, `size` if it is not downloaded, `training_data` if not recorded.
+    `active_for` names the corpora that it ranks; `DEFAULT` stands for the default pointer.
     """
 
     entry: EncoderEntry

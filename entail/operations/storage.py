@@ -42,9 +42,9 @@ class Room:
         return asdict(self)
 
 
-def look_at_room(settings: Settings | None = None) -> Room:
+def look_at_room() -> Room:
     """Measure the disk use of the installation, without a database on a server."""
-    settings = settings or load_settings()
+    settings = load_settings()
     folder = settings.data_dir
     disk = shutil.disk_usage(existing_parent(folder))
     return Room(str(folder), disk.total, disk.free, tuple(_kept(settings)))
@@ -113,11 +113,7 @@ def _kept(settings: Settings) -> Iterator[Kept]:
     )
 
 
-FOLDER = "backups"
-"""Name of the folder of backups in the data folder."""
-
-
-def back_up(settings: Settings | None = None, *, progress: ProgressCallback | None = None) -> Backup:
+def back_up(*, progress: ProgressCallback | None = None) -> Backup:
     """Write a consistent backup of database and models into the data folder.
 
     The format is that of `entail backup FILE`; `entail restore FILE` reads it.
@@ -128,13 +124,12 @@ def back_up(settings: Settings | None = None, *, progress: ProgressCallback | No
         DatabaseError: If the database cannot be read.
     """
     refuse_in_demo("no backup can be made")
-    settings = settings or load_settings()
     name = f"entail-{datetime.now(UTC):%Y%m%d-%H%M%S-%f}.zip"
-    return backup(settings.data_dir / FOLDER / name, progress=progress)
+    return backup(load_settings().data_dir / "backups" / name, progress=progress)
 
 
 def backups(settings: Settings | None = None) -> list[Path]:
     """Return the backups in the data folder, the newest first: made by hand, or before a restore."""
     folder = (settings or load_settings()).data_dir
-    found = [*(folder / FOLDER).glob("*.zip"), *folder.glob("before-restore-*.zip")]
+    found = [*(folder / "backups").glob("*.zip"), *folder.glob("before-restore-*.zip")]
     return sorted(found, key=lambda file: (file.stat().st_mtime, file.name), reverse=True)

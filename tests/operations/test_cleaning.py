@@ -49,11 +49,8 @@ def state_of(*roots: Path) -> dict[str, str]:
     }
 
 
-def test_an_empty_installation_has_nothing_to_remove(jobs: Jobs) -> None:
-    assert removable(jobs) == []
-
-
 def test_vectors_say_whose_they_are_and_what_losing_them_costs(jobs: Jobs, store: CorpusStore) -> None:
+    assert removable(jobs) == []
     facts = Corpus.of("facts", ["ice is cold", "snow is ice"])
     store.add_corpus(facts, author="Ada")
     add_vectors(jobs, facts.hash, count=2)
@@ -198,7 +195,7 @@ def test_what_is_no_kind_is_refused_and_a_demo_removes_nothing(
 def test_the_room_is_told_by_what_takes_it(jobs: Jobs) -> None:
     add_job(jobs, 1, "failed")
     add_vectors(jobs, "0123456789abcdef")
-    sizes = {kept.what.partition(":")[0]: kept.size for kept in look_at_room(jobs.settings).kept}
+    sizes = {kept.what.partition(":")[0]: kept.size for kept in look_at_room().kept}
     assert sizes["checkpoints of jobs"] == 2_000
     assert sizes["vectors of premises"] > 1_000
     log = (jobs.folder / "20260101-000001-abcdef" / "log.txt").stat().st_size

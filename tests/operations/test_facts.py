@@ -98,7 +98,7 @@ def test_a_backup_is_whole_and_can_be_brought_back(
 ) -> None:
     store = CorpusStore(open_database())
     store.add_corpus(Corpus.of("facts", ["ice is cold"]), author="Ada")
-    one, two = back_up(jobs.settings), back_up(jobs.settings)
+    one, two = back_up(), back_up()
     assert backups(jobs.settings) == [two.file, one.file]
     assert one.rows["premises"] == 1
     elsewhere = f"sqlite:///{tmp_path / 'elsewhere.db'}"
@@ -106,7 +106,7 @@ def test_a_backup_is_whole_and_can_be_brought_back(
     assert [corpus.name for corpus in CorpusStore(open_database(elsewhere)).corpora()] == ["facts"]
     monkeypatch.setenv("ENTAIL_DEMO", "1")
     with pytest.raises(DemoError):
-        back_up(jobs.settings)
+        back_up()
 
 
 def test_clean_lists_first_and_removes_what_is_named(jobs: Jobs, capsys: pytest.CaptureFixture[str]) -> None:

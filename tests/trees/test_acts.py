@@ -104,23 +104,13 @@ def test_a_payload_of_other_fields_or_types_is_refused(kind: str, payload: dict[
 
 
 def test_evidence_comes_back_from_json() -> None:
-    evidence = Evidence(
-        retriever="minilm",
-        revision="abc",
-        corpus_version=3,
-        query="ice",
-        own_words=True,
-        shown=(Shown("k1", 1, 0.5), Shown("k2", 2, 0.25)),
-    )
     payload = {
-        "retriever": "minilm",
-        "revision": "abc",
-        "corpus_version": 3,
-        "query": "ice",
-        "own_words": True,
+        **{"retriever": "minilm", "revision": "abc", "corpus_version": 3, "query": "ice", "own_words": True},
         "shown": [{"key": "k1", "rank": 1, "score": 0.5}, {"key": "k2", "rank": 2, "score": 0.25}],
     }
-    assert evidence_from_json(payload) == evidence
+    evidence = evidence_from_json(payload)
+    assert evidence is not None
+    assert evidence.shown == (Shown("k1", 1, 0.5), Shown("k2", 2, 0.25))
     assert evidence_to_json(evidence) == payload, "what is not proposed is written as it always was"
     assert evidence_from_json(None) is evidence_to_json(None) is None
 

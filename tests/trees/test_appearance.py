@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from entail.trees.layout.appearance import DARK, DOTS, FONTS, KINDS, LIGHT, NAMES, SHAPES, Theme
+from entail.trees.layout.appearance import DARK, DOTS, KINDS, LIGHT, NAMES, SHAPES, Theme
 
 # Machado, Oliveira and Fernandes (2009), severity 1, linear RGB.
 SEEN_BY = {
@@ -84,18 +84,3 @@ def test_every_kind_has_a_name_and_a_shape_of_its_own() -> None:
     assert set(KINDS) == set(NAMES) == set(SHAPES) == set(LIGHT.looks) == set(DARK.looks)
     assert len(set(SHAPES.values())) == len(set(NAMES.values())) == len(KINDS)
     assert len(DOTS) == 2
-
-
-@THEMES
-def test_the_hypothesis_is_red_conclusions_blue_premises_green_rejected_ones_violet(theme: Theme) -> None:
-    red, blue, green, violet = (
-        linear(theme.looks[kind].border) for kind in ("hypothesis", "intermediate", "premise", "rejected")
-    )
-    assert red.argmax() == 0
-    assert blue.argmax() == 2
-    assert green.argmax() == 1
-    assert violet.argmin() == 1
-
-
-def test_fonts_are_generic() -> None:
-    assert FONTS == "system-ui, sans-serif"

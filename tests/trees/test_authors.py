@@ -11,7 +11,7 @@ from entail.errors import ActError, UnknownTreeError
 from entail.trees.log.acts import Create
 from entail.trees.log.event_log import TreeLog
 from entail.trees.store import schema
-from entail.trees.store.authors import Authors, clean_name
+from entail.trees.store.authors import Authors
 from entail.trees.store.database import Database
 
 
@@ -29,33 +29,24 @@ def test_a_name_is_entered_once(authors: Authors) -> None:
     assert authors.names() == ["Ada Lovelace", "bob", "Żaneta Straße"]
 
 
-@pytest.mark.parametrize(
-    "name", ["x", "x" * 60, "李小龍", "O'Brien-Smith, Jr.", "<b>Ann</b>", "../Ann", "می‌خواهم"]
-)
-def test_names_that_are_fine(authors: Authors, name: str) -> None:
-    assert authors.enter(name) == name
+def test_names_that_are_fine(authors: Authors) -> None:
+    for name in ("x", "x" * 60, "李小龍", "O'Brien-Smith, Jr.", "<b>Ann</b>", "../Ann", "می‌خواهم"):
+        assert authors.enter(name) == name
 
 
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("", "1 to 60 characters, found 0"),
         (" \t\n ", "1 to 60 characters, found 0"),
         ("x" * 61, "1 to 60 characters, found 61"),
-        ("Ann\0", r"invisible character U\+0000"),
-        ("Ann\x1b[31m", r"U\+001B"),
-        ("Ann\u202eeve", r"U\+202E"),
+        ("Ann\x1b[31m", r"invisible character U\+001B"),
         ("Ann\ud800", r"U\+D800"),
     ],
 )
-def test_names_that_cannot_be_used(authors: Authors, name: str, message: str) -> None:
+def test_names_that_cannot_be_used(sqlite: Database, name: str, message: str) -> None:
     with pytest.raises(ActError, match=message):
-        authors.enter(name)
-    assert authors.names() == []
-
-
-def test_line_breaks_in_a_name_are_spaces() -> None:
-    assert clean_name("Ada\nLovelace") == "Ada Lovelace"
+        Authors(sqlite).enter(name)
+    assert Authors(sqlite).names() == []
 
 
 def test_who_is_where(authors: Authors, database: Database) -> None:
@@ -71,6 +62,9 @@ def test_who_is_where(authors: Authors, database: Database) -> None:
         (two, "Ann", "n1"),
     ]
     assert all(p.at.utcoffset() == timedelta(0) for p in here)
+    for unknown in ("00000000", "\ud800"):
+        with pytest.raises(UnknownTreeError, match="no tree"):
+            authors.seen(unknown, "Ann", "n1")
 
 
 def test_who_has_gone_is_not_here(authors: Authors, database: Database) -> None:
@@ -81,9 +75,3 @@ def test_who_has_gone_is_not_here(authors: Authors, database: Database) -> None:
         connection.execute(sa.update(schema.presence).values(at=old))
     assert authors.here() == []
     assert len(authors.here(within_seconds=120)) == 1
-
-
-def test_nobody_is_on_a_tree_that_is_not_there(authors: Authors) -> None:
-    for tree in ("00000000", "\ud800"):
-        with pytest.raises(UnknownTreeError, match="no tree"):
-            authors.seen(tree, "Ann", "n1")

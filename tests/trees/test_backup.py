@@ -6,7 +6,7 @@ import json
 import shutil
 import sqlite3
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -17,20 +17,19 @@ import sqlalchemy as sa
 from entail.data.records import Corpus, Premise
 from entail.errors import DamagedDatabaseError, DatabaseError, DataError, EntailError, FormatError
 from entail.progress import Progress
-from entail.trees.log.acts import Accept, Create, Evidence, Finish, GivenNode, Reject, Shown, Write
+from entail.trees.log.acts import Accept, Create, Evidence, Finish, GivenNode, Reject, Shown
 from entail.trees.log.event_log import TreeLog
 from entail.trees.log.tree import ROOT
 from entail.trees.store import backup as backup_module
 from entail.trees.store import database as database_module
-from entail.trees.store import migrations, schema
-from entail.trees.store.archive import open_archive, write_archive
+from entail.trees.store import migrations
+from entail.trees.store.archive import write_archive
 from entail.trees.store.authors import Authors
 from entail.trees.store.backup import backup, restore
 from entail.trees.store.corpora import CorpusStore
 from entail.trees.store.database import Database, open_database
 from entail.trees.store.health import examine
 from entail.trees.store.migrations import MIGRATIONS
-from entail.trees.store.seed import seed_sample
 
 ICE = Premise("ice is cold", "u1")
 EVIDENCE = Evidence(
@@ -107,70 +106,43 @@ def new_url(tmp_path: Path) -> str:
 # --- there and back ---
 
 
-def test_all_of_it_comes_back(filled: str, blank_url: str, tmp_path: Path) -> None:
+def test_all_of_it_comes_back(
+    filled: str, blank_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(backup_module, "_BATCH", 2)
     done = backup(tmp_path / "b.zip", url=filled)
     assert done.size == (tmp_path / "b.zip").stat().st_size
     assert done.rows["events"] == 6
-    back = restore(tmp_path / "b.zip", url=blank_url)
+    seen: list[Progress] = []
+    back = restore(tmp_path / "b.zip", url=blank_url, progress=seen.append)
+    assert seen[-1].done == seen[-1].total > 20
     assert back.rows == done.rows
     assert (back.before, back.damaged) == (None, None)
     assert read(blank_url) == read(filled)
 
 
-def test_a_restored_database_goes_on(filled: str, blank_url: str, tmp_path: Path) -> None:
-    backup(tmp_path / "b.zip", url=filled)
-    restore(tmp_path / "b.zip", url=blank_url)
-    database = open_database(blank_url)
-    log, store = TreeLog(database), CorpusStore(database)
-    tree = log.trees()[0]
-    log.redo(tree.id, author="Cleo")
-    log.act(tree.id, Write(node=ROOT, text="new"), author="Eve", base=tree.seq)
-    store.add(store.corpora()[0].id, [ICE], author="Eve")
-    assert examine(database).problems == ()
-    database.close()
-
-
-def test_the_sample_is_carried_too(sqlite: Database, tmp_path: Path) -> None:
-    seed_sample(sqlite)
-    backup(tmp_path / "b.zip", url=f"sqlite:///{sqlite.file}")
-    restore(tmp_path / "b.zip", url=new_url(tmp_path))
-    assert read(new_url(tmp_path)) == content(sqlite)
-
-
-def test_by_default_it_is_the_settings_database(own_data_folder: Path, tmp_path: Path) -> None:
-    database = open_database()
-    fill(database)
-    before = content(database)
-    database.close()
-    backup(tmp_path / "b.zip")
-    shutil.rmtree(own_data_folder)
-    restore(tmp_path / "b.zip")
-    database = open_database()
-    assert content(database) == before
-    database.close()
-
-
-def test_models_are_carried_and_vectors_are_not(own_data_folder: Path, saved: Path, tmp_path: Path) -> None:
+def test_settings_name_the_database_and_models_are_carried_without_vectors(
+    own_data_folder: Path, tmp_path: Path
+) -> None:
     for name in ("models/mine/adapter.safetensors", "models/mine/deep/card.md", "vectors/r/x/vectors.npy"):
         path = own_data_folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(name.encode() * 100_000)
-    url = f"sqlite:///{tmp_path / 'trees.db'}"
-    assert backup(tmp_path / "b.zip", url=url).models == 2
+    database = open_database()
+    fill(database)
+    before = content(database)
+    database.close()
+    assert backup(tmp_path / "b.zip").models == 2
     shutil.rmtree(own_data_folder)
-    assert restore(tmp_path / "b.zip", url=new_url(tmp_path)).models == 2
-    files = sorted(
-        p.relative_to(own_data_folder).as_posix() for p in own_data_folder.rglob("*") if p.is_file()
-    )
-    assert files == ["models/mine/adapter.safetensors", "models/mine/deep/card.md"]
-    card = own_data_folder / files[1]
-    assert card.read_bytes() == b"models/mine/deep/card.md" * 100_000
-
-
-def test_progress_is_told(saved: Path, tmp_path: Path) -> None:
-    seen: list[Progress] = []
-    restore(saved, url=new_url(tmp_path), progress=seen.append)
-    assert seen[-1].done == seen[-1].total > 20
+    assert restore(tmp_path / "b.zip").models == 2
+    database = open_database()
+    assert content(database) == before
+    database.close()
+    folder = own_data_folder / "models" / "mine"
+    files = [p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()]
+    assert sorted(files) == ["adapter.safetensors", "deep/card.md"]
+    assert (folder / files[-1]).read_bytes() == f"models/mine/{files[-1]}".encode() * 100_000
+    assert not (own_data_folder / "vectors").exists()
 
 
 def test_there_must_be_something_to_back_up(tmp_path: Path) -> None:
@@ -205,20 +177,18 @@ def test_a_backup_that_fails_leaves_no_file(tmp_path: Path) -> None:
 # --- a database that is not empty ---
 
 
-def test_a_database_that_is_not_empty_is_not_overwritten(filled: str, saved: Path) -> None:
+def test_what_is_there_is_not_overwritten(filled: str, saved: Path, own_data_folder: Path) -> None:
     before = read(filled)
     with pytest.raises(DatabaseError, match="not empty; say --replace"):
         restore(saved, url=filled)
+    rewrite(saved, table(lambda rows: rows[0].update(premises=99), "trees"))
+    with pytest.raises(FormatError, match="nothing was restored"):
+        restore(saved, url=filled, replace=True)
     assert read(filled) == before
-
-
-def test_models_that_are_there_are_not_overwritten(
-    own_data_folder: Path, saved: Path, tmp_path: Path
-) -> None:
-    (own_data_folder / "models").mkdir(parents=True)
+    (own_data_folder / "models").mkdir(parents=True, exist_ok=True)
     (own_data_folder / "models" / "x").touch()
     with pytest.raises(DatabaseError, match="not empty; say --replace"):
-        restore(saved, url=new_url(tmp_path))
+        restore(saved, url=new_url(saved.parent))
 
 
 def test_what_is_replaced_is_kept_in_a_backup(filled: str, tmp_path: Path, own_data_folder: Path) -> None:
@@ -269,7 +239,7 @@ def test_a_damaged_database_is_moved_aside(saved: Path, tmp_path: Path, how: str
 
 
 def rewrite(
-    file: Path, change: Callable[[dict[str, bytes], dict[str, Any]], None], *, seal: bool = True
+    file: Path, change: Callable[[dict[str, bytes], dict[str, Any]], object], *, seal: bool = True
 ) -> None:
     """Change the parts and the manifest of a backup; with `seal`, make the digests fit again."""
     with zipfile.ZipFile(file) as archive:
@@ -296,7 +266,7 @@ def refused(file: Path, url: str, message: str) -> None:
     database.close()
 
 
-@pytest.mark.parametrize("keep", [0.0, 0.3, 0.9, 0.999])
+@pytest.mark.parametrize("keep", [0.0, 0.3, 0.999])
 def test_a_backup_that_is_cut_off(saved: Path, tmp_path: Path, keep: float) -> None:
     data = saved.read_bytes()
     saved.write_bytes(data[: int(len(data) * keep)])
@@ -323,39 +293,15 @@ def test_something_else_altogether(tmp_path: Path) -> None:
         restore(tmp_path / "nothing.zip", url=new_url(tmp_path))
 
 
-def _newer_format(parts: dict[str, bytes], manifest: dict[str, Any]) -> None:
-    manifest["format_version"] = 2
-
-
-def _other_format(parts: dict[str, bytes], manifest: dict[str, Any]) -> None:
-    manifest["format"] = "holiday pictures"
-
-
-def _no_parts(parts: dict[str, bytes], manifest: dict[str, Any]) -> None:
-    manifest["parts"] = ["tables/trees.jsonl"]
-
-
-def _altered(parts: dict[str, bytes], manifest: dict[str, Any]) -> None:
-    parts["tables/authors.jsonl"] = parts["tables/authors.jsonl"].replace(b"Ann", b"Eve")
-
-
-def _missing(parts: dict[str, bytes], manifest: dict[str, Any]) -> None:
-    del parts["tables/events.jsonl"]
-
-
-def _more(parts: dict[str, bytes], manifest: dict[str, Any]) -> None:
-    parts["more.txt"] = b"x"
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (_newer_format, "is of format 2 .* update entail"),
-        (_other_format, "found 'holiday pictures'"),
-        (_no_parts, "manifest is missing or broken"),
-        (_altered, "tables/authors.jsonl is not what was written"),
-        (_missing, "does not fit what is in it"),
-        (_more, "does not fit what is in it"),
+        (lambda parts, manifest: manifest.update(format_version=2), "is of format 2 .* update entail"),
+        (lambda parts, manifest: manifest.update(format="holiday pictures"), "found 'holiday pictures'"),
+        (lambda parts, manifest: manifest.update(parts=["x"]), "manifest is missing or broken"),
+        (lambda parts, manifest: parts.update({"tables/authors.jsonl": b"{}\n"}), "is not what was written"),
+        (lambda parts, manifest: parts.pop("tables/events.jsonl"), "does not fit what is in it"),
+        (lambda parts, manifest: parts.update({"more.txt": b"x"}), "does not fit what is in it"),
     ],
 )
 def test_a_manifest_that_does_not_fit(saved: Path, tmp_path: Path, change: Any, message: str) -> None:
@@ -369,65 +315,39 @@ def test_a_manifest_that_does_not_fit(saved: Path, tmp_path: Path, change: Any, 
         "../evil",
         "models/../../evil",
         "/etc/evil",
-        "models//evil",
-        "models/..",
-        "models/.",
         "models/a\\..\\evil",
         "models/C:evil",
         "models",
-        "tables/../x.jsonl",
-        "tables/trees.txt",
         "vectors/x",
     ],
 )
 def test_a_part_cannot_leave_its_place(saved: Path, tmp_path: Path, name: str) -> None:
-    def change(parts: dict[str, bytes], manifest: dict[str, Any]) -> None:
-        parts[name] = b"evil"
-
-    rewrite(saved, change)
+    rewrite(saved, lambda parts, manifest: parts.update({name: b"evil"}))
     before = sorted(tmp_path.rglob("*"))
     refused(saved, new_url(tmp_path), "no part called")
     assert {p.name for p in set(tmp_path.rglob("*")) - set(before)} <= {"new", "x.db", "x.db-wal", "x.db-shm"}
 
 
-def table(change: Callable[[list[dict[str, Any]]], None], name: str) -> Any:
+def table(change: Callable[[list[dict[str, Any]]], object], name: str) -> Any:
     """Return a change to the rows of a table."""
 
     def rows(parts: dict[str, bytes], manifest: dict[str, Any]) -> None:
-        said = [json.loads(line) for line in parts[f"tables/{name}.jsonl"].splitlines()]
-        change(said)
-        parts[f"tables/{name}.jsonl"] = "".join(json.dumps(row) + "\n" for row in said).encode()
+        found = [json.loads(line) for line in parts[f"tables/{name}.jsonl"].splitlines()]
+        change(found)
+        parts[f"tables/{name}.jsonl"] = "".join(json.dumps(row) + "\n" for row in found).encode()
 
     return rows
-
-
-def _revision(parts: dict[str, bytes], manifest: dict[str, Any]) -> None:
-    manifest["revision"] = "9999"
-
-
-def _no_json(parts: dict[str, bytes], manifest: dict[str, Any]) -> None:
-    parts["tables/trees.jsonl"] += b"{\n"
-
-
-def _no_object(parts: dict[str, bytes], manifest: dict[str, Any]) -> None:
-    parts["tables/trees.jsonl"] += b"[]\n"
-
-
-def _no_table(parts: dict[str, bytes], manifest: dict[str, Any]) -> None:
-    parts["tables/other.jsonl"] = b""
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (_no_json, "tables/trees.jsonl, line 3: expected a JSON object"),
-        (_no_object, "tables/trees.jsonl, line 3: expected a JSON object"),
-        (_no_table, "expected the tables"),
+        (table(lambda rows: rows.append([]), "trees"), "tables/trees.jsonl, line 3: expected a JSON object"),
+        (lambda parts, manifest: parts.update({"tables/other.jsonl": b""}), "expected the tables"),
         (table(lambda rows: rows[0].update(height=3), "trees"), "do not fit the table trees"),
         (table(lambda rows: rows[0].update(at="yesterday"), "events"), "do not fit the table events"),
         (table(lambda rows: rows[0].update(author="Nobody"), "events"), "do not fit the table events"),
         (table(lambda rows: rows[0].pop("author"), "events"), "do not fit the table events"),
-        (table(lambda rows: rows.append(rows[0]), "events"), "do not fit the table events"),
         (table(lambda rows: rows[1].update(payload={"node": "n77"}), "events"), "content is damaged"),
         (table(lambda rows: rows[1].update(seq=99), "events"), "content is damaged"),
         (table(lambda rows: rows[0].update(premises=99), "trees"), "content is damaged"),
@@ -440,17 +360,9 @@ def test_rows_that_do_not_fit(saved: Path, tmp_path: Path, change: Any, message:
 
 
 def test_a_backup_of_a_newer_version(saved: Path, tmp_path: Path) -> None:
-    rewrite(saved, _revision)
+    rewrite(saved, lambda parts, manifest: manifest.update(revision="9999"))
     with pytest.raises(DatabaseError, match="revision 9999, newer than this version"):
         restore(saved, url=new_url(tmp_path))
-
-
-def test_a_refused_backup_leaves_what_is_there(filled: str, saved: Path) -> None:
-    rewrite(saved, table(lambda rows: rows[0].update(premises=99), "trees"))
-    before = read(filled)
-    with pytest.raises(FormatError, match="nothing was restored"):
-        restore(saved, url=filled, replace=True)
-    assert read(filled) == before
 
 
 # --- older backups ---
@@ -479,18 +391,8 @@ def test_a_backup_of_an_older_version(
     database.close()
 
 
-def test_an_archive_is_only_opened_whole(saved: Path) -> None:
-    with open_archive(saved) as archive:
-        assert archive.revision == schema.REVISION
-        rows: list[Mapping[str, Any]] = list(archive.rows("tables/authors.jsonl"))
-    assert [row["name"] for row in rows] == ["Ann", "Bob", "Cleo", "Dan"]
-
-
 def test_models_that_cannot_be_written_are_not_blamed_on_the_backup(saved: Path, tmp_path: Path) -> None:
-    def change(parts: dict[str, bytes], manifest: dict[str, Any]) -> None:
-        parts["models/x"] = parts["models/x/y"] = b"a file cannot be a folder too"
-
-    rewrite(saved, change)
+    rewrite(saved, lambda parts, manifest: parts.update({"models/x": b"file", "models/x/y": b"and folder"}))
     with pytest.raises(DataError, match="nothing was restored: the models cannot be written"):
         restore(saved, url=new_url(tmp_path))
     assert read(new_url(tmp_path))["trees"] == []
@@ -540,19 +442,15 @@ def _refuse(patch: pytest.MonkeyPatch, when: Callable[[Path, Path], bool]) -> No
     ("break_it", "message", "old_models"),
     [
         (_no_way_out, "nothing was restored: the models cannot be put into", True),
-        (_no_way_in, "nothing was restored: the models cannot be put into", True),
         (_no_way_in, "nothing was restored: the models cannot be put into", False),
+        (_no_way_in, "nothing was restored: the models cannot be put into", True),
         (_no_commit, "disk is full", True),
-        (_no_commit, "disk is full", False),
     ],
 )
 def test_whatever_fails_the_database_and_the_models_are_as_they_were(
     saved: Path, own_data_folder: Path, tmp_path: Path, break_it: Break, message: str, old_models: bool
 ) -> None:
-    def change(parts: dict[str, bytes], manifest: dict[str, Any]) -> None:
-        parts["models/x/config.json"] = b"new"
-
-    rewrite(saved, change)
+    rewrite(saved, lambda parts, manifest: parts.update({"models/x/config.json": b"new"}))
     url, models = new_url(tmp_path), own_data_folder / "models"
     database = open_database(url)
     TreeLog(database).create(Create(hypothesis="made before"), author="Ann")
@@ -577,10 +475,7 @@ def test_whatever_fails_the_database_and_the_models_are_as_they_were(
 def test_models_that_cannot_even_be_put_back_are_named(
     saved: Path, own_data_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def change(parts: dict[str, bytes], manifest: dict[str, Any]) -> None:
-        parts["models/x"] = b"new"
-
-    rewrite(saved, change)
+    rewrite(saved, lambda parts, manifest: parts.update({"models/x": b"new"}))
     models = own_data_folder / "models"
     models.mkdir(parents=True)
     (models / "x").write_text("old")
@@ -593,11 +488,3 @@ def test_models_that_cannot_even_be_put_back_are_named(
     (kept,) = own_data_folder.glob("models.before-restore-*")
     assert (kept / "x").read_text() == "old"
     assert read(new_url(tmp_path))["trees"] == []
-
-
-def test_large_tables_go_in_pieces(sqlite: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backup_module, "_BATCH", 7)
-    CorpusStore(sqlite).add_corpus(Corpus.of("many", (f"fact {i}" for i in range(50))), author="Ann")
-    backup(tmp_path / "b.zip", url=f"sqlite:///{sqlite.file}")
-    restore(tmp_path / "b.zip", url=new_url(tmp_path))
-    assert read(new_url(tmp_path)) == content(sqlite)

@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import pytest
 
 from entail.data.records import Corpus, Premise
@@ -7,19 +5,14 @@ from entail.trees.log.acts import Accept, Act, Conclude, Create, Edit, Finish, R
 from entail.trees.log.event_log import TreeLog
 from entail.trees.review.decisions import judgements_of
 from entail.trees.store.corpora import CorpusStore
-from entail.trees.store.database import Database, open_database
+from entail.trees.store.database import Database
 
 WARM, MELTS, COLD, HOT = "spring is warm", "warm snow melts", "ice is cold", "fire is hot"
 
 
 @pytest.fixture
-def database(tmp_path: Path) -> Database:
-    return open_database(f"sqlite:///{tmp_path / 'entail.db'}")
-
-
-@pytest.fixture
-def log(database: Database) -> TreeLog:
-    return TreeLog(database)
+def log(sqlite: Database) -> TreeLog:
+    return TreeLog(sqlite)
 
 
 def act(log: TreeLog, tree: str, *acts: Act) -> None:
@@ -66,28 +59,13 @@ def test_a_rejection_stays_with_the_words_it_was_made_on(log: TreeLog) -> None:
     assert judgements.explains("snow stays", COLD) is None
 
 
-def test_two_authors_of_two_minds_say_nothing(log: TreeLog) -> None:
-    for author, verdict in (("Ann", Accept), ("Bob", Reject)):
-        tree = log.create(Create(hypothesis="snow melts"), author=author)
-        log.act(tree, verdict(node="n1", premise=Premise(WARM)), author=author, base=1)
-    judgements = judgements_of(log)
-    assert judgements.explains("snow melts", WARM) is None
-    assert judgements.contradictions == (("snow melts", WARM),)
-
-
-def test_only_trees_authored_here_on_this_corpus_count_archived_ones_too(
-    database: Database, log: TreeLog
-) -> None:
-    store = CorpusStore(database)
+def test_only_own_trees_on_this_corpus_count_archived_ones_too(sqlite: Database, log: TreeLog) -> None:
+    store = CorpusStore(sqlite)
     ours = store.add_corpus(Corpus.of("ours", [WARM, COLD]), author="Ann")
+    corpora = {"here": ours.id, "archived": ours.id, "example": ours.id, "elsewhere": None}
     made = {
         name: log.create(Create(hypothesis=name), author="Ann", corpus_id=corpus, example=name == "example")
-        for name, corpus in (
-            ("here", ours.id),
-            ("archived", ours.id),
-            ("example", ours.id),
-            ("elsewhere", None),
-        )
+        for name, corpus in corpora.items()
     }
     for tree in made.values():
         act(log, tree, Accept(node="n1", premise=Premise(WARM)))

@@ -1,6 +1,7 @@
 """A demo: the team's database stays as it is, whatever visitors do."""
 
 import gc
+import shutil
 from hashlib import sha256
 from pathlib import Path
 
@@ -21,10 +22,10 @@ from entail.trees.store.seed import SAMPLE_ID
 
 
 @pytest.fixture
-def team(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
-    """A team's database with one corpus and one tree; the installation is a demo. Their ids."""
-    monkeypatch.setenv("ENTAIL_DATA_DIR", str(tmp_path / "data"))
-    monkeypatch.delenv("ENTAIL_DATABASE_URL", raising=False)
+def team(own_data_folder: Path, sqlite_with_tables: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
+    """Make a team's database with one corpus and one tree, and the installation a demo; return their ids."""
+    own_data_folder.mkdir()
+    shutil.copy(sqlite_with_tables, own_data_folder / "entail.db")
     database = open_database()
     corpus = CorpusStore(database).add_corpus(Corpus.of("facts", ["ice is cold", "ice floats"]), author="Ada")
     tree = TreeLog(database).create(Create(hypothesis="ice is water"), author="Ada", corpus_id=corpus.id)
@@ -50,9 +51,6 @@ def content(folder: Path) -> dict[str, str]:
 def test_a_demo_is_one_when_it_is_said(said: str, means: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ENTAIL_DEMO", said)
     assert is_demo() is means is load_settings().demo
-
-
-def test_a_mistyped_yes_is_no_no(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ENTAIL_DEMO", "true")
     with pytest.raises(SettingsError, match="ENTAIL_DEMO must be 0 or 1, found 'true'"):
         refuse_in_demo("x")
@@ -95,6 +93,13 @@ def test_a_visitor_sees_both_and_writes_their_own(team: tuple[str, str], tmp_pat
     assert log.evidence(mine) == log.evidence(theirs) == {}
     log.archive(mine, author="Eve")
     assert [tree.id for tree in log.trees(archived=True)] == [mine]
+    with pytest.raises(CorpusError, match="there is no corpus '00000000'"):
+        log.create(Create(hypothesis="c"), author="Eve", corpus_id="00000000")
+    other = visitor()
+    assert not other.owns(mine)
+    with pytest.raises(UnknownTreeError):
+        other.history(mine)
+    other.close()
     assert content(tmp_path / "data") == before
     log.close()
 
@@ -115,23 +120,6 @@ def test_the_teams_trees_stay_as_they_are(team: tuple[str, str]) -> None:
     for unknown in ("00000000", "ünknown"):
         with pytest.raises(UnknownTreeError):
             log.archive(unknown, author="Ada")
-    log.close()
-
-
-def test_visitors_do_not_see_each_others_trees(team: tuple[str, str]) -> None:
-    one, other = visitor(), visitor()
-    mine = one.create(Create(hypothesis="mine"), author="Eve")
-    assert not other.owns(mine)
-    with pytest.raises(UnknownTreeError):
-        other.history(mine)
-    one.close()
-    other.close()
-
-
-def test_a_tree_needs_a_corpus_that_is_there(team: tuple[str, str]) -> None:
-    log = visitor()
-    with pytest.raises(CorpusError, match="there is no corpus '00000000'"):
-        log.create(Create(hypothesis="c"), author="Eve", corpus_id="00000000")
     log.close()
 
 
@@ -176,8 +164,6 @@ def test_who_did_not_look_for_long_makes_room(
 
 
 def test_without_a_database_the_sample_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ENTAIL_DATA_DIR", str(tmp_path / "data"))
-    monkeypatch.delenv("ENTAIL_DATABASE_URL", raising=False)
     monkeypatch.setenv("ENTAIL_DEMO", "1")
     shown, held = open_shown()
     assert held is not None

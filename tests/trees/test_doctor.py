@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from entail.data.records import Corpus
 from entail.operations import doctor as doctor_module
-from entail.operations.doctor import diagnose, gpu_count
+from entail.operations.doctor import diagnose
 from entail.trees.log.acts import Create, Write
 from entail.trees.log.event_log import TreeLog
 from entail.trees.store import schema
@@ -23,8 +23,7 @@ from entail.trees.store.database import Database, open_database
 from entail.trees.store.health import examine
 
 
-@pytest.fixture
-def filled(database: Database) -> Database:
+def fill(database: Database) -> Database:
     log = TreeLog(database)
     tree = log.create(Create(hypothesis="h"), author="Ann")
     log.act(tree, Write(node="n1", text="a"), author="Ann", base=1)
@@ -33,20 +32,13 @@ def filled(database: Database) -> Database:
     return database
 
 
-def test_a_healthy_database(filled: Database) -> None:
-    health = examine(filled)
+def test_a_healthy_database(database: Database) -> None:
+    health = examine(fill(database))
     assert health.problems == ()
     assert health.revision == schema.REVISION
     assert health.size > 10_000
-    assert health.rows == {
-        "authors": 1,
-        "corpora": 1,
-        "corpus_changes": 2,
-        "premises": 4,
-        "trees": 1,
-        "events": 2,
-        "presence": 0,
-    }
+    rows = {"authors": 1, "corpora": 1, "corpus_changes": 2, "premises": 4, "trees": 1, "events": 2}
+    assert health.rows == {**rows, "presence": 0}
 
 
 @pytest.mark.parametrize(
@@ -54,10 +46,6 @@ def test_a_healthy_database(filled: Database) -> None:
     [
         (lambda: sa.update(schema.trees).values(premises=7), "premises: 7, by its log 1"),
         (lambda: sa.update(schema.trees).values(seq=9), "seq: 9, by its log 2"),
-        (
-            lambda: sa.update(schema.trees).values(authors=["Bob"]),
-            r"authors: \['Bob'\], by its log \['Ann'\]",
-        ),
         (lambda: sa.delete(schema.events).where(schema.events.c.seq == 1), "the log of tree .* is damaged"),
         (
             lambda: sa.update(schema.events).where(schema.events.c.seq == 2).values(payload={}),
@@ -67,19 +55,12 @@ def test_a_healthy_database(filled: Database) -> None:
         (lambda: sa.update(schema.corpora).values(version=3), "and 3 versions, found 4 and 2"),
     ],
 )
-def test_what_is_wrong_is_said(filled: Database, harm: Callable[[], Any], message: str) -> None:
+def test_what_is_wrong_is_said(sqlite: Database, harm: Callable[[], Any], message: str) -> None:
+    filled = fill(sqlite)
     with filled.writing() as connection:
         connection.execute(harm())
     (problem,) = examine(filled).problems
     assert re.search(message, problem), problem
-
-
-def test_a_summary_that_is_wrong_is_put_right_by_the_next_act(filled: Database) -> None:
-    with filled.writing() as connection:
-        connection.execute(sa.update(schema.trees).values(premises=7))
-    log = TreeLog(filled)
-    log.act(log.trees()[0].id, Write(node="n1", text="b"), author="Ann", base=2)
-    assert examine(filled).problems == ()
 
 
 def test_rows_that_name_what_is_not_there(sqlite: Database) -> None:
@@ -95,25 +76,20 @@ def test_rows_that_name_what_is_not_there(sqlite: Database) -> None:
     assert "a row of presence names one of" in problems[0]
 
 
-def test_before_the_first_start_nothing_is_wrong_and_nothing_is_made(own_data_folder: Path) -> None:
+def test_a_new_installation_has_no_problems(own_data_folder: Path) -> None:
     found = diagnose()
     assert found.problems == ()
     assert found.database["state"].startswith("missing")
-    assert not own_data_folder.exists()
+    assert not own_data_folder.exists(), "nothing is made"
     assert found.versions["entail"]
     json.dumps(found.to_json(), allow_nan=False)
-
-
-def test_after_it_the_database_and_the_caches_are_shown(own_data_folder: Path) -> None:
     open_database().close()
     (own_data_folder / "vectors").mkdir()
     (own_data_folder / "vectors" / "v.npy").write_bytes(b"x" * 1000)
     found = diagnose()
-    assert found.problems == ()
-    assert found.database["state"] == "well"
+    assert (found.problems, found.database["state"]) == ((), "well")
     assert found.database["url"] == f"sqlite:///{own_data_folder / 'entail.db'}"
     assert found.data["vectors_bytes"] == 1000
-    assert found.data["free_bytes"] > 0
 
 
 def test_a_damaged_file_is_a_problem_not_a_crash(own_data_folder: Path) -> None:
@@ -126,16 +102,13 @@ def test_a_damaged_file_is_a_problem_not_a_crash(own_data_folder: Path) -> None:
 
 
 def test_a_server_out_of_reach_is_a_problem_without_its_password(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ENTAIL_DATABASE_URL", "nonsense")
+    assert "no database URL" in diagnose().problems[0]
     monkeypatch.setenv("ENTAIL_DATABASE_URL", "postgresql://ann:geheim@127.0.0.1:1/trees")
     found = diagnose()
     assert len(found.problems) == 1
     assert "does not answer" in found.problems[0]
     assert "geheim" not in json.dumps(found.to_json())
-
-
-def test_a_wrong_url_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ENTAIL_DATABASE_URL", "nonsense")
-    assert "no database URL" in diagnose().problems[0]
 
 
 def test_a_database_that_can_only_be_read_is_a_problem(
@@ -163,10 +136,6 @@ def test_a_gpu_that_is_asked_for_must_be_there(monkeypatch: pytest.MonkeyPatch) 
     assert "the driver shows 1 GPU" in diagnose().problems[0]
 
 
-def test_gpus_are_counted_without_torch() -> None:
-    assert gpu_count() >= 0
-
-
 def test_packages_that_are_missing_or_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor_module, "_installed", lambda package: package != "torch")
     problems = diagnose().problems
@@ -174,8 +143,3 @@ def test_packages_that_are_missing_or_too_many(monkeypatch: pytest.MonkeyPatch) 
     assert "both faiss-cpu and faiss-gpu" in problems[1]
     monkeypatch.setattr(doctor_module, "_installed", lambda package: not package.startswith("faiss"))
     assert "no FAISS" in diagnose().problems[0]
-
-
-def test_a_disk_that_is_nearly_full(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor_module, "LITTLE_SPACE", 2**80)
-    assert "free space" in diagnose().problems[0]

@@ -24,7 +24,6 @@ from entail.trees.log.rules import footprint
 from entail.trees.log.tree import ROOT, Tree
 
 ICE, FIRE = Premise("ice is cold"), Premise("fire is hot")
-NEW = {("node", "n9"), ("text", "n9"), ("parent", "n9"), ("children", "n9")}
 
 
 @pytest.fixture
@@ -39,96 +38,78 @@ def tree(story: Any) -> Tree:
     return found
 
 
+def facts(text: str, *more: tuple[str, ...]) -> set[tuple[str, ...]]:
+    """Read facts such as `n3 text children, n1 node`."""
+    words = [part.split() for part in text.split(",")]
+    return {(what, node) for node, *aspects in words for what in aspects} | set(more)
+
+
+FIRE3, ICE1, ICE2 = ("judgement", "n3", FIRE.key), ("judgement", ROOT, ICE.key), ("judgement", "n2", ICE.key)
+ALL = "node text parent children judged"
+
+
 @pytest.mark.parametrize(
     ("act", "reads", "writes"),
     [
         (
             Accept(node="n3", premise=FIRE),
-            {("node", "n3"), ("text", "n3"), ("judgement", "n3", FIRE.key)},
-            {("judgement", "n3", FIRE.key), ("judged", "n3"), ("children", "n3")} | NEW,
+            facts("n3 node text", FIRE3),
+            facts("n3 judged children, n9 node text parent children", FIRE3),
         ),
-        (
-            Reject(node="n3", premise=FIRE),
-            {("node", "n3"), ("text", "n3"), ("judgement", "n3", FIRE.key)},
-            {("judgement", "n3", FIRE.key), ("judged", "n3")},
-        ),
+        (Reject(node="n3", premise=FIRE), facts("n3 node text", FIRE3), facts("n3 judged", FIRE3)),
         (
             Finish(node="n3", premises=(FIRE,)),
-            {("node", "n3"), ("text", "n3"), ("judgement", "n3", FIRE.key)},
-            {("judgement", "n3", FIRE.key), ("judged", "n3"), ("finished", "n3")},
+            facts("n3 node text", FIRE3),
+            facts("n3 judged finished", FIRE3),
         ),
-        (Write(node="n3", text="x"), {("node", "n3"), ("text", "n3")}, {("children", "n3")} | NEW),
+        (
+            Write(node="n3", text="x"),
+            facts("n3 node text"),
+            facts("n3 children, n9 node text parent children"),
+        ),
         (
             Conclude(node=ROOT, premises=("n3",), text="x"),
-            {("node", ROOT), ("text", ROOT), ("node", "n3"), ("text", "n3"), ("parent", "n3")},
-            {("children", ROOT), ("parent", "n3")} | NEW,
+            facts("n1 node text, n3 node text parent"),
+            facts("n1 children, n3 parent, n9 node text parent children"),
         ),
-        (Edit(node="n3", text="x"), {("node", "n3"), ("text", "n3")}, {("text", "n3")}),
-        (
-            Reorder(node=ROOT, order=("n3", "n2")),
-            {("node", ROOT), ("children", ROOT)},
-            {("children", ROOT)},
-        ),
+        (Edit(node="n3", text="x"), facts("n3 node text"), facts("n3 text")),
+        (Reorder(node=ROOT, order=("n3", "n2")), facts("n1 node children"), facts("n1 children")),
         (
             Move(node="n3", parent="n2"),
-            {
-                ("node", "n3"),
-                ("parent", "n3"),
-                ("node", "n2"),
-                ("parent", "n2"),
-                ("node", ROOT),
-                ("parent", ROOT),
-            },
-            {("parent", "n3"), ("children", "n2"), ("children", ROOT)},
+            facts("n3 node parent, n2 node parent, n1 node parent"),
+            facts("n3 parent, n2 children, n1 children"),
         ),
         (
             Move(node="n4", parent=ROOT),
-            {
-                ("node", "n4"),
-                ("parent", "n4"),
-                ("node", ROOT),
-                ("parent", ROOT),
-                ("judgement", ROOT, ICE.key),
-            },
-            {("parent", "n4"), ("children", "n2"), ("children", ROOT), ("judgement", ROOT, ICE.key)},
+            facts("n4 node parent, n1 node parent", ICE1),
+            facts("n4 parent, n2 children, n1 children", ICE1),
         ),
-        (
-            Remove(node="n3"),
-            {(what, "n3") for what in ("node", "text", "parent", "children", "judged")} | {("node", ROOT)},
-            {("node", "n3"), ("children", "n3"), ("children", ROOT)},
-        ),
+        (Remove(node="n3"), facts(f"n3 {ALL}, n1 node"), facts("n3 node children, n1 children")),
         (
             Remove(node="n2"),
-            {(w, n) for w in ("node", "text", "parent", "children", "judged") for n in ("n2", "n4", "n5")}
-            | {("node", ROOT)},
-            {("node", "n2"), ("node", "n4"), ("node", "n5"), ("children", "n2"), ("children", ROOT)}
-            | {("judgement", "n2", ICE.key)},
+            facts(f"n2 {ALL}, n4 {ALL}, n5 {ALL}, n1 node"),
+            facts("n2 node children, n4 node, n5 node, n1 children", ICE2),
         ),
         (
             Remove(node="n2", keep_premises=True),
-            {(what, "n2") for what in ("node", "text", "parent", "children", "judged")}
-            | {("node", ROOT), ("node", "n4"), ("parent", "n4"), ("node", "n5"), ("parent", "n5")}
-            | {("judgement", ROOT, ICE.key)},
-            {("node", "n2"), ("children", "n2"), ("children", ROOT), ("parent", "n4"), ("parent", "n5")}
-            | {("judgement", "n2", ICE.key), ("judgement", ROOT, ICE.key)},
+            facts(f"n2 {ALL}, n1 node, n4 node parent, n5 node parent", ICE1),
+            facts("n2 node children, n1 children, n4 parent, n5 parent", ICE1, ICE2),
         ),
+        (Remove(node="n4"), facts(f"n4 {ALL}, n2 node"), facts("n4 node children, n2 children", ICE2)),
     ],
     ids=lambda value: value.kind if hasattr(value, "kind") else "",
 )
 def test_footprints(tree: Tree, act: Any, reads: set[Any], writes: set[Any]) -> None:
     found = footprint(tree, act, seq=9)
-    assert found.reads == reads
-    assert found.writes == writes
+    assert (found.reads, found.writes) == (reads, writes)
 
 
-def test_a_beginning_writes_all_that_it_makes() -> None:
+def test_a_new_tree_writes_all_its_nodes() -> None:
     found = footprint(Tree({}), Create(hypothesis="h", nodes=(GivenNode("a", -1),)), seq=1)
-    assert found.reads == set()
-    assert found.writes == {(w, n) for w in ("node", "text", "parent", "children") for n in (ROOT, "n1.1")}
-
-
-def test_removing_a_premise_ends_the_acceptance_it_came_by(tree: Tree) -> None:
-    assert ("judgement", "n2", ICE.key) in footprint(tree, Remove(node="n4"), seq=9).writes
+    assert (found.reads, found.writes) == (
+        set(),
+        facts("n1 node text parent children, n1.1 node text parent children"),
+    )
 
 
 def test_a_loose_node_has_no_place_to_be_taken_from(story: Any, tell: Any) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,12 +10,11 @@ import sqlalchemy as sa
 
 from entail.data.records import Corpus
 from entail.errors import ActError
-from entail.trees.formats import to_judged_csv
 from entail.trees.log.acts import Create, Write
 from entail.trees.log.event_log import TreeLog
 from entail.trees.store import database as database_module
 from entail.trees.store import schema
-from entail.trees.store.authors import Authors, Identity, SignedIn, identity_of, usable_name, vouched
+from entail.trees.store.authors import Authors, Identity, identity_of
 from entail.trees.store.corpora import CorpusStore
 from entail.trees.store.database import Database, open_database
 from entail.trees.store.migrations import migrate, schema_revision
@@ -62,18 +59,6 @@ def test_an_address_counts_only_where_it_is_theirs() -> None:
     assert identity_of({**told, "email_verified": False}).email is None
 
 
-def test_usable_names_are_what_can_be_seen() -> None:
-    assert usable_name("\u202e\x00") == ""
-    assert usable_name("می‌خواهم") == "می‌خواهم"
-
-
-def test_whatever_is_made_of_a_name_vouches_for_nothing() -> None:
-    name = SignedIn("Ada")
-    assert name == "Ada"
-    assert vouched(name)
-    assert not any(map(vouched, (f"{name}", name.strip(), name + "", "Ada")))
-
-
 # --- one person, one author ---
 
 
@@ -114,14 +99,6 @@ def test_a_typed_name_is_nobodys_until_they_say_it_is_theirs(database: Database)
     assert authors.sign_in(Identity(ISSUER, "3", "Bob")) == "Bob (2)"
 
 
-def test_a_long_name_leaves_room_for_its_number(database: Database) -> None:
-    authors = Authors(database)
-    authors.sign_in(ada("1", "x" * 60))
-    second = authors.sign_in(ada("2", "x" * 60))
-    assert second == "x" * 56 + " (2)"
-    assert authors.sign_in(ada("2", "x" * 60)) == second
-
-
 def test_in_a_database_that_can_only_be_read_nothing_is_kept(database: Database) -> None:
     Authors(database).sign_in(ada("1"))
     looking = Authors(Database(database.engine, database.url, read_only=True))
@@ -148,16 +125,6 @@ def test_each_act_says_whether_its_author_had_signed_in(database: Database) -> N
     assert [presence.verified for presence in authors.here()] == [True]
     authors.seen(tree, "Ada", "n1")
     assert [presence.verified for presence in authors.here()] == [False]
-
-
-def test_judged_pairs_say_it_too(tell: Any) -> None:
-    from entail.data.records import Premise
-    from entail.trees.log.acts import Accept
-
-    story = tell("h")
-    story.ann(Accept(node="n1", premise=Premise("p")))
-    (row,) = csv.DictReader(io.StringIO(to_judged_csv({"t": (story.history, {})})))
-    assert row["verified"] == "no"
 
 
 def test_a_database_of_the_first_version_keeps_everything(

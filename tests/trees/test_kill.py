@@ -16,7 +16,7 @@ from entail.trees.log.event_log import TreeLog
 from entail.trees.store.database import open_database
 from entail.trees.store.health import examine
 
-ACTS = 200
+ACTS = 50
 
 CHILD = """if True:
     import sys
@@ -42,7 +42,7 @@ def test_every_confirmed_act_survives_kill_9(database_url: str) -> None:
     killed = 0
     while len(confirmed) < ACTS:
         number = max(confirmed.values(), default=-1) + 1
-        patience = chance.randint(10, 60)
+        patience = chance.randint(5, 15)
         child = subprocess.Popen(
             [sys.executable, "-c", CHILD, database_url, tree, str(number), str(ACTS)],
             stdout=subprocess.PIPE,
@@ -69,7 +69,7 @@ def test_every_confirmed_act_survives_kill_9(database_url: str) -> None:
         for seq, event in enumerate(events[1:], 2):
             assert isinstance(event.act, Write)
             confirmed.setdefault(seq, int(event.act.text.removeprefix("act ")))
-    assert killed >= 4
+    assert killed >= 3
     assert sorted(confirmed.values()) == list(range(ACTS))
     database = open_database(database_url)
     assert examine(database).problems == ()

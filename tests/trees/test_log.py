@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -30,7 +31,6 @@ from entail.trees.log.acts import (
     Write,
 )
 from entail.trees.log.event_log import TreeLog
-from entail.trees.log.replay import replay
 from entail.trees.log.tree import ROOT
 from entail.trees.store import schema
 from entail.trees.store.corpora import CorpusStore
@@ -112,16 +112,6 @@ def test_a_tree_that_makes_no_sense_is_not_begun(log: TreeLog) -> None:
     assert log.trees() == []
 
 
-def test_times_are_utc_and_in_order(log: TreeLog, tree: str, database_url: str) -> None:
-    before = datetime.now(UTC)
-    log.act(tree, Write(node=ROOT, text="a"), author="Ann", base=1)
-    other = open_database(database_url)
-    times = [e.at for e in TreeLog(other).history(tree).events]
-    other.close()
-    assert times[0] < before < times[1] < datetime.now(UTC)
-    assert all(at.utcoffset() == timedelta(0) for at in times)
-
-
 def test_a_clock_that_was_set_back_does_not_turn_the_order_round(
     log: TreeLog, tree: str, database: Database
 ) -> None:
@@ -130,12 +120,6 @@ def test_a_clock_that_was_set_back_does_not_turn_the_order_round(
         connection.execute(sa.update(schema.events).values(at=ahead))
     history = log.act(tree, Write(node=ROOT, text="a"), author="Ann", base=1)
     assert [e.at for e in history.events] == [ahead, ahead]
-
-
-def test_an_author_keeps_the_name_first_entered(log: TreeLog, tree: str) -> None:
-    log.act(tree, Write(node=ROOT, text="a"), author="  ANN ", base=1)
-    assert log.history(tree).events[-1].author == "Ann"
-    log.undo(tree, author="ann")
 
 
 def test_evidence_is_kept_apart(log: TreeLog, tree: str, database: Database) -> None:
@@ -148,19 +132,18 @@ def test_evidence_is_kept_apart(log: TreeLog, tree: str, database: Database) -> 
     assert not any("evidence" in statement for statement in sent), "replay reads no evidence"
 
 
-@pytest.mark.parametrize(
-    "tree_id", ["00000000", "", "no such tree", "'; drop table trees; --", "\ud800", "A" * 8]
-)
+@pytest.mark.parametrize("tree_id", ["00000000", "", "'; drop table trees; --", "\ud800", "A" * 8])
 def test_an_unknown_tree(log: TreeLog, tree_id: str) -> None:
-    for ask in (log.history, log.summary, log.evidence):
+    for call in (
+        lambda: log.history(tree_id),
+        lambda: log.summary(tree_id),
+        lambda: log.evidence(tree_id),
+        lambda: log.act(tree_id, Write(node=ROOT, text="a"), author="Ann", base=1),
+        lambda: log.undo(tree_id, author="Ann"),
+        lambda: log.archive(tree_id, author="Ann"),
+    ):
         with pytest.raises(UnknownTreeError, match="no tree"):
-            ask(tree_id)
-    with pytest.raises(UnknownTreeError, match="no tree"):
-        log.act(tree_id, Write(node=ROOT, text="a"), author="Ann", base=1)
-    with pytest.raises(UnknownTreeError, match="no tree"):
-        log.undo(tree_id, author="Ann")
-    with pytest.raises(UnknownTreeError, match="no tree"):
-        log.archive(tree_id, author="Ann")
+            call()
 
 
 def test_a_refused_act_leaves_nothing(log: TreeLog, tree: str, database: Database) -> None:
@@ -174,12 +157,6 @@ def test_a_refused_act_leaves_nothing(log: TreeLog, tree: str, database: Databas
 
 
 # --- two authors ---
-
-
-def test_acts_on_an_old_version_are_applied_to_the_new_one(log: TreeLog, tree: str) -> None:
-    log.act(tree, Write(node=ROOT, text="a"), author="Ann", base=1)
-    history = log.act(tree, Write(node=ROOT, text="b"), author="Bob", base=1)
-    assert [history.tree.nodes[child].text for child in history.tree.root.children] == ["a", "b"]
 
 
 def test_an_act_on_what_changed_is_refused_with_what_changed(log: TreeLog, tree: str) -> None:
@@ -202,58 +179,25 @@ def test_undo_and_redo_are_events_too(log: TreeLog, tree: str) -> None:
         log.undo(tree, author="Ann")
 
 
-def test_two_writers_at_once_both_get_through(log: TreeLog, tree: str, database_url: str) -> None:
-    errors: list[Exception] = []
-    start = threading.Barrier(4)
+def test_four_writers_at_once_all_get_through(log: TreeLog, tree: str, database_url: str) -> None:
+    start, names = threading.Barrier(4), ("Ann", "Bob", "Cleo", "Dan")
 
     def write(author: str) -> None:
         mine = open_database(database_url)
-        try:
-            start.wait()
-            for i in range(15):
-                TreeLog(mine).act(tree, Write(node=ROOT, text=f"{author} {i}"), author=author, base=1)
-        except Exception as error:
-            errors.append(error)
-        finally:
-            mine.close()
+        start.wait()
+        for i in range(10):
+            TreeLog(mine).act(tree, Write(node=ROOT, text=f"{author} {i}"), author=author, base=1)
+        mine.close()
 
-    threads = [threading.Thread(target=write, args=(name,)) for name in ("Ann", "Bob", "Cleo", "Dan")]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not errors
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(write, names))
     history = log.history(tree)
-    assert [e.seq for e in history.events] == list(range(1, 62))
-    said = {history.tree.nodes[child].text for child in history.tree.root.children}
-    assert said == {f"{name} {i}" for name in ("Ann", "Bob", "Cleo", "Dan") for i in range(15)}
+    assert [e.seq for e in history.events] == list(range(1, 42))
+    texts = {history.tree.nodes[child].text for child in history.tree.root.children}
+    assert texts == {f"{name} {i}" for name in names for i in range(10)}
 
 
-def test_two_who_say_the_same_at_once(log: TreeLog, tree: str, database_url: str) -> None:
-    start, done = threading.Barrier(2), []
-
-    def accept(author: str) -> None:
-        mine = open_database(database_url)
-        try:
-            start.wait()
-            TreeLog(mine).act(tree, Accept(node=ROOT, premise=ICE), author=author, base=1)
-            done.append("accepted")
-        except ConflictError as error:
-            done.append(error.changes[0])
-        finally:
-            mine.close()
-
-    threads = [threading.Thread(target=accept, args=(name,)) for name in ("Ann", "Bob")]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(done)[1] == "accepted"
-    assert "accepted “ice is cold”" in sorted(done)[0]
-    assert log.history(tree).seq == 2
-
-
-def test_two_processes_write_into_one_tree(log: TreeLog, tree: str, database_url: str) -> None:
+def test_two_processes_write_into_one_tree(sqlite: Database) -> None:
     code = """if True:
         import sys
         from entail.trees.log.acts import Write
@@ -264,19 +208,15 @@ def test_two_processes_write_into_one_tree(log: TreeLog, tree: str, database_url
         for i in range(20):
             log.act(tree, Write(node="n1", text=f"{author} {i}"), author=author, base=1)
     """
-    writers = [
-        subprocess.Popen([sys.executable, "-c", code, database_url, tree, name], stderr=subprocess.PIPE)
-        for name in ("Ann", "Bob")
-    ]
-    for writer in writers:
-        assert writer.wait(60) == 0, writer.stderr and writer.stderr.read().decode()
-        if writer.stderr:
-            writer.stderr.close()
-    history = log.history(tree)
+    tree = TreeLog(sqlite).create(Create(hypothesis="h"), author="Ann")
+    url, names = f"sqlite:///{sqlite.file}", ("Ann", "Bob")
+    writers = [subprocess.Popen([sys.executable, "-c", code, url, tree, name]) for name in names]
+    assert [writer.wait(60) for writer in writers] == [0, 0]
+    history = TreeLog(sqlite).history(tree)
     assert history.seq == 41
-    for name in ("Ann", "Bob"):
+    for name in names:
         own = [e.act.text for e in history.events[1:] if isinstance(e.act, Write) and e.author == name]
-        assert own == [f"{name} {i}" for i in range(20)], "each author's acts keep their order"
+        assert own == [f"{name} {i}" for i in range(20)], "the acts of each author keep their order"
 
 
 # --- what is kept in memory ---
@@ -315,14 +255,6 @@ def test_another_log_under_the_same_id_is_seen(log: TreeLog, tree: str, database
         connection.execute(sa.delete(schema.events).where(schema.events.c.seq == 2))
     assert log.history(tree).seq == 1
     assert log.act(tree, Write(node=ROOT, text="b"), author="Ann", base=1).seq == 2
-
-
-def test_few_histories_are_kept(log: TreeLog, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(log_module, "CACHED_HISTORIES", 2)
-    trees = log.create_all([Create(hypothesis=f"h{i}") for i in range(4)], author="Ann")
-    for tree in trees:
-        log.history(tree)
-    assert len(log._histories) == 2
 
 
 # --- lists ---
@@ -372,27 +304,13 @@ def test_a_damaged_log_is_an_error_not_a_crash(log: TreeLog, tree: str, database
         log.history(tree)
 
 
-def test_memory_and_table_agree_after_many_acts(log: TreeLog, tree: str, database: Database) -> None:
-    for i in range(30):
-        if i % 7 == 6:
-            log.undo(tree, author="Ann")
-        else:
-            log.act(tree, Write(node=ROOT, text=f"{i}"), author="Ann", base=1)
-    assert log.history(tree) == replay(log.history(tree).events)
-    assert examine(database).problems == ()
-
-
-def test_nothing_of_sqlalchemy_escapes(blank_url: str) -> None:
-    database = open_database(blank_url)
-    log = TreeLog(database)
+def test_nothing_of_sqlalchemy_escapes(sqlite: Database) -> None:
+    log = TreeLog(sqlite)
     tree = log.create(Create(hypothesis="h"), author="Ann")
-    with database.writing() as connection:
+    with sqlite.writing() as connection:
         schema.presence.drop(connection)
         schema.events.drop(connection)
-    for attempt in (
-        lambda: log.act(tree, Write(node=ROOT, text="a"), author="Ann", base=1),
-        lambda: log.history(tree),
-    ):
-        with pytest.raises(DatabaseError, match=r"could not answer|tables of this version"):
-            attempt()
-    database.close()
+    with pytest.raises(DatabaseError, match="tables of this version"):
+        log.act(tree, Write(node=ROOT, text="a"), author="Ann", base=1)
+    with pytest.raises(DatabaseError, match="tables of this version"):
+        log.history(tree)

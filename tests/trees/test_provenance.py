@@ -86,7 +86,3 @@ def test_proposals_are_told_from_what_was_ranked(
     act: Accept | Reject | Finish, then: Evidence, words: str
 ) -> None:
     assert grounds(act, then, HERE, called=lambda name: "x") == f"{words}, 3 shown"
-
-
-def test_a_premise_that_was_not_proposed() -> None:
-    assert ranked(DRAFT, "another", HERE, called=str.upper) == "not among the top 3 of TEAM-X-1"

@@ -75,15 +75,8 @@ def test_undo_takes_back_ones_own_last_act_and_redo_puts_it_back(story: Any) -> 
     assert state(story.history.tree) == state(before)
     with pytest.raises(UndoError, match="no act of yours to redo"):
         story.redo()
-
-
-def test_undo_leaves_the_acts_of_others(story: Any) -> None:
-    story.ann(Write(node=ROOT, text="ice melts"))
-    story.bob(Write(node=ROOT, text="spring is warm"))
-    story.undo("Ann")
-    assert story.outline == ["snow melts in spring", "  spring is warm"]
-    story.redo("Ann")
-    assert story.outline == ["snow melts in spring", "  ice melts", "  spring is warm"]
+    with pytest.raises(UndoError, match="no act of yours to undo"):
+        story.undo("Bob")
 
 
 def test_undo_is_refused_when_a_later_act_rests_on_it(story: Any) -> None:
@@ -104,13 +97,6 @@ def test_undo_is_refused_when_a_later_act_would_break_a_rule_without_it(story: A
     story.bob(Write(node=ROOT, text="ice melts"))
     with pytest.raises(UndoError, match="a later act would become invalid"):
         story.undo("Ann")
-
-
-def test_the_beginning_of_a_tree_cannot_be_undone(story: Any) -> None:
-    with pytest.raises(UndoError, match="no act of yours"):
-        story.undo("Ann")
-    with pytest.raises(UndoError, match="no act of yours"):
-        story.undo("Bob")
 
 
 def test_a_new_act_forgets_what_could_be_redone(story: Any) -> None:
@@ -141,34 +127,14 @@ def test_redo_is_refused_when_a_later_act_would_have_seen_it(story: Any) -> None
         story.redo()
 
 
-def test_a_chain_of_acts_that_rest_on_each_other_can_be_redone(story: Any) -> None:
-    n2 = story.ann(Write(node=ROOT, text="ice melts"))
-    n3 = story.ann(Write(node=n2, text="ice is frozen water"))
-    story.ann(Edit(node=n3, text="ice is solid water"))
-    before = story.history.tree
-    for _ in range(3):
-        story.undo()
-    for _ in range(3):
-        story.redo()
-    assert state(story.history.tree) == state(before)
-
-
-def test_undo_of_a_move_and_of_a_removal_give_back_the_place(story: Any) -> None:
-    a, b, c = (story.ann(Write(node=ROOT, text=text)) for text in "abc")
+def test_undo_gives_back_the_place(story: Any) -> None:
+    _a, b, c = (story.ann(Write(node=ROOT, text=text)) for text in "abc")
     story.ann(Write(node=b, text="below b"))
     before = story.history.tree
-    story.ann(Move(node=b, parent=c))
-    assert story.outline == ["snow melts in spring", "  a", "  c", "    b", "      below b"]
-    story.undo()
-    assert state(story.history.tree) == state(before)
-    story.ann(Remove(node=b))
-    story.undo()
-    assert state(story.history.tree) == state(before)
-    story.ann(Remove(node=b, keep_premises=True))
-    assert story.outline == ["snow melts in spring", "  a", "  below b", "  c"]
-    story.undo()
-    assert state(story.history.tree) == state(before)
-    assert a == "n2"
+    for act in (Move(node=b, parent=c), Remove(node=b), Remove(node=b, keep_premises=True)):
+        story.ann(act)
+        story.undo()
+        assert state(story.history.tree) == state(before)
 
 
 # --- two authors, by hand ---
@@ -234,38 +200,26 @@ def test_conflicts_name_the_change(story: Any, first: Act, second: Act) -> None:
     assert refused.value.changes == (story.history.describe(story.history.event(4), with_author=True),)
 
 
-def test_what_was_undone_meanwhile_is_no_change(story: Any) -> None:
+def test_what_was_undone_or_undone_and_redone_meanwhile_is_no_change(story: Any) -> None:
     n2 = story.ann(Write(node=ROOT, text="ice melts"))
     seen = story.history.seq
+    story.undo()
+    story.redo()
     story.ann(Edit(node=n2, text="ice can melt"))
     story.undo()
     story.bob(Edit(node=n2, text="all ice melts"), base=seen)
 
 
-def test_what_was_undone_and_redone_meanwhile_is_no_change(story: Any) -> None:
-    n2 = story.ann(Write(node=ROOT, text="ice melts"))
-    seen = story.history.seq
-    story.undo()
-    story.redo()
-    story.bob(Edit(node=n2, text="all ice melts"), base=seen)
-
-
-def test_an_undo_is_a_change(story: Any) -> None:
+def test_an_undo_and_a_redo_are_changes(story: Any) -> None:
     n2 = story.ann(Write(node=ROOT, text="ice melts"))
     seen = story.history.seq
     story.undo()
     with pytest.raises(ConflictError, match=r"Ann undid: wrote “ice melts”"):
         story.bob(Edit(node=n2, text="all ice melts"), base=seen)
-
-
-def test_a_redo_is_a_change(story: Any) -> None:
-    n2 = story.ann(Write(node=ROOT, text="ice melts"))
-    story.ann(Edit(node=n2, text="all ice melts"))
-    story.undo()
     seen = story.history.seq
     story.redo()
-    with pytest.raises(ConflictError, match=r"Ann redid: reworded “ice melts”"):
-        story.bob(Edit(node=n2, text="ice can melt"), base=seen)
+    with pytest.raises(ConflictError, match=r"Ann redid: wrote “ice melts”"):
+        story.bob(Write(node=ROOT, text="ice melts"), base=seen)
 
 
 def test_an_act_that_never_made_sense_is_not_called_a_conflict(story: Any) -> None:
@@ -307,25 +261,12 @@ def test_a_damaged_log_is_refused(acts: list[Any], message: str) -> None:
         replay([event(i, act) for i, act in enumerate(acts, 1)])
 
 
-def test_an_undo_by_somebody_else_is_refused() -> None:
+def test_a_gap_in_the_log_and_an_undo_by_somebody_else_are_refused() -> None:
     log = [event(1, Create(hypothesis="h")), event(2, Write(node=ROOT, text="x"))]
+    with pytest.raises(TreeError, match="go on with seq 2 to 2, found 3 to 3"):
+        replay(log[:1]).extend([event(3, Write(node=ROOT, text="x"))])
     with pytest.raises(TreeError, match="cannot undo act 2"):
         replay([*log, event(3, Undo(seq=2), "Bob")])
-
-
-def test_a_log_that_redoes_what_its_author_had_left_behind_can_be_gone_on_with() -> None:
-    first, second = (Write(node=ROOT, text=text) for text in "ab")
-    acts = [Create(hypothesis="h"), first, Undo(seq=2), second, Redo(seq=2)]
-    history = replay([event(i, act) for i, act in enumerate(acts, 1)])
-    assert history.redoable("Ann") is None
-    assert history.undoable("Ann") == history.event(4)
-
-
-def test_a_gap_in_the_log_is_refused() -> None:
-    with pytest.raises(TreeError, match="go on with seq 1 to 2, found 1 to 3"):
-        replay([event(1, Create(hypothesis="h")), event(3, Write(node=ROOT, text="x"))])
-    with pytest.raises(TreeError, match="go on with seq 2 to 2, found 3 to 3"):
-        replay([event(1, Create(hypothesis="h"))]).extend([event(3, Write(node=ROOT, text="x"))])
 
 
 # --- any sequence of acts ---
@@ -553,5 +494,5 @@ class Authoring(RuleBasedStateMachine):
 
 TestAuthoring = Authoring.TestCase
 TestAuthoring.settings = settings(
-    max_examples=80, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=50, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from entail.data.records import Corpus, Premise
 from entail.data.text import premise_key
-from entail.errors import ActError, CorpusError
+from entail.errors import CorpusError
 from entail.trees.store import corpora as corpora_module
 from entail.trees.store.corpora import CorpusInfo, CorpusStore
 from entail.trees.store.database import Database, open_database
@@ -40,12 +41,6 @@ def test_a_corpus_comes_back_as_it_came(store: CorpusStore, facts: CorpusInfo, d
     assert corpus == Corpus("facts", (ICE, FIRE))
     assert store.info(facts.id) == facts
     assert store.corpora() == [facts]
-
-
-def test_texts_are_stored_raw(store: CorpusStore) -> None:
-    raw = ["  two  spaces , a comma ", "<script>alert(1)</script>", "naïve — “quoted” 🌳", "tab\tand\nline"]
-    info = store.add_corpus(Corpus.of("raw", raw), author="Ann")
-    assert store.corpus(info.id).texts == tuple(raw)
 
 
 def test_every_version_can_be_had_again(store: CorpusStore, facts: CorpusInfo) -> None:
@@ -85,16 +80,12 @@ def test_what_was_retired_can_come_back_at_the_end(store: CorpusStore, facts: Co
     assert [len(store.corpus(facts.id, version=v)) for v in (1, 2, 3, 4)] == [2, 1, 2, 1]
 
 
-def test_repeats_among_what_is_added_count_once(store: CorpusStore, facts: CorpusInfo) -> None:
+def test_repeats_count_once_and_texts_are_stored_raw(store: CorpusStore, facts: CorpusInfo) -> None:
     assert store.add(facts.id, ["a", " a", "b"], author="Ann").count == 4
     assert store.add(facts.id, "one text", author="Ann").count == 5
-
-
-def test_known_ones_can_be_left_out(store: CorpusStore, facts: CorpusInfo) -> None:
-    assert store.add(facts.id, [ICE, "new"], author="Ann", skip_known=True).count == 3
-    assert store.corpus(facts.id).texts[-1] == "new"
-    with pytest.raises(CorpusError, match="1 of 1 are in 'facts' already"):
-        store.add(facts.id, [ICE], author="Ann", skip_known=True)
+    raw = "naïve — “quoted”\tand\n<script> 🌳 , a comma "
+    assert store.add(facts.id, [raw], author="Ann").count == 6
+    assert store.corpus(facts.id).texts[-1] == raw
 
 
 @pytest.mark.parametrize(
@@ -109,10 +100,7 @@ def test_known_ones_can_be_left_out(store: CorpusStore, facts: CorpusInfo) -> No
         (lambda s, i: s.add(i, ["a\0b"], author="Ann"), "NUL character: “a␀b”"),
         (lambda s, i: s.add(i, ["a\ud800b"], author="Ann"), "half a character"),
         (lambda s, i: s.add(i, [Premise("new", "u\0")], author="Ann"), "NUL"),
-        (
-            lambda s, i: s.add(i, ["x" * 10_000_000], author="Ann"),
-            "at most 10,000 characters, found 10,000,000",
-        ),
+        (lambda s, i: s.add(i, ["x" * 10_001], author="Ann"), "at most 10,000 .*ENTAIL_MAX_PREMISE_CHARS"),
         (lambda s, i: s.correct(i, ICE.key, " ice  is cold", author="Ann"), "the same as before"),
         (
             lambda s, i: s.correct(i, ICE.key, "fire is hot", author="Ann"),
@@ -129,25 +117,21 @@ def test_known_ones_can_be_left_out(store: CorpusStore, facts: CorpusInfo) -> No
     ],
 )
 def test_changes_that_make_no_sense_leave_nothing(
-    store: CorpusStore, facts: CorpusInfo, change: Callable[..., Any], message: str
+    sqlite: Database, change: Callable[..., Any], message: str
 ) -> None:
+    store = CorpusStore(sqlite)
+    facts = store.add_corpus(Corpus.of("facts", [ICE, FIRE]), author="Ann")
     with pytest.raises(CorpusError, match=message):
         change(store, facts.id)
     assert store.info(facts.id) == facts
     assert len(store.changes(facts.id)) == 1
 
 
-def test_a_change_without_a_name_leaves_nothing(store: CorpusStore, facts: CorpusInfo) -> None:
-    with pytest.raises(ActError, match="author's name"):
-        store.add(facts.id, ["new"], author="")
-    assert store.corpus(facts.id).texts == ("ice is cold", "fire is hot")
-
-
-@pytest.mark.parametrize("corpus_id", ["00000000", "", "../x", "\ud800"])
-def test_an_unknown_corpus(store: CorpusStore, corpus_id: str) -> None:
-    for ask in (store.info, store.corpus, store.changes):
-        with pytest.raises(CorpusError, match="no corpus"):
-            ask(corpus_id)
+def test_an_unknown_corpus(store: CorpusStore) -> None:
+    for call in (store.info, store.corpus, store.changes):
+        for corpus_id in ("00000000", "\ud800"):
+            with pytest.raises(CorpusError, match="no corpus"):
+                call(corpus_id)
 
 
 @pytest.mark.parametrize(
@@ -157,39 +141,26 @@ def test_an_unknown_corpus(store: CorpusStore, corpus_id: str) -> None:
         (Corpus.of("", ["a"]), "1 to 100 characters, found 0"),
         (Corpus.of("x" * 101, ["a"]), "1 to 100 characters, found 101"),
         (Corpus.of("../facts", ["a"]), "cannot hold /"),
-        (Corpus.of("a\\b", ["a"]), "cannot hold /"),
-        (Corpus.of(".hidden", ["a"]), "begin with a dot"),
-        (Corpus.of("a\0b", ["a"]), "invisible"),
         (Corpus.of("a\u202eb", ["a"]), "invisible"),
         (Corpus.of("facts", ["a"]), "'facts' exists already; choose another name"),
         (Corpus.of(" FACTS ", ["a"]), "'FACTS' exists already"),
         (Corpus.of("new", ["a", "b\0"]), "NUL"),
-        (Corpus.of("new", ["x" * 10_001]), "ENTAIL_MAX_PREMISE_CHARS"),
     ],
 )
-def test_corpora_that_cannot_be_used(
-    store: CorpusStore, facts: CorpusInfo, corpus: Corpus, message: str
-) -> None:
+def test_corpora_that_cannot_be_used(sqlite: Database, corpus: Corpus, message: str) -> None:
+    store = CorpusStore(sqlite)
+    facts = store.add_corpus(Corpus.of("facts", [ICE]), author="Ann")
     with pytest.raises(CorpusError, match=message):
         store.add_corpus(corpus, author="Ann")
     assert store.corpora() == [facts]
 
 
-def test_one_premise_is_enough(store: CorpusStore) -> None:
-    assert store.add_corpus(Corpus.of("one", ["a"]), author="Ann").count == 1
-
-
-def test_the_longest_premise_can_be_set(store: CorpusStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ENTAIL_MAX_PREMISE_CHARS", "20000")
-    assert store.add_corpus(Corpus.of("long", ["x" * 20_000]), author="Ann").count == 1
-
-
 def test_a_large_corpus(store: CorpusStore) -> None:
-    corpus = Corpus.of("large", (f"fact {i}" for i in range(16_000)))
+    corpus = Corpus.of("large", (f"fact {i}" for i in range(4_000)))
     info = store.add_corpus(corpus, author="Ann")
     assert store.corpus(info.id).hash == corpus.hash
     keys = corpus.keys[::2]
-    assert store.retire(info.id, keys, author="Ann").count == 8_000
+    assert store.retire(info.id, keys, author="Ann").count == 2_000
     assert store.corpus(info.id).keys == corpus.keys[1::2]
 
 
@@ -205,7 +176,7 @@ def test_a_corpus_is_read_once(
     assert len(store._corpora) == 1
 
 
-def test_two_who_add_at_once(store: CorpusStore, facts: CorpusInfo, database_url: str) -> None:
+def test_three_who_add_at_once(store: CorpusStore, facts: CorpusInfo, database_url: str) -> None:
     start = threading.Barrier(3)
 
     def add(author: str) -> None:
@@ -215,13 +186,9 @@ def test_two_who_add_at_once(store: CorpusStore, facts: CorpusInfo, database_url
             CorpusStore(mine).add(facts.id, [f"{author} {i}"], author=author)
         mine.close()
 
-    threads = [threading.Thread(target=add, args=(name,)) for name in ("Ann", "Bob", "Cleo")]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert store.info(facts.id).version == 16
-    assert len(store.corpus(facts.id)) == 17
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(add, ("Ann", "Bob", "Cleo")))
+    assert (store.info(facts.id).version, len(store.corpus(facts.id))) == (16, 17)
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))

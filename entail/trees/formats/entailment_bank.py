@@ -141,7 +141,7 @@ def _imported_row(tree: Tree) -> ExplanationTree:
     )
 
 
-def refold(tree: Tree, *, corpus: Corpus | None = None, id: str | None = None) -> ExplanationTree:
+def refold(tree: Tree, *, corpus: Corpus | None = None) -> ExplanationTree:
     """Return an authored tree as an official row; equal sentences with equal premises are one again.
 
     Sentences and conclusions of an imported tree keep their labels, also reworded, and new ones get the next
@@ -156,10 +156,8 @@ def refold(tree: Tree, *, corpus: Corpus | None = None, id: str | None = None) -
     without a step. Loose nodes without premises are left out, and all steps if the hypothesis has no
     premises.
 
-    Args:
-        tree: Authored tree.
-        corpus: Adds `premise_ids` to the other fields of the row: ids of the sentences in the corpus.
-        id: Id of the row; by default its imported id, else the key of its hypothesis.
+    With a corpus, `premise_ids` in the other fields of the row has the ids of the sentences there. The id of
+    a tree that was not imported is the key of its hypothesis.
     """
     source = _imported_row(tree)
     imported = {step.conclusion: step.premises for step in source.steps}
@@ -178,7 +176,7 @@ def refold(tree: Tree, *, corpus: Corpus | None = None, id: str | None = None) -
             extra["premise_ids"] = {label: own_id for label, own_id in ids.items() if own_id}
     unused = [label for label in context if label not in used] if steps else []
     return ExplanationTree(
-        id=id or source.id or premise_key(tree.root.text),
+        id=source.id or premise_key(tree.root.text),
         hypothesis=tree.root.text,
         sentences=context,
         intermediates={str(sentences[i].label): sentences[i].text for i in order if i != hypothesis},

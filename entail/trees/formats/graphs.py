@@ -16,7 +16,7 @@ from entail.data.reading import Source, read_text, source_name
 from entail.errors import FormatError
 from entail.trees.formats.entailment_bank import grow, refold
 from entail.trees.formats.text import dot_quoted, printable
-from entail.trees.layout.appearance import FONT_SIZE, LIGHT, SHAPES, Theme
+from entail.trees.layout.appearance import FONT_SIZE, LIGHT, SHAPES
 from entail.trees.layout.positions import layout, rejected_id
 from entail.trees.log.acts import Create, GivenNode
 from entail.trees.log.tree import Node, Tree
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _STYLES = {"ellipse": "filled", "rounded": "filled,rounded", "rectangle": "filled", "dashed": "filled,dashed"}
 
 
-def to_dot(tree: Tree, *, with_rejected: bool = False, theme: Theme = LIGHT) -> str:
+def to_dot(tree: Tree, *, with_rejected: bool = False) -> str:
     """Return a tree as DOT; `dot -Tpdf` draws it with the hypothesis on top.
 
     Edges go from a premise to what it explains; premises keep their order; labels are wrapped.
@@ -36,14 +36,14 @@ def to_dot(tree: Tree, *, with_rejected: bool = False, theme: Theme = LIGHT) -> 
     lines = [
         "digraph explanation {",
         '  graph [fontname="sans-serif", rankdir=BT, ordering=in, charset=utf8, '
-        f"label={dot_quoted(tree.root.text)}, labelloc=t, fontcolor={dot_quoted(theme.text)}, "
-        f"bgcolor={dot_quoted(theme.background)}];",
+        f"label={dot_quoted(tree.root.text)}, labelloc=t, fontcolor={dot_quoted(LIGHT.text)}, "
+        f"bgcolor={dot_quoted(LIGHT.background)}];",
         f'  node [fontname="sans-serif", fontsize={FONT_SIZE}, penwidth=2];',
-        f"  edge [color={dot_quoted(theme.edge)}];",
+        f"  edge [color={dot_quoted(LIGHT.edge)}];",
     ]
     drawing = layout(tree, with_rejected=with_rejected)
     for id, place in drawing.places.items():
-        shape, look = SHAPES[place.kind], theme.looks[place.kind]
+        shape, look = SHAPES[place.kind], LIGHT.looks[place.kind]
         wrapped = "\n".join(place.lines)
         lines.append(
             f"  {dot_quoted(id)} [shape={'ellipse' if shape == 'ellipse' else 'box'}, "

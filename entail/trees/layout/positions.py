@@ -31,16 +31,10 @@ _COLUMNS = {
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Box of a node.
+    """Box of a node in pixels, outline included: centre (x to the right, y downwards), width, height.
 
     Attributes:
-        x: Centre, to the right; 0 for the hypothesis.
-        y: Centre, downwards; the upper edge of the hypothesis is at 0.
-        width: Width, outline included.
-        height: Height, outline included.
         lines: Text, wrapped.
-        kind: Kind of node.
-        text: Whole text.
         layer: 0 for the hypothesis, 1 for its premises and for loose nodes ...
         parent: Id of the parent's box, None for the hypothesis and loose nodes.
         hidden: Number of nodes below that are not drawn since the node is collapsed.

@@ -15,12 +15,9 @@ from entail.errors import ActError
 class GivenNode:
     """Node of a tree that is created with a structure, such as an imported one.
 
-    Attributes:
-        text: Sentence.
-        parent: Index of the parent, an earlier given node; -1 for the hypothesis, None for a loose node (in a
-            few official proofs nothing uses a conclusion).
-        label: Id in the imported file (`sent3`, `int1`).
-        key: Key of the corpus premise, None if it is none.
+    `parent` is the index of an earlier given node, -1 for the hypothesis, or None for a loose node (in a few
+    official proofs nothing uses a conclusion); `label` is the id in the imported file, `key` that of the
+    premise.
     """
 
     text: str
@@ -167,8 +164,7 @@ class Proposal:
     """Origin of a list that a scorer proposed.
 
     Attributes:
-        means: `next`: top candidates of a retriever, re-ranked by the accepted premises; `draft`: a chain
-            that continues from them.
+        means: `next`: candidates of a retriever, re-ranked; `draft`: a chain that continues the premises.
         after: Keys of the premises below the node at that time, in order.
         k: Number of re-ranked candidates (`next`), or neighbours of each sentence (`draft`).
         among: Revision of the retriever (`next`).
@@ -205,15 +201,10 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """Row of the log.
+    """Row of the log; `at` is in UTC, `seq` starts at 1.
 
-    Attributes:
-        seq: Position in the tree's log, 1 for the act that created it.
-        author: Name of the author.
-        at: Time, in UTC.
-        act: Act.
-        evidence: Evidence of a judgement; None without one, or where the log was read without it.
-        verified: Whether the author was signed in rather than under a typed name.
+    `evidence` is None where there is none or it was not read; `verified` tells whether the author was signed
+    in.
     """
 
     seq: int

@@ -41,18 +41,10 @@ _TREE_ID = re.compile(r"[0-9a-f]{8}")
 
 @dataclass(frozen=True, slots=True)
 class TreeSummary:
-    """Summary of a tree for lists.
+    """Summary of a tree for lists: columns of the table `trees`, times in UTC.
 
-    Attributes:
-        id: Eight hexadecimal digits.
-        corpus_id: Corpus of its premises, None for none.
-        authors: All authors, in order of their first act.
-        premises: Number of leaves.
-        steps: Number of nodes with premises.
-        judgements: Number of judgements in force.
-        example: Whether it is bundled or imported.
-
-    The remaining attributes are columns of the table `trees`.
+    `premises` counts leaves, `steps` nodes with premises, `judgements` those in force; `example` trees are
+    bundled or imported.
     """
 
     id: str

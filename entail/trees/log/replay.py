@@ -21,8 +21,6 @@ class History:
     """Immutable log with the resulting tree; `extend` returns a longer one.
 
     Attributes:
-        events: All events, seq 1, 2, 3 ...
-        tree: Tree that results from the acts in force.
         footprints: Seq -> footprint of the acts in force.
         out_of_force: Seqs of the undone acts.
         texts: Node id -> original text, also of removed nodes; for descriptions.

@@ -25,12 +25,10 @@ class Node:
 
     Attributes:
         id: `n12` for the node made by the act with seq 12; `n1.3` for the third node of an imported tree.
-        text: Current sentence.
         parent: Id of the node that it explains; None for the hypothesis and for loose nodes.
         children: Ids of the premises, in order.
-        origin: Kind of the act that made it: `create`, `accept`, `write` or `conclude`.
-        author: Author of that act.
-        seq: Seq of that act.
+        origin: Kind of the act that made it: `create`, `accept`, `write` or `conclude`; author and seq are
+            its.
         key: Key of the corpus premise; None for own statements, also after an edit.
         label: Id in the imported file.
     """

@@ -40,13 +40,10 @@ LISTENED = (*_DIGITS, *(f"shift+{digit}" for digit in _DIGITS), *"nfpurwcemxsvld
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """Verb, with the node or candidate that it applies to.
+    """Verb, with its target: a premise key, a node id, or the name of a dialog, switch or list.
 
-    Attributes:
-        verb: `accept`, `reject`, `finish`, `undo`, `redo`, `select`, `page`, `reorder`, `dialog`, `toggle`,
-            `list` or `draft`.
-        target: Premise key, node id, or name of a dialog, switch or list; empty for the next list.
-        step: For `page` and `reorder`: +1 or -1.
+    Verbs are `accept`, `reject`, `finish`, `undo`, `redo`, `select`, `page`, `reorder`, `dialog`, `toggle`,
+    `list` (without a target: the next one) and `draft`; `step` is +1 or -1 for `page` and `reorder`.
     """
 
     verb: str

@@ -126,12 +126,8 @@ def _count(judgements: Judgements) -> Decided:
 class Lesson:
     """Training data from the decisions on a corpus.
 
-    Attributes:
-        trees: Number of trees with decisions.
-        judgements: Judgements of their authors.
-        pairs: Pairs to train on.
-        outside: Judged texts that are not in the corpus, which are trained on, too: conclusions, own
-            statements, retired premises.
+    `trees` counts the trees with decisions. `outside` has the judged texts that are not in the corpus, which
+    are trained on, too: conclusions, own statements, retired premises.
     """
 
     trees: int

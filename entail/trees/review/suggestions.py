@@ -40,18 +40,10 @@ class Candidate:
 def suggest(
     tree: Tree, node_id: str, corpus: Corpus, index: PremiseIndex, *, k: int = 20, query: str | None = None
 ) -> tuple[Candidate, ...]:
-    """Return the k nearest premises of a node, best first.
+    """Return the k nearest premises of a node, best first; the query is the node's text by default.
 
     The texts of the node and its ancestors are left out, compared by `fold`. Premises that are already in the
     tree or judged keep their ranks, so that the list is stable while its author works through it.
-
-    Args:
-        tree: Tree.
-        node_id: Node to explain.
-        corpus: Corpus of the candidates.
-        index: Index of exactly this corpus.
-        k: Number of candidates; fewer if the corpus has no more.
-        query: Search words of the author; the node's text by default.
 
     Raises:
         ActError: If the tree has no such node.
@@ -119,13 +111,9 @@ def evidence_of(
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """State of a node on which a proposal is based.
+    """State of a node on which a proposal is based: its text, and texts above it.
 
-    Attributes:
-        sentence: Text of the node.
-        accepted: Texts below it, in order: premises, own statements, conclusions.
-        rejected: Keys of the premises rejected for it.
-        above: Texts of the nodes above it.
+    `accepted` has the texts below it, in order; `rejected` the keys of the premises rejected for it.
     """
 
     sentence: str

@@ -48,13 +48,9 @@ class Backup:
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """Result of a restore.
+    """Result of a restore: rows by table, number of model files.
 
-    Attributes:
-        rows: Table -> rows.
-        models: Number of model files.
-        before: Backup of the replaced data, None without any.
-        damaged: New path of a damaged database file, None without one.
+    `before` is a backup of the replaced data, `damaged` the new path of a damaged database file.
     """
 
     rows: Mapping[str, int]

@@ -35,18 +35,9 @@ CACHED_CORPORA = 8
 
 @dataclass(frozen=True, slots=True)
 class CorpusChange:
-    """Change that made a version of a corpus.
+    """Change that made a version of a corpus: `create`, `add`, `correct` or `retire`.
 
-    Attributes:
-        version: Version.
-        change: `create`, `add`, `correct` or `retire`.
-        author: Author.
-        at: Time, in UTC.
-        added: Number of added premises.
-        retired: Number of retired premises.
-        added_texts: First `QUOTED` added premises.
-        retired_texts: First `QUOTED` retired premises; the old text of a correction.
-        verified: Whether the author was signed in.
+    `added_texts` and `retired_texts` are the first `QUOTED` of each; a correction retires the old text.
     """
 
     version: int
@@ -120,14 +111,11 @@ class CorpusStore:
                 self._corpora.popitem(last=False)
         return corpus
 
-    def add(
-        self, corpus_id: str, texts: Iterable[str | Premise], *, author: str, skip_known: bool = False
-    ) -> CorpusInfo:
+    def add(self, corpus_id: str, texts: Iterable[str | Premise], *, author: str) -> CorpusInfo:
         """Append premises; repeated ones are added once.
 
         Raises:
-            CorpusError: If a text is invalid, nothing is left to add, or a text is already in the corpus
-                (unless `skip_known`).
+            CorpusError: If a text is invalid or already in the corpus, or there is none.
         """
         given = [texts] if isinstance(texts, str) else texts
         premises = [text if isinstance(text, Premise) else Premise(text) for text in given]
@@ -136,16 +124,14 @@ class CorpusStore:
         with self._database.writing() as connection:
             info = read_info(connection, corpus_id, lock=True)
             live = live_keys(connection, corpus_id, info.version)
-            new = Corpus("added", tuple(p for p in added.premises if p.key not in live))
-            known = [p for p in added.premises if p.key in live]
-            if known and not (skip_known and new):
+            if known := [p for p in added.premises if p.key in live]:
                 raise CorpusError(
                     f"{len(known)} of {len(added)} are in {info.name!r} already (the first: "
                     f"{quote(known[0].text)}); nothing was added"
                 )
-            if not new:
+            if not added:
                 raise CorpusError("there is nothing to add; expected at least one premise")
-            return insert_version(connection, info, "add", author, added=new)
+            return insert_version(connection, info, "add", author, added=added)
 
     def correct(self, corpus_id: str, key: str, text: str, *, author: str) -> CorpusInfo:
         """Retire the premise with this key and add the corrected text at the end, in one version.

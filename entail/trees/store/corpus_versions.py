@@ -25,17 +25,9 @@ LONGEST_NAME = 100
 
 @dataclass(frozen=True, slots=True)
 class CorpusInfo:
-    """Summary of a corpus.
+    """Summary of a corpus, with author and time (UTC) of its creation.
 
-    Attributes:
-        id: Eight hexadecimal digits.
-        name: Its name, unique in the database.
-        version: 1 for a new corpus, one more with each change.
-        count: Number of premises in this version.
-        licence: Licence, as its first author stated.
-        source: Origin, as its first author stated.
-        created_at: Time, in UTC.
-        created_by: Author.
+    `name` is unique in the database, `count` is the number of premises in `version`.
     """
 
     id: str

@@ -45,10 +45,9 @@ class _Queue:
 
 @dataclass(frozen=True, repr=False)
 class Database:
-    """An opened database, safe to share between threads.
+    """Opened database, safe to share between threads.
 
     Attributes:
-        engine: Engine of SQLAlchemy.
         url: URL without its password.
         read_only: Whether it can only be read; every act is then refused.
         wait_seconds: Seconds to wait for a lock where a write cannot be given up.
@@ -72,11 +71,7 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
-        """Yield a connection with one consistent snapshot.
-
-        Raises:
-            DatabaseError: If the database cannot answer.
-        """
+        """Yield a connection with one consistent snapshot; raise `DatabaseError` if there is no answer."""
         options: dict[str, Any] = (
             {} if self.engine.dialect.name == "sqlite" else {"isolation_level": "REPEATABLE READ"}
         )

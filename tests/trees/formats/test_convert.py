@@ -93,15 +93,11 @@ def test_a_row_can_be_chosen(two: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.svg"
     assert convert(two, out, row=2) == Converted(1, (out,))
     assert "ice melts" in "".join(ET.parse(out).getroot().itertext())
+    with pytest.raises(DataError, match=r"two\.jsonl: expected a row from 1 to 2, found 3"):
+        convert(two, out, row=3)
+    (tmp_path / "one.jsonl").write_text("what was there")
     convert(two, tmp_path / "one.jsonl", row=1)
     assert texts(tmp_path / "one.jsonl") == texts(two)[:1]
-
-
-def test_a_file_of_one_tree_needs_no_number(two: Path, tmp_path: Path) -> None:
-    one = tmp_path / "one.jsonl"
-    convert(two, one, row=2)
-    convert(one, tmp_path / "out.dot")
-    assert (tmp_path / "out.dot").exists()
 
 
 def test_graphml_goes_back_to_the_same_row(two: Path, tmp_path: Path) -> None:
@@ -112,24 +108,14 @@ def test_graphml_goes_back_to_the_same_row(two: Path, tmp_path: Path) -> None:
     assert len(nx.read_graphml(tmp_path / "graph.graphml")) == 4
 
 
-@pytest.mark.parametrize("chosen", [0, -1, 3])
-def test_a_row_that_is_not_there_is_refused(two: Path, tmp_path: Path, chosen: int) -> None:
-    with pytest.raises(DataError, match=rf"two\.jsonl: expected a row from 1 to 2, found {chosen}"):
-        convert(two, tmp_path / "out.svg", row=chosen)
-
-
-@pytest.mark.parametrize("name", ["out.pdf", "out", "out.svg.gz", ".gz", "out.jsonl.zip"])
+@pytest.mark.parametrize("name", ["out.pdf", "out", "out.svg.gz"])
 def test_an_unknown_ending_is_refused_with_the_known_ones(two: Path, tmp_path: Path, name: str) -> None:
     known = r"\.csv, \.dot, \.graphml, \.html, \.jsonl, \.svg to write"
     with pytest.raises(FormatError, match=rf"ends in one of {known} .*found '{name}'"):
         convert(two, tmp_path / name)
-    assert [*tmp_path.iterdir()] == [two]
-
-
-@pytest.mark.parametrize("name", ["in.csv", "in.svg", "in.graphml.gz"])
-def test_what_cannot_be_read_is_refused_before_it_is_looked_for(tmp_path: Path, name: str) -> None:
     with pytest.raises(FormatError, match=r"one of \.graphml, \.jsonl to read \(\.jsonl also with \.gz\)"):
-        convert(tmp_path / name, tmp_path / "out.jsonl")
+        convert(tmp_path / "in.csv", tmp_path / "out.jsonl")
+    assert [*tmp_path.iterdir()] == [two]
 
 
 def test_malformed_input_shows_through_and_nothing_is_written(two: Path, tmp_path: Path) -> None:
@@ -151,22 +137,3 @@ def test_a_folder_that_is_not_there_or_in_the_way_is_named(two: Path, tmp_path: 
     with pytest.raises(DataError, match=r"out\.jsonl: expected to write a file here, found: Is a directory"):
         convert(two, tmp_path / "out.jsonl")
     assert not [*tmp_path.glob(".out*")]
-
-
-def test_what_was_there_is_replaced(two: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out.csv"
-    out.write_text("what was there")
-    convert(two, out)
-    assert "there" not in out.read_text()
-    convert(two, two, row=1)
-    assert len(texts(two)) == 1
-
-
-def test_names_that_climb_stay_where_the_caller_said(two: Path, tmp_path: Path) -> None:
-    (tmp_path / "deep").mkdir()
-    before = {*tmp_path.parent.iterdir()}
-    done = convert(tmp_path / "deep" / ".." / "two.jsonl", tmp_path / "deep" / ".." / "out.dot")
-    files = {tmp_path / "out-001.dot", tmp_path / "out-002.dot"}
-    assert {file.resolve() for file in done.files} == files
-    assert {*tmp_path.iterdir()} == {two, tmp_path / "deep", *files}
-    assert {*tmp_path.parent.iterdir()} == before

@@ -6,7 +6,6 @@ import json
 import re
 from xml.etree import ElementTree as ET
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,24 +24,10 @@ def test_printable_text_can_stand_in_xml_and_in_a_file(text: str) -> None:
     assert printable(shown) == shown
 
 
-def test_printable_text_stays_what_it_was() -> None:
-    assert printable("tab\tline\n\u00e9 \U0001f600") == "tab\tline\n\u00e9 \U0001f600"
-    assert printable("\x00\ud800\uffff") == "\ufffd\ufffd\ufffd"
-
-
-@pytest.mark.parametrize(
-    ("text", "quoted"),
-    [
-        ("ice", '"ice"'),
-        ('say "ice"', '"say \\"ice\\""'),
-        ("\\N\\", '"\\\\N\\\\"'),
-        ("&lt; & <b>", '"&amp;lt; &amp; <b>"'),
-        ("a\nb\r\nc\rd", '"a\\nb\\nc\\nd"'),
-        ("", '""'),
-    ],
-)
-def test_dot_strings(text: str, quoted: str) -> None:
-    assert dot_quoted(text) == quoted
+def test_dot_strings() -> None:
+    assert dot_quoted('say "ice" \\N') == '"say \\"ice\\" \\\\N"'
+    assert dot_quoted("&lt; & <b>") == '"&amp;lt; &amp; <b>"'
+    assert dot_quoted("a\nb\r\nc\rd") == '"a\\nb\\nc\\nd"'
 
 
 @given(ANY)
@@ -58,11 +43,8 @@ def test_json_in_a_script_never_ends_the_script(text: str) -> None:
     assert json.loads(written) == {"text": [text]}
 
 
-@pytest.mark.parametrize("text", ["=1", "+1", "-1", "@x", "\tx", "\rx", "\uff1d1", "  =1"])
-def test_what_a_spreadsheet_would_run_gets_an_apostrophe(text: str) -> None:
-    assert cell(text) == f"'{text}"
-
-
-@pytest.mark.parametrize("text", ["ice", "a = b", "'quoted'", "", "1-2", " x"])
-def test_other_cells_stay_as_they_are(text: str) -> None:
-    assert cell(text) == text
+def test_what_a_spreadsheet_would_run_gets_an_apostrophe() -> None:
+    for text in ("=1", "+1", "-1", "@x", "\tx", "\rx", "\uff1d1", "  =1"):
+        assert cell(text) == f"'{text}"
+    for text in ("ice", "a = b", "'quoted'", "", "1-2", " x"):
+        assert cell(text) == text

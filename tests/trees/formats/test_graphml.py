@@ -29,6 +29,7 @@ def parse(text: str) -> Any:
 
 
 def test_nodes_say_what_they_are_and_edges_point_at_what_is_explained(story: Any) -> None:
+    assert set(parse(to_graphml(story.history.tree, with_rejected=False))) == {"n1", "n2", "n3", "n4"}
     graph = parse(to_graphml(story.history.tree))
     rejected = rejected_id("n1", Premise("fire is hot").key)
     assert set(graph.edges(data="relation")) == {
@@ -37,33 +38,13 @@ def test_nodes_say_what_they_are_and_edges_point_at_what_is_explained(story: Any
         ("n4", "n3", "explains"),
         (rejected, "n1", "rejected"),
     }
-    assert graph.nodes["n4"] == {
-        "text": "water freezes",
-        "kind": "premise",
-        "judgement": "accepted",
-        "author": "Bob",
-        "origin": "accept",
-        "key": Premise("water freezes").key,
-        "order": 0,
-    }
+    about = {"text": "water freezes", "kind": "premise", "judgement": "accepted", "author": "Bob"}
+    key = Premise("water freezes").key
+    assert graph.nodes["n4"] == {**about, "origin": "accept", "key": key, "order": 0}
     assert graph.nodes["n3"]["kind"] == "intermediate"
     assert "judgement" not in graph.nodes["n3"]
-    assert graph.nodes[rejected] == {
-        "text": "fire is hot",
-        "kind": "rejected",
-        "judgement": "rejected",
-        "author": "Bob",
-        "key": Premise("fire is hot").key,
-    }
-
-
-def test_rejected_premises_can_stay_out(story: Any) -> None:
-    assert set(parse(to_graphml(story.history.tree, with_rejected=False))) == {"n1", "n2", "n3", "n4"}
-
-
-def test_every_key_of_the_file_is_declared_once(story: Any) -> None:
-    declared = re.findall(r'<key id="(\w+)"', to_graphml(story.history.tree))
-    assert len(declared) == len(set(declared)) > 5
+    about = {"text": "fire is hot", "kind": "rejected", "judgement": "rejected", "author": "Bob"}
+    assert graph.nodes[rejected] == {**about, "key": Premise("fire is hot").key}
 
 
 def test_nasty_texts_are_text(nasty: Tree, nasty_texts: tuple[str, ...]) -> None:
@@ -135,15 +116,9 @@ def test_a_file_of_another_program_is_read_by_its_labels() -> None:
     ("file", "said"),
     [
         (b"id,text\n1,ice\n", "expected GraphML, found something else"),
-        (b"<graphml><graph", "expected GraphML, found something else"),
         (b'<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "b">]><graphml/>', "without a document type"),
-        (b'<!DOCTYPE graphml SYSTEM "http://example.com/x.dtd"><graphml/>', "without a document type"),
         (graphml({"a": {"text": "h"}, "b": {"text": "p"}}, ("a", "b"), kind=nx.Graph), "directed edges"),
         (graphml({"a": {"text": "h"}, "b": {"text": "p"}}), "expected one hypothesis.* found 2: a, b"),
-        (
-            graphml({"a": {"text": "h"}, "b": {"text": "p"}}, ("a", "b"), ("b", "a")),
-            "expected one hypothesis.* found 0: none",
-        ),
         (
             graphml({"a": {"text": "h", "kind": "hypothesis"}, "b": {"text": "p"}}, ("a", "b")),
             "expected one hypothesis.* found 1: a",
@@ -157,9 +132,7 @@ def test_a_file_of_another_program_is_read_by_its_labels() -> None:
             "found nodes that explain each other in a circle",
         ),
         (graphml({"a": {"colour": "red"}}), "field 'text': expected a text on node 'a', found None"),
-        (graphml({"a": {"text": " "}}), "expected a text on node 'a', found ' '"),
         (graphml({"a": {"text": 7}}), "expected a text on node 'a', found 7"),
-        (graphml({"a": {"text": "h"}}, source="[1"), "field 'source': expected a JSON object"),
         (graphml({"a": {"text": "h"}}, source="[]"), "field 'source': expected a JSON object"),
         (
             graphml({"a": {"text": "h"}}, source='{"format": "entailment_bank", "sentences": 7}'),

@@ -107,15 +107,6 @@ def test_the_outline_says_the_tree_in_words(story: Any) -> None:
     ]
 
 
-def test_the_legend_names_the_kinds_that_are_there(story: Any) -> None:
-    def legend(html: str) -> list[str]:
-        return re.findall(r'<span class="key [^"]*"></span>([^<]*)</li>', html)
-
-    names = ["Hypothesis", "Intermediate conclusion", "Premise"]
-    assert legend(to_html(story.history.tree)) == [*names, "Rejected premise"]
-    assert legend(to_html(story.history.tree, with_rejected=False)) == names
-
-
 def test_nothing_is_fetched(nasty: Tree) -> None:
     html = to_html(nasty)
     page = Page(html)
@@ -144,18 +135,7 @@ def test_nasty_texts_are_text(nasty: Tree, nasty_texts: tuple[str, ...]) -> None
     assert {printable("".join(node.text.split())) for node in nasty.nodes.values()} <= labels
 
 
-def test_a_hypothesis_that_ends_the_title_does_not() -> None:
-    text = "</title></h1><script>alert(1)</script>"
-    page = Page(to_html(grow(Create(hypothesis=text))))
-    assert page.texts["title"] == page.texts["h1"] == [text]
-    assert len(page.texts["script"]) == 2
-
-
-def test_the_file_can_be_written(nasty: Tree) -> None:
-    assert to_html(nasty).encode().decode() == to_html(nasty)
-
-
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(st.lists(st.text(), min_size=1, max_size=4))
 def test_any_text_is_text(texts: list[str]) -> None:
     html = to_html(grow(Create(hypothesis="h", nodes=tuple(GivenNode(text, -1) for text in texts))))

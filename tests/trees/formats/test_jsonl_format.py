@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from entail.data.records import Corpus, Premise
-from entail.errors import FormatError, ProofError
+from entail.errors import ProofError
 from entail.trees.formats import from_jsonl, to_jsonl
 from entail.trees.formats.entailment_bank import grow
-from entail.trees.log.acts import Conclude
+from entail.trees.log.acts import Conclude, Write
 from entail.trees.log.tree import Tree
 
 
@@ -41,10 +41,6 @@ def test_many_trees_are_many_rows_and_come_back(story: Any, tmp_path: Path) -> N
     assert from_jsonl(text.encode()) == acts
 
 
-def test_no_tree_is_no_row() -> None:
-    assert to_jsonl([]) == ""
-
-
 def test_a_corpus_goes_in_and_out(story: Any) -> None:
     corpus = Corpus.of("facts", [Premise("water freezes", "uid-7")])
     text = to_jsonl([story.history.tree], corpus=corpus)
@@ -64,17 +60,8 @@ def test_nasty_texts_survive(nasty: Tree) -> None:
 
 def test_a_conclusion_that_the_proof_language_cannot_hold_is_refused(tell: Any) -> None:
     story = tell("h")
-    story.ann(Conclude(node="n1", premises=(story.ann(_write("n1", "a")),), text="b; sent1 -> int2: c"))
+    story.ann(
+        Conclude(node="n1", premises=(story.ann(Write(node="n1", text="a")),), text="b; sent1 -> int2: c")
+    )
     with pytest.raises(ProofError, match="cannot be written as one step"):
         to_jsonl([story.history.tree])
-
-
-def test_malformed_input_shows_through() -> None:
-    with pytest.raises(FormatError, match=r"notes\.jsonl, line 2"):
-        from_jsonl(b'{"id": "a", "hypothesis": "h", "context": ""}\nnot json\n', name="notes.jsonl")
-
-
-def _write(node: str, text: str) -> Any:
-    from entail.trees.log.acts import Write
-
-    return Write(node=node, text=text)

@@ -7,8 +7,6 @@ import io
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from entail.data.records import Premise
 from entail.trees.formats import to_judged_csv
 from entail.trees.log.acts import (
@@ -73,14 +71,6 @@ def test_a_decision_on_a_proposal_is_told_from_one_on_what_was_retrieved(tell: A
     assert [second[name] for name in told] == ["arcf-minilm", "2", "next", f"{SNOW.key} {SUN.key}", "3"]
 
 
-def test_without_evidence_its_columns_are_empty(tell: Any) -> None:
-    story = tell("snow is cold")
-    story.ann(Reject(node="n1", premise=FIRE))
-    (row,) = rows(story)
-    columns = ("retriever", "revision", "corpus_version", "searched", "own_words", "rank", "score")
-    assert [row[column] for column in columns] == [""] * 7
-
-
 def test_the_query_is_the_text_at_that_time_and_the_place_where_it_was_judged(tell: Any) -> None:
     story = tell("snow is cold")
     story.ann(Accept(node="n1", premise=SNOW))
@@ -104,15 +94,8 @@ def test_only_judgements_in_force_are_listed(tell: Any) -> None:
     assert [row["premise"] for row in rows(story)] == [SNOW.text]
 
 
-def test_trees_stand_one_after_the_other(tell: Any) -> None:
-    stories = [tell(text) for text in ("one", "two")]
-    for story in stories:
-        story.ann(Reject(node="n1", premise=FIRE))
-    assert [(row["tree"], row["query"]) for row in rows(*stories)] == [("t1", "one"), ("t2", "two")]
-
-
-@pytest.mark.parametrize("text", ["=cmd|' /C calc'!A0", "+1", "-1", "@SUM(1)"])
-def test_no_cell_is_a_formula(tell: Any, text: str) -> None:
+def test_no_cell_is_a_formula(tell: Any) -> None:
+    text = "=cmd|' /C calc'!A0"
     story = tell(text)
     story.ann(Reject(node="n1", premise=Premise(f"{text} too")))
     seen = Evidence(retriever=text, revision=text, corpus_version=1, query=text)
