@@ -140,12 +140,12 @@ def doctor() -> Report:
     Reports versions, device, memory, disk, jobs and the database. The exit code is 1 if there is a problem.
     """
     from entail.jobs.jobs import Jobs
-    from entail.operations.doctor import diagnose, look_at_machine
-    from entail.operations.storage import look_at_room
+    from entail.operations.doctor import diagnose, inspect_machine
+    from entail.operations.storage import measure_storage
 
     with progress_bar() as progress:
         found = diagnose(progress=progress)
-    machine, room, jobs = look_at_machine(), look_at_room(), Jobs()
+    machine, room, jobs = inspect_machine(), measure_storage(), Jobs()
     waiting, workers = len(jobs.queued()), [worker for worker in jobs.workers() if worker.alive]
     data, database = found.data, found.database
     gpus = found.device["gpus"]
@@ -214,13 +214,13 @@ def clean(
     Never removes trees, corpora, encoders, backups or the settings of jobs.
     """
     from entail.jobs.jobs import Jobs
-    from entail.operations.cleaning import chosen, clean, removable
+    from entail.operations.cleaning import clean, list_removable, select_removable
     from entail.operations.storage import in_words
 
     jobs = Jobs()
     with _corpora() as corpora:
-        there = removable(jobs, corpora=corpora)
-        picked = chosen(there, what or [], wanted=all_of_it) if what else there
+        there = list_removable(jobs, corpora=corpora)
+        picked = select_removable(there, what or [], wanted=all_of_it) if what else there
         if dry_run or not what:
             rows = [[t.id, in_words(t.size), t.what, t.cost] for t in picked]
             text = table(["id", "size", "what", "cost"], rows) if rows else "nothing to remove"

@@ -202,7 +202,7 @@ def _write_csv(path: Path, found: SimilarityBias) -> None:
     import io
 
     from entail.data.writing import write_text
-    from entail.trees.formats.text import cell
+    from entail.trees.formats.text import escape_cell
 
     out = io.StringIO()
     rows = found.rows()
@@ -211,6 +211,6 @@ def _write_csv(path: Path, found: SimilarityBias) -> None:
     writer.writeheader()
     for row in (first, *rows):
         writer.writerow(
-            {name: cell(value) if isinstance(value, str) else value for name, value in row.items()}
+            {name: escape_cell(value) if isinstance(value, str) else value for name, value in row.items()}
         )
     write_text(path, out.getvalue())

@@ -67,7 +67,7 @@ class Removable:
 
 
 @dataclass(frozen=True, slots=True)
-class Cleaned:
+class CleaningResult:
     """Result of a removal: removed items, and id -> reason why an item stayed."""
 
     removed: tuple[Removable, ...]
@@ -79,14 +79,16 @@ class Cleaned:
         return sum(item.size for item in self.removed)
 
 
-def removable(jobs: Jobs | None = None, *, corpora: CorpusStore | None = None) -> list[Removable]:
+def list_removable(jobs: Jobs | None = None, *, corpora: CorpusStore | None = None) -> list[Removable]:
     """Return the removable items, the largest of each kind first; `corpora` give names to vectors."""
     jobs = jobs or Jobs()
     kinds = (_vectors(jobs.settings, corpora), _checkpoints(jobs), _leftovers(jobs), _logs(jobs.settings))
     return [item for kind in kinds for item in sorted(kind, key=lambda item: (-item.size, item.id))]
 
 
-def chosen(there: Sequence[Removable], what: Collection[str], *, wanted: bool = False) -> list[Removable]:
+def select_removable(
+    there: Sequence[Removable], what: Collection[str], *, wanted: bool = False
+) -> list[Removable]:
     """Select items by kind or id; by kind without items that are likely needed soon, unless `wanted`.
 
     Raises:
@@ -101,7 +103,9 @@ def chosen(there: Sequence[Removable], what: Collection[str], *, wanted: bool = 
     return [t for t in there if t.id in what or (t.kind in what and (wanted or not t.wanted))]
 
 
-def clean(ids: Collection[str], *, jobs: Jobs | None = None, corpora: CorpusStore | None = None) -> Cleaned:
+def clean(
+    ids: Collection[str], *, jobs: Jobs | None = None, corpora: CorpusStore | None = None
+) -> CleaningResult:
     """Remove items by id; missing items and items in use are reported in `kept`.
 
     Raises:
@@ -113,7 +117,7 @@ def clean(ids: Collection[str], *, jobs: Jobs | None = None, corpora: CorpusStor
         if name.partition("/")[0] not in KINDS:
             raise SettingsError(f"expected one of {', '.join(KINDS)} before a slash, found {name!r}")
     jobs = jobs or Jobs()
-    there = {item.id: item for item in removable(jobs, corpora=corpora)}
+    there = {item.id: item for item in list_removable(jobs, corpora=corpora)}
     removed: list[Removable] = []
     kept = {name: "missing or in use" for name in ids if name not in there}
     for item in (there[name] for name in ids if name in there):
@@ -124,7 +128,7 @@ def clean(ids: Collection[str], *, jobs: Jobs | None = None, corpora: CorpusStor
         else:
             _log.info("removed %s: %s", item.id, item.what)
             removed.append(item)
-    return Cleaned(tuple(removed), kept)
+    return CleaningResult(tuple(removed), kept)
 
 
 def _remove(item: Removable, jobs: Jobs) -> None:

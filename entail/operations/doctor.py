@@ -186,7 +186,7 @@ class Machine:
         return asdict(self) | {"process_since": self.process_since.isoformat(timespec="seconds")}
 
 
-def look_at_machine() -> Machine:
+def inspect_machine() -> Machine:
     """Return the state of the machine without loading torch."""
     import psutil
 
@@ -204,11 +204,11 @@ def look_at_machine() -> Machine:
         memory_free=free,
         process_memory=int(process.memory_info().rss),
         process_since=datetime.fromtimestamp(process.create_time(), UTC),
-        gpus=look_at_gpus(),
+        gpus=list_gpus(),
     )
 
 
-def look_at_gpus() -> tuple[Gpu, ...]:
+def list_gpus() -> tuple[Gpu, ...]:
     """Return the GPUs that `nvidia-smi` reports; none if it is missing, fails or is slow."""
     tool = shutil.which("nvidia-smi")
     if tool is None:
@@ -222,13 +222,13 @@ def look_at_gpus() -> tuple[Gpu, ...]:
         )
     except (OSError, subprocess.TimeoutExpired):
         return ()
-    return read_gpus(done.stdout) if done.returncode == 0 else ()
+    return parse_gpus(done.stdout) if done.returncode == 0 else ()
 
 
-def read_gpus(told: str) -> tuple[Gpu, ...]:
+def parse_gpus(told: str) -> tuple[Gpu, ...]:
     """Return the GPUs of a table of `nvidia-smi`; other lines are skipped.
 
-    >>> read_gpus("NVIDIA H200, 143771, 1024, [N/A], 580.1")[0].busy is None
+    >>> parse_gpus("NVIDIA H200, 143771, 1024, [N/A], 580.1")[0].busy is None
     True
     """
     found = []

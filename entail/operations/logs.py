@@ -45,7 +45,8 @@ class Log:
                 content = stream.read()
         except OSError:
             return ""
-        return masked("\n".join(content.decode(errors="replace").splitlines()[-lines:]), secrets=secrets)
+        last = content.decode(errors="replace").splitlines()[-lines:]
+        return mask_secrets("\n".join(last), secrets=secrets)
 
 
 def logs(settings: Settings | None = None) -> tuple[Log, ...]:
@@ -69,7 +70,7 @@ def tail(name: str, *, lines: int = 100, secrets: Iterable[str] = ()) -> str:
         return found.tail(lines=lines, secrets=secrets)
     from entail.jobs.jobs import Jobs
 
-    return masked(Jobs().log_tail(name, lines=lines), secrets=secrets)
+    return mask_secrets(Jobs().log_tail(name, lines=lines), secrets=secrets)
 
 
 @contextlib.contextmanager
@@ -159,10 +160,10 @@ _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
 )
 
 
-def masked(text: str, *, secrets: Iterable[str] = ()) -> str:
+def mask_secrets(text: str, *, secrets: Iterable[str] = ()) -> str:
     """Mask secrets in a text: those of the environment, the given ones, and texts that look like one.
 
-    >>> masked("opened postgresql://ann:p%40ss@db/x with Authorization: Bearer abc.def")
+    >>> mask_secrets("opened postgresql://ann:p%40ss@db/x with Authorization: Bearer abc.def")
     'opened postgresql://ann:***@db/x with Authorization: Bearer ***'
     """
     for secret in sorted({*secrets, *_of_environment()}, key=len, reverse=True):

@@ -19,7 +19,7 @@ from entail.trees.store.database import sqlite_file
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class DiskUse:
     """Disk use of one kind of file; `again` tells whether it can be regenerated, and so be removed."""
 
     what: str
@@ -29,25 +29,25 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class Storage:
     """Disk use of an installation: its data folder, bytes of its disk and free ones, and use by kind."""
 
     folder: str
     total: int
     free: int
-    kept: tuple[Kept, ...]
+    kept: tuple[DiskUse, ...]
 
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-serialisable dict."""
         return asdict(self)
 
 
-def look_at_room() -> Room:
+def measure_storage() -> Storage:
     """Measure the disk use of the installation, without a database on a server."""
     settings = load_settings()
     folder = settings.data_dir
     disk = shutil.disk_usage(existing_parent(folder))
-    return Room(str(folder), disk.total, disk.free, tuple(_kept(settings)))
+    return Storage(str(folder), disk.total, disk.free, tuple(_kept(settings)))
 
 
 def existing_parent(folder: Path) -> Path:
@@ -83,12 +83,12 @@ def hub_cache() -> Path:
     return Path(os.environ.get("HF_HUB_CACHE") or home / "hub")
 
 
-def _kept(settings: Settings) -> Iterator[Kept]:
+def _kept(settings: Settings) -> Iterator[DiskUse]:
     data, jobs = settings.data_dir, settings.jobs_dir
 
-    def kept(what: str, where: Path, *paths: Path, again: bool = False) -> Kept:
+    def kept(what: str, where: Path, *paths: Path, again: bool = False) -> DiskUse:
         shown = where.relative_to(data).as_posix() if where.is_relative_to(data) else str(where)
-        return Kept(what, shown, size_of(*(paths or (where,))), again)
+        return DiskUse(what, shown, size_of(*(paths or (where,))), again)
 
     database = None
     with contextlib.suppress(DatabaseError):  # the doctor reports an invalid URL
@@ -108,7 +108,7 @@ def _kept(settings: Settings) -> Iterator[Kept]:
     others = kept("jobs without them: settings, data, curves, logs", jobs)
     yield replace(others, size=others.size - checkpoints.size)
     yield kept("logs of app and command line", data / "log", again=True)
-    yield Kept(
+    yield DiskUse(
         "downloads from the Hub, shared with other programs", str(hub_cache()), size_of(hub_cache()), True
     )
 

@@ -12,8 +12,8 @@ from entail.encoders.catalogue import PACKAGED, resolve
 from entail.errors import DemoError, SettingsError
 from entail.jobs.jobs import Jobs
 from entail.operations import cleaning
-from entail.operations.cleaning import chosen, clean, removable
-from entail.operations.storage import look_at_room
+from entail.operations.cleaning import clean, list_removable, select_removable
+from entail.operations.storage import measure_storage
 from entail.trees.store.corpora import CorpusStore
 from entail.trees.store.database import open_database
 from tests.operations.conftest import add_job
@@ -50,13 +50,13 @@ def state_of(*roots: Path) -> dict[str, str]:
 
 
 def test_vectors_say_whose_they_are_and_what_losing_them_costs(jobs: Jobs, store: CorpusStore) -> None:
-    assert removable(jobs) == []
+    assert list_removable(jobs) == []
     facts = Corpus.of("facts", ["ice is cold", "snow is ice"])
     store.add_corpus(facts, author="Ada")
     add_vectors(jobs, facts.hash, count=2)
     add_vectors(jobs, "0123456789abcdef")
     add_vectors(jobs, facts.hash, revision="gone@000000000000")
-    found = {thing.id: thing for thing in removable(jobs, corpora=store)}
+    found = {thing.id: thing for thing in list_removable(jobs, corpora=store)}
     used = found[f"vectors/{REVISION}/{facts.hash}"]
     assert (used.wanted, used.size > 1_000) == (True, True)
     assert "2 premises of 'facts' by minilm" in used.what
@@ -64,18 +64,18 @@ def test_vectors_say_whose_they_are_and_what_losing_them_costs(jobs: Jobs, store
     for other in (f"vectors/{REVISION}/0123456789abcdef", f"vectors/gone@000000000000/{facts.hash}"):
         assert not found[other].wanted
         assert found[other].cost.startswith("nothing")
-    by_kind = chosen(list(found.values()), ["vectors"])
+    by_kind = select_removable(list(found.values()), ["vectors"])
     assert used not in by_kind
     assert len(by_kind) == 2
-    assert used in chosen(list(found.values()), ["vectors"], wanted=True)
-    assert chosen(list(found.values()), [used.id]) == [used]
+    assert used in select_removable(list(found.values()), ["vectors"], wanted=True)
+    assert select_removable(list(found.values()), [used.id]) == [used]
     with pytest.raises(SettingsError, match="'trees'"):
-        chosen(list(found.values()), ["trees"])
+        select_removable(list(found.values()), ["trees"])
 
 
 def test_checkpoints_only_of_jobs_that_have_ended(jobs: Jobs) -> None:
     waiting, failed, done = (add_job(jobs, n, s) for n, s in enumerate(("queued", "failed", "done"), start=1))
-    found = {thing.id: thing for thing in removable(jobs)}
+    found = {thing.id: thing for thing in list_removable(jobs)}
     assert set(found) == {f"checkpoints/{failed}", f"checkpoints/{done}"}
     assert "training are lost" in found[f"checkpoints/{failed}"].cost
     assert (found[f"checkpoints/{failed}"].wanted, found[f"checkpoints/{done}"].wanted) == (True, False)
@@ -93,7 +93,7 @@ def test_a_job_that_was_resumed_meanwhile_keeps_its_checkpoint(
     jobs: Jobs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job_id = add_job(jobs, 1, "failed")
-    things = removable(jobs)
+    things = list_removable(jobs)
     status = jobs.folder / job_id / "status.json"
     status.write_text(status.read_text().replace('"failed"', '"queued"'))
     monkeypatch.setattr(cleaning, "removable", lambda jobs, corpora=None: things)
@@ -118,7 +118,7 @@ def test_leftovers_go_when_nobody_can_be_at_them(jobs: Jobs) -> None:
         (place / "x").write_bytes(b"0" * 10)
     for place in old:
         age(place)
-    found = removable(jobs)
+    found = list_removable(jobs)
     assert {thing.path for thing in found} == set(old[:2])
     assert len(clean([thing.id for thing in found], jobs=jobs).removed) == 2
     assert [place.exists() for place in (*old, new)] == [False, False, True, True, True]
@@ -128,7 +128,7 @@ def test_logs_begin_anew(jobs: Jobs) -> None:
     log = jobs.settings.data_dir / "log" / "app.log"
     log.parent.mkdir()
     log.write_text("said\n")
-    (thing,) = removable(jobs)
+    (thing,) = list_removable(jobs)
     assert (thing.id, thing.size) == ("logs/app.log", 5)
     with log.open("a") as writer:
         clean([thing.id], jobs=jobs)
@@ -159,7 +159,7 @@ def test_all_of_it_leaves_trees_corpora_encoders_pointers_and_backups_alone(
     before = state_of(data, models)
     vectors = add_vectors(jobs, facts.hash)
     add_job(jobs, 1, "interrupted")
-    assert clean([thing.id for thing in removable(jobs)], jobs=jobs).kept == {}
+    assert clean([thing.id for thing in list_removable(jobs)], jobs=jobs).kept == {}
     assert not vectors.exists()
     after = state_of(data, models)
     assert {path: after.get(path) for path in before} == before
@@ -174,7 +174,7 @@ def test_a_link_out_of_the_data_folder_is_not_followed(jobs: Jobs, tmp_path: Pat
     (place / "step.safetensors").unlink()
     place.rmdir()
     place.symlink_to(outside)
-    cleaned = clean([thing.id for thing in removable(jobs)], jobs=jobs)
+    cleaned = clean([thing.id for thing in list_removable(jobs)], jobs=jobs)
     assert not cleaned.removed
     assert (outside / "precious").exists()
 
@@ -195,7 +195,7 @@ def test_what_is_no_kind_is_refused_and_a_demo_removes_nothing(
 def test_the_room_is_told_by_what_takes_it(jobs: Jobs) -> None:
     add_job(jobs, 1, "failed")
     add_vectors(jobs, "0123456789abcdef")
-    sizes = {kept.what.partition(":")[0]: kept.size for kept in look_at_room().kept}
+    sizes = {kept.what.partition(":")[0]: kept.size for kept in measure_storage().kept}
     assert sizes["checkpoints of jobs"] == 2_000
     assert sizes["vectors of premises"] > 1_000
     log = (jobs.folder / "20260101-000001-abcdef" / "log.txt").stat().st_size

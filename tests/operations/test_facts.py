@@ -12,7 +12,7 @@ from entail.data.records import Corpus
 from entail.errors import DemoError
 from entail.jobs.jobs import Jobs
 from entail.operations import doctor as machine_module
-from entail.operations.doctor import look_at_gpus, look_at_machine, read_gpus
+from entail.operations.doctor import inspect_machine, list_gpus, parse_gpus
 from entail.operations.licences import UNKNOWN, _licence, data_licences, encoder_licences, package_licences
 from entail.operations.storage import back_up, backups
 from entail.trees.store.backup import restore
@@ -28,7 +28,7 @@ def said(capsys: pytest.CaptureFixture[str]) -> Any:
 
 
 def test_the_machine_as_it_is() -> None:
-    found = look_at_machine()
+    found = inspect_machine()
     assert 0 < found.memory_free < found.memory
     assert 10 * 2**20 < found.process_memory < found.memory
     assert found.cores >= 1
@@ -40,30 +40,30 @@ def test_a_container_has_no_more_memory_than_it_may_take(
 ) -> None:
     most, now = tmp_path / "most", tmp_path / "now"
     monkeypatch.setattr(machine_module, "_MEMORY_LIMITS", ((most, now),))
-    whole = look_at_machine().memory
+    whole = inspect_machine().memory
     most.write_text("1000000\n")
     now.write_text("400000\n")
-    found = look_at_machine()
+    found = inspect_machine()
     assert (found.memory, found.memory_free) == (1_000_000, 600_000)
     most.write_text("max\n")
-    assert look_at_machine().memory == whole
+    assert inspect_machine().memory == whole
 
 
 def test_gpus_are_what_the_tool_of_their_maker_tells(monkeypatch: pytest.MonkeyPatch) -> None:
-    one, two = read_gpus(TOLD)
+    one, two = parse_gpus(TOLD)
     assert (one.name, one.total, one.used, one.busy) == ("NVIDIA H200", 143771 * 2**20, 2**30, 0.37)
     assert (two.busy, two.driver) == (None, "580.95.05")
     monkeypatch.setattr(machine_module.shutil, "which", lambda name: "/bin/nvidia-smi")
     monkeypatch.setattr(
         machine_module.subprocess, "run", lambda *a, **k: subprocess.CompletedProcess(a, 0, TOLD, "")
     )
-    assert look_at_gpus() == (one, two)
+    assert list_gpus() == (one, two)
 
     def slow(*a: object, **k: object) -> None:
         raise subprocess.TimeoutExpired("nvidia-smi", 5)
 
     monkeypatch.setattr(machine_module.subprocess, "run", slow)
-    assert look_at_gpus() == ()
+    assert list_gpus() == ()
 
 
 @pytest.mark.parametrize(

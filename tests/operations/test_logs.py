@@ -8,7 +8,7 @@ import pytest
 
 from entail.jobs.jobs import Jobs
 from entail.operations import logs as logs_module
-from entail.operations.logs import app_log, logs, masked, tail
+from entail.operations.logs import app_log, logs, mask_secrets, tail
 from tests.operations.conftest import add_job
 
 SECRETS = [
@@ -44,7 +44,7 @@ PARTS = [
 
 @pytest.mark.parametrize("line", SECRETS)
 def test_what_looks_like_a_secret_is_masked(line: str) -> None:
-    shown = masked(line)
+    shown = mask_secrets(line)
     assert "***" in shown
     assert not [part for part in PARTS if part in shown]
 
@@ -60,7 +60,7 @@ def test_what_looks_like_a_secret_is_masked(line: str) -> None:
     ],
 )
 def test_what_is_none_is_left_alone(line: str) -> None:
-    assert masked(line) == line
+    assert mask_secrets(line) == line
 
 
 def test_values_of_the_environment_and_given_ones_are_masked_wherever_they_stand(
@@ -71,7 +71,7 @@ def test_values_of_the_environment_and_given_ones_are_masked_wherever_they_stand
     monkeypatch.setenv("ENTAIL_DATABASE_URL", "postgresql://ann:p%40ssw0rd@h/x")
     monkeypatch.setenv("ENTAIL_QUEUE_URL", "redis://:open-sesame@h")
     said = "swordfish a-token-of-some-length p@ssw0rd open-sesame given-one abc"
-    assert masked(said, secrets=["given-one", "abc"]) == "*** *** *** *** *** abc"
+    assert mask_secrets(said, secrets=["given-one", "abc"]) == "*** *** *** *** *** abc"
 
 
 def test_a_tail_is_the_end_of_the_log(jobs: Jobs) -> None:

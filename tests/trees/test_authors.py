@@ -51,11 +51,11 @@ def test_names_that_cannot_be_used(sqlite: Database, name: str, message: str) ->
 
 def test_who_is_where(authors: Authors, database: Database) -> None:
     one, two = TreeLog(database).create_all([Create(hypothesis=h) for h in "ab"], author="Ann")
-    authors.seen(one, "Ann", "n1")
-    authors.seen(two, "ann", "n1")
-    authors.seen(one, "Bob", "n7")
-    authors.seen(one, "Ann", "n2")
-    here = authors.here()
+    authors.record_presence(one, "Ann", "n1")
+    authors.record_presence(two, "ann", "n1")
+    authors.record_presence(one, "Bob", "n7")
+    authors.record_presence(one, "Ann", "n2")
+    here = authors.list_presences()
     assert [(p.tree_id, p.author, p.node) for p in here] == [
         (one, "Ann", "n2"),
         (one, "Bob", "n7"),
@@ -64,14 +64,14 @@ def test_who_is_where(authors: Authors, database: Database) -> None:
     assert all(p.at.utcoffset() == timedelta(0) for p in here)
     for unknown in ("00000000", "\ud800"):
         with pytest.raises(UnknownTreeError, match="no tree"):
-            authors.seen(unknown, "Ann", "n1")
+            authors.record_presence(unknown, "Ann", "n1")
 
 
 def test_who_has_gone_is_not_here(authors: Authors, database: Database) -> None:
     tree = TreeLog(database).create(Create(hypothesis="h"), author="Ann")
-    authors.seen(tree, "Ann", "n1")
+    authors.record_presence(tree, "Ann", "n1")
     with database.writing() as connection:
         old = datetime.now(UTC) - timedelta(seconds=90)
         connection.execute(sa.update(schema.presence).values(at=old))
-    assert authors.here() == []
-    assert len(authors.here(within_seconds=120)) == 1
+    assert authors.list_presences() == []
+    assert len(authors.list_presences(within_seconds=120)) == 1

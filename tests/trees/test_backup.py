@@ -54,7 +54,7 @@ def fill(database: Database) -> None:
     log.act(tree, Reject(node=ROOT, premise=Premise("fire is hot")), author="Bob", base=2)
     log.act(tree, Finish(node="n1.1", premises=(ICE,)), author="Cleo", base=3)
     log.undo(tree, author="Cleo")
-    Authors(database).seen(tree, "Cleo", "n1.1")
+    Authors(database).record_presence(tree, "Cleo", "n1.1")
     log.archive(log.create(Create(hypothesis="put away"), author="Dan"), author="Ann")
 
 
@@ -71,7 +71,7 @@ def content(database: Database) -> dict[str, Any]:
         "versions": [store.corpus(c.id, version=v + 1) for c in corpora for v in range(c.version)],
         "changes": [store.changes(corpus.id) for corpus in corpora],
         "authors": Authors(database).names(),
-        "here": Authors(database).here(within_seconds=1e6),
+        "here": Authors(database).list_presences(within_seconds=1e6),
     }
 
 

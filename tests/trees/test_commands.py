@@ -8,7 +8,7 @@ from entail.data.records import Premise
 from entail.trees.log.acts import Accept, Conclude, Create, Event, Write
 from entail.trees.log.replay import replay
 from entail.trees.log.tree import ROOT, Tree
-from entail.trees.review.commands import KEYS, LISTENED, Command, command_for, moved, neighbour
+from entail.trees.review.commands import KEYS, LISTENED, Command, command_for, neighbour, swap_siblings
 from entail.trees.review.suggestions import Candidate
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -87,6 +87,6 @@ def test_arrows_pass_over_what_is_folded_away(start: str, key: str, end: str) ->
 
 def test_moving_among_siblings_stops_at_the_edges() -> None:
     tree = small_tree()
-    assert moved(tree, "n4", 1) == ("n3", "n4")
-    assert moved(tree, "n4", -1) is None
-    assert moved(tree, ROOT, 1) is None
+    assert swap_siblings(tree, "n4", 1) == ("n3", "n4")
+    assert swap_siblings(tree, "n4", -1) is None
+    assert swap_siblings(tree, ROOT, 1) is None

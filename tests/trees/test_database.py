@@ -307,9 +307,9 @@ def test_who_looks_on_and_who_is_new_need_not_wait_at_all(
     tree = log.trees()[0].id
     waits.clear()
     writer.execute("BEGIN IMMEDIATE")
-    authors.seen(tree, "Ann", "n1")
+    authors.record_presence(tree, "Ann", "n1")
     assert waits == [database_module.GLANCE]
-    assert authors.here() == []
+    assert authors.list_presences() == []
     assert authors.enter(" Bob ") == "Bob"
     writer.execute("ROLLBACK")
     assert authors.names() == ["Ann"]
@@ -369,8 +369,8 @@ def test_a_database_that_can_only_be_read(powerless: Any, file: int, around: int
         authors = Authors(database)
         assert authors.enter("ann") == "Ann"
         assert authors.enter(" Bob ") == "Bob"
-        authors.seen(tree, "Ann", "n1")
-        assert authors.here() == []
+        authors.record_presence(tree, "Ann", "n1")
+        assert authors.list_presences() == []
         database.close()
 
 

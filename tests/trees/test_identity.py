@@ -77,14 +77,14 @@ def test_a_rename_keeps_the_trees_and_shows_the_new_name(database: Database) -> 
     tree = log.create(Create(hypothesis="h"), author=name)
     again = authors.sign_in(ada("1", "Ada Lovelace"))
     assert again == name == "Ada Byron"
-    assert authors.called() == {"Ada Byron": "Ada Lovelace"}
+    assert authors.display_names() == {"Ada Byron": "Ada Lovelace"}
     assert log.act(tree, Write(node="n1", text="t"), author=again, base=1).events[-1].author == "Ada Byron"
     assert log.undo(tree, author=again).seq == 3
     # Nobody else can be called by the new name now, nor by the old.
     assert authors.sign_in(ada("2", "Ada Lovelace")) == "Ada Lovelace (2)"
     assert authors.sign_in(ada("3", "Ada Byron")) == "Ada Byron (2)"
     authors.sign_in(ada("1", "Ada Byron"))
-    assert authors.called()["Ada Byron"] == "Ada Byron"
+    assert authors.display_names()["Ada Byron"] == "Ada Byron"
 
 
 def test_a_typed_name_is_nobodys_until_they_say_it_is_theirs(database: Database) -> None:
@@ -121,10 +121,10 @@ def test_each_act_says_whether_its_author_had_signed_in(database: Database) -> N
     corpus = store.add_corpus(Corpus.of("facts", ["a"]), author=name)
     store.add(corpus.id, ["b"], author="Ada")
     assert [change.verified for change in store.changes(corpus.id)] == [False, True]
-    authors.seen(tree, name, "n1")
-    assert [presence.verified for presence in authors.here()] == [True]
-    authors.seen(tree, "Ada", "n1")
-    assert [presence.verified for presence in authors.here()] == [False]
+    authors.record_presence(tree, name, "n1")
+    assert [presence.verified for presence in authors.list_presences()] == [True]
+    authors.record_presence(tree, "Ada", "n1")
+    assert [presence.verified for presence in authors.list_presences()] == [False]
 
 
 def test_a_database_of_the_first_version_keeps_everything(

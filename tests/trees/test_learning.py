@@ -6,7 +6,14 @@ from entail.data.records import Corpus
 from entail.errors import TrainingError
 from entail.trees.log.acts import Accept, Act, Create, Finish, Reject, Write
 from entail.trees.log.event_log import TreeLog
-from entail.trees.review.decisions import ENOUGH, Decided, check_name, decided, lesson_of, name_for
+from entail.trees.review.decisions import (
+    ENOUGH,
+    DecisionCounts,
+    check_name,
+    count_tree_decisions,
+    lesson_of,
+    propose_name,
+)
 from entail.trees.store.corpora import CorpusStore
 from entail.trees.store.database import Database
 
@@ -37,9 +44,9 @@ def test_rejections_count_where_something_is_accepted(stores: tuple[TreeLog, str
         Finish(node="n1", premises=(C, D)),
         Reject(node="n2", premise=E),  # nothing explains it
     )
-    found = decided(log.history(tree).tree)
-    assert found == Decided(accepted=1, rejected=3, nodes=1)
-    assert (found + Decided(7, 9, 1)).missing(ENOUGH) == Decided(2, 0, 1)
+    found = count_tree_decisions(log.history(tree).tree)
+    assert found == DecisionCounts(accepted=1, rejected=3, nodes=1)
+    assert (found + DecisionCounts(7, 9, 1)).missing(ENOUGH) == DecisionCounts(2, 0, 1)
 
 
 def test_a_lesson_says_what_it_takes_in_and_leaves_out(stores: tuple[TreeLog, str]) -> None:
@@ -60,7 +67,7 @@ def test_a_lesson_says_what_it_takes_in_and_leaves_out(stores: tuple[TreeLog, st
     lesson = lesson_of(log, FACTS, corpus_id=corpus)
     assert lesson.trees == 3
     assert lesson.pairs.counts == {"queries": 1, "positives": 2, "negatives": 2, "triplets": 4}
-    assert lesson.decided == Decided(2, 2, 1)
+    assert lesson.counts == DecisionCounts(2, 2, 1)
     assert lesson.outside == ("own words",)
     assert lesson.left_out == {
         "accepted and also rejected for the same sentence": 1,
@@ -95,7 +102,7 @@ def test_nothing_accepted(stores: tuple[TreeLog, str]) -> None:
     ],
 )
 def test_names(corpus: str, taken: tuple[str, ...], name: str) -> None:
-    assert name_for(corpus, taken) == name
+    assert propose_name(corpus, taken) == name
     check_name(name, taken)
 
 

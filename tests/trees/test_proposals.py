@@ -27,12 +27,12 @@ from entail.trees.review.suggestions import (
     Basis,
     basis_of,
     chain_candidates,
-    departures,
+    describe_changes,
     evidence_of,
+    excluded_positions,
     is_decided,
-    not_proposed,
-    ordered,
-    still_open,
+    open_candidates,
+    rerank,
     suggest,
 )
 from entail.trees.store import schema
@@ -65,19 +65,19 @@ def test_what_a_proposal_rests_on_is_all_that_it_depends_on(tell: Any) -> None:
     assert basis == Basis(CLAIM.text, (SNOW.text, "my own"), frozenset({FIRE.key}))
     assert basis.after == (SNOW.key, premise_key("my own"))
     positions = {TEXTS.index(p.text) for p in (SNOW, FIRE, CLAIM)}
-    assert not_proposed(basis, CORPUS) == positions
+    assert excluded_positions(basis, CORPUS) == positions
     below = basis_of(tree, "n2")
     assert below == Basis(SNOW.text, above=(CLAIM.text,))
-    assert not_proposed(below, CORPUS) == {TEXTS.index(SNOW.text), TEXTS.index(CLAIM.text)}
+    assert excluded_positions(below, CORPUS) == {TEXTS.index(SNOW.text), TEXTS.index(CLAIM.text)}
 
 
 def test_candidates_are_ordered_anew_and_keep_where_they_were_retrieved(tell: Any) -> None:
     tree = tree_of(tell, accept(SNOW), reject(FIRE))
     pool = suggest(tree, "n1", CORPUS, TfidfIndex(CORPUS), k=6)
     assert SNOW.key in {candidate.premise.key for candidate in pool}
-    some = still_open(pool, tree, "n1", k=3)
+    some = open_candidates(pool, tree, "n1", k=3)
     assert [c.premise for c in some] == [c.premise for c in pool if c.premise.key != SNOW.key][:3]
-    found = ordered(some, np.array([1.0, 2.0, 1.0], dtype=np.float32))
+    found = rerank(some, np.array([1.0, 2.0, 1.0], dtype=np.float32))
     assert [c.premise for c in found] == [some[at].premise for at in (1, 0, 2)]
     assert [c.rank for c in found] == [1, 2, 3]
     assert [c.retrieved for c in found] == [some[at].rank for at in (1, 0, 2)]
@@ -117,7 +117,9 @@ def test_a_draft_belongs_to_what_was_there_when_it_was_made(
     basis = basis_of(tree_of(tell, *then), "n1")
     tree = tree_of(tell, *then, *since)
     facts = [TEXTS.index(p.text) for p in (ICE, FROZEN)]
-    assert departures(basis, tree, "n1", chain_candidates(tree, "n1", CORPUS, facts, [2.0, 1.0])) == words
+    assert (
+        describe_changes(basis, tree, "n1", chain_candidates(tree, "n1", CORPUS, facts, [2.0, 1.0])) == words
+    )
 
 
 def test_the_log_keeps_a_proposal_and_reads_older_rows_as_before(sqlite: Database) -> None:
@@ -128,9 +130,9 @@ def test_the_log_keeps_a_proposal_and_reads_older_rows_as_before(sqlite: Databas
     )
     history = log.act(tree_id, accept(SNOW), author="Ann", base=1, evidence=retrieved)
     tree = history.tree
-    pool = still_open(suggest(tree, "n1", CORPUS, TfidfIndex(CORPUS), k=6), tree, "n1", k=6)
+    pool = open_candidates(suggest(tree, "n1", CORPUS, TfidfIndex(CORPUS), k=6), tree, "n1", k=6)
     made = Proposal(means="next", after=basis_of(tree, "n1").after, k=len(pool), among="tfidf")
-    found = ordered(pool, np.arange(len(pool), dtype=np.float32))
+    found = rerank(pool, np.arange(len(pool), dtype=np.float32))
     about = {"retriever": "arcf", "revision": "arcf@1", "query": CLAIM.text}
     proposed = evidence_of(found, **about, corpus_version=1, proposal=made)
     log.act(tree_id, reject(FIRE), author="Ann", base=2, evidence=proposed)

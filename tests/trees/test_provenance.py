@@ -6,7 +6,7 @@ import pytest
 
 from entail.data.records import Premise
 from entail.trees.log.acts import Accept, Evidence, Finish, Proposal, Reject, Shown, Write
-from entail.trees.review.provenance import grounds, ranked
+from entail.trees.review.provenance import describe_provenance, describe_rank
 
 A, B, C = (Premise(f"fact {letter}") for letter in "abc")
 THEN = Evidence(
@@ -29,11 +29,11 @@ HERE = {"team-x-1": "team-x-1@aaa"}
     ],
 )
 def test_encoders_that_are_gone_or_other_now_are_named(here: dict[str, str | None], words: str) -> None:
-    assert ranked(THEN, C.key, here) == words
+    assert describe_rank(THEN, C.key, here) == words
 
 
 def test_a_premise_that_was_not_shown() -> None:
-    words = ranked(THEN, "another", HERE, called=str.upper)
+    words = describe_rank(THEN, "another", HERE, called=str.upper)
     assert words == "not among the top 3 of TEAM-X-1"
 
 
@@ -49,12 +49,14 @@ def test_a_premise_that_was_not_shown() -> None:
     ],
 )
 def test_grounds_of_each_act(act: Accept | Reject | Finish | Write, words: str) -> None:
-    assert grounds(act, THEN, HERE) == words
+    assert describe_provenance(act, THEN, HERE) == words
 
 
 def test_own_words_are_told() -> None:
     own = Evidence(retriever="bm25", revision="r", corpus_version=1, query="cold", own_words=True, shown=())
-    assert grounds(Accept(node="n1", premise=A), own, {"bm25": None}).endswith("0 shown, searched “cold”")
+    assert describe_provenance(Accept(node="n1", premise=A), own, {"bm25": None}).endswith(
+        "0 shown, searched “cold”"
+    )
 
 
 NEXT = replace(
@@ -85,4 +87,4 @@ DRAFT = replace(THEN, proposal=Proposal(means="draft", after=("k1", "k2")))
 def test_proposals_are_told_from_what_was_ranked(
     act: Accept | Reject | Finish, then: Evidence, words: str
 ) -> None:
-    assert grounds(act, then, HERE, called=lambda name: "x") == f"{words}, 3 shown"
+    assert describe_provenance(act, then, HERE, called=lambda name: "x") == f"{words}, 3 shown"

@@ -22,7 +22,7 @@ from entail.jobs.record import Job, Outcome
 from entail.jobs.supervision import run_job
 from entail.progress import Progress
 from entail.trees.log.acts import Accept, Create, Evidence, Reject, Shown
-from entail.trees.review.decisions import Decided
+from entail.trees.review.decisions import DecisionCounts
 from entail.ui.frame.author import Visitor
 from entail.ui.shared.job_list import progress_of
 from entail.ui.shared.resources import Workspace, jobs, retrievers
@@ -146,12 +146,15 @@ def button(app: AppTest, key: str) -> bool:
 @pytest.mark.parametrize(
     ("lacking", "words"),
     [
-        (Decided(7, 3, 1), "needs 7 more accepted and 3 more rejected premises, below 1 more sentence."),
-        (Decided(0, 1, 0), "needs 1 more rejected premise."),
-        (Decided(0, 0, 2), "needs an accepted premise below 2 more sentences."),
+        (
+            DecisionCounts(7, 3, 1),
+            "needs 7 more accepted and 3 more rejected premises, below 1 more sentence.",
+        ),
+        (DecisionCounts(0, 1, 0), "needs 1 more rejected premise."),
+        (DecisionCounts(0, 0, 2), "needs an accepted premise below 2 more sentences."),
     ],
 )
-def test_what_is_missing_in_words(lacking: Decided, words: str) -> None:
+def test_what_is_missing_in_words(lacking: DecisionCounts, words: str) -> None:
     assert describe_missing(lacking).endswith(words)
 
 
@@ -166,11 +169,11 @@ def test_below_enough_the_page_says_how_many_are_missing(
 
 def test_counts_follow_each_act_and_undo(shared: Workspace, corpus_id: str) -> None:
     trees = decide(shared, corpus_id)
-    assert count_decisions(shared, corpus_id) == Decided(12, 12, 3)
+    assert count_decisions(shared, corpus_id) == DecisionCounts(12, 12, 3)
     shared.log.undo(trees[0], author="Ada")
-    assert count_decisions(shared, corpus_id) == Decided(12, 11, 3)
+    assert count_decisions(shared, corpus_id) == DecisionCounts(12, 11, 3)
     shared.log.archive(trees[1], author="Ada")
-    assert count_decisions(shared, corpus_id) == Decided(12, 11, 3)
+    assert count_decisions(shared, corpus_id) == DecisionCounts(12, 11, 3)
 
 
 def test_the_dialog_shows_what_would_be_learnt(on_trees: AppTest) -> None:

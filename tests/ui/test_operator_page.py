@@ -69,11 +69,11 @@ def test_a_removal_is_selected_and_confirmed(show: Any) -> None:
 
     # AppTest cannot pick rows; what follows on picking is called as the dialog calls it.
     def confirmed() -> None:
-        from entail.operations.cleaning import removable
+        from entail.operations.cleaning import list_removable
         from entail.ui.operator.storage import _confirm
         from entail.ui.shared.resources import jobs, workspace
 
-        _confirm(removable(jobs()), workspace())
+        _confirm(list_removable(jobs()), workspace())
 
     dialog = AppTest.from_function(confirmed, default_timeout=60).run()
     dialog = dialog.button(key="remove_confirmed").click().run()

@@ -160,7 +160,7 @@ def test_names_are_marked_as_typed_or_signed_in(
     shared.log.act(tree, Write(node="n1", text="t"), author=name, base=1)
     shared.authors.sign_in(sign_in.identity_of(ada(name="Ada Lovelace")))
     sign_in._called.clear()
-    shared.authors.seen(tree, name, "n1")
+    shared.authors.record_presence(tree, name, "n1")
     assert "**Ada Lovelace** :material/verified_user: on h" in said(app.run())
     app.session_state["tree"], app.session_state["retriever"] = tree, "tfidf"
     app.session_state["view"] = "History"

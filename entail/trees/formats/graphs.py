@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from entail.data.reading import Source, read_text, source_name
 from entail.errors import FormatError
 from entail.trees.formats.entailment_bank import grow, refold
-from entail.trees.formats.text import dot_quoted, printable
+from entail.trees.formats.text import printable, quote_dot
 from entail.trees.layout.appearance import FONT_SIZE, LIGHT, SHAPES
 from entail.trees.layout.positions import layout, rejected_id
 from entail.trees.log.acts import Create, GivenNode
@@ -36,24 +36,24 @@ def to_dot(tree: Tree, *, with_rejected: bool = False) -> str:
     lines = [
         "digraph explanation {",
         '  graph [fontname="sans-serif", rankdir=BT, ordering=in, charset=utf8, '
-        f"label={dot_quoted(tree.root.text)}, labelloc=t, fontcolor={dot_quoted(LIGHT.text)}, "
-        f"bgcolor={dot_quoted(LIGHT.background)}];",
+        f"label={quote_dot(tree.root.text)}, labelloc=t, fontcolor={quote_dot(LIGHT.text)}, "
+        f"bgcolor={quote_dot(LIGHT.background)}];",
         f'  node [fontname="sans-serif", fontsize={FONT_SIZE}, penwidth=2];',
-        f"  edge [color={dot_quoted(LIGHT.edge)}];",
+        f"  edge [color={quote_dot(LIGHT.edge)}];",
     ]
     drawing = layout(tree, with_rejected=with_rejected)
     for id, place in drawing.places.items():
         shape, look = SHAPES[place.kind], LIGHT.looks[place.kind]
         wrapped = "\n".join(place.lines)
         lines.append(
-            f"  {dot_quoted(id)} [shape={'ellipse' if shape == 'ellipse' else 'box'}, "
-            f"style={dot_quoted(_STYLES[shape])}, fillcolor={dot_quoted(look.fill)}, "
-            f"color={dot_quoted(look.border)}, fontcolor={dot_quoted(look.text)}, "
-            f"label={dot_quoted(wrapped)}];"
+            f"  {quote_dot(id)} [shape={'ellipse' if shape == 'ellipse' else 'box'}, "
+            f"style={quote_dot(_STYLES[shape])}, fillcolor={quote_dot(look.fill)}, "
+            f"color={quote_dot(look.border)}, fontcolor={quote_dot(look.text)}, "
+            f"label={quote_dot(wrapped)}];"
         )
     for parent, child in drawing.edges:
         dotted = " [style=dotted, arrowhead=none]" if drawing.places[child].kind == "rejected" else ""
-        lines.append(f"  {dot_quoted(child)} -> {dot_quoted(parent)}{dotted};")
+        lines.append(f"  {quote_dot(child)} -> {quote_dot(parent)}{dotted};")
     return "\n".join((*lines, "}", ""))
 
 

@@ -7,7 +7,7 @@ import io
 from collections.abc import Mapping
 from typing import Any
 
-from entail.trees.formats.text import cell
+from entail.trees.formats.text import escape_cell
 from entail.trees.log.acts import Evidence
 from entail.trees.log.replay import History
 from entail.trees.log.tree import Tree
@@ -16,7 +16,7 @@ PAIR_COLUMNS = ("tree", "parent", "child", "parent_kind", "child_kind")
 
 
 def to_pairs_csv(trees: Mapping[str, Tree]) -> str:
-    """Return a row for each premise of each node (name of a tree -> tree), texts escaped by `cell`."""
+    """Return a row for each premise of each node (name of a tree -> tree), texts escaped by `escape_cell`."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(PAIR_COLUMNS)
@@ -24,7 +24,8 @@ def to_pairs_csv(trees: Mapping[str, Tree]) -> str:
         for start in (tree.root.id, *tree.loose):
             for node in tree.walk(start):
                 for child in map(tree.node, node.children):
-                    writer.writerow((cell(name), cell(node.text), cell(child.text), node.kind, child.kind))
+                    cells = map(escape_cell, (name, node.text, child.text))
+                    writer.writerow((*cells, node.kind, child.kind))
     return out.getvalue()
 
 
@@ -58,7 +59,7 @@ def to_judged_csv(histories: Mapping[str, tuple[History, Mapping[int, Evidence]]
     from `retriever` on are empty without evidence, `rank` and `score` also if the premise was not shown.
     `verified` is `yes` if the author was signed in. `proposed` is `next` or `draft` if a scorer, named as
     the retriever, proposed the premise; `after` has the keys of the premises below the node at that time,
-    `retrieved` the rank by retrieval alone. Times are in UTC, texts are escaped by `cell`.
+    `retrieved` the rank by retrieval alone. Times are in UTC, texts are escaped by `escape_cell`.
 
     Args:
         histories: Tree id -> history and evidence (seq -> evidence, as from `TreeLog.evidence`).
@@ -72,13 +73,13 @@ def to_judged_csv(histories: Mapping[str, tuple[History, Mapping[int, Evidence]]
             event = history.event(judgement.seq)
             seen = evidence.get(judgement.seq) or event.evidence
             row = {
-                "tree": cell(tree_id),
+                "tree": escape_cell(tree_id),
                 "node": node,
-                "query": cell(judgement.query),
-                "premise": cell(judgement.premise.text),
+                "query": escape_cell(judgement.query),
+                "premise": escape_cell(judgement.premise.text),
                 "key": key,
                 "verdict": "accepted" if judgement.accepted else "rejected",
-                "author": cell(judgement.author),
+                "author": escape_cell(judgement.author),
                 "time": event.at.isoformat(timespec="seconds"),
                 "verified": "yes" if event.verified else "no",
             }
@@ -88,10 +89,10 @@ def to_judged_csv(histories: Mapping[str, tuple[History, Mapping[int, Evidence]]
 
 def _evidence_columns(evidence: Evidence, key: str) -> dict[str, Any]:
     columns: dict[str, Any] = {
-        "retriever": cell(evidence.retriever),
-        "revision": cell(evidence.revision),
+        "retriever": escape_cell(evidence.retriever),
+        "revision": escape_cell(evidence.revision),
         "corpus_version": evidence.corpus_version,
-        "searched": cell(evidence.query),
+        "searched": escape_cell(evidence.query),
         "own_words": "yes" if evidence.own_words else "no",
     }
     if (shown := next((s for s in evidence.shown if s.key == key), None)) is not None:

@@ -25,12 +25,12 @@ def printable(text: str) -> str:
     return _NO_XML.sub("\ufffd", text)
 
 
-def dot_quoted(text: str) -> str:
+def quote_dot(text: str) -> str:
     r"""Return the text as a quoted DOT string.
 
     Graphviz interprets backslash sequences and HTML entities in labels, so `\` and `&` are escaped, too.
 
-    >>> print(dot_quoted('a "b" \\N &lt;'))
+    >>> print(quote_dot('a "b" \\N &lt;'))
     "a \"b\" \\N &amp;lt;"
     """
     escaped = printable(text).replace("&", "&amp;").replace("\\", "\\\\").replace('"', '\\"')
@@ -46,13 +46,13 @@ def script_json(value: Any) -> str:  # noqa: ANN401 - JSON is of any type
     return json.dumps(value).replace("<", "\\u003c")
 
 
-def cell(text: str) -> str:
+def escape_cell(text: str) -> str:
     """Return the text as a cell that no spreadsheet evaluates as a formula.
 
     A text that starts with ``= + - @``, a tab or a carriage return (after spaces, too) gets an apostrophe in
     front, which spreadsheets hide (OWASP, "CSV injection"). Remove it when reading the file back.
 
-    >>> cell("=1+1"), cell("ice is cold")
+    >>> escape_cell("=1+1"), escape_cell("ice is cold")
     ("'=1+1", 'ice is cold')
     """
     text = printable(text)

@@ -30,7 +30,7 @@ from entail.trees.log.acts import (
 from entail.trees.log.replay import History, replay
 from entail.trees.log.rules import check_create
 from entail.trees.store import schema
-from entail.trees.store.authors import enter, vouched
+from entail.trees.store.authors import enter, is_signed_in
 from entail.trees.store.database import Database
 
 CACHED_HISTORIES = 256
@@ -115,7 +115,7 @@ def insert_trees(
         check_create(act)
         tree_id = next(id for id in iter(lambda: secrets.token_hex(4), "") if id not in taken)
         taken.add(tree_id)
-        event = Event(seq=1, author=name, at=at, act=act, verified=vouched(author))
+        event = Event(seq=1, author=name, at=at, act=act, verified=is_signed_in(author))
         trees.append(
             {"id": tree_id, "corpus_id": corpus_id, "example": example, **summarise(replay([event]))}
         )
@@ -156,7 +156,7 @@ class TreeLog:
         """Whether trees can be created here."""
         return not self._database.read_only
 
-    def takes_acts(self, tree_id: str) -> bool:
+    def is_editable(self, tree_id: str) -> bool:
         """Return whether this tree can be changed, as far as that is known beforehand."""
         return self.writable
 
@@ -272,7 +272,7 @@ class TreeLog:
             act = decide(history, name)
             # Times are monotonic even if a clock was set back or another machine's differs.
             at = max(datetime.now(UTC), history.events[-1].at)
-            event = Event(seq=history.seq + 1, author=name, at=at, act=act, verified=vouched(author))
+            event = Event(seq=history.seq + 1, author=name, at=at, act=act, verified=is_signed_in(author))
             after = history.extend([event])
             connection.execute(sa.insert(schema.events).values(_row(tree_id, event, evidence)))
             connection.execute(

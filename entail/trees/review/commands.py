@@ -106,7 +106,7 @@ def neighbour(tree: Tree, selected: str, key: str, *, collapsed: Collection[str]
     return order[min(max(at, 0), len(order) - 1)]
 
 
-def moved(tree: Tree, node_id: str, step: int) -> tuple[str, ...] | None:
+def swap_siblings(tree: Tree, node_id: str, step: int) -> tuple[str, ...] | None:
     """Return the siblings with this node moved by one position; None at the edge."""
     parent = tree.node(node_id).parent
     order = list(tree.nodes[parent].children) if parent is not None else [node_id]

@@ -85,7 +85,7 @@ _LONGEST_SLUG = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class DecisionCounts:
     """Counts of decisions for training.
 
     Rejected premises count only for nodes that have accepted ones.
@@ -95,27 +95,27 @@ class Decided:
     rejected: int = 0
     nodes: int = 0
 
-    def __add__(self, other: Decided) -> Decided:
-        return Decided(*(sum(pair) for pair in zip(astuple(self), astuple(other), strict=True)))
+    def __add__(self, other: DecisionCounts) -> DecisionCounts:
+        return DecisionCounts(*(sum(pair) for pair in zip(astuple(self), astuple(other), strict=True)))
 
-    def missing(self, enough: Decided) -> Decided:
+    def missing(self, enough: DecisionCounts) -> DecisionCounts:
         """Return the missing counts, 0 where there are enough."""
         counts = zip(astuple(self), astuple(enough), strict=True)
-        return Decided(*(max(0, least - count) for count, least in counts))
+        return DecisionCounts(*(max(0, least - count) for count, least in counts))
 
 
-ENOUGH = Decided(accepted=10, rejected=10, nodes=3)
+ENOUGH = DecisionCounts(accepted=10, rejected=10, nodes=3)
 """Least decisions for a training; with fewer, an encoder memorises them."""
 
 
-def decided(tree: Tree) -> Decided:
+def count_tree_decisions(tree: Tree) -> DecisionCounts:
     """Count the decisions of a tree; pairs judged both ways do not count."""
     return _count(Judgements.of_pairs(pairs_of(tree)))
 
 
-def _count(judgements: Judgements) -> Decided:
+def _count(judgements: Judgements) -> DecisionCounts:
     accepted, rejected = judgements.accepted, judgements.rejected
-    return Decided(
+    return DecisionCounts(
         accepted=sum(map(len, accepted.values())),
         rejected=sum(len(premises) for query, premises in rejected.items() if query in accepted),
         nodes=len(accepted),
@@ -136,7 +136,7 @@ class Lesson:
     outside: tuple[str, ...]
 
     @property
-    def decided(self) -> Decided:
+    def counts(self) -> DecisionCounts:
         """Counts of the decisions, each pair once over all trees."""
         return _count(self.judgements)
 
@@ -179,10 +179,10 @@ def lesson_of(log: TreeLog, corpus: Corpus, *, corpus_id: str) -> Lesson:
     )
 
 
-def name_for(corpus_name: str, taken: Collection[str]) -> str:
+def propose_name(corpus_name: str, taken: Collection[str]) -> str:
     """Return the first free name of the form `team-<corpus>-<n>` for a trained encoder.
 
-    >>> name_for("Sky & Sun (2024)", {"team-sky-sun-2024-1"})
+    >>> propose_name("Sky & Sun (2024)", {"team-sky-sun-2024-1"})
     'team-sky-sun-2024-2'
     """
     plain = unicodedata.normalize("NFKD", corpus_name).encode("ascii", "ignore").decode().lower()

@@ -18,17 +18,17 @@ def ordinal(number: int) -> str:
     return f"{number:,}{'th' if teen else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
 
 
-def retriever_in_words(
+def describe_retriever(
     evidence: Evidence, here: Mapping[str, str | None], *, called: Callable[[str], str] = str
 ) -> str:
     """Return the retriever of the evidence, and whether it is still available.
 
     >>> then = Evidence(retriever="team-x-1", revision="team-x-1@aaa", corpus_version=1, query="q")
-    >>> retriever_in_words(then, {"team-x-1": "team-x-1@aaa"})
+    >>> describe_retriever(then, {"team-x-1": "team-x-1@aaa"})
     'team-x-1'
-    >>> retriever_in_words(then, {"team-x-1": "team-x-1@bbb"})
+    >>> describe_retriever(then, {"team-x-1": "team-x-1@bbb"})
     'an earlier team-x-1 (team-x-1@aaa)'
-    >>> retriever_in_words(then, {})
+    >>> describe_retriever(then, {})
     'team-x-1 (team-x-1@aaa, removed since)'
 
     Args:
@@ -45,11 +45,11 @@ def retriever_in_words(
     return name
 
 
-def ranked(
+def describe_rank(
     evidence: Evidence, key: str, here: Mapping[str, str | None], *, called: Callable[[str], str] = str
 ) -> str:
     """Return the rank of a premise at the time of its judgement, and the retriever."""
-    who = retriever_in_words(evidence, here, called=called)
+    who = describe_retriever(evidence, here, called=called)
     shown = next((shown for shown in evidence.shown if shown.key == key), None)
     if shown is None:
         return f"not among the top {len(evidence.shown):,} of {who}"
@@ -66,17 +66,17 @@ def _rank_in_words(evidence: Evidence, ranks: str, who: str) -> str:
     return f"proposed {ranks} {means} by {who}, {after}"
 
 
-def grounds(
+def describe_provenance(
     act: AnyAct, evidence: Evidence, here: Mapping[str, str | None], *, called: Callable[[str], str] = str
 ) -> str:
     """Return the provenance of a judging act: ranks, retriever, number shown, search words."""
     match act:
         case Accept(premise=premise) | Reject(premise=premise):
-            words = ranked(evidence, premise.key, here, called=called)
+            words = describe_rank(evidence, premise.key, here, called=called)
         case Finish(premises=premises):
             words = _finished(evidence, {p.key for p in premises}, here, called=called)
         case _:
-            words = f"before a list of {retriever_in_words(evidence, here, called=called)}"
+            words = f"before a list of {describe_retriever(evidence, here, called=called)}"
     searched = f", searched {quote(evidence.query)}" if evidence.own_words else ""
     return f"{words}, {len(evidence.shown):,} shown{searched}"
 
@@ -85,7 +85,7 @@ def _finished(
     evidence: Evidence, keys: set[str], here: Mapping[str, str | None], *, called: Callable[[str], str]
 ) -> str:
     ranks = sorted(shown.rank for shown in evidence.shown if shown.key in keys)
-    who = retriever_in_words(evidence, here, called=called)
+    who = describe_retriever(evidence, here, called=called)
     if not ranks:
         return f"before a list of {who}"
     return _rank_in_words(evidence, " to ".join(map(ordinal, dict.fromkeys((ranks[0], ranks[-1])))), who)

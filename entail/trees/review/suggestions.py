@@ -135,7 +135,7 @@ def basis_of(tree: Tree, node_id: str) -> Basis:
     return Basis(node.text, accepted, rejected, tuple(other.text for other in tree.ancestors(node_id)))
 
 
-def not_proposed(basis: Basis, corpus: Corpus) -> frozenset[int]:
+def excluded_positions(basis: Basis, corpus: Corpus) -> frozenset[int]:
     """Return the positions of premises that no chain proposes.
 
     These are premises below the node or rejected for it, and texts of the node or of nodes above.
@@ -145,13 +145,13 @@ def not_proposed(basis: Basis, corpus: Corpus) -> frozenset[int]:
     return frozenset(position for position in (*texts, *rejected) if position is not None)
 
 
-def still_open(pool: Sequence[Candidate], tree: Tree, node_id: str, *, k: int) -> tuple[Candidate, ...]:
+def open_candidates(pool: Sequence[Candidate], tree: Tree, node_id: str, *, k: int) -> tuple[Candidate, ...]:
     """Return the top k candidates that are not below the node."""
     below = tree.node(node_id).children
     return tuple(candidate for candidate in pool if candidate.in_tree not in below)[:k]
 
 
-def ordered(pool: Sequence[Candidate], scores: Floats) -> tuple[Candidate, ...]:
+def rerank(pool: Sequence[Candidate], scores: Floats) -> tuple[Candidate, ...]:
     """Return candidates, best first, re-ranked by their retrieval ranks and by other scores.
 
     See `entail.arcf.chains.next_premise.next_order`.
@@ -180,7 +180,7 @@ def is_decided(candidate: Candidate, tree: Tree, node_id: str) -> bool:
     return rejected or candidate.in_tree in below
 
 
-def departures(basis: Basis, tree: Tree, node_id: str, chain: Sequence[Candidate]) -> tuple[str, ...]:
+def describe_changes(basis: Basis, tree: Tree, node_id: str, chain: Sequence[Candidate]) -> tuple[str, ...]:
     """Return descriptions of the changes to the tree since a chain was drafted.
 
     An accepted proposal is no change, since the later ones were chosen after it. A rejected one is, while a

@@ -28,14 +28,14 @@ _JOINERS = "\u200c\u200d"
 class SignedIn(str):
     """Name of a signed-in author; a plain `str` is a typed name, also one converted from this.
 
-    >>> vouched(SignedIn("Ada")), vouched("Ada"), vouched(str(SignedIn("Ada")))
+    >>> is_signed_in(SignedIn("Ada")), is_signed_in("Ada"), is_signed_in(str(SignedIn("Ada")))
     (True, False, False)
     """
 
     __slots__ = ()
 
 
-def vouched(author: str) -> bool:
+def is_signed_in(author: str) -> bool:
     """Return whether a name is that of a signed-in author."""
     return isinstance(author, SignedIn)
 
@@ -222,7 +222,7 @@ class Authors:
             known = _row_of(connection, identity)
             return _entered(connection, identity.name, typed=True) if known is None else None
 
-    def called(self) -> Mapping[str, str]:
+    def display_names(self) -> Mapping[str, str]:
         """Return permanent name -> current name of the signed-in authors."""
         query = sa.select(authors.c.name, authors.c.called).where(authors.c.called.is_not(None))
         with self._database.reading() as connection:
@@ -233,7 +233,7 @@ class Authors:
         with self._database.reading() as connection:
             return list(connection.scalars(sa.select(authors.c.name).order_by(authors.c.folded)))
 
-    def seen(self, tree_id: str, author: str, node: str) -> None:
+    def record_presence(self, tree_id: str, author: str, node: str) -> None:
         """Record that an author is on a node of a tree; skipped in a read-only or locked database.
 
         Raises:
@@ -244,7 +244,7 @@ class Authors:
         with suppress(LockedDatabaseError), self._database.writing(wait_seconds=GLANCE) as connection:
             _record_presence(connection, tree_id, author, node)
 
-    def here(self, *, within_seconds: float = 60) -> list[Presence]:
+    def list_presences(self, *, within_seconds: float = 60) -> list[Presence]:
         """Return the presences of the last seconds, the latest first."""
         since = datetime.now(UTC) - timedelta(seconds=within_seconds)
         rows = (
@@ -260,7 +260,7 @@ def _record_presence(connection: sa.Connection, tree_id: str, author: str, node:
     known = sa.select(trees.c.id).where(trees.c.id == tree_id)
     if not tree_id.isascii() or connection.scalar(known) is None:
         raise UnknownTreeError(f"there is no tree {tree_id!r}")
-    values = {"node": node[:40], "at": datetime.now(UTC), "verified": vouched(author)}
+    values = {"node": node[:40], "at": datetime.now(UTC), "verified": is_signed_in(author)}
     name = enter(connection, author)
     update = (
         sa.update(presence).where(presence.c.tree_id == tree_id, presence.c.author == name).values(values)

@@ -17,7 +17,7 @@ from entail.settings import load_settings
 from entail.trees.log.rules import HALF_CHARACTER
 from entail.trees.log.wording import quote
 from entail.trees.store import schema
-from entail.trees.store.authors import enter, fold_name, vouched
+from entail.trees.store.authors import enter, fold_name, is_signed_in
 
 LONGEST_NAME = 100
 """Most characters of a corpus's name."""
@@ -122,7 +122,7 @@ def _insert_change(
     connection: sa.Connection, corpus_id: str, version: int, change: str, author: str, **counts: int
 ) -> None:
     row = {"corpus_id": corpus_id, "version": version, "change": change, "added": 0, "retired": 0, **counts}
-    by = {"author": enter(connection, author), "at": datetime.now(UTC), "verified": vouched(author)}
+    by = {"author": enter(connection, author), "at": datetime.now(UTC), "verified": is_signed_in(author)}
     connection.execute(sa.insert(schema.corpus_changes).values(row | by))
 
 

@@ -75,7 +75,7 @@ class Database:
         options: dict[str, Any] = (
             {} if self.engine.dialect.name == "sqlite" else {"isolation_level": "REPEATABLE READ"}
         )
-        with explained(self.url), self.engine.connect().execution_options(**options) as connection:
+        with translate_errors(self.url), self.engine.connect().execution_options(**options) as connection:
             yield connection
 
     @contextmanager
@@ -97,7 +97,7 @@ class Database:
             wait = min(GLANCE if hopeless else ACT_WAIT, self.wait_seconds)
         try:
             with (
-                explained(self.url),
+                translate_errors(self.url),
                 self.engine.connect().execution_options(**{_WRITING: wait}) as connection,
                 connection.begin(),
             ):
@@ -136,7 +136,7 @@ def open_database(
     if is_demo() and not (read_only or scratch):
         opened = open_database(url, wait_seconds=wait_seconds, read_only=True)
         return replace(opened, remedy=DEMO_REMEDY)
-    with explained(shown):
+    with translate_errors(shown):
         if parsed.get_backend_name() == "sqlite":
             return _open_sqlite(parsed, shown, wait_seconds, read_only=read_only)
         engine = _engine(
@@ -301,7 +301,7 @@ def _migrated(database: Database) -> Database:
 
 
 @contextmanager
-def explained(url: str) -> Iterator[None]:
+def translate_errors(url: str) -> Iterator[None]:
     """Turn an error of a driver into a `DatabaseError` with its cause and its remedy."""
     try:
         yield

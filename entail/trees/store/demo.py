@@ -107,7 +107,7 @@ class VisitorLog(TreeLog):
             known = sa.select(schema.trees.c.id).where(schema.trees.c.id == tree_id)
             return tree_id.isascii() and connection.scalar(known) is not None
 
-    def takes_acts(self, tree_id: str) -> bool:
+    def is_editable(self, tree_id: str) -> bool:
         """Return whether a tree is the visitor's."""
         return self.owns(tree_id)
 

@@ -37,7 +37,7 @@ with page("Home") as (shared, author):
     with right:
         draw_start(shared, author)
         st.subheader("Active now")
-        present = shared.authors.here()
+        present = shared.authors.list_presences()
         for presence in present:
             tree = next((t for t in trees if t.id == presence.tree_id), None)
             if tree is not None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from entail.errors import EntailError
-from entail.trees.store.authors import Authors, vouched
+from entail.trees.store.authors import Authors, is_signed_in
 from entail.ui.components.inbox import read_assets
 from entail.ui.frame import sign_in
 from entail.ui.shared.text import label
@@ -41,7 +41,7 @@ def current_author(authors: Authors) -> str | None:
     if sign_in.is_configured():
         visitor().name = st.session_state["author"] = sign_in.signed_in_author(authors)
         return visitor().name
-    if vouched(st.session_state.get("author") or ""):
+    if is_signed_in(st.session_state.get("author") or ""):
         leave()  # sign-in was removed from the secrets meanwhile
     name = read_author(authors)
     forget = bool(st.session_state.pop("forget_author", False))
@@ -92,7 +92,7 @@ def draw_author(authors: Authors) -> str | None:
         ask_name(authors, key=SIDEBAR)
         return None
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f":material/person: {with_mark(author, verified=vouched(author))}")
+        st.markdown(f":material/person: {with_mark(author, verified=is_signed_in(author))}")
         if sign_in.is_configured():
             st.button("Sign out", on_click=st.logout, type="tertiary", key="sign_out")
         else:

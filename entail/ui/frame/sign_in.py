@@ -100,7 +100,7 @@ def shown_name(author: str) -> str:
 def _called() -> Mapping[str, str]:
     from entail.ui.shared.resources import workspace
 
-    return dict(workspace().authors.called())
+    return dict(workspace().authors.display_names())
 
 
 def _ask(typed: str) -> None:

@@ -18,7 +18,7 @@ from entail.errors import EntailError
 from entail.jobs.record import Job
 from entail.training.fields import Field
 from entail.training.method import Method
-from entail.trees.review.decisions import ENOUGH, Decided
+from entail.trees.review.decisions import ENOUGH, DecisionCounts
 from entail.trees.store.corpus_versions import CorpusInfo
 from entail.ui.compare.choice import splits_dir
 from entail.ui.components.elements import show_errors
@@ -126,7 +126,7 @@ def _draw_decisions(shared: Workspace, method: Method) -> Chosen | None:
         f"{count.accepted:,} accepted and {count.rejected:,} rejected premises of {count.nodes:,} nodes. The "
         "job keeps a copy."
     )
-    if (lacking := count.missing(ENOUGH)) != Decided():
+    if (lacking := count.missing(ENOUGH)) != DecisionCounts():
         st.warning(
             f"Too few decisions for good results. {describe_missing(lacking)}",
             icon=":material/hourglass_empty:",

@@ -13,7 +13,7 @@ from entail.errors import EntailError
 from entail.jobs.record import Job
 from entail.training.fields import values_of
 from entail.training.method import Method, Preview, broken_methods, methods
-from entail.trees.review.decisions import free_name, name_for, read_source
+from entail.trees.review.decisions import free_name, propose_name, read_source
 from entail.ui.components.elements import show_errors
 from entail.ui.frame.author import name_request
 from entail.ui.models.data import DECISIONS, Chosen, draw_data
@@ -173,7 +173,7 @@ def _draw_start(
     taken = jobs().names_taken()
     name = cells[0].text_input(
         "Encoder name",
-        value=name_for(corpus, taken) if corpus is not None else free_name(method.name, taken),
+        value=propose_name(corpus, taken) if corpus is not None else free_name(method.name, taken),
         max_chars=80,
         key=f"name-{method.name}-{corpus}-{started}",
         help="Name of the new folder under models/.",

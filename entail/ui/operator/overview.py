@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from entail.errors import EntailError
-from entail.operations.doctor import diagnose, look_at_machine
+from entail.operations.doctor import diagnose, inspect_machine
 from entail.operations.logs import logs, tail
 from entail.operations.storage import in_words
 from entail.results import versions
@@ -73,7 +73,7 @@ def draw_machine(shared: Workspace) -> None:
 
 @st.fragment(run_every=5.0)
 def _draw_load() -> None:
-    machine = look_at_machine()
+    machine = inspect_machine()
     used = machine.memory - machine.memory_free
     cells = st.columns(4)
     cells[0].metric(

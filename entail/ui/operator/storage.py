@@ -11,10 +11,10 @@ from typing import TypeVar
 
 import streamlit as st
 
-from entail.operations.cleaning import Removable, clean, removable
+from entail.operations.cleaning import Removable, clean, list_removable
 from entail.operations.doctor import LITTLE_SPACE
 from entail.operations.licences import Licence, data_licences, encoder_licences, package_licences
-from entail.operations.storage import back_up, backups, in_words, look_at_room
+from entail.operations.storage import back_up, backups, in_words, measure_storage
 from entail.progress import ProgressCallback
 from entail.settings import MAX_UPLOAD_MB
 from entail.trees.store import schema
@@ -52,7 +52,7 @@ def draw_check(
 
 def draw_storage(shared: Workspace) -> None:
     """Draw disk usage, and the items that can be removed."""
-    room = look_at_room()
+    room = measure_storage()
     with st.container(horizontal=True, vertical_alignment="bottom", gap="large"):
         st.metric("Free", in_words(room.free), width="content")
         st.metric("Disk", in_words(room.total), width="content")
@@ -76,7 +76,7 @@ def draw_storage(shared: Workspace) -> None:
         st.success(message, icon=":material/delete_sweep:")
     for failure in failures:
         st.warning(label(failure, longest=300))
-    _draw_removable(removable(jobs(), corpora=shared.corpora), shared)
+    _draw_removable(list_removable(jobs(), corpora=shared.corpora), shared)
 
 
 def _draw_removable(items: Sequence[Removable], shared: Workspace) -> None:

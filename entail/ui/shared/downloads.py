@@ -11,7 +11,7 @@ from typing import Any
 
 import streamlit as st
 
-from entail.trees.formats.text import cell
+from entail.trees.formats.text import escape_cell
 
 CSV, JSON = "text/csv", "application/json"
 
@@ -24,10 +24,12 @@ def draw_download(label: str, content: Any, *, name: str, kind: str) -> None:  #
 
 
 def table_csv(rows: Iterable[Sequence[object]]) -> str:
-    """Return rows, the header first, as CSV whose texts no spreadsheet takes for a formula (`cell`)."""
+    """Return rows, the header first, as CSV without formulas, see `escape_cell`."""
     out = io.StringIO()
     writer = csv.writer(out)
-    writer.writerows([cell(value) if isinstance(value, str) else value for value in row] for row in rows)
+    writer.writerows(
+        [escape_cell(value) if isinstance(value, str) else value for value in row] for row in rows
+    )
     return out.getvalue()
 
 

@@ -141,9 +141,9 @@ class TaskCache:
 @st.cache_resource(show_spinner=False)
 def task_cache() -> TaskCache:
     """Return the process's task cache; works in threads that run no page, too."""
-    from entail.operations.doctor import look_at_machine
+    from entail.operations.doctor import inspect_machine
 
-    return TaskCache(min(LARGEST_BUDGET, look_at_machine().memory // 4))
+    return TaskCache(min(LARGEST_BUDGET, inspect_machine().memory // 4))
 
 
 @dataclass(frozen=True)

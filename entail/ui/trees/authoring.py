@@ -13,7 +13,7 @@ from entail.index.protocol import PremiseIndex
 from entail.trees.log.event_log import TreeSummary
 from entail.trees.log.tree import ROOT
 from entail.trees.review.commands import LISTENED, PAGE, command_for
-from entail.trees.review.suggestions import basis_of, evidence_of, still_open, suggest
+from entail.trees.review.suggestions import basis_of, evidence_of, open_candidates, suggest
 from entail.ui.components.keyboard import KeyPress, listen
 from entail.ui.frame.author import Visitor, visitor
 from entail.ui.shared.resources import Workspace
@@ -181,7 +181,9 @@ def _propose(context: TreeContext, suggester: Suggester, session: AuthoringSessi
         screen.rank_by(f"{suggester.listed}, {among}, {basis.after}")
         count = NEXT_POOL + len(basis.accepted)
         pool = suggest(tree, node_id, context.corpus, context.index, k=count, query=words)
-        offer = suggester.offer_next(tree, node_id, still_open(pool, tree, node_id, k=NEXT_POOL), among=among)
+        offer = suggester.offer_next(
+            tree, node_id, open_candidates(pool, tree, node_id, k=NEXT_POOL), among=among
+        )
     scorer = suggester.model
     if offer.proposal is None or scorer is None:
         return replace(session, offer=offer)

@@ -9,7 +9,7 @@ import streamlit as st
 
 from entail.trees.log.wording import quote
 from entail.trees.review.commands import PAGE, Command
-from entail.trees.review.provenance import ordinal, ranked
+from entail.trees.review.provenance import describe_rank, ordinal
 from entail.trees.review.suggestions import Candidate
 from entail.ui.shared.resources import retriever_name, revisions
 from entail.ui.shared.text import label, marked, words_of
@@ -166,7 +166,7 @@ def _provenance(session: AuthoringSession) -> dict[str, tuple[str, str]]:
         recorded = evidence.get(judgement.seq)
         if recorded is None:
             continue
-        words = ranked(recorded, key, available, called=retriever_name)
+        words = describe_rank(recorded, key, available, called=retriever_name)
         at = session.history.event(judgement.seq).at.astimezone()
         rank = next((shown.rank for shown in recorded.shown if shown.key == key), None)
         provenance[key] = (

@@ -156,7 +156,7 @@ def _archive(shared: Workspace, tree: TreeSummary, author: str) -> None:
 
 def draw_trees(shared: Workspace, trees: Sequence[TreeSummary], *, archive: bool = False) -> None:
     """Draw a row for each tree, with the authors present."""
-    present = shared.authors.here()
+    present = shared.authors.list_presences()
     for tree in trees:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             with st.container(gap=None):

@@ -10,7 +10,14 @@ from entail.aeenc.config import FEW_DECISIONS
 from entail.errors import EntailError
 from entail.jobs.record import Job
 from entail.trees.log.wording import count_of
-from entail.trees.review.decisions import ENOUGH, Decided, Lesson, decided, lesson_of, name_for
+from entail.trees.review.decisions import (
+    ENOUGH,
+    DecisionCounts,
+    Lesson,
+    count_tree_decisions,
+    lesson_of,
+    propose_name,
+)
 from entail.ui.shared.demo import is_locked_in_demo
 from entail.ui.shared.job_list import LIVE, ensure_worker, format_duration, progress_of
 from entail.ui.shared.resources import Workspace, jobs, retrievers
@@ -44,7 +51,7 @@ def draw_learning(context: TreeContext, session: AuthoringSession) -> None:
         if found and not found[0].noted:
             _draw_end(found[0])
         missing = count_decisions(context.shared, corpus_id).missing(ENOUGH)
-        if missing != Decided():
+        if missing != DecisionCounts():
             st.caption(describe_missing(missing))
             return
         st.button(
@@ -77,13 +84,13 @@ def draw_learnt_encoder(context: TreeContext) -> None:
         st.button("Not now", on_click=declined.add, args=(done.id,), type="tertiary", key="decline_learnt")
 
 
-def count_decisions(shared: Workspace, corpus_id: str) -> Decided:
+def count_decisions(shared: Workspace, corpus_id: str) -> DecisionCounts:
     """Count the decisions in a corpus's own trees, archived ones included.
 
     Counts are cached by tree and version, so an act recounts its own tree only.
     """
     known = _counts()
-    total = Decided()
+    total = DecisionCounts()
     for archived in (False, True):
         for summary in shared.log.trees(corpus_id=corpus_id, archived=archived):
             if summary.example or not (summary.steps or summary.judgements):
@@ -91,20 +98,20 @@ def count_decisions(shared: Workspace, corpus_id: str) -> Decided:
             version = known.get(summary.id)
             if version is None or version[0] != summary.seq:
                 tree = shared.log.history(summary.id).tree
-                version = known[summary.id] = (tree.seq, decided(tree))
+                version = known[summary.id] = (tree.seq, count_tree_decisions(tree))
             total += version[1]
     return total
 
 
 @st.cache_resource(show_spinner=False)
-def _counts() -> dict[str, tuple[int, Decided]]:
+def _counts() -> dict[str, tuple[int, DecisionCounts]]:
     return {}
 
 
-def describe_missing(missing: Decided) -> str:
+def describe_missing(missing: DecisionCounts) -> str:
     """Return the decisions that are missing before training makes sense.
 
-    >>> describe_missing(Decided(accepted=7, nodes=1))
+    >>> describe_missing(DecisionCounts(accepted=7, nodes=1))
     'Training on your decisions needs 7 more accepted premises, below 1 more sentence.'
     """
     kinds = {"accepted": missing.accepted, "rejected": missing.rejected}
@@ -230,19 +237,21 @@ def draw_learning_dialog(context: TreeContext, session: AuthoringSession) -> Non
         st.error(label(str(error)))
         return
     _draw_lesson(lesson, context.corpus.name)
-    missing = lesson.decided.missing(ENOUGH)
-    if missing != Decided():
+    missing = lesson.counts.missing(ENOUGH)
+    if missing != DecisionCounts():
         st.info(describe_missing(missing) + " A decision that several trees share counts once.")
     taken = jobs().names_taken()
     if ahead := sum(job.open for job in jobs().jobs()):
         st.info(f"Queued behind {count_of(ahead, 'other training')}.", icon=":material/schedule:")
     with st.form("learn", border=False):
-        name = st.text_input("Name", value=name_for(context.corpus.name, taken), max_chars=80)
+        name = st.text_input("Name", value=propose_name(context.corpus.name, taken), max_chars=80)
         st.caption(
             "Trains a small adapter on MiniLM in seconds to a few minutes. You can keep working or close "
             "this page."
         )
-        pressed = st.form_submit_button("Start training", type="primary", disabled=missing != Decided())
+        pressed = st.form_submit_button(
+            "Start training", type="primary", disabled=missing != DecisionCounts()
+        )
     if pressed:
         try:
             start_learning(context, name.strip(), author=session.author or "somebody")

@@ -15,7 +15,7 @@ from entail.trees.log.event_log import TreeLog
 from entail.trees.log.replay import History
 from entail.trees.log.tree import ROOT
 from entail.trees.log.wording import describe
-from entail.trees.review.commands import PAGE, Command, moved
+from entail.trees.review.commands import PAGE, Command, swap_siblings
 from entail.trees.review.suggestions import Basis, Candidate, basis_of
 from entail.ui.frame.author import Visitor
 from entail.ui.trees.suggester import Offer
@@ -159,7 +159,7 @@ class AuthoringSession:
     @cached_property
     def is_locked(self) -> bool:
         """Whether the tree cannot be changed: read-only database, or a team's tree in a demo."""
-        return not self.log.takes_acts(self.screen.tree_id)
+        return not self.log.is_editable(self.screen.tree_id)
 
     @property
     def unjudged(self) -> tuple[Candidate, ...]:
@@ -191,7 +191,7 @@ class AuthoringSession:
                 self.screen.drafts[node] = basis_of(self.history.tree, node)
                 self.screen.turn_to("draft")
             case "reorder":
-                order = moved(self.history.tree, command.target, command.step)
+                order = swap_siblings(self.history.tree, command.target, command.step)
                 parent = self.history.tree.node(command.target).parent
                 if order and parent:
                     self.act(Reorder(node=parent, order=order), keep=True)

@@ -12,10 +12,10 @@ from entail.trees.review.suggestions import (
     Basis,
     basis_of,
     chain_candidates,
-    departures,
+    describe_changes,
+    excluded_positions,
     is_decided,
-    not_proposed,
-    ordered,
+    rerank,
 )
 from entail.ui.chains.tasks import GROUNDS, SCORERS, SCORING, make_builder, take_scorer
 from entail.ui.shared.active import LazyModel, pick_model
@@ -137,7 +137,7 @@ class Suggester(LazyModel["Scorer"]):
                 basis.accepted,
                 cast("ScoredSteps", builder.steps),
                 builder.around,
-                never=not_proposed(basis, corpus),
+                never=excluded_positions(basis, corpus),
                 score=score,
                 progress=report,
             )
@@ -160,7 +160,7 @@ class Suggester(LazyModel["Scorer"]):
             return offer
         return replace(
             offer,
-            candidates=ordered(pool, task.value.scores),
+            candidates=rerank(pool, task.value.scores),
             proposal=Proposal(means="next", after=basis.after, k=len(pool), among=among),
             scores=task.value,
         )
@@ -186,7 +186,7 @@ class Suggester(LazyModel["Scorer"]):
             candidates=chain,
             proposal=Proposal(means="draft", after=basis.after, k=POOL),
             draft=task.value,
-            changes=departures(basis, tree, node_id, chain),
+            changes=describe_changes(basis, tree, node_id, chain),
             undecided=sum(not is_decided(candidate, tree, node_id) for candidate in chain),
         )
 

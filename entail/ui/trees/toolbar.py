@@ -102,11 +102,13 @@ def draw_watch(shared: Workspace, session: AuthoringSession, ranking: Ranking) -
     screen = session.screen
     try:
         if session.author is not None and not shared.database.read_only:
-            shared.authors.seen(screen.tree_id, session.author, screen.selected)
+            shared.authors.record_presence(screen.tree_id, session.author, screen.selected)
         now = shared.log.summary(screen.tree_id).seq
         is_outdated = ranking.is_outdated
         others = [
-            p for p in shared.authors.here() if p.tree_id == screen.tree_id and p.author != session.author
+            p
+            for p in shared.authors.list_presences()
+            if p.tree_id == screen.tree_id and p.author != session.author
         ]
     except EntailError as error:
         st.markdown(f":red[:material/cloud_off: {label(str(error), longest=120)}]")

@@ -11,7 +11,7 @@ import streamlit as st
 from entail.data.records import Corpus
 from entail.trees.log.acts import Evidence, Redo, Undo
 from entail.trees.log.replay import History
-from entail.trees.review.provenance import grounds
+from entail.trees.review.provenance import describe_provenance
 from entail.ui.components.graph import draw_graph
 from entail.ui.components.inbox import NodeEvent
 from entail.ui.components.outline import draw_outline
@@ -72,7 +72,7 @@ def draw_history(history: History, evidence: Mapping[int, Evidence]) -> None:
         if event.seq in history.out_of_force and not isinstance(event.act, Undo | Redo):
             words = f"~~{words}~~ (undone)"
         if shown := evidence.get(event.seq):
-            ranking = grounds(event.act, shown, available, called=retriever_name)
+            ranking = describe_provenance(event.act, shown, available, called=retriever_name)
             words += f"  \n:gray[{label(ranking)}]"
         author = with_mark(event.author, verified=event.verified)
         st.markdown(f":gray[{event.seq} · {event.at:%d %b %H:%M:%S}] {author}  {words}")

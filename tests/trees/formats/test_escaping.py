@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 from hypothesis import given
 from hypothesis import strategies as st
 
-from entail.trees.formats.text import cell, dot_quoted, printable, script_json
+from entail.trees.formats.text import escape_cell, printable, quote_dot, script_json
 
 ODD = "\x00\x07\t\n\r\x85\ud800\udfff\ufffe\uffff<&\"'\\ab"
 ANY = st.text(alphabet=st.characters()) | st.text(alphabet=ODD)
@@ -25,14 +25,14 @@ def test_printable_text_can_stand_in_xml_and_in_a_file(text: str) -> None:
 
 
 def test_dot_strings() -> None:
-    assert dot_quoted('say "ice" \\N') == '"say \\"ice\\" \\\\N"'
-    assert dot_quoted("&lt; & <b>") == '"&amp;lt; &amp; <b>"'
-    assert dot_quoted("a\nb\r\nc\rd") == '"a\\nb\\nc\\nd"'
+    assert quote_dot('say "ice" \\N') == '"say \\"ice\\" \\\\N"'
+    assert quote_dot("&lt; & <b>") == '"&amp;lt; &amp; <b>"'
+    assert quote_dot("a\nb\r\nc\rd") == '"a\\nb\\nc\\nd"'
 
 
 @given(ANY)
 def test_a_dot_string_ends_where_it_should(text: str) -> None:
-    assert re.fullmatch(r'"(?:[^"\\\n]|\\.)*"', dot_quoted(text))
+    assert re.fullmatch(r'"(?:[^"\\\n]|\\.)*"', quote_dot(text))
 
 
 @given(ANY)
@@ -45,6 +45,6 @@ def test_json_in_a_script_never_ends_the_script(text: str) -> None:
 
 def test_what_a_spreadsheet_would_run_gets_an_apostrophe() -> None:
     for text in ("=1", "+1", "-1", "@x", "\tx", "\rx", "\uff1d1", "  =1"):
-        assert cell(text) == f"'{text}"
+        assert escape_cell(text) == f"'{text}"
     for text in ("ice", "a = b", "'quoted'", "", "1-2", " x"):
-        assert cell(text) == text
+        assert escape_cell(text) == text

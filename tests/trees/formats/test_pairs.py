@@ -8,7 +8,7 @@ from typing import Any
 
 from entail.trees.formats import to_pairs_csv
 from entail.trees.formats.entailment_bank import grow
-from entail.trees.formats.text import cell
+from entail.trees.formats.text import escape_cell
 from entail.trees.log.acts import Create, GivenNode
 from entail.trees.log.tree import Tree
 
@@ -27,7 +27,7 @@ def test_one_line_for_each_premise_of_each_node(story: Any) -> None:
 def test_nasty_texts_stay_in_their_cells(nasty: Tree) -> None:
     rows = [*csv.DictReader(io.StringIO(to_pairs_csv({"=t": nasty}), newline=""))]
     edges = [(node.text, nasty.nodes[child].text) for node in nasty.nodes.values() for child in node.children]
-    expected = sorted((cell(parent), cell(child)) for parent, child in edges)
+    expected = sorted((escape_cell(parent), escape_cell(child)) for parent, child in edges)
     assert sorted((row["parent"], row["child"]) for row in rows) == expected
     assert {row["tree"] for row in rows} == {"'=t"}
     assert {len(row) for row in rows} == {5}
