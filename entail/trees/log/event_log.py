@@ -160,6 +160,9 @@ class TreeLog:
         """Return whether this tree can be changed, as far as that is known beforehand."""
         return self.writable
 
+    def _require_editable(self, tree_id: str) -> None:
+        """Refuse changes to a tree; every tree of a writable database can be changed."""
+
     def create(self, act: Create, *, author: str, corpus_id: str | None = None, example: bool = False) -> str:
         """Create a tree and return its id.
 
@@ -247,6 +250,7 @@ class TreeLog:
 
     def archive(self, tree_id: str, *, author: str, archived: bool = True) -> None:
         """Archive or restore a tree; its log is unchanged."""
+        self._require_editable(tree_id)
         with self._database.writing() as connection:
             self._tree_row(connection, tree_id)
             connection.execute(
@@ -265,6 +269,7 @@ class TreeLog:
         decide: Callable[[History, str], AnyAct],
         evidence: Evidence | None = None,
     ) -> History:
+        self._require_editable(tree_id)
         with self._database.writing() as connection:
             self._tree_row(connection, tree_id, lock=True)
             name = enter(connection, author)

@@ -10,14 +10,14 @@ import shutil
 import tempfile
 import time
 import weakref
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import sqlalchemy as sa
 
 from entail.errors import DemoError
-from entail.trees.log.acts import AnyAct, Create, Evidence
+from entail.trees.log.acts import Create, Evidence
 from entail.trees.log.event_log import TreeLog, TreeSummary
 from entail.trees.log.replay import History
 from entail.trees.log.wording import quote
@@ -142,22 +142,7 @@ class VisitorLog(TreeLog):
         team = self._team.trees(corpus_id=corpus_id, archived=archived)
         return sorted([*own, *team], key=lambda tree: tree.changed_at, reverse=True)
 
-    def archive(self, tree_id: str, *, author: str, archived: bool = True) -> None:
-        """Archive or restore a tree of the visitor's."""
-        self._require_own(tree_id)
-        super().archive(tree_id, author=author, archived=archived)
-
-    def _append(
-        self,
-        tree_id: str,
-        author: str,
-        decide: Callable[[History, str], AnyAct],
-        evidence: Evidence | None = None,
-    ) -> History:
-        self._require_own(tree_id)
-        return super()._append(tree_id, author, decide, evidence)
-
-    def _require_own(self, tree_id: str) -> None:
+    def _require_editable(self, tree_id: str) -> None:
         if self.owns(tree_id):
             return
         hypothesis = self._team.summary(tree_id).hypothesis
