@@ -96,7 +96,7 @@ def test_a_job_that_was_resumed_meanwhile_keeps_its_checkpoint(
     things = list_removable(jobs)
     status = jobs.folder / job_id / "status.json"
     status.write_text(status.read_text().replace('"failed"', '"queued"'))
-    monkeypatch.setattr(cleaning, "removable", lambda jobs, corpora=None: things)
+    monkeypatch.setattr(cleaning, "list_removable", lambda jobs, corpora=None: things)
     cleaned = clean([f"checkpoints/{job_id}"], jobs=jobs)
     assert not cleaned.removed
     assert "needs its checkpoint" in cleaned.kept[f"checkpoints/{job_id}"]
