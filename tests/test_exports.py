@@ -50,13 +50,13 @@ PUBLIC = [
 ]
 
 
-def test_the_public_surface_is_what_it_was() -> None:
+def test_public_names() -> None:
     assert entail.__all__ == PUBLIC
     assert dir(entail) == sorted(PUBLIC)
 
 
 @pytest.mark.parametrize("name", PUBLIC)
-def test_every_name_resolves(name: str) -> None:
+def test_names_resolve(name: str) -> None:
     found = getattr(entail, name)
     if isinstance(found, type) or callable(found):
         assert found.__name__ == name
@@ -69,6 +69,6 @@ def test_star_import() -> None:
     assert sorted({*names} - {"__builtins__"}) == sorted(PUBLIC)
 
 
-def test_an_unknown_name_is_an_attribute_error() -> None:
+def test_unknown_name() -> None:
     with pytest.raises(AttributeError, match="module 'entail' has no attribute 'nothing'"):
         _ = entail.nothing

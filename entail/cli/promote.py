@@ -133,7 +133,7 @@ def _comparison(
     progress: ProgressCallback | None,
 ) -> PairedComparison | None:
     """Compare on trees of a file, or on the dev data of the model's job; reuse the job's own comparison."""
-    from entail.jobs.candidates import candidate_called, compare_anew, compare_on
+    from entail.jobs.candidates import compare_anew, compare_on, find_candidate
     from entail.jobs.jobs import Jobs
 
     if (dev is None) != (premises is None):
@@ -145,7 +145,7 @@ def _comparison(
         trees = tuple(read_trees(dev))
         return compare_on(name, read_corpus(premises).corpus, trees, corpus=corpus, progress=progress)
     jobs = Jobs()
-    found = candidate_called(jobs, name)
+    found = find_candidate(jobs, name)
     if found is None or found.evaluation is None:
         return None
     if not now.revision or not found.outdated(now.revision):

@@ -78,9 +78,9 @@ def candidate(job: Job) -> Candidate:
     return Candidate(job, revision, evaluation)
 
 
-def candidate_called(jobs: Jobs, name: str) -> Candidate | None:
+def find_candidate(jobs: Jobs, name: str) -> Candidate | None:
     """Return the candidate of a name, None where no job trained it."""
-    return next((found for found in candidates(jobs) if found.name == name), None)
+    return next((one for one in candidates(jobs) if one.name == name), None)
 
 
 def compare_anew(

@@ -104,7 +104,7 @@ def serve(
         _log.warning("anybody who reaches %s can ask: set ENTAIL_SERVE_TOKEN, or listen at 127.0.0.1", host)
     # Worker processes create the application themselves, from the environment.
     os.environ[_ENCODERS] = "\n".join(encoders)
-    # Limits on connections and their time belong here, those on requests into `admission`.
+    # Limits on connections and their time belong here, those on requests in `admission`.
     config = uvicorn.Config(
         "entail.serving.app:app_from_environment",
         factory=True,

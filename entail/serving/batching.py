@@ -50,12 +50,8 @@ class Batcher:
     many texts takes turns with later ones. While several clients ask, a batch that is not full waits
     `gather_ms` for more; a single client never waits. A request with a cancelled future leaves the queue.
 
-    Args:
-        encode: Function of distinct texts and their lane to vectors, shape (texts, d).
-        name: Name of the encoder, for messages.
-        batch: Texts of a batch at most.
-        queue: Texts in the queue at most.
-        gather_ms: Milliseconds to wait for more texts.
+    `encode` maps distinct texts and their lane to vectors, shape (texts, d). `batch` and `queue` are the most
+    texts of a batch and of the queue.
     """
 
     def __init__(

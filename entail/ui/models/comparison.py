@@ -9,7 +9,7 @@ import streamlit as st
 
 from entail.errors import EntailError
 from entail.evaluation.retrieval.paired import PairedComparison
-from entail.jobs.candidates import Candidate, candidate_called
+from entail.jobs.candidates import Candidate, find_candidate
 from entail.jobs.splits import list_splits
 from entail.registry import Active, card_figures
 from entail.settings import is_demo
@@ -33,7 +33,7 @@ _VERDICTS = {
 def candidate_of(name: str) -> Candidate | None:
     """Return the candidate that a job made under this name; None without one, or if jobs cannot be read."""
     try:
-        return candidate_called(jobs(), name)
+        return find_candidate(jobs(), name)
     except EntailError:
         return None
 
