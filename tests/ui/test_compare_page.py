@@ -62,6 +62,8 @@ def test_a_claim_is_drawn_as_slopes_first_and_side_by_side_on_demand(app: AppTes
 def test_a_sentence_of_ones_own_is_compared_and_shown_as_text(app: AppTest) -> None:
     app = opened(app)
     app = settled(app.text_input(key="compare_query").set_value("why <b>ice</b> floats").run())
+    app = settled(app.selectbox(key="compare_right").set_value("tfidf").run())
+    assert "Both sides are" in said(app)
     assert "none known" in [metric.value for metric in app.metric]
     assert not any("<b>" in str(element.value) for element in app.markdown)
 
@@ -79,6 +81,8 @@ def test_decisions_of_authors_are_marked_as_they_are_now(
     assert known(app)["fire is hot"] == "Not judged"
     shared.log.undo(one_tree, author="Ada")
     assert known(settled(app.run()))["a cold drink"] == "Not judged"
+    app = opened(app, mode="split", trees="team")
+    assert "1 claims with 1 reference premises in 1 trees" in said(app)
 
 
 def test_a_tree_shows_all_its_nodes(app: AppTest, shared: Workspace) -> None:
@@ -134,12 +138,6 @@ def test_figures_are_drawn_before_their_intervals(app: AppTest, monkeypatch: pyt
         assert [cell.split()[1] for cell in after["difference"]] == list(before["difference"])
 
 
-def test_a_teams_own_trees_are_a_split_too(app: AppTest, shared: Workspace, one_tree: str) -> None:
-    corpus = corpus_of(shared, "four")
-    app = opened(app, mode="split", trees="team", corpus=corpus)
-    assert "1 claims with 1 reference premises in 1 trees" in said(app)
-
-
 def test_a_file_of_the_data_folder_is_a_split(app: AppTest, tmp_path: Path) -> None:
     folder = tmp_path / "data" / "splits"
     folder.mkdir()
@@ -182,17 +180,10 @@ def test_the_tour_leads_from_an_opening_to_a_closing_card(app: AppTest) -> None:
     assert len(app.get("download_button")) == 2
     app = settled(app.button(key="tour_back").click().run())
     assert "7 of 7" in said(app)
-
-
-def test_an_address_opens_what_it_names_and_is_kept_up(app: AppTest) -> None:
-    app = opened(app, mode="tour", left="bm25", right="tfidf", stop="2")
+    assert (app.query_params["mode"], app.query_params["stop"]) == ("tour", "7")
+    app = opened(app, mode="tour", left="bm25", right="tfidf", stop="2", depth="50")
     assert "2 of 7" in said(app)
-    assert app.selectbox(key="compare_left").value == "bm25"
-    app = settled(app.button(key="tour_next").click().run())
-    assert app.query_params["stop"] == "3"
-    assert app.query_params["mode"] == "tour"
-    app = settled(app.selectbox(key="compare_depth").set_value(50).run())
-    assert app.query_params["depth"] == "50"
+    assert [app.selectbox(key=f"compare_{part}").value for part in ("left", "depth")] == ["bm25", 50]
 
 
 def test_an_encoder_that_was_trained_on_these_claims_is_named(
@@ -244,9 +235,3 @@ def test_a_corpus_without_trees_says_what_to_do(
     info = shared.corpora.add_corpus(Corpus.of("bare", ["ice is cold", "fire is hot"]), author="Ada")
     app = opened(app, mode=mode, corpus=info.id)
     assert words_there in said(app)
-
-
-def test_the_same_retriever_on_both_sides_is_noted(app: AppTest) -> None:
-    app = opened(app, right="tfidf")
-    assert "Both sides are" in said(app)
-    assert "none." in said(app)

@@ -240,12 +240,9 @@ def test_a_name_that_is_no_data_set_is_refused_at_its_field(
     app = choose(app, "Pairs", "snli")
     assert "name the data set with its organisation: stanfordnlp/snli" in said(app)
     assert not choose(app, "Pairs", "stanfordnlp/snli").error
-
-
-@pytest.mark.parametrize("name", ["a b/c", "../up/there", "pairs.jsonl", "http://x/y", "x" * 300, "a\0b/c"])
-def test_names_that_are_none(name: str) -> None:
-    with pytest.raises(SettingsError, match="data set on the Hub"):
-        NliSource.named(name)
+    for name in ("a b/c", "../up/there", "pairs.jsonl", "http://x/y", "x" * 300, "a\0b/c"):
+        with pytest.raises(SettingsError, match="data set on the Hub"):
+            NliSource.named(name)
 
 
 @pytest.mark.parametrize(("name", "field"), [("aeenc", "Trees"), ("arcf", "Questions")])

@@ -274,41 +274,41 @@ def test_a_scorer_that_a_training_leads_to_is_promoted(
     assert (active(role="chains").encoder, history(role="chains")[0].by) == ("better", "Ada")
 
 
-def test_the_direction_page_follows_and_keeps_a_selected_encoder(
-    app: AppTest, shared: Workspace, two: tuple[str, str], tiny_home: Path
+@pytest.mark.parametrize(
+    ("page", "field", "packaged"),
+    [("Direction", "direction_encoder", "gausscse-minilm"), ("Chains", "chains_by", "arcf-minilm")],
+)
+def test_a_page_follows_the_active_model_and_keeps_a_selected_one(
+    app: AppTest,
+    shared: Workspace,
+    two: tuple[str, str],
+    tiny_home: Path,
+    scorer_folder: Scorer,
+    page: str,
+    field: str,
+    packaged: str,
 ) -> None:
-    shutil.copytree(tiny_home / "mine", tiny_home / "third")
-    app = settled(app.switch_page("pages/Direction.py").run())
-    field = "direction_encoder"
-    assert app.selectbox(key=field).value == "gausscse-minilm"
-    put("mine")
+    active_one = two[1] if page == "Direction" else scorer_folder("scores").name
+    if page == "Direction":
+        shutil.copytree(tiny_home / active_one, tiny_home / "third")
+    else:
+        scorer_folder("third")
+        scorer_folder(packaged)
+    app = settled(app.switch_page(f"pages/{page}.py").run())
+    assert app.selectbox(key=field).value == packaged
+    put(active_one)
     app = settled(app.run())
-    assert app.selectbox(key=field).value == "mine"
+    assert app.selectbox(key=field).value == active_one
     app = settled(app.selectbox(key=field).set_value("third").run())
-    put("gausscse-minilm")
+    put(packaged)
     app = settled(app.run())
     assert app.selectbox(key=field).value == "third"
-    put("mine")
-    shutil.rmtree(tiny_home / "mine")
+    put(active_one)
+    shutil.rmtree(tiny_home / active_one)
     shutil.rmtree(tiny_home / "third")
     app = settled(app.run())
-    assert app.selectbox(key=field).value == "gausscse-minilm"
-    assert "mine, promoted by Bo, cannot be used: its folder is gone" in said(app)
-
-
-def test_the_chains_page_follows_and_keeps_a_selected_scorer(
-    app: AppTest, shared: Workspace, scorer_folder: Scorer
-) -> None:
-    for name in ("a-first", "arcf-minilm", "mine"):
-        scorer_folder(name)
-    app = app.switch_page("pages/Chains.py").run()
-    assert app.selectbox(key="chains_by").value == "arcf-minilm"
-    put("mine")
-    app = app.run()
-    assert app.selectbox(key="chains_by").value == "mine"
-    app = app.selectbox(key="chains_by").set_value("a-first").run()
-    put("arcf-minilm")
-    assert app.run().selectbox(key="chains_by").value == "a-first"
+    assert app.selectbox(key=field).value == packaged
+    assert f"{active_one}, promoted by Bo, cannot be used: its folder is gone" in said(app)
 
 
 def test_hints_and_proposals_of_the_trees_page_follow(
