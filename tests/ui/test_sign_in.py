@@ -159,7 +159,7 @@ def test_names_are_marked_as_typed_or_signed_in(
     tree = shared.log.create(Create(hypothesis="h"), author="Bob", corpus_id=SAMPLE_ID)
     shared.log.act(tree, Write(node="n1", text="t"), author=name, base=1)
     shared.authors.sign_in(sign_in.identity_of(ada(name="Ada Lovelace")))
-    sign_in._called.clear()
+    sign_in._current_names.clear()
     shared.authors.record_presence(tree, name, "n1")
     assert "**Ada Lovelace** :material/verified_user: on h" in said(app.run())
     app.session_state["tree"], app.session_state["retriever"] = tree, "tfidf"

@@ -59,7 +59,7 @@ def draw_upload(shared: Workspace, author: str | None) -> None:
             st.rerun()
 
 
-def draw_facts(shared: Workspace, author: str | None, corpus: CorpusInfo) -> None:
+def draw_premises(shared: Workspace, author: str | None, corpus: CorpusInfo) -> None:
     """Draw the searchable table of premises, and the form of the selected one."""
     if notice := st.session_state.pop("corpus_notice", None):
         st.success(notice)
@@ -88,10 +88,10 @@ def draw_facts(shared: Workspace, author: str | None, corpus: CorpusInfo) -> Non
         return
     rows = picked["selection"]["rows"]
     if rows and rows[0] < len(found):
-        _draw_fact(shared, author, corpus, found[rows[0]])
+        _draw_premise(shared, author, corpus, found[rows[0]])
 
 
-def _draw_fact(shared: Workspace, author: str | None, corpus: CorpusInfo, premise: Premise) -> None:
+def _draw_premise(shared: Workspace, author: str | None, corpus: CorpusInfo, premise: Premise) -> None:
     with st.form(f"fact-{corpus.id}-{premise.key}"):
         text = st.text_area("Premise", value=premise.text, max_chars=10_000)
         correct, retire = st.columns(2)
@@ -141,11 +141,11 @@ def draw_changes(shared: Workspace, corpus: CorpusInfo) -> None:
             st.markdown(
                 f":gray[version {change.version} · {change.at:%d %b %Y %H:%M}] "
                 f"{with_mark(change.author, verified=change.verified)} "
-                f"{_words(change)}"
+                f"{_describe(change)}"
             )
 
 
-def _words(change: CorpusChange) -> str:
+def _describe(change: CorpusChange) -> str:
     added, retired = (
         quote(texts[0]) if texts else "" for texts in (change.added_texts, change.retired_texts)
     )

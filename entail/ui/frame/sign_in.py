@@ -66,7 +66,7 @@ def signed_in_author(authors: Authors) -> SignedIn | None:
     except EntailError as error:
         st.error(label(str(error)))
         return None
-    _called.clear()
+    _current_names.clear()
     st.session_state["signed_in"] = (identity, name)
     return name
 
@@ -93,11 +93,11 @@ def draw_sign_in(*, key: str) -> None:
 
 def shown_name(author: str) -> str:
     """Return the current name of an author, who may have been entered under another one."""
-    return _called().get(author, author)
+    return _current_names().get(author, author)
 
 
 @st.cache_data(show_spinner=False, ttl=30)
-def _called() -> Mapping[str, str]:
+def _current_names() -> Mapping[str, str]:
     from entail.ui.shared.resources import workspace
 
     return dict(workspace().authors.display_names())

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from entail.ui.corpora.premises import draw_changes, draw_facts, draw_growth, draw_upload
+from entail.ui.corpora.premises import draw_changes, draw_growth, draw_premises, draw_upload
 from entail.ui.frame.shell import page
 from entail.ui.shared.text import label
 
@@ -27,6 +27,6 @@ with page("Corpora") as (shared, author):
             + (f" · {label(corpus.licence)}" if corpus.licence else "")
             + (f" · from {label(corpus.source)}" if corpus.source else "")
         )
-        draw_facts(shared, author, corpus)
+        draw_premises(shared, author, corpus)
         draw_growth(shared, author, corpus)
         draw_changes(shared, corpus)
