@@ -11,7 +11,7 @@ from entail.aeenc.config import AeencConfig
 from entail.aeenc.pairs import TrainingPairs
 from entail.aeenc.sampling import SampleReport
 from entail.data.text import premise_key
-from entail.encoders.card import write_seen
+from entail.encoders.card import write_training_queries
 from entail.encoders.catalogue import PREMISE_TOWER, EncoderEntry
 from entail.encoders.stock import sentence_transformer
 from entail.training.adapters.saving import name_of, save_encoder
@@ -41,7 +41,7 @@ def save_aeenc(out: Path, training: AeencTraining, towers: Mapping[str, Tower], 
             towers["queries"].save(folder)
             if premises:
                 premises.save(folder / PREMISE_TOWER)
-        write_seen(folder, map(premise_key, training.pairs.queries))
+        write_training_queries(folder, map(premise_key, training.pairs.queries))
 
     save_encoder(out, method=METHOD, write=write, about=lambda: card_of(training, base))
 

@@ -18,7 +18,7 @@ TowerKind = Literal["siamese", "single", "dual"]
 premises' in `premise_tower/`.
 """
 
-SEEN = "seen.json"
+TRAINING_QUERIES = "seen.json"
 """File of the keys of training queries, on which figures are optimistic."""
 
 
@@ -84,16 +84,16 @@ def read_card(folder: Path, name: str) -> Card | None:
     return Card(**fields)
 
 
-def write_seen(folder: Path, keys: Iterable[str]) -> None:
+def write_training_queries(folder: Path, keys: Iterable[str]) -> None:
     """Write the premise keys of training queries beside the weights."""
     record = {"queries": sorted(set(keys))}
-    (folder / SEEN).write_text(json.dumps(record, indent=0) + "\n", encoding="utf-8")
+    (folder / TRAINING_QUERIES).write_text(json.dumps(record, indent=0) + "\n", encoding="utf-8")
 
 
-def read_seen(folder: Path) -> frozenset[str]:
+def read_training_queries(folder: Path) -> frozenset[str]:
     """Return the keys of the training queries of a folder's encoder, none without a readable record."""
     try:
-        record = read_json(folder / SEEN)
+        record = read_json(folder / TRAINING_QUERIES)
     except EncoderError:  # damaged
         record = None
     keys = record.get("queries") if isinstance(record, dict) else None

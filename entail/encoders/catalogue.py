@@ -22,7 +22,7 @@ from typing import Literal
 
 from entail.data.text import premise_key
 from entail.encoders import weights
-from entail.encoders.card import Card, TowerKind, read_card, read_seen
+from entail.encoders.card import Card, TowerKind, read_card, read_training_queries
 from entail.encoders.gaussian.form import HEAD, GaussianForm
 from entail.encoders.hub import ask, hub_api
 from entail.errors import EncoderError, HubError, UnknownEncoderError
@@ -145,13 +145,13 @@ def model_folders() -> list[Path]:
     return [folder for name, folder in sorted(folders.items()) if _NAME.fullmatch(name) and folder.is_dir()]
 
 
-def seen_by(name: str, queries: Iterable[str]) -> frozenset[str]:
+def training_queries_of(name: str, queries: Iterable[str]) -> frozenset[str]:
     """Return the queries that an encoder was trained on; none for lexical retrievers and without a record."""
     try:
         folder = resolve(name).path
     except EncoderError:
         return frozenset()
-    keys = read_seen(folder) if folder is not None else frozenset()
+    keys = read_training_queries(folder) if folder is not None else frozenset()
     return frozenset(query for query in queries if premise_key(query) in keys) if keys else frozenset()
 
 

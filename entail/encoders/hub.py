@@ -59,10 +59,10 @@ def ask(call: Callable[[], T], *, repo: str, revision: str | None = None) -> T:
     raise failure
 
 
-def scrubbed(text: str) -> str:
+def scrub(text: str) -> str:
     """Return a text without anything that is, or looks like, a token.
 
-    >>> scrubbed("sent authorization: Bearer hf_abcDEF123, refused")
+    >>> scrub("sent authorization: Bearer hf_abcDEF123, refused")
     'sent authorization: *** refused'
     """
     from huggingface_hub import get_token
@@ -147,5 +147,5 @@ def _refusal(status: int, text: str, wait: str, repo: str) -> HubError:
 
 
 def _first_line(text: str) -> str:
-    line = next((line.strip() for line in scrubbed(text).splitlines() if line.strip()), "")
+    line = next((line.strip() for line in scrub(text).splitlines() if line.strip()), "")
     return line if len(line) <= 200 else f"{line[:199]}…"

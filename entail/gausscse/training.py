@@ -13,7 +13,7 @@ import numpy as np
 from entail.data.nli.pairs import NliPair
 from entail.data.nli.triplets import NliTriplets
 from entail.encoders.gaussian.distributions import Floats64, Gaussians, encode_pairs, similarity
-from entail.encoders.gaussian.encoder import squashed
+from entail.encoders.gaussian.encoder import squash_means
 from entail.encoders.gaussian.form import GaussianForm
 from entail.errors import TrainingError
 from entail.gausscse.calibration import fit_form, is_one_way
@@ -166,7 +166,7 @@ def _similarities(
 
     def encode(texts: list[str]) -> Gaussians:
         gaussians = Gaussians.of(tower.encode(texts))
-        return squashed(gaussians) if config.tanh else gaussians
+        return squash_means(gaussians) if config.tanh else gaussians
 
     premises, hypotheses = encode_pairs(
         encode, [pair.premise for pair in pairs], [pair.hypothesis for pair in pairs]

@@ -156,14 +156,14 @@ class DenseIndex:
         return hits
 
     def _nearest(self, vectors: Floats, k: int) -> Hits:
-        with self._lock, faiss_alone():
+        with self._lock, single_threaded_faiss():
             scores, positions = self._index.search(vectors, k)
         order = np.lexsort((positions, -scores), axis=1)
         return Hits(np.take_along_axis(positions, order, axis=1), np.take_along_axis(scores, order, axis=1))
 
 
 @contextlib.contextmanager
-def faiss_alone() -> Iterator[None]:
+def single_threaded_faiss() -> Iterator[None]:
     """Run FAISS on one thread, as many sessions share few cores, then restore the setting.
 
     The setting is OpenMP's: torch in the same thread would otherwise stay on one core.

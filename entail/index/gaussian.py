@@ -130,11 +130,11 @@ class GaussianIndex:
         if not len(corpus):
             raise CorpusError(f"corpus {corpus.name!r} holds no premises; add some before searching it")
         queries = QueryVectors(rows) if queries is None else queries
-        known = queries.encoder
-        if (known.revision, known.dimension) != (rows.revision, rows.dimension):
+        other = queries.encoder
+        if (other.revision, other.dimension) != (rows.revision, rows.dimension):
             raise ManifestMismatchError(
                 f"expected queries of {rows.revision} (rows of {rows.dimension}), found those of "
-                f"{known.revision} (rows of {known.dimension})"
+                f"{other.revision} (rows of {other.dimension})"
             )
         self._encoder = encoder
         self._corpus = corpus
@@ -174,10 +174,10 @@ class GaussianIndex:
         Each pair is compared in double precision: about 100 ms a query for 16,000 premises.
         """
         gaussians = self.encode(queries)
-        found = np.empty((len(queries), len(self._corpus)), dtype=np.float32)
+        scores = np.empty((len(queries), len(self._corpus)), dtype=np.float32)
         for row in range(len(queries)):
-            found[row] = self._similarities(gaussians[row], slice(None), direction)
-        return found
+            scores[row] = self._similarities(gaussians[row], slice(None), direction)
+        return scores
 
     def encode(self, queries: Sequence[str], *, progress: ProgressCallback | None = None) -> Gaussians:
         """Return the Gaussians of queries, encoding only those that are no premises and unknown."""

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from entail.encoders.gaussian.distributions import LOG_VARIANCE_LIMIT, Floats64, Gaussians, divergence
 from entail.errors import RetrievalError
-from entail.index.flat import faiss_alone
+from entail.index.flat import single_threaded_faiss
 from entail.index.protocol import Floats, Ints
 
 Direction = Literal["entailing", "entailed"]
@@ -111,29 +111,29 @@ class LiftedGaussians:
         """Return the k premises of least divergence for each query."""
         count, size = len(queries), len(self)
         lifted = self._lift(queries, premise=False)
-        found = Nearest(np.empty((count, k), np.int64), np.empty((count, k)), np.zeros(count, np.bool_))
+        nearest = Nearest(np.empty((count, k), np.int64), np.empty((count, k)), np.zeros(count, np.bool_))
         fetch = k + max(k // 4, _MARGIN)
         if fetch >= size:
             everything = np.arange(size)
             for row in range(count):
-                self._rank(found, row, queries, everything)
-            return found
+                self._rank(nearest, row, queries, everything)
+            return nearest
         vectors = lifted.astype(np.float32)
-        with self._lock, faiss_alone():
+        with self._lock, single_threaded_faiss():
             scores, positions = self._index.search(vectors, fetch)
         errors = self._errors(lifted)
         for row in range(count):
-            self._rank(found, row, queries, positions[row])
+            self._rank(nearest, row, queries, positions[row])
             # The rounding of the divergences themselves.
-            own = 1e-11 * found.divergences[row, -1]
+            own = 1e-11 * nearest.divergences[row, -1]
             least = float(scores[row, k - 1]) - 2 * errors[row] - own
             if float(scores[row, -1]) >= least:
-                found.widened[row] = True
+                nearest.widened[row] = True
                 radius = np.nextafter(np.float32(least), np.float32(-np.inf))
-                with self._lock, faiss_alone():
+                with self._lock, single_threaded_faiss():
                     _, _, wide = self._index.range_search(vectors[row : row + 1], float(radius))
-                self._rank(found, row, queries, np.sort(wide))
-        return found
+                self._rank(nearest, row, queries, np.sort(wide))
+        return nearest
 
     def divergences(self, queries: Gaussians, row: int, positions: Ints) -> Floats64:
         """Return the divergence of one query and some premises, in the direction's order."""
@@ -143,10 +143,10 @@ class LiftedGaussians:
             return np.concatenate([divergence(query, self.premises[part]) for part in parts])
         return np.concatenate([divergence(self.premises[part], query) for part in parts])
 
-    def _rank(self, found: Nearest, row: int, queries: Gaussians, positions: Ints) -> None:
+    def _rank(self, nearest: Nearest, row: int, queries: Gaussians, positions: Ints) -> None:
         divergences = self.divergences(queries, row, positions)
-        best = np.lexsort((positions, divergences))[: found.positions.shape[1]]
-        found.positions[row], found.divergences[row] = positions[best], divergences[best]
+        best = np.lexsort((positions, divergences))[: nearest.positions.shape[1]]
+        nearest.positions[row], nearest.divergences[row] = positions[best], divergences[best]
 
     def _lift(self, gaussians: Gaussians, *, premise: bool) -> Floats64:
         """Return vectors of 2d + 1 numbers, their columns not centred."""

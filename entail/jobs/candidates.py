@@ -10,7 +10,7 @@ from typing import Any
 from entail.aeenc.method import AEENC
 from entail.aeenc.source import TrainingData
 from entail.data.records import Corpus, ExplanationTree
-from entail.encoders.catalogue import resolve, seen_by
+from entail.encoders.catalogue import resolve, training_queries_of
 from entail.errors import EncoderError, JobError
 from entail.evaluation.retrieval.paired import PairedComparison, QueryFigures, compare_paired
 from entail.jobs.jobs import Jobs
@@ -158,7 +158,7 @@ def compare_on_unseen(
     Raises:
         RetrievalError: If the two were not measured on the same queries.
     """
-    seen = frozenset().union(*(seen_by(name, candidate.queries) for name in names))
+    seen = frozenset().union(*(training_queries_of(name, candidate.queries) for name in names))
     if not seen:
         return compare_paired(present, candidate)
     if len(seen) == len(candidate.queries):

@@ -8,7 +8,7 @@ from contextvars import ContextVar
 
 from entail.encoders.encoder import BiEncoder
 from entail.encoders.gaussian.distributions import Gaussians
-from entail.encoders.gaussian.encoder import squashed
+from entail.encoders.gaussian.encoder import squash_means
 from entail.encoders.gaussian.form import GaussianForm
 from entail.index.gaussian import GaussianRows
 from entail.index.protocol import Floats
@@ -96,4 +96,4 @@ class ServedGaussians:
 
     def _to_gaussians(self, values: Floats) -> Gaussians:
         gaussians = Gaussians.of(values, revision=self.revision)
-        return squashed(gaussians) if self.form.tanh else gaussians
+        return squash_means(gaussians) if self.form.tanh else gaussians

@@ -12,7 +12,7 @@ from entail.cli import main
 from entail.data.entailment_bank.trees import read_trees
 from entail.data.records import gold_children
 from entail.data.text import premise_key
-from entail.encoders.card import write_seen
+from entail.encoders.card import write_training_queries
 
 FACTS = [
     "a star is a kind of celestial object",
@@ -115,7 +115,7 @@ def test_unseen_queries(
 ) -> None:
     mine = Path(shutil.copytree(tiny_models / "tiny", tmp_path / "mine"))
     queries = list(gold_children(read_trees(trees)))
-    write_seen(mine, [premise_key(queries[0])])
+    write_training_queries(mine, [premise_key(queries[0])])
     arguments = ["--retriever", str(mine), "--no-effort"]
     assert evaluate(*arguments, "--json") == 0
     found = json.loads(capsys.readouterr().out)
@@ -126,7 +126,7 @@ def test_unseen_queries(
     assert evaluate(*arguments) == 0
     expected = f"it was trained on 1 of these queries; on the other {len(queries) - 1} its MAP is "
     assert expected in capsys.readouterr().out
-    write_seen(mine, map(premise_key, queries))
+    write_training_queries(mine, map(premise_key, queries))
     assert evaluate(*arguments, "--json") == 0
     assert json.loads(capsys.readouterr().out)["others"][0]["unseen"] == {"queries": 0}
 

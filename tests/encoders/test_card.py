@@ -8,8 +8,14 @@ from typing import Any
 import pytest
 
 from entail.data.text import premise_key
-from entail.encoders.card import SEEN, Card, read_card, read_seen, write_seen
-from entail.encoders.catalogue import seen_by
+from entail.encoders.card import (
+    TRAINING_QUERIES,
+    Card,
+    read_card,
+    read_training_queries,
+    write_training_queries,
+)
+from entail.encoders.catalogue import training_queries_of
 from entail.errors import EncoderError
 
 WHOLE: dict[str, Any] = {
@@ -64,19 +70,19 @@ def test_what_is_no_object_is_refused(tmp_path: Path, content: object) -> None:
 @pytest.fixture
 def folder(tiny: Path, tmp_path: Path) -> Path:
     mine = Path(shutil.copytree(tiny, tmp_path / "mine"))
-    write_seen(mine, map(premise_key, ["the sun is  hot", "ice is cold"]))
+    write_training_queries(mine, map(premise_key, ["the sun is  hot", "ice is cold"]))
     return mine
 
 
 def test_training_queries_are_recognised_whatever_the_white_space(folder: Path, tiny: Path) -> None:
     queries = ["the sun is hot", "ice is  cold", "ice is warm"]
-    assert seen_by(str(folder), queries) == {"the sun is hot", "ice is  cold"}
-    assert "ice" not in (folder / SEEN).read_text()
+    assert training_queries_of(str(folder), queries) == {"the sun is hot", "ice is  cold"}
+    assert "ice" not in (folder / TRAINING_QUERIES).read_text()
     for name in (str(tiny), "minilm", "tfidf", "never heard of"):
-        assert seen_by(name, queries) == frozenset()
+        assert training_queries_of(name, queries) == frozenset()
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"queries": 3}', '{"queries": [1, null]}', "\0"])
 def test_a_damaged_record_of_training_queries_is_ignored(folder: Path, content: str) -> None:
-    (folder / SEEN).write_text(content)
-    assert read_seen(folder) == frozenset()
+    (folder / TRAINING_QUERIES).write_text(content)
+    assert read_training_queries(folder) == frozenset()

@@ -8,7 +8,7 @@ import pytest
 
 from entail.cli import main
 from entail.encoders.encoder import BiEncoder
-from entail.encoders.hub import ask, hub_api, scrubbed
+from entail.encoders.hub import ask, hub_api, scrub
 from entail.errors import EncoderError, EntailError, HubError
 from entail.hub.pull import pull_encoder
 from entail.hub.push import push_encoder
@@ -174,6 +174,6 @@ def test_an_error_of_any_kind_is_put_into_words(token: str, told: Any) -> None:
     assert caught.value.__context__ is None
     told.add(caught.value)
     assert token not in told.everything()
-    assert scrubbed(f"a {token} b hf_other1234 c") == "a *** b *** c"
+    assert scrub(f"a {token} b hf_other1234 c") == "a *** b *** c"
     with pytest.raises(EntailError, match="ours"):
         ask(lambda: (_ for _ in ()).throw(EncoderError("ours")), repo="x")

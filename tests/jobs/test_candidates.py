@@ -10,7 +10,7 @@ import pytest
 from entail.data.entailment_bank.trees import read_trees
 from entail.data.records import Corpus, gold_children
 from entail.data.text import premise_key
-from entail.encoders.card import write_seen
+from entail.encoders.card import write_training_queries
 from entail.evaluation.retrieval.paired import QueryFigures
 from entail.jobs.candidates import compare_on, compare_on_unseen
 from entail.registry import promote
@@ -32,7 +32,7 @@ def heart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None
         folder.mkdir()
         (folder / "config.json").write_text("{}", "utf-8")
         (folder / "model.safetensors").write_bytes(b"never read")
-        write_seen(folder, map(premise_key, queries))
+        write_training_queries(folder, map(premise_key, queries))
 
     return learn
 
@@ -68,5 +68,5 @@ def test_compare_on(trained: Callable[..., Path], grove: dict[str, Any], tmp_pat
     all_ = compare_on("mine", premises, trees)
     assert (all_.queries, all_.active.partition("@")[0]) == (16, "tiny")
     first = list(gold_children(trees))[:5]
-    write_seen(folder, map(premise_key, first))
+    write_training_queries(folder, map(premise_key, first))
     assert compare_on("mine", premises, trees).queries == 11

@@ -191,7 +191,8 @@ def test_an_encoder_that_was_trained_on_these_claims_is_named(
 ) -> None:
     known = {"bm25": 10_000, "tfidf": 0}
     monkeypatch.setattr(
-        "entail.ui.compare.choice.seen_by", lambda name, queries: frozenset([*queries][: known[name]])
+        "entail.ui.compare.choice.training_queries_of",
+        lambda name, queries: frozenset([*queries][: known[name]]),
     )
     app = opened(app, mode="tour")
     assert "BM25 (keywords): Training examples" in said(app)

@@ -14,7 +14,7 @@ from entail.arcf.scoring.scorer import list_scorers
 from entail.data.entailment_bank.trees import read_trees
 from entail.data.records import Corpus, gold_children
 from entail.data.text import premise_key
-from entail.encoders.card import write_seen
+from entail.encoders.card import write_training_queries
 from entail.encoders.catalogue import resolve
 from entail.errors import EncoderError
 from entail.evaluation.retrieval.paired import PairedComparison
@@ -122,7 +122,7 @@ def test_promotions_of_a_colleague_are_not_undone(app: AppTest, claims: tuple[st
 def test_a_comparison_on_training_examples_is_no_reason(
     app: AppTest, claims: tuple[str, ...], tiny_home: Path
 ) -> None:
-    write_seen(tiny_home / "mine", map(premise_key, claims))
+    write_training_queries(tiny_home / "mine", map(premise_key, claims))
     app = press(opened(app), "Compare")
     assert "trained on 16 of these claims" in said(app)
     assert app.button(key="promote-mine").disabled

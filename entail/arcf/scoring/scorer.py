@@ -18,7 +18,7 @@ from entail.arcf.scoring.inputs import Inputs
 from entail.arcf.scoring.priors import Explanations, PremisePriors, Weights
 from entail.arcf.scoring.terms import SharedPieces, SharingScorer, WordSimilarity
 from entail.data.worldtree.tables import FactTables
-from entail.encoders.bert.lora import merged
+from entail.encoders.bert.lora import merge_adapter
 from entail.encoders.card import read_card
 from entail.encoders.catalogue import resolve
 from entail.encoders.cross.encoder import (
@@ -190,7 +190,7 @@ def _load_bi_encoder(
     plain = None if stock else plain_parts(parts, device=device, dtype=dtype)
     if plain is not None:
         bert, tokenize, frame = plain.bert, plain.tokenize, plain.frame
-        prefixes: Forward = partial(bert.states, linears=merged(bert, plain.added))
+        prefixes: Forward = partial(bert.states, linears=merge_adapter(bert, plain.added))
         candidates: Forward = bert.states
         max_length = min(max_length, bert.config.positions)
     else:

@@ -46,7 +46,7 @@ def premises(
 
     from entail.data.corpora import read_corpus
     from entail.data.entailment_bank.trees import read_trees
-    from entail.encoders.catalogue import seen_by
+    from entail.encoders.catalogue import training_queries_of
     from entail.evaluation.retrieval.effort import measure_effort
     from entail.evaluation.retrieval.premises import compare_evaluations, evaluate_premises
     from entail.index.factory import retriever as make_retriever
@@ -62,7 +62,9 @@ def premises(
         for name, index in zip(names, indexes, strict=True):
             evaluation = evaluate_premises(candidates, gold, index, progress=progress)
             work = measure_effort(candidates, gold, index, progress=progress) if effort else None
-            measured.append(_Measured(evaluation, work, seen_by(name, evaluation.queries), len(gold)))
+            measured.append(
+                _Measured(evaluation, work, training_queries_of(name, evaluation.queries), len(gold))
+            )
 
     first, *others = measured
     data = _as_json(first)

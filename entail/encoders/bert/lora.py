@@ -120,7 +120,7 @@ def read_lora(config: LoraConfig, bert: Bert, *, name: str) -> LowRank | None:
     return {linear: _joined(adapters, bert, linear) for linear, adapters in parts.items()}
 
 
-def merged(bert: Bert, adapter: LowRank) -> dict[str, tuple[Tensor, Tensor]]:
+def merge_adapter(bert: Bert, adapter: LowRank) -> dict[str, tuple[Tensor, Tensor]]:
     """Return a BERT's linear maps with an adapter added to their weights."""
     linears = dict(bert.linears)
     for name, (down, up) in adapter.items():

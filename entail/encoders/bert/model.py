@@ -103,7 +103,7 @@ class Bert:
     def states(
         self,
         tokens: Tensor,
-        known: Tensor | None,
+        mask: Tensor | None,
         *,
         adapter: LowRank | None = None,
         linears: Linears | None = None,
@@ -114,9 +114,9 @@ class Bert:
 
         Args:
             tokens: Token ids, shape (texts, tokens).
-            known: Mask of the tokens that are not padding, same shape; None: all.
+            mask: Mask of the tokens that are not padding, same shape; None: all.
             adapter: Added to the linear maps at each call.
-            linears: Linear maps in place of the base's, such as those of `merged`.
+            linears: Linear maps in place of the base's, such as those of `merge_adapter`.
             kinds: Added to the embeddings, shape (texts, tokens, d); default: all tokens of the first type.
             first_only: Compute the last layer for the first token only; the result is (texts, 1, d).
         """
@@ -124,12 +124,12 @@ class Bert:
 
         x = embedding(tokens, self.words) + self.positions[: tokens.shape[1]]  # (texts, tokens, d)
         x = self._normed(x if kinds is None else x + kinds, "embeddings")
-        mask = None if known is None else known[:, None, None, :]
+        attended = None if mask is None else mask[:, None, None, :]
         *lower, last = self.config.layer_prefixes
         maps = _Maps(linears or self.linears, adapter or {})
         for at in lower:
-            x = self._layer(x, mask, at, maps)
-        return self._layer(x, mask, last, maps, first_only=first_only)
+            x = self._layer(x, attended, at, maps)
+        return self._layer(x, attended, last, maps, first_only=first_only)
 
     def tokens(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the token ids of each text, truncated to the model's maximum length."""
@@ -192,19 +192,19 @@ class _Maps(NamedTuple):
         return y
 
 
-def mean_of(x: Tensor, known: Tensor | None) -> Tensor:
+def mean_of(x: Tensor, mask: Tensor | None) -> Tensor:
     """Return the mean state of each text in fp32, shape (texts, d).
 
     Args:
         x: States, shape (texts, tokens, d).
-        known: Mask of the tokens that are not padding, shape (texts, tokens); None: all.
+        mask: Mask of the tokens that are not padding, shape (texts, tokens); None: all.
     """
     import torch
 
-    if known is None:
+    if mask is None:
         return x.mean(dim=1, dtype=torch.float32)
-    mask = known[:, :, None]  # (texts, tokens, 1)
-    return (x * mask).sum(dim=1, dtype=torch.float32) / mask.sum(dim=1)
+    weights = mask[:, :, None]  # (texts, tokens, 1)
+    return (x * weights).sum(dim=1, dtype=torch.float32) / weights.sum(dim=1)
 
 
 def _linear(tensors: TensorFile, name: str, outputs: int, inputs: int) -> tuple[Tensor, Tensor]:

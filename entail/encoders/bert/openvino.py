@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from entail.encoders.bert.lora import merged
+from entail.encoders.bert.lora import merge_adapter
 from entail.encoders.bert.model import ATTENTION, INNER, OUTER, OUTPUT, Bert, LowRank
 from entail.errors import EncoderError
 
@@ -59,9 +59,9 @@ class OpenvinoBert:
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return the pooled vectors of texts, of any length, shape (texts, d)."""
-        tokens, known = self._bert.tokenize(texts)
-        mask = np.ones(tokens.shape, np.float32) if known is None else known.numpy().astype(np.float32)
-        vectors: NDArray[np.float32] = self._compiled([tokens.numpy(), mask])[0]
+        tokens, mask = self._bert.tokenize(texts)
+        numbers = np.ones(tokens.shape, np.float32) if mask is None else mask.numpy().astype(np.float32)
+        vectors: NDArray[np.float32] = self._compiled([tokens.numpy(), numbers])[0]
         return vectors
 
 
@@ -70,7 +70,7 @@ def _graph(bert: Bert, adapter: LowRank) -> Any:  # noqa: ANN401 - OpenVINO has 
     import openvino
     from openvino import opset15 as op
 
-    config, linears = bert.config, merged(bert, adapter)
+    config, linears = bert.config, merge_adapter(bert, adapter)
     d, heads = config.dimension, config.heads
     first, second, third = (np.array([axis], np.int64) for axis in (0, 1, 2))
 
@@ -89,16 +89,16 @@ def _graph(bert: Bert, adapter: LowRank) -> Any:  # noqa: ANN401 - OpenVINO has 
 
     swapped = np.array([0, 2, 1, 3], np.int64)
     tokens = op.parameter([-1, -1], np.int64)
-    known = op.parameter([-1, -1], np.float32)
+    mask = op.parameter([-1, -1], np.float32)
     length = op.gather(op.shape_of(tokens), second, np.int64(0))
     positions = op.slice(_numbers(bert.positions), first, length, second, first)
     x = op.add(op.gather(_numbers(bert.words), tokens, np.int64(0)), positions)  # (texts, tokens, d)
     x = normed(x, "embeddings")
-    padded = op.subtract(np.float32(1), op.unsqueeze(known, np.array([1, 2], np.int64)))
-    mask = op.multiply(padded, np.float32(_MASKED))  # (texts, 1, 1, tokens)
+    padded = op.subtract(np.float32(1), op.unsqueeze(mask, np.array([1, 2], np.int64)))
+    bias = op.multiply(padded, np.float32(_MASKED))  # (texts, 1, 1, tokens)
     for at in config.layer_prefixes:
         parts = op.split(linear(x, at + ATTENTION), np.int64(2), 3).outputs()
-        mixed = op.scaled_dot_product_attention(*(by_head(part) for part in parts), mask)
+        mixed = op.scaled_dot_product_attention(*(by_head(part) for part in parts), bias)
         mixed = op.reshape(op.transpose(mixed, swapped), np.array([0, 0, d], np.int64), True)
         x = normed(op.add(x, linear(mixed, at + OUTPUT)), at + OUTPUT)
         inner = op.gelu(linear(x, at + INNER), "erf")  # (texts, tokens, inner)
@@ -106,10 +106,10 @@ def _graph(bert: Bert, adapter: LowRank) -> Any:  # noqa: ANN401 - OpenVINO has 
     if config.pooling == "cls":
         pooled = op.gather(x, np.int64(0), np.int64(1))
     else:
-        kept = op.unsqueeze(known, third)  # (texts, tokens, 1)
-        total = op.reduce_sum(op.multiply(x, kept), second, False)
-        pooled = op.divide(total, op.reduce_sum(kept, second, False))
-    return openvino.Model([pooled], [tokens, known], "bert")
+        weights = op.unsqueeze(mask, third)  # (texts, tokens, 1)
+        total = op.reduce_sum(op.multiply(x, weights), second, False)
+        pooled = op.divide(total, op.reduce_sum(weights, second, False))
+    return openvino.Model([pooled], [tokens, mask], "bert")
 
 
 def _numbers(tensor: Tensor) -> Any:  # noqa: ANN401 - OpenVINO's constant

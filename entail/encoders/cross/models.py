@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from entail.encoders.bert.lora import merged
+from entail.encoders.bert.lora import merge_adapter
 from entail.encoders.bert.model import Bert, LowRank
 from entail.encoders.cross.pairs import Frame, Pair, Tokenize, read_tokenizer
 from entail.encoders.row_batches import Spent, budget_of, token_batches
@@ -40,7 +40,7 @@ class CrossBert:
     ) -> None:
         self._bert, self._head = bert, head
         self._second = kinds[1] - kinds[0]  # the base's positions include the first type's vector
-        self._linears = merged(bert, adapter)
+        self._linears = merge_adapter(bert, adapter)
         self.tokenize, self.frame = tokenize, frame
         self.max_length = min(max_length, bert.config.positions)
         self.budget = budget or budget_of(bert.device)

@@ -91,7 +91,7 @@ class GaussianEncoder:
         """
         values = self._values.encode(texts, "query", normalised=False, progress=progress)
         gaussians = Gaussians.of(values, revision=self.revision)
-        return squashed(gaussians) if self.form.tanh else gaussians
+        return squash_means(gaussians) if self.form.tanh else gaussians
 
     def cut(self, texts: Sequence[str]) -> list[bool]:
         """Return for each text whether it is truncated; raises as `load`."""
@@ -111,6 +111,6 @@ class GaussianEncoder:
         return encode_pairs(lambda texts: self.encode(texts, progress=progress), first, second)
 
 
-def squashed(gaussians: Gaussians) -> Gaussians:
+def squash_means(gaussians: Gaussians) -> Gaussians:
     """Return Gaussians with tanh applied to every mean."""
     return replace(gaussians, mean=np.tanh(gaussians.mean))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from entail.errors import EvaluationError
-from entail.index.flat import faiss_alone
+from entail.index.flat import single_threaded_faiss
 from entail.index.lexical import load_bm25s
 from entail.progress import Meter, ProgressCallback
 
@@ -43,7 +43,7 @@ def search_vectors(
         vectors = np.ascontiguousarray(np.load(shard, mmap_mode="r"))
         for at in range(0, len(queries), _QUERIES):
             block = slice(at, at + _QUERIES)
-            with faiss_alone():
+            with single_threaded_faiss():
                 scores, places = faiss.knn(
                     np.ascontiguousarray(queries[block]),
                     vectors,

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from entail.encoders.bert.lora import read_lora_config
-from entail.encoders.card import read_seen, write_seen
+from entail.encoders.card import read_training_queries, write_training_queries
 from entail.encoders.catalogue import PREMISE_TOWER
 from entail.encoders.gaussian.form import HEAD, GaussianForm
 from entail.encoders.weights import read_json
@@ -84,7 +84,7 @@ def average_adapters(
     about |= describe_mean(folders, records, shares=shares, scale=scale)
     (out / "entail.json").write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     let_read(out, like=out / "entail.json")
-    write_seen(out, frozenset[str]().union(*map(read_seen, folders)))
+    write_training_queries(out, frozenset[str]().union(*map(read_training_queries, folders)))
     with contextlib.suppress(EncoderError):  # a card can be written later
         write_card(out)
     return lost

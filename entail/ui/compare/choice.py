@@ -12,7 +12,7 @@ import streamlit as st
 from entail.data.judgements import Judgements
 from entail.data.records import Corpus, ExplanationTree
 from entail.data.text import fold
-from entail.encoders.catalogue import seen_by
+from entail.encoders.catalogue import training_queries_of
 from entail.evaluation.retrieval.comparison import Comparison, compare
 from entail.index.protocol import PremiseIndex
 from entail.settings import load_settings
@@ -296,7 +296,7 @@ def _read_judgements(corpus_id: str, trees: tuple[tuple[str, int, bool], ...]) -
 def draw_training_notice(queries: Sequence[str], names: Iterable[str]) -> None:
     """Warn for each retriever that was trained on some of the queries."""
     for name in names:
-        if seen := len(seen_by(name, queries)):
+        if seen := len(training_queries_of(name, queries)):
             subject = (
                 "Training example"
                 if len(queries) == 1
