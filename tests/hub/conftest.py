@@ -36,7 +36,7 @@ class Repository:
 
 @dataclass
 class Fault:
-    """What the Hub says instead: to a method and a path that holds a text."""
+    """Refusal of requests by method and part of the path."""
 
     method: str
     path: str
@@ -56,7 +56,7 @@ class Hub(ThreadingHTTPServer):
         self.volumes: dict[str, list[dict[str, Any]]] = {}
         self.faults: list[Fault] = []
         self.asked: list[str] = []
-        self.spoilt: set[str] = set()  # files that arrive otherwise than they were said to be
+        self.spoilt: set[str] = set()  # files that are damaged on the way
 
     @property
     def address(self) -> str:
@@ -122,13 +122,13 @@ class _Handler(BaseHTTPRequestHandler):
     def _create(self) -> None:
         if not self._may_write():
             return
-        told = json.loads(self.body)
-        prefix = {"dataset": "datasets/", "space": "spaces/"}.get(told.get("type"), "")
-        assert prefix != "spaces/" or told["sdk"] == "docker"
-        repo = f"{prefix}{told['organization']}/{told['name']}"
+        record = json.loads(self.body)
+        prefix = {"dataset": "datasets/", "space": "spaces/"}.get(record.get("type"), "")
+        assert prefix != "spaces/" or record["sdk"] == "docker"
+        repo = f"{prefix}{record['organization']}/{record['name']}"
         there = repo in self.server.repositories
         if not there:
-            made = Repository(told.get("visibility") == "private" or bool(told.get("private")))
+            made = Repository(record.get("visibility") == "private" or bool(record.get("private")))
             made.commit({".gitattributes": b"*.safetensors filter=lfs"})
             self.server.repositories[repo] = made
         url = f"{self.server.address}/{repo}"
@@ -168,8 +168,8 @@ class _Handler(BaseHTTPRequestHandler):
                 return
             files = found.commits[commit]
             if what[:1] == ["tree"]:
-                told = [{"type": "file", "path": one, **_blob(one, files[one])} for one in sorted(files)]
-                self._say(told)
+                record = [{"type": "file", "path": one, **_blob(one, files[one])} for one in sorted(files)]
+                self._say(record)
                 return
             siblings = [{"rfilename": one, **_blob(one, files[one])} for one in sorted(files)]
             self._say({"id": repo, "sha": commit, "private": found.private, "siblings": siblings})
@@ -255,8 +255,8 @@ class _Handler(BaseHTTPRequestHandler):
         said = f"{message}; you sent {self.headers.get('Authorization')}"
         self._send(json.dumps({"error": said}).encode(), status=status, headers=headers)
 
-    def _say(self, told: Any, *, status: int = 200) -> None:
-        self._send(json.dumps(told).encode(), status=status)
+    def _say(self, record: Any, *, status: int = 200) -> None:
+        self._send(json.dumps(record).encode(), status=status)
 
     def _send(self, content: bytes, *, status: int = 200, headers: dict[str, str] | None = None) -> None:
         self.send_response(status)
@@ -278,11 +278,11 @@ def _oid(name: str, content: bytes | None) -> str | None:
 
 
 def _blob(name: str, content: bytes) -> dict[str, Any]:
-    told: dict[str, Any] = {"size": len(content), "oid": hashlib.sha1(content).hexdigest()}
+    record: dict[str, Any] = {"size": len(content), "oid": hashlib.sha1(content).hexdigest()}
     if name.endswith(".safetensors"):
         digest = hashlib.sha256(content).hexdigest()
-        told["lfs"] = {"sha256": digest, "oid": digest, "size": len(content), "pointerSize": 134}
-    return told
+        record["lfs"] = {"sha256": digest, "oid": digest, "size": len(content), "pointerSize": 134}
+    return record
 
 
 @pytest.fixture
@@ -321,8 +321,8 @@ def fault(hub: Hub) -> Callable[..., None]:
     return add
 
 
-class Told:
-    """All that was said where a token must not stand."""
+class Output:
+    """All output, log records and errors, in which a token must not stand."""
 
     def __init__(self, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture) -> None:
         self._capfd, self._caplog = capfd, caplog
@@ -363,17 +363,17 @@ def _headers(error: BaseException) -> list[tuple[str, str]]:
 
 
 @pytest.fixture
-def told(capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture) -> Told:
+def output(capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture) -> Output:
     caplog.set_level(logging.DEBUG)
     for name in ("huggingface_hub", "httpx2", "httpcore2", "filelock"):
         caplog.set_level(logging.DEBUG, logger=name)
-    return Told(capfd, caplog)
+    return Output(capfd, caplog)
 
 
 @pytest.fixture
 def on_hub(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
     """Let the tiny base be known as a model of the Hub, which is here."""
-    locate, entry = catalogue._locate, catalogue._packaged_entry
+    locate = catalogue._locate
 
     def packaged() -> EncoderEntry:
         whole = catalogue._folder_entry(home / "tiny", "tiny")
@@ -384,4 +384,3 @@ def on_hub(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
     monkeypatch.setattr(catalogue, "verify", lambda _: None)
     for module in ("encoder", "stock"):
         monkeypatch.setattr(f"entail.encoders.{module}.verify", lambda _: None)
-    del entry

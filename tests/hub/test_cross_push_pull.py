@@ -45,10 +45,10 @@ def judge(home: Path) -> Path:
     return _told(tower, home / "weigh", {"method": "judge", "judge": JudgeForm(max_length=32).to_json()})
 
 
-def _told(tower: Tower, folder: Path, told: dict[str, Any]) -> Path:
+def _told(tower: Tower, folder: Path, record: dict[str, Any]) -> Path:
     tower.save(folder)
     base = resolve("tiny")
-    about = {**told, "base": "tiny", "base_revision": base.revision, "base_licence": "apache-2.0"}
+    about = {**record, "base": "tiny", "base_revision": base.revision, "base_licence": "apache-2.0"}
     (folder / "entail.json").write_text(json.dumps(about), encoding="utf-8")
     return folder
 
@@ -92,11 +92,11 @@ def test_a_judge_goes_there_and_comes_back(
     assert main(["push", "weigh", "team/judge", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["private"]
     assert main(["pull", "team/judge", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["name"] == "judge"
+    record = json.loads(capsys.readouterr().out)
+    assert record["name"] == "judge"
     pair = (["ba de"], ["ba"])
     assert np.array_equal(NliJudge("weigh").probabilities(*pair), NliJudge("judge").probabilities(*pair))
-    assert told["revision"] == cross_encoders()["judge"].revision
+    assert record["revision"] == cross_encoders()["judge"].revision
     assert "cross-encoder" in (judge.parent / "judge" / "README.md").read_text(encoding="utf-8")
 
 
@@ -112,9 +112,9 @@ def test_it_goes_as_it_lies_here_alone(hub: Any, on_hub: None, scorer: Path) -> 
 def test_what_others_could_not_load_is_refused(hub: Any, home: Path, scorer: Path) -> None:
     with pytest.raises(HubError, match="explanations 'tiny' is on this machine only"):
         push_encoder("rank", "team/facts", dry_run=True)
-    told = json.loads((scorer / "entail.json").read_text(encoding="utf-8"))
-    told["scorer"]["encoder"] = ""
-    (scorer / "entail.json").write_text(json.dumps(told), encoding="utf-8")
+    record = json.loads((scorer / "entail.json").read_text(encoding="utf-8"))
+    record["scorer"]["encoder"] = ""
+    (scorer / "entail.json").write_text(json.dumps(record), encoding="utf-8")
     with pytest.raises(HubError, match="its base 'tiny' is on this machine only"):
         push_encoder("rank", "team/facts", dry_run=True)
 
@@ -124,9 +124,9 @@ def test_what_stands_on_a_place_of_some_machine_is_not_taken(
 ) -> None:
     push_encoder("rank", "team/facts")
     files = dict(hub.repositories["team/facts"].files)
-    told = json.loads(files["entail.json"])
-    told["scorer"]["encoder"] = "C:\\models\\tiny"
-    hub.put("team/facts", {**files, "entail.json": json.dumps(told).encode()})
+    record = json.loads(files["entail.json"])
+    record["scorer"]["encoder"] = "C:\\models\\tiny"
+    hub.put("team/facts", {**files, "entail.json": json.dumps(record).encode()})
     with pytest.raises(EncoderError, match="found an absolute path"):
         pull_encoder("team/facts", name="again")
     assert not (scorer.parent / "again").exists()

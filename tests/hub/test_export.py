@@ -190,8 +190,8 @@ def test_a_base_with_prompts_is_refused(home: Path, trained: Write, tmp_path: Pa
 
     shutil.copytree(home / "tiny", home / "prompted")
     file = home / "prompted" / "config_sentence_transformers.json"
-    told = json.loads(file.read_text(encoding="utf-8"))
-    file.write_text(json.dumps({**told, "prompts": {"query": "ba "}}), encoding="utf-8")
+    record = json.loads(file.read_text(encoding="utf-8"))
+    file.write_text(json.dumps({**record, "prompts": {"query": "ba "}}), encoding="utf-8")
     trained(base="prompted", base_revision=None)
     with pytest.raises(EncoderError, match="'prompted' with routes or prompts"):
         export_encoder("mine", tmp_path / "out")
@@ -202,9 +202,9 @@ def test_the_command_says_what_it_wrote(
 ) -> None:
     trained()
     assert main(["export", "mine", str(tmp_path / "out"), "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["files"]["query_0_Transformer/model.safetensors"] > 1000
-    assert told["bytes"] == sum(told["files"].values())
+    record = json.loads(capsys.readouterr().out)
+    assert record["files"]["query_0_Transformer/model.safetensors"] > 1000
+    assert record["bytes"] == sum(record["files"].values())
     assert main(["export", "mine", str(tmp_path / "out")]) == 1
     assert main(["export", "nobody", str(tmp_path / "o2")]) == 1
     assert "nobody" in capsys.readouterr().err

@@ -233,7 +233,7 @@ def state_of(app: AppTest) -> str:
 
 @pytest.mark.parametrize("status", [None, 401])
 def test_the_token_stands_nowhere(
-    hub: Any, decided: Workspace, ready: Path, token: str, told: Any, fault: Fail, status: int | None
+    hub: Any, decided: Workspace, ready: Path, token: str, output: Any, fault: Fail, status: int | None
 ) -> None:
     if status is not None:
         fault("POST", "/api/repos/create", status)
@@ -248,8 +248,8 @@ def test_the_token_stands_nowhere(
     pages.append(click(app.text_input(key="hub_pull_name").set_value("back").run(), "hub_pull"))
     assert [bool(page.error) for page in pages] == [status is not None] * 3
     for work in HUB_TASKS.tasks():
-        told.add(work.error)
-    everything = told.everything() + "".join(state_of(page) + str(page) + said(page) for page in pages)
+        output.add(work.error)
+    everything = output.everything() + "".join(state_of(page) + str(page) + said(page) for page in pages)
     assert token not in everything
     assert "S3cret" not in everything
     assert len(everything) > 10_000

@@ -257,7 +257,7 @@ def test_from_a_shell_at_another_hub(
         [sys.executable, "-m", "entail", *arguments], env=env, capture_output=True, text=True, cwd=tmp_path
     )
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    assert told["commit"] == hub.repositories["team/shell"].head
+    record = json.loads(done.stdout)
+    assert record["commit"] == hub.repositories["team/shell"].head
     assert token not in done.stdout + done.stderr
     assert not [path for path in (tmp_path / "hf").rglob("*") if path.is_file() and token in path.read_text()]

@@ -68,9 +68,9 @@ def test_the_dockerfile_passes_hadolint(space: Space) -> None:
 
 @SPACES
 def test_recipe_and_readme_fit_each_other(space: Space) -> None:
-    told, recipe = header(space), steps(dockerfile(space))
+    record, recipe = header(space), steps(dockerfile(space))
     assert "@" not in dockerfile(space)
-    assert (told["sdk"], told["app_port"]) == ("docker", PORT)
+    assert (record["sdk"], record["app_port"]) == ("docker", PORT)
     assert ("EXPOSE", str(PORT)) in recipe
     kinds = [kind for kind, _ in recipe]
     assert [value for kind, value in recipe if kind == "USER"] == ["1000"]
@@ -184,8 +184,8 @@ def test_the_image_serves_a_healthy_page(tmp_path: Path) -> None:
 
 
 def test_the_secrets_of_sign_in(tmp_path: Path) -> None:
-    told = tomllib.loads(secrets_toml(GIVEN) or "")
-    auth = told["auth"]
+    record = tomllib.loads(secrets_toml(GIVEN) or "")
+    auth = record["auth"]
     assert auth["redirect_uri"] == "https://team-trees.hf.space/oauth2callback"
     assert len(auth["cookie_secret"]) == 64
     assert auth["huggingface"] == {
@@ -268,7 +268,7 @@ def test_a_dry_run_asks_nobody(hub: Any) -> None:
     assert plan.card == readme(TEAM)
 
 
-def test_a_space_is_private_and_its_bucket_is_mounted(hub: Any, token: str, told: Any) -> None:
+def test_a_space_is_private_and_its_bucket_is_mounted(hub: Any, token: str, output: Any) -> None:
     hub.put(
         "spaces/team/trees", {"gone.py": b"x", ".gitattributes": b"*.safetensors filter=lfs"}, private=True
     )
@@ -281,7 +281,7 @@ def test_a_space_is_private_and_its_bucket_is_mounted(hub: Any, token: str, told
     assert hub.volumes == {
         "spaces/team/trees": [{"type": "bucket", "source": "team/trees-data", "mountPath": DATA}]
     }
-    assert token not in told.everything() + str(vars(done))
+    assert token not in output.everything() + str(vars(done))
 
 
 def test_refusals_of_the_hub_have_a_reason(

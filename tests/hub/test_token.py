@@ -37,7 +37,7 @@ def test_refused_pushes(
     token: str,
     ready: Path,
     fault: Fail,
-    told: Any,
+    output: Any,
     monkeypatch: pytest.MonkeyPatch,
     method: str,
     path: str,
@@ -53,8 +53,8 @@ def test_refused_pushes(
     assert caught.value.reason == reason
     assert (caught.value.__context__, caught.value.__cause__) == (None, None)
     assert any(request.startswith(f"{method} ") and path in request for request in hub.asked)
-    told.add(caught.value)
-    everything = told.everything()
+    output.add(caught.value)
+    everything = output.everything()
     assert headers.get("Retry_After", "") in str(caught.value)
     assert str(caught.value) in everything
     assert token not in everything
@@ -75,7 +75,7 @@ def test_refused_pulls(
     token: str,
     home: Path,
     fault: Fail,
-    told: Any,
+    output: Any,
     monkeypatch: pytest.MonkeyPatch,
     status: int,
     headers: dict[str, str],
@@ -86,36 +86,36 @@ def test_refused_pulls(
     with pytest.raises(HubError) as caught:
         pull_encoder("team/mine", revision="v1")
     assert caught.value.reason == reason
-    told.add(caught.value)
-    assert token not in told.everything()
+    output.add(caught.value)
+    assert token not in output.everything()
     assert {path.name for path in home.iterdir()} == {"tiny", "other"}
 
 
-def test_the_search_would_find_it(hub: Any, token: str, ready: Path, fault: Fail, told: Any) -> None:
+def test_the_search_would_find_it(hub: Any, token: str, ready: Path, fault: Fail, output: Any) -> None:
     """What the client itself raises does hold the token: the search is no empty one."""
     fault("POST", "/api/repos/create", 403, "no")
     with pytest.raises(Exception, match="403") as caught:
         hub_api().create_repo("team/mine")
-    told.add(caught.value)
-    assert token in told.everything()
+    output.add(caught.value)
+    assert token in output.everything()
 
 
-def test_a_refused_download_of_an_encoder(hub: Any, token: str, home: Path, fault: Fail, told: Any) -> None:
+def test_a_refused_download_of_an_encoder(hub: Any, token: str, home: Path, fault: Fail, output: Any) -> None:
     fault("GET", "/api/models/", 403, X_Error_Code="GatedRepo")
     with pytest.raises(EncoderError, match="gated") as caught:
         BiEncoder("team/gated").load()
-    told.add(caught.value)
-    assert token not in told.everything()
+    output.add(caught.value)
+    assert token not in output.everything()
 
 
 def test_a_push_and_a_pull_say_nothing_of_it_either(
-    hub: Any, token: str, ready: Path, home: Path, told: Any, tmp_path: Path
+    hub: Any, token: str, ready: Path, home: Path, output: Any, tmp_path: Path
 ) -> None:
     assert main(["push", "mine", "team/mine", "--json", "--debug"]) == 0
     assert main(["push", "mine", "team/mine"]) == 0  # nothing changed: no empty commit
     assert main(["pull", "team/mine", "--name", "again", "--json", "--debug"]) == 0
     assert [asked for asked in hub.asked if "/commit/" in asked] == ["POST /api/models/team/mine/commit/main"]
-    everything = told.everything()
+    everything = output.everything()
     assert '"private": true' in everything
     assert token not in everything
     for path in tmp_path.rglob("*"):
@@ -131,16 +131,16 @@ def test_without_a_token_nothing_is_sent(hub: Any, ready: Path) -> None:
 
 
 def test_the_clients_own_store_is_read_too(
-    hub: Any, token: str, ready: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: Any
+    hub: Any, token: str, ready: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, output: Any
 ) -> None:
     monkeypatch.delenv("HF_TOKEN")
     (tmp_path / "token").write_text(token, encoding="utf-8")
     assert push_encoder("mine", "team/mine").commit
-    assert token not in told.everything()
+    assert token not in output.everything()
 
 
 def test_without_a_network_it_is_said(
-    hub: Any, token: str, ready: Path, home: Path, told: Any, monkeypatch: pytest.MonkeyPatch
+    hub: Any, token: str, ready: Path, home: Path, output: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from huggingface_hub import constants
 
@@ -149,8 +149,8 @@ def test_without_a_network_it_is_said(
         with pytest.raises(HubError) as caught:
             call()
         assert caught.value.reason == "offline"
-        told.add(caught.value)
-    assert token not in told.everything()
+        output.add(caught.value)
+    assert token not in output.everything()
 
 
 def test_xet_is_off_where_the_endpoint_is_another(hub: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,15 +165,15 @@ def test_xet_is_off_where_the_endpoint_is_another(hub: Any, monkeypatch: pytest.
     assert not constants.HF_HUB_DISABLE_XET
 
 
-def test_an_error_of_any_kind_is_put_into_words(token: str, told: Any) -> None:
+def test_an_error_of_any_kind_is_put_into_words(token: str, output: Any) -> None:
     def failing() -> None:
         raise KeyError(f"Authorization: Bearer {token}")
 
     with pytest.raises(HubError, match=r"failed, KeyError: .*\*\*\*") as caught:
         ask(failing, repo="team/mine")
     assert caught.value.__context__ is None
-    told.add(caught.value)
-    assert token not in told.everything()
+    output.add(caught.value)
+    assert token not in output.everything()
     assert scrub(f"a {token} b hf_other1234 c") == "a *** b *** c"
     with pytest.raises(EntailError, match="ours"):
         ask(lambda: (_ for _ in ()).throw(EncoderError("ours")), repo="x")

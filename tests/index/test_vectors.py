@@ -105,7 +105,7 @@ def _truncate(path: Path) -> None:
 
 def _flip(path: Path) -> None:
     content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 1
+    content[-2] ^= 1
     path.write_bytes(bytes(content))
 
 
