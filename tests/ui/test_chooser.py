@@ -1,4 +1,4 @@
-"""Which corpus a new tree is begun with, and trees that come in from files."""
+"""Corpus of a new tree, and import of trees from files."""
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -27,7 +27,7 @@ def usual(shared: Workspace, author: str | None) -> str:
     return default_corpus(shared.corpora.corpora(), shared.log.trees(), author).id
 
 
-def test_the_usual_corpus_is_the_one_worked_on_last_else_the_largest(shared: Workspace, small: str) -> None:
+def test_the_default_corpus_is_the_last_used_else_the_largest(shared: Workspace, small: str) -> None:
     assert shared.corpora.corpora()[0].id == small, "by name it would be the first"
     assert [usual(shared, who) for who in (None, "Ada", "Bo")] == [SAMPLE_ID] * 3
     first = shared.log.create(Create(hypothesis="a"), author="Ada", corpus_id=small)
@@ -40,7 +40,7 @@ def test_the_usual_corpus_is_the_one_worked_on_last_else_the_largest(shared: Wor
 
 
 @pytest.mark.parametrize("key", ["start_corpus", "import_corpus"])
-def test_the_list_of_corpora_follows_who_is_at_work_until_one_is_picked(
+def test_the_corpus_follows_the_author_until_one_is_picked(
     app: AppTest, shared: Workspace, small: str, key: str
 ) -> None:
     shared.log.create(Create(hypothesis="a"), author="Ada", corpus_id=small)
@@ -53,7 +53,7 @@ def test_the_list_of_corpora_follows_who_is_at_work_until_one_is_picked(
     assert app.selectbox(key=key).value == SAMPLE_ID
 
 
-def test_what_was_picked_before_the_name_was_said_stays(app: AppTest, shared: Workspace, small: str) -> None:
+def test_a_corpus_picked_before_the_name_stays(app: AppTest, shared: Workspace, small: str) -> None:
     app = app.run().selectbox(key="start_corpus").set_value(small).run()
     app = app.text_input(key="sidebar_name").set_value("Ada").run()
     app = app.text_input(key="start_text").set_value("ice floats").run().button(key="start").click().run()
@@ -61,7 +61,7 @@ def test_what_was_picked_before_the_name_was_said_stays(app: AppTest, shared: Wo
     assert {tree.corpus_id for tree in shared.log.trees() if not tree.example} == {small}
 
 
-def test_a_tree_comes_in_as_graphml(shared: Workspace, small: str) -> None:
+def test_a_tree_is_imported_from_graphml(shared: Workspace, small: str) -> None:
     content = to_graphml(grow(GIVEN)).encode()
     assert import_trees(shared, content, name="my tree.GraphML", author="Ada", corpus_id=small) == 1
     (summary,) = (tree for tree in shared.log.trees() if not tree.example)
@@ -75,15 +75,12 @@ def test_a_tree_comes_in_as_graphml(shared: Workspace, small: str) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("x.graphml", b"<graphml", "x.graphml: expected GraphML, found something else"),
-        ("x.graphml", b'<!DOCTYPE x [<!ENTITY a "b">]><graphml/>', "without a document type"),
-        ("x.csv", b"a,b", "ends in one of .graphml, .jsonl to read"),
-        ("x", b"", "ends in one of .graphml, .jsonl to read"),
+        ("x.graphml", b"<graphml", "x.graphml: expected GraphML"),
+        ("x.graphml", b'<!DOCTYPE x [<!ENTITY a "b">]><graphml/>', "document type"),
+        ("x.csv", b"a,b", ".graphml, .jsonl"),
     ],
 )
-def test_a_file_that_is_no_tree_is_refused_whole(
-    shared: Workspace, name: str, content: bytes, message: str
-) -> None:
+def test_a_file_without_trees_is_refused(shared: Workspace, name: str, content: bytes, message: str) -> None:
     before = len(shared.log.trees())
     with pytest.raises(DataError, match=message):
         import_trees(shared, content, name=name, author="Ada", corpus_id=None)

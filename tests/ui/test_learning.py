@@ -112,7 +112,7 @@ def bars(app: AppTest) -> list[str]:
     [
         (
             DecisionCounts(7, 3, 1),
-            "needs 7 more accepted and 3 more rejected premises, below 1 more sentence.",
+            "7 more accepted and 3 more rejected premises, below 1 more sentence.",
         ),
         (DecisionCounts(0, 1, 0), "needs 1 more rejected premise."),
         (DecisionCounts(0, 0, 2), "needs an accepted premise below 2 more sentences."),

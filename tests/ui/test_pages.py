@@ -1,60 +1,27 @@
 """Every page in its states: first visit, at work, empty, in trouble."""
 
-import time
-from pathlib import Path
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from entail.data.records import Corpus
-from entail.trees.log.acts import Create
+from entail.trees.log.acts import Create, Edit
 from entail.trees.store.seed import SAMPLE_ID
 from entail.ui.components.inbox import NodeEvent
 from entail.ui.shared.resources import Workspace
 from entail.ui.trees.views import apply_event
+from tests.ui.conftest import ROOT, buttons, named, on_tree, said
 
 HOSTILE = "ice <script>alert(1)</script> is **cold** :red[x] $y$"
 
-ROOT = Path(__file__).parents[2]
+
+def accepts(app: AppTest) -> list[Any]:
+    return buttons(app, "accept-")
 
 
-def texts(app: AppTest) -> str:
-    """Return all words on the page."""
-    kinds = (
-        app.markdown,
-        app.caption,
-        app.title,
-        app.subheader,
-        app.info,
-        app.warning,
-        app.error,
-        app.success,
-    )
-    return "\n".join(str(element.value) for kind in kinds for element in kind)
-
-
-def named(app: AppTest, name: str = "Ada") -> AppTest:
-    """Say who is at work."""
-    return app.text_input(key="sidebar_name").set_value(name).run()
-
-
-def on_tree(app: AppTest, tree_id: str, *, retriever: str = "tfidf") -> AppTest:
-    """Open a tree on the authoring screen, ranked by a retriever that needs no weights."""
-    app.session_state["tree"] = tree_id
-    app.session_state["retriever"] = retriever
-    app = settled(app.switch_page("pages/Trees.py").run())
-    assert not app.exception
-    return app
-
-
-def settled(app: AppTest) -> AppTest:
-    """Run the page again until its indexes are built, as the page itself does in a browser."""
-    for _ in range(100):
-        if not any("Preparing" in str(bar.proto) for bar in app.get("progress")):
-            break
-        time.sleep(0.2)
-        app = app.run()
-    return app
+def opens(app: AppTest) -> int:
+    return len([button for button in app.button if button.label == "Open"])
 
 
 @pytest.fixture
@@ -67,23 +34,23 @@ def own(shared: Workspace) -> str:
 
 def test_home_on_the_first_visit_shows_examples_and_what_to_do(app: AppTest) -> None:
     assert not app.exception
-    assert "No tree yet" in texts(app)
-    assert "4,785 premises" in texts(app)
-    assert len([b for b in app.button if b.label == "Open"]) == 12
+    assert "No tree yet" in said(app)
+    assert "4,785 premises" in said(app)
+    assert opens(app) == 12
 
 
 def test_home_finds_examples_by_words_and_says_how_many_more(app: AppTest) -> None:
     app = app.text_input(key="find_example").set_value("fox grows thick fur").run()
-    assert len([b for b in app.button if b.label == "Open"]) == 1
+    assert opens(app) == 1
 
 
 def test_starting_a_tree_needs_a_name_and_a_claim(app: AppTest, shared: Workspace) -> None:
     app = app.text_input(key="start_text").set_value("ice floats").run()
     app = app.button(key="start").click().run()
     assert app.text_input(key="inline_name")
-    app = named(app)
+    app = app.text_input(key="sidebar_name").set_value("Ada").run()
     app = app.text_input(key="start_text").set_value("   ").run().button(key="start").click().run()
-    assert "Enter the claim first" in texts(app)
+    assert "Enter the claim first" in said(app)
     app = app.text_input(key="start_text").set_value("ice floats on water").run()
     app = app.button(key="start").click().run()
     assert not app.exception
@@ -92,20 +59,20 @@ def test_starting_a_tree_needs_a_name_and_a_claim(app: AppTest, shared: Workspac
 
 
 def test_a_name_that_cannot_be_used_is_explained(app: AppTest) -> None:
-    app = named(app, "Ada\u0007")
+    app = app.text_input(key="sidebar_name").set_value("Ada\u0007").run()
     assert app.error
     assert "sidebar_name" in {field.key for field in app.text_input}
 
 
 def test_accept_reject_undo_redo_by_click(app: AppTest, shared: Workspace, own: str) -> None:
-    app = on_tree(named(app), own)
-    accept = [b for b in app.button if (b.key or "").startswith("accept-")]
+    app = on_tree(app, own)
+    accept = accepts(app)
     assert [b.label for b in accept] == ["1", "2", "3"]
     app = accept[0].click().run()
     tree = shared.log.history(own).tree
     assert [tree.nodes[c].text for c in tree.root.children] == ["snow is a kind of ice"]
-    assert "accepted here" in texts(app)
-    reject = [b for b in app.button if (b.key or "").startswith("reject-")]
+    assert "accepted here" in said(app)
+    reject = buttons(app, "reject-")
     app = reject[1].click().run()
     assert [p.text for p in shared.log.history(own).tree.rejected("n1")] == ["ice is cold"]
     app = app.button(key="tool-undo").click().run()
@@ -117,8 +84,8 @@ def test_accept_reject_undo_redo_by_click(app: AppTest, shared: Workspace, own: 
 
 
 def test_what_was_shown_is_recorded_with_an_accept(app: AppTest, shared: Workspace, own: str) -> None:
-    app = on_tree(named(app), own)
-    [b for b in app.button if (b.key or "").startswith("accept-")][1].click().run()
+    app = on_tree(app, own)
+    accepts(app)[1].click().run()
     (evidence,) = shared.log.evidence(own).values()
     assert evidence.retriever == "tfidf"
     assert evidence.query == "snow is a cold kind of ice"
@@ -126,16 +93,11 @@ def test_what_was_shown_is_recorded_with_an_accept(app: AppTest, shared: Workspa
     assert [shown.rank for shown in evidence.shown] == [1, 2, 3]
 
 
-def test_candidates_keep_their_places_after_an_accept(app: AppTest, own: str) -> None:
-    app = on_tree(named(app), own)
-    before = [b.key for b in app.button if (b.key or "").startswith("accept-")]
-    app = app.button(key=before[0]).click().run()
-    assert [b.key for b in app.button if (b.key or "").startswith("accept-")] == before
-
-
 def test_finish_rejects_the_others_shown(app: AppTest, shared: Workspace, own: str) -> None:
-    app = on_tree(named(app), own)
-    app = next(b for b in app.button if (b.key or "").startswith("accept-")).click().run()
+    app = on_tree(app, own)
+    before = [button.key for button in accepts(app)]
+    app = accepts(app)[0].click().run()
+    assert [button.key for button in accepts(app)] == before
     app = app.button(key=f"finish-{own}").click().run()
     tree = shared.log.history(own).tree
     assert {p.text for p in tree.rejected("n1")} == {"ice is cold", HOSTILE}
@@ -145,18 +107,16 @@ def test_finish_rejects_the_others_shown(app: AppTest, shared: Workspace, own: s
 def test_an_unnamed_visitor_looks_but_is_asked_before_acting(
     app: AppTest, shared: Workspace, own: str
 ) -> None:
-    app = on_tree(app, own)
-    app = next(b for b in app.button if (b.key or "").startswith("accept-")).click().run()
+    app = on_tree(app, own, author="")
+    app = accepts(app)[0].click().run()
     assert shared.log.history(own).seq == 1
     assert "dialog_name" in {field.key for field in app.text_input}
 
 
 def test_a_colleagues_change_that_matters_is_named(app: AppTest, shared: Workspace, own: str) -> None:
-    from entail.trees.log.acts import Edit
-
-    app = on_tree(named(app), own)
+    app = on_tree(app, own)
     shared.log.act(own, Edit(node="n1", text="snow is a very cold kind of ice"), author="Bo", base=1)
-    app = next(b for b in app.button if (b.key or "").startswith("accept-")).click().run()
+    app = accepts(app)[0].click().run()
     assert shared.log.history(own).seq == 2
     warning = str(app.warning[0].value)
     assert "Bo" in warning
@@ -164,18 +124,18 @@ def test_a_colleagues_change_that_matters_is_named(app: AppTest, shared: Workspa
 
 
 def test_hostile_text_is_shown_as_text(app: AppTest, own: str) -> None:
-    app = on_tree(named(app), own)
+    app = on_tree(app, own)
     assert "<script>" not in "".join(str(block.body) for block in app.get("html"))
     app = app.segmented_control(key="view").set_value("Outline").run()
     assert not app.exception
-    assert "<script>" not in texts(app)
+    assert "<script>" not in said(app)
 
 
 @pytest.mark.parametrize("view", ["Graph", "Outline", "History"])
 def test_every_view_of_every_kind_of_tree_draws(app: AppTest, shared: Workspace, own: str, view: str) -> None:
     example = max((t for t in shared.log.trees() if t.example), key=lambda tree: tree.premises).id
     for tree_id in (own, example):
-        app = on_tree(app, tree_id)
+        app = on_tree(app, tree_id, author="")
         app = app.segmented_control(key="view").set_value(view).run()
         assert not app.exception
 
@@ -183,12 +143,12 @@ def test_every_view_of_every_kind_of_tree_draws(app: AppTest, shared: Workspace,
 def test_selecting_in_the_outline_shows_that_nodes_candidates(
     app: AppTest, shared: Workspace, own: str
 ) -> None:
-    app = on_tree(named(app), own)
-    app = next(b for b in app.button if (b.key or "").startswith("accept-")).click().run()
+    app = on_tree(app, own)
+    app = accepts(app)[0].click().run()
     app = app.segmented_control(key="view").set_value("Outline").run()
     apply_event(app.session_state["screens"][own], NodeEvent("select", "n2"))
     app = app.run()
-    offered = [b.key for b in app.button if (b.key or "").startswith("accept-")]
+    offered = [b.key for b in accepts(app)]
     assert len(offered) == 2  # neither its own text nor the hypothesis above
     assert all(f"{own}-n2-" in (key or "") for key in offered)
 
@@ -198,29 +158,29 @@ def test_an_unknown_tree_leads_to_the_list(app: AppTest) -> None:
     app = app.switch_page("pages/Trees.py").run()
     assert not app.exception
     assert app.error
-    assert "Start a tree" in texts(app)
+    assert "Start a tree" in said(app)
 
 
 def test_a_tree_without_a_corpus_can_be_written(app: AppTest, shared: Workspace) -> None:
     tree_id = shared.log.create(Create(hypothesis="no facts at hand"), author="Ada", corpus_id=None)
-    app = on_tree(named(app), tree_id)
-    assert "no corpus" in texts(app)
+    app = on_tree(app, tree_id)
+    assert "no corpus" in said(app)
 
 
 def test_corpora_grow_are_corrected_and_say_so(app: AppTest, shared: Workspace) -> None:
-    app = named(app).switch_page("pages/Corpora.py").run()
+    app = app.text_input(key="sidebar_name").set_value("Ada").run().switch_page("pages/Corpora.py").run()
     assert not app.exception
     app.text_area[0].set_value("glass is a solid\n\nglass is a solid\nglass can break")
-    app = next(b for b in app.button if b.label == "Add").click().run()
+    app = named(app.button, "Add").click().run()
     assert not app.exception
-    assert "version 2, 4,787 premises" in texts(app)
+    assert "version 2, 4,787 premises" in said(app)
     assert shared.corpora.info(SAMPLE_ID).version == 2
 
 
 def test_a_corpus_that_nobody_owns_yet_needs_a_name(app: AppTest, shared: Workspace) -> None:
     app = app.switch_page("pages/Corpora.py").run()
     app.text_area[0].set_value("glass is a solid")
-    app = next(b for b in app.button if b.label == "Add").click().run()
+    app = named(app.button, "Add").click().run()
     assert app.text_input(key="inline_name")
     assert shared.corpora.info(SAMPLE_ID).version == 1
 

@@ -22,13 +22,11 @@ class Sized:
 
 def test_a_value_is_made_once() -> None:
     cache, made = TaskCache(LARGE), []
-
-    def make(_: ProgressCallback) -> str:
-        made.append(1)
-        return "value"
-
-    assert [cache.get_or_start("a", make, wait=5).value for _ in range(3)] == ["value"] * 3
-    assert len(made) == 1
+    assert cache.peek("a") is None
+    tasks = [cache.get_or_start("a", lambda _: made.append(1) or "value", wait=5) for _ in range(3)]
+    assert [task.value for task in tasks] == ["value"] * 3
+    assert made == [1]
+    assert cache.peek("a") is tasks[0]
 
 
 def test_progress_is_seen_without_waiting() -> None:
@@ -58,7 +56,9 @@ def test_a_failed_task_keeps_its_error_and_is_retried() -> None:
             raise error
         return "fine"
 
-    assert str(cache.get_or_start("a", make, wait=5).error) == "no vectors"
+    failed = cache.get_or_start("a", make, wait=5)
+    assert str(failed.error) == "no vectors"
+    assert cache.get_or_start("a", make, retry=False) is failed
     unforeseen = cache.get_or_start("a", make, failure="no luck", wait=5).error
     assert isinstance(unforeseen, EntailError)
     assert "no luck" in str(unforeseen)
@@ -95,13 +95,6 @@ def test_a_task_in_progress_is_not_evicted() -> None:
     assert cache.peek("slow") is slow
     go.set()
     assert finish(slow) is True
-
-
-def test_peeking_starts_nothing() -> None:
-    cache = TaskCache(LARGE)
-    assert cache.peek("a") is None
-    task = cache.get_or_start("a", lambda _: 1, wait=5)
-    assert cache.peek("a") is task
 
 
 def test_groups_share_the_cache_and_not_their_keys() -> None:

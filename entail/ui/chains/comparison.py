@@ -22,7 +22,7 @@ from entail.ui.chains.steps import Scene, role_badge, role_name
 from entail.ui.chains.tasks import SCORING, take_builder, take_scorer
 from entail.ui.shared.tasks import TaskGroup, finish
 from entail.ui.shared.text import label
-from entail.ui.shared.waiting import draw_progress
+from entail.ui.shared.waiting import await_value
 
 if TYPE_CHECKING:
     from entail.arcf.scoring.scorer import ListedScorer
@@ -74,11 +74,10 @@ def draw_compare(scene: Scene, scorers: Sequence[ListedScorer]) -> None:
         )
     question, facts = scene.source.question, scene.source.facts
     k, length = scene.builder.around.k, scene.length
-    words = take_builder(facts, None, k=k)
-    if words.value is None:
-        draw_progress(words, waiting="Preparing the premises …")
+    words = await_value(take_builder(facts, None, k=k), waiting="Preparing the premises …")
+    if words is None:
         return
-    near = words.value.around.similarities
+    near = words.around.similarities
 
     def make(report: ProgressCallback) -> MethodComparison:
         with SCORING:
@@ -95,11 +94,9 @@ def draw_compare(scene: Scene, scorers: Sequence[ListedScorer]) -> None:
 
     stamps = tuple((one.name, one.stamp) for one in scorers)
     key = (facts.digest, question.stem, question.answer, stamps, k, length)
-    task = _RANKINGS.get_or_start(key, make)
-    if task.value is None:
-        draw_progress(task, waiting="Ranking by each method …")
-        return
-    _draw_compared(scene, task.value)
+    compared = await_value(_RANKINGS.get_or_start(key, make), waiting="Ranking by each method …")
+    if compared is not None:
+        _draw_compared(scene, compared)
 
 
 def _draw_compared(scene: Scene, compared: MethodComparison) -> None:

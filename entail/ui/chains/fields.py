@@ -23,7 +23,7 @@ from entail.ui.shared.link import Link
 from entail.ui.shared.resources import Workspace
 from entail.ui.shared.tasks import TaskGroup
 from entail.ui.shared.text import label
-from entail.ui.shared.waiting import draw_progress
+from entail.ui.shared.waiting import await_value
 
 if TYPE_CHECKING:
     from entail.data.worldtree.questions import WorldtreeRelease
@@ -271,16 +271,11 @@ def pick_builder(facts: FactTables) -> tuple[Builder, int, tuple[ListedScorer, .
             st.page_link("pages/Models.py", label="Models", icon=":material/model_training:")
     scorer = None
     if by != TFIDF:
-        loading = take_scorer(usable[by])
-        if loading.value is None:
-            draw_progress(loading, waiting="Loading the scorer …")
+        scorer = await_value(take_scorer(usable[by]), waiting="Loading the scorer …")
+        if scorer is None:
             return None
-        scorer = loading.value
-    building = take_builder(facts, scorer, k=int(k))
-    if building.value is None:
-        draw_progress(building, waiting="Preparing the premises …")
-        return None
-    return building.value, int(length), tuple(usable.values())
+    builder = await_value(take_builder(facts, scorer, k=int(k)), waiting="Preparing the premises …")
+    return None if builder is None else (builder, int(length), tuple(usable.values()))
 
 
 def _scorer_label(listed: ListedScorer | None) -> str:

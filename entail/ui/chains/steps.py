@@ -19,6 +19,7 @@ from entail.data.worldtree.questions import CENTRAL, GROUNDING, LEXICAL_GLUE
 from entail.trees.log.wording import count_of
 from entail.ui.chains.fields import Picks, Source, store_picks
 from entail.ui.chains.tasks import TFIDF, Builder, take_step
+from entail.ui.components.elements import pick_view
 from entail.ui.shared.tasks import Task
 from entail.ui.shared.text import label, marked, words_of
 from entail.ui.shared.waiting import draw_progress
@@ -259,15 +260,8 @@ def _draw_step(scene: Scene, number: int) -> None:
     options = [which for which in _WHICH if makes_sense[which]]
     if st.session_state.get("chains_which") not in options:
         st.session_state["chains_which"] = "all"
-    which = st.segmented_control(
-        "Which candidates",
-        options,
-        format_func=_WHICH.__getitem__,
-        key="chains_which",
-        required=True,
-        label_visibility="collapsed",
-    )
-    rows = select_candidates(step, scene.roles, which or "all")
+    which = pick_view("Which candidates", options, format_func=_WHICH.get, key="chains_which")
+    rows = select_candidates(step, scene.roles, which)
     most = int(st.session_state.get("chains_more", PAGE))
     words = words_of(" ".join([scene.source.question.text, *(texts[fact] for fact in step.chosen)]))
     # The score of the explanation as it is stands above the first candidate that does not improve it.

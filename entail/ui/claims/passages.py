@@ -27,7 +27,7 @@ from entail.ui.shared.downloads import CSV, draw_download, rows_csv
 from entail.ui.shared.resources import model_cache, retriever_name
 from entail.ui.shared.tasks import TaskGroup
 from entail.ui.shared.text import label, marked, words_of
-from entail.ui.shared.waiting import draw_progress
+from entail.ui.shared.waiting import await_value, draw_progress
 
 RETRIEVERS, WORDED = "retrievers", "wordings"
 COLUMNS = {RETRIEVERS: "Retrievers", WORDED: "Question and claim"}
@@ -84,10 +84,9 @@ def draw_passages(pool: Pool, asked: ClaimedQuestion, names: tuple[str, str], ju
         (revisions, pool.corpus.hash, asked.question, asked.claim, view.k, gold),
         lambda report: search_wordings(indexes, asked.question, asked.claim, k=view.k, gold=gold),
     )
-    if search.value is None:
-        draw_progress(search, waiting="Searching …")
+    lists = await_value(search, waiting="Searching …")
+    if lists is None:
         return
-    lists = search.value
     if not lists.all_positions:
         st.info("No passage shares a word with the query.", icon=":material/search_off:")
         return
@@ -110,10 +109,9 @@ def _judge(pool: Pool, lists: PassageLists, claim: str, judges: Sequence[str]) -
     scores: dict[str, Mapping[int, PassageScore]] = {}
     for judge in judges:
         task = take_scores(judge, passages, claim)
-        if task.value is None:
-            draw_progress(task, waiting=f"{label(judge)}: judging …", key=f"claims_again-{judge}")
-        else:
-            scores[judge] = dict(zip(lists.all_positions, task.value, strict=True))
+        found = await_value(task, waiting=f"{label(judge)}: judging …", key=f"claims_again-{judge}")
+        if found is not None:
+            scores[judge] = dict(zip(lists.all_positions, found, strict=True))
     return scores
 
 

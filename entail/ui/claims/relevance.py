@@ -29,7 +29,7 @@ from entail.ui.shared.form import upload_limit
 from entail.ui.shared.resources import Workspace, model_cache, retriever_label
 from entail.ui.shared.tasks import TaskGroup
 from entail.ui.shared.text import label
-from entail.ui.shared.waiting import draw_progress
+from entail.ui.shared.waiting import await_value
 
 if TYPE_CHECKING:
     from streamlit.runtime.uploaded_file_manager import UploadedFile
@@ -113,11 +113,10 @@ def _draw_claims(pool: Pool, name: str | None, count: int) -> None:
         ("claims", pool.corpus.hash, asked, name, judge_stamp(name)),
         lambda report: measure_claims(pool, asked, load_judge(name), progress=report),
     )
-    if task.value is None:
-        waiting = f"{label(name)} judging {len(asked):,} questions …"
-        draw_progress(task, waiting=waiting, key="claims_again_claims")
+    waiting = f"{label(name)} judging {len(asked):,} questions …"
+    figure = await_value(task, waiting=waiting, key="claims_again_claims")
+    if figure is None:
         return
-    figure = task.value
     few = "All" if len(asked) == len(known) else f"{len(asked):,} of"
     left_out = f" Left out, without a hard negative: {figure.left_out:,}." if figure.left_out else ""
     _draw(figure, summarise_claims(figure), key="claims")
@@ -144,10 +143,9 @@ def _draw_premises(file: UploadedFile | None, encoders: Sequence[str], count: in
     content, name, models = file.getvalue(), file.name, model_cache()
     digest = (name, hashlib.sha256(content).hexdigest())
     reading = _FILES.get_or_start(digest, lambda _: read_labelled(content, name=name))
-    if reading.value is None:
-        draw_progress(reading, waiting="Reading the pairs …", key="claims_again_pairs")
+    pairs, figures = await_value(reading, waiting="Reading the pairs …", key="claims_again_pairs"), []
+    if pairs is None:
         return
-    pairs, figures = reading.value, []
     tasks = [
         _FIGURES.get_or_start(
             ("premises", digest, count, encoder, resolve(encoder).revision),
@@ -159,12 +157,11 @@ def _draw_premises(file: UploadedFile | None, encoders: Sequence[str], count: in
     ]
     for encoder, task, column in zip(encoders, tasks, st.columns(len(tasks), gap="large"), strict=True):
         with column:
-            if task.value is None:
-                waiting = f"{label(retriever_label(encoder))} encoding pairs …"
-                draw_progress(task, waiting=waiting, key=f"claims_again_{encoder}")
-            else:
-                figures.append(task.value)
-                _draw(task.value, summarise_premises(task.value), key=f"premises-{encoder}")
+            waiting = f"{label(retriever_label(encoder))} encoding pairs …"
+            figure = await_value(task, waiting=waiting, key=f"claims_again_{encoder}")
+            if figure is not None:
+                figures.append(figure)
+                _draw(figure, summarise_premises(figure), key=f"premises-{encoder}")
     st.caption(
         f"{label(name)}: {label(pairs.summary)}. Queries are hypotheses; an irrelevant premise is another "
         "pair's."

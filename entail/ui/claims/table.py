@@ -15,7 +15,7 @@ from entail.ui.shared.downloads import CSV, draw_download, table_csv
 from entail.ui.shared.form import upload_limit
 from entail.ui.shared.tasks import COMPARISONS
 from entail.ui.shared.text import label
-from entail.ui.shared.waiting import draw_progress
+from entail.ui.shared.waiting import await_value
 
 if TYPE_CHECKING:
     import altair as alt
@@ -58,11 +58,9 @@ def draw_table() -> None:
         table = read_table(content, name=name) if name else read_pasted(content.decode())
         return table, claim_table(table, progress=report)
 
-    task = COMPARISONS.get_or_start(("claims", digest), make)
-    if task.value is None:
-        draw_progress(task, waiting="Reading the questions …")
-        return
-    _draw_claims(digest, *task.value)
+    made = await_value(COMPARISONS.get_or_start(("claims", digest), make), waiting="Reading the questions …")
+    if made is not None:
+        _draw_claims(digest, *made)
 
 
 def _draw_claims(digest: str, table: QuestionTable, claimed: Claimed) -> None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
-import pandas as pd
 import streamlit as st
 
 from entail.errors import EntailError, HubError
@@ -16,6 +15,9 @@ from entail.ui.components.inbox import read_assets
 from entail.ui.shared.tasks import Task, TaskGroup
 from entail.ui.shared.text import label
 from entail.ui.shared.waiting import draw_progress
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _Option = TypeVar("_Option")
 _Value = TypeVar("_Value")
@@ -89,6 +91,8 @@ def differences_table(
         names: Names of the two, which must differ.
         intervals: Intervals of both figures of each measure.
     """
+    import pandas as pd
+
     ends: Sequence[tuple[_Interval, _Interval]] = intervals or [(None, None)] * len(measures)
     pairs = list(zip(measures.values(), ends, strict=True))
     return pd.DataFrame(

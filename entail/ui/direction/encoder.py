@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from entail.ui.components.elements import pick_view
 from entail.ui.shared.active import draw_notice, pick_model
 from entail.ui.shared.tasks import Task, TaskGroup
-from entail.ui.shared.waiting import draw_progress
+from entail.ui.shared.waiting import await_value
 
 if TYPE_CHECKING:
     from entail.data.records import Corpus
@@ -76,20 +77,10 @@ def pick_mode() -> tuple[str, GaussianEncoder] | None:
     draw_notice("direction")
     pick_model("direction", _KEY, names)
     left, right = st.columns([3, 2], vertical_alignment="bottom")
-    mode = left.segmented_control(
-        "Mode",
-        list(MODES),
-        default=PAIR,
-        format_func=MODES.__getitem__,
-        key="direction_mode",
-        required=True,
-        label_visibility="collapsed",
-    )
+    with left:
+        mode = pick_view("Mode", list(MODES), default=PAIR, format_func=MODES.get, key="direction_mode")
     name = right.selectbox(
         "Encoder", list(names), key=_KEY, help="Gaussian encoders only: others have no direction."
     )
-    task = take_encoder(name, names[name])
-    if task.value is None:
-        draw_progress(task, waiting="Loading the encoder …")
-        return None
-    return mode or PAIR, task.value
+    encoder = await_value(take_encoder(name, names[name]), waiting="Loading the encoder …")
+    return None if encoder is None else (mode, encoder)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import streamlit as st
 
 from entail.data.text import is_blank
+from entail.ui.components.elements import pick_view
 from entail.ui.direction.encoder import take_index
 from entail.ui.shared.downloads import CSV, draw_download, table_csv
 from entail.ui.shared.resources import Workspace, model_cache
@@ -44,14 +45,12 @@ def draw_search(shared: Workspace, encoder: GaussianEncoder) -> None:
         format_func=lambda id_: f"{infos[id_].name} ({infos[id_].count:,} premises)",
         key="direction_corpus",
     )
-    direction = st.segmented_control(
+    direction = pick_view(
         "Direction",
         list(DIRECTIONS),
         default="entailing",
-        format_func=DIRECTIONS.__getitem__,
+        format_func=DIRECTIONS.get,
         key="direction_way",
-        required=True,
-        label_visibility="collapsed",
     )
     if is_blank(query):
         st.info("Enter a query.", icon=":material/edit:")

@@ -13,7 +13,7 @@ from entail.ui.shared.downloads import CSV, draw_download, table_csv
 from entail.ui.shared.form import upload_limit
 from entail.ui.shared.tasks import COMPARISONS
 from entail.ui.shared.text import label
-from entail.ui.shared.waiting import draw_progress
+from entail.ui.shared.waiting import await_value
 
 if TYPE_CHECKING:
     from entail.encoders.gaussian.encoder import GaussianEncoder
@@ -43,10 +43,8 @@ def draw_table(encoder: GaussianEncoder) -> None:
     _draw_reading(table)
     key = ("direction", encoder.revision, file.name, hashlib.sha256(content).hexdigest())
     task = COMPARISONS.get_or_start(key, lambda report: judge_table(encoder, table, progress=report))
-    if task.value is None:
-        draw_progress(task, waiting="Encoding …")
-    else:
-        _draw_verdicts(task.value)
+    if (judged := await_value(task, waiting="Encoding …")) is not None:
+        _draw_verdicts(judged)
 
 
 def _draw_reading(table: PairTable) -> None:

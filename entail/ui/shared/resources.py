@@ -9,6 +9,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+from weakref import WeakSet
 
 import streamlit as st
 
@@ -105,6 +106,7 @@ class ModelCache:
         self._lock = threading.Lock()
         self._encoders: dict[str, tuple[str | None, BiEncoder]] = {}
         self._making: dict[tuple[str, str], threading.Lock] = {}
+        self._built: WeakSet[PremiseIndex] = WeakSet()
         self._warmed: set[str] = set()
 
     def get_or_start(self, name: str, corpus: Corpus, *, wait: float = 1.0) -> Task[PremiseIndex]:
@@ -187,16 +189,20 @@ class ModelCache:
 
         encoder = None if name in LEXICAL else self.encoder(name.removesuffix(SHARED_WORDS))
         with self._premise_lock(corpus, encoder):
-            built = [task.value for task in INDEXES.tasks() if isinstance(task.value, PremiseIndex)]
-            siblings = [index for index in built if index.manifest.corpus_hash == corpus.hash]
-            return retriever(
+            # The lock is free before the task has the index, so the next holder finds it here.
+            with self._lock:
+                beside = list(self._built)
+            index = retriever(
                 name,
                 corpus,
                 encoder=encoder,
-                beside=siblings,
+                beside=beside,
                 cache_dir=load_settings().vectors_dir,
                 progress=report,
             )
+            with self._lock:
+                self._built.add(index)
+            return index
 
 
 def _revision(name: str) -> str | None:

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import streamlit as st
 
 from entail.ui.shared.tasks import Task
 from entail.ui.shared.text import label
+
+_Value = TypeVar("_Value")
+
+
+def await_value(task: Task[_Value], *, waiting: str, key: str | None = None) -> _Value | None:
+    """Return the value of a task; draw its progress or its error while there is none."""
+    if task.value is None:
+        draw_progress(task, waiting=waiting, key=key)
+    return task.value
 
 
 def draw_progress(

@@ -12,6 +12,7 @@ from entail.trees.log.acts import Create
 from entail.trees.log.event_log import TreeLog, TreeSummary
 from entail.trees.log.wording import count_of
 from entail.trees.store.corpus_versions import CorpusInfo
+from entail.ui.components.elements import show_errors
 from entail.ui.frame.author import draw_name_request
 from entail.ui.frame.sign_in import shown_name
 from entail.ui.shared.demo import is_locked_in_demo
@@ -111,13 +112,10 @@ def _start(shared: Workspace, author: str | None, text: str, corpus: CorpusInfo)
 
 def _create(log: TreeLog, hypothesis: str, author: str, corpus_id: str | None) -> None:
     """Create a tree and open it; draw the reason where it cannot be created."""
-    try:
+    with show_errors():
         tree_id = log.create(Create(hypothesis=hypothesis), author=author, corpus_id=corpus_id)
-    except EntailError as error:
-        st.error(label(str(error)))
-        return
-    forget()
-    show_tree(tree_id)
+        forget()
+        show_tree(tree_id)
 
 
 def show_tree(tree_id: str) -> None:
@@ -225,14 +223,11 @@ def draw_import(shared: Workspace, author: str | None) -> None:
         if author is None:
             draw_name_request(shared.authors)
             return
-        try:
+        with show_errors():
             count = import_trees(shared, file.getvalue(), name=file.name, author=author, corpus_id=corpus_id)
-        except EntailError as error:
-            st.error(label(str(error)))
-            return
-        reference_premises.clear()
-        st.session_state["import_notice"] = f"Imported {count_of(count, 'tree')} into your team's trees."
-        st.rerun()
+            reference_premises.clear()
+            st.session_state["import_notice"] = f"Imported {count_of(count, 'tree')} into your team's trees."
+            st.rerun()
 
 
 def import_trees(shared: Workspace, content: bytes, *, name: str, author: str, corpus_id: str | None) -> int:

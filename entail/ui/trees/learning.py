@@ -18,6 +18,7 @@ from entail.trees.review.decisions import (
     lesson_of,
     propose_name,
 )
+from entail.ui.components.elements import show_errors
 from entail.ui.shared.demo import is_locked_in_demo
 from entail.ui.shared.job_list import LIVE, ensure_worker, format_duration, progress_of
 from entail.ui.shared.resources import Workspace, jobs, retrievers
@@ -231,20 +232,22 @@ def draw_learning_dialog(context: TreeContext, session: AuthoringSession) -> Non
             icon=":material/hourglass_top:",
         )
         return
-    try:
+    with show_errors():
         lesson = lesson_of(context.shared.log, context.corpus, corpus_id=corpus_id)
-    except EntailError as error:
-        st.error(label(str(error)))
-        return
-    _draw_lesson(lesson, context.corpus.name)
+        _draw_lesson(lesson, context.corpus.name)
+        _draw_form(context, session, lesson)
+
+
+def _draw_form(context: TreeContext, session: AuthoringSession, lesson: Lesson) -> None:
     missing = lesson.counts.missing(ENOUGH)
     if missing != DecisionCounts():
         st.info(describe_missing(missing) + " A decision that several trees share counts once.")
-    taken = jobs().names_taken()
     if ahead := sum(job.open for job in jobs().jobs()):
         st.info(f"Queued behind {count_of(ahead, 'other training')}.", icon=":material/schedule:")
     with st.form("learn", border=False):
-        name = st.text_input("Name", value=propose_name(context.corpus.name, taken), max_chars=80)
+        name = st.text_input(
+            "Name", value=propose_name(context.corpus.name, jobs().names_taken()), max_chars=80
+        )
         st.caption(
             "Trains a small adapter on MiniLM in seconds to a few minutes. You can keep working or close "
             "this page."
@@ -253,11 +256,7 @@ def draw_learning_dialog(context: TreeContext, session: AuthoringSession) -> Non
             "Start training", type="primary", disabled=missing != DecisionCounts()
         )
     if pressed:
-        try:
-            start_learning(context, name.strip(), author=session.author or "somebody")
-        except EntailError as error:
-            st.error(label(str(error)))
-            return
+        start_learning(context, name.strip(), author=session.author or "somebody")
         session.screen.dialog = None
         st.rerun()
 

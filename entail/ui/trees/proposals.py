@@ -8,6 +8,7 @@ import streamlit as st
 
 from entail.trees.log.wording import count_of
 from entail.trees.review.commands import Command
+from entail.ui.components.elements import pick_view
 from entail.ui.components.inbox import widget_value
 from entail.ui.shared.active import draw_notice
 from entail.ui.shared.resources import retriever_name
@@ -35,15 +36,13 @@ def draw_lists(suggester: Suggester | None, session: AuthoringSession) -> None:
     screen = session.screen
     # The key names the list, so that a change by keyboard shows in the field.
     key = f"list-{screen.tree_id}-{screen.listing}"
-    st.segmented_control(
+    pick_view(
         "List",
         list(LISTS),
         default=screen.listing,
-        format_func=LISTS.__getitem__,
+        format_func=LISTS.get,
         key=key,
         on_change=lambda: screen.turn_to(str(widget_value(key) or screen.listing)),
-        required=True,
-        label_visibility="collapsed",
         help="Key l. Retrieved: the retriever's ranking. Next premise: re-ranked by what you accepted. "
         "Chain: a whole draft (key d).",
     )

@@ -12,6 +12,7 @@ from entail.data.records import Corpus
 from entail.trees.log.acts import Evidence, Redo, Undo
 from entail.trees.log.replay import History
 from entail.trees.review.provenance import describe_provenance
+from entail.ui.components.elements import pick_view
 from entail.ui.components.graph import draw_graph
 from entail.ui.components.inbox import NodeEvent
 from entail.ui.components.outline import draw_outline
@@ -142,15 +143,7 @@ def panes() -> Iterator[None]:
     The containers inside have the keys `candidates`, `tree-head`, `tools` and `tree-body`.
     """
     with st.container(key="panes-switch"):
-        shown = st.segmented_control(
-            "Show",
-            PANES,
-            default=PANES[0],
-            required=True,
-            key="pane",
-            label_visibility="collapsed",
-            width="stretch",
-        )
+        shown = pick_view("Show", PANES, default=PANES[0], key="pane", width="stretch")
     hidden = ", ".join(part for name in PANES if name != shown for part in _PARTS[name])
     st.html(_STYLE.format(narrow=NARROW, above=NARROW + 1, hidden=hidden))
     with st.container(key="panes"):

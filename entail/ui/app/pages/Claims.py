@@ -8,7 +8,7 @@ from entail.ui.claims.passages import draw_passages
 from entail.ui.claims.question import draw_question
 from entail.ui.claims.relevance import draw_relevance_figures
 from entail.ui.claims.table import draw_table
-from entail.ui.components.elements import show_errors
+from entail.ui.components.elements import pick_view, show_errors
 from entail.ui.frame.shell import page
 from entail.ui.shared.resources import model_cache
 
@@ -18,14 +18,8 @@ MODES = {ONE: "One question", MANY: "Many questions", RELEVANCE: "Relevance anal
 with page("Claims") as (shared, author):
     st.title("Questions as claims")
     load_link()
-    mode = st.segmented_control(
-        "Mode",
-        list(MODES),
-        format_func=MODES.__getitem__,
-        key=LINK.init_widget("mode", list(MODES), ONE),
-        required=True,
-        label_visibility="collapsed",
-    )
+    key = LINK.init_widget("mode", list(MODES), ONE)
+    mode = pick_view("Mode", list(MODES), format_func=MODES.get, key=key)
     with show_errors():
         if mode == MANY:
             LINK.save_to_url(PARTS)
