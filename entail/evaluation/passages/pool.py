@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from entail.data.bundled import sample_dir
 from entail.data.passages.files import PassageTally, read_passages, read_questions
 from entail.data.records import Corpus, Premise
 from entail.errors import EvaluationError, FormatError
@@ -128,49 +130,15 @@ def _by_question(found: Iterable[KnownQuestion]) -> dict[str, KnownQuestion]:
 
 
 class Example(NamedTuple):
-    """An example question, its answer and the bundled premises that answer it."""
+    """Example question, its answer and the bundled premises that answer it."""
 
     question: str
     answer: str
     gold: tuple[str, ...]
 
 
-EXAMPLES = (
-    Example(
-        "How can sound travel through air?",
-        "by vibrating it",
-        ("sound can travel through air by vibrating air",),
-    ),
-    Example(
-        "What causes the tides in the oceans of the Earth?",
-        "the gravitational pull of the Moon",
-        ("the gravitational pull of the moon on earth's oceans causes the tides",),
-    ),
-    Example(
-        "What causes seasons on Earth?",
-        "the tilt of the Earth on its axis",
-        (
-            "the earth being tilted on its rotating axis causes seasons",
-            "earth's tilt on its rotating axis causes seasons to change / to occur",
-            "earth's tilt on its rotating axis causes seasons to occur",
-        ),
-    ),
-    Example(
-        "How were most canyons formed?",
-        "by rivers that flowed for a long time",
-        ("most canyons are formed by flowing rivers through erosion over long periods of time",),
-    ),
-    Example(
-        "Who discovered the theory of gravity?",
-        "Isaac Newton",
-        ("isaac newton discovered the theory of gravity",),
-    ),
-    Example("Why do green sea turtles migrate?", "to reproduce", ("green sea turtles migrate to reproduce",)),
-    Example("What holds a galaxy together?", "gravity", ("a galaxy is held together by gravity",)),
-    Example(
-        "Where does the moon reflect sunlight?",
-        "towards the Earth",
-        ("the moon reflects sunlight towards the earth",),
-    ),
+EXAMPLES = tuple(
+    Example(row["question"], row["answer"], tuple(row["gold"]))
+    for row in json.loads((sample_dir() / "examples.json").read_text(encoding="utf-8"))
 )
 """Examples over the bundled corpus; the Claims page starts with the first."""

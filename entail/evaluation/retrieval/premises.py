@@ -105,6 +105,11 @@ class PremiseEvaluation:
     ks: tuple[int, ...] = DEFAULT_KS
 
     @property
+    def ranks(self) -> dict[str, GoldRanks]:
+        """Ranks by protocol."""
+        return {"paper": self.paper, "query_excluded": self.query_excluded}
+
+    @property
     def pairs(self) -> int:
         """Distinct (parent, child) pairs."""
         return self.paper.pairs
@@ -118,10 +123,7 @@ class PremiseEvaluation:
         kept = [i for i, query in enumerate(self.queries) if queries is None or query in queries]
         if not kept:
             raise DataError("expected some of the queries that were evaluated, found none of them")
-        return {
-            name: summary(ranks.take(kept), ks=self.ks)
-            for name, ranks in (("paper", self.paper), ("query_excluded", self.query_excluded))
-        }
+        return {name: summary(ranks.take(kept), ks=self.ks) for name, ranks in self.ranks.items()}
 
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-serialisable dict."""
@@ -209,15 +211,8 @@ def compare_evaluations(
             f"{first.retriever} and {len(second.queries)} others with {second.retriever}; measure both on "
             "the same trees"
         )
-    compared = compare_many(
-        {
-            "paper": (first.paper, second.paper),
-            "query_excluded": (first.query_excluded, second.query_excluded),
-        },
-        ks=first.ks,
-        samples=samples,
-        seed=seed,
-    )
+    both = {protocol: (ranks, second.ranks[protocol]) for protocol, ranks in first.ranks.items()}
+    compared = compare_many(both, ks=first.ks, samples=samples, seed=seed)
     return {
         protocol: {measure: figure.paired for measure, figure in figures.items()}
         for protocol, figures in compared.items()

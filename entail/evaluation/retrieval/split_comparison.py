@@ -21,7 +21,7 @@ from entail.evaluation.retrieval.premises import (
 from entail.index.protocol import Floats, PremiseIndex
 from entail.progress import ProgressCallback
 from entail.statistics.paired import PairedDifference, compare_many
-from entail.statistics.ranking import NOT_THERE, GoldRanks, average_precision
+from entail.statistics.ranking import NOT_THERE, average_precision
 
 Protocol = Literal["query_excluded", "paper"]
 
@@ -100,10 +100,8 @@ class SplitComparison:
     def figures(self) -> tuple[MeasuredFigure, ...]:
         """Every measure by both protocols, in the order of `metrics.summary`; drawn at first use."""
         first, second = self.evaluations
-        compared = compare_many(
-            {protocol: (_ranks(first, protocol), _ranks(second, protocol)) for protocol in PROTOCOLS},
-            ks=first.ks,
-        )
+        both = {protocol: (first.ranks[protocol], second.ranks[protocol]) for protocol in PROTOCOLS}
+        compared = compare_many(both, ks=first.ks)
         return tuple(
             MeasuredFigure(protocol, measure, figure.intervals, figure.paired)
             for protocol in PROTOCOLS
@@ -132,7 +130,7 @@ class SplitComparison:
         return tuple(self.corpus.texts[p] for p in self.gold.children[place] if p != NOT_THERE)
 
     def _changes(self, protocol: Protocol) -> list[QueryChange]:
-        first, second = (_ranks(evaluation, protocol) for evaluation in self.evaluations)
+        first, second = (evaluation.ranks[protocol] for evaluation in self.evaluations)
         ap = [average_precision(first), average_precision(second)]
         changes = []
         for place, query in enumerate(self.gold.texts):
@@ -231,7 +229,3 @@ def most_changed(
 def _moved(change: QueryChange) -> float:
     gains = [1 / np.log2(1 + np.array(side)) for side in change.ranks]
     return float(np.abs(gains[0] - gains[1]).sum())
-
-
-def _ranks(evaluation: PremiseEvaluation, protocol: Protocol) -> GoldRanks:
-    return evaluation.paper if protocol == "paper" else evaluation.query_excluded
