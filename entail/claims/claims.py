@@ -22,11 +22,11 @@ from entail.claims.rules import (
     KINDS,
     add_context,
     binding_of,
+    claim_noun,
     claim_question,
     is_attribute,
-    known,
-    lowered,
-    spaced,
+    lower_first,
+    with_space,
 )
 from entail.claims.subjects import find_base_verb, find_participle
 from entail.claims.tags import (
@@ -43,11 +43,9 @@ from entail.claims.tags import (
 )
 from entail.data.worldtree.questions import choices
 
-MAX_LENGTH = 2_000
-"""Longer texts, in characters, get the general claim, since no question is that long."""
+MAX_LENGTH = 2_000  # longer texts, in characters, get the general claim, since no question is that long
 
-BLANK = re.compile(r"_{2,}|\.{4,}")
-"""Gap drawn in a text: "____ helps"."""
+BLANK = re.compile(r"_{2,}|\.{4,}")  # a gap drawn in a text: "____ helps"
 
 _OPEN_ENDS = tags.PREPOSITIONS | tags.CONJUNCTIONS | tags.BE | {"be", "called", "named"}
 
@@ -144,7 +142,7 @@ def _claim_request(tokens: Tokens) -> tuple[str, str] | None:
     if rest[0].low in tags.WH:
         return _claim_tokens(rest)
     named = verb in {"name", "list"} or rest[0].low in tags.DETERMINERS | CLASSES["numbers"] | {"one"}
-    return (known(rest), "what") if named and not rest[0].is_auxiliary and rest[0].low != "of" else None
+    return (claim_noun(rest), "what") if named and not rest[0].is_auxiliary and rest[0].low != "of" else None
 
 
 def _claim_whether(tokens: Tokens) -> tuple[str, str]:
@@ -164,19 +162,18 @@ def _claim_other(tokens: Tokens) -> tuple[str, str]:
         if inner:  # "In 1972, did Norway join"
             return add_context(inner[0], tokens[:cut]), inner[1]
     if any(BLANK.search(token.text) for token in tokens):
-        return BLANK.sub("something known", lowered(tokens)), "in place"
+        return BLANK.sub("something known", lower_first(tokens)), "in place"
     if len(tokens) > 2 and tokens[-1].low in _OPEN_ENDS and any(token.is_verb for token in tokens):
         return f"{join(tokens)} something known", "in place"
     if any(token.is_auxiliary for token in tokens[1:-1]):
         return join(tokens), "general"
-    return f"There exists something known about {lowered(tokens)}", "general"
+    return f"There exists something known about {lower_first(tokens)}", "general"
 
 
 Placement = Literal["inserted", "identified", "beside", "answer", "claim"]
 """Place of the answer: of the question word; as what the claim names; behind it; a statement itself; none."""
 
-MAX_ANSWER = 60
-"""Longer answers, in words, follow the claim."""
+MAX_ANSWER = 60  # longer answers, in words, follow the claim
 
 _MONTH = r"(?:Jan|Feb|Mar|Apr|May|June?|July?|Aug|Sept?|Oct|Nov|Dec)[a-z]*\.?"
 _ON = re.compile(rf"(?:\w+day,? ?)?(?:(?:{_MONTH} \d{{1,2}}|\d{{1,2}} {_MONTH})\b.*)?$")
@@ -250,7 +247,7 @@ def _insert(sentence: str, answer: str, claim: Claim) -> str | None:
         return f"{sentence} {answer}" if opened and sentence[-1].isalnum() else None
     words = tokenize(answer)
     title = words[0].low not in tags.DETERMINERS and any(token.is_name for token in words[1:])
-    inner = answer if title else lowered(words)
+    inner = answer if title else lower_first(words)
     try:
         text = _replace(parsed, inner) if parsed.in_place else _fill(parsed, inner)
     except UnclearClauseError:
@@ -266,9 +263,9 @@ def _replace(parsed: ParsedQuestion, answer: str) -> str | None:
     twice = bool(parsed.preposition) and tokenize(answer)[0].is_preposition
     if twice or parsed.wh not in {"what", "which", "who", "whom", "when", "where"} or len(parsed.noun) > 1:
         return None
-    before = lowered([*parsed.before, *parsed.preposition]).removesuffix(" a").removesuffix(" an")
+    before = lower_first([*parsed.before, *parsed.preposition]).removesuffix(" a").removesuffix(" an")
     phrase = answer if parsed.preposition or parsed.noun else _phrase(parsed, answer)
-    return f"{before} {phrase}{spaced(parsed.clause)}" if phrase else None
+    return f"{before} {phrase}{with_space(parsed.clause)}" if phrase else None
 
 
 def _fill(parsed: ParsedQuestion, answer: str) -> str | None:
@@ -278,8 +275,8 @@ def _fill(parsed: ParsedQuestion, answer: str) -> str | None:
         return None
     ordered, several = order_clause(clause), _is_number(answer) and answer.lower() not in {"1", "one"}
     if parsed.preposition:
-        front = lowered(parsed.preposition)
-        value = f"{answer}{spaced(noun)}" if several and parsed.wh == "how many" else answer
+        front = lower_first(parsed.preposition)
+        value = f"{answer}{with_space(noun)}" if several and parsed.wh == "how many" else answer
         known = all(token.is_preposition for token in parsed.preposition) and ordered.is_sure
         repeated = tokenize(answer)[0].is_preposition or ordered.text.endswith(f" {front}")
         sure = known and (len(noun) < 2 or value != answer)
@@ -289,8 +286,8 @@ def _fill(parsed: ParsedQuestion, answer: str) -> str | None:
         return f"{ordered.text} {phrase}" if phrase and (ordered.is_sure or parsed.wh != "how") else None
     if parsed.wh in COUNTS and several and (parsed.wh == "how many" or not noun):
         if len(clause) > 1 and clause[0].low in tags.BE and clause[1].low == "there":
-            return f"there {clause[0].low} {answer}{spaced(noun)}{spaced(clause[2:])}"
-        return _fill_noun(clause, f"{answer}{spaced(noun)}")
+            return f"there {clause[0].low} {answer}{with_space(noun)}{with_space(clause[2:])}"
+        return _fill_noun(clause, f"{answer}{with_space(noun)}")
     if parsed.wh in {"who", "whom"} or (parsed.wh in {"what", "which"} and not noun):
         return _fill_noun(clause, answer, person=parsed.wh != "what")
     binding = binding_of(parsed)
@@ -313,8 +310,8 @@ def _fill_noun(clause: Tokens, answer: str, *, person: bool = False) -> str | No
         if equates and clause[1].low == "there":
             return None
         if equates and not begins_predicate(rest, person=person):
-            return f"{lowered(rest)} {verb.low} {answer}"
-        return f"{answer}{spaced([_agree(verb, words), *rest])}"
+            return f"{lower_first(rest)} {verb.low} {answer}"
+        return f"{answer}{with_space([_agree(verb, words), *rest])}"
     index = find_participle(rest) if verb.low in tags.HAVE else find_base_verb(rest)
     if ordered.is_stranded or equates:
         index = len(rest) - 1 if ordered.is_stranded or rest[-1].low in tags.NAMING else None

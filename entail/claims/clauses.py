@@ -105,6 +105,8 @@ def begins_predicate(tokens: Tokens, *, person: bool = False) -> bool:
     if not tokens or tokens[0].low in {"not", "able", "responsible", "so", "more", "been", "being"}:
         return True
     first, after = tokens[0], tokens[1] if len(tokens) > 1 else None
+    if first.is_opaque:
+        return False
     if first.is_preposition:
         return first.low not in {"like", "off"}
     ends_naming = after is not None and tokens[-1].low in tags.NAMING
@@ -134,7 +136,10 @@ def find_object_gap(tokens: Tokens) -> int | None:
     naming = next((at for at in range(1, size) if _asks_name(tokens, at)), None)
     if naming is not None and not has_relative(tokens[:naming]):
         return naming
-    return found if found is not None and _lacks_object(tokens, found) else None
+    superlative = tokens[0].low == "the" and size > 1 and tokens[1].low in tags.SUPERLATIVE
+    if found is None or superlative or has_relative(tokens[:found]):
+        return None
+    return found if _lacks_object(tokens, found) else None
 
 
 def _lacks_object(tokens: Tokens, index: int) -> bool:
@@ -153,9 +158,9 @@ def _lacks_object(tokens: Tokens, index: int) -> bool:
 def _asks_name(tokens: Tokens, index: int) -> bool:
     """Return whether a participle asks for a name: "called" at the end, or before another phrase."""
     token = tokens[index]
-    if index + 1 == len(tokens):
-        return token.low in tags.NAMING
-    return token.low in _NAMING_LAST | {"considered"} and tokens[index + 1].opens_phrase
+    names = token.low in tags.NAMING and subjects.may_begin_predicate(tokens, index)
+    last = index + 1 == len(tokens)
+    return names and (last or (token.low in _NAMING_LAST | {"considered"} and tokens[index + 1].opens_phrase))
 
 
 def _find_stranded(tokens: Tokens) -> int | None:

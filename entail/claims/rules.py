@@ -38,7 +38,6 @@ RULES: Mapping[str, Rule] = {
         Rule("general", "any other text", "something known about it", "cost of living in Paris"),
     )
 }
-"""Rule by name."""
 
 FALLBACK = frozenset({"general"})
 """Rules of texts that are no known kind of question."""
@@ -73,7 +72,7 @@ def claim_question(parsed: ParsedQuestion) -> tuple[str, str]:
         return (_claim_number if parsed.wh in COUNTS else _claim_degree)(parsed), "quantity"
     if parsed.wh == "whose":
         clause = order_relative(parsed.clause).text
-        return f"There exists a known person whose{spaced(parsed.noun)} {clause}", "who"
+        return f"There exists a known person whose{with_space(parsed.noun)} {clause}", "who"
     if parsed.wh in {"who", "whom"}:
         return _claim_person(parsed), "who"
     return _claim_thing(parsed), "what"
@@ -83,7 +82,7 @@ def add_context(text: str, before: Tokens) -> str:
     """Return a claim with what stood before the question: "In 1998, who won" -> "... who won in 1998"."""
     if not before:
         return text
-    context, first = lowered(before).rstrip(",;: "), before[0]
+    context, first = lower_first(before).rstrip(",;: "), before[0]
     states = any(token.is_auxiliary for token in before) and first.low not in tags.SUBORDINATORS
     adverbial = first.is_adverb and (len(before) == 1 or before[1].may_be("ing") or before[1].is_preposition)
     moving = first.low in _MOVING or adverbial or first.may_be("participle") or first.may_be("ing")
@@ -94,7 +93,7 @@ def add_context(text: str, before: Tokens) -> str:
     return f"{context} {clause}" if joined else f"{context}, {clause}"
 
 
-def known(noun: Tokens) -> str:
+def claim_noun(noun: Tokens) -> str:
     """Return the claim that there is something that a noun phrase names."""
     phrase, many = name_known(noun)
     return f"There {'exist' if many else 'exists'} {phrase}"
@@ -126,7 +125,7 @@ def name_known(noun: Tokens) -> tuple[str, bool]:
     return f"known {join(words)}" if bare else f"a known {join(words)}", plural
 
 
-def lowered(tokens: Tokens) -> str:
+def lower_first(tokens: Tokens) -> str:
     """Return tokens as the middle of a sentence: a first word that is no name loses its capital."""
     text = join(tokens)
     if not tokens or tokens[0].is_quoted or not text[:1].isupper():
@@ -136,7 +135,7 @@ def lowered(tokens: Tokens) -> str:
     return text[:1].lower() + text[1:] if small else text
 
 
-def spaced(tokens: Tokens) -> str:
+def with_space(tokens: Tokens) -> str:
     """Return tokens behind a space, or nothing."""
     return f" {join(tokens)}" if tokens else ""
 
@@ -156,12 +155,12 @@ def is_attribute(parsed: ParsedQuestion) -> bool:
 def _name(kind: str, noun: Tokens) -> str:
     """Return a kind of answer as something known, another one behind "else"."""
     other = bool(noun) and noun[0].low == "else"
-    return f"{'another' if other else 'a'} known {kind}{spaced(noun[1:] if other else noun)}"
+    return f"{'another' if other else 'a'} known {kind}{with_space(noun[1:] if other else noun)}"
 
 
 def _count(parsed: ParsedQuestion) -> str:
     of = "" if not parsed.noun or parsed.noun[0].low == "of" else " of"
-    return f"a known {COUNTS[parsed.wh]}{of}{spaced(parsed.noun)}"
+    return f"a known {COUNTS[parsed.wh]}{of}{with_space(parsed.noun)}"
 
 
 def _claim_adjunct(parsed: ParsedQuestion) -> str:
@@ -175,7 +174,7 @@ def _claim_number(parsed: ParsedQuestion) -> str:
     if not clause:
         return said
     if len(clause) > 1 and clause[0].low in tags.BE and clause[1].low == "there":
-        return f"{said}{spaced(clause[2:])}"
+        return f"{said}{with_space(clause[2:])}"
     singular = clause[0].low in {"is", "was"} and (not parsed.noun or parsed.wh == "how many")
     return f"{said} that {order_relative(clause, attribute=singular).text}"
 
@@ -184,7 +183,7 @@ def _claim_degree(parsed: ParsedQuestion) -> str:
     counted = [token.low for token in parsed.noun[:2]] in (["many", "more"], ["many", "fewer"])
     subject = counted and order_relative(parsed.clause).gap == "subject"
     clause = join(parsed.clause) if subject else order_clause(parsed.clause).text
-    return f"There exists a known measure of how{spaced(parsed.noun)} {clause}".rstrip()
+    return f"There exists a known measure of how{with_space(parsed.noun)} {clause}".rstrip()
 
 
 def _claim_person(parsed: ParsedQuestion) -> str:
@@ -207,7 +206,7 @@ def _claim_thing(parsed: ParsedQuestion) -> str:
         said = "There exist known things" if many else f"There exists {_name('thing', parsed.noun)}"
         return f"{said} that {clause.text}" if clause.text else said
     if not parsed.clause:
-        return known(parsed.noun)
+        return claim_noun(parsed.noun)
     preposition, head = binding_of(parsed), head_of(parsed.noun)
     located = head is not None and head.low in CLASSES["places"]
     joined = any(token.low in {"of", "and", "or"} for token in parsed.noun)
@@ -216,12 +215,12 @@ def _claim_thing(parsed: ParsedQuestion) -> str:
     clause = order_relative(parsed.clause, attribute=is_attribute(parsed), adjoined=adjoined)
     is_stranded = clause.is_stranded and parsed.clause[-1].low not in tags.PARTICLES
     link = f"{preposition} which" if preposition and clause.gap == "object" and not is_stranded else "that"
-    return f"{known(parsed.noun)} {link} {clause.text}"
+    return f"{claim_noun(parsed.noun)} {link} {clause.text}"
 
 
 def _claim_bound(parsed: ParsedQuestion) -> str:
     """Return the claim of a question that begins with a preposition: "in what year", "to whom"."""
-    front, noun = lowered(parsed.preposition), spaced(parsed.noun)
+    front, noun = lower_first(parsed.preposition), with_space(parsed.noun)
     clause = order_clause(parsed.clause).text
     if parsed.wh == "how degree":
         return f"There exists a known measure of {front} how{noun} {clause}"
@@ -232,7 +231,7 @@ def _claim_bound(parsed: ParsedQuestion) -> str:
     elif parsed.wh in KINDS:
         said, link = f"There exists a known {KINDS[parsed.wh]}{noun}", "which"
     else:
-        said, link = known(parsed.noun) if noun else "There exists a known thing", "which"
+        said, link = claim_noun(parsed.noun) if noun else "There exists a known thing", "which"
     return f"{said} {front} {link} {clause}".rstrip()
 
 
@@ -244,18 +243,18 @@ def _claim_in_place(parsed: ParsedQuestion) -> str:
     before = [*parsed.before, *parsed.preposition]
     if noun and noun[0].low == "else":
         kind = {"who": "someone", "whom": "someone", "where": "somewhere"}.get(parsed.wh, "something")
-        said = f"{kind} else known{spaced(noun[1:])}"
+        said = f"{kind} else known{with_space(noun[1:])}"
     elif parsed.wh in COUNTS:
         said = _count(replace(parsed, noun=noun))
     elif parsed.wh == "whose":
-        said = f"a known person's{spaced(noun)}"
+        said = f"a known person's{with_space(noun)}"
     elif parsed.wh == "how degree":
-        said = f"a known measure of how{spaced(noun)}"
+        said = f"a known measure of how{with_space(noun)}"
     elif parsed.wh in _PLACED:
         preposition = "" if parsed.preposition else _PLACED[parsed.wh]
-        said = f"{preposition}a known {KINDS.get(parsed.wh, 'person')}{spaced(noun)}"
+        said = f"{preposition}a known {KINDS.get(parsed.wh, 'person')}{with_space(noun)}"
     elif noun:
         said = name_known(noun)[0]
     else:
         said = "known thing" if before and before[-1].low in tags.POSSESSIVES else "something known"
-    return f"{lowered(before)} {said}{spaced(rest)}".strip()
+    return f"{lower_first(before)} {said}{with_space(rest)}".strip()

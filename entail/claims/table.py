@@ -62,7 +62,7 @@ def claim_rows(
         )
 
 
-def merged(
+def merge_edits(
     edits: Mapping[int, str], changes: Mapping[int, Mapping[str, object]], rows: Sequence[int], own: Claimed
 ) -> dict[int, str]:
     """Return edits (row -> claim) with the changes of an editor (line -> column -> value).
@@ -70,7 +70,7 @@ def merged(
     A claim that is empty or equals that of the rules is no edit.
 
     >>> own = claim_table(QuestionTable(("question",), (("Who won?",), ("Why?",))))
-    >>> merged({0: "Somebody won."}, {0: {"claim": "There is a reason."}}, [1], own)
+    >>> merge_edits({0: "Somebody won."}, {0: {"claim": "There is a reason."}}, [1], own)
     {0: 'Somebody won.', 1: 'There is a reason.'}
     """
     found = dict(edits)

@@ -38,8 +38,7 @@ _LY = re.compile(r"[a-z]{3}ly")
 _OPENING = PREPOSITIONS | DETERMINERS | CONJUNCTIONS | AUXILIARIES | SUBORDINATORS | {"to", "so", "him", "as"}
 _OPENING |= {"than", "many", "few", "less", "several"}
 _INNER = DETERMINERS | PREPOSITIONS | CONJUNCTIONS | AUXILIARIES | CLASSES["inner"]
-_INNER -= CLASSES["phrase_final"]
-"""Words after which a noun phrase goes on."""
+_INNER -= CLASSES["phrase_final"]  # a noun phrase goes on after these
 
 _BEHIND_HEAD = PREPOSITIONS | RELATIVES | {"to"}
 _POSSESSIVE = re.compile(r"(?:['\u2019]s|s['\u2019])$")

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from entail.claims import existence_claim
-from entail.claims.table import claim_rows, claim_table, merged
+from entail.claims.table import claim_rows, claim_table, merge_edits
 from entail.data.passages import question_table as claims_rows
 from entail.data.passages.question_table import QuestionTable, read_pasted, read_table
 from entail.errors import EvaluationError, FormatError
@@ -104,10 +104,10 @@ def test_claims_go_out_with_every_column_edits_and_guarded_cells() -> None:
 
 def test_edits_of_a_filtered_table_go_to_their_rows_and_back() -> None:
     claimed = claim_table(TABLE)
-    edits = merged({}, {0: {"claim": " It is  blue. "}, 7: {"claim": "x"}}, [1], claimed)
+    edits = merge_edits({}, {0: {"claim": " It is  blue. "}, 7: {"claim": "x"}}, [1], claimed)
     assert edits == {1: "It is blue."}
-    assert merged(edits, {0: {"claim": claimed.claims[1].text}}, [1], claimed) == {}
-    assert merged(edits, {0: {"claim": None}}, [1], claimed) == {}
+    assert merge_edits(edits, {0: {"claim": claimed.claims[1].text}}, [1], claimed) == {}
+    assert merge_edits(edits, {0: {"claim": None}}, [1], claimed) == {}
     frame = editor_frame(TABLE, claimed, [1], edits)
     assert frame.to_dict("records") == [
         {

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from entail.claims.table import Claimed, claim_rows, claim_table, merged
+from entail.claims.table import Claimed, claim_rows, claim_table, merge_edits
 from entail.data.passages.question_table import QuestionTable, read_pasted, read_table
 from entail.trees.log.wording import count_of
 from entail.ui.components.inbox import widget_value
@@ -105,7 +105,7 @@ def _draw_editor(digest: str, table: QuestionTable, claimed: Claimed, rows: list
 
     def changed() -> None:
         edited: dict[int, dict[str, Any]] = widget_value(key)["edited_rows"]
-        written[digest] = merged(written.get(digest, {}), edited, rows, claimed)
+        written[digest] = merge_edits(written.get(digest, {}), edited, rows, claimed)
 
     if not rows:
         st.info("No questions.", icon=":material/filter_alt_off:")
