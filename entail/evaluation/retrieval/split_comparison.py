@@ -100,7 +100,7 @@ class SplitComparison:
     def figures(self) -> tuple[MeasuredFigure, ...]:
         """Every measure by both protocols, in the order of `metrics.summary`; drawn at first use."""
         first, second = self.evaluations
-        both = {protocol: (first.ranks[protocol], second.ranks[protocol]) for protocol in PROTOCOLS}
+        both = {str(name): (first.ranks[name], second.ranks[name]) for name in PROTOCOLS}
         compared = compare_many(both, ks=first.ks)
         return tuple(
             MeasuredFigure(protocol, measure, figure.intervals, figure.paired)
