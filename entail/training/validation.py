@@ -16,7 +16,6 @@ def check_values(
     at_least: Mapping[str, int],
     above_zero: Mapping[str, float],
     not_negative: Iterable[str],
-    choices: object = None,
 ) -> None:
     """Check the values of a configuration; those of a `Literal` field must be one of its choices.
 
@@ -25,7 +24,6 @@ def check_values(
         at_least: Field -> its lowest value.
         above_zero: Field -> its value, which must be above 0 and finite.
         not_negative: Fields that must be 0 or more, and finite.
-        choices: Ignored.
 
     Raises:
         TrainingError: If a value is out of range; names the field.

@@ -9,13 +9,12 @@ from dataclasses import replace
 from typing import Unpack
 
 from entail.errors import TrainingError
-from entail.training.loop.distributed import from_first
 from entail.training.method import Run, RunOptions
-from entail.training.run import fit_method, prepare, sample_indices
+from entail.training.run import Setup, fit_method, prepare, sample_indices, save_training
 from entail.tuning.config import DprConfig, TuningConfig
 from entail.tuning.examples import EntailedPair, Examples
 from entail.tuning.masking import Prompts
-from entail.tuning.result import DprTraining, TuningTraining, save_stage
+from entail.tuning.result import DprTraining, TuningTraining, stage_entries
 from entail.tuning.task import DprTask, MaskedTask
 from entail.tuning.tower import MaskedTower, PassageTower
 
@@ -98,8 +97,7 @@ def train_tuning(
         folder=run.out,
         data=tuple(run.data),
     )
-    if (out := run.out) is not None:
-        from_first(lambda: save_stage(out, training, tower, setup))
+    _save(training, tower, setup)
     return training
 
 
@@ -163,9 +161,16 @@ def train_dpr(
         folder=run.out,
         data=tuple(run.data),
     )
-    if (out := run.out) is not None:
-        from_first(lambda: save_stage(out, training, tower, setup))
+    _save(training, tower, setup)
     return training
+
+
+def _save(training: TuningTraining | DprTraining, tower: PassageTower, setup: Setup) -> None:
+    """Write an adapter, or a whole model where every weight was trained, without a masked-LM head."""
+    entries = stage_entries(setup)
+    save_training(
+        training, tower.save, setup.base, method=training.METHOD, entries=entries, licence="licence"
+    )
 
 
 def _digest(pairs: Sequence[EntailedPair]) -> str:
