@@ -20,7 +20,7 @@ from entail.index.vectors import QueryVectors, premise_vectors
 from entail.progress import ProgressCallback
 from entail.settings import load_settings
 
-LEXICAL: Mapping[str, type[TfidfIndex | Bm25Index]] = {
+LEXICAL: Mapping[str, Callable[[Corpus], PremiseIndex]] = {
     "tfidf": TfidfIndex,
     "bm25": Bm25Index,
     "ngrams": NgramIndex,

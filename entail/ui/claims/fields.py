@@ -11,10 +11,11 @@ import streamlit as st
 
 from entail.data.records import Corpus
 from entail.evaluation.passages.pool import Pool, corpus_pool, read_pool
+from entail.index.factory import LEXICAL
 from entail.trees.store.corpus_versions import CorpusInfo
 from entail.ui.shared.file_source import FileSource
 from entail.ui.shared.link import Link
-from entail.ui.shared.resources import LEXICAL, Workspace, retriever_label, retrievers
+from entail.ui.shared.resources import Workspace, retriever_label, retrievers
 from entail.ui.shared.tasks import TaskGroup
 from entail.ui.shared.text import label
 

@@ -16,6 +16,7 @@ import streamlit as st
 from entail.data.records import Corpus
 from entail.data.text import fold
 from entail.errors import EncoderError, EntailError
+from entail.index.factory import LEXICAL
 from entail.index.protocol import PremiseIndex
 from entail.progress import ProgressCallback
 from entail.settings import is_demo, load_settings
@@ -38,9 +39,6 @@ _LABELS: Mapping[str, str] = {
     "bm25": "BM25 (keywords)",
     "ngrams": "TF-IDF (parts of words)",
 }
-
-LEXICAL = ("tfidf", "bm25", "ngrams")
-"""Retrievers without an encoder; repeats `entail.index.factory`, whose import is slow."""
 
 SHARED_WORDS = "+bm25"
 """Suffix of an encoder's name for a hybrid with BM25, as in `entail.index.factory`."""
