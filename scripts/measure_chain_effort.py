@@ -27,7 +27,6 @@ from typing import Any
 import numpy as np
 
 from entail.arcf.chains.next_premise import next_order, score_next
-from entail.arcf.config import Precision
 from entail.arcf.scoring.scorer import SHIPPED, Scorer, load_scorer
 from entail.cli.console import progress_bar
 from entail.data.corpora import read_corpus
@@ -49,6 +48,7 @@ from entail.index.factory import retriever
 from entail.index.protocol import Floats, Ints, PremiseIndex
 from entail.progress import Meter, ProgressCallback
 from entail.results import write_page, write_result
+from entail.training.config import Precision
 
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
 NAME = "arcf_authoring"

@@ -3,49 +3,51 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
+
+from annotated_types import Ge, Gt
 
 from entail.aeenc.losses import LossOptions
 from entail.errors import TrainingError
-from entail.training.validation import check_values
+from entail.training.config import TrainingConfig
 
 Towers = Literal["single", "siamese", "dual"]
-Tuning = Literal["lora", "full"]
 Start = Literal["hypotheses", "parents"]
 Pool = Literal["corpus", "trees"]
-Precision = Literal["auto", "fp32", "bf16"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class AeencConfig(LossOptions):
+class AeencConfig(LossOptions, TrainingConfig):
     """Settings of one training, such as a row of the paper's Table 1.
 
     Raises:
         TrainingError: If a value is out of range, or two exclude each other.
     """
 
-    base: Annotated[str, "Base encoder: minilm, a folder under models/ or a Hub id"] = "minilm"
+    RATES: ClassVar = {"lora": 5e-4, "full": 1e-5}
+
     towers: Annotated[
         Towers,
         "single: trains the query tower, and the index stays valid; siamese: one tower for both; dual: two",
     ] = "single"
-    tuning: Annotated[Tuning, "Trained weights: a low-rank adapter (LoRA), or all"] = "lora"
-    rank: Annotated[int, "LoRA rank"] = 16
+    rank: Annotated[int, Ge(1), "LoRA rank"] = 16
     initial: Annotated[str, "Initial adapter on the same base, truncated to the rank; default: none"] = ""
-    dropout: Annotated[float | None, "Dropout in training; default: that of the base"] = None
-    alpha: Annotated[float, "Weight of the squared distance to the frozen base's vectors; 0: none"] = 0.1
+    alpha: Annotated[float, Ge(0), "Weight of the squared distance to the frozen base's vectors; 0: none"] = (
+        0.1
+    )
     gold: Annotated[bool, "Train on gold triplets: parent, child and distractor of a tree"] = True
-    rounds: Annotated[int, "ACS rounds, each with the current encoder; pairs accumulate; 0: none"] = 1
+    rounds: Annotated[int, Ge(0), "ACS rounds, each with the current encoder; pairs accumulate; 0: none"] = 1
     restart: Annotated[
         bool,
         "Add a last pass on positives with in-batch negatives, as in the paper",
     ] = False
-    k: Annotated[int, "Premises retrieved per query in an ACS round, K"] = 20
+    k: Annotated[int, Ge(1), "Premises retrieved per query in an ACS round, K"] = 20
     start: Annotated[Start, "First queries of an ACS round: hypotheses (Algorithm 1), or every parent"] = (
         "parents"
     )
     live_k: Annotated[
         int,
+        Ge(0),
         "ACS at every step: the K nearest premises under the current weights that are not gold become hard "
         "negatives; needs towers=single; 0: none",
     ] = 0
@@ -54,38 +56,29 @@ class AeencConfig(LossOptions):
     )
     in_batch: Annotated[bool, "In-batch negatives, where the judgements allow"] = False
     premises_per_step: Annotated[
-        int, "siamese and dual: maximum premises encoded per step, a quarter of them negatives"
+        int, Ge(4), "siamese and dual: maximum premises encoded per step, a quarter of them negatives"
     ] = 128
     distil: Annotated[
         float,
+        Ge(0),
         "Distillation weight: 1 - cosine to teacher vectors of unjudged sentences, or the divergence from a "
         "cross-encoder's ranking; 0: none",
     ] = 0.0
-    sentences: Annotated[int, "Distilled sentences per step"] = 32
-    contrast: Annotated[float, "Step by which teacher vectors move away from dense regions of premises"] = 0.0
-    epochs: Annotated[int, "Epochs per round"] = 5
-    batch_size: Annotated[int, "Queries per step"] = 32
+    sentences: Annotated[int, Ge(1), "Distilled sentences per step"] = 32
+    contrast: Annotated[
+        float, Ge(0), "Step by which teacher vectors move away from dense regions of premises"
+    ] = 0.0
+    epochs: Annotated[int, Ge(1), "Epochs per round"] = 5
+    batch_size: Annotated[int, Ge(1), "Queries per step"] = 32
     learning_rate: Annotated[
-        float | None, "Peak learning rate; default: 1e-5 (paper) for all weights, 5e-4 for an adapter"
+        float | None, Gt(0), "Peak learning rate; default: 1e-5 (paper) for all weights, 5e-4 for an adapter"
     ] = None
-    weight_decay: Annotated[float, "AdamW weight decay"] = 0.0
-    patience: Annotated[int, "Early stopping: evaluations without a better dev MAP; 0: never"] = 0
-    precision: Annotated[Precision, "bf16 trains under autocast; auto uses it if it is faster"] = "auto"
-    seed: Annotated[int, "Random seed"] = 0
+    weight_decay: Annotated[float, Ge(0), "AdamW weight decay"] = 0.0
+    patience: Annotated[int, Ge(0), "Early stopping: evaluations without a better dev MAP; 0: never"] = 0
 
     def __post_init__(self) -> None:
         """Check every value."""
-        ones = ("rank", "k", "epochs", "batch_size", "sentences")
-        check_values(
-            self,
-            at_least={
-                **dict.fromkeys(ones, 1),
-                "premises_per_step": 4,
-                **dict.fromkeys(("rounds", "live_k", "patience"), 0),
-            },
-            above_zero={"temperature": self.temperature, "learning_rate": self.highest_rate},
-            not_negative=("margin", "contrastive_margin", "alpha", "weight_decay", "distil", "contrast"),
-        )
+        super().__post_init__()
         if self.initial and self.tuning != "lora":
             raise TrainingError("an initial adapter (initial) needs tuning=lora")
         if self.live_k and self.towers != "single":
@@ -95,13 +88,6 @@ class AeencConfig(LossOptions):
             )
         if not (self.gold or self.rounds or self.live_k):
             raise TrainingError("expected training pairs: gold, rounds of ACS, or live_k; found none")
-
-    @property
-    def highest_rate(self) -> float:
-        """Learning rate after warm-up."""
-        if self.learning_rate is not None:
-            return self.learning_rate
-        return 5e-4 if self.tuning == "lora" else 1e-5
 
     @property
     def total_epochs(self) -> int:

@@ -20,6 +20,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Literal
 
+from annotated_types import Ge, Gt
+
 if TYPE_CHECKING:
     from torch import Tensor
 
@@ -137,12 +139,12 @@ class LossOptions:
     loss: Annotated[
         LossName, "triplet margin (TML), supervised contrastive (SCL), or softmax over negatives"
     ] = "triplet"
-    margin: Annotated[float, "m of the triplet loss, in cosine"] = 0.1
+    margin: Annotated[float, Ge(0), "m of the triplet loss, in cosine"] = 0.1
     contrastive_margin: Annotated[
-        float, "m of the contrastive loss, in 1 - cosine; the paper gives m for triplets only"
+        float, Ge(0), "m of the contrastive loss, in 1 - cosine; the paper gives m for triplets only"
     ] = 0.5
     reduction: Annotated[Reduction, "triplets: mean over all, or sum over those of a query"] = "mean"
-    temperature: Annotated[float, "tau of the softmax loss"] = 0.05
+    temperature: Annotated[float, Gt(0), "tau of the softmax loss"] = 0.05
 
 
 def drift(vectors: Tensor, base: Tensor) -> Tensor:

@@ -9,6 +9,8 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from annotated_types import Ge, Gt, Le, Lt
+
 from entail.errors import SettingsError
 
 C = TypeVar("C")
@@ -45,6 +47,7 @@ class Field:
         choices: Values of a `choice`.
         optional: Whether None is allowed.
         type: Annotated type, without the help.
+        bounds: Range of a number, by `annotated_types`.
     """
 
     name: str
@@ -54,6 +57,7 @@ class Field:
     choices: tuple[str, ...]
     optional: bool
     type: Any
+    bounds: tuple[Ge | Gt | Le | Lt, ...] = ()
 
     @property
     def required(self) -> bool:
@@ -91,7 +95,8 @@ def fields_of(config_type: type[Any]) -> tuple[Field, ...]:
     """Return the fields of a dataclass in order.
 
     A field is declared as ``name: Annotated[type, "help"] = default``; types are `bool`, `int`, `float`,
-    `str`, `Path`, a `Literal` of texts, or one of these or None.
+    `str`, `Path`, a `Literal` of texts, or one of these or None. Bounds of `annotated_types` may precede the
+    help.
 
     >>> @dataclass(frozen=True)
     ... class Config:
@@ -152,9 +157,11 @@ def changed(config: Any) -> dict[str, Any]:  # noqa: ANN401 - any dataclass
 
 def _field(field: dataclasses.Field[Any], hint: Any) -> Field:  # noqa: ANN401 - an annotation
     help_ = ""
+    bounds: tuple[Ge | Gt | Le | Lt, ...] = ()
     if get_origin(hint) is Annotated:
         hint, *extras = get_args(hint)
         help_ = next((extra for extra in extras if isinstance(extra, str)), "")
+        bounds = tuple(extra for extra in extras if isinstance(extra, Ge | Gt | Le | Lt))
     bare, optional = hint, False
     if get_origin(hint) in (Union, UnionType):
         bare, *others = [part for part in get_args(hint) if part is not NoneType]
@@ -169,4 +176,4 @@ def _field(field: dataclasses.Field[Any], hint: Any) -> Field:  # noqa: ANN401 -
         raise TypeError(
             f"{field.name}: expected bool, int, float, str, Path or a Literal of texts, found {bare}"
         )
-    return Field(field.name, _KINDS[bare], default, help_, (), optional, hint)
+    return Field(field.name, _KINDS[bare], default, help_, (), optional, hint, bounds)

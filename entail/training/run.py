@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from entail.training.adapters.tower import (
     require_base,
     training_device,
 )
+from entail.training.config import TrainingConfig
 from entail.training.loop.distributed import from_first, world
 from entail.training.loop.fit import Fitted, Schedule, fit
 from entail.training.loop.task import Task
@@ -29,49 +30,7 @@ if TYPE_CHECKING:
     from torch.nn import Parameter
 
 
-class Settings(Protocol):
-    """Fields that the configuration of every method has."""
-
-    __dataclass_fields__: ClassVar[dict[str, Any]]
-
-    @property
-    def base(self) -> str:
-        """Name of the base."""
-
-    @property
-    def tuning(self) -> Literal["lora", "full"]:
-        """Whether to train an adapter, or every weight."""
-
-    @property
-    def rank(self) -> int:
-        """Rank of the adapter."""
-
-    @property
-    def precision(self) -> Literal["auto", "fp32", "bf16"]:
-        """Precision of the computation."""
-
-    @property
-    def dropout(self) -> float | None:
-        """Dropout in training; None keeps the base's."""
-
-    @property
-    def epochs(self) -> int:
-        """Number of epochs."""
-
-    @property
-    def highest_rate(self) -> float:
-        """Learning rate after warm-up."""
-
-    @property
-    def weight_decay(self) -> float:
-        """AdamW weight decay."""
-
-    @property
-    def seed(self) -> int:
-        """Random seed."""
-
-
-C = TypeVar("C", bound=Settings)
+C = TypeVar("C", bound=TrainingConfig)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +47,7 @@ class Setup:
         return {"initial": str(self.initial.revision)} if self.initial else {}
 
 
-def prepare(config: Settings, run: Run, *, method: str, initial: str = "") -> Setup:
+def prepare(config: TrainingConfig, run: Run, *, method: str, initial: str = "") -> Setup:
     """Check the output folder, resolve the base and the initial adapter by name, and seed torch.
 
     Raises:
@@ -189,7 +148,7 @@ def save_training(
     from_first(lambda: save_encoder(folder, method=method, write=write, about=lambda: record))
 
 
-def lora_of(config: Settings) -> Lora | None:
+def lora_of(config: TrainingConfig) -> Lora | None:
     """Return the form of the trained adapter; None where every weight is trained."""
     return Lora(rank=config.rank, alpha=2 * config.rank) if config.tuning == "lora" else None
 
@@ -197,7 +156,7 @@ def lora_of(config: Settings) -> Lora | None:
 def fit_method(
     task: Task,
     parameters: Mapping[str, Parameter],
-    config: Settings,
+    config: TrainingConfig,
     *,
     base: EncoderEntry,
     bound_to: Mapping[str, str],
@@ -213,7 +172,7 @@ def fit_method(
     Args:
         task: Batches, loss and evaluation.
         parameters: Trained weights by name.
-        config: Settings; a checkpoint is bound to all of them.
+        config: TrainingConfig; a checkpoint is bound to all of them.
         base: Start of the weights; a checkpoint is bound to its revision.
         bound_to: Further names and values that a checkpoint is bound to.
         run: Output folder, device and callbacks.

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from entail.arcf.config import Precision
 from entail.arcf.scoring.bi_encoder import BiEncoderScorer, Forward, Head, transformer_forward
 from entail.arcf.scoring.form import METHOD, POWER, SHARED_PIECES, SIMILARITY, ScorerForm
 from entail.arcf.scoring.inputs import Inputs
@@ -39,6 +38,7 @@ from entail.encoders.device import device_name
 from entail.encoders.weights import TensorFile, check_safe, open_tensors, require_finite
 from entail.errors import EncoderError, EvaluationError
 from entail.index.protocol import Floats
+from entail.training.config import Precision
 
 if TYPE_CHECKING:
     import torch

@@ -1,0 +1,74 @@
+"""Settings of every training, and checks of their values."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import astuple, dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+from annotated_types import Ge, Gt, Le, Lt
+
+from entail.errors import TrainingError
+from entail.training.fields import fields_of
+
+Tuning = Literal["lora", "full"]
+Precision = Literal["auto", "fp32", "bf16"]
+
+_BOUNDS: Mapping[type, tuple[Callable[[Any, Any], bool], str]] = {
+    Ge: (operator.ge, "at least"),
+    Gt: (operator.gt, "more than"),
+    Le: (operator.le, "at most"),
+    Lt: (operator.lt, "less than"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingConfig:
+    """Settings of every training; the configuration of a method adds its own and changes defaults.
+
+    The range of a number is part of its annotation: ``rank: Annotated[int, Ge(1), "LoRA rank"]``.
+
+    Raises:
+        TrainingError: If a value is out of range, not finite, or none of the choices; names the field.
+    """
+
+    RATES: ClassVar[Mapping[Tuning, float]] = {"lora": 5e-4, "full": 5e-5}
+    """Default peak learning rate."""
+
+    base: Annotated[str, "Base encoder: minilm, a folder under models/ or a Hub id"] = "minilm"
+    tuning: Annotated[Tuning, "Trained weights: a low-rank adapter (LoRA), or all; always a new head"] = (
+        "lora"
+    )
+    rank: Annotated[int, Ge(1), "LoRA rank"] = 32
+    dropout: Annotated[float | None, Ge(0), Lt(1), "Dropout in training; default: that of the base"] = None
+    epochs: Annotated[int, Ge(1), "Epochs over the training data"] = 4
+    learning_rate: Annotated[
+        float | None, Gt(0), "Peak learning rate; default: 5e-5 for all weights, 5e-4 for an adapter"
+    ] = None
+    weight_decay: Annotated[float, Ge(0), "AdamW weight decay"] = 0.01
+    precision: Annotated[Precision, "bf16 trains under autocast; auto uses it if it is faster"] = "auto"
+    seed: Annotated[int, "Random seed"] = 0
+
+    def __post_init__(self) -> None:
+        for field in fields_of(type(self)):
+            value = getattr(self, field.name)
+            if field.optional and value is None:
+                continue
+            if field.choices and value not in field.choices:
+                raise TrainingError(
+                    f"{field.name}: expected one of {', '.join(field.choices)}, found {value!r}"
+                )
+            if field.kind == "number" and not math.isfinite(value):
+                raise TrainingError(f"{field.name}: expected a finite number, found {value}")
+            for bound in field.bounds:
+                fits, words = _BOUNDS[type(bound)]
+                (limit,) = astuple(bound)
+                if not fits(value, limit):
+                    raise TrainingError(f"{field.name}: expected {words} {limit}, found {value}")
+
+    @property
+    def highest_rate(self) -> float:
+        """Learning rate after warm-up."""
+        return self.RATES[self.tuning] if self.learning_rate is None else self.learning_rate
