@@ -53,3 +53,6 @@ def run(*arguments: str) -> str:
 
 if __name__ == "__main__":
     main()
+    sys.stdout.flush()
+    # Background threads of the pages may still encode; native code aborts the interpreter's normal exit.
+    os._exit(0)
