@@ -65,9 +65,9 @@ def run(files: list[str], moment: str) -> None:
     if name == "sample":
         training.sample = killing(int(count), training.sample)
     if name == "save":  # the weights are written, entail.json is not
-        result.asdict = killing(int(count), result.asdict)  # type: ignore[attr-defined]
+        result.asdict = killing(int(count), result.asdict)  # type: ignore[attr-defined]  # patched
     if name == "checkpoint":  # written, not yet moved
-        checkpoint.os.fsync = killing(int(count), os.fsync)  # type: ignore[attr-defined]
+        checkpoint.os.fsync = killing(int(count), os.fsync)  # type: ignore[attr-defined]  # patched
     done = train(files[0], files[1], Path(files[2]), watch)
     sys.stdout.write(json.dumps(done) + "\n")
     sys.stdout.flush()
@@ -75,9 +75,9 @@ def run(files: list[str], moment: str) -> None:
 
 def main() -> int:
     import peft  # noqa: F401 - once, not in every child
-    import sentence_transformers  # noqa: F401
+    import sentence_transformers  # noqa: F401 - once, not in every child
 
-    import entail.aeenc.training  # noqa: F401
+    import entail.aeenc.training  # noqa: F401 - once, not in every child
 
     for moment in [*sys.argv[4:], ""]:
         child = os.fork()

@@ -47,7 +47,7 @@ def main() -> None:
         towers.append(tower(*args, **kwargs))
         return towers[-1]
 
-    training.evaluate_premises, training.Tower = counted, recorded  # type: ignore[misc]
+    training.evaluate_premises, training.Tower = counted, recorded  # type: ignore[misc]  # patched
     small: dict[str, Any] = {"base": "tiny", "rank": 4, "epochs": 1, "rounds": 2, "batch_size": 8, "k": 8}
     config = AeencConfig(towers="siamese", precision="fp32", **small)
 

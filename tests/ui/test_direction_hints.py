@@ -71,7 +71,7 @@ def hints(only: Any = "all", order: Any = "rank", *, is_loaded: bool = True) -> 
     """Return hints whose encoder is in memory, or is loading for ever."""
     found = DirectionHints("mine", "mine@1", only, order)
     arrows = Directions.__new__(Directions)
-    arrows.encoder = SimpleNamespace(revision="mine@1")  # type: ignore[assignment]
+    arrows.encoder = SimpleNamespace(revision="mine@1")  # type: ignore[assignment]  # a stand-in
     make: Callable[[Any], Any] = (lambda _: arrows) if is_loaded else (lambda _: threading.Event().wait())
     task_cache.clear()
     DirectionHints.models.get_or_start(found.key, make, wait=10 if is_loaded else 0)

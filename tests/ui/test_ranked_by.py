@@ -131,7 +131,7 @@ def test_a_promotion_outdates_what_follows_it() -> None:
 
 @pytest.mark.usefixtures("app")
 def test_a_removed_choice_gives_way_to_the_active_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(st.session_state, "retriever", "team-gone-1")  # type: ignore[arg-type]
+    monkeypatch.setitem(st.session_state, "retriever", "team-gone-1")  # type: ignore[arg-type]  # a mapping too
     assert selected_retriever() == ACTIVE
 
 
