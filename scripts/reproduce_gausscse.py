@@ -29,6 +29,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from entail.cli.console import progress_bar
 from entail.data.nli.pairs import NliPair
 from entail.data.nli.triplets import NliTriplets, nli_triplets
@@ -146,8 +148,11 @@ def overlap_of(encoder: GaussianEncoder, one: Measured) -> dict[str, Any]:
     """Return which share of its true ranking a search brings that is exact by `kl` only."""
     corpus = Corpus.of(one.name, [pair.premise for pair in one.pairs])
     index = GaussianIndex(encoder, corpus, encoder.encode(list(corpus.texts)))
-    asked = encoder.encode([pair.hypothesis for pair in one.pairs[:ASKED]])
-    shares = index.overlap(asked, k=min(NEAREST, len(corpus)))
+    asked = [pair.hypothesis for pair in one.pairs[:ASKED]]
+    k = min(NEAREST, len(corpus))
+    hits, scores = index.search(asked, k=k), index.scores(asked)
+    least = np.partition(scores, len(corpus) - k, axis=1)[:, len(corpus) - k]
+    shares = (np.take_along_axis(scores, hits.positions, axis=1) >= least[:, None]).mean(axis=1)
     told = {"set": one.name, "premises": len(corpus), "queries": len(asked), "k": NEAREST}
     return {**told, "mean": float(shares.mean()), "least": float(shares.min())}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
@@ -49,10 +50,12 @@ def retriever(
     *,
     encoder: Encoder | EncodesGaussians | None = None,
     queries: QueryVectors | None = None,
-    beside: Iterable[PremiseIndex] = (),
+    existing: Iterable[PremiseIndex] = (),
     cache_dir: Path | None = None,
+    cached: bool = True,
     progress: ProgressCallback | None = None,
     device: str | None = None,
+    beside: Iterable[PremiseIndex] = (),
 ) -> PremiseIndex:
     """Return the index of a corpus by name.
 
@@ -63,11 +66,13 @@ def retriever(
         corpus: The premises.
         encoder: The encoder of `name`, if it is in memory already.
         queries: Query vectors shared with other indexes of the encoder.
-        beside: Indexes in memory; the premise vectors or Gaussians of one of the same corpus and encoder
+        existing: Indexes in memory; the premise vectors or Gaussians of one of the same corpus and encoder
             are shared.
         cache_dir: Folder of the vector cache; default: the settings' folder.
+        cached: Whether premise vectors come from the cache and go into it; else all are encoded.
         progress: Receives the progress of encoding premises.
         device: Device of an encoder made here; default: `ENTAIL_DEVICE`.
+        beside: Deprecated name of `existing`.
 
     Raises:
         RetrievalError: If the name is unknown; lists the known ones.
@@ -75,6 +80,8 @@ def retriever(
         CorpusError: If the corpus is empty.
         ManifestMismatchError: If cached vectors belong to something else.
     """
+    if beside:
+        warnings.warn("retriever(beside=) is called existing= now", DeprecationWarning, stacklevel=2)
     endings: list[str] = []
     while ending := next((ending for ending in _HYBRIDS if name.endswith(ending)), None):
         name, endings = name.removesuffix(ending), [ending, *endings]
@@ -82,9 +89,9 @@ def retriever(
     if name in LEXICAL:
         index = LEXICAL[name](corpus)
     else:
-        folder = load_settings().vectors_dir if cache_dir is None else cache_dir
+        folder = (cache_dir or load_settings().vectors_dir) if cached else None
         encoder = _encoder(name, device) if encoder is None else encoder
-        index = _dense(corpus, encoder, queries, beside, folder, progress)
+        index = _dense(corpus, encoder, queries, [*existing, *beside], folder, progress)
     for ending in endings:
         index = _HYBRIDS[ending](index, corpus)
     return index
@@ -104,11 +111,11 @@ def _dense(
     corpus: Corpus,
     encoder: Encoder | EncodesGaussians,
     queries: QueryVectors | None,
-    beside: Iterable[PremiseIndex],
-    folder: Path,
+    existing: Iterable[PremiseIndex],
+    folder: Path | None,
     progress: ProgressCallback | None,
 ) -> PremiseIndex:
-    same = [other for other in beside if other.manifest.corpus_hash == corpus.hash]
+    same = [other for other in existing if other.manifest.corpus_hash == corpus.hash]
     if isinstance(encoder, EncodesGaussians):
         for other in same:
             if isinstance(other, GaussianIndex) and other.manifest.revision == encoder.revision:

@@ -77,7 +77,7 @@ def premise_gaussians(
     corpus: Corpus,
     encoder: EncodesGaussians,
     *,
-    cache_dir: Path,
+    cache_dir: Path | None,
     progress: ProgressCallback | None = None,
 ) -> Gaussians:
     """Return the Gaussians of a corpus, in its order, cached as premise vectors are; see `premise_rows`.
@@ -94,7 +94,7 @@ class GaussianIndex:
 
     Hits are premises that entail the query, or with direction `entailed` those that it entails. By `kl` and
     `kl_mean` the hits are the ranking in double precision, certified (see `LiftedGaussians`); by `kl_per_dim`
-    the nearest `RESCORED` by `kl` are ranked again, and `overlap` measures the loss.
+    the nearest `RESCORED` by `kl` are ranked again.
 
     The index of a direction is built on first use, or by `prepare`. Threads take turns,
     by one lock a direction.
@@ -217,19 +217,6 @@ class GaussianIndex:
             best = np.lexsort((positions, -similarities))[:k]
             hits.positions[row], hits.scores[row] = positions[best], similarities[best]
         return hits
-
-    def overlap(self, queries: Gaussians, *, k: int, direction: Direction = "entailing") -> Floats64:
-        """Return the share of the k most similar premises that `search_gaussians` finds, for each query.
-
-        By `kl` and `kl_mean` it is 1. All pairs are compared in double precision.
-        """
-        hits = self.search_gaussians(queries, k=k, direction=direction)
-        shares = np.empty(len(queries))
-        for row, positions in enumerate(hits.positions):
-            similarities = self._similarities(queries[row], slice(None), direction)
-            cut = len(similarities) - len(positions)
-            shares[row] = (similarities[positions] >= np.partition(similarities, cut)[cut]).mean()
-        return shares
 
     def _side(self, direction: Direction) -> LiftedGaussians:
         with self._locks[_checked(direction)]:

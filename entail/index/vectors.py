@@ -38,7 +38,7 @@ _log = logging.getLogger(__name__)
 
 
 def premise_vectors(
-    corpus: Corpus, encoder: Encoder, *, cache_dir: Path, progress: ProgressCallback | None = None
+    corpus: Corpus, encoder: Encoder, *, cache_dir: Path | None, progress: ProgressCallback | None = None
 ) -> Floats:
     """Return the unit vectors of a corpus, shape (premises, d), in its order; see `premise_rows`."""
     return unit(premise_rows(corpus, encoder, cache_dir=cache_dir, progress=progress))
@@ -48,7 +48,7 @@ def premise_rows(
     corpus: Corpus,
     encoder: Encoder,
     *,
-    cache_dir: Path,
+    cache_dir: Path | None,
     metric: str = "inner_product",
     progress: ProgressCallback | None = None,
 ) -> Halves:
@@ -56,7 +56,7 @@ def premise_rows(
 
     Rows come from this corpus's entry, else premise by premise from the vectors that ship and other entries
     of the same revision; missing premises are encoded, folded. Concurrent processes encode once. A cache that
-    cannot be written is logged as a warning. A demo only reads it.
+    cannot be written is logged as a warning. A demo only reads it. Without a cache all premises are encoded.
 
     Raises:
         CorpusError: If the corpus is empty.
@@ -65,6 +65,8 @@ def premise_rows(
     """
     if not corpus.premises:
         raise CorpusError(f"corpus {corpus.name!r} holds no premises; add some before searching it")
+    if cache_dir is None:
+        return _encode(encoder, corpus.texts, progress)
     revision = encoder.premise_revision
     shipped = shipped_vectors(revision)
     rows = {} if shipped is None else dict(shipped.premises)
@@ -138,8 +140,12 @@ def _gather(
             missing.difference_update(keys)
     if missing:
         new = [premise for premise in corpus.premises if premise.key in missing]
-        encoded = encoder.encode_premises([fold(premise.text) for premise in new], progress=progress)
-        rows |= {premise.key: row for premise, row in zip(new, encoded.astype(np.float16), strict=True)}
+        encoded = _encode(encoder, [premise.text for premise in new], progress)
+        rows |= {premise.key: row for premise, row in zip(new, encoded, strict=True)}
+
+
+def _encode(encoder: Encoder, premises: Sequence[str], progress: ProgressCallback | None) -> Halves:
+    return encoder.encode_premises([fold(text) for text in premises], progress=progress).astype(np.float16)
 
 
 def _read_expected(entry: Path, expected: Manifest) -> Halves | None:

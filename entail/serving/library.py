@@ -10,24 +10,20 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from entail.data.records import Corpus
-from entail.data.text import fold
 from entail.encoders.catalogue import EncoderEntry, catalogue, resolve
 from entail.encoders.encoder import BiEncoder
-from entail.encoders.gaussian.distributions import Gaussians
 from entail.errors import EntailError, ServingError, UnknownEncoderError
 from entail.index.factory import LEXICAL, retriever
-from entail.index.gaussian import GaussianIndex, GaussianRows
+from entail.index.gaussian import GaussianIndex
 from entail.index.lifted import Direction
 from entail.index.protocol import PremiseIndex
-from entail.progress import Progress
+from entail.progress import Progress, ProgressCallback
 from entail.registry import active, active_name
 from entail.serving.batching import Call
 from entail.serving.encoders import ServedEncoder
 from entail.serving.limits import Limits
-from entail.settings import is_demo, load_settings
+from entail.settings import is_demo
 
 if TYPE_CHECKING:
     from entail.trees.store.corpora import CorpusStore
@@ -163,7 +159,7 @@ class Library:
         key: IndexKey = (name, encoder.revision if encoder else "", corpus.hash, way)
         with self._lock:
             if key not in self._indexes:
-                self._indexes[key] = self._builder.submit(self._build, key, corpus, encoder)
+                self._indexes[key] = self._builder.submit(self._build, key, corpus)
                 while len(self._indexes) > MAX_INDEXES:
                     self._progress.pop(self._indexes.popitem(last=False)[0], None)
             future = self._indexes[key]
@@ -186,24 +182,10 @@ class Library:
                     del self._indexes[key]
             raise
 
-    def index_premises(self, name: str, premises: Sequence[str], call: Call) -> tuple[Corpus, PremiseIndex]:
+    def index_premises(self, name: str, premises: Sequence[str]) -> tuple[Corpus, PremiseIndex]:
         """Return a temporary index over premises of a request."""
         corpus = Corpus.of("request", premises)
-        if name in LEXICAL:
-            return corpus, retriever(name, corpus)
-        from entail.index.flat import DenseIndex
-        from entail.index.vectors import unit
-
-        encoder = self.encoder(name)
-        gaussians, texts = encoder.gaussians, [fold(text) for text in corpus.texts]
-        rows = encoder if gaussians is None else GaussianRows(gaussians)
-        # Rounded like premise vectors on disk, so that the ranking equals that of a corpus by name.
-        vectors = rows.encode_premises(texts).astype(np.float16)
-        call.check()
-        if gaussians is None:
-            return corpus, DenseIndex(encoder, corpus, unit(vectors), queries=encoder.queries)
-        premise_gaussians = Gaussians.of(vectors.astype(np.float32), revision=gaussians.revision)
-        return corpus, GaussianIndex(gaussians, corpus, premise_gaussians, queries=encoder.queries)
+        return corpus, self._retriever(name, corpus, cached=False)
 
     def close(self) -> None:
         """Answer pending texts, then stop."""
@@ -211,22 +193,38 @@ class Library:
             encoder.batcher.close()
         self._builder.shutdown(wait=False, cancel_futures=True)
 
-    def _build(self, key: IndexKey, corpus: Corpus, encoder: ServedEncoder | None) -> PremiseIndex:
+    def _build(self, key: IndexKey, corpus: Corpus) -> PremiseIndex:
         with self._lock:
             done = [f for f in self._indexes.values() if f.done() and not f.cancelled() and not f.exception()]
-        same_corpus = [i for future in done if (i := future.result()).manifest.corpus_hash == corpus.hash]
-        index = retriever(
+        index = self._retriever(
             key[0],
             corpus,
-            encoder=encoder and (encoder.gaussians or encoder),
-            queries=encoder.queries if encoder else None,
-            beside=same_corpus,
-            cache_dir=load_settings().vectors_dir,
+            existing=[future.result() for future in done],
             progress=lambda progress: self._progress.__setitem__(key, progress),
         )
         if isinstance(index, GaussianIndex):
             index.prepare(key[-1] or "entailing")
         return index
+
+    def _retriever(
+        self,
+        name: str,
+        corpus: Corpus,
+        *,
+        existing: Sequence[PremiseIndex] = (),
+        cached: bool = True,
+        progress: ProgressCallback | None = None,
+    ) -> PremiseIndex:
+        encoder = None if name in LEXICAL else self.encoder(name)
+        return retriever(
+            name,
+            corpus,
+            encoder=encoder and (encoder.gaussians or encoder),
+            queries=encoder and encoder.queries,
+            existing=existing,
+            cached=cached,
+            progress=progress,
+        )
 
     def _store(self) -> CorpusStore:
         with self._lock:

@@ -111,7 +111,7 @@ def _search(library: Library, request: SearchRequest, call: Call) -> SearchAnswe
     way = _DIRECTIONS[direction or "entails"]
     info = None
     if request.premises is not None:
-        corpus, index = library.index_premises(name, request.premises, call)
+        corpus, index = library.index_premises(name, request.premises)
     else:
         info, corpus = library.corpus(request.corpus or "")
         index = library.index(name, corpus, call, direction=way)

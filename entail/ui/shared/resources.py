@@ -19,7 +19,7 @@ from entail.errors import EncoderError, EntailError
 from entail.index.factory import LEXICAL
 from entail.index.protocol import PremiseIndex
 from entail.progress import ProgressCallback
-from entail.settings import is_demo, load_settings
+from entail.settings import is_demo
 from entail.trees.log.event_log import TreeLog
 from entail.trees.store.authors import Authors
 from entail.trees.store.corpora import CorpusStore
@@ -189,15 +189,8 @@ class ModelCache:
         with self._premise_lock(corpus, encoder):
             # The lock is free before the task has the index, so the next holder finds it here.
             with self._lock:
-                beside = list(self._built)
-            index = retriever(
-                name,
-                corpus,
-                encoder=encoder,
-                beside=beside,
-                cache_dir=load_settings().vectors_dir,
-                progress=report,
-            )
+                existing = list(self._built)
+            index = retriever(name, corpus, encoder=encoder, existing=existing, progress=report)
             with self._lock:
                 self._built.add(index)
             return index
