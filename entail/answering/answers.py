@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from entail.answering.generator import TEMPLATE, Generator
-from entail.answering.loading import Precision, load_model
+from entail.answering.loading import load_model
 from entail.answering.measures import exact_match, f1, rouge_l
 from entail.answering.reader import Reader
 from entail.answering.records import Answer, Answerer, PassageQuestion
@@ -17,10 +17,11 @@ from entail.data.passages.files import Passage, Question
 from entail.data.reading import shorten
 from entail.data.writing import append, begin_file
 from entail.errors import DataError, SettingsError
-from entail.evaluation.passages.retrieval import PassageSearch, search_passages
+from entail.evaluation.passages.retrieval import PassageSearch
 from entail.evaluation.passages.store import PassageStore
 from entail.progress import Meter, ProgressCallback
 from entail.statistics.classification import wilson_interval
+from entail.training.config import Precision
 
 BLOCK = 64
 """Questions whose passages are in memory together."""
@@ -39,16 +40,7 @@ def load_answerer(
     device: str | None = None,
     precision: Precision = "fp32",
 ) -> Reader | Generator:
-    """Load a reader or a generator, as its configuration says.
-
-    Args:
-        name: A folder, a name under `models/`, or a Hub id.
-        answer_tokens: Maximum number of tokens of an answer; default: 30 of a reader, 64 of a generator.
-        batch_size: Windows or prompts per forward pass; default: 32 of a reader, 8 of a generator.
-        template: Prompt of a generator.
-        max_length: Maximum number of tokens of an input; default: that of the model.
-        device: `auto`, `cpu`, `cuda` ...; default: `ENTAIL_DEVICE`.
-        precision: `fp32`, `bf16`, or `auto`: bf16 where it is faster.
+    """Load a reader or a generator, as its configuration says; see `load_model`, `Reader` and `Generator`.
 
     Raises:
         EncoderError: If it cannot be found or loaded safely, or has no head for either.
@@ -67,7 +59,7 @@ def load_answerer(
 
 @dataclass(frozen=True)
 class Finder:
-    """Search of a store for the k best passages of questions."""
+    """Search of a store, by `search_passages`, for the k best passages of questions."""
 
     store: PassageStore
     search: PassageSearch
@@ -77,50 +69,6 @@ class Finder:
         """Return the passages of each question, best first; fewer where no more were found."""
         rows = self.search(questions, self.k).tolist()
         return [tuple(self.store[at] for at in row if at >= 0) for row in rows]
-
-
-def passages_of(
-    store: PassageStore, *, encoder: str, k: int, progress: ProgressCallback | None = None
-) -> Finder:
-    """Prepare the search of a store by an encoder: `bm25`, or a name for `entail.load`."""
-    return Finder(store, search_passages(store, encoder, progress=progress), k)
-
-
-@dataclass(frozen=True)
-class AnswerFigures:
-    """Measures of answers.
-
-    Attributes:
-        questions: Number of answered questions.
-        judged: Number of those with an accepted answer; the measures are over them.
-        exact: Number of exact matches.
-        f1: Mean F1 of words; None where none is judged.
-        rouge_l: Mean ROUGE-L; None where none is judged.
-        cut: Number of questions with a truncated input.
-        without_passages: Number of questions without text or passages.
-    """
-
-    questions: int
-    judged: int
-    exact: int
-    f1: float | None
-    rouge_l: float | None
-    cut: int
-    without_passages: int
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the figures as shares, exact match with Wilson's 95 % interval."""
-        interval = wilson_interval(self.exact, self.judged) if self.judged else None
-        return {
-            "questions": self.questions,
-            "with_answer": self.judged,
-            "exact_match": self.exact / self.judged if self.judged else None,
-            "interval": list(interval) if interval else None,
-            "f1": self.f1,
-            "rouge_l": self.rouge_l,
-            "cut": self.cut,
-            "without_passages": self.without_passages,
-        }
 
 
 def answer_questions(
@@ -176,19 +124,24 @@ def answer_questions(
     return [known[id_] for id_ in ids], before
 
 
-def answer_figures(answers: Sequence[Answer], questions: Sequence[Question]) -> AnswerFigures:
-    """Measure answers, in the order of the questions, against the accepted ones."""
+def answer_figures(answers: Sequence[Answer], questions: Sequence[Question]) -> dict[str, Any]:
+    """Measure answers, in the order of the questions, against the accepted ones.
+
+    `exact_match`, with Wilson's 95 % `interval`, `f1` and `rouge_l` are means over the questions
+    `with_answer`, None where there is none; `cut` counts truncated inputs.
+    """
     judged = [(given.text, one.answers) for given, one in zip(answers, questions, strict=True) if one.answers]
+    measures = {"exact_match": exact_match, "f1": f1, "rouge_l": rouge_l}
+    sums = {name: sum(measure(*pair) for pair in judged) for name, measure in measures.items()}
     count = len(judged)
-    return AnswerFigures(
-        questions=len(answers),
-        judged=count,
-        exact=sum(exact_match(*pair) == 1 for pair in judged),
-        f1=sum(f1(*pair) for pair in judged) / count if count else None,
-        rouge_l=sum(rouge_l(*pair) for pair in judged) / count if count else None,
-        cut=sum(one.cut for one in answers),
-        without_passages=sum(not one.read for one in answers),
-    )
+    return {
+        "questions": len(answers),
+        "with_answer": count,
+        "interval": list(wilson_interval(round(sums["exact_match"]), count)) if count else None,
+        **{name: total / count if count else None for name, total in sums.items()},
+        "cut": sum(one.cut for one in answers),
+        "without_passages": sum(not one.read for one in answers),
+    }
 
 
 def _read_answers(file: Path) -> dict[str, Answer]:

@@ -11,9 +11,9 @@ from entail.encoders.device import device_name
 from entail.encoders.weights import read_json
 from entail.errors import EncoderError, UnknownEncoderError
 from entail.training.adapters.tower import cast_precision
+from entail.training.config import Precision
 
 Kind = Literal["reader", "causal", "seq2seq"]
-Precision = Literal["fp32", "bf16", "auto"]
 
 _SUFFIXES: tuple[tuple[str, Kind], ...] = (
     ("ForQuestionAnswering", "reader"),

@@ -60,9 +60,10 @@ def answer(
     """
     from datetime import UTC, datetime
 
-    from entail.answering.answers import answer_figures, answer_questions, load_answerer, passages_of
+    from entail.answering.answers import Finder, answer_figures, answer_questions, load_answerer
     from entail.answering.generator import TEMPLATE, read_template
     from entail.data.passages.files import Question, read_questions
+    from entail.evaluation.passages.retrieval import search_passages
     from entail.evaluation.passages.store import store_name, store_passages
     from entail.settings import load_settings
 
@@ -92,7 +93,7 @@ def answer(
     with progress_bar() as progress:
         pool = load_settings().data_dir / "passages" / store_name(passages)
         store = store_passages(passages, pool, progress=progress)
-        find = passages_of(store, encoder=encoder, k=k, progress=progress)
+        find = Finder(store, search_passages(store, encoder, progress=progress), k)
         answers, before = answer_questions(
             entries,
             answering,
@@ -122,7 +123,7 @@ def answer(
         data = {**about, "answer": {**one.to_json(), "passages": found}}
         source = f" (from {one.passage})" if one.passage is not None else ""
         return Report(data=data, text=f"{one.text or 'no answer'}{source}{_cut(one.cut)}")
-    data = {**about, **answer_figures(answers, entries).to_json(), "answered_before": before}
+    data = {**about, **answer_figures(answers, entries), "answered_before": before}
     write_figures(figures, data, started)
     return Report(data=data, text=_text(data, out))
 

@@ -220,7 +220,7 @@ class Library:
             name,
             corpus,
             encoder=encoder and (encoder.gaussians or encoder),
-            queries=encoder and encoder.queries,
+            queries=encoder.queries if encoder else None,
             existing=existing,
             cached=cached,
             progress=progress,

@@ -85,11 +85,11 @@ def test_answers_of_something_else_are_not_mixed(tmp_path: Path) -> None:
 
 def test_figures_by_hand() -> None:
     answers, _ = answer_questions(QUESTIONS, Echo(), find)
-    told = answer_figures(answers, QUESTIONS).to_json()
+    told = answer_figures(answers, QUESTIONS)
     assert (told["questions"], told["with_answer"], told["cut"], told["without_passages"]) == (4, 3, 1, 1)
     assert told["exact_match"] == told["f1"] == told["rouge_l"] == pytest.approx(1 / 3)
     assert told["interval"][0] < 1 / 3 < told["interval"][1]
-    unknown = answer_figures(answers[3:], QUESTIONS[3:]).to_json()
+    unknown = answer_figures(answers[3:], QUESTIONS[3:])
     assert (unknown["exact_match"], unknown["f1"], unknown["interval"]) == (None, None, None)
 
 
