@@ -137,7 +137,7 @@ def answer_figures(answers: Sequence[Answer], questions: Sequence[Question]) -> 
     return {
         "questions": len(answers),
         "with_answer": count,
-        "interval": list(wilson_interval(round(sums["exact_match"]), count)) if count else None,
+        "interval": wilson_interval(round(sums["exact_match"]), count),
         **{name: total / count if count else None for name, total in sums.items()},
         "cut": sum(one.cut for one in answers),
         "without_passages": sum(not one.read for one in answers),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -219,31 +219,14 @@ def pull(
     size = sum(done.files.values())
     left = f"; skipped: {', '.join(done.left_out)}" if done.left_out else ""
     return Report(
-        data={
-            "name": done.name,
-            "revision": done.revision,
-            "repo": done.repo,
-            "commit": done.commit,
-            "files": done.files,
-            "left_out": list(done.left_out),
-        },
+        data=done.to_json(),
         text=f"pulled {done.repo} at {done.commit[:12]} as {done.name}: {len(done.files)} files, "
         f"{size / 1e6:.1f} MB{left}",
     )
 
 
 def _report(done: Pushed) -> Report:
-    data: dict[str, Any] = {
-        "repo": done.repo,
-        "kind": done.kind,
-        "private": done.private,
-        "files": done.files,
-        "bytes": done.size,
-        "card": done.card,
-        "removed": list(done.removed),
-        "url": done.url,
-        "commit": done.commit,
-    }
+    data = done.to_json()
     seen = "private" if done.private else "public"
     if done.url is None:
         files = table(["file", "bytes"], [[name, size] for name, size in done.files.items()])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from entail.cli.console import Report, command, progress_bar, table
-from entail.errors import CorpusError, SettingsError
+from entail.errors import SettingsError
 from entail.training.method import Role
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ def promote(
     if (encoder is None) == (not back) and (dev or premises or anyway):
         raise SettingsError("expected an ENCODER beside --dev, --premises and --anyway; name it")
     premises_of_corpus = _corpus(corpus)
+    corpus = premises_of_corpus.name if premises_of_corpus else None  # it may be given by its id
     author = by or getpass.getuser()
     if back:
         if encoder is not None:
@@ -160,10 +161,7 @@ def _corpus(name: str | None) -> Corpus | None:
     from entail.trees.store.database import open_database
 
     store = CorpusStore(open_database())
-    known = {info.name: info.id for info in store.corpora()}
-    if name not in known:
-        raise CorpusError(f"no corpus is called {name!r}; the corpora are: {', '.join(known) or 'none'}")
-    return store.corpus(known[name])
+    return store.corpus(store.find(name).id)
 
 
 def _active(corpus: str | None) -> Report:

@@ -44,6 +44,10 @@ class Pulled:
     files: dict[str, int]
     left_out: tuple[str, ...]
 
+    def to_json(self) -> dict[str, Any]:
+        """Return a JSON-serialisable dict, without the entry."""
+        return {name: value for name, value in vars(self).items() if name != "entry"}
+
 
 def pull_encoder(
     repo: str,

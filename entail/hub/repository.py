@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
@@ -48,6 +48,10 @@ class Pushed:
     def size(self) -> int:
         """Total bytes."""
         return sum(self.files.values())
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a JSON-serialisable dict, without names of authors."""
+        return {name: value for name, value in vars(self).items() if name != "people"} | {"bytes": self.size}
 
 
 def push_folder(
@@ -174,7 +178,8 @@ def files_to_push(folder: Path, name: str) -> list[Path]:
     Raises:
         HubError: If there is a pickle, a link, or another unexpected file.
     """
-    files = list(_files(folder))
+    # Links to folders are not followed.
+    files = [path for path in sorted(folder.rglob("*")) if path.is_symlink() or not path.is_dir()]
     for path in files:
         shown = path.relative_to(folder).as_posix()
         problem = None
@@ -187,12 +192,3 @@ def files_to_push(folder: Path, name: str) -> list[Path]:
         if problem:
             raise HubError(f"{name}: {problem}", reason="unsafe")
     return files
-
-
-def _files(folder: Path) -> Iterator[Path]:
-    # Links to folders are not followed.
-    for path in sorted(folder.iterdir()):
-        if path.is_dir() and not path.is_symlink():
-            yield from _files(path)
-        else:
-            yield path

@@ -42,10 +42,7 @@ def push_trees(
         ProofError: If a text cannot be written in the proof language.
     """
     check_repo(repo)
-    info = next((info for info in store.corpora() if corpus in (info.name, info.id)), None)
-    if info is None:
-        known = ", ".join(info.name for info in store.corpora()) or "none"
-        raise CorpusError(f"no corpus is called {corpus!r}; here are: {known}")
+    info = store.find(corpus)
     histories = {
         summary.id: log.history(summary.id) for summary in log.trees(corpus_id=info.id) if not summary.example
     }

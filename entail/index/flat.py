@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 
 from entail.data.records import Corpus
-from entail.data.text import premise_key
 from entail.encoders.encoder import Encoder
 from entail.errors import ManifestMismatchError, RetrievalError
 from entail.index.protocol import Floats, Hits, Manifest
-from entail.index.ranking import checked_k, checked_queries
+from entail.index.ranking import checked_k
 from entail.index.vectors import QueryVectors
 from entail.progress import ProgressCallback
 
@@ -86,12 +85,7 @@ class DenseIndex:
         return other
 
     def _set_encoder(self, encoder: Encoder, queries: QueryVectors | None) -> None:
-        if queries is not None and queries.encoder.revision != encoder.revision:
-            raise ManifestMismatchError(
-                f"expected query vectors of {encoder.revision}, found those of {queries.encoder.revision}"
-            )
-        self._encoder = encoder
-        self._queries = QueryVectors(encoder) if queries is None else queries
+        self._queries = QueryVectors.of(encoder, queries)
         self.name = encoder.name
         self.manifest = Manifest(
             revision=encoder.revision,
@@ -116,19 +110,8 @@ class DenseIndex:
         return cosines
 
     def encode(self, queries: Sequence[str], *, progress: ProgressCallback | None = None) -> Floats:
-        """Return the unit vectors of queries, shape (queries, d), encoding only unknown ones.
-
-        A query that is a premise of the corpus has the premise's vector, if the encoder is symmetric.
-
-        Raises:
-            RetrievalError: If a query is empty.
-        """
-        checked_queries(queries)
-        also: dict[str, Floats] = {}
-        if self._encoder.symmetric:
-            places = ((premise_key(query), self._corpus.position(query)) for query in queries)
-            also = {key: self._vectors[place] for key, place in places if place is not None}
-        return self._queries.encode(queries, also=also, progress=progress)
+        """Return the unit vectors of queries, shape (queries, d); see `QueryVectors.encode_over`."""
+        return self._queries.encode_over(self._corpus, queries, self._vectors.__getitem__, progress=progress)
 
     def search_vectors(self, vectors: Floats, *, k: int) -> Hits:
         """Return the k nearest premises of each query vector by inner product, shape (queries, k).

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 
 from entail.data.records import Corpus
-from entail.data.text import premise_key
 from entail.encoders.gaussian.distributions import (
     EncodesGaussians,
     Floats64,
@@ -20,7 +19,7 @@ from entail.encoders.gaussian.distributions import (
 from entail.errors import CorpusError, EncoderError, ManifestMismatchError, RetrievalError
 from entail.index.lifted import Direction, LiftedGaussians
 from entail.index.protocol import Floats, Hits, Ints, Manifest
-from entail.index.ranking import checked_k, checked_queries
+from entail.index.ranking import checked_k
 from entail.index.vectors import QueryVectors, premise_rows
 from entail.progress import ProgressCallback
 
@@ -129,17 +128,10 @@ class GaussianIndex:
             )
         if not len(corpus):
             raise CorpusError(f"corpus {corpus.name!r} holds no premises; add some before searching it")
-        queries = QueryVectors(rows) if queries is None else queries
-        other = queries.encoder
-        if (other.revision, other.dimension) != (rows.revision, rows.dimension):
-            raise ManifestMismatchError(
-                f"expected queries of {rows.revision} (rows of {rows.dimension}), found those of "
-                f"{other.revision} (rows of {other.dimension})"
-            )
         self._encoder = encoder
         self._corpus = corpus
         self._gaussians = gaussians
-        self._queries = queries
+        self._queries = QueryVectors.of(rows, queries)
         self._locks = {"entailing": threading.Lock(), "entailed": threading.Lock()}
         self._lifted: dict[Direction, LiftedGaussians] = {}
         self.name = encoder.name
@@ -181,10 +173,9 @@ class GaussianIndex:
 
     def encode(self, queries: Sequence[str], *, progress: ProgressCallback | None = None) -> Gaussians:
         """Return the Gaussians of queries, encoding only those that are no premises and unknown."""
-        checked_queries(queries)
-        places = ((premise_key(query), self._corpus.position(query)) for query in queries)
-        also = {key: self._gaussians[place].values[0] for key, place in places if place is not None}
-        rows = self._queries.encode(queries, also=also, progress=progress)
+        rows = self._queries.encode_over(
+            self._corpus, queries, lambda position: self._gaussians[position].values[0], progress=progress
+        )
         return Gaussians.of(rows, revision=self.manifest.revision)
 
     def search_gaussians(self, queries: Gaussians, *, k: int, direction: Direction = "entailing") -> Hits:

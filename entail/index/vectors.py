@@ -11,7 +11,7 @@ import re
 import shutil
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from hashlib import sha256
@@ -26,6 +26,7 @@ from entail.data.text import corpus_hash, fold, premise_key
 from entail.encoders.encoder import Encoder
 from entail.errors import CorpusError, ManifestMismatchError
 from entail.index.protocol import Floats, Manifest
+from entail.index.ranking import checked_queries
 from entail.progress import ProgressCallback
 from entail.settings import is_demo
 
@@ -250,6 +251,45 @@ class QueryVectors:
 
     def __len__(self) -> int:
         return len(self._cache)
+
+    @classmethod
+    def of(cls, encoder: Encoder, shared: QueryVectors | None) -> QueryVectors:
+        """Return the shared query vectors of an encoder, or new ones.
+
+        Raises:
+            ManifestMismatchError: If the shared ones are of another encoder; names both.
+        """
+        if shared is None:
+            return cls(encoder)
+        theirs, ours = shared.encoder, encoder
+        if (theirs.revision, theirs.dimension) != (ours.revision, ours.dimension):
+            raise ManifestMismatchError(
+                f"expected query vectors of {ours.revision}, found those of {theirs.revision} "
+                f"(dimensions {ours.dimension} and {theirs.dimension})"
+            )
+        return shared
+
+    def encode_over(
+        self,
+        corpus: Corpus,
+        queries: Sequence[str],
+        vector_of: Callable[[int], Floats],
+        *,
+        progress: ProgressCallback | None = None,
+    ) -> Floats:
+        """Return vectors of queries, shape (queries, d), over a corpus with a vector for each position.
+
+        A query that is a premise of the corpus has the premise's vector, if the encoder is symmetric.
+
+        Raises:
+            RetrievalError: If a query is empty.
+        """
+        checked_queries(queries)
+        also: dict[str, Floats] = {}
+        if self.encoder.symmetric:
+            positions = ((premise_key(query), corpus.position(query)) for query in queries)
+            also = {key: vector_of(position) for key, position in positions if position is not None}
+        return self.encode(queries, also=also, progress=progress)
 
     def encode(
         self,

@@ -279,7 +279,7 @@ def test_a_first_query_imports_neither_transformers_nor_sentence_transformers(tm
         "from entail.index.factory import retriever\n"
         "index = retriever('minilm', sample_corpus())\n"
         "index.search(['a query that nobody typed before'], k=3)\n"
-        "assert index._encoder.loaded\n"
+        "assert index._queries.encoder.loaded\n"
         f"print([m for m in {heavy} if m in sys.modules])"
     )
     environment = {"ENTAIL_DATA_DIR": str(tmp_path), "ENTAIL_DEVICE": "cpu", "OMP_NUM_THREADS": "1"}

@@ -133,9 +133,9 @@ def test_a_query_is_encoded_once_for_all_indexes_that_share_them() -> None:
     _index(encoder, queries=queries).search(["a query"], k=1)
     _index(encoder, Corpus.of("other", TEXTS[:5]), queries=queries).search(["a  query"], k=1)
     assert encoder.asked == ["a query"]
-    with pytest.raises(ManifestMismatchError, match=r"of other@1 \(rows of 16\), found those of gauss@1"):
+    with pytest.raises(ManifestMismatchError, match=r"of other@1, found those of gauss@1"):
         _index(CountingGaussians("other"), queries=queries)
-    with pytest.raises(ManifestMismatchError, match=r"\(rows of 8\), found those of gauss@1 \(rows of 16\)"):
+    with pytest.raises(ManifestMismatchError, match="dimensions 8 and 16"):
         _index(CountingGaussians(dimension=4), queries=queries)
 
 

@@ -51,7 +51,7 @@ def test_the_sample_is_searched_by_minilm_without_loading_anything() -> None:
     hits = index.search([tree.hypothesis, sample_corpus().texts[3]], k=3)
     assert hits.positions[1][0] == 3
     assert hits.scores[1][0] == pytest.approx(1, abs=1e-5)
-    assert not index._encoder.loaded  # type: ignore[attr-defined]  # a dense one
+    assert not index._queries.encoder.loaded  # type: ignore[attr-defined]  # a dense one
 
 
 def test_a_hybrid_is_asked_for_by_name(encoder: Any, cache_dir: Path) -> None:

@@ -16,7 +16,7 @@ from entail.data.judgements import JudgedPair, Judgements
 from entail.data.records import Corpus
 from entail.data.text import fold
 from entail.encoders.catalogue import PACKAGED
-from entail.errors import CorpusError, TrainingError
+from entail.errors import TrainingError
 from entail.index.factory import LEXICAL
 from entail.progress import ProgressCallback
 from entail.training.method import Source
@@ -34,10 +34,7 @@ def read_decisions(name: str) -> tuple[Corpus, Judgements]:
     """
     database = open_database()
     store = CorpusStore(database)
-    info = next((info for info in store.corpora() if name in (info.name, info.id)), None)
-    if info is None:
-        known = ", ".join(info.name for info in store.corpora()) or "none"
-        raise CorpusError(f"there is no corpus {name!r}; known: {known}")
+    info = store.find(name)
     return store.corpus(info.id), judgements_of(TreeLog(database), corpus_id=info.id)
 
 

@@ -78,6 +78,15 @@ class CorpusStore:
         with self._database.reading() as connection:
             return [CorpusInfo(*row) for row in connection.execute(INFO.order_by(schema.corpora.c.folded))]
 
+    def find(self, name: str) -> CorpusInfo:
+        """Return the summary of a corpus by its name or id; `CorpusError` lists the known ones."""
+        known = self.corpora()
+        for info in known:
+            if name in (info.name, info.id):
+                return info
+        names = ", ".join(info.name for info in known) or "none"
+        raise CorpusError(f"there is no corpus {name!r}; known: {names}")
+
     def info(self, corpus_id: str) -> CorpusInfo:
         """Return the summary of a corpus."""
         with self._database.reading() as connection:
