@@ -66,7 +66,7 @@ class Story:
     def outline(self) -> list[str]:
         """The tree depth first: two spaces a level, then the sentence."""
         tree = self.history.tree
-        return ["  " * len(tree.ancestors(node.id)) + node.text for node in tree.walk()]
+        return ["  " * len(tree.ancestors(node.id)) + node.text for node in tree.walk("n1")]
 
 
 @pytest.fixture

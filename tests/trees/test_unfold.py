@@ -65,10 +65,9 @@ def proof_of(row: ExplanationTree) -> str:
 def outline(tree: Tree) -> list[str]:
     """Each node as `.. label: text`, a dot a level, loose ones last."""
     lines = []
-    for start in (tree.root.id, *tree.loose):
-        for node in tree.walk(start):
-            dots = "." * len(tree.ancestors(node.id))
-            lines.append(f"{dots}{' ' if dots else ''}{node.label}: {node.text}")
+    for node in tree.walk():
+        dots = "." * len(tree.ancestors(node.id))
+        lines.append(f"{dots}{' ' if dots else ''}{node.label}: {node.text}")
     return lines
 
 

@@ -11,6 +11,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from entail.data.records import Premise
+from entail.trees.formats.text import Line
+from entail.trees.formats.text import outline as lines_of
 from entail.trees.layout import appearance
 from entail.trees.layout.positions import layout, rejected_id
 from entail.trees.log.acts import Act, Conclude, Create, Event, Finish, GivenNode, Reject, Remove
@@ -20,7 +22,6 @@ from entail.ui.components import graph, outline
 from entail.ui.components.graph import build_network, describe_graph
 from entail.ui.components.inbox import NodeEvent
 from entail.ui.components.keyboard import KeyPress
-from entail.ui.components.outline import Row, rows_of
 from entail.ui.shared.resources import Workspace
 from entail.ui.trees.authoring import handle_key, open_tree
 from entail.ui.trees.screen import Screen
@@ -114,7 +115,7 @@ def test_the_graph_is_described_in_words() -> None:
 
 
 def test_rows_are_depth_first_and_loose_ones_last() -> None:
-    assert [(row.id, row.parent, row.level) for row in rows_of(grown())] == [
+    assert [(row.id, row.parent, row.level) for row in lines_of(grown())] == [
         ("n1", None, 1),
         ("n1.1", "n1", 2),
         ("n1.3", "n1.1", 3),
@@ -132,16 +133,16 @@ def test_a_row_shows_kind_text_author_and_marks() -> None:
         Remove(node="n1.2"),
         Finish(node="n1.1", premises=()),
     )
-    rows = {row.id: row for row in rows_of(tree)}
-    assert rows["n1.4"] == Row("n1.4", "n1.4", "n1.3", "premise", HOSTILE, 4, "Premise sent7, by Ada", ())
+    rows = {row.id: row for row in lines_of(tree)}
+    assert rows["n1.4"] == Line("n1.4", "n1.4", "n1.3", "premise", HOSTILE, 4, "Premise sent7, by Ada", ())
     assert rows["n1.1"].caption == "Intermediate conclusion n1.1, by Ada"
     assert [rows[id].marks for id in ("n3", "n1.1", "n1")] == [("no premises yet",), ("finished",), ()]
 
 
 def test_rejected_premises_are_rows_below_their_node() -> None:
     tree = grown(Reject(node="n1.1", premise=SNOW), Reject(node="n1.1", premise=ICE))
-    assert "rejected" not in {row.kind for row in rows_of(tree)}
-    rows = rows_of(tree, with_rejected=True)
+    assert "rejected" not in {row.kind for row in lines_of(tree)}
+    rows = lines_of(tree, with_rejected=True)
     assert [(r.id, r.node, r.parent) for r in rows[2:5]] == [
         (rejected_id("n1.1", SNOW.key), "n1.1", "n1.1"),
         (rejected_id("n1.1", ICE.key), "n1.1", "n1.1"),

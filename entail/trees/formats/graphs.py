@@ -63,11 +63,10 @@ def to_graphml(tree: Tree, *, with_rejected: bool = True) -> str:
 
     graph = nx.DiGraph(source=json.dumps(dict(tree.source)))
     accepted = {judgement.seq for judgement in tree.judgements.values() if judgement.accepted}
-    for start in (tree.root.id, *tree.loose):
-        for node in tree.walk(start):
-            graph.add_node(node.id, **_about(tree, node, accepted=node.seq in accepted))
-            if node.parent is not None:
-                graph.add_edge(node.id, node.parent, relation="explains")
+    for node in tree.walk():
+        graph.add_node(node.id, **_about(tree, node, accepted=node.seq in accepted))
+        if node.parent is not None:
+            graph.add_edge(node.id, node.parent, relation="explains")
     for (node_id, key), judgement in tree.judgements.items() if with_rejected else ():
         if not judgement.accepted:
             box, text = rejected_id(node_id, key), printable(judgement.premise.text)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from functools import cache
 from html import escape
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from entail.trees.formats.network import to_network, vis_script
 from entail.trees.formats.text import Line, outline, printable, script_json
 from entail.trees.layout.appearance import (
     BORDER_WIDTH,
     CORNER,
     DARK,
     DASHES,
-    DOTS,
     FONT_SIZE,
     FONTS,
     KINDS,
@@ -25,13 +22,8 @@ from entail.trees.layout.appearance import (
     DrawnKind,
     Theme,
 )
-from entail.trees.layout.positions import layout
+from entail.trees.layout.positions import Place, layout
 from entail.trees.log.tree import Tree
-
-if TYPE_CHECKING:
-    from pyvis.network import Network
-
-_VIS = "lib/vis-9.1.2/vis-network.min.js"
 
 
 def to_html(tree: Tree, *, with_rejected: bool = True) -> str:
@@ -46,10 +38,9 @@ def to_html(tree: Tree, *, with_rejected: bool = True) -> str:
         with_rejected: Whether the page can show rejected premises, by a switch that is off at first.
     """
     with_rejected = with_rejected and any(not judgement.accepted for judgement in tree.judgements.values())
-    network = build_network(tree)
-    drawings = [_drawing(network)]
+    drawings = [_drawing(tree, with_rejected=False)]
     if with_rejected:
-        drawings.append(_drawing(build_network(tree, with_rejected=True)))
+        drawings.append(_drawing(tree, with_rejected=True))
     kinds = [kind for kind in KINDS if kind in {node["group"] for node in drawings[-1]["nodes"]}]
     title = escape(printable(tree.root.text))
     themes = {"light": _groups(LIGHT), "dark": _groups(DARK)}
@@ -85,61 +76,28 @@ def to_html(tree: Tree, *, with_rejected: bool = True) -> str:
 {_list(outline(tree, with_rejected=with_rejected))}
 </main>
 <script>
-{_vis_script()}
+{vis_script()}
 </script>
 <script>
 const drawings = {script_json(drawings)};
 const themes = {script_json(themes)};
-const options = {script_json(json.loads(network.get_network_data()[-1]))};
+const options = {script_json(_OPTIONS)};
 {_SCRIPT}</script>
 </body>
 </html>
 """
 
 
-def build_network(tree: Tree, *, with_rejected: bool = False) -> Network:
-    """Return a tree as pyvis's `Network`: nodes where `layout` puts them, physics off, groups by kind."""
-    from pyvis.network import Network
-
-    network = Network(directed=True)
-    network.options = {
-        "physics": {"enabled": False},
-        "interaction": {
-            "dragNodes": False,
-            "hover": False,
-            "keyboard": {"enabled": True, "bindToWindow": False},
-        },
-        "edges": {
-            "arrows": {"to": {"enabled": True, "scaleFactor": 0.6}},
-            "smooth": {"type": "cubicBezier", "forceDirection": "vertical", "roundness": 0.4},
-            "width": 1.5,
-        },
-    }
-    drawing = layout(tree, with_rejected=with_rejected)
-    for id, place in drawing.places.items():
-        ellipse = SHAPES[place.kind] == "ellipse"
-        # vis-network makes an ellipse twice as high as the room that it is given, as `layout` expects.
-        size = {} if ellipse else {"width": place.width, "height": place.height}
-        room = {side: round(pixels - 2 * PADDING) for side, pixels in size.items()}
-        network.add_node(
-            id,
-            label="\n".join(map(printable, place.lines)) or " ",
-            shape="ellipse" if ellipse else "box",
-            group=place.kind,
-            x=round(place.x),
-            y=round(place.y),
-            fixed=True,
-            **{f"{side}Constraint": {"minimum": pixels} for side, pixels in room.items()},
-        )
-    for parent, child in drawing.edges:
-        rejected = {"dashes": list(DOTS), "arrows": ""} if drawing.places[child].kind == "rejected" else {}
-        network.add_edge(child, parent, **rejected)
-    return network
+def _drawing(tree: Tree, *, with_rejected: bool) -> dict[str, Any]:
+    """Return nodes and edges as vis-network takes them."""
+    network = to_network(layout(tree, with_rejected=with_rejected), _size)
+    return {"nodes": network.nodes, "edges": network.edges}
 
 
-def _drawing(network: Network) -> dict[str, Any]:
-    nodes, edges, *_ = network.get_network_data()
-    return {"nodes": nodes, "edges": edges}
+def _size(_id: str, place: Place) -> dict[str, Any]:
+    # vis-network makes an ellipse twice as high as the room that it is given, as `layout` expects.
+    size = {} if SHAPES[place.kind] == "ellipse" else {"width": place.width, "height": place.height}
+    return {f"{side}Constraint": {"minimum": round(pixels - 2 * PADDING)} for side, pixels in size.items()}
 
 
 def _groups(theme: Theme) -> dict[str, Any]:
@@ -175,15 +133,15 @@ def _colours(theme: Theme) -> str:
 def _list(lines: list[Line]) -> str:
     """Return the outline as nested lists."""
     html: list[str] = []
-    depth = -1
+    level = 0
     for line in lines:
-        if line.depth > depth:
+        if line.level > level:
             html.append("<ul>")
         else:
-            html.append("</li></ul>" * (depth - line.depth) + "</li>")
-        depth = line.depth
+            html.append("</li></ul>" * (level - line.level) + "</li>")
+        level = line.level
         html.append(f'<li>{_tag(line.kind)} <span dir="auto">{escape(printable(line.text))}</span>')
-    return "\n".join((*html, "</li></ul>" * (depth + 1)))
+    return "\n".join((*html, "</li></ul>" * level))
 
 
 def _key(kind: DrawnKind) -> str:
@@ -194,15 +152,22 @@ def _tag(kind: DrawnKind) -> str:
     return f'<span class="tag {SHAPES[kind]} {kind}">{NAMES[kind]}</span>'
 
 
-@cache
-def _vis_script() -> str:
-    import pyvis
-
-    script = (Path(pyvis.__file__).parent / _VIS).read_text(encoding="utf-8")
-    return script.partition("//# sourceMappingURL")[0].replace("</script", "<\\/script")
-
-
 _POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
+
+_OPTIONS = {
+    "physics": {"enabled": False},
+    "interaction": {
+        "dragNodes": False,
+        "hover": False,
+        "keyboard": {"enabled": True, "bindToWindow": False},
+    },
+    "edges": {
+        "arrows": {"to": {"enabled": True, "scaleFactor": 0.6}},
+        "smooth": {"type": "cubicBezier", "forceDirection": "vertical", "roundness": 0.4},
+        "width": 1.5,
+    },
+}
+"""Options of vis-network."""
 
 _CSS = f"""body {{ margin: 0; font: 16px/1.5 {FONTS}; }}
 main {{ max-width: 100rem; margin: auto; padding: 1rem; }}

@@ -21,11 +21,10 @@ def to_pairs_csv(trees: Mapping[str, Tree]) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(PAIR_COLUMNS)
     for name, tree in trees.items():
-        for start in (tree.root.id, *tree.loose):
-            for node in tree.walk(start):
-                for child in map(tree.node, node.children):
-                    cells = map(escape_cell, (name, node.text, child.text))
-                    writer.writerow((*cells, node.kind, child.kind))
+        for node in tree.walk():
+            for child in map(tree.node, node.children):
+                cells = map(escape_cell, (name, node.text, child.text))
+                writer.writerow((*cells, node.kind, child.kind))
     return out.getvalue()
 
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from entail.trees.layout.appearance import NAMES, DrawnKind
-from entail.trees.log.tree import ROOT, Tree
+from entail.trees.layout.positions import rejected_id
+from entail.trees.log.tree import Node, Tree
 
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _FORMULA = (*"=+-@\t\r", *"\uff1d\uff0b\uff0d\uff20")  # the last four: the same signs in full width
@@ -64,31 +65,54 @@ class Line:
     """Line of the outline.
 
     Attributes:
-        depth: Indentation, 0 for the hypothesis and for loose nodes.
+        id: Id of the node; for a rejected premise, of its box in the graph.
+        node: Node of the tree: itself, or the one that it was rejected for.
+        parent: Id of the parent line; None for the hypothesis and for loose nodes.
         kind: Kind of node.
         text: Sentence.
-        node: Id of the node; for a rejected premise, of the node that it was rejected for.
-        premise: Key of the rejected premise, None for nodes of the tree.
+        level: Depth, 1 for lines without a parent.
+        caption: Kind, label and author.
+        marks: Further notes: `finished`, `no premises yet`, `rejected by …`.
     """
 
-    depth: int
+    id: str
+    node: str
+    parent: str | None
     kind: DrawnKind
     text: str
-    node: str
-    premise: str | None = None
+    level: int
+    caption: str
+    marks: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return f"{'  ' * self.depth}{NAMES[self.kind]}: {self.text}"
+        return f"{'  ' * (self.level - 1)}{NAMES[self.kind]}: {self.text}"
 
 
 def outline(tree: Tree, *, with_rejected: bool = False) -> list[Line]:
     """Return the lines of a tree, depth first, rejected premises right below their node."""
     lines: list[Line] = []
-    depths: dict[str, int] = {}
-    for start in (ROOT, *tree.loose):
-        for node in tree.walk(start):
-            depth = depths[node.id] = 0 if node.parent is None else depths[node.parent] + 1
-            lines.append(Line(depth, node.kind, node.text, node.id))
-            for premise in tree.rejected(node.id) if with_rejected else ():
-                lines.append(Line(depth + 1, "rejected", premise.text, node.id, premise.key))
+    levels: dict[str, int] = {}
+    for node in tree.walk():
+        level = levels[node.id] = 1 if node.parent is None else levels[node.parent] + 1
+        marks = _marks(tree, node)
+        lines.append(
+            Line(node.id, node.id, node.parent, node.kind, node.text, level, caption_of(node), marks)
+        )
+        for premise in tree.rejected(node.id) if with_rejected else ():
+            id, author = rejected_id(node.id, premise.key), tree.judgements[node.id, premise.key].author
+            caption, marks = f"{NAMES['rejected']} of {node.id}", (f"rejected by {author}",)
+            lines.append(Line(id, node.id, node.id, "rejected", premise.text, level + 1, caption, marks))
     return lines
+
+
+def caption_of(node: Node) -> str:
+    """Return kind, label and author of a node."""
+    return f"{NAMES[node.kind]} {node.label or node.id}, by {node.author}"
+
+
+def _marks(tree: Tree, node: Node) -> tuple[str, ...]:
+    if node.id in tree.finished:
+        return ("finished",)
+    if node.kind == "intermediate" and not node.children:
+        return ("no premises yet",)
+    return ()

@@ -78,7 +78,7 @@ class Layout:
 
     Attributes:
         places: Node id (`rejected_id` for a rejected premise) -> box; parents before their premises, depth
-            first, rejected premises after the nodes of their tree, loose trees last.
+            first, loose trees after the hypothesis's, rejected premises last.
     """
 
     places: Mapping[str, Place]
@@ -138,9 +138,7 @@ def layout(
         with_rejected: Whether to draw rejected premises, to the right of the premises of their node.
         max_lines: Most lines of a text, the last one ending in “…”; unlimited by default.
     """
-    boxes: dict[str, _Box] = {}
-    for start in (ROOT, *tree.loose):
-        _collect(tree, start, boxes, set(collapsed), with_rejected=with_rejected)
+    boxes = _visible_boxes(tree, set(collapsed), with_rejected=with_rejected)
     for box in boxes.values():
         box.lines, box.width, box.height = _measure(box.text, box.kind, max_lines)
     contours = _place_children(boxes)
@@ -168,25 +166,24 @@ def layout(
     return Layout(MappingProxyType(places))
 
 
-def _collect(
-    tree: Tree, start: str, boxes: dict[str, _Box], collapsed: set[str], *, with_rejected: bool
-) -> None:
-    first = 0 if start == ROOT else 1
-    for node in tree.walk(start):
-        if node.parent is not None and (node.parent not in boxes or node.parent in collapsed):
-            continue
-        layer = first if node.parent is None else boxes[node.parent].layer + 1
-        box = boxes[node.id] = _Box(node.kind, node.text, node.parent, layer)
-        if node.parent is not None:
-            boxes[node.parent].children.append(node.id)
-        if node.id in collapsed:
-            box.hidden = sum(1 for _ in tree.walk(node.id)) - 1
-    if with_rejected:
-        for id in [node.id for node in tree.walk(start) if node.id in boxes and node.id not in collapsed]:
-            for premise in tree.rejected(id):
-                own_id = rejected_id(id, premise.key)
-                boxes[own_id] = _Box("rejected", premise.text, id, boxes[id].layer + 1)
-                boxes[id].children.append(own_id)
+def _visible_boxes(tree: Tree, collapsed: set[str], *, with_rejected: bool) -> dict[str, _Box]:
+    boxes: dict[str, _Box] = {}
+
+    def add(id: str, kind: DrawnKind, text: str, parent: str) -> None:
+        boxes[id] = _Box(kind, text, parent, boxes[parent].layer + 1)
+        boxes[parent].children.append(id)
+
+    for node in tree.walk():
+        if node.parent is None:
+            boxes[node.id] = _Box(node.kind, node.text, None, 0 if node.id == ROOT else 1)
+        elif node.parent in boxes and node.parent not in collapsed:
+            add(node.id, node.kind, node.text, node.parent)
+        if node.id in collapsed and node.id in boxes:
+            boxes[node.id].hidden = len(tree.below(node.id))
+    for id in [id for id in boxes if with_rejected and id not in collapsed]:
+        for premise in tree.rejected(id):
+            add(rejected_id(id, premise.key), "rejected", premise.text, id)
+    return boxes
 
 
 @lru_cache(maxsize=4096)

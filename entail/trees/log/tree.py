@@ -96,13 +96,20 @@ class Tree:
             raise ActError(f"the tree has no node {node_id}; it may have been removed")
         return self.nodes[node_id]
 
-    def walk(self, start: str = ROOT) -> Iterator[Node]:
-        """Yield a node and all below it, depth first, each before its premises."""
-        stack = [start]
+    def walk(self, start: str | None = None) -> Iterator[Node]:
+        """Yield a node and all below it, depth first, each before its premises.
+
+        Without a start, yield the whole tree, loose nodes last.
+        """
+        stack = [*reversed(self.loose), ROOT] if start is None else [start]
         while stack:
             node = self.node(stack.pop())
             yield node
             stack.extend(reversed(node.children))
+
+    def below(self, node_id: str) -> tuple[Node, ...]:
+        """Return the nodes below, depth first."""
+        return tuple(self.walk(node_id))[1:]
 
     def ancestors(self, node_id: str) -> tuple[Node, ...]:
         """Return the nodes above, nearest first."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from entail.trees.log.tree import ROOT, Tree
+from entail.trees.log.tree import Tree
 from entail.trees.review.suggestions import Candidate
 
 PAGE = 10
@@ -99,9 +99,8 @@ def neighbour(tree: Tree, selected: str, key: str, *, collapsed: Collection[str]
         return tree.node(selected).parent or selected
     if key == "right":
         return next(iter(tree.node(selected).children), selected)
-    folded = {node.id for id in collapsed if id in tree.nodes for node in tree.walk(id) if node.id != id}
-    walk = (node.id for start in (ROOT, *tree.loose) for node in tree.walk(start))
-    order = [id for id in walk if id == selected or id not in folded]
+    hidden = {node.id for id in collapsed if id in tree.nodes for node in tree.below(id)}
+    order = [node.id for node in tree.walk() if node.id == selected or node.id not in hidden]
     at = order.index(selected) + (1 if key == "down" else -1)
     return order[min(max(at, 0), len(order) - 1)]
 

@@ -6,13 +6,14 @@ import json
 from collections.abc import Callable, Collection
 from dataclasses import asdict
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from entail.trees.formats.network import to_network, vis_script
+from entail.trees.formats.text import caption_of
 from entail.trees.layout import appearance
-from entail.trees.layout.positions import COLUMN, Layout, columns_of, layout, rejected_id
+from entail.trees.layout.positions import COLUMN, Layout, Place, columns_of, layout, rejected_id
 from entail.trees.log.tree import Tree
 from entail.ui.components.inbox import FIRST_HINT, NodeEvent, mount, node_handler, read_assets
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 MAX_LINES = 7
 """Most lines of text in a box; the tooltip has all of it."""
 
-_VIS = "lib/vis-9.1.2/vis-network.min.js"
 _SCRIPTS = (
     *("outbox.js", "meeting.js", "elements.js", "graph_paint.js", "graph_view.js", "graph_panel.js"),
     "graph.js",
@@ -72,40 +72,24 @@ def prepare_graph() -> None:
 
 
 def build_network(tree: Tree, drawing: Layout, *, collapsed: Collection[str] = frozenset()) -> Network:
-    """Return the drawing as pyvis's `Network`: fixed positions, edges from premises to conclusions.
+    """Return the drawing as pyvis's `Network`, with the fields of `graph.js`.
 
-    Besides the fields of vis-network, a node has those of `graph.js`: `width`, `height`, `caption`, `below`
-    (number of descendants), `collapsed`, `inside` (texts of hidden descendants, for the search) and
-    `finished`. A rejected premise has `of` (the node that it was rejected for) and `key`.
+    A node has `width`, `height`, `title`, `caption`, `below` (number of descendants), `collapsed`, `inside`
+    (texts of hidden descendants, for the search) and `finished`. A rejected premise has `of` (the node that
+    it was rejected for) and `key`.
     """
-    from pyvis.network import Network
-
-    network = Network(directed=True)
     rejected = {
         rejected_id(node, key): {"of": node, "key": key, "caption": f"Rejected by {judgement.author}"}
         for (node, key), judgement in tree.judgements.items()
         if not judgement.accepted
     }
-    for id, place in drawing.places.items():
+
+    def describe(id: str, place: Place) -> dict[str, Any]:
         about = rejected[id] if place.kind == "rejected" else _about(tree, id, folded=id in collapsed)
-        network.add_node(
-            id,
-            label="\n".join(place.lines),
-            title=place.text,
-            shape="ellipse" if appearance.SHAPES[place.kind] == "ellipse" else "box",
-            group=place.kind,
-            x=round(place.x),
-            y=round(place.y),
-            fixed=True,
-            physics=False,
-            width=round(place.width),
-            height=round(place.height),
-            **about,
-        )
-    for parent, child in drawing.edges:
-        dotted = {"dashes": list(appearance.DOTS)} if drawing.places[child].kind == "rejected" else {}
-        network.add_edge(child, parent, id=child, **dotted)
-    return network
+        size = {"width": round(place.width), "height": round(place.height)}
+        return {"title": place.text, "physics": False, **size, **about}
+
+    return to_network(drawing, describe)
 
 
 def _visible(tree: Tree, drawing: Layout, selected: str | None) -> str | None:
@@ -118,15 +102,14 @@ def _visible(tree: Tree, drawing: Layout, selected: str | None) -> str | None:
 
 def _about(tree: Tree, node_id: str, *, folded: bool) -> dict[str, Any]:
     node = tree.nodes[node_id]
-    caption = f"{appearance.NAMES[node.kind]} {node.label or node.id}, by {node.author}"
-    about: dict[str, Any] = {"caption": caption}
+    about: dict[str, Any] = {"caption": caption_of(node)}
     if node.children:
-        below = [other.text for other in tree.walk(node_id)][1:]
+        below = [other.text for other in tree.below(node_id)]
         about["below"] = len(below)
         if folded:
             about |= {"collapsed": True, "inside": "\n".join(below)}
     if node_id in tree.finished:
-        about |= {"finished": True, "caption": f"{caption}; finished"}
+        about |= {"finished": True, "caption": f"{caption_of(node)}; finished"}
     return about
 
 
@@ -145,9 +128,6 @@ def describe_graph(tree: Tree, *, selected: str | None) -> str:
 @cache
 def _library_js() -> str:
     """Return the script of the component: pyvis's vis-network, the styles, our scripts."""
-    import pyvis
-
-    vis = (Path(pyvis.__file__).parent / _VIS).read_text(encoding="utf-8")
     style = {
         "light": _theme(appearance.LIGHT),
         "dark": _theme(appearance.DARK),
@@ -164,9 +144,9 @@ def _library_js() -> str:
     }
     return "\n".join(
         (
-            # vis-network's exports stay out of the page's globals, and its source map is not fetched.
+            # vis-network's exports stay out of the page's globals.
             "const vis = {};\n(function (exports, module, define) {",
-            vis.partition("//# sourceMappingURL")[0],
+            vis_script(),
             "})(vis, {}, undefined);",
             f"const STYLE = {json.dumps(style)};",
             f"const CSS = {json.dumps(read_assets('tools.css', 'graph.css'))};",

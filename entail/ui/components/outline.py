@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import cache
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from entail.trees.formats.text import Line, outline
+from entail.trees.formats.text import outline
 from entail.trees.layout import appearance
-from entail.trees.layout.positions import rejected_id
-from entail.trees.log.tree import Node, Tree
+from entail.trees.log.tree import Tree
 from entail.ui.components.inbox import FIRST_HINT, NodeEvent, mount, node_handler, read_assets
 
 if TYPE_CHECKING:
@@ -21,31 +20,6 @@ if TYPE_CHECKING:
 
 _SCRIPTS = ("outbox.js", "meeting.js", "elements.js", "outline_row.js", "outline.js")
 _APART = "Not connected: conclusions without a parent (move them with key m)"
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """Row of the outline.
-
-    Attributes:
-        id: Id of the node; for a rejected premise, of its box in the graph.
-        node: Node that a click selects: itself, or the one that it was rejected for.
-        parent: Id of the parent row; None for the hypothesis and for loose nodes.
-        kind: Kind that decides the style.
-        text: Sentence.
-        level: Depth, 1 for rows without a parent.
-        caption: Kind, label and author.
-        marks: Further notes: `finished`, `no premises yet`, `rejected by …`.
-    """
-
-    id: str
-    node: str
-    parent: str | None
-    kind: appearance.DrawnKind
-    text: str
-    level: int
-    caption: str
-    marks: tuple[str, ...] = ()
 
 
 def draw_outline(
@@ -61,42 +35,18 @@ def draw_outline(
 
     The caller stores the selected and collapsed nodes. Each tree needs a `key` of its own.
     """
-    rows = rows_of(tree, with_rejected=show_rejected)
+    lines = outline(tree, with_rejected=show_rejected)
     data = {
-        "rows": [asdict(row) for row in rows],
+        "rows": [asdict(line) for line in lines],
         "selected": selected,
         "collapsed": [id for id in tree.nodes if id in collapsed and tree.nodes[id].children],
         "label": "Outline of the explanation tree",
         "apart": _APART,
-        "hint": "" if len(rows) > 1 else FIRST_HINT,
+        "hint": "" if len(lines) > 1 else FIRST_HINT,
     }
     with st.container(gap=None):
         _library()(key=f"{key}:library")  # unchanged, so nothing is sent again
         mount(_component(), key, data, node_handler(("select", "collapse", "expand"), on_event))
-
-
-def rows_of(tree: Tree, *, with_rejected: bool = False) -> list[Row]:
-    """Return the rows depth first, loose nodes last, rejected premises right below their node."""
-    return [_row(tree, line) for line in outline(tree, with_rejected=with_rejected)]
-
-
-def _row(tree: Tree, line: Line) -> Row:
-    node, name = tree.nodes[line.node], appearance.NAMES[line.kind]
-    level = line.depth + 1
-    if line.premise is not None:
-        id, author = rejected_id(node.id, line.premise), tree.judgements[node.id, line.premise].author
-        marks: tuple[str, ...] = (f"rejected by {author}",)
-        return Row(id, node.id, node.id, "rejected", line.text, level, f"{name} of {node.id}", marks)
-    caption = f"{name} {node.label or node.id}, by {node.author}"
-    return Row(node.id, node.id, node.parent, node.kind, node.text, level, caption, _marks(tree, node))
-
-
-def _marks(tree: Tree, node: Node) -> tuple[str, ...]:
-    if node.id in tree.finished:
-        return ("finished",)
-    if node.kind == "intermediate" and not node.children:
-        return ("no premises yet",)
-    return ()
 
 
 @cache

@@ -98,8 +98,8 @@ def _edit(session: AuthoringSession) -> None:
 def _move(session: AuthoringSession) -> None:
     tree = session.history.tree
     node = tree.node(session.screen.selected)
-    below = {b.id for b in tree.walk(node.id)}
-    targets = [n for n in tree.nodes.values() if n.id not in below and n.id != node.parent]
+    excluded = {node.id, node.parent, *(other.id for other in tree.below(node.id))}
+    targets = [other for other in tree.nodes.values() if other.id not in excluded]
     if node.id == ROOT or not targets:
         st.info("There is no other node to move it to.")
         return
@@ -117,7 +117,7 @@ def _remove(session: AuthoringSession) -> None:
     if node.id == ROOT:
         st.info("The hypothesis cannot be removed. Edit it, or archive the tree on Home.")
         return
-    below = len(list(tree.walk(node.id))) - 1
+    below = len(tree.below(node.id))
     st.caption(label(_shorten(node)))
     with st.form("remove", border=False):
         keep = False
