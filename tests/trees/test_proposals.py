@@ -26,13 +26,11 @@ from entail.trees.log.tree import Tree
 from entail.trees.review.suggestions import (
     Basis,
     basis_of,
-    chain_candidates,
+    candidates_of,
     describe_changes,
-    evidence_of,
     excluded_positions,
-    is_decided,
-    open_candidates,
     rerank,
+    shown_of,
     suggest,
 )
 from entail.trees.store import schema
@@ -74,9 +72,8 @@ def test_what_a_proposal_rests_on_is_all_that_it_depends_on(tell: Any) -> None:
 def test_candidates_are_ordered_anew_and_keep_where_they_were_retrieved(tell: Any) -> None:
     tree = tree_of(tell, accept(SNOW), reject(FIRE))
     pool = suggest(tree, "n1", CORPUS, TfidfIndex(CORPUS), k=6)
-    assert SNOW.key in {candidate.premise.key for candidate in pool}
-    some = open_candidates(pool, tree, "n1", k=3)
-    assert [c.premise for c in some] == [c.premise for c in pool if c.premise.key != SNOW.key][:3]
+    assert [c.premise for c in pool if c.is_child] == [SNOW]
+    some = [c for c in pool if not c.is_child][:3]
     found = rerank(some, np.array([1.0, 2.0, 1.0], dtype=np.float32))
     assert [c.premise for c in found] == [some[at].premise for at in (1, 0, 2)]
     assert [c.rank for c in found] == [1, 2, 3]
@@ -86,10 +83,10 @@ def test_candidates_are_ordered_anew_and_keep_where_they_were_retrieved(tell: An
 
 def test_a_chain_knows_what_became_of_it(tell: Any) -> None:
     tree = tree_of(tell, accept(SNOW), reject(FIRE))
-    facts = [TEXTS.index(p.text) for p in (SNOW, FIRE, SUN)]
-    chain = chain_candidates(tree, "n1", CORPUS, facts, [3.0, 2.0, 1.0])
+    chain = candidates_of(tree, "n1", [(SNOW, 3.0), (FIRE, 2.0), (SUN, 1.0)])
     assert [(c.premise, c.rank, c.score) for c in chain] == [(SNOW, 1, 3.0), (FIRE, 2, 2.0), (SUN, 3, 1.0)]
-    assert [is_decided(c, tree, "n1") for c in chain] == [True, True, False]
+    assert [(c.is_child, c.is_rejected) for c in chain] == [(True, False), (False, True), (False, False)]
+    assert [c.is_decided for c in chain] == [True, True, False]
 
 
 @pytest.mark.parametrize(
@@ -116,10 +113,8 @@ def test_a_draft_belongs_to_what_was_there_when_it_was_made(
 ) -> None:
     basis = basis_of(tree_of(tell, *then), "n1")
     tree = tree_of(tell, *then, *since)
-    facts = [TEXTS.index(p.text) for p in (ICE, FROZEN)]
-    assert (
-        describe_changes(basis, tree, "n1", chain_candidates(tree, "n1", CORPUS, facts, [2.0, 1.0])) == words
-    )
+    chain = candidates_of(tree, "n1", [(ICE, 2.0), (FROZEN, 1.0)])
+    assert describe_changes(basis, tree, "n1", chain) == words
 
 
 def test_the_log_keeps_a_proposal_and_reads_older_rows_as_before(sqlite: Database) -> None:
@@ -130,11 +125,11 @@ def test_the_log_keeps_a_proposal_and_reads_older_rows_as_before(sqlite: Databas
     )
     history = log.act(tree_id, accept(SNOW), author="Ann", base=1, evidence=retrieved)
     tree = history.tree
-    pool = open_candidates(suggest(tree, "n1", CORPUS, TfidfIndex(CORPUS), k=6), tree, "n1", k=6)
+    pool = suggest(tree, "n1", CORPUS, TfidfIndex(CORPUS), k=6)
     made = Proposal(means="next", after=basis_of(tree, "n1").after, k=len(pool), among="tfidf")
     found = rerank(pool, np.arange(len(pool), dtype=np.float32))
     about = {"retriever": "arcf", "revision": "arcf@1", "query": CLAIM.text}
-    proposed = evidence_of(found, **about, corpus_version=1, proposal=made)
+    proposed = Evidence(**about, corpus_version=1, shown=shown_of(found), proposal=made)
     log.act(tree_id, reject(FIRE), author="Ann", base=2, evidence=proposed)
     assert log.evidence(tree_id) == {2: retrieved, 3: proposed}
     assert proposed.shown[0].retrieved == pool[-1].rank

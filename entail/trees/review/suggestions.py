@@ -11,7 +11,7 @@ from entail.data.records import Corpus, Premise
 from entail.data.text import fold, premise_key
 from entail.errors import ManifestMismatchError, RetrievalError
 from entail.index.protocol import Floats, PremiseIndex
-from entail.trees.log.acts import Evidence, Proposal, Shown
+from entail.trees.log.acts import Shown
 from entail.trees.log.tree import Judgement, Tree
 from entail.trees.log.wording import count_of
 
@@ -25,6 +25,7 @@ class Candidate:
         rank: Rank from 1 among the candidates offered.
         score: Similarity, higher is closer.
         in_tree: Id of a node with the same text, preferably a child of this node; None if there is none.
+        is_child: Whether that node is a child of this one.
         judgement: Judgement for this node, None if there is none.
         retrieved: Rank by the retriever, if a scorer re-ranked the list.
     """
@@ -33,8 +34,19 @@ class Candidate:
     rank: int
     score: float
     in_tree: str | None = None
+    is_child: bool = False
     judgement: Judgement | None = None
     retrieved: int | None = None
+
+    @property
+    def is_rejected(self) -> bool:
+        """Whether it is rejected for this node."""
+        return self.judgement is not None and not self.judgement.accepted
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether it is below this node or rejected for it."""
+        return self.is_child or self.is_rejected
 
 
 def suggest(
@@ -80,33 +92,16 @@ def candidates_of(tree: Tree, node_id: str, scored: Sequence[tuple[Premise, floa
             rank=rank,
             score=score,
             in_tree=below.get(premise.folded) or tree.folded.get(premise.folded),
+            is_child=premise.folded in below,
             judgement=tree.judgements.get((node_id, premise.key)),
         )
         for rank, (premise, score) in enumerate(scored, start=1)
     )
 
 
-def evidence_of(
-    candidates: Sequence[Candidate],
-    *,
-    retriever: str,
-    revision: str,
-    corpus_version: int,
-    query: str,
-    own_words: bool = False,
-    proposal: Proposal | None = None,
-) -> Evidence:
-    """Return the evidence of a judgement on the candidates on the screen; see `Evidence`."""
-    shown = tuple(Shown(c.premise.key, c.rank, c.score, c.retrieved) for c in candidates)
-    return Evidence(
-        retriever=retriever,
-        revision=revision,
-        corpus_version=corpus_version,
-        query=query,
-        own_words=own_words,
-        shown=shown,
-        proposal=proposal,
-    )
+def shown_of(candidates: Sequence[Candidate]) -> tuple[Shown, ...]:
+    """Return the candidates on the screen as evidence of a judgement keeps them."""
+    return tuple(Shown(c.premise.key, c.rank, c.score, c.retrieved) for c in candidates)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,12 +140,6 @@ def excluded_positions(basis: Basis, corpus: Corpus) -> frozenset[int]:
     return frozenset(position for position in (*texts, *rejected) if position is not None)
 
 
-def open_candidates(pool: Sequence[Candidate], tree: Tree, node_id: str, *, k: int) -> tuple[Candidate, ...]:
-    """Return the top k candidates that are not below the node."""
-    below = tree.node(node_id).children
-    return tuple(candidate for candidate in pool if candidate.in_tree not in below)[:k]
-
-
 def rerank(pool: Sequence[Candidate], scores: Floats) -> tuple[Candidate, ...]:
     """Return candidates, best first, re-ranked by their retrieval ranks and by other scores.
 
@@ -163,21 +152,6 @@ def rerank(pool: Sequence[Candidate], scores: Floats) -> tuple[Candidate, ...]:
         replace(pool[at], rank=rank, score=float(scores[at]), retrieved=pool[at].rank)
         for rank, at in enumerate(order.tolist(), start=1)
     )
-
-
-def chain_candidates(
-    tree: Tree, node_id: str, corpus: Corpus, facts: Sequence[int], scores: Sequence[float]
-) -> tuple[Candidate, ...]:
-    """Return a drafted chain as candidates, in its order, with their current judgements."""
-    scored = [(corpus.premises[fact], score) for fact, score in zip(facts, scores, strict=True)]
-    return candidates_of(tree, node_id, scored)
-
-
-def is_decided(candidate: Candidate, tree: Tree, node_id: str) -> bool:
-    """Return whether a proposal is accepted below the node or rejected for it."""
-    below = tree.node(node_id).children
-    rejected = candidate.judgement is not None and not candidate.judgement.accepted
-    return rejected or candidate.in_tree in below
 
 
 def describe_changes(basis: Basis, tree: Tree, node_id: str, chain: Sequence[Candidate]) -> tuple[str, ...]:
@@ -195,7 +169,7 @@ def describe_changes(basis: Basis, tree: Tree, node_id: str, chain: Sequence[Can
         changes.append(f"removed {count_of(gone, 'premise')} of its basis")
     if new := len(below - before - {candidate.premise.folded for candidate in chain}):
         changes.append(f"added {count_of(new, 'premise')}")
-    waiting = [c.rank for c in chain if not is_decided(c, tree, node_id)]
+    waiting = [c.rank for c in chain if not c.is_decided]
     rejected = [c.rank for c in chain if c.premise.key in now.rejected]
     if rejected and waiting and rejected[0] < waiting[-1]:
         changes.append(f"rejected proposal {rejected[0]}, on which later ones are based")

@@ -10,10 +10,11 @@ import streamlit as st
 from entail.data.records import Corpus
 from entail.errors import EntailError
 from entail.index.protocol import PremiseIndex
+from entail.trees.log.acts import Evidence
 from entail.trees.log.event_log import TreeSummary
 from entail.trees.log.tree import ROOT
 from entail.trees.review.commands import LISTENED, PAGE, command_for
-from entail.trees.review.suggestions import basis_of, evidence_of, open_candidates, suggest
+from entail.trees.review.suggestions import basis_of, shown_of, suggest
 from entail.ui.components.keyboard import KeyPress, listen
 from entail.ui.frame.author import Visitor, visitor
 from entail.ui.shared.resources import Workspace
@@ -153,13 +154,13 @@ def _retrieve(context: TreeContext, index: PremiseIndex, session: AuthoringSessi
         filtered = hints.arrange(node.text, candidates)
         session = replace(session, pool=candidates, offered=None if filtered is None else len(filtered))
         candidates = tuple(filtered or ())[:k]
-    evidence = evidence_of(
-        candidates,
+    evidence = Evidence(
         retriever=index.name,
-        revision=index.manifest.revision,
+        revision=revision,
         corpus_version=context.corpus_version,
         query=screen.query or node.text,
         own_words=screen.query is not None,
+        shown=shown_of(candidates),
     )
     return replace(session, looked_at=candidates, evidence=evidence)
 
@@ -181,21 +182,20 @@ def _propose(context: TreeContext, suggester: Suggester, session: AuthoringSessi
         screen.rank_by(f"{suggester.listed}, {among}, {basis.after}")
         count = NEXT_POOL + len(basis.accepted)
         pool = suggest(tree, node_id, context.corpus, context.index, k=count, query=words)
-        offer = suggester.offer_next(
-            tree, node_id, open_candidates(pool, tree, node_id, k=NEXT_POOL), among=among
-        )
+        others = [candidate for candidate in pool if not candidate.is_child][:NEXT_POOL]
+        offer = suggester.offer_next(tree, node_id, others, among=among)
     scorer = suggester.model
     if offer.proposal is None or scorer is None:
         return replace(session, offer=offer)
     looked_at = offer.candidates[: (screen.furthest + 1) * PAGE]
-    evidence = evidence_of(
-        looked_at,
-        proposal=offer.proposal,
+    evidence = Evidence(
         retriever=scorer.name,
         revision=scorer.revision,
         corpus_version=context.corpus_version,
         query=words or basis.sentence,
         own_words=words is not None,
+        shown=shown_of(looked_at),
+        proposal=offer.proposal,
     )
     return replace(
         session, looked_at=looked_at, evidence=evidence, offered=len(offer.candidates), offer=offer

@@ -91,13 +91,12 @@ def _draw_row(
     notes: str,
     help_: str | None,
 ) -> None:
-    below, rejected = _is_below(session, candidate), _is_rejected(candidate)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"row-{key}"):
         st.button(
             digit,
             icon=":material/check:",
             key=f"accept-{key}",
-            disabled=below or session.is_locked,
+            disabled=candidate.is_child or session.is_locked,
             on_click=session.run,
             args=(Command("accept", candidate.premise.key),),
             help=f"Accept (key {digit})",
@@ -105,14 +104,14 @@ def _draw_row(
         )
         with st.container(gap=None):
             proposed = session.offer is not None and session.offer.means == "draft"
-            style = " entail-proposed" if proposed and not (below or rejected) else ""
+            style = " entail-proposed" if proposed and not candidate.is_decided else ""
             st.html(f'<div class="entail-sentence{style}">{text}</div>')
             st.caption(notes, help=help_)
         st.button(
             "",
             icon=":material/close:",
             key=f"reject-{key}",
-            disabled=below or rejected or session.is_locked,
+            disabled=candidate.is_decided or session.is_locked,
             on_click=session.run,
             args=(Command("reject", candidate.premise.key),),
             help=f"Reject (key Shift+{digit})",
@@ -145,15 +144,6 @@ def _draw_paging(session: AuthoringSession, total: int) -> None:
         )
 
 
-def _is_below(session: AuthoringSession, candidate: Candidate) -> bool:
-    children = session.history.tree.node(session.screen.selected).children
-    return candidate.in_tree is not None and candidate.in_tree in children
-
-
-def _is_rejected(candidate: Candidate) -> bool:
-    return candidate.judgement is not None and not candidate.judgement.accepted
-
-
 def _provenance(session: AuthoringSession) -> dict[str, tuple[str, str]]:
     """Return the ranking behind each judgement on the screen, by premise key: in short, and in full."""
     judged = {c.premise.key: c.judgement for c in session.shown if c.judgement is not None}
@@ -184,13 +174,13 @@ def _notes(session: AuthoringSession, candidate: Candidate) -> list[str]:
     notes = [f"{name} {candidate.rank} · {candidate.score:.3f}"]
     if candidate.retrieved is not None:
         notes.append(f"retrieved {ordinal(candidate.retrieved)}")
-    if _is_below(session, candidate):
+    if candidate.is_child:
         notes.append(":green[:material/check: accepted here]")
     elif candidate.in_tree is not None:
         tree = session.history.tree
         parent = tree.node(candidate.in_tree).parent
         under = f", under {label(quote(tree.node(parent).text, longest=60))}" if parent is not None else ""
         notes.append(f":blue[:material/account_tree: already in the tree{under}]")
-    if candidate.judgement is not None and _is_rejected(candidate):
+    if candidate.judgement is not None and candidate.is_rejected:
         notes.append(f":violet[:material/close: rejected by {label(candidate.judgement.author)}]")
     return notes

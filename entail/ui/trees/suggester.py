@@ -11,10 +11,9 @@ from entail.trees.log.acts import Proposal
 from entail.trees.review.suggestions import (
     Basis,
     basis_of,
-    chain_candidates,
+    candidates_of,
     describe_changes,
     excluded_positions,
-    is_decided,
     rerank,
 )
 from entail.ui.chains.tasks import GROUNDS, SCORERS, SCORING, make_builder, take_scorer
@@ -180,14 +179,15 @@ class Suggester(LazyModel["Scorer"]):
         offer = Offer("draft", task, lambda: self.draft(basis, corpus))
         if task.value is None:
             return offer
-        chain = chain_candidates(tree, node_id, corpus, task.value.facts, task.value.scores)
+        facts = [corpus.premises[fact] for fact in task.value.facts]
+        chain = candidates_of(tree, node_id, list(zip(facts, task.value.scores, strict=True)))
         return replace(
             offer,
             candidates=chain,
             proposal=Proposal(means="draft", after=basis.after, k=POOL),
             draft=task.value,
             changes=describe_changes(basis, tree, node_id, chain),
-            undecided=sum(not is_decided(candidate, tree, node_id) for candidate in chain),
+            undecided=sum(not candidate.is_decided for candidate in chain),
         )
 
 
