@@ -70,8 +70,7 @@ class CorpusStore:
             CorpusError: If it is empty, a premise is invalid, or the name is invalid or taken.
         """
         with self._database.writing() as connection:
-            corpus_id = insert_corpus(connection, corpus, author=author, licence=licence, source=source)
-            return read_info(connection, corpus_id)
+            return insert_corpus(connection, corpus, author=author, licence=licence, source=source)
 
     def corpora(self) -> list[CorpusInfo]:
         """Return all corpora, by name."""
@@ -140,7 +139,7 @@ class CorpusStore:
                 )
             if not added:
                 raise CorpusError("there is nothing to add; expected at least one premise")
-            return insert_version(connection, info, "add", author, added=added)
+            return insert_version(connection, corpus_id, "add", author, added=added)
 
     def correct(self, corpus_id: str, key: str, text: str, *, author: str) -> CorpusInfo:
         """Retire the premise with this key and add the corrected text at the end, in one version.
@@ -160,7 +159,9 @@ class CorpusStore:
             if premise.key in live:
                 raise CorpusError(f"{quote(text)} is in {info.name!r} already; retire the other one instead")
             new = Corpus("corrected", (premise,))
-            return insert_version(connection, info, "correct", author, added=new, retired=[key], corrects=key)
+            return insert_version(
+                connection, corpus_id, "correct", author, added=new, retired=[key], corrects=key
+            )
 
     def retire(self, corpus_id: str, keys: Iterable[str], *, author: str) -> CorpusInfo:
         """Retire premises; older versions and trees keep them.
@@ -178,7 +179,7 @@ class CorpusStore:
                 raise CorpusError("there is nothing to retire; expected at least one key")
             if len(retired) == len(live):
                 raise CorpusError(f"{info.name!r} would be left without a premise; nothing was retired")
-            return insert_version(connection, info, "retire", author, retired=retired)
+            return insert_version(connection, corpus_id, "retire", author, retired=retired)
 
     def changes(self, corpus_id: str) -> list[CorpusChange]:
         """Return the versions of a corpus, the newest first."""

@@ -93,8 +93,8 @@ def insert_corpus(
     licence: str = "",
     source: str = "",
     corpus_id: str | None = None,
-) -> str:
-    """Add a corpus in the caller's transaction and return its id; raises as `CorpusStore.add_corpus`."""
+) -> CorpusInfo:
+    """Add a corpus in the caller's transaction; raises as `CorpusStore.add_corpus`."""
     name = clean_corpus_name(corpus.name)
     if not corpus.premises:
         raise CorpusError(f"the corpus {name!r} has no premise; expected at least one")
@@ -104,52 +104,9 @@ def insert_corpus(
     if connection.scalar(sa.select(table.c.id).where(table.c.folded == fold_name(name))) is not None:
         raise CorpusError(f"a corpus {name!r} exists already; choose another name or add to it")
     corpus_id = corpus_id or secrets.token_hex(4)
-    row: dict[str, Any] = {
-        "id": corpus_id,
-        "name": name,
-        "folded": fold_name(name),
-        "version": 1,
-        "count": len(corpus),
-    }
-    row |= {"licence": licence.strip(), "source": source.strip()}
-    connection.execute(sa.insert(table).values(row))
-    _insert_change(connection, corpus_id, 1, "create", author, added=len(corpus))
-    _insert_premises(connection, corpus_id, corpus, version=1, position=0)
-    return corpus_id
-
-
-def _insert_change(
-    connection: sa.Connection, corpus_id: str, version: int, change: str, author: str, **counts: int
-) -> None:
-    row = {"corpus_id": corpus_id, "version": version, "change": change, "added": 0, "retired": 0, **counts}
-    by = {"author": enter(connection, author), "at": datetime.now(UTC), "verified": is_signed_in(author)}
-    connection.execute(sa.insert(schema.corpus_changes).values(row | by))
-
-
-def _insert_premises(
-    connection: sa.Connection,
-    corpus_id: str,
-    added: Corpus,
-    *,
-    version: int,
-    position: int,
-    corrects: str | None = None,
-) -> None:
-    connection.execute(
-        sa.insert(schema.premises),
-        [
-            {
-                "corpus_id": corpus_id,
-                "position": position + i,
-                "key": key,
-                "text": premise.text,
-                "source_id": premise.source_id,
-                "added": version,
-                "corrects": corrects,
-            }
-            for i, (premise, key) in enumerate(zip(added.premises, added.keys, strict=True))
-        ],
-    )
+    row = {"id": corpus_id, "name": name, "folded": fold_name(name), "version": 0, "count": 0}
+    connection.execute(sa.insert(table).values(**row, licence=licence.strip(), source=source.strip()))
+    return insert_version(connection, corpus_id, "create", author, added=corpus)
 
 
 INFO: sa.Select[Any] = sa.select(
@@ -207,7 +164,7 @@ def live_keys(connection: sa.Connection, corpus_id: str, version: int) -> Mappin
 
 def insert_version(
     connection: sa.Connection,
-    info: CorpusInfo,
+    corpus_id: str,
     change: str,
     author: str,
     *,
@@ -215,26 +172,50 @@ def insert_version(
     retired: Sequence[str] = (),
     corrects: str | None = None,
 ) -> CorpusInfo:
-    """Insert the next version of a corpus: retire some keys, append some premises."""
-    version, table = info.version + 1, schema.premises
-    count = len(added or ())
-    _insert_change(connection, info.id, version, change, author, added=count, retired=len(retired))
+    """Insert the next version of a corpus, which the caller has locked: retire keys, append premises."""
+    corpora, changes, premises = schema.corpora, schema.corpus_changes, schema.premises
+    version = 1 + (connection.scalar(sa.select(corpora.c.version).where(corpora.c.id == corpus_id)) or 0)
+    counts = {"added": len(added or ()), "retired": len(retired)}
+    by = {"author": enter(connection, author), "at": datetime.now(UTC), "verified": is_signed_in(author)}
+    connection.execute(
+        sa.insert(changes).values(corpus_id=corpus_id, version=version, change=change, **counts, **by)
+    )
     if retired:
         connection.execute(
-            sa.update(table)
+            sa.update(premises)
             .where(
-                table.c.corpus_id == info.id, table.c.key == sa.bindparam("gone"), table.c.retired.is_(None)
+                premises.c.corpus_id == corpus_id,
+                premises.c.key == sa.bindparam("gone"),
+                premises.c.retired.is_(None),
             )
             .values(retired=version),
             [{"gone": key} for key in retired],
         )
     if added:
-        last = connection.scalar(sa.select(sa.func.max(table.c.position)).where(table.c.corpus_id == info.id))
-        assert last is not None
-        _insert_premises(connection, info.id, added, version=version, position=last + 1, corrects=corrects)
+        last = connection.scalar(
+            sa.select(sa.func.max(premises.c.position)).where(premises.c.corpus_id == corpus_id)
+        )
+        first = 0 if last is None else last + 1
+        connection.execute(
+            sa.insert(premises),
+            [
+                {
+                    "corpus_id": corpus_id,
+                    "position": position,
+                    "key": key,
+                    "text": premise.text,
+                    "source_id": premise.source_id,
+                    "added": version,
+                    "corrects": corrects,
+                }
+                for position, (premise, key) in enumerate(
+                    zip(added.premises, added.keys, strict=True), start=first
+                )
+            ],
+        )
     connection.execute(
-        sa.update(schema.corpora)
-        .where(schema.corpora.c.id == info.id)
-        .values(version=version, count=info.count + count - len(retired))
+        sa.update(corpora)
+        .where(corpora.c.id == corpus_id)
+        .values(version=version, count=corpora.c.count + counts["added"] - counts["retired"])
     )
-    return read_info(connection, info.id)
+    return read_info(connection, corpus_id)
