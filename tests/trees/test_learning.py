@@ -7,10 +7,10 @@ from entail.errors import TrainingError
 from entail.trees.log.acts import Accept, Act, Create, Finish, Reject, Write
 from entail.trees.log.event_log import TreeLog
 from entail.trees.review.decisions import (
-    ENOUGH,
     DecisionCounts,
     check_name,
-    count_tree_decisions,
+    count_decisions,
+    describe_missing,
     lesson_of,
     propose_name,
 )
@@ -35,8 +35,8 @@ def grow(stores: tuple[TreeLog, str], hypothesis: str, *acts: Act, example: bool
 
 
 def test_rejections_count_where_something_is_accepted(stores: tuple[TreeLog, str]) -> None:
-    log, _ = stores
-    tree = grow(
+    log, corpus = stores
+    grow(
         stores,
         "h",
         Accept(node="n1", premise=A),  # n2
@@ -44,9 +44,32 @@ def test_rejections_count_where_something_is_accepted(stores: tuple[TreeLog, str
         Finish(node="n1", premises=(C, D)),
         Reject(node="n2", premise=E),  # nothing explains it
     )
-    found = count_tree_decisions(log.history(tree).tree)
-    assert found == DecisionCounts(accepted=1, rejected=3, nodes=1)
-    assert (found + DecisionCounts(7, 9, 1)).missing(ENOUGH) == DecisionCounts(2, 0, 1)
+    assert count_decisions(log, corpus_id=corpus) == DecisionCounts(accepted=1, rejected=3, nodes=1)
+
+
+def test_counts_follow_each_act_and_undo(stores: tuple[TreeLog, str]) -> None:
+    log, corpus = stores
+    trees = [grow(stores, h, Accept(node="n1", premise=A), Reject(node="n1", premise=B)) for h in "hi"]
+    assert count_decisions(log, corpus_id=corpus) == DecisionCounts(2, 2, 2)
+    log.undo(trees[0], author="Ann")
+    log.archive(trees[1], author="Ann")
+    grow(stores, "an example", Accept(node="n1", premise=A), example=True)
+    assert count_decisions(log, corpus_id=corpus) == DecisionCounts(2, 1, 2)
+
+
+@pytest.mark.parametrize(
+    ("counts", "words"),
+    [
+        ((3, 7, 2), "7 more accepted and 3 more rejected premises, below 1 more sentence."),
+        ((10, 9, 3), "needs 1 more rejected premise."),
+        ((10, 10, 1), "needs an accepted premise below 2 more sentences."),
+        ((10, 10, 3), ""),
+    ],
+)
+def test_missing_decisions_in_words(counts: tuple[int, int, int], words: str) -> None:
+    described = describe_missing(DecisionCounts(*counts))
+    assert described.endswith(words)
+    assert bool(described) == bool(words)
 
 
 def test_a_lesson_says_what_it_takes_in_and_leaves_out(stores: tuple[TreeLog, str]) -> None:

@@ -21,7 +21,6 @@ from entail.jobs.record import Job, Outcome
 from entail.jobs.supervision import run_job
 from entail.progress import Progress
 from entail.trees.log.acts import Accept, Create, Evidence, Reject, Shown
-from entail.trees.review.decisions import DecisionCounts
 from entail.ui.frame.author import Visitor
 from entail.ui.shared.resources import Workspace, jobs, retrievers
 from entail.ui.shared.tasks import Task
@@ -107,35 +106,12 @@ def bars(app: AppTest) -> list[str]:
     return [str(bar.proto.text).replace("\\", "") for bar in app.get("progress")]
 
 
-@pytest.mark.parametrize(
-    ("missing", "words"),
-    [
-        (
-            DecisionCounts(7, 3, 1),
-            "7 more accepted and 3 more rejected premises, below 1 more sentence.",
-        ),
-        (DecisionCounts(0, 1, 0), "needs 1 more rejected premise."),
-        (DecisionCounts(0, 0, 2), "needs an accepted premise below 2 more sentences."),
-    ],
-)
-def test_missing_decisions_in_words(missing: DecisionCounts, words: str) -> None:
-    assert learning.describe_missing(missing).endswith(words)
-
-
 def test_the_page_says_how_many_decisions_are_missing(
     app: AppTest, shared: Workspace, corpus_id: str
 ) -> None:
     app = on_tree(app, decide(shared, corpus_id, accepted=1, rejected=4)[0])
     assert "needs 7 more accepted premises." in said(app)
     assert not buttons(app, "learn-")
-
-
-def test_counts_follow_each_act_and_undo(shared: Workspace, corpus_id: str) -> None:
-    trees = decide(shared, corpus_id)
-    assert learning.count_decisions(shared, corpus_id) == DecisionCounts(12, 12, 3)
-    shared.log.undo(trees[0], author="Ada")
-    shared.log.archive(trees[1], author="Ada")
-    assert learning.count_decisions(shared, corpus_id) == DecisionCounts(12, 11, 3)
 
 
 def test_the_dialog_shows_the_data_and_refuses_a_taken_name(on_trees: AppTest) -> None:

@@ -7,9 +7,11 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterator
 from dataclasses import astuple, dataclass
+from datetime import datetime
 from itertools import count
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from entail.aeenc.pairs import TrainingPairs, judged_pairs, training_corpus
 from entail.data.judgements import JudgedPair, Judgements
@@ -22,6 +24,7 @@ from entail.progress import ProgressCallback
 from entail.training.method import Source
 from entail.trees.log.event_log import TreeLog, TreeSummary
 from entail.trees.log.tree import ROOT, Tree
+from entail.trees.log.wording import count_of
 from entail.trees.store.corpora import CorpusStore
 from entail.trees.store.database import open_database
 
@@ -95,19 +98,48 @@ class DecisionCounts:
     def __add__(self, other: DecisionCounts) -> DecisionCounts:
         return DecisionCounts(*(sum(pair) for pair in zip(astuple(self), astuple(other), strict=True)))
 
-    def missing(self, enough: DecisionCounts) -> DecisionCounts:
-        """Return the missing counts, 0 where there are enough."""
-        counts = zip(astuple(self), astuple(enough), strict=True)
-        return DecisionCounts(*(max(0, least - count) for count, least in counts))
-
 
 ENOUGH = DecisionCounts(accepted=10, rejected=10, nodes=3)
 """Least decisions for a training; with fewer, an encoder memorises them."""
 
 
-def count_tree_decisions(tree: Tree) -> DecisionCounts:
-    """Count the decisions of a tree; pairs judged both ways do not count."""
-    return _count(Judgements.of_pairs(pairs_of(tree)))
+def count_decisions(log: TreeLog, *, corpus_id: str) -> DecisionCounts:
+    """Count the decisions of a corpus's own trees; pairs judged both ways in a tree do not count.
+
+    Counts are cached by tree and version, so an act recounts its own tree only.
+    """
+    cache = _COUNTS.setdefault(log, {})
+    total = DecisionCounts()
+    for summary in _own_trees(log, corpus_id):
+        if summary.steps or summary.judgements:
+            version = (summary.seq, summary.changed_at)
+            if summary.id not in cache or cache[summary.id][0] != version:
+                judgements = Judgements.of_pairs(pairs_of(log.history(summary.id).tree))
+                cache[summary.id] = (version, _count(judgements))
+            total += cache[summary.id][1]
+    return total
+
+
+_COUNTS: WeakKeyDictionary[TreeLog, dict[str, tuple[tuple[int, datetime], DecisionCounts]]]
+_COUNTS = WeakKeyDictionary()
+
+
+def describe_missing(counts: DecisionCounts) -> str:
+    """Return the decisions that are missing for a training, an empty text if there are enough.
+
+    >>> describe_missing(DecisionCounts(accepted=3, rejected=10, nodes=2))
+    'Training on your decisions needs 7 more accepted premises, below 1 more sentence.'
+    """
+    lacking = (max(0, n - count) for n, count in zip(astuple(ENOUGH), astuple(counts), strict=True))
+    accepted, rejected, nodes = lacking
+    kinds = {"accepted": accepted, "rejected": rejected}
+    words = " and ".join(f"{count} more {kind}" for kind, count in kinds.items() if count)
+    if words:
+        words += " premise" if (rejected or accepted) == 1 else " premises"
+    if nodes:
+        below = f"below {count_of(nodes, 'more sentence')}"
+        words = f"{words}, {below}" if words else f"an accepted premise {below}"
+    return f"Training on your decisions needs {words}." if words else ""
 
 
 def _count(judgements: Judgements) -> DecisionCounts:

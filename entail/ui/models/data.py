@@ -18,14 +18,13 @@ from entail.errors import EntailError
 from entail.jobs.record import Job
 from entail.training.fields import Field
 from entail.training.method import Method
-from entail.trees.review.decisions import ENOUGH, DecisionCounts
+from entail.trees.review.decisions import count_decisions, describe_missing
 from entail.trees.store.corpus_versions import CorpusInfo
 from entail.ui.compare.choice import splits_dir
 from entail.ui.components.elements import show_errors
 from entail.ui.shared.form import draw_fields, setting_label, typed_path, upload_limit
 from entail.ui.shared.resources import Workspace, jobs
 from entail.ui.shared.text import label
-from entail.ui.trees.learning import count_decisions, describe_missing
 
 Offers = Mapping[str, Callable[[], Path]]
 """Available files: title -> function that returns the path."""
@@ -64,7 +63,9 @@ def draw_data(shared: Workspace, method: Method, *, like: Job | None = None) -> 
     kinds = dict(_KINDS) if of_trees else {}
     if like is not None:
         kinds = {SAME: f"As in {like.name}", **(kinds or {"": "Other data"})}
-    elif of_trees and not any(count_decisions(shared, one.id).accepted for one in shared.corpora.corpora()):
+    elif of_trees and not any(
+        count_decisions(shared.log, corpus_id=one.id).accepted for one in shared.corpora.corpora()
+    ):
         kinds = {kind: kinds[kind] for kind in (GOLD, DECISIONS)}
     kind = ""
     if kinds:
@@ -107,7 +108,7 @@ def _draw_decisions(shared: Workspace, method: Method) -> Chosen | None:
     if not infos:
         st.info("There is no corpus yet. Upload one on the Corpora page, and build trees over it.")
         return None
-    counts = {corpus_id: count_decisions(shared, corpus_id) for corpus_id in infos}
+    counts = {corpus_id: count_decisions(shared.log, corpus_id=corpus_id) for corpus_id in infos}
     corpus_id = st.selectbox(
         "Corpus",
         sorted(infos, key=lambda corpus_id: -counts[corpus_id].accepted),
@@ -126,11 +127,8 @@ def _draw_decisions(shared: Workspace, method: Method) -> Chosen | None:
         f"{count.accepted:,} accepted and {count.rejected:,} rejected premises of {count.nodes:,} nodes. The "
         "job keeps a copy."
     )
-    if (lacking := count.missing(ENOUGH)) != DecisionCounts():
-        st.warning(
-            f"Too few decisions for good results. {describe_missing(lacking)}",
-            icon=":material/hourglass_empty:",
-        )
+    if missing := describe_missing(count):
+        st.warning(f"Too few decisions for good results. {missing}", icon=":material/hourglass_empty:")
     values: dict[str, object] = {"from_log": corpus_id}
     key, first = f"data-log-{method.name}", 1 if info.name == SAMPLE_NAME else 0
     values |= _draw_rest(method, ("extend",), info.name, key=key, first_dev=first)

@@ -11,17 +11,16 @@ from entail.errors import EntailError
 from entail.jobs.record import Job
 from entail.trees.log.wording import count_of
 from entail.trees.review.decisions import (
-    ENOUGH,
-    DecisionCounts,
     Lesson,
-    count_tree_decisions,
+    count_decisions,
+    describe_missing,
     lesson_of,
     propose_name,
 )
 from entail.ui.components.elements import show_errors
 from entail.ui.shared.demo import is_locked_in_demo
 from entail.ui.shared.job_list import LIVE, ensure_worker, format_duration, progress_of
-from entail.ui.shared.resources import Workspace, jobs, retrievers
+from entail.ui.shared.resources import jobs, retrievers
 from entail.ui.shared.text import label
 from entail.ui.trees.authoring import TreeContext
 from entail.ui.trees.screen import AuthoringSession, close_dialogs
@@ -51,9 +50,8 @@ def draw_learning(context: TreeContext, session: AuthoringSession) -> None:
             return
         if found and not found[0].noted:
             _draw_end(found[0])
-        missing = count_decisions(context.shared, corpus_id).missing(ENOUGH)
-        if missing != DecisionCounts():
-            st.caption(describe_missing(missing))
+        if missing := describe_missing(count_decisions(context.shared.log, corpus_id=corpus_id)):
+            st.caption(missing)
             return
         st.button(
             "Train on decisions …",
@@ -83,46 +81,6 @@ def draw_learnt_encoder(context: TreeContext) -> None:
             query_params={"models_view": "Encoders", "candidate": done.name},
         )
         st.button("Not now", on_click=declined.add, args=(done.id,), type="tertiary", key="decline_learnt")
-
-
-def count_decisions(shared: Workspace, corpus_id: str) -> DecisionCounts:
-    """Count the decisions in a corpus's own trees, archived ones included.
-
-    Counts are cached by tree and version, so an act recounts its own tree only.
-    """
-    known = _counts()
-    total = DecisionCounts()
-    for archived in (False, True):
-        for summary in shared.log.trees(corpus_id=corpus_id, archived=archived):
-            if summary.example or not (summary.steps or summary.judgements):
-                continue
-            version = known.get(summary.id)
-            if version is None or version[0] != summary.seq:
-                tree = shared.log.history(summary.id).tree
-                version = known[summary.id] = (tree.seq, count_tree_decisions(tree))
-            total += version[1]
-    return total
-
-
-@st.cache_resource(show_spinner=False)
-def _counts() -> dict[str, tuple[int, DecisionCounts]]:
-    return {}
-
-
-def describe_missing(missing: DecisionCounts) -> str:
-    """Return the decisions that are missing before training makes sense.
-
-    >>> describe_missing(DecisionCounts(accepted=7, nodes=1))
-    'Training on your decisions needs 7 more accepted premises, below 1 more sentence.'
-    """
-    kinds = {"accepted": missing.accepted, "rejected": missing.rejected}
-    parts = [f"{count} more {kind}" for kind, count in kinds.items() if count]
-    needed = " and ".join(parts)
-    needed += (" premise" if (missing.rejected or missing.accepted) == 1 else " premises") if parts else ""
-    if missing.nodes:
-        below = f"below {count_of(missing.nodes, 'more sentence')}"
-        needed = f"{needed}, {below}" if needed else f"an accepted premise {below}"
-    return f"Training on your decisions needs {needed}."
 
 
 @st.fragment(run_every=LIVE)
@@ -239,9 +197,8 @@ def draw_learning_dialog(context: TreeContext, session: AuthoringSession) -> Non
 
 
 def _draw_form(context: TreeContext, session: AuthoringSession, lesson: Lesson) -> None:
-    missing = lesson.counts.missing(ENOUGH)
-    if missing != DecisionCounts():
-        st.info(describe_missing(missing) + " A decision that several trees share counts once.")
+    if missing := describe_missing(lesson.counts):
+        st.info(f"{missing} A decision that several trees share counts once.")
     if ahead := sum(job.open for job in jobs().jobs()):
         st.info(f"Queued behind {count_of(ahead, 'other training')}.", icon=":material/schedule:")
     with st.form("learn", border=False):
@@ -252,9 +209,7 @@ def _draw_form(context: TreeContext, session: AuthoringSession, lesson: Lesson) 
             "Trains a small adapter on MiniLM in seconds to a few minutes. You can keep working or close "
             "this page."
         )
-        pressed = st.form_submit_button(
-            "Start training", type="primary", disabled=missing != DecisionCounts()
-        )
+        pressed = st.form_submit_button("Start training", type="primary", disabled=bool(missing))
     if pressed:
         start_learning(context, name.strip(), author=session.author or "somebody")
         session.screen.dialog = None
