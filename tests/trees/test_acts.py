@@ -26,7 +26,7 @@ from entail.trees.log.acts import (
     Reject,
     Remove,
     Reorder,
-    Shown,
+    ShownCandidate,
     Undo,
     Write,
     act_from_json,
@@ -110,7 +110,7 @@ def test_evidence_comes_back_from_json() -> None:
     }
     evidence = evidence_from_json(payload)
     assert evidence is not None
-    assert evidence.shown == (Shown("k1", 1, 0.5), Shown("k2", 2, 0.25))
+    assert evidence.shown == (ShownCandidate("k1", 1, 0.5), ShownCandidate("k2", 2, 0.25))
     assert evidence_to_json(evidence) == payload, "what is not proposed is written as it always was"
     assert evidence_from_json(None) is evidence_to_json(None) is None
 
@@ -121,7 +121,7 @@ def test_evidence_of_a_proposal_comes_back_from_json() -> None:
         revision="arcf-minilm@abc+def",
         corpus_version=3,
         query="ice",
-        shown=(Shown("k1", 1, 2.5, 7), Shown("k2", 2, 0.25, 1)),
+        shown=(ShownCandidate("k1", 1, 2.5, 7), ShownCandidate("k2", 2, 0.25, 1)),
         proposal=Proposal(means="next", after=("k3", "k4"), k=60, among="minilm@1"),
     )
     payload = json.loads(json.dumps(evidence_to_json(evidence)))

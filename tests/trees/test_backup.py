@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from entail.data.records import Corpus, Premise
 from entail.errors import DamagedDatabaseError, DatabaseError, DataError, EntailError, FormatError
 from entail.progress import Progress
-from entail.trees.log.acts import Accept, Create, Evidence, Finish, GivenNode, Reject, Shown
+from entail.trees.log.acts import Accept, Create, Evidence, Finish, GivenNode, Reject, ShownCandidate
 from entail.trees.log.event_log import TreeLog
 from entail.trees.log.tree import ROOT
 from entail.trees.store import backup as backup_module
@@ -33,7 +33,7 @@ from entail.trees.store.migrations import MIGRATIONS
 
 ICE = Premise("ice is cold", "u1")
 EVIDENCE = Evidence(
-    retriever="tfidf", revision="r", corpus_version=2, query="snow", shown=(Shown(ICE.key, 1, 0.1),)
+    retriever="tfidf", revision="r", corpus_version=2, query="snow", shown=(ShownCandidate(ICE.key, 1, 0.1),)
 )
 
 

@@ -130,7 +130,7 @@ def test_each_act_says_whether_its_author_had_signed_in(database: Database) -> N
 def test_a_database_of_the_first_version_keeps_everything(
     blank_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(database_module, "_migrated", lambda database: database)
+    monkeypatch.setattr(database_module, "_ensure_tables", lambda database: database)
     old = open_database(blank_url)
     now = datetime.now(UTC)
     with old.writing() as connection:

@@ -26,7 +26,7 @@ from entail.trees.log.acts import (
     GivenNode,
     Reject,
     Remove,
-    Shown,
+    ShownCandidate,
     Undo,
     Write,
 )
@@ -44,7 +44,7 @@ EVIDENCE = Evidence(
     corpus_version=2,
     query="snow",
     own_words=True,
-    shown=(Shown(ICE.key, 1, 0.75), Shown(FIRE.key, 2, 0.5)),
+    shown=(ShownCandidate(ICE.key, 1, 0.75), ShownCandidate(FIRE.key, 2, 0.5)),
 )
 
 

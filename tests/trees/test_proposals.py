@@ -18,7 +18,7 @@ from entail.trees.log.acts import (
     Proposal,
     Reject,
     Remove,
-    Shown,
+    ShownCandidate,
     Write,
 )
 from entail.trees.log.event_log import TreeLog
@@ -121,7 +121,11 @@ def test_the_log_keeps_a_proposal_and_reads_older_rows_as_before(sqlite: Databas
     log = TreeLog(sqlite)
     tree_id = log.create(Create(hypothesis=CLAIM.text), author="Ann")
     retrieved = Evidence(
-        retriever="minilm", revision="m@1", corpus_version=1, query="q", shown=(Shown(SUN.key, 1, 0.5),)
+        retriever="minilm",
+        revision="m@1",
+        corpus_version=1,
+        query="q",
+        shown=(ShownCandidate(SUN.key, 1, 0.5),),
     )
     history = log.act(tree_id, accept(SNOW), author="Ann", base=1, evidence=retrieved)
     tree = history.tree

@@ -12,7 +12,7 @@ from entail.data.records import Corpus, Premise
 from entail.errors import ActError, ManifestMismatchError, RetrievalError
 from entail.index.lexical import Bm25Index, TfidfIndex
 from entail.index.protocol import Floats, Hits, Manifest, PremiseIndex
-from entail.trees.log.acts import Accept, Conclude, Reject, Shown, Write
+from entail.trees.log.acts import Accept, Conclude, Reject, ShownCandidate, Write
 from entail.trees.review.suggestions import Candidate, shown_of, suggest
 
 Tell = Callable[..., Any]
@@ -146,7 +146,7 @@ def test_any_retriever_will_do(tell: Tell, kind: Callable[[Corpus], PremiseIndex
 def test_evidence_says_what_was_on_the_screen(tell: Tell, index: InOrder) -> None:
     found = suggest(tell("why?").history.tree, "n1", FACTS, index, k=2, query="mine")
     assert shown_of(found) == (
-        Shown(Premise("fact a").key, 1, found[0].score),
-        Shown(Premise("fact b").key, 2, found[1].score),
+        ShownCandidate(Premise("fact a").key, 1, found[0].score),
+        ShownCandidate(Premise("fact b").key, 2, found[1].score),
     )
     assert isinstance(found[0].score, float)

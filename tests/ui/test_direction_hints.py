@@ -105,7 +105,7 @@ def test_candidates_are_filtered_and_sorted_and_keys_mean_what_is_shown(context:
     assert texts(replace(context, hints=hints("entails"))) == [t for t in ranked if SAYS[t][0] == "entails"]
     clearest = replace(context, hints=hints("entails", "margin"))
     session = load_session(clearest)
-    assert (texts(clearest), session.offered) == (["bo fa fe", "ba be da"], 2)
+    assert (texts(clearest), session.list_length) == (["bo fa fe", "ba be da"], 2)
     handle_key(clearest, KeyPress("1", 1, stamp(session)))
     log, tree_id = context.shared.log, context.summary.id
     accepted = log.history(tree_id).events[-1].act
@@ -134,7 +134,7 @@ def test_another_list_begins_at_its_first_page(context: TreeContext) -> None:
 def test_nothing_is_shown_or_rejected_while_the_encoder_loads(context: TreeContext) -> None:
     waiting = replace(context, hints=hints("entails", is_loaded=False))
     session = load_session(waiting)
-    assert (session.shown, session.looked_at, session.offered) == ((), (), None)
+    assert (session.shown, session.candidates, session.list_length) == ((), (), None)
     assert {candidate.premise.text for candidate in session.pool} == set(SAYS)
     handle_key(waiting, KeyPress("f", 1, stamp(session)))
     assert len(context.shared.log.history(context.summary.id).events) == 1

@@ -20,7 +20,7 @@ from entail.jobs.jobs import Jobs
 from entail.jobs.record import Job, Outcome
 from entail.jobs.supervision import run_job
 from entail.progress import Progress
-from entail.trees.log.acts import Accept, Create, Evidence, Reject, Shown
+from entail.trees.log.acts import Accept, Create, Evidence, Reject, ShownCandidate
 from entail.ui.frame.author import Visitor
 from entail.ui.shared.resources import Workspace, jobs, retrievers
 from entail.ui.shared.tasks import Task
@@ -48,7 +48,7 @@ def decide(shared: Workspace, corpus_id: str, *, accepted: int = 4, rejected: in
             revision="team-old-1@aaa",
             corpus_version=1,
             query=root,
-            shown=tuple(Shown(p.key, rank, 0.5) for rank, p in enumerate(premises, start=1)),
+            shown=tuple(ShownCandidate(p.key, rank, 0.5) for rank, p in enumerate(premises, start=1)),
         )
         for at, premise in enumerate(premises):
             act = (Accept if at < accepted else Reject)(node="n1", premise=premise)

@@ -97,7 +97,7 @@ def test_the_next_premise_depends_on_what_was_accepted(context: TreeContext) -> 
     retrieved = texts(load_session(context))
     assert retrieved[0] != CHAIN[0]
     session = press(context, "l")
-    assert (context.screen.listing, texts(session)[0], session.offered) == ("next", CHAIN[0], 5)
+    assert (context.screen.listing, texts(session)[0], session.list_length) == ("next", CHAIN[0], 5)
     assert CLAIM not in texts(session)
     assert (session.shown[0].retrieved, session.shown[0].score) == (retrieved.index(CHAIN[0]) + 1, 9.0)
     session = press(context, "1")
@@ -234,7 +234,7 @@ def test_failed_proposals_are_repeated_only_by_hand(context: TreeContext, listin
     task = offer_of(session).task
     assert task is not None
     assert "no numbers" in str(task.error)
-    assert (session.shown, session.looked_at, session.evidence) == ((), (), None)
+    assert (session.shown, session.candidates, session.evidence) == ((), (), None)
     count = len(calls)
     healed.append(True)
     assert not load_session(context).shown
@@ -250,7 +250,7 @@ def test_nothing_is_shown_or_rejected_while_the_scorer_loads(
     context = replace(context, suggester=suggester_of(loaded=False))
     for key in ("l", "f", "1", "d", "f"):
         session = press(context, key)
-        assert (session.shown, session.looked_at, session.evidence) == ((), (), None)
+        assert (session.shown, session.candidates, session.evidence) == ((), (), None)
     assert len(context.shared.log.history(context.summary.id).events) == 1
 
 

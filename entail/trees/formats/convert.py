@@ -38,7 +38,7 @@ _PACKED = ".gz"
 
 
 @dataclass(frozen=True, slots=True)
-class Converted:
+class Conversion:
     """Result of `convert`: number of trees, and the written files in their order."""
 
     trees: int
@@ -47,7 +47,7 @@ class Converted:
 
 def convert(
     source: str | os.PathLike[str], target: str | os.PathLike[str], *, row: int | None = None
-) -> Converted:
+) -> Conversion:
     """Write the trees of one file, or its `row` (from 1), into another, in the format of its suffix.
 
     Reads `.jsonl` (official EntailmentBank) and `.graphml`. Writes both, `.csv` (parent-child pairs, rows
@@ -75,7 +75,7 @@ def convert(
         texts = {file: _ONE[suffix](tree) for file, tree in zip(files, trees, strict=True)}
     for path, text in texts.items():
         write_text(path, text)
-    return Converted(len(trees), tuple(texts))
+    return Conversion(len(trees), tuple(texts))
 
 
 def read_acts(source: Source, *, name: str | None = None, corpus: Corpus | None = None) -> list[Create]:

@@ -179,7 +179,7 @@ def _visible_boxes(tree: Tree, collapsed: set[str], *, with_rejected: bool) -> d
         elif node.parent in boxes and node.parent not in collapsed:
             add(node.id, node.kind, node.text, node.parent)
         if node.id in collapsed and node.id in boxes:
-            boxes[node.id].hidden = len(tree.below(node.id))
+            boxes[node.id].hidden = len(tree.descendants(node.id))
     for id in [id for id in boxes if with_rejected and id not in collapsed]:
         for premise in tree.rejected(id):
             add(rejected_id(id, premise.key), "rejected", premise.text, id)

@@ -146,7 +146,7 @@ _ACTS: dict[str, type[AnyAct]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownCandidate:
     """Candidate on the screen; `retrieved` is its rank by the retriever if a scorer re-ranked the list."""
 
     key: str
@@ -195,7 +195,7 @@ class Evidence:
     corpus_version: int
     query: str
     own_words: bool = False
-    shown: tuple[Shown, ...] = ()
+    shown: tuple[ShownCandidate, ...] = ()
     proposal: Proposal | None = None
 
 
@@ -286,7 +286,7 @@ _READ: Mapping[str, Callable[[Any], Any]] = {
 def evidence_to_json(evidence: Evidence | None) -> dict[str, Any] | None:
     """Return the JSON form of evidence; fields that only proposals have are left out of others.
 
-    >>> shown = (Shown("k", 1, 0.5),)
+    >>> shown = (ShownCandidate("k", 1, 0.5),)
     >>> evidence = Evidence(retriever="x", revision="x", corpus_version=1, query="q", shown=shown)
     >>> evidence_to_json(evidence)["shown"]
     [{'key': 'k', 'rank': 1, 'score': 0.5}]
@@ -307,7 +307,7 @@ def evidence_from_json(payload: Mapping[str, Any] | None) -> Evidence | None:
     """Return the evidence that `evidence_to_json` wrote, None for None."""
     if payload is None:
         return None
-    shown = tuple(Shown(**candidate) for candidate in payload.get("shown", ()))
+    shown = tuple(ShownCandidate(**candidate) for candidate in payload.get("shown", ()))
     proposal = payload.get("proposal")
     if proposal is not None:
         proposal = Proposal(**{**proposal, "after": tuple(proposal.get("after", ()))})

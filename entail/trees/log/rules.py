@@ -174,7 +174,7 @@ def _check_edit(tree: Tree, node_id: str, text: str) -> None:
     node = tree.node(node_id)
     if text == node.text:
         raise ActError("the sentence is unchanged")
-    _check_path((*tree.ancestors(node_id), *tree.below(node_id)), text)
+    _check_path((*tree.ancestors(node_id), *tree.descendants(node_id)), text)
     if node.parent is not None:
         _check_no_sibling(tree, set(tree.nodes[node.parent].children) - {node_id}, text)
 

@@ -107,7 +107,7 @@ class Tree:
             yield node
             stack.extend(reversed(node.children))
 
-    def below(self, node_id: str) -> tuple[Node, ...]:
+    def descendants(self, node_id: str) -> tuple[Node, ...]:
         """Return the nodes below, depth first."""
         return tuple(self.walk(node_id))[1:]
 

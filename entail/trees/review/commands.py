@@ -99,7 +99,7 @@ def neighbour(tree: Tree, selected: str, key: str, *, collapsed: Collection[str]
         return tree.node(selected).parent or selected
     if key == "right":
         return next(iter(tree.node(selected).children), selected)
-    hidden = {node.id for id in collapsed if id in tree.nodes for node in tree.below(id)}
+    hidden = {node.id for id in collapsed if id in tree.nodes for node in tree.descendants(id)}
     order = [node.id for node in tree.walk() if node.id == selected or node.id not in hidden]
     at = order.index(selected) + (1 if key == "down" else -1)
     return order[min(max(at, 0), len(order) - 1)]

@@ -19,73 +19,59 @@ def ordinal(number: int) -> str:
 
 
 def describe_retriever(
-    evidence: Evidence, here: Mapping[str, str | None], *, called: Callable[[str], str] = str
+    evidence: Evidence, revisions: Mapping[str, str | None], *, display_name: Callable[[str], str] = str
 ) -> str:
     """Return the retriever of the evidence, and whether it is still available.
 
-    >>> then = Evidence(retriever="team-x-1", revision="team-x-1@aaa", corpus_version=1, query="q")
-    >>> describe_retriever(then, {"team-x-1": "team-x-1@aaa"})
+    >>> evidence = Evidence(retriever="team-x-1", revision="team-x-1@aaa", corpus_version=1, query="q")
+    >>> describe_retriever(evidence, {"team-x-1": "team-x-1@aaa"})
     'team-x-1'
-    >>> describe_retriever(then, {"team-x-1": "team-x-1@bbb"})
+    >>> describe_retriever(evidence, {"team-x-1": "team-x-1@bbb"})
     'an earlier team-x-1 (team-x-1@aaa)'
-    >>> describe_retriever(then, {})
+    >>> describe_retriever(evidence, {})
     'team-x-1 (team-x-1@aaa, removed since)'
 
     Args:
         evidence: Evidence of the judgement.
-        here: Name -> revision of the available retrievers; None for those without revisions.
-        called: Function from a retriever's name to its display name.
+        revisions: Name -> revision of the available retrievers; None for those without revisions.
+        display_name: Function from a retriever's name to its display name.
     """
-    name = called(evidence.retriever)
-    if evidence.retriever not in here:
+    name = display_name(evidence.retriever)
+    if evidence.retriever not in revisions:
         return f"{name} ({evidence.revision}, removed since)"
-    now = here[evidence.retriever]
-    if now is not None and now != evidence.revision:
+    if revisions[evidence.retriever] not in (None, evidence.revision):
         return f"an earlier {name} ({evidence.revision})"
     return name
 
 
-def describe_rank(
-    evidence: Evidence, key: str, here: Mapping[str, str | None], *, called: Callable[[str], str] = str
-) -> str:
-    """Return the rank of a premise at the time of its judgement, and the retriever."""
-    who = describe_retriever(evidence, here, called=called)
+def describe_rank(evidence: Evidence, key: str, retriever: str) -> str:
+    """Return the rank of a premise at the time of its judgement, by a retriever from `describe_retriever`."""
     shown = next((shown for shown in evidence.shown if shown.key == key), None)
     if shown is None:
-        return f"not among the top {len(evidence.shown):,} of {who}"
+        return f"not among the top {len(evidence.shown):,} of {retriever}"
     retrieved = "" if shown.retrieved is None else f" (retrieved {ordinal(shown.retrieved)})"
-    return _rank_in_words(evidence, ordinal(shown.rank), who) + retrieved
+    return _describe_ranks(evidence, ordinal(shown.rank), retriever) + retrieved
 
 
-def _rank_in_words(evidence: Evidence, ranks: str, who: str) -> str:
+def _describe_ranks(evidence: Evidence, ranks: str, retriever: str) -> str:
     proposal = evidence.proposal
     if proposal is None:
-        return f"ranked {ranks} by {who}"
+        return f"ranked {ranks} by {retriever}"
     means = "in a chain" if proposal.means == "draft" else "to come next"
     after = f"after {count_of(len(proposal.after), 'premise')}" if proposal.after else "before any premise"
-    return f"proposed {ranks} {means} by {who}, {after}"
+    return f"proposed {ranks} {means} by {retriever}, {after}"
 
 
-def describe_provenance(
-    act: AnyAct, evidence: Evidence, here: Mapping[str, str | None], *, called: Callable[[str], str] = str
-) -> str:
+def describe_provenance(act: AnyAct, evidence: Evidence, retriever: str) -> str:
     """Return the provenance of a judging act: ranks, retriever, number shown, search words."""
+    words = f"before a list of {retriever}"
     match act:
         case Accept(premise=premise) | Reject(premise=premise):
-            words = describe_rank(evidence, premise.key, here, called=called)
+            words = describe_rank(evidence, premise.key, retriever)
         case Finish(premises=premises):
-            words = _finished(evidence, {p.key for p in premises}, here, called=called)
-        case _:
-            words = f"before a list of {describe_retriever(evidence, here, called=called)}"
+            keys = {premise.key for premise in premises}
+            if ranks := sorted(shown.rank for shown in evidence.shown if shown.key in keys):
+                ends = " to ".join(map(ordinal, dict.fromkeys((ranks[0], ranks[-1]))))
+                words = _describe_ranks(evidence, ends, retriever)
     searched = f", searched {quote(evidence.query)}" if evidence.own_words else ""
     return f"{words}, {len(evidence.shown):,} shown{searched}"
-
-
-def _finished(
-    evidence: Evidence, keys: set[str], here: Mapping[str, str | None], *, called: Callable[[str], str]
-) -> str:
-    ranks = sorted(shown.rank for shown in evidence.shown if shown.key in keys)
-    who = describe_retriever(evidence, here, called=called)
-    if not ranks:
-        return f"before a list of {who}"
-    return _rank_in_words(evidence, " to ".join(map(ordinal, dict.fromkeys((ranks[0], ranks[-1])))), who)

@@ -11,7 +11,7 @@ from entail.data.records import Corpus, Premise
 from entail.data.text import fold, premise_key
 from entail.errors import ManifestMismatchError, RetrievalError
 from entail.index.protocol import Floats, PremiseIndex
-from entail.trees.log.acts import Shown
+from entail.trees.log.acts import ShownCandidate
 from entail.trees.log.tree import Judgement, Tree
 from entail.trees.log.wording import count_of
 
@@ -99,9 +99,9 @@ def candidates_of(tree: Tree, node_id: str, scored: Sequence[tuple[Premise, floa
     )
 
 
-def shown_of(candidates: Sequence[Candidate]) -> tuple[Shown, ...]:
+def shown_of(candidates: Sequence[Candidate]) -> tuple[ShownCandidate, ...]:
     """Return the candidates on the screen as evidence of a judgement keeps them."""
-    return tuple(Shown(c.premise.key, c.rank, c.score, c.retrieved) for c in candidates)
+    return tuple(ShownCandidate(c.premise.key, c.rank, c.score, c.retrieved) for c in candidates)
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,7 @@ class Backup:
 
 
 @dataclass(frozen=True, slots=True)
-class Restored:
+class Restoration:
     """Result of a restore: rows by table, number of model files.
 
     `before` is a backup of the replaced data, `damaged` the new path of a damaged database file.
@@ -82,7 +82,7 @@ def backup(
 
 def restore(
     file: Path, *, url: str | None = None, replace: bool = False, progress: ProgressCallback | None = None
-) -> Restored:
+) -> Restoration:
     """Restore a backup of this version or an older one into an empty installation, atomically.
 
     The models go to a staging folder, the database is filled in one transaction, and the folders are swapped
@@ -125,7 +125,7 @@ def restore(
                 rows = _fill(database, archive, progress, last=put_in_place)
         finally:
             database.close()
-    return Restored(rows, sum(name.startswith("models/") for name in archive.parts), before, damaged)
+    return Restoration(rows, sum(name.startswith("models/") for name in archive.parts), before, damaged)
 
 
 def _write(

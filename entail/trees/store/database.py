@@ -146,7 +146,7 @@ def open_database(
             pool_pre_ping=True,
         )
         sa.event.listen(engine, "begin", _limit_wait)
-        return _migrated(Database(engine, shown, read_only=read_only, wait_seconds=wait_seconds))
+        return _ensure_tables(Database(engine, shown, read_only=read_only, wait_seconds=wait_seconds))
 
 
 def parse_url(url: str) -> URL:
@@ -215,7 +215,7 @@ def _open_sqlite(url: URL, shown: str, wait_seconds: float, *, read_only: bool) 
             engine.dispose()
             raise
         if writable:
-            return _migrated(Database(engine, shown, wait_seconds=wait_seconds))
+            return _ensure_tables(Database(engine, shown, wait_seconds=wait_seconds))
         engine.dispose()
     # A database in WAL mode needs its -shm file beside it. Where the folder does not let SQLite make one, the
     # file may be read as it is (`immutable`), unless a WAL is left that has to be read with it.
@@ -223,12 +223,12 @@ def _open_sqlite(url: URL, shown: str, wait_seconds: float, *, read_only: bool) 
     read = {"mode": "ro", "uri": "true"}
     uri = URL.create("sqlite", database=f"file:{quote(path.as_posix())}", query=read)
     try:
-        return _migrated(Database(_sqlite_engine(uri, wait_seconds), shown, read_only=True))
+        return _ensure_tables(Database(_sqlite_engine(uri, wait_seconds), shown, read_only=True))
     except sa.exc.OperationalError:
         if wal.exists() and wal.stat().st_size:
             raise
     uri = uri.update_query_dict({"immutable": "1"})
-    return _migrated(Database(_sqlite_engine(uri, wait_seconds), shown, read_only=True))
+    return _ensure_tables(Database(_sqlite_engine(uri, wait_seconds), shown, read_only=True))
 
 
 def _sqlite_engine(url: URL, wait_seconds: float) -> sa.Engine:
@@ -281,7 +281,7 @@ def _is_writable(engine: sa.Engine, path: Path) -> bool:
     return True
 
 
-def _migrated(database: Database) -> Database:
+def _ensure_tables(database: Database) -> Database:
     """Return the database with the tables of this version; close it on an error."""
     try:
         with database.engine.connect() as connection:

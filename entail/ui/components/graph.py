@@ -104,7 +104,7 @@ def _about(tree: Tree, node_id: str, *, folded: bool) -> dict[str, Any]:
     node = tree.nodes[node_id]
     about: dict[str, Any] = {"caption": caption_of(node)}
     if node.children:
-        below = [other.text for other in tree.below(node_id)]
+        below = [other.text for other in tree.descendants(node_id)]
         about["below"] = len(below)
         if folded:
             about |= {"collapsed": True, "inside": "\n".join(below)}

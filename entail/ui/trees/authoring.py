@@ -101,14 +101,17 @@ def handle_key(context: TreeContext, press: KeyPress) -> None:
         # candidates that the author has not seen.
         screen.notice = ("stale", f"Key {press.key} ignored: the list has just changed.")
         return
-    tree = session.history.tree
     command = command_for(
-        press.key, tree=tree, selected=screen.selected, shown=session.shown, collapsed=screen.collapsed
+        press.key,
+        tree=session.tree,
+        selected=screen.selected,
+        shown=session.shown,
+        collapsed=screen.collapsed,
     )
     if command is None:
         return
     if command.verb == "select":  # a node inside a collapsed one is shown
-        screen.collapsed -= {node.id for node in tree.ancestors(command.target)}
+        screen.collapsed -= {node.id for node in session.tree.ancestors(command.target)}
     session.run(command)
 
 
@@ -138,21 +141,21 @@ def load_session(context: TreeContext) -> AuthoringSession:
             session = _retrieve(context, context.index, session)
     except EntailError as error:  # an encoder is loaded by the first query
         screen.notice = ("error", str(error))
-    return replace(session, shown=session.looked_at[screen.page * PAGE : (screen.page + 1) * PAGE])
+    return replace(session, shown=session.candidates[screen.page * PAGE : (screen.page + 1) * PAGE])
 
 
 def _retrieve(context: TreeContext, index: PremiseIndex, session: AuthoringSession) -> AuthoringSession:
-    screen, tree = session.screen, session.history.tree
+    screen, node = session.screen, session.node
     hints = context.hints if context.hints is not None and not context.hints.is_plain else None
     revision = index.manifest.revision
     screen.rank_by(f"{revision}, {hints.name} {hints.only} {hints.order}" if hints is not None else revision)
-    node, k = tree.node(screen.selected), (screen.furthest + 1) * PAGE
+    k = (screen.furthest + 1) * PAGE
     count = POOL if hints is not None else k
-    candidates = suggest(tree, node.id, context.corpus, index, k=count, query=screen.query)
+    candidates = suggest(session.tree, node.id, context.corpus, index, k=count, query=screen.query)
     if hints is not None:
         # The list stays empty until it is filtered: finish rejects what is on the screen.
         filtered = hints.arrange(node.text, candidates)
-        session = replace(session, pool=candidates, offered=None if filtered is None else len(filtered))
+        session = replace(session, pool=candidates, list_length=None if filtered is None else len(filtered))
         candidates = tuple(filtered or ())[:k]
     evidence = Evidence(
         retriever=index.name,
@@ -162,12 +165,12 @@ def _retrieve(context: TreeContext, index: PremiseIndex, session: AuthoringSessi
         own_words=screen.query is not None,
         shown=shown_of(candidates),
     )
-    return replace(session, looked_at=candidates, evidence=evidence)
+    return replace(session, candidates=candidates, evidence=evidence)
 
 
 def _propose(context: TreeContext, suggester: Suggester, session: AuthoringSession) -> AuthoringSession:
     """Add the proposals of a scorer; none while they are computed."""
-    screen, tree = session.screen, session.history.tree
+    screen, tree = session.screen, session.tree
     node_id, basis = screen.selected, basis_of(tree, screen.selected)
     words = None
     if screen.listing == "draft":
@@ -187,18 +190,18 @@ def _propose(context: TreeContext, suggester: Suggester, session: AuthoringSessi
     scorer = suggester.model
     if offer.proposal is None or scorer is None:
         return replace(session, offer=offer)
-    looked_at = offer.candidates[: (screen.furthest + 1) * PAGE]
+    candidates = offer.candidates[: (screen.furthest + 1) * PAGE]
     evidence = Evidence(
         retriever=scorer.name,
         revision=scorer.revision,
         corpus_version=context.corpus_version,
         query=words or basis.sentence,
         own_words=words is not None,
-        shown=shown_of(looked_at),
+        shown=shown_of(candidates),
         proposal=offer.proposal,
     )
     return replace(
-        session, looked_at=looked_at, evidence=evidence, offered=len(offer.candidates), offer=offer
+        session, candidates=candidates, evidence=evidence, list_length=len(offer.candidates), offer=offer
     )
 
 

@@ -9,7 +9,7 @@ import streamlit as st
 
 from entail.trees.log.wording import quote
 from entail.trees.review.commands import PAGE, Command
-from entail.trees.review.provenance import describe_rank, ordinal
+from entail.trees.review.provenance import describe_rank, describe_retriever, ordinal
 from entail.trees.review.suggestions import Candidate
 from entail.ui.shared.resources import retriever_name, revisions
 from entail.ui.shared.text import label, marked, words_of
@@ -37,7 +37,7 @@ def draw_candidates(
         revision: Revision of the corpus.
         verdicts: Entailment between candidate and node, by premise key.
     """
-    screen, tree = session.screen, session.history.tree
+    screen = session.screen
     if not session.shown and not session.pool and session.evidence is not None:
         # A failed search has its own message.
         st.info(
@@ -45,7 +45,7 @@ def draw_candidates(
             "premises on the Corpora page.",
             icon=":material/search_off:",
         )
-    query_words = words_of(screen.query or tree.node(screen.selected).text)
+    query_words = words_of(screen.query or session.node.text)
     provenance = _provenance(session)
     for index, candidate in enumerate(session.shown):
         key = candidate.premise.key
@@ -67,7 +67,7 @@ def draw_candidates(
             notes=" · ".join(notes),
             help_=full,
         )
-    _draw_paging(session, total if session.offered is None else session.offered)
+    _draw_paging(session, total if session.list_length is None else session.list_length)
     open_ = session.unjudged
     st.button(
         f"Reject the remaining {len(open_)}",
@@ -156,7 +156,8 @@ def _provenance(session: AuthoringSession) -> dict[str, tuple[str, str]]:
         recorded = evidence.get(judgement.seq)
         if recorded is None:
             continue
-        words = describe_rank(recorded, key, available, called=retriever_name)
+        retriever = describe_retriever(recorded, available, display_name=retriever_name)
+        words = describe_rank(recorded, key, retriever)
         at = session.history.event(judgement.seq).at.astimezone()
         rank = next((shown.rank for shown in recorded.shown if shown.key == key), None)
         provenance[key] = (
@@ -177,9 +178,8 @@ def _notes(session: AuthoringSession, candidate: Candidate) -> list[str]:
     if candidate.is_child:
         notes.append(":green[:material/check: accepted here]")
     elif candidate.in_tree is not None:
-        tree = session.history.tree
-        parent = tree.node(candidate.in_tree).parent
-        under = f", under {label(quote(tree.node(parent).text, longest=60))}" if parent is not None else ""
+        above = session.tree.ancestors(candidate.in_tree)
+        under = f", under {label(quote(above[0].text, longest=60))}" if above else ""
         notes.append(f":blue[:material/account_tree: already in the tree{under}]")
     if candidate.judgement is not None and candidate.is_rejected:
         notes.append(f":violet[:material/close: rejected by {label(candidate.judgement.author)}]")

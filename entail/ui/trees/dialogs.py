@@ -49,7 +49,7 @@ def _shorten(node: Node) -> str:
 
 @st.dialog("Write a premise", on_dismiss=close_dialogs)
 def _write(session: AuthoringSession) -> None:
-    node = session.history.tree.node(session.screen.selected)
+    node = session.node
     st.caption(f"Below {label(_shorten(node))}")
     with st.form("write", border=False):
         text = st.text_area("Statement", max_chars=2000, placeholder="One sentence")
@@ -59,8 +59,7 @@ def _write(session: AuthoringSession) -> None:
 
 @st.dialog("Add an intermediate conclusion", width="medium", on_dismiss=close_dialogs)
 def _conclude(session: AuthoringSession) -> None:
-    tree = session.history.tree
-    node = tree.node(session.screen.selected)
+    tree, node = session.tree, session.node
     # At a premise, the conclusion is among it and its siblings.
     over = node if node.children or node.parent is None else tree.nodes[node.parent]
     children = [tree.nodes[child] for child in over.children]
@@ -82,7 +81,7 @@ def _conclude(session: AuthoringSession) -> None:
 
 @st.dialog("Edit the sentence", on_dismiss=close_dialogs)
 def _edit(session: AuthoringSession) -> None:
-    node = session.history.tree.node(session.screen.selected)
+    node = session.node
     with st.form("edit", border=False):
         text = st.text_area("Sentence", value=node.text, max_chars=max(2000, len(node.text)))
         if node.key is not None:
@@ -96,9 +95,8 @@ def _edit(session: AuthoringSession) -> None:
 
 @st.dialog("Move the node under another", width="medium", on_dismiss=close_dialogs)
 def _move(session: AuthoringSession) -> None:
-    tree = session.history.tree
-    node = tree.node(session.screen.selected)
-    excluded = {node.id, node.parent, *(other.id for other in tree.below(node.id))}
+    tree, node = session.tree, session.node
+    excluded = {node.id, node.parent, *(other.id for other in tree.descendants(node.id))}
     targets = [other for other in tree.nodes.values() if other.id not in excluded]
     if node.id == ROOT or not targets:
         st.info("There is no other node to move it to.")
@@ -112,12 +110,11 @@ def _move(session: AuthoringSession) -> None:
 
 @st.dialog("Remove the node", on_dismiss=close_dialogs)
 def _remove(session: AuthoringSession) -> None:
-    tree = session.history.tree
-    node = tree.node(session.screen.selected)
+    tree, node = session.tree, session.node
     if node.id == ROOT:
         st.info("The hypothesis cannot be removed. Edit it, or archive the tree on Home.")
         return
-    below = len(tree.below(node.id))
+    below = len(tree.descendants(node.id))
     st.caption(label(_shorten(node)))
     with st.form("remove", border=False):
         keep = False

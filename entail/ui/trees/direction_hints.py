@@ -156,9 +156,8 @@ def draw_hints(hints: DirectionHints | None, session: AuthoringSession) -> Mappi
     if hints is None:
         return {}
     draw_notice("direction")
-    screen, tree = session.screen, session.history.tree
-    sentence = tree.node(screen.selected).text
-    step = hints.judge_step(tree, screen.selected, wait=SOON)
+    node = session.node
+    step = hints.judge_step(session.tree, node.id, wait=SOON)
     check = step.value if step is not None else None
     if check is not None:
         st.caption(describe_step(check.verdict), help=f"By {label(hints.name)}. {_HELP}")
@@ -167,18 +166,18 @@ def draw_hints(hints: DirectionHints | None, session: AuthoringSession) -> Mappi
     if session.offer is None:  # proposals keep their own order
         _draw_filter(hints)
     candidates = session.pool or session.shown
-    verdicts = hints.judge(sentence, candidates, wait=SOON).value or []
+    verdicts = hints.judge(node.text, candidates, wait=SOON).value or []
 
     def tasks() -> list[Task[Any]]:
-        of_step = hints.judge_step(tree, screen.selected)
-        return [hints.judge(sentence, candidates), *([of_step] if of_step is not None else [])]
+        of_step = hints.judge_step(session.tree, node.id)
+        return [hints.judge(node.text, candidates), *([of_step] if of_step is not None else [])]
 
     # A task may have finished since it was read above: wait for what was not drawn, not for what is unknown.
-    lacks = (session.pool and session.offered is None) or (candidates and not verdicts)
+    lacks = (session.pool and session.list_length is None) or (candidates and not verdicts)
     if error := next((task.error for task in tasks() if task.error is not None), None):
         st.caption(f":material/info: No entailment hints: {label(str(error), longest=200)}")
     elif lacks or (step is not None and check is None):
-        _draw_wait(screen, tasks)
+        _draw_wait(session.screen, tasks)
     return {candidate.premise.key: verdict for candidate, verdict in zip(candidates, verdicts, strict=False)}
 
 

@@ -56,14 +56,14 @@ def draw_lists(suggester: Suggester | None, session: AuthoringSession) -> None:
         )
 
 
-def draw_proposed(context: TreeContext, session: AuthoringSession) -> bool:
+def draw_proposals(context: TreeContext, session: AuthoringSession) -> bool:
     """Draw the text above the proposals; return whether there are candidates to draw."""
     offer, suggester = session.offer, context.suggester
     if offer is None or suggester is None:
         return True
-    children = session.history.tree.node(session.screen.selected).children
+    children = session.node.children
     if offer.task is None:
-        start = f" It continues from {_those(len(children))} here." if children else ""
+        start = f" It continues from {_premises_in_words(len(children))} here." if children else ""
         st.caption(
             f"A chain of premises, each chosen after the ones before it.{start} You accept or reject each "
             "one."
@@ -105,18 +105,18 @@ def _draw_next(offer: Offer, scores: StepScores, scorer: str, retriever: str) ->
     best = max((candidate.score for candidate in offer.candidates), default=None)
     if scores.stop_score is not None and best is not None and scores.stop_score >= best:
         st.info("Looks complete: no candidate improves it.", icon=":material/flag:")
-    _draw_truncation(scores.dropped, cut=len(scores.cut))
+    _draw_truncation(scores.dropped, truncated=len(scores.cut))
 
 
 def _draw_draft(session: AuthoringSession, offer: Offer, draft: Draft, scorer: str) -> None:
     count = len(offer.proposal.after) if offer.proposal is not None else 0
-    start = f", continuing from {_those(count)} here" if count else ""
+    start = f", continuing from {_premises_in_words(count)} here" if count else ""
     name, end = label(retriever_name(scorer)), _ENDS[draft.stopped]
     if offer.candidates:
         st.caption(f"A chain drafted by {name}{start}. {end}")
     else:
         st.info(f"{name} proposes nothing{start}. {end}", icon=":material/flag:")
-    _draw_truncation(draft.dropped, cut=len(draft.cut))
+    _draw_truncation(draft.dropped, truncated=len(draft.cut))
     if offer.changes:
         st.warning(
             f"The tree has changed since the draft: {label('; '.join(offer.changes))}.",
@@ -128,12 +128,12 @@ def _draw_draft(session: AuthoringSession, offer: Offer, draft: Draft, scorer: s
         _draw_button(session, "Draft again")
 
 
-def _draw_truncation(dropped: int, *, cut: int) -> None:
+def _draw_truncation(dropped: int, *, truncated: int) -> None:
     parts = []
     if dropped:
         parts.append("the start of the sentence" if dropped < 0 else count_of(dropped, "older premise"))
-    if cut:
-        parts.append(f"the end of {count_of(cut, 'candidate')}")
+    if truncated:
+        parts.append(f"the end of {count_of(truncated, 'candidate')}")
     for part in parts:
         st.caption(f":material/content_cut: Truncated: the scorer did not read {part}.")
 
@@ -155,5 +155,5 @@ def _draw_wait(screen: Screen, offer: Offer, suggester: Suggester) -> None:
     st.caption(f":material/hourglass_empty: {what} …")
 
 
-def _those(count: int) -> str:
+def _premises_in_words(count: int) -> str:
     return "the premise" if count == 1 else f"the {count} premises"

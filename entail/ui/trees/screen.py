@@ -13,7 +13,7 @@ from entail.errors import ConflictError, EntailError, LockedDatabaseError
 from entail.trees.log.acts import Accept, Act, Evidence, Finish, Reject, Reorder
 from entail.trees.log.event_log import TreeLog
 from entail.trees.log.replay import History
-from entail.trees.log.tree import ROOT
+from entail.trees.log.tree import ROOT, Node, Tree
 from entail.trees.log.wording import describe
 from entail.trees.review.commands import PAGE, Command, swap_siblings
 from entail.trees.review.suggestions import Basis, Candidate, basis_of
@@ -132,10 +132,10 @@ class AuthoringSession:
         history: Newest version of the tree.
         proposes: Whether a scorer is available.
         shown: Candidates on the screen.
-        looked_at: Candidates from the first up to the furthest page seen.
+        candidates: Candidates from the first up to the furthest page seen.
         evidence: Evidence of a judgement on them.
         pool: Unfiltered candidates, where a filter or another order is chosen.
-        offered: Length of the list, None for the whole corpus or while a filter is applied.
+        list_length: Length of the list, None for the whole corpus or while a filter is applied.
         offer: Proposals of a scorer, where they are shown.
     """
 
@@ -145,16 +145,26 @@ class AuthoringSession:
     history: History
     proposes: bool = False
     shown: tuple[Candidate, ...] = ()
-    looked_at: tuple[Candidate, ...] = ()
+    candidates: tuple[Candidate, ...] = ()
     evidence: Evidence | None = None
     pool: tuple[Candidate, ...] = ()
-    offered: int | None = None
+    list_length: int | None = None
     offer: Offer | None = None
 
     @property
     def author(self) -> str | None:
         """Name of the author, read when it is needed: the name may be given after the session was loaded."""
         return self.visitor.name
+
+    @property
+    def tree(self) -> Tree:
+        """Newest version of the tree."""
+        return self.history.tree
+
+    @property
+    def node(self) -> Node:
+        """Selected node."""
+        return self.tree.node(self.screen.selected)
 
     @cached_property
     def is_locked(self) -> bool:
@@ -164,7 +174,7 @@ class AuthoringSession:
     @property
     def unjudged(self) -> tuple[Candidate, ...]:
         """Candidates seen so far that are neither judged nor in the tree."""
-        return tuple(one for one in self.looked_at if one.judgement is None and one.in_tree is None)
+        return tuple(one for one in self.candidates if one.judgement is None and one.in_tree is None)
 
     def run(self, command: Command) -> None:
         """Run a command; the screen's notice has the reason if it fails."""
@@ -188,11 +198,11 @@ class AuthoringSession:
                 self.screen.turn_to(command.target)
             case "draft" if self.proposes:
                 node = self.screen.selected
-                self.screen.drafts[node] = basis_of(self.history.tree, node)
+                self.screen.drafts[node] = basis_of(self.tree, node)
                 self.screen.turn_to("draft")
             case "reorder":
-                order = swap_siblings(self.history.tree, command.target, command.step)
-                parent = self.history.tree.node(command.target).parent
+                order = swap_siblings(self.tree, command.target, command.step)
+                parent = self.tree.node(command.target).parent
                 if order and parent:
                     self.act(Reorder(node=parent, order=order), keep=True)
 
@@ -240,7 +250,7 @@ class AuthoringSession:
         if not self.unjudged:
             reason = (
                 "every candidate shown so far is judged or in the tree. Key n shows more"
-                if self.looked_at
+                if self.candidates
                 else "no candidates are shown"
             )
             self.screen.notice = ("stale", f"Nothing to reject: {reason}.")

@@ -118,7 +118,7 @@ def draw_watch(shared: Workspace, session: AuthoringSession, ranking: Ranking) -
     last = session.history.events[-1]
     lines = [f":gray[:material/cloud_done: saved {last.at.astimezone():%H:%M:%S} · version {now}]"]
     for other in others[:3]:
-        node = session.history.tree.nodes.get(other.node)
+        node = session.tree.nodes.get(other.node)
         text = quote(node.text, longest=40) if node is not None else "a removed node"
         lines.append(f":material/person: {with_mark(other.author, verified=other.verified)} at {label(text)}")
     st.markdown("  \n".join(lines))

@@ -11,7 +11,7 @@ import streamlit as st
 from entail.data.records import Corpus
 from entail.trees.log.acts import Evidence, Redo, Undo
 from entail.trees.log.replay import History
-from entail.trees.review.provenance import describe_provenance
+from entail.trees.review.provenance import describe_provenance, describe_retriever
 from entail.ui.components.elements import pick_view
 from entail.ui.components.graph import draw_graph
 from entail.ui.components.inbox import NodeEvent
@@ -24,7 +24,7 @@ from entail.ui.trees.screen import AuthoringSession, Screen
 
 def draw_view(view: str, shared: Workspace, session: AuthoringSession) -> None:
     """Draw the view of this name."""
-    screen, tree = session.screen, session.history.tree
+    screen, tree = session.screen, session.tree
     if view == "History":
         draw_history(session.history, shared.log.evidence(screen.tree_id))
         return
@@ -73,8 +73,8 @@ def draw_history(history: History, evidence: Mapping[int, Evidence]) -> None:
         if event.seq in history.out_of_force and not isinstance(event.act, Undo | Redo):
             words = f"~~{words}~~ (undone)"
         if shown := evidence.get(event.seq):
-            ranking = describe_provenance(event.act, shown, available, called=retriever_name)
-            words += f"  \n:gray[{label(ranking)}]"
+            retriever = describe_retriever(shown, available, display_name=retriever_name)
+            words += f"  \n:gray[{label(describe_provenance(event.act, shown, retriever))}]"
         author = with_mark(event.author, verified=event.verified)
         st.markdown(f":gray[{event.seq} · {event.at:%d %b %H:%M:%S}] {author}  {words}")
     if len(history.events) > _LONGEST:
@@ -85,7 +85,7 @@ def draw_export(shared: Workspace, session: AuthoringSession, corpus: Corpus) ->
     """Draw the download buttons; a file is made when its button is pressed."""
     from entail.trees import formats
 
-    tree, tree_id, history = session.history.tree, session.screen.tree_id, session.history
+    tree, tree_id, history = session.tree, session.screen.tree_id, session.history
 
     def judged() -> str:
         return formats.to_judged_csv({tree_id: (history, shared.log.evidence(tree_id))})

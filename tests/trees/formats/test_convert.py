@@ -12,7 +12,7 @@ import networkx as nx
 import pytest
 
 from entail.errors import DataError, FormatError, ProofError
-from entail.trees.formats.convert import Converted, convert
+from entail.trees.formats.convert import Conversion, convert
 
 
 def row(hypothesis: str, proof: str, *texts: str, id: str = "r") -> str:
@@ -41,7 +41,7 @@ def texts(file: Path) -> list[tuple[str, str]]:
 
 def test_jsonl_holds_all_trees(two: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
-    assert convert(two, out) == Converted(2, (out,))
+    assert convert(two, out) == Conversion(2, (out,))
     assert texts(out) == texts(two)
     again = tmp_path / "again.jsonl"
     convert(out, again)
@@ -81,7 +81,7 @@ def test_other_formats_get_a_numbered_file_a_tree(
 ) -> None:
     done = convert(two, tmp_path / f"out{suffix}")
     files = (tmp_path / f"out-001{suffix}", tmp_path / f"out-002{suffix}")
-    assert done == Converted(2, files)
+    assert done == Conversion(2, files)
     for file, says in zip(files, ("snow is cold", "ice melts"), strict=True):
         text = file.read_text(encoding="utf-8")
         assert text.startswith(begins)
@@ -91,7 +91,7 @@ def test_other_formats_get_a_numbered_file_a_tree(
 
 def test_a_row_can_be_chosen(two: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.svg"
-    assert convert(two, out, row=2) == Converted(1, (out,))
+    assert convert(two, out, row=2) == Conversion(1, (out,))
     assert "ice melts" in "".join(ET.parse(out).getroot().itertext())
     with pytest.raises(DataError, match=r"two\.jsonl: expected a row from 1 to 2, found 3"):
         convert(two, out, row=3)

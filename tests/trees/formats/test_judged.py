@@ -18,7 +18,7 @@ from entail.trees.log.acts import (
     Proposal,
     Reject,
     Remove,
-    Shown,
+    ShownCandidate,
     Write,
 )
 
@@ -29,7 +29,7 @@ SEEN = Evidence(
     corpus_version=4,
     query="cold things",
     own_words=True,
-    shown=(Shown(SNOW.key, 1, 0.75), Shown(FIRE.key, 2, 0.5)),
+    shown=(ShownCandidate(SNOW.key, 1, 0.75), ShownCandidate(FIRE.key, 2, 0.5)),
 )
 
 

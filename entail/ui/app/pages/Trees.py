@@ -13,7 +13,7 @@ from entail.ui.trees.chooser import draw_chooser, draw_demo_notice, leave_tree
 from entail.ui.trees.dialogs import open_dialog
 from entail.ui.trees.direction_hints import draw_hints, draw_no_match
 from entail.ui.trees.learning import draw_learning, draw_learning_dialog, draw_learnt_encoder
-from entail.ui.trees.proposals import draw_lists, draw_proposed
+from entail.ui.trees.proposals import draw_lists, draw_proposals
 from entail.ui.trees.ranked_by import draw_ranked_by, includes_keywords, selected_retriever
 from entail.ui.trees.toolbar import draw_notice, draw_toolbar, draw_watch
 from entail.ui.trees.views import draw_export, draw_view, panes
@@ -33,7 +33,7 @@ with page("Trees") as (shared, author):
 
     context = authoring.open_tree(shared, tree_id, selected_retriever(), keywords=includes_keywords())
     session = authoring.start_session(context)
-    tree, screen = session.history.tree, session.screen
+    tree, screen = session.tree, session.screen
     screen.version = session.history.seq
 
     title, side = st.columns([5, 2])
@@ -46,7 +46,7 @@ with page("Trees") as (shared, author):
     with panes():
         left, right = st.columns([5, 8], gap="medium")
     with left, st.container(key="candidates"):
-        node = tree.node(screen.selected)
+        node = session.node
         words = screen.query or node.text
         st.caption(("Your search for this " if screen.query else "Premises for this ") + node.kind)
         with st.container(horizontal=True, vertical_alignment="center"):
@@ -58,9 +58,9 @@ with page("Trees") as (shared, author):
         draw_lists(context.suggester, session)
         if context.index is None and session.offer is None:
             authoring.draw_building(context)
-        elif draw_proposed(context, session):
+        elif draw_proposals(context, session):
             verdicts = draw_hints(context.hints, session)
-            if context.hints and session.offer is None and session.offered == 0:
+            if context.hints and session.offer is None and session.list_length == 0:
                 draw_no_match(context.hints)
             draw_candidates(
                 session,
