@@ -269,7 +269,7 @@ def _add_removal(tree: Tree, node_id: str, keep: bool, reads: set[Fact], writes:
     gone = [node] if keep else list(tree.walk(node_id))
     reads |= {fact for n in gone for fact in (*_aspects(n.id), ("judged", n.id))}
     writes |= {("node", n.id) for n in gone} | {("children", node_id)}
-    writes |= {("judgement", *place) for place in (*tree.judged_on(gone), *tree.accepted_by(gone))}
+    writes |= {("judgement", *key) for key in tree.judgements_of(gone)}
     if keep:
         reads |= {(what, child) for child in node.children for what in ("node", "parent")}
         writes |= {("parent", child) for child in node.children}

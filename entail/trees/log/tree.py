@@ -133,15 +133,11 @@ class Tree:
             texts.setdefault(fold(node.text), node.id)
         return MappingProxyType(texts)
 
-    def judged_on(self, nodes: Collection[Node]) -> list[tuple[str, str]]:
-        """Return the keys of the judgements on premises of these nodes."""
+    def judgements_of(self, nodes: Collection[Node]) -> list[tuple[str, str]]:
+        """Return the keys of the judgements on premises of these nodes, and of those that made them."""
         ids = {node.id for node in nodes}
-        return [place for place in self.judgements if place[0] in ids]
-
-    def accepted_by(self, nodes: Collection[Node]) -> list[tuple[str, str]]:
-        """Return the keys of the acceptances that made these nodes, wherever they are now."""
         seqs = {node.seq for node in nodes if node.origin == acts.Accept.kind}
-        return [place for place, j in self.judgements.items() if j.accepted and j.seq in seqs]
+        return [key for key, j in self.judgements.items() if key[0] in ids or (j.accepted and j.seq in seqs)]
 
     def rejected(self, node_id: str) -> tuple[Premise, ...]:
         """Return the premises rejected for a node, in order of judgement."""
@@ -247,8 +243,8 @@ class TreeBuilder:
     def _remove(self, node_id: str, *, keep: bool) -> None:
         node, tree = self._nodes[node_id], self.peek()
         gone = [node] if keep else list(tree.walk(node_id))
-        for place in [*tree.judged_on(gone), *tree.accepted_by(gone)]:
-            self._judgements.pop(place, None)
+        for key in tree.judgements_of(gone):
+            del self._judgements[key]
         if node.parent is not None:
             siblings = list(self._nodes[node.parent].children)
             at = siblings.index(node_id)

@@ -149,19 +149,24 @@ def enter(connection: sa.Connection, name: str) -> str:
         ActError: If the name is invalid, see `clean_name`.
     """
     clean = clean_name(name)
-    found = _entered(connection, clean)
+    found = _find_name(connection, clean)
     if found is not None:
         return found
     row = {"name": clean, "folded": fold_name(clean), "entered_at": datetime.now(UTC)}
+    return clean if _insert(connection, authors, row) else str(_find_name(connection, clean))
+
+
+def _insert(connection: sa.Connection, table: sa.Table, row: Mapping[str, object]) -> bool:
+    """Insert a row; return False if another transaction inserted one with its key at the same moment."""
     try:
         with connection.begin_nested():
-            connection.execute(sa.insert(authors).values(row))
-    except sa.exc.IntegrityError:  # somebody entered it at the same moment
-        return str(_entered(connection, clean))
-    return clean
+            connection.execute(sa.insert(table).values(row))
+    except sa.exc.IntegrityError:
+        return False
+    return True
 
 
-def _entered(connection: sa.Connection, name: str, *, typed: bool = False) -> str | None:
+def _find_name(connection: sa.Connection, name: str, *, typed: bool = False) -> str | None:
     """Return the name of an author regardless of case; with `typed`, of one who never signed in."""
     query = sa.select(authors.c.name).where(authors.c.folded == fold_name(name))
     found: str | None = connection.scalar(query.where(authors.c.subject.is_(None)) if typed else query)
@@ -184,7 +189,7 @@ class Authors:
         """
         clean = clean_name(name)
         with self._database.reading() as connection:
-            found = _entered(connection, clean)
+            found = _find_name(connection, clean)
         if found is not None or self._database.read_only:
             return found or clean
         try:
@@ -220,7 +225,7 @@ class Authors:
         """Return the unverified author of the same name, before the identity's first sign-in; else None."""
         with self._database.reading() as connection:
             known = _row_of(connection, identity)
-            return _entered(connection, identity.name, typed=True) if known is None else None
+            return _find_name(connection, identity.name, typed=True) if known is None else None
 
     def display_names(self) -> Mapping[str, str]:
         """Return permanent name -> current name of the signed-in authors."""
@@ -267,11 +272,8 @@ def _record_presence(connection: sa.Connection, tree_id: str, author: str, node:
     )
     if connection.execute(update).rowcount:
         return
-    try:
-        with connection.begin_nested():
-            connection.execute(sa.insert(presence).values(tree_id=tree_id, author=name, **values))
-    except sa.exc.IntegrityError:  # the same author, in another tab, at the same moment
-        connection.execute(update)
+    if not _insert(connection, presence, {"tree_id": tree_id, "author": name, **values}):
+        connection.execute(update)  # the same author, in another tab
 
 
 def _row_of(connection: sa.Connection, identity: Identity) -> sa.Row[Any, Any] | None:
@@ -284,7 +286,7 @@ def _row_of(connection: sa.Connection, identity: Identity) -> sa.Row[Any, Any] |
 
 def _sign_in(connection: sa.Connection, identity: Identity, *, adopt: bool) -> str:
     known = _row_of(connection, identity)
-    typed = _entered(connection, identity.name, typed=True) if adopt else None
+    typed = _find_name(connection, identity.name, typed=True) if adopt else None
     name = str(known.name) if known is not None else typed
     called = _free(connection, identity.name, besides=name)
     vouch = {"issuer": identity.issuer, "subject": identity.subject, "called": called}
@@ -292,12 +294,9 @@ def _sign_in(connection: sa.Connection, identity: Identity, *, adopt: bool) -> s
         connection.execute(sa.update(authors).where(authors.c.name == name).values(vouch))
         return name
     row = {"name": called, "folded": fold_name(called), "entered_at": datetime.now(UTC), **vouch}
-    try:
-        with connection.begin_nested():
-            connection.execute(sa.insert(authors).values(row))
-    except sa.exc.IntegrityError:  # the same person in another tab, or a namesake, at the same moment
-        return _sign_in(connection, identity, adopt=adopt)
-    return called
+    if _insert(connection, authors, row):
+        return called
+    return _sign_in(connection, identity, adopt=adopt)  # the same person in another tab, or a namesake
 
 
 def _free(connection: sa.Connection, name: str, *, besides: str | None) -> str:

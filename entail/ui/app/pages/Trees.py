@@ -3,6 +3,7 @@
 import streamlit as st
 
 from entail.errors import UnknownTreeError
+from entail.ui.components.elements import pick_view
 from entail.ui.frame.shell import page
 from entail.ui.shared.resources import model_cache, reference_premises
 from entail.ui.shared.start_question import asks_to_start
@@ -72,18 +73,12 @@ with page("Trees") as (shared, author):
         draw_learning(context, session)
     with right:
         with st.container(key="tree-head", horizontal=True, horizontal_alignment="distribute"):
-            view = st.segmented_control(
-                "View",
-                ("Graph", "Outline", "History"),
-                default="Graph",
-                label_visibility="collapsed",
-                key="view",
-            )
+            view = pick_view("View", ("Graph", "Outline", "History"), default="Graph", key="view")
             draw_export(shared, session, context.corpus)
         with st.container(key="tools"):
             draw_toolbar(session)
         with st.container(key="tree-body"):
-            draw_view(view or "Graph", shared, session)
+            draw_view(view, shared, session)
     if screen.dialog == "learn":
         draw_learning_dialog(context, session)
     elif screen.dialog:
