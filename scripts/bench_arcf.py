@@ -193,7 +193,7 @@ def ruler(name: str, ranker: ChainRanker, near: Neighbourhoods) -> Ruler:
         ranker.search,
         base=base,
         pieces=SharedPieces.read(folder) if form.shared_pieces else None,
-        known=ranker.scorer.priors(near.facts),
+        known=ranker.priors,
     )
 
 

@@ -124,14 +124,12 @@ class Loaded:
         self, questions: Sequence[Question], *, progress: ProgressCallback | None = None
     ) -> Iterator[Ranked]:
         """Yield the rankings of questions, in order."""
-        from functools import partial
-
-        from entail.arcf.chains.baselines import EnsembleRanker
+        from entail.arcf.chains.baselines import rank_ensemble
 
         if self.options.method != "ensemble":
             return self._rank(self._rankers[0], questions, progress)
-        parts = [partial(self._rank, ranker) for ranker in self._rankers]
-        return EnsembleRanker(parts).rank(questions, progress=progress)
+        parts = [self._rank(ranker, questions) for ranker in self._rankers]
+        return rank_ensemble(parts, count=len(questions), progress=progress)
 
     def _rank(
         self, ranker: Ranker | None, questions: Sequence[Question], progress: ProgressCallback | None = None

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import TypeVar, cast
 
 from entail.arcf.chains.neighbourhoods import Neighbourhoods
-from entail.arcf.chains.stepwise import NearestSteps, ScoredSteps, StepScorer, corpus_facts
+from entail.arcf.chains.stepwise import NearestSteps, StepScorer, corpus_facts
+from entail.arcf.scoring.premises import PremiseScorer
 from entail.arcf.scoring.scorer import ListedScorer, Scorer, list_scorers, load_scorer
 from entail.data.records import Corpus
 from entail.errors import UnknownEncoderError
@@ -71,7 +72,9 @@ class Scorers:
         neighbourhoods = Neighbourhoods(facts, k=k, metric=metric, similarities=near)
         if scorer is None:
             return ChainBuilder(TFIDF, None, TFIDF, NearestSteps(neighbourhoods), neighbourhoods)
-        steps = self._cached((corpus.hash, scorer.revision), lambda: ScoredSteps(scorer, facts), cache=cache)
+        steps = self._cached(
+            (corpus.hash, scorer.revision), lambda: PremiseScorer(scorer, facts), cache=cache
+        )
         return ChainBuilder(name, scorer.revision, scorer.form.scheme, steps, neighbourhoods)
 
     @contextmanager

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from entail.arcf.chains.baselines import EnsembleRanker, PathRanker, SingleFactRanker, fuse_rankings
+from entail.arcf.chains.baselines import PathRanker, SingleFactRanker, fuse_rankings, rank_ensemble
 from entail.arcf.chains.chain import Search
 from entail.arcf.chains.neighbourhoods import Neighbourhoods
 from entail.arcf.chains.ranking import ChainRanker, Ranked
@@ -88,21 +88,16 @@ def test_an_ensemble_ranks_question_by_question() -> None:
     asked = [Question(f"Q{i}", "q", "a", {}) for i in range(3)]
     seen: list[str] = []
 
-    def part(name: str, order: list[int]) -> Any:
-        def rank(questions: Sequence[Question]) -> Iterator[Ranked]:
-            for question in questions:
-                seen.append(f"{name}{question.id}")
-                yield Ranked(question, np.array(order))
+    def part(name: str, order: list[int]) -> Iterator[Ranked]:
+        for question in asked:
+            seen.append(f"{name}{question.id}")
+            yield Ranked(question, np.array(order))
 
-        return rank
-
-    both = EnsembleRanker([part("a", [0, 1, 2]), part("b", [2, 0, 1])]).rank(asked)
+    both = rank_ensemble([part("a", [0, 1, 2]), part("b", [2, 0, 1])], count=3)
     first = next(both)
     assert (first.question.id, first.ranking.tolist()) == ("Q0", [0, 2, 1])
     assert seen == ["aQ0", "bQ0"]
     assert [one.question.id for one in both] == ["Q1", "Q2"]
-    with pytest.raises(SettingsError, match="two rankings or more to put together, found 1"):
-        EnsembleRanker([part("a", [0])])
 
 
 @pytest.mark.parametrize(
@@ -118,14 +113,13 @@ def test_every_ranking_tells_what_was_not_read(fake: Any, max_length: int, dropp
     scorer = Scorer("fake", "fake@1", ScorerForm(), fake(lambda a, b: 0.0, max_length=max_length))
     around = Neighbourhoods(FACTS, k=2, similarities=near)
     alone, two = SingleFactRanker(scorer, around), PathRanker(scorer, around)
-    rankers: dict[str, Any] = {
-        "arcf": ChainRanker(scorer, around, search=Search(length=2, least=2)),
-        "single-fact": alone,
-        "path-rerank": two,
-        "ensemble": EnsembleRanker([alone.rank, two.rank]),
+    rankings = {
+        "arcf": ChainRanker(scorer, around, search=Search(length=2, least=2)).rank([ASKED]),
+        "single-fact": alone.rank([ASKED]),
+        "path-rerank": two.rank([ASKED]),
+        "ensemble": rank_ensemble([alone.rank([ASKED]), two.rank([ASKED])], count=1),
     }
-    found = {name: next(ranker.rank([ASKED])).dropped for name, ranker in rankers.items()}
-    assert found == dropped
+    assert {name: next(ranking).dropped for name, ranking in rankings.items()} == dropped
     assert not alone.inputs.cut
 
 

@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 
 from entail.arcf.chains.baselines import SingleFactRanker
-from entail.arcf.chains.chain import Chain, Search, SearchProblem, grow, grow_all
+from entail.arcf.chains.chain import Chain, Search, grow, grow_all
 from entail.arcf.chains.neighbourhoods import Neighbourhoods
 from entail.arcf.chains.predictions import read_predictions, write_predictions
 from entail.arcf.chains.ranking import ChainRanker, Ranked, Truncation
 from entail.arcf.scoring.form import ScorerForm
 from entail.arcf.scoring.inputs import Inputs
+from entail.arcf.scoring.premises import Prompt
 from entail.arcf.scoring.scorer import Scorer
 from entail.data.worldtree.questions import Question
 from entail.data.worldtree.tables import Fact, FactTables
@@ -55,8 +56,8 @@ def by_worth(prefix: list[str], candidate: list[str]) -> float:
 def search(near: Neighbourhoods, inputs: Inputs, scorer: Any, how: Search) -> Chain:
     (question,) = inputs.questions([("q", "a")])
     visible = partial(near.visible, near.of_text("q a"))
-    problem = SearchProblem("Q", inputs.candidates, partial(inputs.prefix, question), visible)
-    (chain,) = grow_all([grow(problem, how)], scorer)
+    prompt = Prompt(Question("Q", "q", "a", {}), question, inputs)
+    (chain,) = grow_all([grow(prompt, visible, how)], scorer.score)
     return chain
 
 
@@ -201,10 +202,6 @@ def test_a_ranking_is_the_chain_the_scored_and_the_rest(fake: Any) -> None:
     (one,) = ranker(fake).rank(ASKED[:1])
     # The chain f0 f2 f3, then f1 (scored), then f5 before f4 by nearness to the explanation.
     assert one.ranking.tolist() == [0, 2, 3, 1, 5, 4]
-    (short,) = ranker(fake, rest=False).rank(ASKED[:1])
-    assert short.ranking.tolist() == [0, 2, 3, 1]
-    (chain_alone,) = ranker(fake, rest=False, unchosen=False).rank(ASKED[:1])
-    assert chain_alone.ranking.tolist() == [0, 2, 3]
     with pytest.raises(SettingsError, match="found 0"):
         ranker(fake, together=0)
 

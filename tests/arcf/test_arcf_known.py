@@ -19,9 +19,9 @@ from entail.arcf.chains.chain import Search
 from entail.arcf.chains.neighbourhoods import Neighbourhoods
 from entail.arcf.chains.next_premise import draft_chain, score_next
 from entail.arcf.chains.ranking import ChainRanker
-from entail.arcf.chains.stepwise import ScoredSteps
 from entail.arcf.config import ArcfConfig
 from entail.arcf.scoring.form import POWER, SHARED_PIECES, SIMILARITY
+from entail.arcf.scoring.premises import PremiseScorer
 from entail.arcf.scoring.priors import EXPLANATIONS, Explanations, PremisePriors, Weights
 from entail.arcf.scoring.scorer import load_scorer
 from entail.arcf.scoring.terms import IDF, WORDS, SharedPieces, SharingScorer, WordSimilarity
@@ -211,12 +211,12 @@ def test_a_scorer_ranks_as_it_was_trained(tiny_home: Path, world: Any, reading: 
 
     near = Neighbourhoods(world.facts, k=6)
     question = world.dev[0]
-    power = scorer.priors(world.facts)
+    premises = PremiseScorer(scorer, world.facts)
+    power, inputs = premises.priors, premises.inputs
     assert power is not None
     evidence = power.evidence(question.text)
     seen = near.of_text(question.text, evidence=evidence).tolist()
-    assert ScoredSteps(scorer, world.facts).neighbours(question, near).tolist() == seen
-    inputs = scorer.inputs(world.facts.texts)
+    assert premises.neighbours(question, near).tolist() == seen
     (asked,) = inputs.questions([(question.stem, question.answer)])
 
     # A chain's own scores are what is read and what is known, at every step.
@@ -230,7 +230,7 @@ def test_a_scorer_ranks_as_it_was_trained(tiny_home: Path, world: Any, reading: 
         told = scorer.pairs.score([(ids, inputs.candidates[fact]) for fact in step.candidates])
         expected = told + evidence(chosen, step.candidates)
         np.testing.assert_allclose(step.scores, expected, rtol=1e-4, atol=1e-4)
-        said = ScoredSteps(scorer, world.facts).score(question, chosen, step.candidates)
+        said = premises.score(question, chosen, step.candidates)
         np.testing.assert_allclose(said.scores, expected, rtol=1e-4, atol=1e-4)
         assert said.stop_score == pytest.approx(step.stop_score, abs=1e-4)
     (beam,) = ChainRanker(scorer, near, search=Search(length=1, least=1, beam=2)).rank([question])
@@ -250,10 +250,8 @@ def test_a_scorer_ranks_as_it_was_trained(tiny_home: Path, world: Any, reading: 
     expected = read + power.evidence(sentence, accepted)((), [1])
     found = score_next(scorer, sentence, accepted, [world.facts.texts[1]])
     assert found.scores.tolist() == pytest.approx(expected.tolist(), abs=1e-4)
-    draft = draft_chain(sentence, accepted, ScoredSteps(scorer, world.facts), near)
-    said = ScoredSteps(scorer, world.facts).score(
-        Question("", sentence, "", {}), (), draft.facts[:1], accepted=accepted
-    )
+    draft = draft_chain(sentence, accepted, premises, near)
+    said = premises.score(Question("", sentence, "", {}), (), draft.facts[:1], accepted=accepted)
     assert draft.scores[0] == pytest.approx(float(said.scores[0]), abs=1e-4)
 
 
@@ -262,7 +260,7 @@ def test_without_terms_nothing_is_written(tiny_home: Path, world: Any) -> None:
     config = replace(SETTINGS, shared_pieces=0, power=0, similarity=0)
     train_arcf(world.questions, world.facts, config, out=out)
     assert not any((out / name).exists() for name in (IDF, EXPLANATIONS, WORDS))
-    assert load_scorer("mine").priors(world.facts) is None
+    assert PremiseScorer(load_scorer("mine"), world.facts).priors is None
     assert "explanatory power" not in (out / "README.md").read_text(encoding="utf-8")
 
 
@@ -300,7 +298,7 @@ def test_damaged_files_and_scores_are_refused(tiny_home: Path, world: Any) -> No
         SingleFactRanker(scorer, near),
         PathRanker(scorer, near, top=2, linked=2),
     ]
-    steps = ScoredSteps(scorer, world.facts)
+    steps = PremiseScorer(scorer, world.facts)
     ways: list[Callable[[], Any]] = [
         *(partial(list, ranker.rank(asked)) for ranker in rankers),
         lambda: steps.score(asked[0], (), (0, 1)),

@@ -9,8 +9,9 @@ import pytest
 from entail.arcf.chains.chain import Search
 from entail.arcf.chains.neighbourhoods import Neighbourhoods
 from entail.arcf.chains.next_premise import MARGIN, Draft, draft_chain, score_next
-from entail.arcf.chains.stepwise import ScoredSteps, corpus_facts
+from entail.arcf.chains.stepwise import corpus_facts
 from entail.arcf.scoring.form import ScorerForm
+from entail.arcf.scoring.premises import PremiseScorer
 from entail.arcf.scoring.scorer import Scorer
 from entail.data.records import Corpus
 from entail.encoders.cross.pairs import Ids, Pair
@@ -42,7 +43,7 @@ def by(seed: int) -> Any:
 
 def drafted(fake: Any, score: Any, near: Neighbourhoods, accepted: Sequence[str] = (), **told: Any) -> Draft:
     scorer = Scorer("fake", "fake@1", ScorerForm(), fake(score))
-    return draft_chain(SENTENCE, accepted, ScoredSteps(scorer, FACTS), near, **told)
+    return draft_chain(SENTENCE, accepted, PremiseScorer(scorer, FACTS), near, **told)
 
 
 def test_candidates_are_scored_after_the_sentence_and_what_was_accepted(fake: Any) -> None:
@@ -118,7 +119,7 @@ def test_what_must_not_be_proposed_is_not_and_all_may_be_gone(fake: Any) -> None
 
 def test_a_statement_of_an_author_s_own_brings_its_neighbours_into_view(fake: Any) -> None:
     near = around(3, k=2)
-    steps = ScoredSteps(Scorer("x", "x@1", ScorerForm(), fake(by(3))), FACTS)
+    steps = PremiseScorer(Scorer("x", "x@1", ScorerForm(), fake(by(3))), FACTS)
     seen: list[set[Ids]] = []
 
     def score(pairs: Sequence[Pair]) -> Floats:
@@ -132,7 +133,9 @@ def test_a_statement_of_an_author_s_own_brings_its_neighbours_into_view(fake: An
 
 def test_a_scorer_that_never_learnt_to_stop_goes_on_to_the_end(fake: Any) -> None:
     never = Scorer("x", "x@1", ScorerForm(stop=False), fake(lambda a, b: 0.0 if b else 9.0))
-    found = draft_chain(SENTENCE, [], ScoredSteps(never, FACTS), around(0), search=Search(length=4, least=1))
+    found = draft_chain(
+        SENTENCE, [], PremiseScorer(never, FACTS), around(0), search=Search(length=4, least=1)
+    )
     assert (len(found.facts), found.stopped) == (4, "length")
 
 
@@ -143,7 +146,9 @@ def test_lazily_most_of_what_fell_far_behind_is_not_scored_anew(fake: Any) -> No
     lazy, whole = fake(score), fake(score)
     near = around(4, k=30)
     chains = [
-        draft_chain(SENTENCE, [], ScoredSteps(Scorer("x", "x@1", ScorerForm(), one), FACTS), near, search=how)
+        draft_chain(
+            SENTENCE, [], PremiseScorer(Scorer("x", "x@1", ScorerForm(), one), FACTS), near, search=how
+        )
         for one, how in ((lazy, Search(margin=MARGIN)), (whole, Search()))
     ]
     assert chains[0] == chains[1]

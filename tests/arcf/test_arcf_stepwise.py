@@ -10,8 +10,9 @@ import pytest
 from entail.arcf.chains.chain import Search
 from entail.arcf.chains.neighbourhoods import Neighbourhoods
 from entail.arcf.chains.ranking import ChainRanker
-from entail.arcf.chains.stepwise import NearestSteps, ScoredSteps, Step, corpus_facts, follow, score_step
+from entail.arcf.chains.stepwise import NearestSteps, Step, corpus_facts, follow, score_step
 from entail.arcf.scoring.form import ScorerForm
+from entail.arcf.scoring.premises import PremiseScorer
 from entail.arcf.scoring.scorer import Scorer, list_scorers
 from entail.data.records import Corpus
 from entail.data.text import premise_key
@@ -50,7 +51,7 @@ def test_left_alone_it_is_algorithm_1(fake: Any, seed: int) -> None:
     chain = ranked.chain
     assert chain is not None
 
-    steps = ScoredSteps(scorer, FACTS)
+    steps = PremiseScorer(scorer, FACTS)
     walk = follow(lambda facts: score_step(ASKED, near.of_text("q a"), facts, steps, near), how)
     assert walk.facts == chain.facts
     assert walk.stopped == chain.stopped
@@ -112,15 +113,15 @@ def test_a_scorer_of_single_facts_sees_no_chosen_fact(fake: Any) -> None:
         seen.append((len(prefix), tuple(candidate)))
         return 0.0
 
-    alone = ScoredSteps(Scorer("s", "s@1", ScorerForm(scheme="single-fact"), fake(score)), FACTS)
+    alone = PremiseScorer(Scorer("s", "s@1", ScorerForm(scheme="single-fact"), fake(score)), FACTS)
     assert alone.score(ASKED, (1, 2), (3, 4)).stop_score is None
     assert seen == [(4, ("f3",)), (4, ("f4",))]
-    chains = ScoredSteps(Scorer("c", "c@1", ScorerForm(), fake(score)), FACTS)
+    chains = PremiseScorer(Scorer("c", "c@1", ScorerForm(), fake(score)), FACTS)
     assert chains.score(ASKED, (1, 2), (3,)).stop_score == 0.0
     assert seen[2:] == [(6, ()), (6, ("f3",))]
-    never = ScoredSteps(Scorer("n", "n@1", ScorerForm(stop=False), fake(score)), FACTS)
+    never = PremiseScorer(Scorer("n", "n@1", ScorerForm(stop=False), fake(score)), FACTS)
     assert never.score(ASKED, (), (3,)).stop_score is None
-    short = ScoredSteps(Scorer("s", "s@1", ScorerForm(), fake(score, max_length=11)), LONG)
+    short = PremiseScorer(Scorer("s", "s@1", ScorerForm(), fake(score, max_length=11)), LONG)
     assert [short.score(ASKED, (), some).cut for some in ((0,), (0, 1))] == [frozenset(), {1}]
     near = Neighbourhoods(LONG, k=2, similarities=lambda texts: np.ones((len(texts), 2), dtype=np.float32))
     walk = follow(

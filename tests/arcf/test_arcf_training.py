@@ -11,6 +11,7 @@ import pytest
 from entail.arcf.chains.neighbourhoods import Neighbourhoods
 from entail.arcf.chains.ranking import ChainRanker
 from entail.arcf.config import ArcfConfig
+from entail.arcf.scoring.premises import PremiseScorer
 from entail.arcf.scoring.scorer import load_scorer, scorer_folder
 from entail.arcf.training import ArcfTraining, train_arcf
 from entail.data.worldtree.questions import Question
@@ -101,7 +102,7 @@ def test_what_was_saved_is_a_scorer_and_no_encoder(tiny_home: Path, mine: ArcfTr
 
     # In torch alone, the last layer for one token, as transformers has it in full.
     stock = load_scorer("mine", stock=True)
-    inputs = scorer.inputs(world.facts.texts)
+    inputs = PremiseScorer(scorer, world.facts).inputs
     (asked,) = inputs.questions([("ba bi", "bo")])
     prefix = inputs.prefix(asked, [3]).ids
     pairs = [(prefix, ()), *((prefix, candidate) for candidate in inputs.candidates)]

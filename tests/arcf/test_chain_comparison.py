@@ -17,8 +17,9 @@ from entail.arcf.chains.comparison import (
     select_candidates,
 )
 from entail.arcf.chains.neighbourhoods import Neighbourhoods
-from entail.arcf.chains.stepwise import ScoredSteps, Step, Walk, corpus_facts, follow, score_step
+from entail.arcf.chains.stepwise import Step, Walk, corpus_facts, follow, score_step
 from entail.arcf.scoring.form import ScorerForm
+from entail.arcf.scoring.premises import PremiseScorer
 from entail.arcf.scoring.scorer import ListedScorer, Scorer, load_scorer
 from entail.data.bundled import sample_corpus
 from entail.data.worldtree.questions import Question
@@ -37,7 +38,7 @@ def test_the_packaged_scorer_finds_most_of_the_example() -> None:
         load_scorer(str(Path(__file__).parents[2] / "models" / "arcf-minilm")),
     )
     assert set(EXAMPLE.gold) <= set(facts.positions)
-    around, steps = Neighbourhoods(facts, k=60), ScoredSteps(scorer, facts)
+    around, steps = Neighbourhoods(facts, k=60), PremiseScorer(scorer, facts)
     near = steps.neighbours(EXAMPLE, around)
     walk = follow(lambda chosen: score_step(EXAMPLE, near, chosen, steps, around), Search(length=9))
     found = locate_gold(EXAMPLE, facts, walk, walk.ranking(EXAMPLE, around))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -11,10 +12,9 @@ import numpy as np
 from entail.arcf.chains.neighbourhoods import Neighbourhoods
 from entail.arcf.chains.ranking import Ranked, Ranker, complete_ranking
 from entail.arcf.scoring.inputs import Prefix, worst_dropped
-from entail.arcf.scoring.priors import Evidence
-from entail.arcf.scoring.scorer import Scorer, total_scores
+from entail.arcf.scoring.premises import Prompt
+from entail.arcf.scoring.scorer import Scorer
 from entail.data.worldtree.questions import Question
-from entail.encoders.cross.pairs import Ids
 from entail.errors import SettingsError
 from entail.evaluation.chains import tfidf_rankings
 from entail.index.lexical import stemmed_words
@@ -28,26 +28,22 @@ TOP = 50
 DAMPING = 60
 """Constant added to every rank in a fusion (Cormack, Clarke and Buettcher, SIGIR 2009)."""
 
-RankAll = Callable[[Sequence[Question]], Iterator[Ranked]]
-
 
 class _BaselineRanker(Ranker):
     """Ranker that scores premises after given prefixes, in order of TF-IDF similarity to the question."""
 
-    def _ranked(self, questions: Sequence[Question], ids: Sequence[Ids]) -> Iterator[Ranked]:
+    def _ranked(self, questions: Sequence[Question]) -> Iterator[Ranked]:
         orders = tfidf_rankings(questions, self.neighbourhoods.similarities)
-        for question, question_ids, order in zip(questions, ids, orders, strict=True):
-            yield self._rank_one(question, question_ids, order)
+        for question, order in zip(questions, orders, strict=True):
+            yield self._rank_one(self.prompt(question), order)
 
-    def _rank_one(self, question: Question, ids: Ids, order: Ints) -> Ranked:
-        raise NotImplementedError
+    @abstractmethod
+    def _rank_one(self, prompt: Prompt, order: Ints) -> Ranked:
+        """Return the ranking of a question whose premises are in order of similarity."""
 
-    def _score(
-        self, prefix: Prefix, chosen: Sequence[int], facts: Ints, evidence: Evidence | None, name: str
-    ) -> Values:
-        scores = self.scorer.pairs.score([(prefix.ids, self.inputs.candidates[int(fact)]) for fact in facts])
-        priors = evidence(chosen, facts.tolist()) if evidence is not None else None
-        return total_scores(scores.astype(np.float64), priors, name=name)
+    def _score(self, prompt: Prompt, prefix: Prefix, chosen: Sequence[int], facts: Ints) -> Values:
+        scores = self.scorer.pairs.score(prompt.pairs(prefix, facts.tolist()))
+        return prompt.total(scores.astype(np.float64), chosen, facts.tolist())
 
 
 class SingleFactRanker(_BaselineRanker):
@@ -69,12 +65,11 @@ class SingleFactRanker(_BaselineRanker):
         super().__init__(scorer, neighbourhoods)
         self.first = first
 
-    def _rank_one(self, question: Question, ids: Ids, order: Ints) -> Ranked:
-        first = order[: self.first]
-        prefix = self.inputs.prefix(ids, ())
-        scores = self._score(prefix, (), first, self.evidence(question), question.id)
+    def _rank_one(self, prompt: Prompt, order: Ints) -> Ranked:
+        first, prefix = order[: self.first], prompt.prefix(())
+        scores = self._score(prompt, prefix, (), first)
         ranking = np.concatenate([first[np.argsort(-scores, kind="stable")], order[len(first) :]])
-        return Ranked(question, ranking, dropped=prefix.dropped)
+        return Ranked(prompt.question, ranking, dropped=prefix.dropped)
 
 
 class PathRanker(_BaselineRanker):
@@ -121,19 +116,20 @@ class PathRanker(_BaselineRanker):
         rows = (shared.indices[shared.indptr[i] : shared.indptr[i + 1]] for i in range(len(facts)))
         return [row[row != fact].astype(np.int64) for fact, row in zip(facts, rows, strict=True)]
 
-    def _rank_one(self, question: Question, ids: Ids, order: Ints) -> Ranked:
+    def _rank_one(self, prompt: Prompt, order: Ints) -> Ranked:
         rank = np.empty(len(order), dtype=np.int64)
         rank[order] = np.arange(len(order))
-        best, dropped = self._best_scores(question, ids, order[: self.top], rank)
+        best, dropped = self._best_scores(prompt, order[: self.top], rank)
         scored = np.flatnonzero(np.isfinite(best))
         # Of equal scores the premise nearer to the question comes first.
         first = scored[np.lexsort((rank[scored], -best[scored]))]
-        return Ranked(question, complete_ranking(first, -rank.astype(np.float32)), dropped=dropped)
+        ranking = complete_ranking(first, -rank.astype(np.float32))
+        return Ranked(prompt.question, ranking, dropped=dropped)
 
-    def _best_scores(self, question: Question, ids: Ids, starts: Ints, rank: Ints) -> tuple[Values, int]:
+    def _best_scores(self, prompt: Prompt, starts: Ints, rank: Ints) -> tuple[Values, int]:
         """Return the score of each premise's best chain, (facts,), -inf without one; and `dropped`."""
-        evidence, prefix = self.evidence(question), self.inputs.prefix(ids, ())
-        start_scores = self._score(prefix, (), starts, evidence, question.id)
+        prefix = prompt.prefix(())
+        start_scores = self._score(prompt, prefix, (), starts)
         dropped = [prefix.dropped]
         best = np.full(len(rank), -np.inf)
         best[starts] = start_scores
@@ -142,46 +138,28 @@ class PathRanker(_BaselineRanker):
             if not len(seconds):
                 continue
             chosen = (int(start),)
-            prefix = self.inputs.prefix(ids, chosen)
+            prefix = prompt.prefix(chosen)
             dropped.append(prefix.dropped)
-            chains = (score + self._score(prefix, chosen, seconds, evidence, question.id)) / 2
+            chains = (score + self._score(prompt, prefix, chosen, seconds)) / 2
             best[seconds] = np.maximum(best[seconds], chains)
             best[start] = max(best[start], chains.max())
         return best, worst_dropped(dropped)
 
 
-class EnsembleRanker:
-    """Ranker by reciprocal rank fusion of several rankings.
+def rank_ensemble(
+    parts: Sequence[Iterable[Ranked]], *, count: int, progress: ProgressCallback | None = None
+) -> Iterator[Ranked]:
+    """Yield the reciprocal rank fusion of several rankings of each of `count` questions, in order.
 
     The paper gives no rule for its ensemble of single-fact and path-rerank. This one needs no common scale of
-    scores.
-
-    Args:
-        parts: Rank functions, at least two.
-
-    Raises:
-        SettingsError: If there are fewer.
+    scores. All parts rank a question before the next.
     """
-
-    def __init__(self, parts: Sequence[RankAll]) -> None:
-        if len(parts) < 2:
-            raise SettingsError(f"expected two rankings or more to put together, found {len(parts)}")
-        self._parts = tuple(parts)
-
-    def rank(
-        self, questions: Sequence[Question], *, progress: ProgressCallback | None = None
-    ) -> Iterator[Ranked]:
-        """Yield the rankings of questions, in order; all parts rank a question before the next.
-
-        Raises:
-            EvaluationError: If a score is not finite.
-        """
-        meter = Meter(len(questions), "ranking facts", unit="questions", report=progress)
-        for several in zip(*(part(questions) for part in self._parts), strict=True):
-            dropped = worst_dropped(one.dropped for one in several)
-            ranking = fuse_rankings([one.ranking for one in several])
-            yield Ranked(several[0].question, ranking, dropped=dropped)
-            meter.add(1)
+    meter = Meter(count, "ranking facts", unit="questions", report=progress)
+    for several in zip(*parts, strict=True):
+        dropped = worst_dropped(one.dropped for one in several)
+        ranking = fuse_rankings([one.ranking for one in several])
+        yield Ranked(several[0].question, ranking, dropped=dropped)
+        meter.add(1)
 
 
 def fuse_rankings(rankings: Sequence[Ints]) -> Ints:

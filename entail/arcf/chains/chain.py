@@ -9,16 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from entail.arcf.scoring.inputs import Prefix
-from entail.arcf.scoring.priors import Evidence
-from entail.arcf.scoring.scorer import total_scores
-from entail.encoders.cross.encoder import PairScorer
-from entail.encoders.cross.pairs import Ids, Pair
+from entail.arcf.scoring.premises import Prompt
+from entail.encoders.cross.pairs import Pair
 from entail.errors import SettingsError
 from entail.index.protocol import Floats
 from entail.statistics.ranking import Values
@@ -105,54 +101,26 @@ class Chain:
     dropped: int = 0
 
 
-@dataclass(frozen=True)
-class SearchProblem:
-    """A question to explain, as a search sees it.
-
-    Attributes:
-        name: Name of the question in messages.
-        candidates: Token ids of all premises.
-        prefix: Chosen premises -> prefix that candidates are scored after.
-        visible: Chosen premises -> premises that can follow (vis_k).
-        evidence: Prior terms of the scores; None for none.
-    """
-
-    name: str
-    candidates: Sequence[Ids]
-    prefix: Callable[[Sequence[int]], Prefix]
-    visible: Callable[[Sequence[int]], list[int]]
-    evidence: Evidence | None = None
-
-    def pairs(self, prefix: Prefix, facts: Sequence[int]) -> list[Pair]:
-        """Return the pairs of a prefix and some candidates."""
-        return [(prefix.ids, self.candidates[fact]) for fact in facts]
-
-    def total(self, scores: NDArray[Any], chosen: Sequence[int], facts: Sequence[int]) -> list[float]:
-        """Return scores of candidates, after that of the bare prefix if there is one, with the prior terms.
-
-        Raises:
-            EvaluationError: If a score is not finite.
-        """
-        priors = self.evidence(chosen, facts) if self.evidence is not None else None
-        totals: list[float] = total_scores(scores, priors, name=self.name).tolist()
-        return totals
-
+Visible = Callable[[Sequence[int]], list[int]]
+"""Chosen premises -> premises that can follow (vis_k)."""
 
 Growth = Generator[Sequence[Pair], Floats, Chain]
 """Search in progress: yields pairs, takes their scores, returns a chain."""
 
 
-def grow(problem: SearchProblem, search: Search) -> Growth:
+def grow(prompt: Prompt, visible: Visible, search: Search) -> Growth:
     """Build the chain of one question (Algorithm 1).
 
     Raises:
         EvaluationError: If a score is not finite.
     """
-    return (_grow_beam if search.beam > 1 else _grow_greedy)(problem, search)
+    return (_grow_beam if search.beam > 1 else _grow_greedy)(prompt, visible, search)
 
 
-def grow_all(growths: Sequence[Growth], scorer: PairScorer, *, together: int = 1) -> Iterator[Chain]:
-    """Build chains, and yield each in order; pairs of `together` questions share batches.
+def grow_all(
+    growths: Sequence[Growth], score: Callable[[Sequence[Pair]], Floats], *, together: int = 1
+) -> Iterator[Chain]:
+    """Build chains, and yield each in order; pairs of `together` questions share a call of `score`.
 
     Raises:
         EvaluationError: If a score is not finite.
@@ -162,7 +130,7 @@ def grow_all(growths: Sequence[Growth], scorer: PairScorer, *, together: int = 1
         pending = {number: next(growth) for number, growth in running.items()}
         done: dict[int, Chain] = {}
         while pending:
-            scores = scorer.score([pair for pairs in pending.values() for pair in pairs])
+            scores = score([pair for pairs in pending.values() for pair in pairs])
             start, following = 0, {}
             for number, pairs in pending.items():
                 own = scores[start : start + len(pairs)]
@@ -175,18 +143,18 @@ def grow_all(growths: Sequence[Growth], scorer: PairScorer, *, together: int = 1
         yield from (done[number] for number in sorted(done))
 
 
-def _grow_greedy(problem: SearchProblem, search: Search) -> Growth:
+def _grow_greedy(prompt: Prompt, visible_after: Visible, search: Search) -> Growth:
     facts: list[int] = []
     steps: list[ChainStep] = []
     last: dict[int, float] = {}
     while True:
-        visible, prefix = problem.visible(facts), problem.prefix(facts)
+        visible, prefix = visible_after(facts), prompt.prefix(facts)
         joined = [fact for fact in visible if fact not in last]
         rest = sorted((fact for fact in visible if fact in last), key=lambda fact: -last[fact])
         count = len(rest) if search.margin is None else _RESCORED
         first, rest = [*joined, *rest[:count]], rest[count:]
-        scores = yield [(prefix.ids, ()), *problem.pairs(prefix, first)]
-        stop_score, *totals = problem.total(scores, facts, first)
+        scores = yield [(prefix.ids, ()), *prompt.pairs(prefix, first)]
+        stop_score, *totals = prompt.total(scores, facts, first).tolist()
         fresh = dict(zip(first, totals, strict=True))
         while rest and search.margin is not None:
             # Before L_min the best premise is wanted, however good the bare prefix is.
@@ -196,8 +164,8 @@ def _grow_greedy(problem: SearchProblem, search: Search) -> Growth:
             if not further:
                 break
             rest = [fact for fact in rest if last[fact] < bar]
-            scores = yield problem.pairs(prefix, further)
-            fresh.update(zip(further, problem.total(scores, facts, further), strict=True))
+            scores = yield prompt.pairs(prefix, further)
+            fresh.update(zip(further, prompt.total(scores, facts, further).tolist(), strict=True))
         last.update(fresh)
         best = max(fresh, key=lambda fact: fresh[fact]) if fresh else None
         stops = best is not None and search.may_stop(facts) and stop_score >= fresh[best]
@@ -224,25 +192,23 @@ class _Hypothesis:
     stopped: Stopped | None = None
 
 
-def _grow_beam(problem: SearchProblem, search: Search) -> Growth:
+def _grow_beam(prompt: Prompt, visible_after: Visible, search: Search) -> Growth:
     beam = [_Hypothesis((), 0.0)]
     while any(one.stopped is None for one in beam):
         growing = [
-            (one, problem.prefix(one.facts), problem.visible(one.facts))
-            for one in beam
-            if one.stopped is None
+            (one, prompt.prefix(one.facts), visible_after(one.facts)) for one in beam if one.stopped is None
         ]
         scores = yield [
             pair
             for _, prefix, visible in growing
-            for pair in [(prefix.ids, ()), *problem.pairs(prefix, visible)]
+            for pair in [(prefix.ids, ()), *prompt.pairs(prefix, visible)]
         ]
         following = [one for one in beam if one.stopped is not None]
         at = 0
         for one, prefix, visible in growing:
             own = scores[at : at + 1 + len(visible)].astype(np.float64)
             at += 1 + len(visible)
-            totals = np.array(problem.total(own, one.facts, visible))
+            totals = prompt.total(own, one.facts, visible)
             following += _expand(one, prefix.dropped, visible, totals, search)
         # Of equal sets in another order the better one stays.
         distinct: dict[tuple[frozenset[int], bool], _Hypothesis] = {}

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
 from entail.arcf.chains.baselines import fuse_rankings
-from entail.arcf.chains.chain import Chain, Search, SearchProblem, Stopped, grow
+from entail.arcf.chains.chain import Chain, Search, Stopped, grow, grow_all
 from entail.arcf.chains.neighbourhoods import Neighbourhoods
-from entail.arcf.chains.stepwise import ScoredSteps, StepScores
+from entail.arcf.scoring.premises import PremiseScorer, StepScores
 from entail.arcf.scoring.scorer import Scorer
 from entail.data.text import premise_key
 from entail.data.worldtree.questions import Question
@@ -40,7 +39,7 @@ def score_next(
     if not candidates:
         return StepScores(np.empty(0, dtype=np.float32))
     facts = FactTables(tuple(Fact(str(number), text, "") for number, text in enumerate(candidates)))
-    return ScoredSteps(scorer, facts).score(_question(sentence), (), range(len(facts)), accepted=accepted)
+    return PremiseScorer(scorer, facts).score(_question(sentence), (), range(len(facts)), accepted=accepted)
 
 
 def next_order(scores: Floats) -> Ints:
@@ -85,7 +84,7 @@ class Draft:
 def draft_chain(
     sentence: str,
     accepted: Sequence[str],
-    steps: ScoredSteps,
+    steps: PremiseScorer,
     neighbourhoods: Neighbourhoods,
     *,
     never: Collection[int] = (),
@@ -115,8 +114,8 @@ def draft_chain(
     length, stop = max(1, search.length - count), search.stop and steps.scorer.form.stop
     search = replace(search, length=length, least=max(0, search.least - count), stop=stop)
     positions = [neighbourhoods.facts.positions.get(premise_key(text)) for text in accepted]
-    evidence = steps.evidence(sentence, accepted)
-    near = [neighbourhoods.of_text(sentence, evidence=evidence)]
+    prompt = steps.prompt(_question(sentence), accepted)
+    near = [neighbourhoods.of_text(sentence, evidence=prompt.evidence)]
     for text, fact in zip(accepted, positions, strict=True):
         near.append(neighbourhoods.of_text(text) if fact is None else neighbourhoods.of_fact(fact))
     neighbours = np.array(list(dict.fromkeys(np.concatenate(near).tolist())), dtype=np.int64)
@@ -127,16 +126,8 @@ def draft_chain(
             progress(Progress(len(chosen), length, 0.0, "drafting the chain", "premises"))
         return [fact for fact in neighbourhoods.visible(neighbours, chosen) if fact not in excluded]
 
-    question, compute = _question(sentence), score or steps.scorer.pairs.score
-    (ids,) = steps.inputs.questions([(question.stem, question.answer)])
-    prefix = partial(steps.inputs.prefix, ids, accepted=accepted)
-    growth = grow(SearchProblem(question.id, steps.inputs.candidates, prefix, visible, evidence), search)
-    pairs = next(growth)
-    while True:
-        try:
-            pairs = growth.send(compute(pairs))
-        except StopIteration as end:
-            return _draft_of(end.value, cut=steps.inputs.cut)
+    (chain,) = grow_all([grow(prompt, visible, search)], score or steps.scorer.pairs.score)
+    return _draft_of(chain, cut=steps.inputs.cut)
 
 
 def _draft_of(chain: Chain, *, cut: frozenset[int]) -> Draft:

@@ -5,17 +5,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 
 import numpy as np
 
-from entail.arcf.chains.chain import Chain, Search, SearchProblem, grow, grow_all
+from entail.arcf.chains.chain import Chain, Growth, Search, grow, grow_all
 from entail.arcf.chains.neighbourhoods import Neighbourhoods
-from entail.arcf.scoring.inputs import Inputs
-from entail.arcf.scoring.priors import Evidence, PremisePriors
+from entail.arcf.scoring.premises import PremiseScorer
 from entail.arcf.scoring.scorer import Scorer
 from entail.data.worldtree.questions import Question
-from entail.encoders.cross.pairs import Ids
 from entail.errors import SettingsError
 from entail.index.protocol import Floats, Ints
 from entail.progress import Meter, ProgressCallback
@@ -38,24 +36,12 @@ class Ranked:
     dropped: int = 0
 
 
-class Ranker(ABC):
+class Ranker(PremiseScorer, ABC):
     """Ranker of all premises for questions, by a scorer."""
 
     def __init__(self, scorer: Scorer, neighbourhoods: Neighbourhoods) -> None:
-        self.scorer, self.neighbourhoods = scorer, neighbourhoods
-
-    @cached_property
-    def inputs(self) -> Inputs:
-        """Token ids of the premises."""
-        return self.scorer.inputs(self.neighbourhoods.facts.texts)
-
-    @cached_property
-    def _priors(self) -> PremisePriors | None:
-        return self.scorer.priors(self.neighbourhoods.facts)
-
-    def evidence(self, question: Question) -> Evidence | None:
-        """Return the prior terms of premises given a question; None for a scorer without any."""
-        return self._priors.evidence(question.text) if self._priors is not None else None
+        super().__init__(scorer, neighbourhoods.facts)
+        self.neighbourhoods = neighbourhoods
 
     def rank(
         self, questions: Sequence[Question], *, progress: ProgressCallback | None = None
@@ -66,26 +52,23 @@ class Ranker(ABC):
             EvaluationError: If a score is not finite.
         """
         meter = Meter(len(questions), "ranking facts", unit="questions", report=progress)
-        ids = self.inputs.questions([(question.stem, question.answer) for question in questions])
-        for ranked in self._ranked(questions, ids):
+        for ranked in self._ranked(questions):
             yield ranked
             meter.add(1)
 
     @abstractmethod
-    def _ranked(self, questions: Sequence[Question], ids: Sequence[Ids]) -> Iterator[Ranked]:
-        """Yield the rankings of questions with the given token ids, in order."""
+    def _ranked(self, questions: Sequence[Question]) -> Iterator[Ranked]:
+        """Yield the rankings of questions, in order."""
 
 
 class ChainRanker(Ranker):
-    """Ranker by chains.
+    """Ranker by chains: the chosen premises, those scored by last score (S2), the rest by similarity (R3).
 
     Args:
         scorer: Scorer of chains.
         neighbourhoods: Visible premises.
         search: Search for chains; a scorer that was not trained to stop grows them to the full length.
         together: Questions whose pairs share batches: 1 on a processor, more on a GPU.
-        unchosen: Whether scored premises that were not chosen follow by their last score (S2).
-        rest: Whether all others follow by similarity to the finished explanation (R3).
 
     Raises:
         SettingsError: If `together` is below 1.
@@ -98,34 +81,26 @@ class ChainRanker(Ranker):
         *,
         search: Search | None = None,
         together: int = 1,
-        unchosen: bool = True,
-        rest: bool = True,
     ) -> None:
         if together < 1:
             raise SettingsError(f"together: expected 1 or more questions, found {together}")
         super().__init__(scorer, neighbourhoods)
         search = search or Search()
         self.search = replace(search, stop=search.stop and scorer.form.stop)
-        self.together, self.unchosen, self.rest = together, unchosen, rest
+        self.together = together
 
-    def _ranked(self, questions: Sequence[Question], ids: Sequence[Ids]) -> Iterator[Ranked]:
-        growths = [grow(self._problem(*pair), self.search) for pair in zip(questions, ids, strict=True)]
-        chains = grow_all(growths, self.scorer.pairs, together=self.together)
+    def _ranked(self, questions: Sequence[Question]) -> Iterator[Ranked]:
+        chains = grow_all(
+            [self._grow(question) for question in questions], self.scorer.pairs.score, together=self.together
+        )
         for question, chain in zip(questions, chains, strict=True):
-            scored = chain.scored if self.unchosen else {}
-            ranking = rank_by_chain(question, chain.facts, scored, self.neighbourhoods, rest=self.rest)
+            ranking = rank_by_chain(question, chain.facts, chain.scored, self.neighbourhoods)
             yield Ranked(question, ranking, chain, chain.dropped)
 
-    def _problem(self, question: Question, ids: Ids) -> SearchProblem:
-        evidence = self.evidence(question)
-        neighbours = self.neighbourhoods.of_text(question.text, evidence=evidence)
-        return SearchProblem(
-            question.id,
-            self.inputs.candidates,
-            partial(self.inputs.prefix, ids),
-            partial(self.neighbourhoods.visible, neighbours),
-            evidence,
-        )
+    def _grow(self, question: Question) -> Growth:
+        prompt, near = self.prompt(question), self.neighbourhoods
+        visible = partial(near.visible, near.of_text(question.text, evidence=prompt.evidence))
+        return grow(prompt, visible, self.search)
 
 
 def rank_by_chain(
@@ -133,14 +108,10 @@ def rank_by_chain(
     chosen: Sequence[int],
     scored: Mapping[int, float],
     neighbourhoods: Neighbourhoods,
-    *,
-    rest: bool = True,
 ) -> Ints:
     """Return a ranking: chosen premises, those scored (S2), the rest by similarity to both (R3)."""
     order = sorted(scored, key=lambda fact: (-scored[fact], fact))
     first = np.array([*chosen, *order], dtype=np.int64)
-    if not rest:
-        return first
     texts = neighbourhoods.facts.texts
     explanation = " ".join([question.text, *(texts[fact] for fact in chosen)])
     return complete_ranking(first, neighbourhoods.similarities([explanation])[0])

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -16,36 +15,17 @@ import numpy as np
 from entail.arcf.chains.chain import Search, Stopped
 from entail.arcf.chains.neighbourhoods import Neighbourhoods
 from entail.arcf.chains.ranking import rank_by_chain
-from entail.arcf.scoring.inputs import Inputs
-from entail.arcf.scoring.priors import Evidence, PremisePriors
-from entail.arcf.scoring.scorer import Scorer, total_scores
+from entail.arcf.scoring.premises import StepScores
 from entail.data.records import Corpus
 from entail.data.worldtree.questions import Question
 from entail.data.worldtree.tables import Fact, FactTables
-from entail.index.protocol import Floats, Ints
+from entail.index.protocol import Ints
 
 
 def corpus_facts(corpus: Corpus) -> FactTables:
     """Return a corpus as fact tables: a premise's key is its uid."""
     pairs = zip(corpus.keys, corpus.texts, strict=True)
     return FactTables(tuple(Fact(key, text, corpus.name) for key, text in pairs))
-
-
-@dataclass(frozen=True)
-class StepScores:
-    """Scores of candidates after a prefix.
-
-    Attributes:
-        scores: Score of each candidate.
-        stop_score: Score of the bare prefix; None for a scorer that was not trained to stop.
-        dropped: Oldest premises of the prefix that did not fit; -1 where the question was truncated.
-        cut: Candidates that were truncated.
-    """
-
-    scores: Floats
-    stop_score: float | None = None
-    dropped: int = 0
-    cut: frozenset[int] = frozenset()
 
 
 class StepScorer(Protocol):
@@ -75,57 +55,6 @@ class NearestSteps:
     def neighbours(self, question: Question, neighbourhoods: Neighbourhoods) -> Ints:
         """Return the premises visible from the question alone, nearest first."""
         return neighbourhoods.of_text(question.text)
-
-
-class ScoredSteps:
-    """Steps by a trained scorer; one trained on single facts ignores the chosen premises."""
-
-    def __init__(self, scorer: Scorer, facts: FactTables) -> None:
-        self.scorer, self._facts = scorer, facts
-
-    @cached_property
-    def inputs(self) -> Inputs:
-        """Token ids of the premises."""
-        return self.scorer.inputs(self._facts.texts)
-
-    @cached_property
-    def _priors(self) -> PremisePriors | None:
-        return self.scorer.priors(self._facts)
-
-    def evidence(self, text: str, accepted: Sequence[str] = ()) -> Evidence | None:
-        """Return the prior terms of premises given a question; None for a scorer without any."""
-        return self._priors.evidence(text, accepted) if self._priors is not None else None
-
-    def neighbours(self, question: Question, neighbourhoods: Neighbourhoods) -> Ints:
-        """Return the premises visible from the question alone, nearest first."""
-        return neighbourhoods.of_text(question.text, evidence=self.evidence(question.text))
-
-    def score(
-        self,
-        question: Question,
-        chosen: Sequence[int],
-        candidates: Sequence[int],
-        *,
-        accepted: Sequence[str] = (),
-    ) -> StepScores:
-        """Score candidates after accepted sentences of the explanation and chosen premises.
-
-        Raises:
-            EvaluationError: If a score is not finite.
-        """
-        form = self.scorer.form
-        if form.scheme == "single-fact":
-            chosen, accepted = (), ()
-        (ids,) = self.inputs.questions([(question.stem, question.answer)])
-        prefix = self.inputs.prefix(ids, chosen, accepted=accepted)
-        pairs = [(prefix.ids, self.inputs.candidates[fact]) for fact in candidates]
-        stops = form.stop and form.scheme != "single-fact"
-        read = self.scorer.pairs.score([(prefix.ids, ()), *pairs] if stops else pairs)
-        evidence = self.evidence(question.text, accepted)
-        priors = evidence(chosen, candidates) if evidence is not None else None
-        scores = total_scores(read, priors, name=question.id)
-        stop_score, scores = (float(scores[0]), scores[1:]) if stops else (None, scores)
-        return StepScores(scores, stop_score, prefix.dropped, self.inputs.cut.intersection(candidates))
 
 
 @dataclass(frozen=True)

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from entail.arcf.scoring.bi_encoder import BiEncoderScorer, Forward, Head, transformer_forward
 from entail.arcf.scoring.form import METHOD, POWER, SHARED_PIECES, SIMILARITY, ScorerForm
-from entail.arcf.scoring.inputs import Inputs
-from entail.arcf.scoring.priors import Explanations, PremisePriors, Weights
+from entail.arcf.scoring.priors import Explanations, Weights
 from entail.arcf.scoring.terms import SharedPieces, SharingScorer, WordSimilarity
-from entail.data.worldtree.tables import FactTables
 from entail.encoders.bert.lora import merge_adapter
 from entail.encoders.card import read_card
 from entail.encoders.catalogue import resolve
@@ -36,14 +33,11 @@ from entail.encoders.cross.encoder import (
 from entail.encoders.cross.pairs import read_tokenizer
 from entail.encoders.device import device_name
 from entail.encoders.weights import TensorFile, check_safe, open_tensors, require_finite
-from entail.errors import EncoderError, EvaluationError
-from entail.index.protocol import Floats
+from entail.errors import EncoderError
 from entail.training.config import Precision
 
 if TYPE_CHECKING:
     import torch
-
-Scores = TypeVar("Scores", bound=NDArray[Any])
 
 SHIPPED = "arcf-minilm"
 """Packaged scorer of chains, the default."""
@@ -73,16 +67,6 @@ class Scorer:
     explanations: Explanations | None = None
     weights: Weights = field(default_factory=Weights)
     words: WordSimilarity | None = None
-
-    def inputs(self, facts: Sequence[str]) -> Inputs:
-        """Return premises as token ids."""
-        return Inputs(self.pairs.tokenize, self.pairs.frame, max_length=self.pairs.max_length, facts=facts)
-
-    def priors(self, facts: FactTables) -> PremisePriors | None:
-        """Return the priors of premises; None where they are no term of its scores."""
-        if self.explanations is None and self.words is None:
-            return None
-        return PremisePriors(facts, explanations=self.explanations, words=self.words, weights=self.weights)
 
 
 @dataclass(frozen=True)
@@ -215,29 +199,6 @@ def _load_bi_encoder(
         device=device,
         budget=budget,
     )
-
-
-def total_scores(scores: Scores, priors: Floats | None = None, *, name: str) -> Scores:
-    """Return the scores of candidates with their prior terms added; every score is checked here.
-
-    Args:
-        scores: Scores by the encoder; that of the bare prefix may stand before those of the candidates.
-        priors: Prior terms of the candidates.
-        name: Name of the question in messages.
-
-    Raises:
-        EvaluationError: If a score is not finite.
-    """
-    if priors is not None and len(priors):
-        scores = scores.copy()
-        scores[-len(priors) :] += priors
-    if not np.isfinite(scores).all():
-        count = int((~np.isfinite(scores)).sum())
-        raise EvaluationError(
-            f"{name}: {count} of {len(scores)} scores are no numbers (NaN or infinite); the weights are "
-            "damaged, or the precision too low: load the scorer in fp32"
-        )
-    return scores
 
 
 def scorer_folder(name: str | Path) -> Path:

@@ -85,12 +85,13 @@ def take_builder(facts: FactTables, scorer: Scorer | None, *, k: int, wait: floa
 
     def make(report: ProgressCallback) -> Builder:
         from entail.arcf.chains.neighbourhoods import Neighbourhoods
-        from entail.arcf.chains.stepwise import NearestSteps, ScoredSteps
+        from entail.arcf.chains.stepwise import NearestSteps
+        from entail.arcf.scoring.premises import PremiseScorer
 
         around = Neighbourhoods(facts, k=k, metric=metric, similarities=similarities)
         if scorer is None:
             return Builder(TFIDF, "", around, NearestSteps(around))
-        return Builder(scorer.name, scorer.revision, around, ScoredSteps(scorer, facts))
+        return Builder(scorer.name, scorer.revision, around, PremiseScorer(scorer, facts))
 
     name = scorer.revision if scorer is not None else TFIDF
     return GROUNDS.get_or_start((facts.digest, name, k), make, wait=wait)

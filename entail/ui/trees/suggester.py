@@ -22,7 +22,7 @@ from entail.ui.shared.tasks import Task, TaskGroup, finish
 
 if TYPE_CHECKING:
     from entail.arcf.chains.next_premise import Draft
-    from entail.arcf.chains.stepwise import ScoredSteps, StepScores
+    from entail.arcf.scoring.premises import PremiseScorer, StepScores
     from entail.arcf.scoring.scorer import Scorer
     from entail.data.records import Corpus
     from entail.encoders.cross.pairs import Pair
@@ -134,7 +134,7 @@ class Suggester(LazyModel["Scorer"]):
             return draft_chain(
                 basis.sentence,
                 basis.accepted,
-                cast("ScoredSteps", builder.steps),
+                cast("PremiseScorer", builder.steps),
                 builder.around,
                 never=excluded_positions(basis, corpus),
                 score=score,
