@@ -31,10 +31,9 @@ import numpy as np
 from entail.arcf.chains.chain import Chain, Search
 from entail.arcf.chains.neighbourhoods import Neighbourhoods
 from entail.arcf.chains.ranking import ChainRanker, rank_by_chain
-from entail.arcf.scoring.form import SHARED_PIECES, ScorerForm
 from entail.arcf.scoring.inputs import Inputs, as_sentence, question_text
 from entail.arcf.scoring.priors import PremisePriors
-from entail.arcf.scoring.scorer import load_scorer, scorer_folder
+from entail.arcf.scoring.scorer import SHARED_PIECES, ScorerForm, load_scorer, scorer_folder
 from entail.arcf.scoring.terms import SharedPieces
 from entail.data.worldtree.questions import Question, read_questions
 from entail.data.worldtree.tables import FactTables, read_fact_tables

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from entail.arcf.scoring.form import METHOD, ScorerForm
 from entail.arcf.scoring.priors import EXPLANATIONS
-from entail.arcf.scoring.scorer import scorer_folder
+from entail.arcf.scoring.scorer import METHOD, ScorerForm, scorer_folder
 from entail.arcf.scoring.terms import IDF, WORDS
 from entail.encoders.cross.encoder import ADAPTER, HEAD
 from entail.encoders.weights import file_sha256, read_json

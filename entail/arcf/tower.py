@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from entail.arcf.scoring.bi_encoder import Head, RowEncoder, VectorCache, transformer_forward
-from entail.arcf.scoring.form import POWER, SHARED_PIECES, SIMILARITY
 from entail.arcf.scoring.inputs import by_prefix
 from entail.arcf.scoring.priors import Explanations
+from entail.arcf.scoring.scorer import POWER, SHARED_PIECES, SIMILARITY
 from entail.arcf.scoring.terms import SharedPieces, WordSimilarity
 from entail.encoders.catalogue import EncoderEntry
 from entail.encoders.cross.pairs import Pair

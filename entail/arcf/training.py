@@ -13,9 +13,9 @@ import numpy as np
 from entail.arcf.chains.neighbourhoods import Neighbourhoods
 from entail.arcf.config import ArcfConfig
 from entail.arcf.sampling import Sample, Sampler, prepare_questions
-from entail.arcf.scoring.form import METHOD, ScorerForm
 from entail.arcf.scoring.inputs import Inputs
 from entail.arcf.scoring.priors import Explanations, PremisePriors
+from entail.arcf.scoring.scorer import METHOD, ScorerForm
 from entail.arcf.scoring.terms import SharedPieces, WordSimilarity
 from entail.arcf.task import ArcfTask
 from entail.arcf.tower import BiEncoderTower, ScorerTower

@@ -35,7 +35,7 @@ class Card:
         config: Training configuration.
         licence: Licence of the weights.
         gaussian: Settings of an encoder of Gaussians (see `entail.encoders.gaussian.form`), else empty.
-        scorer: Settings of a scorer of facts (see `entail.arcf.scoring.form`), else empty.
+        scorer: Settings of a scorer of facts (see `entail.arcf.scoring.scorer`), else empty.
         judge: Settings of a judge of entailment (see `entail.judge.judges`), else empty.
     """
 

@@ -1,14 +1,16 @@
-"""Batches of rows of similar length within a token budget, with little padding."""
+"""Batches of rows of token ids: of similar length within a token budget, and padded to one length."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
+Booleans = NDArray[np.bool_]
 
 WASTE = 0.04
 """Share of a batch that may be padding, unless the batch is small."""
@@ -64,3 +66,16 @@ def token_batches(lengths: Sequence[int] | Ints, *, budget: int, most: int | Non
     if len(order):
         batches.append(order[start:])
     return batches
+
+
+def pad_rows(rows: Sequence[Sequence[int]], padding: int) -> tuple[Ints, Booleans]:
+    """Return rows filled to one length, and the mask of what is not padding, both (rows, tokens).
+
+    >>> pad_rows([(7, 8), (9,)], 0)[0].tolist()
+    [[7, 8], [9, 0]]
+    """
+    lengths = np.array([len(row) for row in rows])
+    mask = np.arange(lengths.max()) < lengths[:, None]
+    ids = np.full(mask.shape, padding, dtype=np.int64)
+    ids[mask] = np.fromiter(chain.from_iterable(rows), dtype=np.int64)
+    return ids, mask

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from entail.arcf.chains.stepwise import StepScores
-from entail.arcf.scoring.form import ScorerForm
-from entail.arcf.scoring.scorer import Scorer, list_scorers, load_scorer, scorer_revisions
+from entail.arcf.scoring.scorer import Scorer, ScorerForm, list_scorers, load_scorer, scorer_revisions
 from entail.arcf.tower import ScorerTower
 from entail.data.corpora import read_corpus
 from entail.data.entailment_bank.trees import read_trees

@@ -12,8 +12,7 @@ from entail.arcf.chains.baselines import PathRanker, SingleFactRanker, fuse_rank
 from entail.arcf.chains.chain import Search
 from entail.arcf.chains.neighbourhoods import Neighbourhoods
 from entail.arcf.chains.ranking import ChainRanker, Ranked
-from entail.arcf.scoring.form import ScorerForm
-from entail.arcf.scoring.scorer import Scorer
+from entail.arcf.scoring.scorer import Scorer, ScorerForm
 from entail.cli import main
 from entail.data.worldtree.questions import Question
 from entail.data.worldtree.tables import Fact, FactTables

@@ -15,10 +15,9 @@ from entail.arcf.chains.chain import Chain, Search, grow, grow_all
 from entail.arcf.chains.neighbourhoods import Neighbourhoods
 from entail.arcf.chains.predictions import read_predictions, write_predictions
 from entail.arcf.chains.ranking import ChainRanker, Ranked, Truncation
-from entail.arcf.scoring.form import ScorerForm
 from entail.arcf.scoring.inputs import Inputs
 from entail.arcf.scoring.premises import Prompt
-from entail.arcf.scoring.scorer import Scorer
+from entail.arcf.scoring.scorer import Scorer, ScorerForm
 from entail.data.worldtree.questions import Question
 from entail.data.worldtree.tables import Fact, FactTables
 from entail.errors import DataError, EvaluationError, SettingsError

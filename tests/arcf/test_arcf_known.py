@@ -20,10 +20,9 @@ from entail.arcf.chains.neighbourhoods import Neighbourhoods
 from entail.arcf.chains.next_premise import draft_chain, score_next
 from entail.arcf.chains.ranking import ChainRanker
 from entail.arcf.config import ArcfConfig
-from entail.arcf.scoring.form import POWER, SHARED_PIECES, SIMILARITY
 from entail.arcf.scoring.premises import PremiseScorer
 from entail.arcf.scoring.priors import EXPLANATIONS, Explanations, PremisePriors, Weights
-from entail.arcf.scoring.scorer import load_scorer
+from entail.arcf.scoring.scorer import POWER, SHARED_PIECES, SIMILARITY, load_scorer
 from entail.arcf.scoring.terms import IDF, WORDS, SharedPieces, SharingScorer, WordSimilarity
 from entail.arcf.tower import ScorerTower
 from entail.arcf.training import train_arcf

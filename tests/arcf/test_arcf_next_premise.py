@@ -10,9 +10,8 @@ from entail.arcf.chains.chain import Search
 from entail.arcf.chains.neighbourhoods import Neighbourhoods
 from entail.arcf.chains.next_premise import MARGIN, Draft, draft_chain, score_next
 from entail.arcf.chains.stepwise import corpus_facts
-from entail.arcf.scoring.form import ScorerForm
 from entail.arcf.scoring.premises import PremiseScorer
-from entail.arcf.scoring.scorer import Scorer
+from entail.arcf.scoring.scorer import Scorer, ScorerForm
 from entail.data.records import Corpus
 from entail.encoders.cross.pairs import Ids, Pair
 from entail.index.protocol import Floats

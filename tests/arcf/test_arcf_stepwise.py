@@ -11,9 +11,8 @@ from entail.arcf.chains.chain import Search
 from entail.arcf.chains.neighbourhoods import Neighbourhoods
 from entail.arcf.chains.ranking import ChainRanker
 from entail.arcf.chains.stepwise import NearestSteps, Step, corpus_facts, follow, score_step
-from entail.arcf.scoring.form import ScorerForm
 from entail.arcf.scoring.premises import PremiseScorer
-from entail.arcf.scoring.scorer import Scorer, list_scorers
+from entail.arcf.scoring.scorer import Scorer, ScorerForm, list_scorers
 from entail.data.records import Corpus
 from entail.data.text import premise_key
 from entail.data.worldtree.questions import Question

@@ -18,9 +18,8 @@ from entail.arcf.chains.comparison import (
 )
 from entail.arcf.chains.neighbourhoods import Neighbourhoods
 from entail.arcf.chains.stepwise import Step, Walk, corpus_facts, follow, score_step
-from entail.arcf.scoring.form import ScorerForm
 from entail.arcf.scoring.premises import PremiseScorer
-from entail.arcf.scoring.scorer import ListedScorer, Scorer, load_scorer
+from entail.arcf.scoring.scorer import ListedScorer, Scorer, ScorerForm, load_scorer
 from entail.data.bundled import sample_corpus
 from entail.data.worldtree.questions import Question
 from entail.data.worldtree.tables import Fact, FactTables

@@ -10,8 +10,7 @@ import pytest
 from entail.arcf.chains.chain import Search
 from entail.arcf.chains.neighbourhoods import Neighbourhoods
 from entail.arcf.chains.stepwise import NearestSteps, corpus_facts, follow, score_step
-from entail.arcf.scoring.form import ScorerForm
-from entail.arcf.scoring.scorer import ListedScorer, Scorer
+from entail.arcf.scoring.scorer import ListedScorer, Scorer, ScorerForm
 from entail.data.records import Corpus
 from entail.data.worldtree.questions import Question
 from entail.errors import ServingError

@@ -9,8 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from entail.arcf.chains.comparison import EXAMPLE, GREEDY, WORDS
 from entail.arcf.chains.stepwise import Step, Walk
-from entail.arcf.scoring.form import ScorerForm
-from entail.arcf.scoring.scorer import ListedScorer, Scorer
+from entail.arcf.scoring.scorer import ListedScorer, Scorer, ScorerForm
 from entail.data.records import Corpus
 from entail.trees.store.seed import SAMPLE_ID
 from entail.ui.chains.fields import Picks

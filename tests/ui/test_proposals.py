@@ -11,8 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from entail.arcf.chains.next_premise import next_order
-from entail.arcf.scoring.form import ScorerForm
-from entail.arcf.scoring.scorer import ListedScorer, Scorer
+from entail.arcf.scoring.scorer import ListedScorer, Scorer, ScorerForm
 from entail.data.records import Corpus
 from entail.index.lexical import TfidfIndex
 from entail.trees.log.acts import Accept, Edit, Finish, Proposal, Reject, Write

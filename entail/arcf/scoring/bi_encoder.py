@@ -16,7 +16,7 @@ import numpy as np
 from entail.arcf.scoring.inputs import by_prefix
 from entail.encoders.bert.model import mean_of
 from entail.encoders.cross.pairs import Frame, Ids, Pair, Tokenize
-from entail.encoders.row_batches import Spent, budget_of, token_batches
+from entail.encoders.row_batches import Spent, budget_of, pad_rows, token_batches
 from entail.index.protocol import Floats, Ints
 
 if TYPE_CHECKING:
@@ -72,13 +72,9 @@ class RowEncoder:
     def _encode(self, texts: Sequence[Ids]) -> Tensor:
         import torch
 
-        lengths = np.array([len(ids) for ids in texts])
-        rows = np.full((len(texts), lengths.max()), self._frame.padding, dtype=np.int64)
-        for row, ids in zip(rows, texts, strict=True):
-            row[: len(ids)] = ids
-        mask = np.arange(rows.shape[1]) < lengths[:, None]
+        rows, mask = pad_rows(texts, self._frame.padding)
         known = None if mask.all() else torch.from_numpy(mask).to(self._device)
-        self._spent.add(len(rows), int(lengths.sum()), rows.size)
+        self._spent.add(len(rows), int(mask.sum()), rows.size)
         return mean_of(self._forward(torch.from_numpy(rows).to(self._device), known), known)
 
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
+from entail.arcf.config import Reading
 from entail.arcf.scoring.bi_encoder import BiEncoderScorer, Forward, Head, transformer_forward
-from entail.arcf.scoring.form import METHOD, POWER, SHARED_PIECES, SIMILARITY, ScorerForm
 from entail.arcf.scoring.priors import Explanations, Weights
 from entail.arcf.scoring.terms import SharedPieces, SharingScorer, WordSimilarity
 from entail.encoders.bert.lora import merge_adapter
@@ -35,15 +35,77 @@ from entail.encoders.device import device_name
 from entail.encoders.weights import TensorFile, check_safe, open_tensors, require_finite
 from entail.errors import EncoderError
 from entail.training.config import Precision
+from entail.training.fields import current_names
 
 if TYPE_CHECKING:
     import torch
+
+METHOD = "arcf"
+"""Name of the method in `entail.json`."""
+
+SHARED_PIECES, POWER, SIMILARITY = "log_shared_pieces", "log_power", "log_similarity"
+"""Tensors of the head: logarithms of the weights of the terms, so that a step changes them by a share."""
 
 SHIPPED = "arcf-minilm"
 """Packaged scorer of chains, the default."""
 
 SHIPPED_SINGLE_FACT = "single-fact-minilm"
 """Packaged scorer of single facts, the baseline."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScorerForm:
+    """Settings that a scorer was trained with and is to be used with.
+
+    Attributes:
+        scheme: `arcf`: premises given those before; `single-fact`: each by itself.
+        max_length: Maximum number of tokens of a row.
+        k: Neighbours that were visible in training.
+        metric: Similarity of premises.
+        stop: Whether it was trained to stop.
+        reading: `joint`: a cross-encoder reads prefix and candidate; `apart`: a bi-encoder.
+        shared_pieces: Whether the overlap of prefix and candidate is a term of its scores.
+        encoder: Encoder of explained questions, where explanatory power is a term; else empty.
+        similarity: Whether the word similarity of question and premise is a term.
+    """
+
+    scheme: str = "arcf"
+    max_length: int = 256
+    k: int = 180
+    metric: str = "tfidf"
+    stop: bool = True
+    reading: str = "joint"
+    shared_pieces: bool = False
+    encoder: str = ""
+    similarity: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the entry of `entail.json`."""
+        return asdict(self)
+
+    @classmethod
+    def read(cls, entry: Mapping[str, Any], *, name: str) -> ScorerForm:
+        """Read an entry of `entail.json`, of earlier versions too; unknown fields are ignored.
+
+        Raises:
+            EncoderError: If a value has another type, or the reading no longer exists.
+        """
+        types = {field.name: type(field.default) for field in fields(cls)}
+        entry = current_names(entry, known=list(types))
+        values = {key: value for key, value in entry.items() if key in types}
+        for key, value in values.items():
+            if type(value) is not types[key]:
+                raise EncoderError(
+                    f"{name}: expected {types[key].__name__} as {key!r} in 'scorer' of entail.json, "
+                    f"found {value!r}"
+                )
+        form = cls(**values)
+        if form.reading not in get_args(Reading):
+            raise EncoderError(
+                f"{name}: expected 'reading' in entail.json to be {' or '.join(get_args(Reading))}, found "
+                f"{form.reading!r}; train the scorer again with reading=apart"
+            )
+        return form
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakValueDictionary
 
 from entail.encoders.bert.folder import BertConfig
+from entail.encoders.row_batches import pad_rows
 from entail.encoders.weights import TensorFile, open_tensors
 
 if TYPE_CHECKING:
@@ -143,14 +144,9 @@ class Bert:
         """Return token ids and the mask of those that are not padding (None: all), both (texts, tokens)."""
         import torch
 
-        rows = self.tokens(texts)
-        max_length = max(len(row) for row in rows)
-        filled = [row + [self.config.padding] * (max_length - len(row)) for row in rows]
-        tokens = torch.tensor(filled, device=self.device)
-        if all(len(row) == max_length for row in rows):
-            return tokens, None
-        lengths = torch.tensor([len(row) for row in rows], device=self.device)
-        return tokens, torch.arange(max_length, device=self.device) < lengths[:, None]
+        rows, mask = pad_rows(self.tokens(texts), self.config.padding)
+        tokens = torch.from_numpy(rows).to(self.device)
+        return tokens, None if mask.all() else torch.from_numpy(mask).to(self.device)
 
     def _layer(
         self, x: Tensor, mask: Tensor | None, at: str, maps: _Maps, *, first_only: bool = False

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from entail.encoders.bert.lora import merge_adapter
 from entail.encoders.bert.model import Bert, LowRank
 from entail.encoders.cross.pairs import Frame, Pair, Tokenize, read_tokenizer
-from entail.encoders.row_batches import Spent, budget_of, token_batches
+from entail.encoders.row_batches import Spent, budget_of, pad_rows, token_batches
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -57,24 +57,20 @@ class CrossBert:
 
         device, frame = self._bert.device, self.frame
         rows = [frame.row(pair) for pair in pairs]
-        lengths = np.array([len(row) for row in rows], dtype=np.int64)
         outputs: Floats = np.empty((len(rows), len(self._head[1])), dtype=np.float32)
         with torch.inference_mode():
-            for batch in token_batches(lengths, budget=self.budget):
-                size = int(lengths[batch].max())
-                ids = torch.tensor(
-                    [rows[i] + [frame.padding] * (size - len(rows[i])) for i in batch], device=device
-                )
-                place = torch.arange(size, device=device)
-                mask = kinds = None
-                if lengths[batch].min() < size:
-                    mask = place < torch.from_numpy(lengths[batch][:, None]).to(device)
+            for batch in token_batches([len(row) for row in rows], budget=self.budget):
+                ids, real = pad_rows([rows[i] for i in batch], frame.padding)
+                mask = None if real.all() else torch.from_numpy(real).to(device)
+                kinds = None
                 if frame.typed:
                     first = torch.tensor([[frame.first(pairs[i])] for i in batch], device=device)
+                    place = torch.arange(ids.shape[1], device=device)
                     kinds = (place >= first)[:, :, None] * self._second
-                x = self._bert.states(ids, mask, linears=self._linears, kinds=kinds, first_only=True)
+                tokens = torch.from_numpy(ids).to(device)
+                x = self._bert.states(tokens, mask, linears=self._linears, kinds=kinds, first_only=True)
                 outputs[batch] = linear(x[:, 0].float(), *self._head).cpu().numpy()  # (rows, outputs)
-                self.spent.add(len(batch), int(lengths[batch].sum()), ids.numel())
+                self.spent.add(len(batch), int(real.sum()), ids.size)
         return outputs
 
 
@@ -137,20 +133,14 @@ def cross_encode(
 
     device = head.weight.device
     rows = [frame.row(pair) for pair in pairs]
-    lengths = [len(row) for row in rows]
-    batches = token_batches(lengths, budget=budget)
+    batches = token_batches([len(row) for row in rows], budget=budget)
     parts = []
     for batch in batches:
-        size = max(lengths[i] for i in batch)
-        ids = np.full((len(batch), size), frame.padding, dtype=np.int64)
-        mask, kinds = np.zeros_like(ids), np.zeros_like(ids)
-        for at, i in enumerate(batch):
-            ids[at, : lengths[i]] = rows[i]
-            mask[at, : lengths[i]] = 1
-            kinds[at, frame.first(pairs[i]) : lengths[i]] = 1
-        inputs = {"input_ids": ids, "attention_mask": mask}
+        ids, mask = pad_rows([rows[i] for i in batch], frame.padding)
+        inputs = {"input_ids": ids, "attention_mask": mask.astype(np.int64)}
         if frame.typed:
-            inputs["token_type_ids"] = kinds
+            first = np.array([[frame.first(pairs[i])] for i in batch])
+            inputs["token_type_ids"] = (mask & (np.arange(ids.shape[1]) >= first)).astype(np.int64)
         with torch.autocast(device.type, dtype=autocast, enabled=autocast is not None):
             states = transformer(
                 **{name: torch.from_numpy(array).to(device) for name, array in inputs.items()}
