@@ -16,23 +16,25 @@ import argparse
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from entail.cli.console import progress_bar
 from entail.data.nli.pairs import NliPair
 from entail.encoders.gaussian.encoder import GaussianEncoder
-from entail.errors import EncoderError, EntailError
+from entail.errors import EncoderError, EntailError, EvaluationError
 from entail.evaluation.nli.pair_similarity import pair_similarities
 from entail.evaluation.nli.sources import load_nli
 from entail.gausscse.calibration import fit_form, is_one_way, logits
 from entail.gausscse.verdict import confidence, direction_confidence, threshold_of
 from entail.progress import ProgressCallback
 from entail.results import write_page, write_result
-from entail.statistics.classification import reliability
+from entail.statistics.classification import wilson_interval
 
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
 NAME = "gausscse_calibration"
@@ -43,6 +45,93 @@ ROWS = {
     "**expected calibration error**": "error",
     "log loss": "log_loss",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """Decisions of one range of confidence; the last three fields are None without any.
+
+    Attributes:
+        low: Least confidence of the range.
+        high: Start of the next range; the last one includes 1.
+        n: Number of decisions.
+        confidence: Mean confidence.
+        right: Share of correct decisions.
+        interval: 95 % interval of that share.
+    """
+
+    low: float
+    high: float
+    n: int
+    confidence: float | None
+    right: float | None
+    interval: tuple[float, float] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reliability:
+    """Calibration of confidences of decisions between two classes.
+
+    Attributes:
+        n: Number of decisions.
+        bins: Ranges of confidence from 0.5 to 1, of equal width.
+        error: Expected calibration error: mean over all decisions of |share correct - mean confidence| of
+            their bin.
+        confidence: Mean confidence.
+        right: Share of correct decisions.
+        log_loss: Mean -log of the probability of the true class.
+    """
+
+    n: int
+    bins: tuple[Bin, ...]
+    error: float
+    confidence: float
+    right: float
+    log_loss: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a JSON-serialisable dict."""
+        return asdict(self)
+
+
+def reliability(confidences: ArrayLike, right: ArrayLike, *, bins: int = 10) -> Reliability:
+    """Compare the confidence of decisions, the probability to be right, from 0.5 to 1, with their accuracy.
+
+    >>> reliability([0.75, 0.75, 0.875, 0.875], [True, False, True, True], bins=4).error
+    0.1875
+
+    Raises:
+        EvaluationError: If there is no decision, the lengths differ, a confidence is out of range, or `bins`
+            is below 1.
+    """
+    values, truth = np.asarray(confidences, dtype=np.float64), np.asarray(right, dtype=np.bool_)
+    if values.shape != truth.shape or not len(values):
+        raise EvaluationError(f"expected a confidence a decision, found {values.shape} and {truth.shape}")
+    if bins < 1 or values.min() < 0.5 or values.max() > 1:
+        raise EvaluationError(
+            f"expected confidences from 0.5 to 1 and at least one bin, found some from {values.min():g} to "
+            f"{values.max():g} and {bins} bins"
+        )
+    edges = np.linspace(0.5, 1, bins + 1)
+    places = np.minimum(np.searchsorted(edges, values, side="right") - 1, bins - 1)
+    ranges, error = [], 0.0
+    for place in range(bins):
+        here = places == place
+        count, mean, share = int(here.sum()), None, None
+        if count:
+            mean, share = float(values[here].mean()), float(truth[here].mean())
+            error += count * abs(share - mean)
+        interval = wilson_interval(int(truth[here].sum()), count)
+        ranges.append(Bin(float(edges[place]), float(edges[place + 1]), count, mean, share, interval))
+    given = np.maximum(np.where(truth, values, 1 - values), np.finfo(np.float64).tiny)
+    return Reliability(
+        n=len(values),
+        bins=tuple(ranges),
+        error=error / len(values),
+        confidence=float(values.mean()),
+        right=float(truth.mean()),
+        log_loss=float(-np.log(given).mean()),
+    )
 
 
 def measure(

@@ -17,7 +17,7 @@ from __future__ import annotations
 import argparse
 import sys
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -32,26 +32,33 @@ from entail.cli.console import progress_bar
 from entail.data.corpora import read_corpus
 from entail.data.entailment_bank.trees import read_trees
 from entail.data.records import Corpus, ExplanationTree
-from entail.errors import EntailError
+from entail.data.text import fold
+from entail.errors import EntailError, RetrievalError
 from entail.evaluation.retrieval.effort import (
     DEFAULT_LIMIT,
-    REORDERED,
     Effort,
     author_effort,
+    locate_texts,
     rank_sentences,
-    reads_difference,
-    reordered_effort,
     sentence_positions,
+    walk_sentences,
 )
 from entail.evaluation.retrieval.premises import score_batches
 from entail.index.factory import retriever
 from entail.index.protocol import Floats, Ints, PremiseIndex
 from entail.progress import Meter, ProgressCallback
 from entail.results import write_page, write_result
+from entail.statistics.paired import LEVEL, SAMPLES, SEED, check_draws, interval
 from entail.training.config import Precision
 
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
 NAME = "arcf_authoring"
+
+RERANKED = 60
+"""Number of best candidates that are re-ranked."""
+
+Reorder = Callable[[str, Sequence[str], Sequence[str]], Floats]
+"""A node's text, texts accepted below it so far, candidates -> score of each candidate, (candidates,)."""
 
 
 @dataclass
@@ -84,6 +91,96 @@ class Timed:
         self._at = (sentence, len(accepted))
         self.seconds.append(took)
         return scores
+
+
+def reordered_effort(
+    corpus: Corpus,
+    tree: ExplanationTree,
+    ranking: Callable[[str], Ints],
+    reorder: Reorder,
+    *,
+    first: int = RERANKED,
+    limit: int = DEFAULT_LIMIT,
+) -> Effort:
+    """Let the simulated author build one tree where the best candidates are re-ranked after each accept.
+
+    Rule 3 of the author then reads: at any moment the list is the `first` best of the candidates, re-ranked,
+    then the others as they rank; the author reads the first of it that was not read at this node before.
+    Linked children stand below the node from the beginning.
+
+    Args:
+        corpus: The candidates.
+        tree: The gold tree; without a proof the effort is zero.
+        ranking: Folded text of a node -> positions, best first: all, or at least `limit` + `first` + the
+            number of the tree's sentences.
+        reorder: Scores of the best candidates; ties stay as they rank.
+        first: Number of best candidates that are re-ranked.
+        limit: Candidates after which a node is given up.
+    """
+    reads = accepted = missing = linked = nodes = 0
+    places = locate_texts(corpus, tree)
+    in_tree = {fold(tree.hypothesis)}
+    for sentence, children in walk_sentences(tree):
+        nodes += 1
+        texts = {fold(tree.text(child)): tree.text(child) for child in children}
+        wanted = {text for text in texts if text not in in_tree}
+        below = [own for text, own in texts.items() if text not in wanted]
+        linked += len(below)
+        sought = {places[text]: text for text in wanted}
+        order = ranking(fold(tree.text(sentence))).tolist() if wanted else []
+        read: set[int] = set()
+        while wanted and len(read) < limit:
+            there = {places[text] for text in in_tree}
+            offered = [place for place in order if place not in there]
+            ahead = offered[:first]
+            if not ahead:
+                break
+            scores = reorder(tree.text(sentence), below, [corpus.texts[place] for place in ahead])
+            behind = [ahead[at] for at in np.argsort(-scores, kind="stable")] + offered[first:]
+            found = None
+            for place in (place for place in behind if place not in read):
+                read.add(place)
+                if place in sought:
+                    found = sought[place]
+                if found is not None or len(read) == limit:
+                    break
+            if found is None:
+                break  # given up, or nothing is left
+            wanted.discard(found)
+            in_tree.add(found)
+            below.append(texts[found])
+            accepted += 1
+        reads += len(read)
+        missing += len(wanted)
+        in_tree.update(fold(tree.text(child)) for child in children if child not in tree.sentences)
+    return Effort(reads, accepted, missing, linked, nodes, limit)
+
+
+def reads_difference(
+    first: Sequence[Effort],
+    second: Sequence[Effort],
+    *,
+    samples: int = SAMPLES,
+    seed: int = SEED,
+    level: float = LEVEL,
+) -> tuple[float, float]:
+    """Return a bootstrap interval over trees of how many more reads per accepted premise the second needs.
+
+    Raises:
+        RetrievalError: If they are not of the same trees, or nothing was accepted.
+    """
+    check_draws(level=level, samples=samples)
+    sums = [np.array([(one.reads, one.accepted) for one in some]) for some in (first, second)]
+    if len(first) != len(second) or not all(some.size and some[:, 1].sum() for some in sums):
+        raise RetrievalError(
+            f"expected efforts over the same trees, with something accepted, found {len(first)} and "
+            f"{len(second)} trees"
+        )
+    drawn = np.random.default_rng(seed).integers(len(first), size=(samples, len(first)))
+    totals = [some[drawn].sum(axis=1) for some in sums]  # each (samples, 2)
+    kept = np.logical_and(*(some[:, 1] > 0 for some in totals))
+    ratios = [some[kept, 0] / some[kept, 1] for some in totals]
+    return interval(ratios[1] - ratios[0], level=level)
 
 
 def measure(
@@ -233,7 +330,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         metavar="NAME",
         help="whose best candidates are ordered",
     )
-    parser.add_argument("--k", type=int, default=REORDERED, help="candidates that are ordered")
+    parser.add_argument("--k", type=int, default=RERANKED, help="candidates that are ordered")
     parser.add_argument("--limit", type=int, metavar="N", help="only the first N trees")
     parser.add_argument("--precision", choices=["fp32", "bf16", "auto"], default="auto")
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder of the result")

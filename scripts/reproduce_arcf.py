@@ -37,7 +37,7 @@ import numpy as np
 
 from entail.arcf.chains.baselines import PathRanker, SingleFactRanker, fuse_rankings
 from entail.arcf.chains.chain import Search
-from entail.arcf.chains.neighbourhoods import Neighbourhoods, measure_reach, neighbour_ranks
+from entail.arcf.chains.neighbourhoods import Neighbourhoods, neighbour_ranks
 from entail.arcf.chains.predictions import read_predictions, write_predictions
 from entail.arcf.chains.ranking import ChainRanker, Ranker
 from entail.arcf.config import ArcfConfig
@@ -45,12 +45,13 @@ from entail.arcf.scoring.scorer import Scorer, load_scorer
 from entail.arcf.training import train_arcf
 from entail.cli.console import progress_bar
 from entail.data.entailment_bank.trees import read_trees
-from entail.data.worldtree.questions import Question, QuestionReading, read_questions
+from entail.data.worldtree.questions import Question, QuestionReading, gold_positions, read_questions
 from entail.data.worldtree.tables import FactTables, read_fact_tables
 from entail.encoders.weights import read_json
 from entail.errors import EntailError
 from entail.evaluation.chains import evaluate_chains, tfidf_rankings
 from entail.index.protocol import Ints
+from entail.progress import Meter, ProgressCallback
 from entail.results import provenance, write_page, write_result
 from entail.training.cards.template import write_card
 
@@ -211,6 +212,39 @@ def lexical(setting: Setting) -> dict[str, Any]:
     """Score the ranking by shared words."""
     near = Neighbourhoods(setting.facts, k=setting.k)
     return figures_of(setting, tfidf_rankings(setting.asked, near.similarities), near)
+
+
+def measure_reach(
+    questions: Sequence[Question],
+    neighbourhoods: Neighbourhoods,
+    *,
+    ks: Sequence[int],
+    progress: ProgressCallback | None = None,
+) -> Mapping[int, Mapping[str, Any]]:
+    """Return for each k the share of gold premises reached by gold hops, and their hops (Table 1).
+
+    Gold premises that are in no table are left out.
+    """
+    counts: dict[int, dict[str, int]] = {k: {} for k in ks}
+    total = 0
+    meter = Meter(len(questions), "measuring reach", unit="questions", report=progress)
+    for question in questions:
+        gold = gold_positions(question, neighbourhoods.facts)
+        total += len(gold)
+        ranks = neighbour_ranks(question, gold, neighbourhoods)
+        for k in ks:
+            for hop in ranks.hops(k):
+                label = "infinity" if hop is None else str(hop)
+                counts[k][label] = counts[k].get(label, 0) + 1
+        meter.add(1)
+    return {
+        k: {
+            "reached": 1 - some.get("infinity", 0) / total if total else 0.0,
+            "facts": total,
+            "hops": dict(sorted(some.items())),
+        }
+        for k, some in counts.items()
+    }
 
 
 def ensembles(setting: Setting, seed: int) -> dict[str, dict[str, Any]]:
@@ -500,7 +534,7 @@ def main() -> int:
         ship(given.ship, work=given.work, name=given.name, arm=(given.arms or ["ARCF RankNet"])[0])
     elif not given.table:
         if not (given.tables and given.train and given.on):
-            parser.error("--tables, --train and --on are neighbour_ranks, or --table")
+            parser.error("--tables, --train and --on are needed, or --table")
         try:
             _run(given)
         except EntailError as error:

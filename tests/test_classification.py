@@ -11,7 +11,6 @@ from entail.statistics.classification import (
     auprc_stepped,
     best_threshold,
     mcnemar,
-    reliability,
     wilson_interval,
 )
 
@@ -149,7 +148,7 @@ def test_mcnemar_of_equally_accurate_classifiers(right: list[bool]) -> None:
     ],
 )
 def test_invalid_cases_are_refused(scores: list[float], truth: list[bool], message: str) -> None:
-    for measure in (auprc, auprc_stepped, best_threshold, reliability):
+    for measure in (auprc, auprc_stepped, best_threshold):
         with pytest.raises(EvaluationError, match=message):
             measure(scores, truth)
 
@@ -161,36 +160,3 @@ def test_further_bad_input() -> None:
         wilson_interval(6, 5)
     with pytest.raises(EvaluationError, match="level"):
         wilson_interval(1, 5, level=95)
-    for confidence, bins in ((0.4, 10), (1.1, 10), (0.7, 0)):
-        with pytest.raises(EvaluationError, match="confidences"):
-            reliability([confidence], [True], bins=bins)
-
-
-# --- calibration -------------------------------------------------------------------------------------------
-
-
-def test_reliability_by_hand() -> None:
-    result = reliability([0.5, 0.55, 0.6, 0.75, 1.0], [True, False, True, True, True], bins=2)
-    low, high = result.bins
-    # .5, .55 and .6 lie below .75, two thirds of them correct; an edge belongs to the bin that it begins.
-    assert (low.low, low.high, low.n, high.low, high.high, high.n) == (0.5, 0.75, 3, 0.75, 1.0, 2)
-    assert (low.confidence, low.right) == (pytest.approx(0.55), pytest.approx(2 / 3))
-    assert (high.confidence, high.right) == (0.875, 1.0)
-    assert low.interval == wilson_interval(2, 3)
-    assert result.error == pytest.approx((3 * (2 / 3 - 0.55) + 2 * 0.125) / 5)
-    assert (result.n, result.confidence, result.right) == (5, pytest.approx(0.68), 0.8)
-    assert result.log_loss == pytest.approx(-sum(math.log(p) for p in (0.5, 0.45, 0.6, 0.75, 1)) / 5)
-    empty = reliability([0.9], [True], bins=2).to_json()["bins"][0]
-    assert (empty["n"], empty["confidence"], empty["right"], empty["interval"]) == (0, None, None, None)
-    assert reliability([1.0], [False]).log_loss < math.inf
-
-
-@given(st.lists(st.tuples(st.floats(0.5, 1), st.booleans()), min_size=1, max_size=30), st.integers(1, 12))
-def test_each_decision_is_in_one_bin_and_the_error_is_at_most_one(
-    cases: list[tuple[float, bool]], bins: int
-) -> None:
-    result = reliability([c for c, _ in cases], [r for _, r in cases], bins=bins)
-    assert sum(part.n for part in result.bins) == len(cases)
-    assert abs(result.confidence - result.right) - 1e-9 <= result.error <= 1
-    for part in result.bins:
-        assert part.confidence is None or part.low - 1e-9 <= part.confidence <= part.high + 1e-9

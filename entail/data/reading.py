@@ -98,15 +98,6 @@ def text_lines(text: str) -> Iterator[tuple[int, str]]:
     return ((number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip())
 
 
-def read_jsonl(source: Source, *, name: str | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield (line number, object) of every line that is not blank; see `read_text` and `parse_object`.
-
-    >>> list(read_jsonl(b'{"text": "ice is cold"}'))
-    [(1, {'text': 'ice is cold'})]
-    """
-    yield from parse_jsonl(read_text(source, name=name), source=source_name(source, name))
-
-
 def parse_jsonl(text: str, *, source: str | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield (line number, object) of every line that is not blank; see `parse_object`."""
     return ((number, parse_object(line, source=source, line=number)) for number, line in text_lines(text))

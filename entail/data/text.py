@@ -78,15 +78,6 @@ def corpus_hash(keys: list[str] | tuple[str, ...]) -> str:
 _WORD = re.compile(r"\w+")
 
 
-def token_overlap(one: str, other: str) -> float:
-    """Return the Jaccard index of the words of two texts.
-
-    >>> token_overlap("The Sun is a star", "a star is hot")
-    0.5
-    """
-    return jaccard(tokens(one), tokens(other))
-
-
 def tokens(text: str) -> frozenset[str]:
     """Return the words of a text.
 

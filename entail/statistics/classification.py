@@ -10,7 +10,6 @@ arrays of different lengths, and a score that is not finite.
 `best_threshold`       the threshold with the most correct decisions
 `wilson_interval`      interval of a share of correct decisions
 `mcnemar`              McNemar's test of two classifiers on the same cases
-`reliability`          accuracy by confidence, and the expected calibration error
 =====================  =================================================================================
 """
 
@@ -127,91 +126,6 @@ def wilson_interval(right: int, cases: int, *, level: float = 0.95) -> tuple[flo
 
     low, high = binomtest(right, cases).proportion_ci(confidence_level=level, method="wilson")
     return float(low), float(high)
-
-
-@dataclass(frozen=True, slots=True)
-class Bin:
-    """Decisions of one range of confidence; the last three fields are None without any.
-
-    Attributes:
-        low: Least confidence of the range.
-        high: Start of the next range; the last one includes 1.
-        n: Number of decisions.
-        confidence: Mean confidence.
-        right: Share of correct decisions.
-        interval: 95 % interval of that share.
-    """
-
-    low: float
-    high: float
-    n: int
-    confidence: float | None
-    right: float | None
-    interval: tuple[float, float] | None
-
-
-@dataclass(frozen=True, slots=True)
-class Reliability:
-    """Calibration of confidences of decisions between two classes.
-
-    Attributes:
-        n: Number of decisions.
-        bins: Ranges of confidence from 0.5 to 1, of equal width.
-        error: Expected calibration error: mean over all decisions of |share correct - mean confidence| of
-            their bin.
-        confidence: Mean confidence.
-        right: Share of correct decisions.
-        log_loss: Mean -log of the probability of the true class.
-    """
-
-    n: int
-    bins: tuple[Bin, ...]
-    error: float
-    confidence: float
-    right: float
-    log_loss: float
-
-    def to_json(self) -> dict[str, Any]:
-        """Return a JSON-serialisable dict."""
-        return asdict(self)
-
-
-def reliability(confidences: ArrayLike, right: ArrayLike, *, bins: int = 10) -> Reliability:
-    """Compare the confidence of decisions, the probability to be right, from 0.5 to 1, with their accuracy.
-
-    >>> reliability([0.75, 0.75, 0.875, 0.875], [True, False, True, True], bins=4).error
-    0.1875
-
-    Raises:
-        EvaluationError: If there is no decision, the lengths differ, a confidence is out of range, or `bins`
-            is below 1.
-    """
-    values, truth = _checked(confidences, right)
-    if bins < 1 or values.min() < 0.5 or values.max() > 1:
-        raise EvaluationError(
-            f"expected confidences from 0.5 to 1 and at least one bin, found some from {values.min():g} to "
-            f"{values.max():g} and {bins} bins"
-        )
-    edges = np.linspace(0.5, 1, bins + 1)
-    places = np.minimum(np.searchsorted(edges, values, side="right") - 1, bins - 1)
-    ranges, error = [], 0.0
-    for place in range(bins):
-        here = places == place
-        count, mean, share = int(here.sum()), None, None
-        if count:
-            mean, share = float(values[here].mean()), float(truth[here].mean())
-            error += count * abs(share - mean)
-        interval = wilson_interval(int(truth[here].sum()), count)
-        ranges.append(Bin(float(edges[place]), float(edges[place + 1]), count, mean, share, interval))
-    given = np.maximum(np.where(truth, values, 1 - values), np.finfo(np.float64).tiny)
-    return Reliability(
-        n=len(values),
-        bins=tuple(ranges),
-        error=error / len(values),
-        confidence=float(values.mean()),
-        right=float(truth.mean()),
-        log_loss=float(-np.log(given).mean()),
-    )
 
 
 @dataclass(frozen=True, slots=True)

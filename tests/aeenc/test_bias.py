@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from entail.aeenc.bias import RULES, SimilarityBias, bias, encoder_indexes
 from entail.data.records import HYPOTHESIS, Corpus, ExplanationTree, Step
-from entail.data.text import premise_key, token_overlap
+from entail.data.text import jaccard, premise_key, tokens
 from entail.errors import ManifestMismatchError, RetrievalError
 from entail.evaluation.retrieval.premises import evaluate_premises
 from entail.index.protocol import Floats, Hits, Manifest
@@ -187,7 +187,7 @@ def test_token_overlap_by_hand() -> None:
     ],
 )
 def test_words_of_the_overlap(one: str, other: str, expected: float) -> None:
-    assert token_overlap(one, other) == token_overlap(other, one) == pytest.approx(expected)
+    assert jaccard(tokens(one), tokens(other)) == pytest.approx(expected)
 
 
 def big(queries: int = 300) -> tuple[Corpus, list[ExplanationTree], dict[str, dict[str, dict[str, float]]]]:

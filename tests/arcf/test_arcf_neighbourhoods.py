@@ -1,11 +1,12 @@
 """What is visible, and how far gold facts are."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from types import ModuleType
 
 import numpy as np
 import pytest
 
-from entail.arcf.chains.neighbourhoods import Neighbourhoods, measure_reach, neighbour_ranks
+from entail.arcf.chains.neighbourhoods import Neighbourhoods, neighbour_ranks
 from entail.data.worldtree.questions import Question, gold_positions
 from entail.data.worldtree.tables import Fact, FactTables
 from entail.errors import SettingsError
@@ -76,7 +77,8 @@ def test_the_k_that_is_needed_is_the_one_at_which_it_is_seen(k: int) -> None:
     assert found.hops(k) == gold_hops(found.direct <= k, links)
 
 
-def test_reach_by_hand() -> None:
+def test_reach_by_hand(load_script: Callable[[str], ModuleType]) -> None:
+    measure_reach = load_script("reproduce_arcf").measure_reach
     found = measure_reach([QUESTION], neighbours(2), ks=[1, 2, 5])
     # k = 1: the question sees u0, u0 sees u2, u2 sees u0 only; k = 2: u2 sees u4, too.
     assert found[1] == {"reached": pytest.approx(2 / 3), "facts": 3, "hops": {"1": 1, "2": 1, "infinity": 1}}

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from entail.data.reading import optional, parse_json, read_jsonl, read_text, require
+from entail.data.reading import optional, parse_json, parse_jsonl, read_text, require
 from entail.errors import FormatError, SettingsError
 
 WORDS = "the café is warm\nice is cold\n"
@@ -93,7 +93,7 @@ def test_files_that_cannot_be_opened(tmp_path: Path) -> None:
 
 def test_jsonl_lines_are_numbered_as_in_the_file() -> None:
     data = '\n{"a": 1}\r\n\n{"a": "\u2028"}\n'.encode()
-    assert list(read_jsonl(data)) == [(2, {"a": 1}), (4, {"a": "\u2028"})]
+    assert list(parse_jsonl(read_text(data))) == [(2, {"a": 1}), (4, {"a": "\u2028"})]
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_jsonl_lines_are_numbered_as_in_the_file() -> None:
 def test_malformed_jsonl_names_file_and_line(line: str, message: str) -> None:
     data = f'{{"a": 0}}\n\n{line}\n'.encode()
     with pytest.raises(FormatError, match=message) as caught:
-        list(read_jsonl(data, name="rows.jsonl"))
+        list(parse_jsonl(read_text(data), source="rows.jsonl"))
     assert (caught.value.source, caught.value.line) == ("rows.jsonl", 3)
     assert len(str(caught.value)) < 400
 

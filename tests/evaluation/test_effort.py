@@ -1,4 +1,5 @@
 from collections.abc import Callable, Sequence
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,6 @@ from entail.evaluation.retrieval.effort import (
     author_effort,
     measure_effort,
     rank_sentences,
-    reads_difference,
-    reordered_effort,
     sentence_positions,
 )
 from entail.index.protocol import Floats, Ints
@@ -23,6 +22,11 @@ from entail.statistics.ranking import NOT_THERE
 
 MakeIndex = Callable[..., Any]
 MakeTree = Callable[..., ExplanationTree]
+
+
+@pytest.fixture(scope="module")
+def script(load_script: Callable[[str], ModuleType]) -> ModuleType:
+    return load_script("measure_chain_effort")
 
 
 def test_reads_by_hand(facts: Corpus, solar: ExplanationTree, listed_index: MakeIndex) -> None:
@@ -122,7 +126,7 @@ def reference_author(
 
 @settings(max_examples=40)
 @given(data=st.data(), limit=st.integers(1, 12))
-def test_equals_a_person_reading_one_by_one(data: st.DataObject, limit: int) -> None:
+def test_equals_a_person_reading_one_by_one(script: ModuleType, data: st.DataObject, limit: int) -> None:
     corpus = Corpus.of("c", [f"t{i}" for i in range(12)])
     words = st.sampled_from([*corpus.texts, "x0", "x1"])  # x: not in the corpus; texts may repeat
     sentences = {f"sent{i}": data.draw(words) for i in range(1, 5)}
@@ -144,7 +148,7 @@ def test_equals_a_person_reading_one_by_one(data: st.DataObject, limit: int) -> 
     effort = reference_author(corpus, tree, in_words, limit)
     assert author_effort(corpus, tree, ranks, limit=limit) == effort
     first = data.draw(st.integers(1, 12))
-    same = reordered_effort(
+    same = script.reordered_effort(
         corpus, tree, orders.__getitem__, lambda *asked: np.zeros(len(asked[2])), first=first, limit=limit
     )
     assert same == effort, "what orders nothing anew changes nothing"
@@ -169,7 +173,10 @@ def order(facts: Corpus, *texts: str) -> Callable[[str], Ints]:
     return lambda node: np.array([*first, *rest])
 
 
-def test_the_best_are_ordered_anew_after_each_accept(facts: Corpus, tree_of: MakeTree) -> None:
+def test_the_best_are_ordered_anew_after_each_accept(
+    script: ModuleType, facts: Corpus, tree_of: MakeTree
+) -> None:
+    reordered_effort = script.reordered_effort
     tree = tree_of("h", [(["a", "b"], "h")])
     ranked = order(facts, "h", "f0", "f1", "a", "f2", "b")
     reorder = Prefers("a", "b")
@@ -181,10 +188,12 @@ def test_the_best_are_ordered_anew_after_each_accept(facts: Corpus, tree_of: Mak
     assert reordered_effort(facts, tree, ranked, Prefers("a", "b"), first=3, limit=4).missing == 1
 
 
-def test_what_is_linked_stands_below_from_the_beginning(facts: Corpus, tree_of: MakeTree) -> None:
+def test_what_is_linked_stands_below_from_the_beginning(
+    script: ModuleType, facts: Corpus, tree_of: MakeTree
+) -> None:
     tree = tree_of("h", [(["a", "b"], "mid"), (["mid", "a"], "h")])
     reorder = Prefers("mid", "a", "b")
-    assert reordered_effort(facts, tree, order(facts), reorder, first=154) == Effort(3, 3, 0, 1, 2)
+    assert script.reordered_effort(facts, tree, order(facts), reorder, first=154) == Effort(3, 3, 0, 1, 2)
     assert [(sentence, accepted) for sentence, accepted, _ in reorder.asked] == [
         ("h", []),
         ("h", ["mid"]),
@@ -192,14 +201,15 @@ def test_what_is_linked_stands_below_from_the_beginning(facts: Corpus, tree_of: 
     ]
 
 
-def test_a_corpus_may_end_before_the_limit(tree_of: MakeTree) -> None:
+def test_a_corpus_may_end_before_the_limit(script: ModuleType, tree_of: MakeTree) -> None:
     few = Corpus.of("few", ["h", "a", "x"])
     tree = tree_of("h", [(["a", "b"], "h")])
-    found = reordered_effort(few, tree, lambda node: np.arange(3), Prefers("x"), first=2)
+    found = script.reordered_effort(few, tree, lambda node: np.arange(3), Prefers("x"), first=2)
     assert found == Effort(2, 1, 1, 0, 1)
 
 
-def test_the_difference_of_two_efforts_has_an_interval() -> None:
+def test_the_difference_of_two_efforts_has_an_interval(script: ModuleType) -> None:
+    reads_difference = script.reads_difference
     read_more = [Effort(reads=10, accepted=2, missing=0, linked=0, nodes=1)] * 4
     read_less = [Effort(reads=6, accepted=2, missing=0, linked=0, nodes=1)] * 4
     assert reads_difference(read_more, read_less, samples=50) == (-2.0, -2.0)

@@ -5,14 +5,13 @@ The metric is one of `entail.evaluation.chains.fact_similarities`. A premise is 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from entail.arcf.scoring.priors import Evidence
-from entail.data.worldtree.questions import Question, gold_positions
+from entail.data.worldtree.questions import Question
 from entail.data.worldtree.tables import FactTables
 from entail.errors import SettingsError
 from entail.evaluation.chains import TFIDF, Similarities, fact_similarities, gold_hops
@@ -125,36 +124,3 @@ def neighbour_ranks(
                 ahead -= 1
             ranks[number, column] = ahead + 1
     return NeighbourRanks(ranks[0], ranks[1:])
-
-
-def measure_reach(
-    questions: Sequence[Question],
-    neighbourhoods: Neighbourhoods,
-    *,
-    ks: Sequence[int],
-    progress: ProgressCallback | None = None,
-) -> Mapping[int, Mapping[str, Any]]:
-    """Return for each k the share of gold premises reached by gold hops, and their hops (Table 1).
-
-    Gold premises that are in no table are left out.
-    """
-    counts: dict[int, dict[str, int]] = {k: {} for k in ks}
-    total = 0
-    meter = Meter(len(questions), "measuring reach", unit="questions", report=progress)
-    for question in questions:
-        gold = gold_positions(question, neighbourhoods.facts)
-        total += len(gold)
-        ranks = neighbour_ranks(question, gold, neighbourhoods)
-        for k in ks:
-            for hop in ranks.hops(k):
-                label = "infinity" if hop is None else str(hop)
-                counts[k][label] = counts[k].get(label, 0) + 1
-        meter.add(1)
-    return {
-        k: {
-            "reached": 1 - some.get("infinity", 0) / total if total else 0.0,
-            "facts": total,
-            "hops": dict(sorted(some.items())),
-        }
-        for k, some in counts.items()
-    }

@@ -16,16 +16,12 @@ A simulated author builds each gold tree with a retriever at hand and knows the 
    may still be found below another parent.
 
 Figures are total reads / total accepted over all trees, and missing / (accepted + missing).
-
-With re-ranking of the best candidates by what was accepted (`reordered_effort`), rule 3 reads: at any moment
-the list is the `first` best of the candidates, re-ranked, then the others as they rank; the author reads the
-first of it that was not read at this node before. Linked children stand below the node from the beginning.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -35,19 +31,12 @@ from entail.data.records import HYPOTHESIS, Corpus, ExplanationTree
 from entail.data.text import fold
 from entail.errors import DataError, RetrievalError
 from entail.evaluation.retrieval.premises import require_same_corpus, score_batches
-from entail.index.protocol import Floats, Ints, PremiseIndex
+from entail.index.protocol import Floats, PremiseIndex
 from entail.progress import ProgressCallback
-from entail.statistics.paired import LEVEL, SAMPLES, SEED, check_draws, interval
 from entail.statistics.ranking import NOT_THERE, Positions, ranks_of
 
 DEFAULT_LIMIT = 100
 """Candidates after which the author gives a node up."""
-
-REORDERED = 60
-"""Number of best candidates that are re-ranked."""
-
-Reorder = Callable[[str, Sequence[str], Sequence[str]], Floats]
-"""A node's text, texts accepted below it so far, candidates -> score of each candidate, (candidates,)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,11 +116,11 @@ def sentence_positions(corpus: Corpus, trees: Iterable[ExplanationTree]) -> dict
     """
     found: dict[str, dict[int, None]] = {}
     for tree in trees:
-        places = _places(corpus, tree)
+        places = locate_texts(corpus, tree)
         seen = {places[fold(tree.hypothesis)]: None}
         for parent, _ in tree.pairs:
             found.setdefault(fold(parent), {}).update(seen)
-        for sentence, children in _opened(tree):
+        for sentence, children in walk_sentences(tree):
             seen.update((places[fold(tree.text(child))], None) for child in children)
             found[fold(tree.text(sentence))].update(seen)
     return {parent: np.array(list(asked), dtype=np.int64) for parent, asked in found.items()}
@@ -163,9 +152,9 @@ def author_effort(
     in the tree. Without a proof the effort is zero.
     """
     reads = accepted = missing = linked = nodes = 0
-    places = _places(corpus, tree)
+    places = locate_texts(corpus, tree)
     in_tree = {fold(tree.hypothesis)}
-    for sentence, children in _opened(tree):
+    for sentence, children in walk_sentences(tree):
         nodes += 1
         texts = dict.fromkeys(fold(tree.text(child)) for child in children)
         wanted = [text for text in texts if text not in in_tree]
@@ -183,93 +172,7 @@ def author_effort(
     return Effort(reads, accepted, missing, linked, nodes, limit)
 
 
-def reordered_effort(
-    corpus: Corpus,
-    tree: ExplanationTree,
-    ranking: Callable[[str], Ints],
-    reorder: Reorder,
-    *,
-    first: int = REORDERED,
-    limit: int = DEFAULT_LIMIT,
-) -> Effort:
-    """Let the simulated author build one tree where the best candidates are re-ranked after each accept.
-
-    Args:
-        corpus: The candidates.
-        tree: The gold tree; without a proof the effort is zero.
-        ranking: Folded text of a node -> positions, best first: all, or at least `limit` + `first` + the
-            number of the tree's sentences.
-        reorder: Scores of the best candidates; ties stay as they rank.
-        first: Number of best candidates that are re-ranked.
-        limit: Candidates after which a node is given up.
-    """
-    reads = accepted = missing = linked = nodes = 0
-    places = _places(corpus, tree)
-    in_tree = {fold(tree.hypothesis)}
-    for sentence, children in _opened(tree):
-        nodes += 1
-        texts = {fold(tree.text(child)): tree.text(child) for child in children}
-        wanted = {text for text in texts if text not in in_tree}
-        below = [own for text, own in texts.items() if text not in wanted]
-        linked += len(below)
-        sought = {places[text]: text for text in wanted}
-        order = ranking(fold(tree.text(sentence))).tolist() if wanted else []
-        read: set[int] = set()
-        while wanted and len(read) < limit:
-            there = {places[text] for text in in_tree}
-            offered = [place for place in order if place not in there]
-            ahead = offered[:first]
-            if not ahead:
-                break
-            scores = reorder(tree.text(sentence), below, [corpus.texts[place] for place in ahead])
-            behind = [ahead[at] for at in np.argsort(-scores, kind="stable")] + offered[first:]
-            found = None
-            for place in (place for place in behind if place not in read):
-                read.add(place)
-                if place in sought:
-                    found = sought[place]
-                if found is not None or len(read) == limit:
-                    break
-            if found is None:
-                break  # given up, or nothing is left
-            wanted.discard(found)
-            in_tree.add(found)
-            below.append(texts[found])
-            accepted += 1
-        reads += len(read)
-        missing += len(wanted)
-        in_tree.update(fold(tree.text(child)) for child in children if child not in tree.sentences)
-    return Effort(reads, accepted, missing, linked, nodes, limit)
-
-
-def reads_difference(
-    first: Sequence[Effort],
-    second: Sequence[Effort],
-    *,
-    samples: int = SAMPLES,
-    seed: int = SEED,
-    level: float = LEVEL,
-) -> tuple[float, float]:
-    """Return a bootstrap interval over trees of how many more reads per accepted premise the second needs.
-
-    Raises:
-        RetrievalError: If they are not of the same trees, or nothing was accepted.
-    """
-    check_draws(level=level, samples=samples)
-    sums = [np.array([(one.reads, one.accepted) for one in some]) for some in (first, second)]
-    if len(first) != len(second) or not all(some.size and some[:, 1].sum() for some in sums):
-        raise RetrievalError(
-            f"expected efforts over the same trees, with something accepted, found {len(first)} and "
-            f"{len(second)} trees"
-        )
-    drawn = np.random.default_rng(seed).integers(len(first), size=(samples, len(first)))
-    totals = [some[drawn].sum(axis=1) for some in sums]  # each (samples, 2)
-    kept = np.logical_and(*(some[:, 1] > 0 for some in totals))
-    ratios = [some[kept, 0] / some[kept, 1] for some in totals]
-    return interval(ratios[1] - ratios[0], level=level)
-
-
-def _opened(tree: ExplanationTree) -> Iterator[tuple[str, tuple[str, ...]]]:
+def walk_sentences(tree: ExplanationTree) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield the sentences with children, and these, in the order in which the author opens them."""
     opened: set[str] = set()
     waiting = [HYPOTHESIS]
@@ -282,7 +185,7 @@ def _opened(tree: ExplanationTree) -> Iterator[tuple[str, tuple[str, ...]]]:
             yield sentence, children
 
 
-def _places(corpus: Corpus, tree: ExplanationTree) -> dict[str, int]:
+def locate_texts(corpus: Corpus, tree: ExplanationTree) -> dict[str, int]:
     """Return folded text of each sentence of a tree -> where it stands in the corpus, or `NOT_THERE`."""
     texts = dict.fromkeys(fold(tree.text(s)) for s in (HYPOTHESIS, *tree.intermediates, *tree.leaves))
     found = {text: corpus.position(text) for text in texts}
