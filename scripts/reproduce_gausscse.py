@@ -38,7 +38,7 @@ from entail.data.records import Corpus
 from entail.encoders.encoder import BiEncoder
 from entail.encoders.gaussian.encoder import GaussianEncoder
 from entail.errors import EntailError
-from entail.evaluation.nli.direction import evaluate_direction, length_baseline, length_ratios
+from entail.evaluation.nli.direction import direction_pairs, evaluate_direction, length_ratios
 from entail.evaluation.nli.entailment import evaluate_nli
 from entail.evaluation.nli.sources import load_nli
 from entail.gausscse.calibration import calibrate
@@ -242,11 +242,11 @@ def baselines(on: Sequence[Measured], dev: Sequence[NliPair], base: str) -> dict
     encoder = BiEncoder(base)
     found = {}
     for one in on:
-        cosine = evaluate_nli(one.pairs, encoder, dev=dev)
+        cosine, (directed, _) = evaluate_nli(one.pairs, encoder, dev=dev), direction_pairs(one.pairs)
         found[one.name] = {
             "cosine": cosine.to_json(),
             "cosine, own threshold": best_threshold(cosine.scores, cosine.entails).accuracy,
-            "length": length_baseline(one.pairs),
+            "length": sum(len(pair.premise) > len(pair.hypothesis) for pair in directed) / len(directed),
             "ratios": length_ratios(one.pairs).to_json(),
         }
     return found

@@ -102,6 +102,16 @@ class ComparedFigure:
     paired: PairedDifference
     intervals: tuple[tuple[float, float], tuple[float, float]]
 
+    def to_json(self) -> dict[str, Any]:
+        """Return a JSON-serialisable dict."""
+        paired = self.paired.to_json()
+        return {
+            **{name: value for name, value in paired.items() if name != "interval"},
+            "first_interval": list(self.intervals[0]),
+            "second_interval": list(self.intervals[1]),
+            "difference_interval": paired["interval"],
+        }
+
 
 def paired_difference(
     first: ArrayLike,

@@ -92,12 +92,12 @@ def test_two_retrievers_are_compared_by_both_protocols(
     first, second = (evaluate_premises(facts, [solar], index, ks=[10]) for index in (listed, better))
     found = compare_evaluations(first, second, samples=200)
     for protocol, figures in first.figures().items():
-        assert {name: d.first for name, d in found[protocol].items()} == pytest.approx(figures)
-        assert {name: d.second for name, d in found[protocol].items()} == pytest.approx(
+        assert {name: d.paired.first for name, d in found[protocol].items()} == pytest.approx(figures)
+        assert {name: d.paired.second for name, d in found[protocol].items()} == pytest.approx(
             second.figures()[protocol]
         )
-    assert found["paper"]["MAP"].better == 2
-    assert found["paper"]["MAP"].p == 0.5  # of four flips two are as far from 0
+    assert found["paper"]["MAP"].paired.better == 2
+    assert found["paper"]["MAP"].paired.p == 0.5  # of four flips two are as far from 0
     assert found == compare_evaluations(first, second, samples=200)
 
 

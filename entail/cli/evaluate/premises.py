@@ -13,9 +13,9 @@ from entail.cli.options import CorpusFile, Out, TreesFile, write_figures
 if TYPE_CHECKING:
     from entail.evaluation.retrieval.effort import Effort
     from entail.evaluation.retrieval.premises import PremiseEvaluation
-    from entail.statistics.paired import PairedDifference
+    from entail.statistics.paired import ComparedFigure
 
-    Differences = dict[str, dict[str, PairedDifference]]
+    Differences = dict[str, dict[str, ComparedFigure]]
 
 app = typer.Typer()
 
@@ -117,7 +117,7 @@ def _as_json(measured: _Measured) -> dict[str, Any]:
 
 def _differences_as_json(found: Differences) -> dict[str, Any]:
     return {
-        protocol: {measure: difference.to_json() for measure, difference in measures.items()}
+        protocol: {measure: figure.paired.to_json() for measure, figure in measures.items()}
         for protocol, measures in found.items()
     }
 
@@ -127,7 +127,8 @@ def _differences_as_text(first: str, second: str, found: Differences) -> str:
     for protocol, measures in found.items():
         rows = [
             [name, d.first, d.second, f"{d.difference:+.3f}", f"{d.low:+.3f} to {d.high:+.3f}", d.p_shown]
-            for name, d in measures.items()
+            for name, figure in measures.items()
+            for d in [figure.paired]
         ]
         header = [protocol.replace("_", " "), first, second, "difference", "95 % interval", "p"]
         parts.append(table(header, rows))

@@ -24,13 +24,15 @@ from entail.data.nli.pairs import NliPair
 from entail.errors import EvaluationError
 from entail.evaluation.nli.pair_similarity import (
     PairEncoder,
+    PairEvaluation,
+    correct_share,
     encoder_name,
     encoder_revision,
     pair_similarities,
     require_direction,
 )
 from entail.progress import ProgressCallback
-from entail.statistics.classification import Booleans, Values, wilson_interval
+from entail.statistics.classification import Booleans, Values
 
 RATIO_WIDTH = 0.25
 """Width of a bin of `length_ratios`."""
@@ -56,47 +58,31 @@ class LengthRatios:
         return asdict(self) | {"counts": list(self.counts)}
 
 
-@dataclass(frozen=True, eq=False)
-class DirectionEvaluation:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DirectionEvaluation(PairEvaluation):
     """Accuracy of an encoder on the direction of entailment, beside the length baseline.
 
     Attributes:
-        encoder: Name of the encoder.
-        revision: Its weights, None if unknown.
         margins: sim(h || p) - sim(p || h) of each pair, shape (n,).
         wider: Sum of the premise's log sigma less that of the hypothesis, shape (n,); None without variances.
         longer: Characters of the premise less those of the hypothesis, shape (n,).
         bilateral: Pairs left out because each sentence is known to entail the other (SICK).
         equal: Pairs of two equal sentences, which no rule can decide; they are among the n, as wrong.
         ratios: Histogram of lengths.
-        truncated: Number of truncated sentences; None if unknown.
     """
 
-    encoder: str
-    revision: str | None
     margins: Values = field(repr=False)
     wider: Values | None = field(repr=False)
     longer: Values = field(repr=False)
     bilateral: int
     equal: int
     ratios: LengthRatios
-    truncated: int | None = None
-
-    @property
-    def n(self) -> int:
-        """Number of pairs."""
-        return len(self.margins)
 
     @property
     def correct(self) -> Booleans:
-        """Correct decisions, shape (n,), bool: input of `entail.statistics.classification.mcnemar`."""
+        """Correct decisions, shape (n,)."""
         right: Booleans = self.margins > 0
         return right
-
-    @property
-    def accuracy(self) -> float:
-        """Share of correct decisions."""
-        return float(self.correct.mean())
 
     @property
     def length_baseline(self) -> float:
@@ -114,20 +100,18 @@ class DirectionEvaluation:
         by_variance = None
         if self.wider is not None:
             right = self.wider > 0
-            by_variance = {**_share(right), "longer_entailed": _share(right[self.longer_entailed])}
+            longer = correct_share(right[self.longer_entailed])
+            by_variance = {**correct_share(right), "longer_entailed": longer}
         return {
-            **_share(self.correct),
+            **super().to_json(),
             "ties": int((self.margins == 0).sum()),
             "length_baseline": self.length_baseline,
-            "longer_entailed": _share(self.correct[self.longer_entailed]),
+            "longer_entailed": correct_share(self.correct[self.longer_entailed]),
             "same_length": int((self.longer == 0).sum()),
             "by_variance": by_variance,
             "equal_sentences": self.equal,
             "bilateral_left_out": self.bilateral,
-            "truncated_sentences": self.truncated,
             "length_ratios": self.ratios.to_json(),
-            "encoder": self.encoder,
-            "revision": self.revision,
         }
 
 
@@ -174,19 +158,6 @@ def direction_pairs(pairs: Sequence[NliPair]) -> tuple[list[NliPair], int]:
     return taken, len(entailment) - len(taken)
 
 
-def length_baseline(pairs: Sequence[NliPair]) -> float:
-    """Return the share of entailment pairs in which the premise is the longer sentence, in characters.
-
-    >>> length_baseline([NliPair("two dogs", "dogs", "entailment"), NliPair("ice", "ice", "entailment")])
-    0.5
-
-    Raises:
-        EvaluationError: As `direction_pairs`.
-    """
-    taken, _ = direction_pairs(pairs)
-    return sum(len(pair.premise) > len(pair.hypothesis) for pair in taken) / len(taken)
-
-
 def length_ratios(pairs: Sequence[NliPair]) -> LengthRatios:
     """Count pairs by premise length / hypothesis length, in characters.
 
@@ -211,12 +182,3 @@ def length_ratios(pairs: Sequence[NliPair]) -> LengthRatios:
         beyond=len(ratios) - len(inside),
         median=float(np.median(ratios)),
     )
-
-
-def _share(right: Booleans) -> dict[str, Any]:
-    interval = wilson_interval(int(right.sum()), len(right))
-    return {
-        "accuracy": float(right.mean()) if len(right) else None,
-        "n": len(right),
-        "interval": list(interval) if interval else None,
-    }

@@ -12,6 +12,7 @@ from entail.data.nli.pairs import NliPair
 from entail.errors import EvaluationError, SettingsError
 from entail.evaluation.nli.pair_similarity import (
     PairEncoder,
+    PairEvaluation,
     encoder_name,
     encoder_revision,
     pair_similarities,
@@ -23,50 +24,33 @@ from entail.statistics.classification import (
     auprc,
     auprc_stepped,
     best_threshold,
-    wilson_interval,
 )
 
 ThresholdSource = Literal["given", "encoder", "dev", "data"]
 """Origin of a threshold; `data` means the measured pairs themselves, which is optimistic."""
 
 
-@dataclass(frozen=True, eq=False)
-class NliEvaluation:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class NliEvaluation(PairEvaluation):
     """Measures of entailment against neutral and contradiction.
 
     Attributes:
-        encoder: Name of the encoder.
-        revision: Its weights, None if unknown.
         threshold: Similarity above which a pair is called entailment.
         threshold_from: Origin of the threshold.
         scores: sim(h || p) of each pair, shape (n,).
         entails: Whether each pair is entailment, shape (n,).
-        truncated: Number of truncated sentences, those of dev too; None if unknown.
     """
 
-    encoder: str
-    revision: str | None
     threshold: float
     threshold_from: ThresholdSource
     scores: Values = field(repr=False)
     entails: Booleans = field(repr=False)
-    truncated: int | None = None
-
-    @property
-    def n(self) -> int:
-        """Number of pairs."""
-        return len(self.scores)
 
     @property
     def correct(self) -> Booleans:
-        """Correct decisions, shape (n,), bool: input of `entail.statistics.classification.mcnemar`."""
+        """Correct decisions, shape (n,)."""
         right: Booleans = (self.scores > self.threshold) == self.entails
         return right
-
-    @property
-    def accuracy(self) -> float:
-        """Share of correct decisions."""
-        return float(self.correct.mean())
 
     @property
     def majority(self) -> float:
@@ -86,20 +70,14 @@ class NliEvaluation:
 
     def to_json(self) -> dict[str, Any]:
         """Return the figures, as shares, in a JSON-serialisable dict."""
-        interval = wilson_interval(int(self.correct.sum()), self.n)
         return {
-            "accuracy": self.accuracy,
-            "interval": list(interval) if interval else None,
+            **super().to_json(),
             "auprc": self.auprc,
             "auprc_stepped": self.auprc_stepped,
             "threshold": self.threshold,
             "threshold_from": self.threshold_from,
-            "n": self.n,
             "entailment": int(self.entails.sum()),
             "majority": self.majority,
-            "truncated_sentences": self.truncated,
-            "encoder": self.encoder,
-            "revision": self.revision,
         }
 
 

@@ -5,13 +5,14 @@ Every distinct sentence is encoded once.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from entail.data.nli.pairs import NliPair
 from entail.encoders.catalogue import fetch, resolve
@@ -19,8 +20,7 @@ from entail.encoders.encoder import BiEncoder, Encoder
 from entail.encoders.gaussian.distributions import EncodesGaussians, encode_pairs, similarity
 from entail.errors import EncoderError, EvaluationError
 from entail.progress import ProgressCallback
-
-Values = NDArray[np.float64]
+from entail.statistics.classification import Booleans, Values, wilson_interval
 
 
 @runtime_checkable
@@ -51,6 +51,55 @@ class PairSimilarities:
     backward: Values | None = None
     wider: Values | None = None
     truncated: int | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PairEvaluation(ABC):
+    """Decisions of an encoder on labelled pairs.
+
+    Attributes:
+        encoder: Name of the encoder.
+        revision: Its weights, None if unknown.
+        truncated: Number of truncated sentences; None if unknown.
+    """
+
+    encoder: str
+    revision: str | None
+    truncated: int | None = None
+
+    @property
+    @abstractmethod
+    def correct(self) -> Booleans:
+        """Correct decisions, shape (n,), bool: input of `entail.statistics.classification.mcnemar`."""
+
+    @property
+    def n(self) -> int:
+        """Number of pairs."""
+        return len(self.correct)
+
+    @property
+    def accuracy(self) -> float:
+        """Share of correct decisions."""
+        return float(self.correct.mean())
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the figures, as shares, in a JSON-serialisable dict."""
+        return {
+            **correct_share(self.correct),
+            "truncated_sentences": self.truncated,
+            "encoder": self.encoder,
+            "revision": self.revision,
+        }
+
+
+def correct_share(correct: Booleans) -> dict[str, Any]:
+    """Return the share of correct decisions, their number and the interval of the share; None without any."""
+    interval = wilson_interval(int(correct.sum()), len(correct))
+    return {
+        "accuracy": float(correct.mean()) if len(correct) else None,
+        "n": len(correct),
+        "interval": list(interval) if interval else None,
+    }
 
 
 def pair_encoder(name: str | Path, *, device: str | None = None) -> EncodesGaussians | Encoder:

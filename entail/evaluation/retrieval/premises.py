@@ -23,7 +23,7 @@ from entail.data.records import Corpus, ExplanationTree, gold_children
 from entail.errors import DataError, ManifestMismatchError, RetrievalError
 from entail.index.protocol import Floats, Manifest, PremiseIndex
 from entail.progress import Meter, ProgressCallback
-from entail.statistics.paired import SAMPLES, SEED, PairedDifference, compare_many
+from entail.statistics.paired import SAMPLES, SEED, ComparedFigure, compare_many
 from entail.statistics.ranking import NOT_THERE, GoldRanks, Positions, ranks_both_ways, summary
 
 DEFAULT_KS = (10, 20, 30, 40, 50)
@@ -197,8 +197,8 @@ def score_batches(
 
 def compare_evaluations(
     first: PremiseEvaluation, second: PremiseEvaluation, *, samples: int = SAMPLES, seed: int = SEED
-) -> dict[str, dict[str, PairedDifference]]:
-    """Compare two retrievers over the same queries: protocol -> measure -> difference, interval and p-value.
+) -> dict[str, dict[str, ComparedFigure]]:
+    """Compare two retrievers over the same queries: protocol -> measure -> figures, intervals and p-value.
 
     The measures are those of `figures`, at the first evaluation's cut-offs; see `entail.statistics.paired`.
 
@@ -212,11 +212,7 @@ def compare_evaluations(
             "the same trees"
         )
     both = {protocol: (ranks, second.ranks[protocol]) for protocol, ranks in first.ranks.items()}
-    compared = compare_many(both, ks=first.ks, samples=samples, seed=seed)
-    return {
-        protocol: {measure: figure.paired for measure, figure in figures.items()}
-        for protocol, figures in compared.items()
-    }
+    return compare_many(both, ks=first.ks, samples=samples, seed=seed)
 
 
 def require_same_corpus(corpus: Corpus, index: PremiseIndex) -> None:

@@ -16,11 +16,12 @@ from entail.evaluation.retrieval.premises import (
     DEFAULT_KS,
     GoldQueries,
     PremiseEvaluation,
+    compare_evaluations,
     evaluate_premises,
 )
 from entail.index.protocol import Floats, PremiseIndex
 from entail.progress import ProgressCallback
-from entail.statistics.paired import PairedDifference, compare_many
+from entail.statistics.paired import ComparedFigure
 from entail.statistics.ranking import NOT_THERE, average_precision
 
 Protocol = Literal["query_excluded", "paper"]
@@ -58,29 +59,6 @@ class QueryChange:
         return self.ap[1] - self.ap[0]
 
 
-@dataclass(frozen=True, slots=True)
-class MeasuredFigure:
-    """A measure by a protocol, with the bootstrap interval of each retriever's figure."""
-
-    protocol: Protocol
-    measure: str
-    intervals: tuple[tuple[float, float], tuple[float, float]]
-    paired: PairedDifference
-
-    def to_json(self) -> dict[str, Any]:
-        """Return a JSON-serialisable dict."""
-        paired = self.paired.to_json()
-        del paired["interval"]
-        return {
-            "protocol": self.protocol,
-            "measure": self.measure,
-            **paired,
-            "first_interval": list(self.intervals[0]),
-            "second_interval": list(self.intervals[1]),
-            "difference_interval": [self.paired.low, self.paired.high],
-        }
-
-
 @dataclass(frozen=True)
 class SplitComparison:
     """Two retrievers measured on the same trees over the same corpus."""
@@ -97,28 +75,20 @@ class SplitComparison:
         return self.evaluations[0].retriever, self.evaluations[1].retriever
 
     @cached_property
-    def figures(self) -> tuple[MeasuredFigure, ...]:
-        """Every measure by both protocols, in the order of `metrics.summary`; drawn at first use."""
-        first, second = self.evaluations
-        both = {str(name): (first.ranks[name], second.ranks[name]) for name in PROTOCOLS}
-        compared = compare_many(both, ks=first.ks)
-        return tuple(
-            MeasuredFigure(protocol, measure, figure.intervals, figure.paired)
-            for protocol in PROTOCOLS
-            for measure, figure in compared[protocol].items()
-        )
+    def figures(self) -> Mapping[str, Mapping[str, ComparedFigure]]:
+        """Protocol -> measure -> figures of both; compared at first use."""
+        return compare_evaluations(*self.evaluations)
 
-    def figure(self, measure: str, protocol: Protocol = "query_excluded") -> MeasuredFigure:
+    def figure(self, measure: str, protocol: Protocol = "query_excluded") -> ComparedFigure:
         """Return one measure.
 
         Raises:
             RetrievalError: If it was not measured.
         """
-        for figure in self.figures:
-            if (figure.measure, figure.protocol) == (measure, protocol):
-                return figure
-        known = ", ".join(f.measure for f in self.figures if f.protocol == protocol)
-        raise RetrievalError(f"{measure!r} was not measured; by {protocol!r} there are: {known}")
+        figures = self.figures[protocol]
+        if measure not in figures:
+            raise RetrievalError(f"{measure!r} was not measured; there are: {', '.join(figures)}")
+        return figures[measure]
 
     @cached_property
     def changes(self) -> Mapping[Protocol, tuple[QueryChange, ...]]:
@@ -156,7 +126,11 @@ class SplitComparison:
             "trees": self.trees,
             "queries": len(self.gold),
             "missing": list(self.gold.missing),
-            "figures": [figure.to_json() for figure in self.figures],
+            "figures": [
+                {"protocol": protocol, "measure": measure, **figure.to_json()}
+                for protocol in PROTOCOLS
+                for measure, figure in self.figures[protocol].items()
+            ],
             "effort": [effort.to_json() for effort in self.efforts],
         }
 

@@ -14,7 +14,6 @@ from entail.evaluation.retrieval.comparison import rank_weight
 from entail.evaluation.retrieval.effort import Effort
 from entail.evaluation.retrieval.split_comparison import (
     PROTOCOLS,
-    MeasuredFigure,
     Protocol,
     QueryChange,
     SplitComparison,
@@ -22,6 +21,7 @@ from entail.evaluation.retrieval.split_comparison import (
     most_changed,
     query_rows,
 )
+from entail.statistics.paired import ComparedFigure
 from entail.statistics.ranking import NOT_THERE
 from entail.trees.log.event_log import TreeSummary
 from entail.ui.compare.choice import LINK, Pair, Source, draw_training_notice, stored_trees
@@ -103,7 +103,7 @@ def _draw_effort(efforts: tuple[Effort, Effort], names: tuple[str, str]) -> None
 
 def take_figures(
     split: SplitComparison, pair: Pair, source: Source, *, wait: float
-) -> Task[tuple[MeasuredFigure, ...]]:
+) -> Task[Mapping[str, Mapping[str, ComparedFigure]]]:
     """Return the task of all figures with intervals and tests, which are slower than figures alone."""
     return COMPARISONS.get_or_start(("figures", pair.key, source.stamp), lambda _: split.figures, wait=wait)
 
@@ -121,7 +121,7 @@ def _draw_figures(split: SplitComparison, pair: Pair, source: Source) -> None:
     if work.value is not None:
         shown: dict[Protocol, pd.DataFrame] = {}
         for protocol in PROTOCOLS:
-            figures = {one.measure: one for one in work.value if one.protocol == protocol}
+            figures = work.value[protocol]
             shown[protocol] = differences_table(
                 {measure: one.paired for measure, one in figures.items()},
                 names,
