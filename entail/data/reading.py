@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import gzip
 import io
 import json
@@ -11,7 +12,7 @@ import tempfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar, cast
 
 from entail.errors import FormatError, SettingsError
 from entail.settings import MAX_UPLOAD_MB
@@ -25,6 +26,9 @@ MAX_BYTES = MAX_UPLOAD_MB * 1_000_000  # as browsers count
 """Size limit of one file, packed or unpacked."""
 
 GZIP = b"\x1f\x8b"
+DAMAGED = (EOFError, OSError, zlib.error)
+"""Errors of reading a damaged or cut archive."""
+
 _BOMS = (  # UTF-32 first: its little-endian mark begins with that of UTF-16
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -45,6 +49,25 @@ def source_name(source: Source, name: str | None = None) -> str:
     return name or ("upload" if isinstance(source, bytes) else os.fspath(source))
 
 
+@contextlib.contextmanager
+def open_binary(source: Source, *, name: str | None = None) -> Iterator[BinaryIO]:
+    """Open a file or an upload, unpacked if it is gzipped; reading a damaged one raises one of `DAMAGED`.
+
+    Raises:
+        FormatError: If it cannot be opened.
+    """
+    with contextlib.ExitStack() as stack:
+        try:
+            raw = io.BytesIO(source) if isinstance(source, bytes) else open(source, "rb", buffering=0)  # noqa: SIM115, PTH123 - closed with the stream
+            stream = stack.enter_context(io.BufferedReader(cast("io.RawIOBase", raw)))
+            packed = stream.peek(2).startswith(GZIP)
+        except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+            found = getattr(error, "strerror", None) or str(error)
+            shown = source_name(source, name)
+            raise FormatError(f"expected a file that can be read, found: {found}", source=shown) from error
+        yield cast("BinaryIO", gzip.GzipFile(fileobj=stream) if packed else stream)
+
+
 def read_text(
     source: Source, *, name: str | None = None, encoding: str | None = None, max_bytes: int = MAX_BYTES
 ) -> str:
@@ -62,7 +85,16 @@ def read_text(
         SettingsError: If there is no such `encoding`.
     """
     shown = source_name(source, name)
-    data = _unpack(_load(source, shown, max_bytes), shown, max_bytes)
+    with open_binary(source, name=name) as stream:
+        try:
+            data = stream.read(max_bytes + 1)
+        except DAMAGED as error:
+            message = f"expected a whole gzip file, found a damaged one ({error})"
+            raise FormatError(message, source=shown) from error
+    if len(data) > max_bytes:
+        raise FormatError(
+            f"expected at most {max_bytes:,} bytes once unpacked, found more; split the file", source=shown
+        )
     for magic, what in _FOREIGN:
         if data.startswith(magic):
             raise FormatError(f"expected a text file, found {what}", source=shown)
@@ -199,43 +231,6 @@ def shorten(text: str, width: int = 80) -> str:
 
 def _shown(value: object) -> str:
     return shorten(json.dumps(value, ensure_ascii=False, default=repr))
-
-
-def _load(source: Source, shown: str, max_bytes: int) -> bytes:
-    if isinstance(source, bytes):
-        data, size = source, len(source)
-    else:
-        try:
-            with Path(source).open("rb") as file:
-                # A pipe or a device has no size, so the read is bounded too.
-                data = file.read(max_bytes + 1)
-                size = max(len(data), os.fstat(file.fileno()).st_size)
-        except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-            reason = getattr(error, "strerror", None) or str(error)
-            raise FormatError(f"expected a file that can be read, found: {reason}", source=shown) from error
-    if size > max_bytes:
-        raise FormatError(
-            f"expected at most {max_bytes:,} bytes, found {size:,}; split the file", source=shown
-        )
-    return data
-
-
-def _unpack(data: bytes, shown: str, max_bytes: int) -> bytes:
-    if not data.startswith(GZIP):
-        return data
-    try:
-        with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
-            unpacked = file.read(max_bytes + 1)
-    except (EOFError, OSError, zlib.error) as error:
-        message = f"expected a whole gzip file, found a damaged one ({error})"
-        raise FormatError(message, source=shown) from error
-    if len(unpacked) > max_bytes:
-        raise FormatError(
-            f"expected at most {max_bytes:,} bytes once unpacked, found more than that in {len(data):,} "
-            "packed bytes; split the file",
-            source=shown,
-        )
-    return unpacked
 
 
 def _decode(data: bytes, encoding: str | None, shown: str) -> str:

@@ -21,10 +21,11 @@ from entail.claims import existence_claim
 from entail.data.nli.pairs import NliPair, read_nli
 from entail.data.passages.files import Question
 from entail.errors import EvaluationError
-from entail.evaluation.nli.pair_similarity import Judge, Values
+from entail.evaluation.nli.pair_similarity import Judge
 from entail.evaluation.passages.pool import KnownQuestion, Pool
 from entail.evaluation.passages.store import store_passages
 from entail.progress import ProgressCallback
+from entail.statistics.classification import Values
 from entail.training.nli_source import evenly
 from entail.tuning.examples import Examples, examples_of, excerpt, with_hard_negatives
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from entail.arcf.chains.stepwise import StepScores
+from entail.arcf.scoring.premises import StepScores
 from entail.arcf.scoring.scorer import Scorer, ScorerForm, list_scorers, load_scorer, scorer_revisions
 from entail.arcf.tower import ScorerTower
 from entail.data.corpora import read_corpus

@@ -76,7 +76,7 @@ def test_size_limits(tmp_path: Path) -> None:
     path = tmp_path / "long.txt"
     path.write_bytes(b"1" * 1234)
     for source in (b"1" * 1234, path):
-        with pytest.raises(FormatError, match=r"1,000 bytes, found 1,234"):
+        with pytest.raises(FormatError, match="1,000 bytes"):
             read_text(source, max_bytes=1000)
     bomb = gzip.compress(b"0" * 5_000_000)
     with pytest.raises(FormatError, match="unpacked"):

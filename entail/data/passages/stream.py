@@ -5,43 +5,21 @@ from __future__ import annotations
 import contextlib
 import gzip
 import os
-import zlib
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 import ijson
 
-from entail.data.reading import GZIP, parse_object, shorten
+from entail.data.reading import DAMAGED, open_binary, parse_object, shorten
 from entail.errors import FormatError
 
 _BLOCK = 1 << 20
-_DAMAGED = (EOFError, OSError, zlib.error)
-
-
-@contextlib.contextmanager
-def open_binary(file: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Open a file, unpacked if it is gzipped.
-
-    Raises:
-        FormatError: If it cannot be opened.
-    """
-    path = Path(file)
-    try:
-        with path.open("rb") as raw:
-            packed = raw.read(2) == GZIP
-        stream = gzip.open(path) if packed else path.open("rb")  # noqa: SIM115 - closed below
-    except OSError as error:
-        found = error.strerror or str(error)
-        raise FormatError(f"expected a file that can be read, found: {found}", source=str(file)) from error
-    with stream:
-        yield cast("BinaryIO", stream)
 
 
 def read_head(file: str | os.PathLike[str], size: int) -> str:
     """Return the beginning of a file as text, of a damaged one as far as it can be read."""
     head = b""
-    with open_binary(file) as stream, contextlib.suppress(*_DAMAGED):
+    with open_binary(file) as stream, contextlib.suppress(*DAMAGED):
         while len(head) < size and (block := _read_some(stream, size)):
             head += block
     return head[:size].decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
@@ -61,7 +39,7 @@ def lines(file: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
         except UnicodeDecodeError as error:
             message = "expected text in UTF-8, found a binary file or other bytes; save the file as UTF-8"
             raise FormatError(message, source=str(file), line=number) from error
-        except _DAMAGED as error:
+        except DAMAGED as error:
             message = (
                 f"expected a whole file, found a damaged or cut one ({error}); what precedes it was read"
             )
@@ -95,7 +73,7 @@ def json_array(file: str | os.PathLike[str]) -> Iterator[tuple[int, dict[str, An
             try:
                 block = _read_some(stream, _BLOCK)
                 parser.send(block) if block else parser.close()
-            except (ijson.JSONError, *_DAMAGED) as error:
+            except (ijson.JSONError, *DAMAGED) as error:
                 mistake = error
             for row in rows:
                 number += 1

@@ -18,7 +18,7 @@ from entail.ui.trees.suggester import BY_KEY, Offer, Suggester
 
 if TYPE_CHECKING:
     from entail.arcf.chains.next_premise import Draft
-    from entail.arcf.chains.stepwise import StepScores
+    from entail.arcf.scoring.premises import StepScores
     from entail.ui.trees.authoring import TreeContext
 
 _ENDS = {
