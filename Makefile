@@ -11,7 +11,7 @@ export HF_HUB_DISABLE_TELEMETRY := 1
 APP_STAMP := $(VENV)/.app-installed
 TEST_STAMP := $(VENV)/.test-installed
 
-.PHONY: app test lint type unit browser wheel bench clean help
+.PHONY: app test lint type unit browser wheel attack bench clean help
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -40,8 +40,8 @@ lint: $(TEST_STAMP) ## style, docstrings
 type: $(TEST_STAMP) ## mypy, strict
 	$(BIN)/mypy
 
-unit: $(TEST_STAMP) ## all tests but the browser's
-	$(BIN)/python -m pytest -m "not browser" -n 2 --dist worksteal
+unit: $(TEST_STAMP) ## all tests but the browser's and the long attack
+	$(BIN)/python -m pytest -m "not browser and not attack" -n 2 --dist worksteal
 
 browser: $(TEST_STAMP) ## the newcomer's story in a real Chromium
 	$(BIN)/python -m pytest -m browser tests/browser
@@ -53,6 +53,9 @@ wheel: $(APP_STAMP) ## build the wheel, install it in an empty environment, try 
 	$(PYTHON) -m venv $(VENV)-wheel
 	$(VENV)-wheel/bin/python -m pip install --quiet --disable-pip-version-check -c build/wheel/constraints.txt build/wheel/entail-*.whl
 	cd build/wheel && ../../$(VENV)-wheel/bin/python ../../scripts/smoke_wheel.py
+
+attack: $(TEST_STAMP) ## the standing attack in full
+	$(BIN)/python -m pytest -m attack tests/attack
 
 bench: $(TEST_STAMP) ## measure speed, write docs/results/
 	$(BIN)/python scripts/bench_search.py

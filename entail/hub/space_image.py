@@ -86,9 +86,14 @@ def settings_of(space: Space) -> dict[str, str]:
         "OMP_WAIT_POLICY": "PASSIVE",
         "PYTHONPATH": APP,
         "PYTHONUNBUFFERED": "1",
-        # Streamlit's check against forged uploads needs a cookie, which browsers drop in the Hub's frame.
-        "STREAMLIT_SERVER_ENABLE_XSRF_PROTECTION": "false",
     }
+    # Streamlit's check against forged requests needs a cookie, which browsers drop in the Hub's frame unless
+    # it is meant for frames. Without sign-in there is nothing that a forged request could use.
+    settings |= (
+        {"STREAMLIT_SERVER_XSRF_COOKIE_SAME_SITE": "none"}
+        if space.sign_in
+        else {"STREAMLIT_SERVER_ENABLE_XSRF_PROTECTION": "false"}
+    )
     if space.demo:
         return settings | {"ENTAIL_DEMO": "1"}
     settings |= {"ENTAIL_MODELS_DIR": f"{DATA}/models"}

@@ -14,10 +14,8 @@ from typing import Any
 import pytest
 
 import entail
-from entail.errors import SettingsError
-from entail.ui.app import SCRIPT
-from entail.ui.frame import sign_in
-from entail.ui.launch import app_with_api, launch
+from entail.ui.app import ASGI
+from entail.ui.launch import launch
 
 
 @pytest.mark.parametrize("installed", [False, True])
@@ -32,25 +30,75 @@ def test_options_of_streamlit(installed: bool, tmp_path: Path, monkeypatch: pyte
         monkeypatch.setattr(entail, "__file__", str(tmp_path / "site" / "entail" / "__init__.py"))
     monkeypatch.chdir(tmp_path)
     launch(port=8765, address="127.0.0.1")
-    (arguments,) = calls
-    options = dict(zip(arguments[2::2], arguments[3::2], strict=True))
+    ((run, script, *flags, end),) = calls
+    options = dict(zip(flags[::2], flags[1::2], strict=True))
+    assert (run, Path(script), end) == ("run", ASGI, "--")
     assert (options["--server.port"], options["--server.address"]) == ("8765", "127.0.0.1")
     if installed:
         # Secrets are read from the folder where the command was given.
-        assert (Path(arguments[1]), Path.cwd()) == (SCRIPT, tmp_path)
+        assert Path.cwd() == tmp_path
         assert options["--browser.gatherUsageStats"] == "False"
         assert options["--theme.dark.primaryColor"].startswith("#")
     else:
-        assert Path(arguments[1]).name == "streamlit_app.py"
         assert len(options) == 2
         assert (Path.cwd() / ".streamlit" / "config.toml").is_file()
 
 
-def test_api_needs_a_token_where_pages_need_sign_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("ENTAIL_SERVE_TOKEN", raising=False)
-    monkeypatch.setattr(sign_in, "is_configured", lambda: True)
-    with pytest.raises(SettingsError, match="ENTAIL_SERVE_TOKEN, found none"):
-        app_with_api(Path("streamlit_app.py"))
+def secrets_at(place: str, folder: Path) -> tuple[Path, dict[str, str]]:
+    """Return a place of secrets in a folder, and the environment in which Streamlit looks there."""
+    match place:
+        case "project":
+            return folder / "project" / ".streamlit" / "secrets.toml", {}
+        case "home":
+            return folder / "home" / ".streamlit" / "secrets.toml", {}
+        case "environment":
+            return folder / "given.toml", {"STREAMLIT_SECRETS_FILES": str(folder / "given.toml")}
+        case "folder":  # as Kubernetes mounts them
+            return folder / "given" / "auth" / "client_id", {"STREAMLIT_SECRETS_FILES": str(folder / "given")}
+        case "config":
+            config = folder / "project" / ".streamlit" / "config.toml"
+            config.parent.mkdir(parents=True)
+            config.write_text(f'[secrets]\nfiles = ["{folder / "given.toml"}"]\n')
+            return folder / "given.toml", {}
+    raise AssertionError(place)
+
+
+@pytest.mark.parametrize(
+    ("place", "damaged"),
+    [
+        *((place, False) for place in ("project", "home", "environment", "folder", "config")),
+        *((place, True) for place in ("environment", "folder")),
+    ],
+)
+def test_api_needs_a_token_wherever_sign_in_is_configured(place: str, damaged: bool, tmp_path: Path) -> None:
+    file, environment = secrets_at(place, tmp_path)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    if place == "folder":
+        file.write_text("id")
+        (file.parent / "client_secret").write_text("secret")
+        if damaged:
+            (file.parents[1] / "stray").write_text("not a folder")
+    else:
+        file.write_text("[auth\n" if damaged else '[auth]\nclient_id = "a"\n')
+    project = tmp_path / "project"
+    project.mkdir(exist_ok=True)
+    environment |= {"HOME": str(tmp_path / "home"), "ENTAIL_DATA_DIR": str(tmp_path / "data")}
+    inherited = {name: value for name, value in os.environ.items() if name != "ENTAIL_SERVE_TOKEN"}
+    # As `entail app --api` outside of a checkout.
+    code = (
+        "import entail; entail.__file__ = '/site/entail/__init__.py'; from entail.ui.launch import launch\n"
+        "launch(port=0, api=True)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=project,
+        env=inherited | environment,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.stderr.splitlines()[-1].startswith("entail.errors.SettingsError")
 
 
 def ask(port: int, method: str, path: str, body: Any = None, token: str | None = None) -> tuple[int, bytes]:

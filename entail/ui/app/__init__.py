@@ -11,6 +11,9 @@ FOLDER = Path(__file__).parent
 SCRIPT = FOLDER / "streamlit_app.py"
 """Main script: Home."""
 
+ASGI = FOLDER / "asgi.py"
+"""ASGI application of the pages, for `streamlit run`."""
+
 
 def run_page(name: str) -> None:
     """Run a page's script, such as `pages/Trees.py`, as the running script of the session."""

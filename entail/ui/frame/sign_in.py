@@ -123,7 +123,7 @@ def _section() -> Mapping[str, Any]:
 def _unreadable() -> bool:
     """Return whether there are unreadable secrets; typed names would bypass sign-in then."""
     return not st.secrets.load_if_toml_exists() and any(
-        Path(file).is_file() for file in st.get_option("secrets.files")
+        Path(file).exists() for file in st.get_option("secrets.files")
     )
 
 
