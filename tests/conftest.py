@@ -127,6 +127,21 @@ def trained(tiny_home: Path) -> Callable[..., Path]:
     return write
 
 
+@pytest.fixture
+def run_json(capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
+    """Return what runs ``entail ... --json`` in this process, and returns what it prints."""
+    from entail.cli import main
+
+    def run(*arguments: str, code: int = 0) -> Any:
+        capsys.readouterr()
+        assert main([*arguments, "--json"]) == code
+        out, err = capsys.readouterr()
+        assert not err if code == 0 else "Traceback" not in err and "unexpected" not in err
+        return json.loads(out)
+
+    return run
+
+
 @pytest.fixture(scope="session")
 def load_script() -> Callable[[str], ModuleType]:
     """Return what imports a program of `scripts/` by its name."""
@@ -215,6 +230,15 @@ def grove() -> dict[str, Any]:
         )
         facts.extend([*leaves, conclusion, distractor])
     return {"rows": rows, "facts": facts}
+
+
+@pytest.fixture
+def grove_files(grove: dict[str, Any], tmp_path: Path) -> tuple[Path, Path]:
+    """The grove as files: `facts.txt` and `trees.jsonl`."""
+    facts, trees = tmp_path / "facts.txt", tmp_path / "trees.jsonl"
+    facts.write_text("\n".join(grove["facts"]), encoding="utf-8")
+    trees.write_text("\n".join(map(json.dumps, grove["rows"])), encoding="utf-8")
+    return facts, trees
 
 
 @pytest.fixture

@@ -1,8 +1,7 @@
 """HTTP API over the library, and its client.
 
-`app.create_app` builds the FastAPI application, `server.serve` runs it with uvicorn, `client.Client` calls
-it. `routes/` has one router a resource. A request passes `admission` (token, concurrency, body, deadline),
-then a route, which takes encoders, corpora and indexes from the `Service`. `messages` holds the pydantic
-models of both sides, `errors` turns exceptions into responses, and `batching` encodes texts of many requests
-together.
+`app.create_app` builds the FastAPI application, `app.serve` runs it with uvicorn, `client.Client` calls it.
+A request passes `admission` (token, concurrency, body, deadline), then a function of `routes`, which takes
+encoders, corpora and indexes from the `Service`. `messages` holds the pydantic models of both sides, `errors`
+turns exceptions into responses, and `batching` encodes texts of many requests together.
 """

@@ -1,6 +1,6 @@
 """Admission of requests: token and concurrency before the body is read, then body, form and deadline.
 
-Limits on connections belong to uvicorn, see `server`.
+Limits on connections belong to uvicorn, see `app.serve`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from entail.errors import ServingError
-from entail.serving.batching import Call, timeout_error
+from entail.serving.batching import Call, current_call, timeout_error
 from entail.serving.errors import error_response, to_serving_error
 from entail.serving.limits import Limits
 
@@ -149,7 +149,8 @@ class ApiRoute(APIRoute):
             request = ApiRequest(plain.scope, plain.receive)
             _check_form(request)
             await request.body()
-            call = request.state.call = Call(request.limits.seconds)
+            call = Call(request.limits.seconds)
+            current_call.set(call)
             response = asyncio.ensure_future(respond(request))
             disconnect = asyncio.ensure_future(_wait_for_disconnect(request))
             tasks = (response, disconnect)

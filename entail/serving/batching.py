@@ -8,6 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, Future
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -228,6 +229,10 @@ class Call:
             self._cancelled = True
             if self._future is not None:
                 self._future.cancel()
+
+
+current_call: ContextVar[Call] = ContextVar("current_call")
+"""Request of this task or thread; unset while an index is built."""
 
 
 def timeout_error() -> ServingError:

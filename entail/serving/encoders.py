@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from contextvars import ContextVar
 
 from entail.encoders.encoder import BiEncoder
 from entail.encoders.gaussian.distributions import Gaussians
@@ -14,11 +13,8 @@ from entail.index.gaussian import GaussianRows
 from entail.index.protocol import Floats
 from entail.index.vectors import QueryVectors
 from entail.progress import ProgressCallback
-from entail.serving.batching import Batcher, Call, Lane
+from entail.serving.batching import Batcher, Lane, current_call
 from entail.serving.limits import Limits
-
-current_call: ContextVar[Call | None] = ContextVar("current_call", default=None)
-"""Request of this thread; None while an index is built."""
 
 
 class ServedEncoder:
@@ -61,7 +57,7 @@ class ServedEncoder:
 
     def encode(self, texts: Sequence[str], lane: Lane, *, progress: ProgressCallback | None = None) -> Floats:
         """Return vectors by the options of a lane, shape (texts, d); of Gaussians (texts, 2d)."""
-        call = current_call.get()
+        call = current_call.get(None)
         if call is None or not texts:
             return self.encoder.encode(texts, lane.tower, normalised=lane.normalised, progress=progress)
         return call.result(self.batcher.submit(texts, lane))

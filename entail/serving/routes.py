@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 from fastapi import APIRouter, Request, Response
-from starlette.concurrency import run_in_threadpool
 
 from entail.arcf.chains.chain import Search
 from entail.arcf.chains.stepwise import Step, follow, score_step
@@ -22,7 +21,7 @@ from entail.index.gaussian import GaussianIndex
 from entail.index.lifted import Direction
 from entail.index.protocol import Hits
 from entail.serving.admission import ApiRoute
-from entail.serving.batching import Call, Lane
+from entail.serving.batching import Lane, current_call
 from entail.serving.errors import GET_ERRORS, POST_ERRORS, error_responses
 from entail.serving.library import Library
 from entail.serving.messages import (
@@ -50,7 +49,7 @@ from entail.serving.messages import (
     SearchRequest,
     Way,
 )
-from entail.serving.service import CallDep, Service, ServiceDep
+from entail.serving.service import Service, ServiceDep
 from entail.version import __version__
 
 public = APIRouter(route_class=ApiRoute, responses=error_responses(*GET_ERRORS))
@@ -86,7 +85,7 @@ async def encode(request: EncodeRequest, service: ServiceDep) -> EncodeAnswer:
 
 
 @queries.post("/search", summary="Queries to the nearest premises")
-async def search(request: SearchRequest, service: ServiceDep, call: CallDep) -> SearchAnswer:
+async def search(request: SearchRequest, service: ServiceDep) -> SearchAnswer:
     """Return the k nearest premises of each query, from a corpus of the installation or of the request.
 
     An encoder of Gaussians (GaussCSE) finds the premises that entail a query, or those that it entails. While
@@ -99,10 +98,11 @@ async def search(request: SearchRequest, service: ServiceDep, call: CallDep) -> 
         raise ServingError("expected either a corpus or premises, found both or neither", field="corpus")
     if request.premises is not None:
         limits.check_texts(request.premises, "premises", most=limits.premises)
-    return await service.in_thread(call, lambda: _search(service.library, request, call))
+    return await service.in_thread(lambda: _search(service.library, request))
 
 
-def _search(library: Library, request: SearchRequest, call: Call) -> SearchAnswer:
+def _search(library: Library, request: SearchRequest) -> SearchAnswer:
+    call = current_call.get()
     name = request.retriever
     if name is None and request.direction is not None:
         name = library.encoder(gaussian=True).name
@@ -172,7 +172,7 @@ def _to_messages(hits: Hits, corpus: Corpus, request: SearchRequest) -> list[lis
 
 
 @queries.post("/direction", summary="Which of two sentences entails the other")
-async def direction(request: DirectionRequest, service: ServiceDep, call: CallDep) -> DirectionAnswer:
+async def direction(request: DirectionRequest, service: ServiceDep) -> DirectionAnswer:
     """Judge each pair by an encoder of Gaussians (GaussCSE); 404 if none is served."""
     if len(request.first) != len(request.second):
         raise ServingError(
@@ -188,7 +188,7 @@ async def direction(request: DirectionRequest, service: ServiceDep, call: CallDe
     row = {text: number for number, text in enumerate(distinct)}
     encoded = await encoder.encode_async(distinct)
     first, second = (encoded[[row[text] for text in texts]] for texts in (request.first, request.second))
-    longer = await service.in_thread(call, lambda: find_truncated(encoder.cut, distinct))
+    longer = await service.in_thread(lambda: find_truncated(encoder.cut, distinct))
     verdicts = judge_gaussians(encoder.form, request.first, request.second, first, second, truncated=longer)
     return DirectionAnswer(
         encoder=encoder.name,
@@ -217,7 +217,7 @@ async def claim(request: ClaimRequest, service: ServiceDep) -> ClaimAnswer:
                 field="answers",
             )
     given: Sequence[str | None] = answers or [None] * len(questions)
-    return ClaimAnswer(claims=await run_in_threadpool(lambda: list(map(_to_claim, questions, given))))
+    return ClaimAnswer(claims=await service.in_thread(lambda: list(map(_to_claim, questions, given))))
 
 
 def _to_claim(question: str, answer: str | None) -> QuestionClaim:
@@ -232,7 +232,7 @@ def _to_claim(question: str, answer: str | None) -> QuestionClaim:
 
 
 @queries.post("/chain", summary="The facts that explain an answer, one after another")
-async def chain(request: ChainRequest, service: ServiceDep, call: CallDep) -> ChainAnswer:
+async def chain(request: ChainRequest, service: ServiceDep) -> ChainAnswer:
     """Build the chain of facts that explains an answer, and rank all facts by it.
 
     Uses a scorer of facts (ARCF), or shared words (`tfidf`), which is the default until a scorer is trained.
@@ -249,11 +249,11 @@ async def chain(request: ChainRequest, service: ServiceDep, call: CallDep) -> Ch
         raise ServingError("expected either a corpus or facts, found both or neither", field="corpus")
     if request.facts is not None:
         limits.check_texts(request.facts, "facts", most=limits.premises)
-    return await service.in_thread(call, lambda: _build_chain(service, request, call))
+    return await service.in_thread(lambda: _build_chain(service, request))
 
 
-def _build_chain(service: Service, request: ChainRequest, call: Call) -> ChainAnswer:
-    info = None
+def _build_chain(service: Service, request: ChainRequest) -> ChainAnswer:
+    call, info = current_call.get(), None
     if request.facts is not None:
         corpus = Corpus.of("request", request.facts)
     else:
@@ -334,14 +334,14 @@ async def health_ready(service: ServiceDep, response: Response) -> Health:
 
 
 @state.get("/info", summary="What the server is and has")
-async def info(request: Request, service: ServiceDep, call: CallDep) -> Info:
+async def info(request: Request, service: ServiceDep) -> Info:
     """Return version, device, encoders with revisions, scorers, corpora, endpoints and limits."""
     endpoints = [
         EndpointInfo(path=path, method=method.upper())
         for path, operations in request.app.openapi()["paths"].items()
         for method in operations
     ]
-    return await service.in_thread(call, lambda: _collect(service, endpoints))
+    return await service.in_thread(lambda: _collect(service, endpoints))
 
 
 def _collect(service: Service, endpoints: list[EndpointInfo]) -> Info:

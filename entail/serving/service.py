@@ -13,8 +13,6 @@ from typing import Annotated, TypeVar, cast
 from fastapi import Depends, Request
 
 from entail.errors import EntailError
-from entail.serving.batching import Call
-from entail.serving.encoders import current_call
 from entail.serving.library import Library
 from entail.serving.scorers import Scorers
 
@@ -51,11 +49,10 @@ class Service:
         self.library.close()
         self._threads.shutdown(wait=True)
 
-    async def in_thread(self, call: Call, work: Callable[[], T]) -> T:
-        """Run blocking work of a request in a thread, with the request as its current call."""
-        context = contextvars.copy_context()
-        context.run(current_call.set, call)
-        return await asyncio.get_running_loop().run_in_executor(self._threads, context.run, work)
+    async def in_thread(self, work: Callable[[], T]) -> T:
+        """Run blocking work of a request in a thread, in the context of the request."""
+        run = contextvars.copy_context().run
+        return await asyncio.get_running_loop().run_in_executor(self._threads, run, work)
 
     def _load(self) -> None:
         try:
@@ -76,10 +73,4 @@ async def get_service(request: Request) -> Service:
     return cast(Service, request.app.state.service)
 
 
-async def get_call(request: Request) -> Call:
-    """Return the call of a request, made by `ApiRoute`."""
-    return cast(Call, request.state.call)
-
-
 ServiceDep = Annotated[Service, Depends(get_service)]
-CallDep = Annotated[Call, Depends(get_call)]

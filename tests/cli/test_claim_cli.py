@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from entail.cli import main
 
 
-def test_question(capsys: pytest.CaptureFixture[str]) -> None:
+def test_question(run_json: Any, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["claim", "When did Rome win?"]) == 0
     assert capsys.readouterr().out == "There exists a known time when Rome won.\n(when)\n"
     assert main(["claim", "When did Rome win?", "--answer", "202 BC"]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == "Rome won in 202 BC."
-    assert main(["claim", "When did Rome win?", "--answer", "202 BC", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == {
+    assert run_json("claim", "When did Rome win?", "--answer", "202 BC") == {
         "question": "When did Rome win?",
         "claim": "There exists a known time when Rome won.",
         "rule": "when",
@@ -26,12 +26,13 @@ def test_question(capsys: pytest.CaptureFixture[str]) -> None:
     }
 
 
-def test_a_file_of_questions_with_answers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_of_questions_with_answers(
+    run_json: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = tmp_path / "asked.jsonl"
     rows = [{"question": "who won", "answer": ["Rome", "the Romans"]}, {"question": "who lost"}]
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    assert main(["claim", "--file", str(file), "--answers", "--json"]) == 0
-    first, second = json.loads(capsys.readouterr().out)["claims"]
+    first, second = run_json("claim", "--file", str(file), "--answers")["claims"]
     assert first["statement"] == "Rome won."
     assert "statement" not in second
     assert main(["claim", "--file", str(file), "--answers"]) == 0
@@ -43,16 +44,14 @@ def test_a_file_of_questions_with_answers(tmp_path: Path, capsys: pytest.Capture
     "arguments",
     [[], ["who won", "--file", "x"], ["who won", "--answers"], ["--file", "x", "--answer", "Rome"]],
 )
-def test_contradictory_options(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["claim", *arguments, "--json"]) == 1
-    assert json.loads(capsys.readouterr().out)["error"]["type"] == "SettingsError"
+def test_contradictory_options(arguments: list[str], run_json: Any) -> None:
+    assert run_json("claim", *arguments, code=1)["error"]["type"] == "SettingsError"
 
 
-def test_a_file_of_questions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_of_questions(run_json: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "asked.txt"
     file.write_text("who won\n谁写了红楼梦\n", encoding="utf-8")
-    assert main(["claim", "--file", str(file), "--json"]) == 0
-    data = json.loads(capsys.readouterr().out)
+    data = run_json("claim", "--file", str(file))
     assert (data["questions"], data["fallback"], data["rules"]) == (2, 1, {"who": 1, "general": 1})
     assert data["claims"][0] == {
         "id": "1",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,7 +21,7 @@ def trees(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return file
 
 
-def test_convert(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_convert(run_json: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["convert", "trees.jsonl", "out.csv"]) == 0
     assert capsys.readouterr().out == "wrote 3 trees to out.csv\n"
     assert main(["convert", "trees.jsonl", "out.svg", "--row", "2"]) == 0
@@ -29,8 +29,7 @@ def test_convert(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["convert", "trees.jsonl", "out.dot"]) == 0
     assert capsys.readouterr().out == "wrote 3 trees to 3 files, out-001.dot to out-003.dot\n"
     assert (tmp_path / "out-003.dot").exists()
-    assert main(["convert", "trees.jsonl", "out.dot", "--row", "1", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == {"trees": 1, "files": ["out.dot"]}
+    assert run_json("convert", "trees.jsonl", "out.dot", "--row", "1") == {"trees": 1, "files": ["out.dot"]}
 
 
 @pytest.mark.parametrize(
@@ -42,6 +41,5 @@ def test_convert(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["trees.jsonl", "out.csv", "--row", "4"], "expected a row from 1 to 3, found 4"),
     ],
 )
-def test_errors(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["convert", *arguments, "--json"]) == 1
-    assert message in json.loads(capsys.readouterr().out)["error"]["message"]
+def test_errors(arguments: list[str], message: str, run_json: Any) -> None:
+    assert message in run_json("convert", *arguments, code=1)["error"]["message"]

@@ -42,28 +42,24 @@ def data(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def evaluate(data: Path, tiny_home: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
+def arguments(data: Path, tiny_home: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Options of every command; `words` is the encoder above."""
     by_name = pair_similarity.pair_encoder
     monkeypatch.setattr(
         pair_similarity, "pair_encoder", lambda name: Words() if name == "words" else by_name(name)
     )
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-
-    def run(what: str, *arguments: str) -> int:
-        return main(["evaluate", what, "--data", str(data), *arguments])
-
-    return run
+    return ["--data", str(data)]
 
 
-def printed(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return found
+@pytest.fixture
+def evaluate(arguments: list[str], run_json: Any) -> Callable[..., Any]:
+    return lambda what, *more, **code: run_json("evaluate", what, *arguments, *more, **code)
 
 
-def test_direction(evaluate: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_direction(evaluate: Callable[..., Any], tmp_path: Path) -> None:
     path = tmp_path / "results" / "direction.json"
-    assert evaluate("direction", "--encoder", "words", "--json", "--out", str(path)) == 0
-    found = printed(capsys)
+    found = evaluate("direction", "--encoder", "words", "--out", str(path))
     assert json.loads(path.read_text())["figures"] == found
     assert (found["accuracy"], found["n"], found["length_baseline"]) == (0.5, 2, 0.5)
     assert found["longer_entailed"] | {"accuracy": 0.0, "n": 1} == found["longer_entailed"]
@@ -73,9 +69,8 @@ def test_direction(evaluate: Callable[..., int], tmp_path: Path, capsys: pytest.
     assert found["encoder"] == "words"
 
 
-def test_nli(evaluate: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
-    assert evaluate("nli", "--encoder", "words", "--threshold", "0.5", "--json") == 0
-    found = printed(capsys)
+def test_nli(evaluate: Callable[..., Any]) -> None:
+    found = evaluate("nli", "--encoder", "words", "--threshold", "0.5")
     assert (found["n"], found["threshold"], found["threshold_from"]) == (4, 0.5, "given")
     # The first letter tells ice from fire, and not who runs from who sleeps.
     assert found["accuracy"] == 0.75
@@ -83,20 +78,17 @@ def test_nli(evaluate: Callable[..., int], capsys: pytest.CaptureFixture[str]) -
     assert found["majority"] == 0.5
 
 
-def test_threshold_fitted_on_dev(
-    evaluate: Callable[..., int], data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_threshold_fitted_on_dev(evaluate: Callable[..., Any], tmp_path: Path) -> None:
     dev = tmp_path / "dev.tsv"
     dev.write_text("premise\thypothesis\tlabel\nice\tice\tentailment\nice\tfire\tneutral\n", encoding="utf-8")
-    assert evaluate("nli", "--encoder", "words", "--dev", str(dev), "--json") == 0
-    found = printed(capsys)
+    fitted = ["nli", "--encoder", "words", "--dev", str(dev)]
+    found = evaluate(*fitted)
     assert (found["threshold_from"], found["dev"]["pairs"]) == ("dev", 2)
-    assert evaluate("nli", "--encoder", "words", "--dev", str(dev), "--threshold", "1", "--json") == 1
-    assert "found both" in printed(capsys)["error"]["message"]
+    assert "found both" in evaluate(*fitted, "--threshold", "1", code=1)["error"]["message"]
 
 
-def test_text(evaluate: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
-    assert evaluate("direction", "--encoder", "words") == 0
+def test_text(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["evaluate", "direction", "--encoder", "words", *arguments]) == 0
     out = capsys.readouterr().out
     assert "words on " in out
     assert "2 entailment pairs" in out
@@ -105,35 +97,25 @@ def test_text(evaluate: Callable[..., int], capsys: pytest.CaptureFixture[str]) 
     assert "truncated: 1 " in out
     assert "1 with another label" in out
     assert "line 6" in out
-    assert evaluate("nli", "--encoder", "words") == 0
-    out = capsys.readouterr().out
-    assert "majority class" in out
+    assert main(["evaluate", "nli", "--encoder", "words", *arguments]) == 0
+    assert "majority class" in capsys.readouterr().out
 
 
-def test_point_encoder(evaluate: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
-    assert evaluate("nli", "--encoder", "tiny", "--json") == 0
-    found = printed(capsys)
+def test_point_encoder(evaluate: Callable[..., Any]) -> None:
+    found = evaluate("nli", "--encoder", "tiny")
     assert (found["threshold_from"], found["encoder"]) == ("data", "tiny")
     assert found["accuracy"] >= found["majority"] == 0.5
-    assert evaluate("direction", "--encoder", "tiny", "--json") == 1
-    assert "a point encoder given where a Gaussian one is needed" in printed(capsys)["error"]["message"]
+    refused = evaluate("direction", "--encoder", "tiny", code=1)["error"]["message"]
+    assert "a point encoder given where a Gaussian one is needed" in refused
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("options", "message"),
     [
         (["--encoder", "gausscse-none"], "no encoder is called 'gausscse-none'"),
         (["--encoder", "words", "--data", "nowhere.jsonl"], "nowhere.jsonl: expected a file"),
         (["--encoder", "words", "--split", "TRAIN"], "expected a column SemEval_set"),
     ],
 )
-def test_errors(
-    evaluate: Callable[..., int],
-    capsys: pytest.CaptureFixture[str],
-    arguments: list[str],
-    message: str,
-) -> None:
-    assert evaluate("nli", "--json", *arguments) == 1
-    out, err = capsys.readouterr()
-    assert message in json.loads(out)["error"]["message"]
-    assert "unexpected" not in err
+def test_errors(evaluate: Callable[..., Any], options: list[str], message: str) -> None:
+    assert message in evaluate("nli", *options, code=1)["error"]["message"]

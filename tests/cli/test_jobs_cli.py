@@ -18,9 +18,9 @@ from entail.trees.log.acts import Accept, Create, Reject
 from entail.trees.log.event_log import TreeLog
 from entail.trees.store.corpora import CorpusStore
 from entail.trees.store.database import open_database
-from tests.cli.conftest import RunJson
 
 SMALL = ["--base", "tiny", "--rank", "4", "--epochs", "2", "--rounds", "0", "--precision", "fp32"]
+pytestmark = pytest.mark.usefixtures("tiny_home")
 
 
 @dataclass
@@ -50,7 +50,7 @@ def accept_and_reject(log: TreeLog, corpus_id: str, rows: list[Any]) -> None:
 
 
 def test_submit_train_promote(
-    run_json: RunJson, tmp_path: Path, grove: dict[str, Any], capsys: pytest.CaptureFixture[str]
+    run_json: Any, tmp_path: Path, grove: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
     database = open_database()
     corpus = CorpusStore(database).add_corpus(Corpus.of("ours", grove["facts"]), author="Ann")
@@ -58,14 +58,9 @@ def test_submit_train_promote(
     accept_and_reject(log, corpus.id, grove["rows"][:4])
     dev = tmp_path / "dev.jsonl"
     dev.write_text("\n".join(map(json.dumps, grove["rows"][4:])), encoding="utf-8")
-
     job = run_json("submit", "aeenc", "--out", "models/mine", "--from-log", "ours", "--dev", str(dev), *SMALL)
-    assert (job["state"], job["place"], job["name"], job["about"]) == (
-        "queued",
-        1,
-        "mine",
-        "the decisions on ours",
-    )
+    expected = {"state": "queued", "place": 1, "name": "mine", "about": "the decisions on ours"}
+    assert job.items() >= expected.items()
     assert run_json("jobs", "list")["jobs"][0]["id"] == job["id"]
     jobs = Jobs()
     promoted = run_json("promote", "tiny", "--anyway")
@@ -103,10 +98,8 @@ def test_submit_train_promote(
     assert run_json("jobs", "list")["jobs"] == []
 
 
-def test_cancel_resume_errors(run_json: RunJson, tmp_path: Path, grove: dict[str, Any]) -> None:
-    facts, trees = tmp_path / "facts.txt", tmp_path / "trees.jsonl"
-    facts.write_text("\n".join(grove["facts"]), encoding="utf-8")
-    trees.write_text("\n".join(map(json.dumps, grove["rows"])), encoding="utf-8")
+def test_cancel_resume_errors(run_json: Any, grove_files: tuple[Path, Path]) -> None:
+    facts, trees = grove_files
     given = ["--corpus", str(facts), "--trees", str(trees), *SMALL]
     job = run_json("submit", "aeenc", "--out", "mine", *given)["id"]
     assert run_json("submit", "aeenc", "--out", "mine", *given, code=1)["error"]["type"] == "JobError"
@@ -121,10 +114,8 @@ def test_cancel_resume_errors(run_json: RunJson, tmp_path: Path, grove: dict[str
     assert run_json("promote", "tiny", "--back", code=1)["error"]["type"] == "SettingsError"
 
 
-def test_promote_with_a_comparison_on_trees(run_json: RunJson, tmp_path: Path, grove: dict[str, Any]) -> None:
-    facts, trees = tmp_path / "facts.txt", tmp_path / "trees.jsonl"
-    facts.write_text("\n".join(grove["facts"]), encoding="utf-8")
-    trees.write_text("\n".join(map(json.dumps, grove["rows"])), encoding="utf-8")
+def test_promote_with_a_comparison_on_trees(run_json: Any, grove_files: tuple[Path, Path]) -> None:
+    facts, trees = grove_files
     run_json("promote", "tiny", "--anyway")
     pointer = run_json("promote", "tiny", "--dev", str(trees), "--premises", str(facts))
     assert pointer["evaluation"]["measures"]["MAP, query excluded"]["p"] == 1.0

@@ -4,6 +4,7 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,8 +12,9 @@ from entail.cli import main
 from entail.jobs.jobs import Jobs
 from entail.jobs.supervision import run_job
 from entail.registry import active
-from tests.cli.conftest import RunJson
 from tests.cli.test_jobs_cli import train_here
+
+pytestmark = pytest.mark.usefixtures("tiny_home")
 
 
 @pytest.fixture
@@ -28,7 +30,7 @@ def dev(tmp_path: Path) -> Path:
 
 
 def test_promote_and_roll_back_by_role(
-    run_json: RunJson, tiny_home: Path, gaussian: str, scorer_folder: Callable[..., Path], dev: Path
+    run_json: Any, tiny_home: Path, gaussian: str, scorer_folder: Callable[..., Path], dev: Path
 ) -> None:
     shutil.copytree(tiny_home / gaussian, tiny_home / "gausscse-minilm")
     scorer_folder("chain")
@@ -62,7 +64,7 @@ def test_promote_and_roll_back_by_role(
 
 
 def test_contradictory_options(
-    run_json: RunJson, gaussian: str, scorer_folder: Callable[..., Path], dev: Path
+    run_json: Any, gaussian: str, scorer_folder: Callable[..., Path], dev: Path
 ) -> None:
     scorer_folder("alone", scheme="single-fact")
     assert "single facts" in run_json("promote", "alone", code=1)["error"]["message"]
@@ -75,7 +77,7 @@ def test_contradictory_options(
 
 
 def test_card_figures_are_compared(
-    run_json: RunJson, scorer_folder: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+    run_json: Any, scorer_folder: Callable[..., Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     scorer_folder("arcf-minilm", chains={"MAP": 0.5, "source": "dev.tsv", "questions": 9, "k": 60})
     scorer_folder(
@@ -90,7 +92,7 @@ def test_card_figures_are_compared(
 
 
 def test_direction_job_is_compared_with_the_active_model(
-    run_json: RunJson, tiny_home: Path, gaussian: str, dev: Path
+    run_json: Any, tiny_home: Path, gaussian: str, dev: Path
 ) -> None:
     (tiny_home / gaussian).rename(tiny_home / "gausscse-minilm")
     small = ["--base", "tiny", "--rank", "2", "--epochs", "1", "--sets", "ent+rev", "--batch-size", "2"]

@@ -3,7 +3,6 @@
 import gzip
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,48 +16,29 @@ from entail.trees.log.event_log import TreeLog
 from entail.trees.store.corpora import CorpusStore
 from entail.trees.store.database import open_database
 
-Command = Callable[..., int]
-
-SMALL = [
-    "--base",
-    "tiny",
-    "--rank",
-    "4",
-    "--epochs",
-    "2",
-    "--k",
-    "8",
-    "--batch-size",
-    "8",
-    "--precision",
-    "fp32",
-]
+SAMPLE = ["sample", "--retriever", "tiny", "--k", "8"]
+SMALL = ["--base", "tiny", "--rank", "4", "--epochs", "2", "--k", "8", "--batch-size", "8"]
 
 
 @pytest.fixture
-def files(tiny_home: Path, tmp_path: Path, grove: dict[str, Any]) -> dict[str, Path]:
-    trees, facts = tmp_path / "trees.jsonl", tmp_path / "facts.txt"
-    trees.write_text("\n".join(map(json.dumps, grove["rows"])), encoding="utf-8")
-    facts.write_text("\n".join(grove["facts"]), encoding="utf-8")
-    return {"trees": trees, "facts": facts, "out": tiny_home / "mine"}
+def gold(grove_files: tuple[Path, Path]) -> list[str]:
+    facts, trees = grove_files
+    return ["--corpus", str(facts), "--trees", str(trees)]
 
 
 @pytest.fixture
-def train(files: dict[str, Path]) -> Command:
-    def run(*arguments: str, gold: bool = True) -> int:
-        given = ["--corpus", str(files["facts"]), "--trees", str(files["trees"])] if gold else []
-        return main(["train", "aeenc", "--out", str(files["out"]), *given, *SMALL, *arguments])
-
-    return run
+def out(tiny_home: Path) -> Path:
+    return tiny_home / "mine"
 
 
 @pytest.fixture
-def sample(files: dict[str, Path]) -> Command:
-    def run(*arguments: str, gold: bool = True) -> int:
-        given = ["--corpus", str(files["facts"]), "--trees", str(files["trees"])] if gold else []
-        return main(["sample", "--retriever", "tiny", "--k", "8", *given, *arguments])
+def train(out: Path) -> list[str]:
+    return ["train", "aeenc", "--out", str(out), *SMALL]
 
-    return run
+
+@pytest.fixture
+def dev(grove_files: tuple[Path, Path]) -> list[str]:
+    return ["--dev", str(grove_files[1])]
 
 
 @pytest.fixture
@@ -88,44 +68,43 @@ def team(tiny_home: Path, grove: dict[str, Any]) -> str:
     return "ours"
 
 
-def test_sample(sample: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_sample(
+    run_json: Any, gold: list[str], tiny_home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = tmp_path / "pairs.jsonl.gz"
-    assert sample("--out", str(file)) == 0
+    assert main([*SAMPLE, *gold, "--out", str(file)]) == 0
     assert "tiny: 16 queries" in capsys.readouterr().out
     rows = [json.loads(line) for line in gzip.decompress(file.read_bytes()).splitlines()]
     assert {"query", "positives", "negatives"} == set(rows[0])
     assert all(row["positives"] for row in rows)
-    assert sample("--json") == 0
-    found = json.loads(capsys.readouterr().out)
+    found = run_json(*SAMPLE, *gold)
     assert (found["k"], found["queries"]) == (8, 16)
     assert found["positives"] + found["negatives"] + found["dropped"]["unjudged"] == 16 * 8
     assert found["revision"].startswith("tiny@")
     assert found["negative_scores"]["p0"] <= found["negative_scores"]["p100"] <= 1.001
-    assert sample("--start", "hypotheses", "--json") == 0
-    found = json.loads(capsys.readouterr().out)
+    found = run_json(*SAMPLE, *gold, "--start", "hypotheses")
     assert 8 <= found["queries"] < 16
     assert found["depth"] <= 1
 
 
 def test_sample_with_missing_premises(
-    sample: Command, files: dict[str, Path], grove: dict[str, Any], capsys: pytest.CaptureFixture[str]
+    run_json: Any,
+    gold: list[str],
+    tiny_home: Path,
+    grove: dict[str, Any],
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     lost = grove["rows"][0]["meta"]["triples"]["sent1"]
-    facts = [text for text in grove["facts"] if text != lost]
-    files["facts"].write_text("\n".join(facts), encoding="utf-8")
-    assert sample("--json") == 0
-    assert json.loads(capsys.readouterr().out)["missing"] == {"count": 1, "texts": [lost]}
-    assert sample() == 0
+    Path(gold[1]).write_text("\n".join(text for text in grove["facts"] if text != lost), encoding="utf-8")
+    assert run_json(*SAMPLE, *gold)["missing"] == {"count": 1, "texts": [lost]}
+    assert main([*SAMPLE, *gold]) == 0
     assert repr(lost) in capsys.readouterr().out
-    assert sample("--extend") == 0
+    assert main([*SAMPLE, *gold, "--extend"]) == 0
     assert "not in the corpus" not in capsys.readouterr().out
 
 
-def test_train_and_resume(train: Command, files: dict[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
-    assert train("--dev", str(files["trees"]), "--json") == 0
-    out, err = capsys.readouterr()
-    found = json.loads(out)
-    assert err == ""
+def test_train_and_resume(run_json: Any, train: list[str], gold: list[str], dev: list[str]) -> None:
+    found = run_json(*train, *gold, *dev)
     assert found["name"] == "mine"
     assert found["config"]["epochs"] == 2
     assert found["counts"]["positives"] == 32
@@ -135,69 +114,66 @@ def test_train_and_resume(train: Command, files: dict[str, Path], capsys: pytest
     assert found["missing"] == {"count": 0, "texts": []}
     assert entail.load("mine").entry.method == "aeenc"
     # Once more, and there is nothing left to do.
-    assert train("--dev", str(files["trees"]), "--json") == 0
-    again = json.loads(capsys.readouterr().out)
+    again = run_json(*train, *gold, *dev)
     assert again["fitted"]["resumed"] == 1
     assert again["samples"] == found["samples"]
     assert again["fitted"]["evaluations"] == found["fitted"]["evaluations"]
 
 
-def test_distillation(train: Command, files: dict[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
-    taught = ["--taught", str(files["facts"])]
-    assert train("--teacher", "other", *taught, "--distil", "1", "--json") == 0
-    assert json.loads(capsys.readouterr().out)["fitted"]["steps"] == 4
-    about = json.loads((files["out"] / "entail.json").read_text(encoding="utf-8"))
+def test_distillation(run_json: Any, train: list[str], gold: list[str], out: Path) -> None:
+    distil = [*train, *gold, "--taught", gold[1], "--distil", "1"]
+    assert run_json(*distil, "--teacher", "other")["fitted"]["steps"] == 4
+    about = json.loads((out / "entail.json").read_text(encoding="utf-8"))
     assert about["trained_on"]["teachers"] == ["other"]
     found = about["trained_on"]["sentences"]
-    shutil.rmtree(files["out"])
-    shutil.rmtree(files["out"].with_name(f"{files['out'].name}.training"))
-    assert train("--teacher", "other", *taught, "--distil", "1", "--near", "3") == 0
-    about = json.loads((files["out"] / "entail.json").read_text(encoding="utf-8"))
+    shutil.rmtree(out)
+    shutil.rmtree(out.with_name(f"{out.name}.training"))
+    run_json(*distil, "--teacher", "other", "--near", "3")
+    about = json.loads((out / "entail.json").read_text(encoding="utf-8"))
     assert about["trained_on"]["sentences"] > found + 10
-    assert train(*taught, "--distil", "1") == 1
-    assert "--teacher and --taught together" in capsys.readouterr().err
+    assert "--teacher and --taught together" in run_json(*distil, code=1)["error"]["message"]
 
 
 def test_train_with_missing_premises(
-    train: Command, files: dict[str, Path], grove: dict[str, Any], capsys: pytest.CaptureFixture[str]
+    run_json: Any,
+    train: list[str],
+    gold: list[str],
+    dev: list[str],
+    out: Path,
+    grove: dict[str, Any],
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     conclusions = {row["meta"]["intermediate_conclusions"]["int1"] for row in grove["rows"]}
     facts = [text for text in grove["facts"] if text not in conclusions]
-    files["facts"].write_text("\n".join(facts), encoding="utf-8")
-    assert train("--dev", str(files["trees"])) == 0
-    out = capsys.readouterr().out
+    Path(gold[1]).write_text("\n".join(facts), encoding="utf-8")
+    assert main([*train, *gold, *dev]) == 0
+    text = capsys.readouterr().out
     for piece in (
         "8 gold premises are not in the corpus",
         "epoch  query_excluded.MAP",
         "kept the weights of epoch",
-        f"wrote {files['out']}",
+        f"wrote {out}",
     ):
-        assert piece in out
-    assert train("--extend", "--no-resume", "--dev", str(files["trees"]), "--json") == 0
-    found = json.loads(capsys.readouterr().out)
+        assert piece in text
+    found = run_json(*train, *gold, *dev, "--extend", "--no-resume")
     assert found["missing"]["count"] == 0
     assert found["counts"]["positives"] == 32
     # Measured on the corpus as given: a third is not there to be found.
     assert found["fitted"]["evaluations"][0]["figures"]["query_excluded.Hit@50"] == pytest.approx(24 / 32)
 
 
-def test_train_from_decisions(
-    train: Command, team: str, files: dict[str, Path], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert train("--from-log", team, "--dev", str(files["trees"]), "--json", gold=False) == 0
-    found = json.loads(capsys.readouterr().out)
+def test_train_from_decisions(run_json: Any, train: list[str], team: str, dev: list[str]) -> None:
+    found = run_json(*train, "--from-log", team, *dev)
     assert found["counts"] == {"queries": 10, "positives": 20, "negatives": 20, "triplets": 40}
     assert found["missing"]["count"] == 0
     assert found["fitted"]["evaluations"][0]["figures"]["query_excluded.Hit@50"] == pytest.approx(24 / 32)
 
 
-def test_sample_from_decisions(sample: Command, team: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert sample("--from-log", team, "--json", gold=False) == 0
-    found = json.loads(capsys.readouterr().out)
+def test_sample_from_decisions(run_json: Any, team: str) -> None:
+    found = run_json(*SAMPLE, "--from-log", team)
     assert found["queries"] == 10
     assert found["dropped"]["unjudged"] == 80 - found["positives"] - found["negatives"]
-    assert sample("--from-log", team, "--no-extend", "--k", "100", "--json", gold=False) == 0
-    less = json.loads(capsys.readouterr().out)
+    less = run_json(*SAMPLE, "--from-log", team, "--no-extend", "--k", "100")
     assert less["k"] == 32
     assert less["positives"] == 15  # the five conclusions are not in the corpus
 
@@ -214,13 +190,8 @@ def test_sample_from_decisions(sample: Command, team: str, capsys: pytest.Captur
         (["--from-log", "new", "--towers", "dual", "--live-k", "5"], "live_k needs a frozen premise tower"),
     ],
 )
-def test_errors(
-    train: Command, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
-) -> None:
+def test_errors(run_json: Any, train: list[str], arguments: list[str], message: str) -> None:
     database = open_database()
     CorpusStore(database).add_corpus(Corpus.of("new", ["ba be"]), author="Ann")
     database.close()
-    assert train("--json", *arguments, gold=False) == 1
-    out, err = capsys.readouterr()
-    assert message in json.loads(out)["error"]["message"]
-    assert "Traceback" not in err
+    assert message in run_json(*train, *arguments, code=1)["error"]["message"]
