@@ -136,7 +136,10 @@ def run_json(capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
         capsys.readouterr()
         assert main([*arguments, "--json"]) == code
         out, err = capsys.readouterr()
-        assert not err if code == 0 else "Traceback" not in err and "unexpected" not in err
+        if code == 0:
+            assert err == ""
+        assert "Traceback" not in err
+        assert "unexpected" not in err
         return json.loads(out)
 
     return run

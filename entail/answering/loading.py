@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from entail.encoders.catalogue import fetch, resolve
 from entail.encoders.device import device_name
+from entail.encoders.stock import silent
 from entail.encoders.weights import read_json
 from entail.errors import EncoderError, UnknownEncoderError
 from entail.training.adapters.tower import cast_precision
@@ -107,14 +108,15 @@ def load_model(
     safe: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
     auto: Any = getattr(transformers, _AUTO[kind])
     try:
-        tokenizer: Any = transformers.AutoTokenizer.from_pretrained(str(entry.path), **safe)
-        model, info = auto.from_pretrained(
-            str(entry.path),
-            **safe,
-            use_safetensors=True,
-            dtype=torch.bfloat16 if chosen == "bf16" else torch.float32,
-            output_loading_info=True,
-        )
+        with silent():
+            tokenizer: Any = transformers.AutoTokenizer.from_pretrained(str(entry.path), **safe)
+            model, info = auto.from_pretrained(
+                str(entry.path),
+                **safe,
+                use_safetensors=True,
+                dtype=torch.bfloat16 if chosen == "bf16" else torch.float32,
+                output_loading_info=True,
+            )
     except Exception as error:  # a foreign folder may raise anything
         raise EncoderError(f"{entry.name}: cannot be loaded by transformers: {error}") from error
     # Transformers would draw missing weights at random and only warn.

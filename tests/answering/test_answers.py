@@ -93,20 +93,15 @@ def test_figures_by_hand() -> None:
     assert (unknown["exact_match"], unknown["f1"], unknown["interval"]) == (None, None, None)
 
 
-def told(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> Any:
-    assert main(["answer", *arguments, "--json"]) == code
-    return json.loads(capsys.readouterr().out)
-
-
 def test_from_the_command_line(
-    planted: Callable[..., Path], tiny_home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    planted: Callable[..., Path], run_json: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     texts = ["na ba be", "ne la le li", "lo lu"]
     planted("na ne", [texts[1], texts[0]], [(0, 2, 3)])
     pool = tmp_path / "pool.txt"
     pool.write_text("\n".join([*texts, "", "<p>ma</p>"]) + "\n", encoding="utf-8")
-    given = ["--model", "reader", "--passages", str(pool)]
-    one = told(capsys, *given, "--question", "na ne", "--k", "2", "--encoder", "tiny")
+    given = ["answer", "--model", "reader", "--passages", str(pool)]
+    one = run_json(*given, "--question", "na ne", "--k", "2", "--encoder", "tiny")
     assert (one["retriever"], one["passages"], one["kind"]) == ("tiny", 4, "reader")
     assert len(one["answer"]["passages"]) == 2
     assert one["answer"]["passages"][0]["text"]
@@ -115,23 +110,22 @@ def test_from_the_command_line(
     questions.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     many = [*given, "--questions", str(questions), "--out", str(tmp_path / "answers.jsonl"), "--k", "2"]
     figures = tmp_path / "figures.json"
-    found = told(capsys, *many, "--figures", str(figures))
+    found = run_json(*many, "--figures", str(figures))
     assert (found["exact_match"], found["retriever"], found["without_passages"]) == (0.5, "bm25", 1)
     assert json.loads(figures.read_text(encoding="utf-8"))["figures"]["rouge_l"] == 0.5
-    assert told(capsys, *many)["answered_before"] == 2
-    assert main(["answer", *many]) == 0
-    said = capsys.readouterr().out
-    assert "0.500" in said
+    assert run_json(*many)["answered_before"] == 2
+    assert main(many) == 0
+    assert "0.500" in capsys.readouterr().out
 
 
-def test_mistakes_are_told(tiny_home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_errors_of_the_command(tiny_home: Path, tmp_path: Path, run_json: Any) -> None:
     pool = tmp_path / "pool.txt"
     pool.write_text("ba be\n", encoding="utf-8")
-    given = ["--model", "tiny", "--passages", str(pool)]
+    given = ["answer", "--model", "tiny", "--passages", str(pool)]
     for options, message in (
         ([], "expected --question TEXT or --questions FILE"),
         (["--question", " "], "found an empty one"),
         (["--questions", str(pool)], "expected --out FILE"),
         (["--question", "ba"], "expected a model that answers questions"),
     ):
-        assert message in told(capsys, *given, *options, code=1)["error"]["message"]
+        assert message in run_json(*given, *options, code=1)["error"]["message"]

@@ -1,7 +1,7 @@
 import csv
 import gzip
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,7 @@ from entail.index.protocol import Floats, Hits, Manifest
 
 FACTS = ["=the sun is a star", "a star makes light", "the sun is near", "ice is cold", "water is wet"]
 HYPOTHESIS = "the sun makes light"
-
-Command = Callable[..., int]
+BOTH = ["--retriever", "minilm", "--retriever", "tuned"]
 
 
 class LetterIndex:
@@ -38,7 +37,8 @@ class LetterIndex:
 
 
 @pytest.fixture
-def bias(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
+def bias(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the command with its files."""
     letters = {"minilm": "aeiou", "tuned": "stlr"}
 
     def make(name: str, corpus: Corpus, **_: Any) -> LetterIndex:
@@ -57,14 +57,11 @@ def bias(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
         "meta": {"triples": sentences, "intermediate_conclusions": {}},
     }
     trees.write_text(json.dumps(row))
-    return lambda *arguments: main(["bias", "--corpus", str(corpus), "--trees", str(trees), *arguments])
+    return ["bias", "--corpus", str(corpus), "--trees", str(trees)]
 
 
-def test_json(bias: Command, capsys: pytest.CaptureFixture[str]) -> None:
-    assert bias("--retriever", "minilm", "--retriever", "tuned", "--k", "3", "--json") == 0
-    out, err = capsys.readouterr()
-    found = json.loads(out)
-    assert err == ""
+def test_json(run_json: Any, bias: list[str]) -> None:
+    found = run_json(*bias, *BOTH, "--k", "3")
     assert (found["k"], found["trees"], found["queries"], found["premises"]) == (3, 1, 1, 6)
     assert found["retrievers"] == ["minilm", "tuned"]
     assert found["missing"]["texts"] == ["a fact of nowhere"]
@@ -74,8 +71,8 @@ def test_json(bias: Command, capsys: pytest.CaptureFixture[str]) -> None:
     assert found["rules"]["all"]["counts"]["FP"] == 3 - found["rules"]["all"]["counts"]["TP"]
 
 
-def test_text(bias: Command, capsys: pytest.CaptureFixture[str]) -> None:
-    assert bias("--k", "2", "--retriever", "minilm", "--retriever", "tuned") == 0
+def test_text(bias: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*bias, *BOTH, "--k", "2"]) == 0
     out = capsys.readouterr().out
     assert "6 premises, 1 trees, 1 queries, the first 2 of minilm" in out
     assert "false positives are  TP  FN  FP" in out
@@ -83,9 +80,9 @@ def test_text(bias: Command, capsys: pytest.CaptureFixture[str]) -> None:
     assert "1 gold premises are not in the corpus" in out
 
 
-def test_csv_has_every_pair_and_no_formula(bias: Command, tmp_path: Path) -> None:
+def test_csv_has_every_pair_and_no_formula(bias: list[str], tmp_path: Path) -> None:
     path = tmp_path / "pairs.csv.gz"
-    assert bias("--k", "4", "--retriever", "minilm", "--retriever", "tuned", "--csv", str(path)) == 0
+    assert main([*bias, *BOTH, "--k", "4", "--csv", str(path)]) == 0
     rows = list(csv.DictReader(gzip.decompress(path.read_bytes()).decode().splitlines()))
     pairs = len({(row["query"], row["premise"]) for row in rows})
     assert len(rows) == 2 * pairs >= 8
@@ -104,11 +101,5 @@ def test_csv_has_every_pair_and_no_formula(bias: Command, tmp_path: Path) -> Non
         (["--corpus", "nowhere.txt"], "nowhere.txt"),
     ],
 )
-def test_errors(
-    bias: Command, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
-) -> None:
-    assert bias("--json", *arguments) == 1
-    out, err = capsys.readouterr()
-    assert message in json.loads(out)["error"]["message"]
-    assert "Traceback" not in err
-    assert "unexpected" not in err
+def test_errors(run_json: Any, bias: list[str], arguments: list[str], message: str) -> None:
+    assert message in run_json(*bias, *arguments, code=1)["error"]["message"]

@@ -2,7 +2,6 @@ import gzip
 import json
 import re
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -66,23 +65,15 @@ def trees(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def evaluate(
-    corpus: Path, trees: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Callable[..., int]:
+def evaluate(corpus: Path, trees: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the command with its files and a first retriever."""
     monkeypatch.setenv("ENTAIL_DATA_DIR", str(tmp_path / "data"))
-
-    def run(*arguments: str) -> int:
-        files = ["--corpus", str(corpus), "--trees", str(trees)]
-        return main(["evaluate", "premises", *files, "--retriever", "tfidf", *arguments])
-
-    return run
+    files = ["--corpus", str(corpus), "--trees", str(trees)]
+    return ["evaluate", "premises", *files, "--retriever", "tfidf"]
 
 
-def test_json(evaluate: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
-    assert evaluate("--json") == 0
-    out, err = capsys.readouterr()
-    found = json.loads(out)
-    assert err == ""
+def test_json(run_json: Any, evaluate: list[str]) -> None:
+    found = run_json(*evaluate)
     for protocol in ("paper", "query_excluded"):
         assert {"MAP", "NDCG", "NDCG@10", "Hit@10", "Hit@50", "Recall@10"} <= set(found[protocol])
         assert all(0 <= value <= 1 for value in found[protocol].values())
@@ -96,8 +87,8 @@ def test_json(evaluate: Callable[..., int], capsys: pytest.CaptureFixture[str]) 
     assert found["effort"]["missing_share"] == pytest.approx(1 / 6)
 
 
-def test_text(evaluate: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
-    assert evaluate("--retriever", "bm25") == 0
+def test_text(evaluate: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*evaluate, "--retriever", "bm25"]) == 0
     out = capsys.readouterr().out
     assert "tfidf on facts: 8 premises, 2 trees, 3 queries, 6 pairs" in out
     assert "measure    paper  query excluded" in out
@@ -107,7 +98,8 @@ def test_text(evaluate: Callable[..., int], capsys: pytest.CaptureFixture[str]) 
 
 
 def test_unseen_queries(
-    evaluate: Callable[..., int],
+    run_json: Any,
+    evaluate: list[str],
     trees: Path,
     tiny_models: Path,
     tmp_path: Path,
@@ -116,36 +108,31 @@ def test_unseen_queries(
     mine = Path(shutil.copytree(tiny_models / "tiny", tmp_path / "mine"))
     queries = list(gold_children(read_trees(trees)))
     write_training_queries(mine, [premise_key(queries[0])])
-    arguments = ["--retriever", str(mine), "--no-effort"]
-    assert evaluate(*arguments, "--json") == 0
-    found = json.loads(capsys.readouterr().out)
+    evaluate += ["--retriever", str(mine), "--no-effort"]
+    found = run_json(*evaluate)
     assert "unseen" not in found
     (other,) = found["others"]
     assert other["unseen"]["queries"] == len(queries) - 1
     assert other["unseen"]["paper"]["MAP"] != other["paper"]["MAP"]
-    assert evaluate(*arguments) == 0
+    assert main(evaluate) == 0
     expected = f"it was trained on 1 of these queries; on the other {len(queries) - 1} its MAP is "
     assert expected in capsys.readouterr().out
     write_training_queries(mine, map(premise_key, queries))
-    assert evaluate(*arguments, "--json") == 0
-    assert json.loads(capsys.readouterr().out)["others"][0]["unseen"] == {"queries": 0}
+    assert run_json(*evaluate)["others"][0]["unseen"] == {"queries": 0}
 
 
-def test_no_effort_and_limit(evaluate: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
-    assert evaluate("--no-effort", "--limit", "1", "--json") == 0
-    found = json.loads(capsys.readouterr().out)
+def test_no_effort_and_limit(run_json: Any, evaluate: list[str]) -> None:
+    found = run_json(*evaluate, "--no-effort", "--limit", "1")
     assert "effort" not in found
     assert (found["trees"], found["queries"], found["missing"]["count"]) == (1, 2, 0)
-    assert evaluate("--limit", "0", "--json") == 2
+    run_json(*evaluate, "--limit", "0", code=2)
 
 
-def test_comparison(evaluate: Callable[..., int], capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert evaluate("--json") == 0
-    alone = json.loads(capsys.readouterr().out)
+def test_comparison(run_json: Any, evaluate: list[str], tmp_path: Path) -> None:
+    alone = run_json(*evaluate)
     assert not {"others", "comparison"} & set(alone)
     path = tmp_path / "both.json"
-    assert evaluate("--retriever", "bm25", "--retriever", "tfidf", "--json", "--out", str(path)) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = run_json(*evaluate, "--retriever", "bm25", "--retriever", "tfidf", "--out", str(path))
     assert {name: found[name] for name in alone} == alone
     assert found["comparison"] == {"level": 0.95, "samples": 10_000, "seed": 0}
     bm25, tfidf = found["others"]
@@ -176,8 +163,8 @@ def test_comparison(evaluate: Callable[..., int], capsys: pytest.CaptureFixture[
     ],
 )
 def test_errors(
-    evaluate: Callable[..., int],
-    capsys: pytest.CaptureFixture[str],
+    run_json: Any,
+    evaluate: list[str],
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
     arguments: list[str],
@@ -187,8 +174,4 @@ def test_errors(
     monkeypatch.chdir(tmp_path)
     Path("broken.jsonl").write_text('{"id": "x"\n')
     Path("task3.jsonl").write_text(json.dumps(row(hypothesis="h", sentences={"sent1": "a"}, proof="")))
-    assert evaluate("--json", *arguments) == 1
-    out, err = capsys.readouterr()
-    assert message in json.loads(out)["error"]["message"]
-    assert "unexpected" not in err
-    assert "Traceback" not in err
+    assert message in run_json(*evaluate, *arguments, code=1)["error"]["message"]

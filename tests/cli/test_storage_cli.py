@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -31,11 +30,6 @@ def tree() -> str:
     return made
 
 
-def printed(capsys: pytest.CaptureFixture[str]) -> Any:
-    """Return the one JSON object on stdout."""
-    return json.loads(capsys.readouterr().out)
-
-
 def test_backup_and_restore(
     tree: str, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -50,22 +44,15 @@ def test_backup_and_restore(
     database.close()
 
 
-def test_overwrite_and_replace(tree: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_overwrite_and_replace(run_json: Any, tree: str, tmp_path: Path) -> None:
     file = tmp_path / "b.zip"
-    assert main(["backup", str(file), "--json"]) == 0
-    written = printed(capsys)
-    assert (written["file"], written["bytes"], written["rows"]["trees"]) == (
-        str(file),
-        file.stat().st_size,
-        1,
-    )
-    assert main(["backup", str(file)]) == 1
-    assert "--overwrite" in capsys.readouterr().err
-    assert main(["backup", str(file), "--overwrite"]) == 0
-    assert main(["restore", str(file)]) == 1
-    assert "--replace" in capsys.readouterr().err
-    assert main(["restore", str(file), "--replace", "--json"]) == 0
-    restored = printed(capsys)
+    written = run_json("backup", str(file))
+    assert (written["file"], written["bytes"]) == (str(file), file.stat().st_size)
+    assert written["rows"]["trees"] == 1
+    assert "--overwrite" in run_json("backup", str(file), code=1)["error"]["message"]
+    run_json("backup", str(file), "--overwrite")
+    assert "--replace" in run_json("restore", str(file), code=1)["error"]["message"]
+    restored = run_json("restore", str(file), "--replace")
     assert (restored["rows"], restored["damaged"]) == (written["rows"], None)
     assert [restored["before"]] == [str(path) for path in (tmp_path / "data").glob("before-restore-*.zip")]
 
@@ -82,37 +69,25 @@ def test_damaged_database(tree: str, data: Path, tmp_path: Path, capsys: pytest.
     assert main(["doctor"]) == 0
 
 
-def test_restore_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_restore_errors(run_json: Any, tmp_path: Path) -> None:
     (tmp_path / "b.zip").write_text("hello")
-    assert main(["restore", str(tmp_path / "b.zip"), "--json"]) == 1
-    assert printed(capsys)["error"]["type"] == "FormatError"
-    assert main(["restore", str(tmp_path / "nothing.zip")]) == 1
-    assert "nothing.zip" in capsys.readouterr().err
+    assert run_json("restore", str(tmp_path / "b.zip"), code=1)["error"]["type"] == "FormatError"
+    assert "nothing.zip" in run_json("restore", str(tmp_path / "nothing.zip"), code=1)["error"]["message"]
 
 
-def test_doctor(tree: str, data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_doctor(run_json: Any, tree: str, data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor"]) == 0
     out = capsys.readouterr().out
-    for piece in (
-        "entail ",
-        "python",
-        "torch",
-        "device",
-        str(data),
-        "cached vectors",
-        "revision",
-        "1 tree, 1 act",
-    ):
+    pieces = ("entail ", "python", "torch", "device", str(data), "cached vectors", "revision")
+    for piece in (*pieces, "1 tree, 1 act"):
         assert piece in out
     assert "PROBLEM" not in out
-    assert main(["doctor", "--json"]) == 0
-    found = printed(capsys)
+    found = run_json("doctor")
     assert (found["problems"], found["database"]["rows"]["trees"]) == ([], 1)
     expected = {"versions", "device", "data", "database", "problems", "machine", "room", "jobs"}
     assert set(found) == expected
 
 
-def test_doctor_with_a_problem(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_doctor_with_a_problem(run_json: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ENTAIL_DATABASE_URL", "mysql://h/x")
-    assert main(["doctor", "--json"]) == 1
-    assert "'mysql' is not supported" in printed(capsys)["problems"][0]
+    assert "'mysql' is not supported" in run_json("doctor", code=1)["problems"][0]

@@ -86,12 +86,10 @@ def test_a_scorer_goes_there_private_and_comes_back(hub: Any, token: str, on_hub
 
 
 def test_a_judge_goes_there_and_comes_back(
-    hub: Any, token: str, on_hub: None, judge: Path, capsys: pytest.CaptureFixture[str]
+    hub: Any, token: str, on_hub: None, judge: Path, run_json: Any
 ) -> None:
-    assert main(["push", "weigh", "team/judge", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["private"]
-    assert main(["pull", "team/judge", "--json"]) == 0
-    record = json.loads(capsys.readouterr().out)
+    assert run_json("push", "weigh", "team/judge")["private"]
+    record = run_json("pull", "team/judge")
     assert record["name"] == "judge"
     pair = (["ba de"], ["ba"])
     assert np.array_equal(NliJudge("weigh").probabilities(*pair), NliJudge("judge").probabilities(*pair))

@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 import entail
-from entail.cli import main
 from entail.encoders.catalogue import resolve
 from entail.errors import EncoderError
 from entail.hub import export
@@ -197,14 +196,10 @@ def test_a_base_with_prompts_is_refused(home: Path, trained: Write, tmp_path: Pa
         export_encoder("mine", tmp_path / "out")
 
 
-def test_the_command_says_what_it_wrote(
-    home: Path, trained: Write, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_reports_what_it_wrote(trained: Write, tmp_path: Path, run_json: Any) -> None:
     trained()
-    assert main(["export", "mine", str(tmp_path / "out"), "--json"]) == 0
-    record = json.loads(capsys.readouterr().out)
+    record = run_json("export", "mine", str(tmp_path / "out"))
     assert record["files"]["query_0_Transformer/model.safetensors"] > 1000
     assert record["bytes"] == sum(record["files"].values())
-    assert main(["export", "mine", str(tmp_path / "out")]) == 1
-    assert main(["export", "nobody", str(tmp_path / "o2")]) == 1
-    assert "nobody" in capsys.readouterr().err
+    run_json("export", "mine", str(tmp_path / "out"), code=1)
+    assert "nobody" in run_json("export", "nobody", str(tmp_path / "o2"), code=1)["error"]["message"]

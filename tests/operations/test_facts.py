@@ -23,10 +23,6 @@ from tests.operations.conftest import add_job
 TOLD = "NVIDIA H200, 143771, 1024, 37, 580.95.05\nNVIDIA A2, 15356, 0, [N/A], 580.95.05\nnonsense\n"
 
 
-def said(capsys: pytest.CaptureFixture[str]) -> Any:
-    return json.loads(capsys.readouterr().out)
-
-
 def test_the_machine_as_it_is() -> None:
     found = inspect_machine()
     assert 0 < found.memory_free < found.memory
@@ -109,40 +105,37 @@ def test_a_backup_is_whole_and_can_be_brought_back(
         back_up()
 
 
-def test_clean_lists_first_and_removes_what_is_named(jobs: Jobs, capsys: pytest.CaptureFixture[str]) -> None:
+def test_clean_lists_first_and_removes_what_is_named(
+    jobs: Jobs, run_json: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
     failed, done = add_job(jobs, 1, "failed"), add_job(jobs, 2, "done")
-    assert main(["clean", "--json"]) == 0
-    listed = said(capsys)["removable"]
+    listed = run_json("clean")["removable"]
     assert {one["id"] for one in listed} == {f"checkpoints/{failed}", f"checkpoints/{done}"}
     assert main(["clean", "checkpoints", "--dry-run"]) == 0
     assert f"checkpoints/{done}" in capsys.readouterr().out
     assert (jobs.folder / done / "checkpoints").exists()
     # What is likely to be needed again goes only when it is named, or with --all.
-    assert main(["clean", "checkpoints", "--json"]) == 0
-    assert [one["id"] for one in said(capsys)["removed"]] == [f"checkpoints/{done}"]
+    assert [one["id"] for one in run_json("clean", "checkpoints")["removed"]] == [f"checkpoints/{done}"]
     assert (jobs.folder / failed / "checkpoints").exists()
     assert main(["clean", f"checkpoints/{failed}"]) == 0
     assert not (jobs.folder / failed / "checkpoints").exists()
-    assert main(["clean", "trees"]) == 1
-    assert "expected one of vectors" in capsys.readouterr().err
+    assert "expected one of vectors" in run_json("clean", "trees", code=1)["error"]["message"]
 
 
-def test_the_doctor_tells_of_machine_room_and_jobs(jobs: Jobs, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_doctor_reports_machine_storage_and_jobs(jobs: Jobs, run_json: Any) -> None:
     add_job(jobs, 1, "queued")
-    assert main(["doctor", "--json"]) == 0
-    found = said(capsys)
+    found = run_json("doctor")
     assert found["machine"]["memory"] > 0
     assert found["jobs"] == {"waiting": 1, "workers": []}
     assert "checkpoints of jobs" in {kept["what"] for kept in found["room"]["kept"]}
 
 
-def test_logs_and_licences_on_the_command_line(jobs: Jobs, capsys: pytest.CaptureFixture[str]) -> None:
+def test_logs_and_licences_on_the_command_line(
+    jobs: Jobs, run_json: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["logs"]) == 0
     assert capsys.readouterr().out == "the log is empty\n"
     job_id = add_job(jobs, 1, "failed")
-    assert main(["logs", job_id[:15], "--json"]) == 0
-    assert said(capsys)["text"] == "a step was made"
-    assert main(["logs", "nothing"]) == 1
-    assert "no job has the id" in capsys.readouterr().err
-    assert main(["licences", "--json"]) == 0
-    assert {one["kind"] for one in said(capsys)["licences"]} == {"encoder", "sample", "package"}
+    assert run_json("logs", job_id[:15])["text"] == "a step was made"
+    assert "no job has the id" in run_json("logs", "nothing", code=1)["error"]["message"]
+    assert {one["kind"] for one in run_json("licences")["licences"]} == {"encoder", "sample", "package"}
