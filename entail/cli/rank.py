@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_args
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from entail.arcf.chains.neighbourhoods import Neighbourhoods
     from entail.arcf.chains.ranking import Ranked, Ranker, Truncation
     from entail.arcf.scoring.scorer import Scorer
-    from entail.data.worldtree.questions import Question
+    from entail.data.worldtree.questions import Question, QuestionReading
     from entail.data.worldtree.tables import FactTables
 
 app = typer.Typer()
@@ -101,7 +102,23 @@ class RankingOptions:
             for name in dict.fromkeys(name for part, name in parts if part != "tfidf")
         }
         near = Neighbourhoods(facts, k=self.k, metric=self.metric, progress=progress)
-        return Loaded(self, near, tuple((part, scorers.get(name)) for part, name in parts))
+        rankers = tuple(
+            (part, self._ranker(part, scorers[name], near) if part != "tfidf" else None)
+            for part, name in parts
+        )
+        return Loaded(self, near, rankers)
+
+    def _ranker(self, part: Part, scorer: Scorer, near: Neighbourhoods) -> Ranker:
+        from entail.arcf.chains.baselines import PathRanker, SingleFactRanker
+        from entail.arcf.chains.chain import Search
+        from entail.arcf.chains.ranking import ChainRanker
+
+        if part == "single-fact":
+            return SingleFactRanker(scorer, near, first=self.first)
+        if part == "path-rerank":
+            return PathRanker(scorer, near, top=self.paths, linked=self.linked)
+        search = Search(length=self.length, least=self.least, beam=self.beam, margin=self.margin)
+        return ChainRanker(scorer, near, search=search, together=self.together)
 
 
 _RANKING_OPTIONS: dict[Part, tuple[str, ...]] = {
@@ -114,11 +131,11 @@ _RANKING_OPTIONS: dict[Part, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Loaded:
-    """Loaded ranking methods, each with its scorer if it has one, and the visible facts of each fact."""
+    """Loaded ranking methods, each with its ranker, None for shared words; and the visible facts of each."""
 
     options: RankingOptions
     neighbourhoods: Neighbourhoods
-    parts: tuple[tuple[Part, Scorer | None], ...] = field(repr=False)
+    rankers: tuple[tuple[Part, Ranker | None], ...] = field(repr=False)
 
     def rank(
         self, questions: Sequence[Question], *, progress: ProgressCallback | None = None
@@ -127,8 +144,8 @@ class Loaded:
         from entail.arcf.chains.baselines import rank_ensemble
 
         if self.options.method != "ensemble":
-            return self._rank(self._rankers[0], questions, progress)
-        parts = [self._rank(ranker, questions) for ranker in self._rankers]
+            return self._rank(self.rankers[0][1], questions, progress)
+        parts = [self._rank(ranker, questions) for _, ranker in self.rankers]
         return rank_ensemble(parts, count=len(questions), progress=progress)
 
     def _rank(
@@ -142,35 +159,20 @@ class Loaded:
         rankings = tfidf_rankings(questions, self.neighbourhoods.similarities, progress=progress)
         return (Ranked(*pair) for pair in zip(questions, rankings, strict=True))
 
-    @cached_property
-    def _rankers(self) -> tuple[Ranker | None, ...]:
-        return tuple(self._ranker(part, scorer) for part, scorer in self.parts)
-
-    def _ranker(self, part: Part, scorer: Scorer | None) -> Ranker | None:
-        from entail.arcf.chains.baselines import PathRanker, SingleFactRanker
-        from entail.arcf.chains.chain import Search
-        from entail.arcf.chains.ranking import ChainRanker
-
-        given, near = self.options, self.neighbourhoods
-        if scorer is None:
-            return None
-        if part == "single-fact":
-            return SingleFactRanker(scorer, near, first=given.first)
-        if part == "path-rerank":
-            return PathRanker(scorer, near, top=given.paths, linked=given.linked)
-        search = Search(length=given.length, least=given.least, beam=given.beam, margin=given.margin)
-        return ChainRanker(scorer, near, search=search, together=given.together)
+    @property
+    def learnt_on(self) -> dict[str, str]:
+        """Training scheme of each method's scorer: `arcf` (chains) or `single-fact`."""
+        return {part: ranker.scorer.form.scheme for part, ranker in self.rankers if ranker is not None}
 
     @property
     def settings(self) -> dict[str, str]:
         """Settings that a ranking depends on; resuming a file compares them."""
-        options = self.options
+        options, methods = self.options, [part for part, _ in self.rankers]
         settings: dict[str, Any] = {"method": options.method, "metric": options.metric}
         if options.method == "ensemble":
-            settings["parts"] = "+".join(part for part, _ in self.parts)
-        if revisions := dict.fromkeys(scorer.revision for _, scorer in self.parts if scorer is not None):
+            settings["parts"] = "+".join(methods)
+        if revisions := dict.fromkeys(ranker.scorer.revision for _, ranker in self.rankers if ranker):
             settings |= {"scorer": ", ".join(revisions), "precision": options.precision}
-        methods = {part for part, _ in self.parts}
         names = [name for part, some in _RANKING_OPTIONS.items() if part in methods for name in some]
         settings |= {name: getattr(options, name) for name in names}
         return {name: str(value) for name, value in settings.items()}
@@ -179,7 +181,6 @@ class Loaded:
         self,
         file: Path,
         questions: Sequence[Question],
-        facts: FactTables,
         *,
         top: int | None = None,
         resume: bool,
@@ -188,9 +189,7 @@ class Loaded:
         """Rank the questions that a file of predictions lacks, into that file; return their rankings."""
         from entail.arcf.chains.predictions import write_predictions
 
-        def rank(missing: Sequence[Question]) -> Iterator[Ranked]:
-            return self.rank(missing, progress=progress)
-
+        facts, rank = self.neighbourhoods.facts, partial(self.rank, progress=progress)
         return list(
             write_predictions(file, questions, facts, rank, settings=self.settings, top=top, resume=resume)
         )
@@ -199,22 +198,15 @@ class Loaded:
         """Return the truncation; of several scorers the one with the shortest input counts."""
         from entail.arcf.chains.ranking import Truncation
 
-        cut = [len(ranker.inputs.cut) for ranker in self._rankers if ranker is not None]
+        cut = [len(ranker.inputs.cut) for _, ranker in self.rankers if ranker is not None]
         return Truncation.of(ranked, facts_cut=max(cut, default=0))
-
-    @property
-    def learnt_on(self) -> dict[str, str]:
-        """Training scheme of each method's scorer: `arcf` (chains) or `single-fact`."""
-        return {part: scorer.form.scheme for part, scorer in self.parts if scorer is not None}
 
     @property
     def spent(self) -> dict[str, int]:
         """Cost of scoring so far."""
-        from collections import Counter
-        from dataclasses import asdict
-
         spent: Counter[str] = Counter()
-        for scorer in {id(scorer): scorer for _, scorer in self.parts if scorer is not None}.values():
+        scorers = [ranker.scorer for _, ranker in self.rankers if ranker is not None]
+        for scorer in {id(scorer): scorer for scorer in scorers}.values():
             spent.update(asdict(scorer.pairs.spent))
         return dict(spent)
 
@@ -254,7 +246,7 @@ def rank(
 
     A file of questions is ranked one by one; the same command resumes an interrupted run.
     """
-    from entail.data.worldtree.questions import Question
+    from entail.data.worldtree.questions import Question, read_questions
     from entail.data.worldtree.tables import read_fact_tables
 
     one = question is not None and answer is not None
@@ -264,17 +256,17 @@ def rank(
     with progress_bar() as progress:
         loaded = how.load(facts, progress=progress)
         if questions is not None and out is not None:
-            return _file(
-                loaded, facts, questions, out, limit=limit, top=top, resume=resume, progress=progress
-            )
+            reading = read_questions(questions)
+            usable = reading.usable[:limit]
+            written = loaded.write(out, usable, top=top, resume=resume, progress=progress)
+            return _file_report(loaded, reading, written, out, count=len(usable))
         if not (question or "").strip() or not (answer or "").strip():
             raise SettingsError("expected a question and an answer, found an empty one")
-        asked = Question("question", str(question), str(answer), {})
-        (ranked,) = loaded.rank([asked], progress=progress)
-    return _one(ranked, facts, loaded.truncation([ranked]), top=top or 20)
+        (ranked,) = loaded.rank([Question("question", str(question), str(answer), {})], progress=progress)
+    return _chain_report(ranked, facts, loaded.truncation([ranked]), top=top or 20)
 
 
-def _one(ranked: Ranked, facts: FactTables, truncation: Truncation, *, top: int) -> Report:
+def _chain_report(ranked: Ranked, facts: FactTables, truncation: Truncation, *, top: int) -> Report:
     chain = ranked.chain
     chosen = {fact: number for number, fact in enumerate(chain.facts, 1)} if chain else {}
     rows: list[list[object]] = []
@@ -307,34 +299,22 @@ def _one(ranked: Ranked, facts: FactTables, truncation: Truncation, *, top: int)
     return Report(data=data, text="\n\n".join(parts))
 
 
-def _file(
-    loaded: Loaded,
-    facts: FactTables,
-    questions: Path,
-    out: Path,
-    *,
-    limit: int | None,
-    top: int | None,
-    resume: bool,
-    progress: ProgressCallback | None,
+def _file_report(
+    loaded: Loaded, reading: QuestionReading, written: Sequence[Ranked], out: Path, *, count: int
 ) -> Report:
-    from entail.data.worldtree.questions import read_questions
-
-    reading = read_questions(questions)
-    asked = reading.usable[:limit]
-    written = loaded.write(out, asked, facts, top=top, resume=resume, progress=progress)
-    truncation = loaded.truncation(written)
+    facts, truncation = loaded.neighbourhoods.facts, loaded.truncation(written)
+    before = count - len(written)
     data = {
-        "questions": len(asked),
+        "questions": count,
         "ranked_now": len(written),
-        "there_before": len(asked) - len(written),
+        "there_before": before,
         "facts": len(facts),
         "problems": [*facts.problems, *reading.problems],
         "warnings": list(reading.warnings),
         "unread": truncation.to_json(),
     }
     parts = [
-        f"ranked {len(written):,} questions, {len(asked) - len(written):,} were ranked before; wrote {out}",
+        f"ranked {len(written):,} questions, {before:,} were ranked before; wrote {out}",
         str(facts),
         *(f"cannot be read: {problem}" for problem in reading.problems),
         *(f"read in part: {warning}" for warning in reading.warnings),

@@ -16,6 +16,7 @@ from entail.data.text import premise_key
 from entail.data.worldtree.questions import Question
 from entail.encoders.device import device_name
 from entail.errors import ServingError
+from entail.evaluation.chains import TFIDF
 from entail.gausscse.verdict import find_truncated, judge_gaussians
 from entail.index.gaussian import GaussianIndex
 from entail.index.lifted import Direction
@@ -262,23 +263,22 @@ def _build_chain(service: Service, request: ChainRequest) -> ChainAnswer:
             raise ServingError("expected a corpus with facts, found an empty one", field="corpus")
     scorers = service.scorers
     with scorers.lock(call):
-        builder = scorers.prepare(
-            request.scorer or scorers.default(), corpus, k=request.k, cache=info is not None
-        )
+        name = request.scorer or scorers.default()
+        scorer, steps, near = scorers.prepare(name, corpus, k=request.k, cache=info is not None)
         question = Question("question", request.question, request.answer, {})
-        neighbours = builder.steps.neighbours(question, builder.neighbourhoods)
+        neighbours = steps.neighbours(question, near)
 
         def make_step(chosen: tuple[int, ...]) -> Step:
             call.check()
-            return score_step(question, neighbours, chosen, builder.steps, builder.neighbourhoods)
+            return score_step(question, neighbours, chosen, steps, near)
 
         walk = follow(make_step, Search(length=request.length, least=request.least))
-        ranking = walk.ranking(question, builder.neighbourhoods)[: request.top].tolist()
+        ranking = walk.ranking(question, near)[: request.top].tolist()
     assert walk.stopped is not None
     return ChainAnswer(
-        scorer=builder.name,
-        revision=builder.revision,
-        method=builder.method,
+        scorer=name,
+        revision=scorer.revision if scorer else None,
+        method=scorer.form.scheme if scorer else TFIDF,
         corpus=info.name if info else None,
         corpus_version=info.version if info else None,
         corpus_hash=corpus.hash,

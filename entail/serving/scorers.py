@@ -6,7 +6,6 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TypeVar, cast
 
 from entail.arcf.chains.neighbourhoods import Neighbourhoods
@@ -23,17 +22,6 @@ MAX_CORPORA = 4
 """Prepared corpora in memory; the least recently used is evicted."""
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class ChainBuilder:
-    """A scorer, or `tfidf` without a revision, and the neighbourhoods of a corpus that it chains."""
-
-    name: str
-    revision: str | None
-    method: str
-    steps: StepScorer
-    neighbourhoods: Neighbourhoods
 
 
 class Scorers:
@@ -59,8 +47,12 @@ class Scorers:
         loaded = self._loaded.get(name)
         return loaded[1].revision if loaded is not None else None
 
-    def prepare(self, name: str, corpus: Corpus, *, k: int, cache: bool) -> ChainBuilder:
-        """Return a builder of chains over a corpus, with k neighbours of each fact; call it under `lock`.
+    def prepare(
+        self, name: str, corpus: Corpus, *, k: int, cache: bool
+    ) -> tuple[Scorer | None, StepScorer, Neighbourhoods]:
+        """Return a scorer (None for `tfidf`), its steps over a corpus, and k neighbours of each fact.
+
+        Call it under `lock`.
 
         Raises:
             UnknownEncoderError: If the scorer is not served.
@@ -71,11 +63,9 @@ class Scorers:
         near = self._cached((corpus.hash, metric), lambda: fact_similarities(facts, metric), cache=cache)
         neighbourhoods = Neighbourhoods(facts, k=k, metric=metric, similarities=near)
         if scorer is None:
-            return ChainBuilder(TFIDF, None, TFIDF, NearestSteps(neighbourhoods), neighbourhoods)
-        steps = self._cached(
-            (corpus.hash, scorer.revision), lambda: PremiseScorer(scorer, facts), cache=cache
-        )
-        return ChainBuilder(name, scorer.revision, scorer.form.scheme, steps, neighbourhoods)
+            return None, NearestSteps(neighbourhoods), neighbourhoods
+        key = (corpus.hash, scorer.revision)
+        return scorer, self._cached(key, lambda: PremiseScorer(scorer, facts), cache=cache), neighbourhoods
 
     @contextmanager
     def lock(self, call: Call) -> Iterator[None]:

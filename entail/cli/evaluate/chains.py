@@ -69,7 +69,7 @@ def chains(
         if predictions is None:
             ranked = list(loaded.rank(measured, progress=progress))
         else:
-            ranked = loaded.write(predictions, measured, facts, resume=resume, progress=progress)
+            ranked = loaded.write(predictions, measured, resume=resume, progress=progress)
         seconds = time.perf_counter() - begun
         rankings = {one.question.id: one.ranking for one in ranked}
         if predictions is not None and len(ranked) < len(measured):
