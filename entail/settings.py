@@ -29,7 +29,7 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from entail.errors import DemoError, SettingsError
 
@@ -39,7 +39,7 @@ MAX_UPLOAD_MB = 200
 MIN_TOKEN = 16
 """Least characters of a token of the HTTP API."""
 
-QUEUE_SCHEMES = ("redis://", "rediss://", "postgresql://")
+QUEUE_SCHEMES = ("redis", "rediss", "postgresql")
 """Schemes of the URL of a queue."""
 
 
@@ -82,6 +82,21 @@ def shipped_models() -> Path:
     package = Path(__file__).parent
     inside = package / "models"
     return inside if inside.is_dir() else package.parent / "models"
+
+
+def _check_queue_url(url: str) -> None:
+    try:
+        parts = urlsplit(url)
+        valid = bool(parts.scheme in QUEUE_SCHEMES and parts.netloc and parts.port != 0)
+    except ValueError:
+        valid = False
+    if not valid or re.search(r"\s", url):
+        # It may contain a password, of which no part is shown.
+        raise SettingsError(
+            "ENTAIL_QUEUE_URL must be redis://:PASSWORD@HOST:PORT/NUMBER or "
+            "postgresql://USER:PASSWORD@HOST/NAME, found another text; in a password, spaces and the "
+            "characters @ / ? # % are written as %20, %40 ..."
+        )
 
 
 def _choice(variable: str, *choices: str) -> str:
@@ -127,15 +142,13 @@ def load_settings() -> Settings:
     ).expanduser()
     own_models = get("ENTAIL_MODELS_DIR")
     chars = os.environ.get("ENTAIL_MAX_PREMISE_CHARS", "10000")
-    if not chars.isdigit() or int(chars) < 1:
-        raise SettingsError(f"ENTAIL_MAX_PREMISE_CHARS must be a whole number above 0, found {chars!r}")
-    queue_url = get("ENTAIL_QUEUE_URL")
-    if queue_url is not None and not queue_url.startswith(QUEUE_SCHEMES):
-        # The URL may contain a password: only its scheme is shown.
+    if not re.fullmatch(r"0*[1-9][0-9]{0,8}", chars):
         raise SettingsError(
-            f"ENTAIL_QUEUE_URL must begin with one of {', '.join(QUEUE_SCHEMES)}, found "
-            f"{queue_url.partition(':')[0]!r}"
+            f"ENTAIL_MAX_PREMISE_CHARS must be a whole number from 1 to 999999999, found {chars[:20]!r}"
         )
+    queue_url = get("ENTAIL_QUEUE_URL")
+    if queue_url is not None:
+        _check_queue_url(queue_url)
     token = get("ENTAIL_SERVE_TOKEN")
     if token is not None and (len(token) < MIN_TOKEN or not re.fullmatch(r"[!-~]+", token)):
         # Even an invalid token is secret: only its length is shown.

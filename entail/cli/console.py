@@ -38,6 +38,7 @@ import typer
 import typer.main
 
 from entail.errors import EntailError
+from entail.masking import mask_secrets
 from entail.progress import Progress, ProgressCallback
 
 if TYPE_CHECKING:
@@ -200,12 +201,12 @@ def _run(app: typer.Typer, arguments: Sequence[str]) -> int:
     except BrokenPipeError:
         raise
     except Exception as error:
-        message = _message(error, arguments)
+        message = mask_secrets(_message(error, arguments))
         is_usage = isinstance(error, typer.TyperException)
         if is_usage and (context := getattr(error, "ctx", None)) is not None:
             sys.stderr.write(f"{context.get_usage()}\nTry '{context.command_path} --help' for help.\n\n")
         if "--debug" in arguments and not is_usage:
-            traceback.print_exception(error)
+            sys.stderr.write(mask_secrets("".join(traceback.format_exception(error))))
         sys.stderr.write(f"Error: {message}\n")
         if "--json" in arguments:
             _write(_to_json({"error": {"type": type(error).__name__, "message": message}}))
@@ -229,9 +230,8 @@ def _message(error: Exception, arguments: Sequence[str]) -> str:
 
 def _log(error: Exception, arguments: Sequence[str]) -> Path:
     """Append the trace to the log of the command line; return its path."""
-    entry = f"{datetime.now(UTC).isoformat(timespec='seconds')} entail {' '.join(arguments)}\n" + "".join(
-        traceback.format_exception(error)
-    )
+    command = f"{datetime.now(UTC).isoformat(timespec='seconds')} entail {' '.join(arguments)}"
+    entry = mask_secrets("\n".join([command, *traceback.format_exception(error)]))
     try:
         from entail.settings import load_settings
 

@@ -6,12 +6,14 @@ enqueues again what is `queued`.
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from entail.errors import JobError
+from entail.masking import mask_url
 
 _NAME = "entail-jobs"
 _TASK = "train"
@@ -29,6 +31,7 @@ class JobQueue:
     """
 
     def __init__(self, folder: Path, url: str | None = None) -> None:
+        self._url = url or ""
         self.huey = _open_huey(folder, url)
         self._work: Callable[[str], None] | None = None
         self._put = self.huey.task(name=_TASK)(self._run)
@@ -38,14 +41,14 @@ class JobQueue:
         try:
             self._put(job_id)
         except Exception as error:
-            raise JobError(f"the job cannot be queued: {type(error).__name__}: {error}") from error
+            raise self._error("the job cannot be queued", error) from None
 
     def waiting(self) -> list[str]:
         """Return the queued ids, the next one first."""
         try:
             return [task.args[0] for task in self.huey.pending()]
         except Exception as error:
-            raise JobError(f"the queue cannot be read: {type(error).__name__}: {error}") from error
+            raise self._error("the queue cannot be read", error) from None
 
     def consumer(self, work: Callable[[str], None], *, jobs: int) -> Any:  # noqa: ANN401 - Huey has no types
         """Return a consumer that calls `work` with each id, in `jobs` threads."""
@@ -59,6 +62,9 @@ class JobQueue:
             # A stopped worker does not wait here: its trainings stop with a checkpoint.
             shutdown_timeout=0.1,
         )
+
+    def _error(self, what: str, error: Exception) -> JobError:
+        return JobError(f"{what}: {type(error).__name__}: {mask_url(str(error), self._url)}")
 
     def _run(self, job_id: str) -> None:
         if self._work is None:
@@ -89,5 +95,7 @@ def _open_huey(folder: Path, url: str | None) -> Any:  # noqa: ANN401 - Huey has
             return huey.PostgresHuey(_NAME, dsn=url, **options)
         return huey.RedisHuey(_NAME, url=url, **options)
     except Exception as error:
-        hint = "; pip install redis" if url and "redis" in str(error) else ""
-        raise JobError(f"the queue cannot be opened: {type(error).__name__}: {error}{hint}") from error
+        missing = "redis" in str(error) and importlib.util.find_spec("redis") is None
+        hint = "; pip install redis" if missing else ""
+        reason = f"{type(error).__name__}: {mask_url(str(error), url or '')}{hint}"
+        raise JobError(f"the queue cannot be opened: {reason}") from None

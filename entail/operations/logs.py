@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import re
 import sys
 import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
-from urllib.parse import unquote, urlsplit
 
+from entail.masking import mask_secrets
 from entail.settings import Settings, is_demo, load_settings
 
 LONGEST = 2**20
@@ -106,7 +104,7 @@ class _RotatingFile:
     def write(self, text: str) -> None:
         # A full disk or a deleted file must not stop the writer.
         with self._lock, contextlib.suppress(OSError, ValueError):
-            self._stream.write(text)
+            self._stream.write(mask_secrets(text))
             self._stream.flush()
             if self._stream.tell() > LONGEST:
                 self._stream.close()
@@ -135,52 +133,3 @@ class _Tee:
 
     def __getattr__(self, name: str) -> object:
         return getattr(self._stream, name)
-
-
-MASK = "***"
-
-_SHORTEST = 6
-_NAMED = re.compile(r"(TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|CREDENTIAL)", re.IGNORECASE)
-_PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
-    # user:password@ of any URL
-    (re.compile(r"(?<=://)([^\s:/@]+):([^\s@]+)(?=@)"), rf"\1:{MASK}"),
-    (re.compile(r"\b(Bearer|Basic)\s+[\w.~+/=-]+", re.IGNORECASE), rf"\1 {MASK}"),
-    (re.compile(r"\bhf_[A-Za-z0-9]{8,}"), MASK),
-    # A JSON Web Token
-    (re.compile(r"\beyJ[\w-]{8,}\.[\w-]+(\.[\w-]*)?"), MASK),
-    (
-        re.compile(
-            r"(?i)\b([\w-]*(?:token|secret|password|passwd|api[_-]?key|cookie|code_verifier|authorization))"
-            r"(['\"]?\s*[=:]\s*['\"]?)(?!\*\*\*)(?!Bearer|Basic)[^\s'\",;&)}\]]+"
-        ),
-        rf"\1\2{MASK}",
-    ),
-    # Parameters of a sign-in redirect: ?code=...&state=...
-    (re.compile(r"([?&](?:code|state|session_state|id_token|provider)=)[^&\s'\"]+"), rf"\1{MASK}"),
-)
-
-
-def mask_secrets(text: str, *, secrets: Iterable[str] = ()) -> str:
-    """Mask secrets in a text: those of the environment, the given ones, and texts that look like one.
-
-    >>> mask_secrets("opened postgresql://ann:p%40ss@db/x with Authorization: Bearer abc.def")
-    'opened postgresql://ann:***@db/x with Authorization: Bearer ***'
-    """
-    for secret in sorted({*secrets, *_of_environment()}, key=len, reverse=True):
-        if len(secret) >= _SHORTEST:
-            text = text.replace(secret, MASK)
-    for pattern, instead in _PATTERNS:
-        text = pattern.sub(instead, text)
-    return text
-
-
-def _of_environment() -> set[str]:
-    settings = load_settings()
-    found = {value for name, value in os.environ.items() if _NAMED.search(name)} | {
-        settings.serve_token or ""
-    }
-    for url in (settings.database_url, settings.queue_url or ""):
-        with contextlib.suppress(ValueError):
-            password = urlsplit(url).password or ""
-            found |= {password, unquote(password)}
-    return found

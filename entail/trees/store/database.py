@@ -20,6 +20,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import URL, make_url
 
 from entail.errors import DamagedDatabaseError, DatabaseError, LockedDatabaseError
+from entail.masking import MASK, is_credential, mask_secrets
 from entail.settings import is_demo, load_settings
 from entail.trees.store.migrations import migrate, schema_revision
 from entail.trees.store.schema import REVISION
@@ -162,8 +163,9 @@ def parse_url(url: str) -> URL:
     try:
         parsed = make_url(re.sub(r"^postgres(?=:|\+)", "postgresql", url))
         backend = parsed.get_backend_name()
-    except (sa.exc.SQLAlchemyError, ValueError) as error:
-        raise DatabaseError(f"this is no database URL: {wanted}") from error
+    except (sa.exc.SQLAlchemyError, ValueError):
+        # Their messages quote the URL, which may have a password.
+        raise DatabaseError(f"this is no database URL: {wanted}") from None
     if backend == "postgresql":
         return parsed.set(drivername="postgresql+psycopg")
     if backend != "sqlite":
@@ -174,8 +176,8 @@ def parse_url(url: str) -> URL:
 
 
 def shown_url(url: URL) -> str:
-    """Return a URL without its password, for messages."""
-    secret = {name: "***" for name in url.query if "password" in name}
+    """Return a URL without its password and other credentials, for messages."""
+    secret = {name: MASK for name in url.query if is_credential(name)}
     return url.update_query_dict(secret).render_as_string(hide_password=True)
 
 
@@ -315,7 +317,7 @@ def translate_errors(url: str) -> Iterator[None]:
 
 def _explain(error: Exception, url: str) -> DatabaseError:
     original = getattr(error, "orig", None) or error
-    reason = " ".join(str(original).split())
+    reason = mask_secrets(" ".join(str(original).split()))
     if isinstance(original, sqlite3.Error):
         for sign, (kind, meaning) in _SQLITE_ERRORS.items():
             if sign in reason.lower():
