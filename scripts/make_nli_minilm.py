@@ -38,7 +38,7 @@ from entail.results import write_page, write_result
 from entail.training.adapters.saving import require_place
 from entail.training.cards.template import write_card
 from entail.training.loop.task import Event
-from entail.training.run import sample_indices
+from entail.training.run import sample_rows
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULT = ROOT / "docs" / "results" / "nli_minilm.json"
@@ -66,7 +66,7 @@ def read_data(given: argparse.Namespace, config: JudgeConfig) -> Data:
     dev = {name: _pairs(place) for name, place in _named(given.dev)}
     others = {name: _pairs(place) for name, place in _named(given.on)}
     every = [(name, pair) for name, pairs in dev.items() for pair in pairs]
-    taken = set(sample_indices(len(every), config.dev_pairs).tolist())
+    taken = set(sample_rows(range(len(every)), config.dev_pairs))
     rest = {
         name: tuple(pair for at, (of, pair) in enumerate(every) if of == name and at not in taken)
         for name in dev

@@ -29,7 +29,7 @@ from entail.data.passages.files import Question, read_questions
 from entail.encoders.device import Precision
 from entail.evaluation.passages.store import PassageStore, encode_store, store_passages
 from entail.results import write_page, write_result
-from entail.training.nli_source import evenly
+from entail.training.nli_source import take_evenly
 
 RESULT = Path(__file__).resolve().parent.parent / "docs" / "results" / "pool_size.json"
 MRR_AT = 100
@@ -76,7 +76,7 @@ def gold_ranks(
 def measure(given: argparse.Namespace) -> dict[str, Any]:
     """Return R@1, R@20 and MRR@100 of each encoder in each pool."""
     store = store_passages([given.train, given.dev], given.work / "pool")
-    asked = [one for one in evenly(tuple(read_questions(given.dev)), given.questions) if one.gold]
+    asked = [one for one in take_evenly(tuple(read_questions(given.dev)), given.questions) if one.gold]
     where = store.positions(known for one in asked for known in one.gold)
     gold = [[where[known] for known in one.gold] for one in asked]
     made = pools(store, asked, given.sizes, seed=given.seed)

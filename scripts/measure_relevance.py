@@ -30,7 +30,7 @@ from entail.evaluation.passages.store import store_passages
 from entail.judge.judges import NliJudge
 from entail.progress import ProgressCallback
 from entail.results import write_page, write_result
-from entail.training.nli_source import evenly
+from entail.training.nli_source import take_evenly
 from entail.tuning.examples import Examples, examples_of, with_hard_negatives
 from entail.tuning.relevance import compare_premises, judge_claims
 
@@ -99,7 +99,7 @@ def _run(given: argparse.Namespace, file: Path) -> None:
     started = datetime.now(UTC)
     with progress_bar() as progress:
         store = store_passages(given.passages or [given.questions], given.work / "pool", progress=progress)
-        asked = evenly(tuple(read_questions(given.questions)), given.limit)
+        asked = take_evenly(tuple(read_questions(given.questions)), given.limit)
         examples = with_hard_negatives(examples_of(store, asked), depth=given.depth, progress=progress)
         pairs = [
             pair
@@ -108,7 +108,7 @@ def _run(given: argparse.Namespace, file: Path) -> None:
         ]
         figures = measure(
             examples,
-            evenly(pairs, given.limit),
+            take_evenly(pairs, given.limit),
             judge=NliJudge(given.judge),
             encoders=given.encoders,
             words=given.words,

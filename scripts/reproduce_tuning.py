@@ -41,7 +41,7 @@ from entail.errors import EntailError
 from entail.evaluation.passages.retrieval import Judged, evaluate_passages
 from entail.evaluation.passages.store import PassageStore, store_passages
 from entail.results import hardware, provenance, write_page, write_result
-from entail.training.nli_source import evenly
+from entail.training.nli_source import take_evenly
 from entail.tuning.config import DprConfig, TuningConfig
 from entail.tuning.examples import Examples, entailed_pairs, examples_of, with_missing_negatives
 from entail.tuning.training import train_dpr, train_tuning
@@ -115,12 +115,12 @@ class Bench:
         self.given = given
         self.store: PassageStore = store_passages([given.train, given.dev], given.work / "pool")
         dev = tuple(read_questions(given.dev))
-        self.dev = Judged(evenly(dev, given.dev_questions))
+        self.dev = Judged(take_evenly(dev, given.dev_questions))
 
     @cached_property
     def examples(self) -> Examples:
         """Questions to learn from, evenly from all of train, with hard negatives."""
-        asked = evenly(tuple(read_questions(self.given.train)), self.given.questions)
+        asked = take_evenly(tuple(read_questions(self.given.train)), self.given.questions)
         with progress_bar() as progress:
             depth = self.contrast(seed=0).depth
             return with_missing_negatives(examples_of(self.store, asked), depth=depth, progress=progress)
@@ -129,7 +129,7 @@ class Bench:
     def entailments(self) -> tuple[NliPair, ...]:
         """NLI pairs to mix in."""
         pairs = [pair for file in self.given.nli for pair in read_nli(file).pairs]
-        return evenly([pair for pair in pairs if pair.label == "entailment"], self.given.nli_pairs)
+        return take_evenly([pair for pair in pairs if pair.label == "entailment"], self.given.nli_pairs)
 
     def tuned(self, arm: Arm, *, seed: int) -> TuningConfig:
         """Return the settings of an arm's first stage."""

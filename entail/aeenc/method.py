@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,14 +10,10 @@ from entail.aeenc.config import FEW_DECISIONS, AeencConfig
 from entail.aeenc.losses import LOSSES
 from entail.aeenc.source import TrainingData, TreeSource
 from entail.progress import ProgressCallback
-from entail.training.card_text import CardText
-from entail.training.method import Method, Preview, Run
+from entail.training.method import CardText, Method, Preview, Run
 
 if TYPE_CHECKING:
     from entail.evaluation.retrieval.paired import QueryFigures
-
-ROWS = 500
-"""Maximum number of pairs in a preview."""
 
 
 def train(data: TrainingData, config: AeencConfig, run: Run) -> Mapping[str, Any]:
@@ -78,11 +73,11 @@ def preview(data: TrainingData, config: AeencConfig) -> Preview:
     contradictions = len(data.judgements.contradictions) if data.judgements else 0
     left_out = {words: pairs.dropped.get(rule, 0) for rule, words in reasons.items()}
     left_out["accepted and also rejected for the same sentence"] = contradictions
-    return Preview(
+    return Preview.of(
         counts={**pairs.counts, "premises": len(data.corpus), "dev trees": len(data.dev)},
-        left_out={reason: count for reason, count in left_out.items() if count},
+        left_out=left_out,
         header=("sentence", "premise", "the premise"),
-        rows=tuple(itertools.islice(rows, ROWS)),
+        rows=rows,
     )
 
 

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
 from entail.aeenc.config import AeencConfig
 from entail.aeenc.pairs import TrainingPairs, gold_pairs, judged_pairs, sampled_pairs
-from entail.aeenc.result import METHOD, AeencTraining, save_aeenc
 from entail.aeenc.sampling import SampleReport, sample
 from entail.aeenc.task import AeencTask, require_both_classes
 from entail.data.judgements import Judgements
 from entail.data.records import Corpus, ExplanationTree, gold_children
 from entail.data.text import premise_key
+from entail.encoders.card import write_training_queries
+from entail.encoders.catalogue import PREMISE_TOWER
 from entail.encoders.encoder import BiEncoder
+from entail.encoders.stock import sentence_transformer
 from entail.errors import TrainingError
 from entail.evaluation.retrieval.premises import PremiseEvaluation, evaluate_premises
 from entail.index.flat import DenseIndex
@@ -28,14 +30,52 @@ from entail.index.protocol import Floats
 from entail.index.vectors import QueryVectors, premise_vectors
 from entail.progress import ProgressCallback
 from entail.settings import load_settings
-from entail.training.adapters.tower import Tower, TowerEncoder
+from entail.training.adapters.saving import name_of
+from entail.training.adapters.tower import Tower, TowerEncoder, save_routes
 from entail.training.cards.sources import TEAM
 from entail.training.distillation.task import DistillationTask
 from entail.training.distillation.teachers import CrossEncoderTeacher, Teaching
-from entail.training.loop.distributed import from_first, world
 from entail.training.loop.task import Event, Task
 from entail.training.method import Run, RunOptions
-from entail.training.run import fit_method, prepare
+from entail.training.run import Setup, Training, prepare
+
+METHOD = "aeenc"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AeencTraining(Training[AeencConfig]):
+    """Result of a training, with the final counts of queries, positives, negatives and triplets.
+
+    Attributes:
+        pairs: Training pairs of all rounds.
+        samples: Report of each round's ACS pass.
+        teachers: Names of the teachers.
+        sentences: Number of distilled sentences.
+    """
+
+    pairs: TrainingPairs
+    samples: tuple[SampleReport, ...]
+    teachers: tuple[str, ...] = ()
+    sentences: int = 0
+
+    @property
+    def dropped(self) -> Mapping[str, int]:
+        """Rule -> number of pairs left out, see `TrainingPairs`."""
+        return self.pairs.dropped
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Gold premises that the corpus lacks."""
+        return self.pairs.missing
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a JSON-serialisable dict, without the pairs and the path of the folder."""
+        return {
+            **super().to_json(),
+            "dropped": dict(self.dropped),
+            "missing": {"count": len(self.missing), "texts": list(self.missing)},
+            "samples": [report.to_json() for report in self.samples],
+        }
 
 
 def train_aeenc(
@@ -74,14 +114,13 @@ def train_aeenc(
         CheckpointError: If a checkpoint is of another base, data or configuration.
         EncoderError: If the base cannot be loaded.
     """
-    run = dataclasses.replace(run or Run(), **options)
     if bool(trees) == (judgements is not None):
         raise TrainingError("expected either trees or judgements to learn from")
     oracle = Judgements.of_trees(trees) if judgements is None else judgements
     _require_compatible(config, teaching, oracle)
     pairs = _first_pairs(corpus, config, trees, oracle)
-    setup = prepare(config, run, method=METHOD, initial=config.initial)
-    progress = None if world()[0] else run.progress
+    setup = prepare(config, run, options, method=METHOD, initial=config.initial)
+    run, progress = setup.run, setup.run.progress
     frozen = BiEncoder(setup.base, device=setup.tower["device"])
     cache = load_settings().vectors_dir if cache_dir is None else cache_dir
     base_premises = premise_vectors(corpus, frozen, cache_dir=cache, progress=progress)
@@ -134,25 +173,22 @@ def train_aeenc(
         nonlocal reported
         if len(task.warnings) > reported:
             reported = len(task.warnings)
-            event = dataclasses.replace(event, warning=task.warnings[-1])
+            event = replace(event, warning=task.warnings[-1])
         if run.watch is not None:
             run.watch(event)
 
-    fitted = fit_method(
+    fitted = setup.fit(
         whole,
         {f"{name}.{key}": p for name, tower in towers.items() for key, p in tower.parameters.items()},
-        config,
-        base=setup.base,
         bound_to={
             "corpus": corpus.hash[:12],
             "data": _digest(pairs.digest, oracle.closed, oracle.accepted, oracle.rejected, oracle.roots),
-            **setup.fingerprint,
             **({"teaching": teaching.digest} if teaching else {}),
             "dev": _digest((dev_corpus or corpus).hash, [tree.pairs for tree in dev]),
         },
         epochs=config.total_epochs,
         patience=config.patience or None,
-        run=dataclasses.replace(run, watch=watch),
+        watch=watch,
     )
     advice = "lower the learning rate, raise alpha, or sample more rounds"
     training = AeencTraining(
@@ -167,8 +203,7 @@ def train_aeenc(
         sentences=len(teaching.sentences) if teaching else 0,
         data=tuple(run.data) or ((TEAM,) if judgements is not None else ()),
     )
-    if (out := run.out) is not None:
-        from_first(lambda: save_aeenc(out, training, towers, setup.base))
+    _save(training, towers, setup)
     return training
 
 
@@ -242,7 +277,7 @@ def _first_pairs(
     pairs = gold_pairs(corpus, trees) if trees else judged_pairs(corpus, oracle)
     if trees and not config.gold:
         none = tuple(np.empty(0, dtype=np.int64) for _ in pairs.queries)
-        pairs = dataclasses.replace(pairs, negatives=none)
+        pairs = replace(pairs, negatives=none)
     require_both_classes(pairs, config, closed=oracle.closed)
     if pairs.missing:
         warnings.warn(
@@ -251,6 +286,38 @@ def _first_pairs(
             stacklevel=3,
         )
     return pairs
+
+
+def _save(training: AeencTraining, towers: Mapping[str, Tower], setup: Setup) -> None:
+    """Write the towers `queries` and, for dual, `premises`.
+
+    Adapters are written as such, the premise tower's into `premise_tower/`. With every weight trained,
+    siamese is a plain model; single and dual are a Router, whose document route is the base or the premise
+    tower.
+    """
+    base, config = setup.base, training.config
+
+    def write(folder: Path) -> None:
+        premises = towers.get("premises")
+        if config.tuning == "full" and config.towers != "siamese":
+            documents = premises.model if premises else sentence_transformer(base, device="cpu")
+            save_routes(folder, towers["queries"].model, documents)
+        else:
+            towers["queries"].save(folder)
+            if premises:
+                premises.save(folder / PREMISE_TOWER)
+        write_training_queries(folder, map(premise_key, training.pairs.queries))
+
+    taught = {"sentences": training.sentences, "teachers": list(training.teachers)}
+    setup.save(
+        training,
+        write,
+        licence="licence",
+        trained_on={"missing": len(training.missing), **(taught if training.teachers else {})},
+        base=name_of(base),
+        base_revision=base.revision,
+        towers=config.towers,
+    )
 
 
 def _digest(*parts: object) -> str:

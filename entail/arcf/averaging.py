@@ -66,7 +66,7 @@ def average_scorers(
 
     about = {name: records[0][name] for name in _SHARED_FIELDS if name in records[0]}
     about |= describe_mean(folders, records, shares=shares)
-    save_encoder(out, method=METHOD, write=write, about=lambda: about)
+    save_encoder(out, method=METHOD, write=write, about=about)
     return lost
 
 

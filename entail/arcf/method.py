@@ -9,14 +9,10 @@ from typing import TYPE_CHECKING, Any
 from entail.arcf.config import ArcfConfig
 from entail.arcf.source import WorldtreeData, WorldtreeSource
 from entail.progress import ProgressCallback
-from entail.training.card_text import CardText, CrossEncoderText
-from entail.training.method import Method, Preview, Run
+from entail.training.method import CardText, CrossEncoderText, Method, Preview, Run
 
 if TYPE_CHECKING:
     from entail.evaluation.retrieval.paired import QueryFigures
-
-ROWS = 500
-"""Maximum number of gold facts in a preview."""
 
 
 def train(data: WorldtreeData, config: ArcfConfig, run: Run) -> Mapping[str, Any]:
@@ -49,16 +45,16 @@ def preview(data: WorldtreeData, config: ArcfConfig) -> Preview:
         "rows of facts whose uid was there before": len(data.facts.repeats),
         "gold facts that are in no table": len(missing_gold(data.questions, data.facts)),
     }
-    return Preview(
+    return Preview.of(
         counts={
             "questions": len(data.questions),
             "gold facts": len(gold),
             "facts": len(data.facts),
             "dev questions": len(data.dev),
         },
-        left_out={reason: count for reason, count in left_out.items() if count},
+        left_out=left_out,
         header=("question", "answer", "fact", "role"),
-        rows=tuple((q.stem, q.answer, data.facts.texts[at], role) for q, at, role in gold[:ROWS]),
+        rows=((q.stem, q.answer, data.facts.texts[at], role) for q, at, role in gold),
     )
 
 

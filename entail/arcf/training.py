@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Unpack
@@ -24,9 +22,8 @@ from entail.data.worldtree.tables import FactTables
 from entail.encoders.catalogue import EncoderEntry
 from entail.errors import TrainingError
 from entail.training.adapters.saving import name_of
-from entail.training.loop.distributed import world
 from entail.training.method import Run, RunOptions
-from entail.training.run import Training, fit_method, prepare, sample_indices, save_training
+from entail.training.run import Training, digest, prepare, sample_rows
 
 _BALANCED = 20
 """Prefixes that determine the initial bias."""
@@ -75,16 +72,14 @@ def train_arcf(
         CheckpointError: If a checkpoint has another base, data or configuration.
         EncoderError: If the base cannot be loaded.
     """
-    run = replace(run or Run(), **options)
-    rank, _ = world()
-    setup = prepare(config, run, method=METHOD)
+    setup = prepare(config, run, options, method=METHOD)
     tower = (BiEncoderTower if config.reading == "apart" else ScorerTower)(
         setup.base,
         max_length=config.max_length,
         seed=config.seed,
         **setup.tower,
     )
-    near = Neighbourhoods(facts, k=config.k, metric=config.metric, progress=None if rank else run.progress)
+    near = Neighbourhoods(facts, k=config.k, metric=config.metric, progress=setup.run.progress)
     inputs = Inputs(tower.tokenize, tower.frame, max_length=tower.max_length, facts=facts.texts)
     priors = _add_terms(tower, config, questions, inputs, facts, setup.base)
     prepared = prepare_questions(questions, inputs, near, priors=priors)
@@ -92,7 +87,7 @@ def train_arcf(
     sampler = Sampler(config, prepared, inputs, near)
     if config.loss == "bxent":
         _balance(tower, sampler)
-    fitted = fit_method(
+    fitted = setup.fit(
         ArcfTask(
             config,
             sampler,
@@ -100,12 +95,7 @@ def train_arcf(
             dev=_dev_samples(chosen, config, inputs, near, priors) if chosen else None,
         ),
         tower.parameters,
-        config,
-        base=setup.base,
         bound_to={"facts": facts.digest, "questions": _digest(questions), "dev": _digest(chosen)},
-        evaluate_steps=config.evaluate_every,
-        warmup=config.warmup,
-        run=run,
     )
     warnings = list(fitted.warnings("step MAP"))
     if near.k == len(facts):
@@ -132,11 +122,10 @@ def train_arcf(
             similarity=tower.words is not None,
         ),
         warnings=tuple(warnings),
-        folder=run.out,
-        data=tuple(run.data),
+        folder=setup.run.out,
+        data=tuple(setup.run.data),
     )
-    entries = {"scorer": training.form.to_json()}
-    save_training(training, tower.save, setup.base, method=METHOD, entries=entries)
+    setup.save(training, tower.save, scorer=training.form.to_json())
     return training
 
 
@@ -184,7 +173,7 @@ def _dev_questions(dev: Sequence[Question], config: ArcfConfig) -> list[Question
             f"expected dev questions with explanations, found none of {len(dev)}; give a file "
             "that is not blind"
         )
-    return [explained[i] for i in sample_indices(len(explained), config.dev_questions)]
+    return sample_rows(explained, config.dev_questions)
 
 
 def _dev_samples(
@@ -201,5 +190,4 @@ def _dev_samples(
 
 
 def _digest(questions: Sequence[Question]) -> str:
-    rows = [[q.id, q.stem, q.answer, dict(q.gold)] for q in questions]
-    return hashlib.sha256(json.dumps(rows, ensure_ascii=False).encode()).hexdigest()[:12]
+    return digest([[q.id, q.stem, q.answer, dict(q.gold)] for q in questions])

@@ -71,7 +71,8 @@ def show(job: JobId) -> Report:
         ["on disk", f"{jobs.disk(found.id) / 2**20:,.1f} MiB"],
     ]
     rows.extend(
-        [name, str(value)] for name, value in method(found.spec.method).changed(found.spec.config).items()
+        [name, str(value)]
+        for name, value in method(found.spec.method).list_changes(found.spec.config).items()
     )
     parts = [table(["field", "value"], rows)]
     if found.progress:

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from entail.gausscse.config import GausscseConfig
 from entail.progress import ProgressCallback
-from entail.training.card_text import CardText
-from entail.training.method import Method, Preview, Run
+from entail.training.method import CardText, Method, Preview, Run
 from entail.training.nli_source import NliData, NliSource
 
 if TYPE_CHECKING:
     from entail.evaluation.retrieval.paired import QueryFigures
-
-ROWS = 500
-"""Maximum number of triplets in a preview."""
 
 
 def train(data: NliData, config: GausscseConfig, run: Run) -> Mapping[str, Any]:
@@ -54,23 +49,23 @@ def evaluate(encoder: str | Path, data: NliData, progress: ProgressCallback | No
 def preview(data: NliData, config: GausscseConfig) -> Preview:
     """Count the triplets."""
     counts = data.triplets.to_json()
-    rows = itertools.islice(data.triplets.drawn(seed=config.seed, epoch=0), ROWS)
+    rows = data.triplets.drawn(seed=config.seed, epoch=0)
     left_out = {
         "rows with another label or that cannot be read": data.skipped,
         "pairs that were there before": counts["duplicates"],
         "pairs of two equal sentences": counts["equal"],
         "contradictions that the same premise also entails": counts["both"],
     }
-    return Preview(
+    return Preview.of(
         counts={
             "triplets": counts["triplets"],
             "premises": counts["premises"],
             "with a contradiction": counts["with_contradiction"],
             "dev pairs": len(data.dev),
         },
-        left_out={reason: count for reason, count in left_out.items() if count},
+        left_out=left_out,
         header=("premise", "entails", "contradicts"),
-        rows=tuple((premise, entailed, other or "") for premise, entailed, other in rows),
+        rows=((premise, entailed, other or "") for premise, entailed, other in rows),
     )
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Unpack
 
 import numpy as np
@@ -23,7 +21,7 @@ from entail.gausscse.tower import GaussianTower
 from entail.statistics.classification import auprc, best_threshold
 from entail.training.loop.distributed import from_first
 from entail.training.method import Run, RunOptions
-from entail.training.run import Training, fit_method, prepare, sample_indices, save_training
+from entail.training.run import Training, digest, prepare, sample_rows
 
 METHOD = "gausscse"
 
@@ -71,9 +69,8 @@ def train_gausscse(
         CheckpointError: If a checkpoint has another base, data or configuration.
         EncoderError: If the base cannot be loaded.
     """
-    run = replace(run or Run(), **options)
     _require_enough(triplets, config)
-    setup = prepare(config, run, method=METHOD)
+    setup = prepare(config, run, options, method=METHOD)
     tower = GaussianTower(
         setup.base,
         pooling=config.pooling,
@@ -82,25 +79,20 @@ def train_gausscse(
         seed=config.seed,
         **setup.tower,
     )
-    chosen = [dev[i] for i in sample_indices(len(dev), config.dev_pairs)]
+    chosen = sample_rows(dev, config.dev_pairs)
 
     def evaluate() -> tuple[float, dict[str, float]] | None:
         if not chosen:
             return None
         return dev_figures(_similarities(tower, config, chosen), chosen)
 
-    fitted = fit_method(
+    fitted = setup.fit(
         GausscseTask(config, triplets, tower, evaluate=evaluate),
         tower.parameters,
-        config,
-        base=setup.base,
         bound_to={
             "data": triplets.digest,
-            "dev": _digest([(p.premise, p.hypothesis, p.label) for p in chosen]),
+            "dev": digest([(p.premise, p.hypothesis, p.label) for p in chosen]),
         },
-        evaluate_steps=config.evaluate_every,
-        warmup=config.warmup,
-        run=run,
     )
     form = GaussianForm(similarity=config.similarity, pooling=config.pooling, tanh=config.tanh)
     if dev:
@@ -115,11 +107,10 @@ def train_gausscse(
         counts=counts,
         form=form,
         warnings=fitted.warnings("AUPRC"),
-        folder=run.out,
-        data=tuple(run.data),
+        folder=setup.run.out,
+        data=tuple(setup.run.data),
     )
-    entries = {"towers": "siamese", "gaussian": form.to_json()}
-    save_training(training, tower.save, setup.base, method=METHOD, entries=entries, licence="licence")
+    setup.save(training, tower.save, licence="licence", towers="siamese", gaussian=form.to_json())
     return training
 
 
@@ -173,7 +164,3 @@ def _similarities(
     )
     kind = config.similarity
     return similarity(hypotheses, premises, kind=kind), similarity(premises, hypotheses, kind=kind)
-
-
-def _digest(rows: Sequence[object]) -> str:
-    return hashlib.sha256(json.dumps(rows, ensure_ascii=False).encode()).hexdigest()[:12]

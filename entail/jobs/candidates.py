@@ -95,7 +95,7 @@ def compare_anew(
     job = jobs.job(job_id)
     name = candidate(job).name
     trainer = method(job.spec.method)
-    data = read_source(trainer.reading(job.spec.source), keep=jobs.folder_of(job.id).path)
+    data = read_source(trainer.make_source(job.spec.source), keep=jobs.folder_of(job.id).path)
     return compare_with_active(trainer, name, data, corpus=corpus, progress=progress)
 
 

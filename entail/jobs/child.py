@@ -82,8 +82,8 @@ class Attempt:
                 f"a model called {spec.name!r} exists meanwhile; submit the job again under another name"
             )
         trainer = method(spec.method)
-        config = trainer.configured(spec.config)
-        data = read_source(trainer.reading(spec.source), keep=self.job.path)
+        config = trainer.make_config(spec.config)
+        data = read_source(trainer.make_source(spec.source), keep=self.job.path)
         shutil.rmtree(self._staged.parent, ignore_errors=True)
         self._staged.parent.mkdir(parents=True)
         run = Run(

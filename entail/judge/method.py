@@ -9,15 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from entail.judge.config import JudgeConfig
 from entail.progress import ProgressCallback
-from entail.training.card_text import CardText, CrossEncoderText
-from entail.training.method import Method, Preview, Run
-from entail.training.nli_source import PairData, PairSource, evenly, require_some
+from entail.training.method import CardText, CrossEncoderText, Method, Preview, Run
+from entail.training.nli_source import PairData, PairSource, require_some, take_evenly
 
 if TYPE_CHECKING:
     from entail.evaluation.retrieval.paired import QueryFigures
-
-ROWS = 500
-"""Maximum number of pairs in a preview."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +33,7 @@ class JudgeSource(PairSource):
             EntailError: If a file or a data set cannot be read, or has no such split.
         """
         data = self.read_pairs()
-        return replace(data, pairs=evenly(data.pairs, self.limit))
+        return replace(data, pairs=take_evenly(data.pairs, self.limit))
 
     def __str__(self) -> str:
         return (f"{self.limit:,} pairs of " if self.limit else "") + PairSource.__str__(self)
@@ -67,15 +63,15 @@ def preview(data: PairData, config: JudgeConfig) -> Preview:
         "pairs with two labels": clean.counts["with two labels"],
         "pairs that stand in dev, too": clean.counts["pairs of dev"],
     }
-    return Preview(
+    return Preview.of(
         counts={
             "pairs": clean.counts["pairs"],
             **{label: clean.counts[label] for label in LABELS},
             "dev pairs": len(data.dev),
         },
-        left_out={reason: count for reason, count in left_out.items() if count},
+        left_out=left_out,
         header=("premise", "hypothesis", "label"),
-        rows=tuple((pair.premise, pair.hypothesis, pair.label) for pair in clean.pairs[:ROWS]),
+        rows=((pair.premise, pair.hypothesis, pair.label) for pair in clean.pairs),
     )
 
 

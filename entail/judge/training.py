@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Unpack
 
 from entail.data.nli.pairs import LABELS, NliPair
@@ -18,7 +16,7 @@ from entail.judge.task import JudgeTask, tokenize_pairs
 from entail.training.adapters.cross_tower import CrossTower
 from entail.training.loop.distributed import from_first
 from entail.training.method import Run, RunOptions
-from entail.training.run import Training, fit_method, prepare, sample_indices, save_training
+from entail.training.run import Training, digest, prepare, sample_rows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +101,6 @@ def train_judge(
         CheckpointError: If a checkpoint has another base, data or configuration.
         EncoderError: If the base cannot be loaded.
     """
-    run = replace(run or Run(), **options)
     clean = clean_pairs(pairs, dev)
     labels = [label for label in LABELS if clean.counts[label]]
     if len(labels) < 2:
@@ -114,7 +111,7 @@ def train_judge(
             f"before and {clean.counts['with two labels']:,} have two labels: those are left out; give "
             "other pairs, or another dev"
         )
-    setup = prepare(config, run, method=METHOD)
+    setup = prepare(config, run, options, method=METHOD)
     tower = CrossTower(
         setup.base,
         max_length=config.max_length,
@@ -122,19 +119,10 @@ def train_judge(
         seed=config.seed,
         **setup.tower,
     )
-    chosen = [dev[i] for i in sample_indices(len(dev), config.dev_pairs)]
+    chosen = sample_rows(dev, config.dev_pairs)
     task = JudgeTask(config, clean.pairs, tower, dev=chosen)
-    fitted = fit_method(
-        task,
-        tower.parameters,
-        config,
-        base=setup.base,
-        evaluate_steps=config.evaluate_every,
-        max_gradient_norm=config.max_gradient_norm,
-        warmup=config.warmup,
-        bound_to={"data": _digest(clean.pairs), "dev": _digest(chosen)},
-        run=run,
-    )
+    bound_to = {"data": _digest(clean.pairs), "dev": _digest(chosen)}
+    fitted = setup.fit(task, tower.parameters, bound_to=bound_to)
     missing = [
         f"no pair to learn from is {label}: the judge will not know what that is"
         for label in LABELS
@@ -145,14 +133,13 @@ def train_judge(
         fitted=fitted,
         counts={**clean.counts, "pairs cut": task.cut, "steps": fitted.steps},
         warnings=(*missing, *fitted.warnings("accuracy")),
-        folder=run.out,
-        data=tuple(run.data),
+        folder=setup.run.out,
+        data=tuple(setup.run.data),
         # Passages to judge are longer than training texts.
         form=JudgeForm(max_length=tower.model.max_seq_length or tower.max_length),
         measured=from_first(lambda: _measured(tower, dev)) if dev else None,
     )
-    entries = {"judge": training.form.to_json(), "figures": _figures(training)}
-    save_training(training, tower.save, setup.base, method=METHOD, entries=entries)
+    setup.save(training, tower.save, judge=training.form.to_json(), figures=_figures(training))
     return training
 
 
@@ -179,5 +166,4 @@ def _measured(tower: CrossTower, dev: Sequence[NliPair]) -> dict[str, Any]:
 
 
 def _digest(pairs: Sequence[NliPair]) -> str:
-    rows = [[pair.premise, pair.hypothesis, pair.label] for pair in pairs]
-    return hashlib.sha256(json.dumps(rows, ensure_ascii=False).encode()).hexdigest()[:12]
+    return digest([[pair.premise, pair.hypothesis, pair.label] for pair in pairs])

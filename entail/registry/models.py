@@ -29,7 +29,7 @@ from entail.registry.pointers import (
     rollback_target,
 )
 from entail.settings import load_settings, refuse_in_demo
-from entail.training.cards.card_metrics import DECISIVE, MetricPair, compare_cards
+from entail.training.cards.metrics import DECISIVE, MetricPair, compare_cards
 from entail.training.method import Role
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from annotated_types import Ge, Gt, Le, Lt
 
 from entail.errors import TrainingError
 from entail.training.fields import fields_of
+from entail.training.loop.fit import Schedule
 
 Tuning = Literal["lora", "full"]
 Precision = Literal["auto", "fp32", "bf16"]
@@ -72,3 +73,20 @@ class TrainingConfig:
     def highest_rate(self) -> float:
         """Learning rate after warm-up."""
         return self.RATES[self.tuning] if self.learning_rate is None else self.learning_rate
+
+    # Settings of some methods only: a field of this name takes the place of the property.
+
+    @property
+    def warmup(self) -> float:
+        """Share of all steps with a rising learning rate."""
+        return Schedule.warmup
+
+    @property
+    def max_gradient_norm(self) -> float:
+        """Maximum gradient norm; larger gradients are clipped."""
+        return Schedule.max_gradient_norm
+
+    @property
+    def evaluate_every(self) -> int:
+        """Steps between dev evaluations within an epoch; 0: none."""
+        return Schedule.evaluate_steps

@@ -149,7 +149,7 @@ def values_of(config: Any) -> dict[str, Any]:  # noqa: ANN401 - any dataclass
     return {name: str(value) if isinstance(value, Path) else value for name, value in given.items()}
 
 
-def changed(config: Any) -> dict[str, Any]:  # noqa: ANN401 - any dataclass
+def list_changes(config: Any) -> dict[str, Any]:  # noqa: ANN401 - any dataclass
     """Return the values that differ from the defaults."""
     defaults = {field.name: field.default for field in fields_of(type(config))}
     return {name: value for name, value in values_of(config).items() if value != defaults[name]}

@@ -10,17 +10,17 @@ project; another package adds one by an entry point of the group `entail.methods
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict, get_args
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypedDict, get_args
 
 from entail.errors import JobError
 from entail.progress import ProgressCallback
-from entail.training.card_text import CardText
-from entail.training.fields import Field, changed, config_of, fields_of
+from entail.training.fields import Field, config_of, fields_of, list_changes
 from entail.training.loop.task import Watch
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ _OWN = (
     *("entail.tuning.method:TUNING", "entail.tuning.method:DPR", "entail.arcf.method:ARCF"),
     "entail.judge.method:JUDGE",
 )
+_PREVIEW_ROWS = 500
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,6 +92,89 @@ class Preview:
     header: tuple[str, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
 
+    @classmethod
+    def of(
+        cls,
+        counts: Mapping[str, int],
+        left_out: Mapping[str, int],
+        header: tuple[str, ...],
+        rows: Iterable[tuple[str, ...]],
+    ) -> Self:
+        """Return a preview of the first 500 rows, without reasons for which nothing was left out."""
+        some = {reason: count for reason, count in left_out.items() if count}
+        return cls(counts, some, header, tuple(itertools.islice(rows, _PREVIEW_ROWS)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataSource:
+    """Description of a training data set.
+
+    Attributes:
+        name: Name in `trained_on.data` of `entail.json` and in the Hub's header.
+        about: Content, one sentence.
+        licence: Licence id of the Hub; None where it is unknown.
+        note: Further licence terms.
+        citation: BibTeX.
+    """
+
+    name: str
+    about: str
+    licence: str | None = None
+    note: str = ""
+    citation: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CrossEncoderText:
+    """Text of a cross-encoder's card that depends on its kind.
+
+    Attributes:
+        kind: Noun for the model: scorer, judge.
+        description: Input and output, a paragraph each, as Markdown; the first continues a sentence.
+        usage: Shell commands.
+        dev_caption: Caption of the figures measured during training.
+        pipeline_tag: Task id of the Hub.
+        evaluation: Further evaluation paragraphs, as Markdown.
+        idea: Replacement for the method's idea, for a baseline; empty: the method's.
+    """
+
+    kind: str
+    description: Sequence[str]
+    usage: str
+    dev_caption: str
+    limitations: str
+    pipeline_tag: str
+    tags: Sequence[str]
+    evaluation: Sequence[str] = ()
+    idea: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CardText:
+    """Description of a training method for model cards.
+
+    Attributes:
+        title: Name of the method.
+        idea: Purpose of a trained model: a verb phrase, such as "ranks premises".
+        citation: BibTeX of its paper, empty where there is none.
+        tags: Further tags of the Hub.
+        losses: Value of the setting `loss` -> formula.
+        dev_data: Kind of data that the checkpoint is selected on.
+        effective: Setting that may be None -> property of the configuration with the value in use.
+        sources: Data sets that only this method knows.
+        cross_encoder: Text of a cross-encoder from its `entail.json` and its name; None for an encoder.
+    """
+
+    title: str
+    idea: str
+    citation: str = ""
+    tags: tuple[str, ...] = ()
+    losses: Mapping[str, str] = field(default_factory=dict)
+    dev_data: str = "trees"
+    effective: Mapping[str, str] = field(default_factory=lambda: {"learning_rate": "highest_rate"})
+    sources: tuple[DataSource, ...] = ()
+    cross_encoder: Callable[[Mapping[str, Any], str], CrossEncoderText] | None = None
+
 
 @dataclass(frozen=True, kw_only=True)
 class Method:
@@ -143,15 +227,15 @@ class Method:
         """Fields of the data source."""
         return fields_of(self.source)
 
-    def configured(self, values: Mapping[str, object]) -> Any:  # noqa: ANN401 - the method's own
+    def make_config(self, values: Mapping[str, object]) -> Any:  # noqa: ANN401 - the method's own
         """Return a configuration from values by name; see `config_of`."""
         return config_of(self.config, values)
 
-    def changed(self, values: Mapping[str, object]) -> dict[str, Any]:
+    def list_changes(self, values: Mapping[str, object]) -> dict[str, Any]:
         """Return the values that differ from the defaults."""
-        return changed(self.configured(values))
+        return list_changes(self.make_config(values))
 
-    def reading(self, values: Mapping[str, object]) -> Source:
+    def make_source(self, values: Mapping[str, object]) -> Source:
         """Return a source from values by name; see `config_of`."""
         source: Source = config_of(self.source, values)
         return source

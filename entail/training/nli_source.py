@@ -176,10 +176,10 @@ def require_some(limit: int | None) -> None:
         raise SettingsError(f"limit: expected at least 2, found {limit}")
 
 
-def evenly(rows: Sequence[Any], count: int | None) -> tuple[Any, ...]:
+def take_evenly(rows: Sequence[Any], count: int | None) -> tuple[Any, ...]:
     """Return `count` rows, spread evenly: the first ones of a file come from few articles.
 
-    >>> evenly("abcdef", 3)
+    >>> take_evenly("abcdef", 3)
     ('a', 'c', 'e')
     """
     if count is None or count >= len(rows):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -11,7 +13,6 @@ import numpy as np
 
 from entail.encoders.catalogue import EncoderEntry, fetch, resolve
 from entail.errors import TrainingError
-from entail.index.protocol import Ints
 from entail.training.adapters.saving import name_of, require_place, save_encoder
 from entail.training.adapters.tower import (
     Lora,
@@ -23,32 +24,141 @@ from entail.training.adapters.tower import (
 from entail.training.config import TrainingConfig
 from entail.training.loop.distributed import from_first, world
 from entail.training.loop.fit import Fitted, Schedule, fit
-from entail.training.loop.task import Task
-from entail.training.method import Run
+from entail.training.loop.task import Task, Watch
+from entail.training.method import Run, RunOptions
 
 if TYPE_CHECKING:
     from torch.nn import Parameter
 
 
 C = TypeVar("C", bound=TrainingConfig)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Setup:
-    """Base, initial adapter on it, and arguments of the towers."""
+    """Start of a training: its arguments, checked, the base, and an initial adapter on it.
 
+    Attributes:
+        method: Name of the method.
+        run: Output folder, device and callbacks; only the first process reports progress.
+        tower: Arguments of the towers.
+    """
+
+    method: str
+    config: TrainingConfig
+    run: Run
     base: EncoderEntry
     initial: EncoderEntry | None
     tower: TowerOptions
 
-    @property
-    def fingerprint(self) -> dict[str, str]:
-        """Identity of the initial adapter, for `fit_method`."""
-        return {"initial": str(self.initial.revision)} if self.initial else {}
+    def fit(
+        self,
+        task: Task,
+        parameters: Mapping[str, Parameter],
+        *,
+        bound_to: Mapping[str, str],
+        epochs: int | None = None,
+        warmup: float | None = None,
+        patience: int | None = None,
+        watch: Watch | None = None,
+    ) -> Fitted:
+        """Fit weights to the task of the method.
+
+        Args:
+            task: Batches, loss and evaluation.
+            parameters: Trained weights by name.
+            bound_to: Names and values that a checkpoint is bound to, beside base, initial adapter and
+                settings.
+            epochs: Number of epochs; default: that of the settings.
+            warmup: Share of all steps in which the learning rate rises; default: that of the settings.
+            patience: Evaluations without a better score before it stops; None never stops early.
+            watch: Callback for every step; default: that of the run.
+        """
+        config, run = self.config, self.run
+        return fit(
+            task,
+            parameters,
+            Schedule(
+                epochs=config.epochs if epochs is None else epochs,
+                learning_rate=config.highest_rate,
+                warmup=config.warmup if warmup is None else warmup,
+                weight_decay=config.weight_decay,
+                max_gradient_norm=config.max_gradient_norm,
+                evaluate_steps=config.evaluate_every,
+                checkpoint_seconds=run.checkpoint_seconds,
+                seed=config.seed,
+            ),
+            folder=run.checkpoints,
+            fingerprint={
+                "base": str(self.base.revision),
+                **({"initial": str(self.initial.revision)} if self.initial else {}),
+                **bound_to,
+                **{f"config.{name}": str(value) for name, value in asdict(config).items()},
+            },
+            resume=run.resume,
+            patience=patience,
+            progress=run.progress,
+            watch=watch or run.watch,
+            stop=run.stop,
+        )
+
+    def save(
+        self,
+        training: Training[Any],
+        write: Callable[[Path], None],
+        *,
+        licence: str = "base_licence",
+        trained_on: Mapping[str, Any] | None = None,
+        **entries: object,
+    ) -> None:
+        """Write the model of a training and its `entail.json` by the first process; nothing without a folder.
+
+        Args:
+            training: Result of the training.
+            write: Writes the weights into a new folder.
+            licence: Key of the licence of the base.
+            trained_on: Counts of the training data that are not among those of the result.
+            entries: Entries of `entail.json` of the method; they replace those of all methods.
+
+        Raises:
+            TrainingError: If the folder holds something else, or cannot be written; the old one stays.
+        """
+        if (folder := training.folder) is None:
+            return
+        config, base, best = training.config, self.base, training.fitted.best
+        started = (
+            {"base": name_of(base), "base_revision": base.revision}
+            if config.tuning == "lora"
+            else {"trained_from": base.name}
+        )
+        about = {
+            "method": self.method,
+            **started,
+            "figures": {"dev": dict(best.figures), "epoch": best.epoch, "step": best.step} if best else {},
+            "config": asdict(config),
+            "trained_on": {
+                **training.counts,
+                **(trained_on or {}),
+                **({"data": list(training.data)} if training.data else {}),
+            },
+            licence: base.licence,
+            **entries,
+        }
+        from_first(lambda: save_encoder(folder, method=self.method, write=write, about=about))
 
 
-def prepare(config: TrainingConfig, run: Run, *, method: str, initial: str = "") -> Setup:
+def prepare(
+    config: TrainingConfig, run: Run | None, options: RunOptions, *, method: str, initial: str = ""
+) -> Setup:
     """Check the output folder, resolve the base and the initial adapter by name, and seed torch.
+
+    Args:
+        config: Settings.
+        run: Output folder, device and callbacks.
+        options: Fields of `run` as keywords.
+        method: Name of the method.
+        initial: Name of the initial adapter; empty for none.
 
     Raises:
         TrainingError: If the folder holds anything else, the base cannot be trained on, or `initial` is no
@@ -57,6 +167,9 @@ def prepare(config: TrainingConfig, run: Run, *, method: str, initial: str = "")
     """
     import torch
 
+    run = replace(run or Run(), **options)
+    if world()[0]:
+        run = replace(run, progress=None)
     if run.out is not None:
         require_place(run.out, method=method)
     base = fetch(resolve(config.base))
@@ -75,7 +188,7 @@ def prepare(config: TrainingConfig, run: Run, *, method: str, initial: str = "")
         dropout=config.dropout,
         initial=adapter.path if adapter else None,
     )
-    return Setup(base=base, initial=adapter, tower=tower)
+    return Setup(method=method, config=config, run=run, base=base, initial=adapter, tower=tower)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,116 +219,26 @@ class Training(Generic[C]):
         }
 
 
-def save_training(
-    training: Training[Any],
-    write: Callable[[Path], None],
-    base: EncoderEntry,
-    *,
-    method: str,
-    entries: Mapping[str, Any],
-    licence: str = "base_licence",
-) -> None:
-    """Write the model of a training and its `entail.json` by the first process; nothing without a folder.
-
-    Args:
-        training: Result of the training.
-        write: Writes the weights into a new folder.
-        base: Start of the weights.
-        method: Name of the method.
-        entries: Entries of `entail.json` of the method; they replace those of all methods.
-        licence: Key of the licence of the base.
-
-    Raises:
-        TrainingError: If the folder holds something else, or cannot be written; the old one stays.
-    """
-    if (folder := training.folder) is None:
-        return
-    config, best = training.config, training.fitted.best
-    started = (
-        {"base": name_of(base), "base_revision": base.revision}
-        if config.tuning == "lora"
-        else {"trained_from": base.name}
-    )
-    record = {
-        "method": method,
-        **started,
-        "figures": {"dev": dict(best.figures), "epoch": best.epoch, "step": best.step} if best else {},
-        "config": asdict(config),
-        "trained_on": {**training.counts, **({"data": list(training.data)} if training.data else {})},
-        licence: base.licence,
-        **entries,
-    }
-    from_first(lambda: save_encoder(folder, method=method, write=write, about=lambda: record))
-
-
 def lora_of(config: TrainingConfig) -> Lora | None:
     """Return the form of the trained adapter; None where every weight is trained."""
     return Lora(rank=config.rank, alpha=2 * config.rank) if config.tuning == "lora" else None
 
 
-def fit_method(
-    task: Task,
-    parameters: Mapping[str, Parameter],
-    config: TrainingConfig,
-    *,
-    base: EncoderEntry,
-    bound_to: Mapping[str, str],
-    run: Run,
-    epochs: int | None = None,
-    warmup: float = Schedule.warmup,
-    max_gradient_norm: float = Schedule.max_gradient_norm,
-    evaluate_steps: int | None = None,
-    patience: int | None = None,
-) -> Fitted:
-    """Fit weights to the task of a method.
+def digest(rows: object) -> str:
+    """Return a digest of JSON values; a checkpoint is bound to those of its data.
 
-    Args:
-        task: Batches, loss and evaluation.
-        parameters: Trained weights by name.
-        config: TrainingConfig; a checkpoint is bound to all of them.
-        base: Start of the weights; a checkpoint is bound to its revision.
-        bound_to: Further names and values that a checkpoint is bound to.
-        run: Output folder, device and callbacks.
-        epochs: Number of epochs; default: that of the settings.
-        warmup: Share of all steps in which the learning rate rises.
-        max_gradient_norm: Maximum gradient norm.
-        evaluate_steps: Steps between two evaluations within an epoch; None or 0 for none.
-        patience: Evaluations without a better score before it stops; None never stops early.
+    >>> digest([["it rains", "it is wet"]])
+    '18a376395404'
     """
-    rank, _ = world()
-    return fit(
-        task,
-        parameters,
-        Schedule(
-            epochs=config.epochs if epochs is None else epochs,
-            learning_rate=config.highest_rate,
-            warmup=warmup,
-            weight_decay=config.weight_decay,
-            max_gradient_norm=max_gradient_norm,
-            evaluate_steps=evaluate_steps or None,
-            checkpoint_seconds=run.checkpoint_seconds,
-            seed=config.seed,
-        ),
-        folder=run.checkpoints,
-        fingerprint={
-            "base": str(base.revision),
-            **bound_to,
-            **{f"config.{name}": str(value) for name, value in asdict(config).items()},
-        },
-        resume=run.resume,
-        patience=patience,
-        progress=None if rank else run.progress,
-        watch=run.watch,
-        stop=run.stop,
-    )
+    return hashlib.sha256(json.dumps(rows, ensure_ascii=False).encode()).hexdigest()[:12]
 
 
-def sample_indices(size: int, count: int) -> Ints:
-    """Sample `count` of `size` dev examples (0: all), the same for every seed, so that seeds compare.
+def sample_rows(rows: Sequence[T], count: int) -> list[T]:
+    """Sample `count` dev examples in their order (0: all), the same for every seed, so that seeds compare.
 
-    >>> sample_indices(3, 0).tolist()
-    [0, 1, 2]
+    >>> sample_rows("abc", 0)
+    ['a', 'b', 'c']
     """
-    if not count or size <= count:
-        return np.arange(size)
-    return np.sort(np.random.default_rng(0).permutation(size)[:count])
+    if not count or len(rows) <= count:
+        return list(rows)
+    return [rows[at] for at in np.sort(np.random.default_rng(0).permutation(len(rows))[:count])]

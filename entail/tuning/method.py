@@ -7,16 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from entail.progress import ProgressCallback
-from entail.training.card_text import CardText
-from entail.training.method import Method, Preview, Run
+from entail.training.method import CardText, Method, Preview, Run
 from entail.tuning.config import DprConfig, TuningConfig
 from entail.tuning.source import PassageData, PassageSource, with_mined
 
 if TYPE_CHECKING:
     from entail.evaluation.retrieval.paired import QueryFigures
-
-ROWS = 500
-"""Maximum number of questions in a preview."""
 
 
 def train_masked(data: PassageData, config: TuningConfig, run: Run) -> Mapping[str, Any]:
@@ -84,17 +80,17 @@ def preview(data: PassageData, config: TuningConfig | DprConfig) -> Preview:
         "questions without a gold passage in the pool": examples.without_gold,
         "dev questions without one": data.dev.without_gold if data.dev else 0,
     }
-    return Preview(
+    return Preview.of(
         counts=counts,
-        left_out={reason: count for reason, count in left_out.items() if count},
+        left_out=left_out,
         header=("question", "claim", "passage"),
-        rows=tuple(
+        rows=(
             (
                 one.question,
                 existence_claim(one.question).text,
                 excerpt(examples.store[one.gold[0]].whole, words=config.words, answers=one.answers),
             )
-            for one in examples.examples[:ROWS]
+            for one in examples.examples
         ),
     )
 

@@ -26,7 +26,7 @@ from entail.evaluation.passages.pool import KnownQuestion, Pool
 from entail.evaluation.passages.store import store_passages
 from entail.progress import ProgressCallback
 from entail.statistics.classification import Values
-from entail.training.nli_source import evenly
+from entail.training.nli_source import take_evenly
 from entail.tuning.examples import Examples, examples_of, excerpt, with_hard_negatives
 
 if TYPE_CHECKING:
@@ -200,7 +200,7 @@ class LabelledPairs:
 
         Labels alternate in files, so every second or third row would have the same one.
         """
-        return (*evenly(self.entailing, (count + 1) // 2), *evenly(self.neutral, count // 2))
+        return (*take_evenly(self.entailing, (count + 1) // 2), *take_evenly(self.neutral, count // 2))
 
 
 def read_labelled(content: bytes, *, name: str) -> LabelledPairs:
@@ -211,7 +211,7 @@ def read_labelled(content: bytes, *, name: str) -> LabelledPairs:
     """
     reading = read_nli(content, name=name)
     entailing, neutral = (
-        evenly([pair for pair in reading.pairs if pair.label == label], MAX_PAIRS)
+        take_evenly([pair for pair in reading.pairs if pair.label == label], MAX_PAIRS)
         for label in ("entailment", "neutral")
     )
     return LabelledPairs(str(reading), entailing, neutral)

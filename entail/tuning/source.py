@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from entail.errors import SettingsError
-from entail.training.nli_source import evenly
+from entail.training.nli_source import take_evenly
 
 if TYPE_CHECKING:
     from entail.data.nli.pairs import NliPair
@@ -114,7 +114,7 @@ class PassageSource:
         questions = judged_questions(self.questions, qrels=self.qrels, split=self.split).questions
         dev = judged_questions(self.dev, split=self.dev_split).questions if self.dev else ()
         return PassageData(
-            examples=examples_of(store, evenly(questions, self.limit)),
+            examples=examples_of(store, take_evenly(questions, self.limit)),
             dev=examples_of(store, dev) if dev else None,
             dev_questions=dev,
             nli=self._entailments(),
@@ -131,7 +131,7 @@ class PassageSource:
             on_hub = self.is_elsewhere(one)
             pairs = load_nli(str(one) if on_hub else one, split="train" if on_hub else None).pairs
             found += (pair for pair in pairs if pair.label == "entailment")
-        return evenly(found, self.nli_limit)
+        return take_evenly(found, self.nli_limit)
 
     def __str__(self) -> str:
         assert self.questions is not None

@@ -5,18 +5,39 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Unpack
+from dataclasses import dataclass, replace
+from typing import Any, Unpack
 
 from entail.errors import TrainingError
 from entail.training.method import Run, RunOptions
-from entail.training.run import Setup, fit_method, prepare, sample_indices, save_training
+from entail.training.run import Setup, Training, prepare, sample_rows
 from entail.tuning.config import DprConfig, TuningConfig
 from entail.tuning.examples import EntailedPair, Examples
 from entail.tuning.masking import Prompts
-from entail.tuning.result import DprTraining, TuningTraining, stage_entries
 from entail.tuning.task import DprTask, MaskedTask
 from entail.tuning.tower import MaskedTower, PassageTower
+
+METHOD, DPR_METHOD = "tuning", "dpr"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TuningTraining(Training[TuningConfig]):
+    """Result of the first stage, with counts of pairs, pairs left out, truncated premises and steps.
+
+    Attributes:
+        new_head: Whether the base's checkpoint had no masked-LM head.
+    """
+
+    new_head: bool
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a JSON-serialisable dict, without the path of the folder."""
+        return {**super().to_json(), "new_head": self.new_head}
+
+
+@dataclass(frozen=True, kw_only=True)
+class DprTraining(Training[DprConfig]):
+    """Result of the second stage, with counts of questions, passages, hard negatives and steps."""
 
 
 def train_tuning(
@@ -44,8 +65,7 @@ def train_tuning(
         CheckpointError: If a checkpoint is of another base, data or configuration.
         EncoderError: If the base cannot be loaded.
     """
-    run = replace(run or Run(), **options)
-    setup = prepare(config, run, method=TuningTraining.METHOD)
+    setup = prepare(config, run, options, method=METHOD)
     tower = MaskedTower(
         setup.base,
         **setup.tower,
@@ -61,19 +81,14 @@ def train_tuning(
             f"{len(pairs)} pairs, none of which fits; give more pairs, or a higher max_length"
         )
     tower.set_frequencies(form.frequencies(prompts))
-    chosen = [dev[i] for i in sample_indices(len(dev), config.dev_pairs)]
-    task = MaskedTask(config, form, prompts, tower, dev=form.of(chosen))
+    chosen = form.of(sample_rows(dev, config.dev_pairs))
+    task = MaskedTask(config, form, prompts, tower, dev=chosen)
     steps = task.steps(config.epochs)
-    fitted = fit_method(
+    fitted = setup.fit(
         task,
         tower.parameters,
-        config,
-        base=setup.base,
-        evaluate_steps=config.evaluate_every,
-        max_gradient_norm=config.max_gradient_norm,
         warmup=min(1.0, config.warmup_steps / steps),
         bound_to={"data": _digest(pairs), "dev": _digest(dev)},
-        run=run,
     )
     warnings = list(fitted.warnings("loss"))
     if config.warmup_steps >= steps:
@@ -94,8 +109,8 @@ def train_tuning(
         },
         new_head=tower.new_head,
         warnings=tuple(warnings),
-        folder=run.out,
-        data=tuple(run.data),
+        folder=setup.run.out,
+        data=tuple(setup.run.data),
     )
     _save(training, tower, setup)
     return training
@@ -127,28 +142,21 @@ def train_dpr(
         CheckpointError: If a checkpoint is of another base, data or configuration.
         EncoderError: If an encoder cannot be loaded.
     """
-    run = replace(run or Run(), **options)
     if len(examples) < 2:
         raise TrainingError(
             f"expected questions with a gold passage in the pool, at least 2, found {len(examples)} "
             f"({examples.without_gold} without one); are questions and passages of the same release?"
         )
-    setup = prepare(config, run, method=DprTraining.METHOD, initial=config.initial)
+    setup = prepare(config, run, options, method=DPR_METHOD, initial=config.initial)
     tower = PassageTower(setup.base, **setup.tower, max_length=config.max_length, pooling=config.pooling)
     if dev is not None:
-        some = sample_indices(len(dev), config.dev_questions)
-        dev = replace(dev, examples=tuple(dev.examples[i] for i in some))
+        dev = replace(dev, examples=tuple(sample_rows(dev.examples, config.dev_questions)))
     task = DprTask(config, examples, tower, dev=dev)
-    fitted = fit_method(
+    fitted = setup.fit(
         task,
         tower.parameters,
-        config,
-        base=setup.base,
-        evaluate_steps=config.evaluate_every,
-        max_gradient_norm=config.max_gradient_norm,
         warmup=min(0.1, config.warmup_steps / task.steps(config.epochs)),
-        bound_to={**setup.fingerprint, "data": examples.digest, "dev": dev.digest if dev else ""},
-        run=run,
+        bound_to={"data": examples.digest, "dev": dev.digest if dev else ""},
     )
     warnings = list(fitted.warnings("MRR"))
     if config.negatives and not any(one.negatives for one in examples.examples):
@@ -158,19 +166,24 @@ def train_dpr(
         fitted=fitted,
         counts={**examples.to_json(), "steps": fitted.steps},
         warnings=tuple(warnings),
-        folder=run.out,
-        data=tuple(run.data),
+        folder=setup.run.out,
+        data=tuple(setup.run.data),
     )
     _save(training, tower, setup)
     return training
 
 
 def _save(training: TuningTraining | DprTraining, tower: PassageTower, setup: Setup) -> None:
-    """Write an adapter, or a whole model where every weight was trained, without a masked-LM head."""
-    entries = stage_entries(setup)
-    save_training(
-        training, tower.save, setup.base, method=training.METHOD, entries=entries, licence="licence"
-    )
+    """Write an adapter, or a whole model where every weight was trained, without a masked-LM head.
+
+    A first stage is part of the second one's `entail.json`.
+    """
+    start = setup.initial or setup.base
+    tuned: dict[str, Any] = {}
+    if start.method == METHOD:
+        config = start.card.config if start.card is not None else {}
+        tuned = {"tuned": {"revision": start.revision, "config": dict(config)}}
+    setup.save(training, tower.save, licence="licence", towers="siamese", **tuned)
 
 
 def _digest(pairs: Sequence[EntailedPair]) -> str:

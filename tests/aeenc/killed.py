@@ -57,7 +57,7 @@ def killing(count: int, work: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def run(files: list[str], moment: str) -> None:
-    from entail.aeenc import result, training
+    from entail.aeenc import training
     from entail.training.loop import checkpoint
 
     name, _, count = moment.partition(":")
@@ -65,7 +65,7 @@ def run(files: list[str], moment: str) -> None:
     if name == "sample":
         training.sample = killing(int(count), training.sample)
     if name == "save":  # the weights are written, entail.json is not
-        result.asdict = killing(int(count), result.asdict)  # type: ignore[attr-defined]  # patched
+        training.write_training_queries = killing(int(count), training.write_training_queries)
     if name == "checkpoint":  # written, not yet moved
         checkpoint.os.fsync = killing(int(count), os.fsync)  # type: ignore[attr-defined]  # patched
     done = train(files[0], files[1], Path(files[2]), watch)

@@ -80,7 +80,7 @@ class TestEveryLoss:
 
     def test_it_is_a_choice_of_the_configuration_and_described_on_the_card(self, loss: Loss) -> None:
         (name,) = (name for name, one in LOSSES.items() if one is loss)
-        assert AEENC.configured({"loss": name}).loss == name
+        assert AEENC.make_config({"loss": name}).loss == name
         assert AEENC.card is not None
         assert AEENC.card.losses[name] == loss.formula
 

@@ -8,7 +8,6 @@ import pytest
 
 import entail
 from entail.aeenc.config import AeencConfig
-from entail.aeenc.result import AeencTraining
 from entail.aeenc.training import train_aeenc
 from entail.data.records import Corpus, ExplanationTree
 from entail.encoders.encoder import BiEncoder
@@ -33,17 +32,15 @@ SETTINGS = AeencConfig(
 
 @pytest.fixture
 def in_memory(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """Keep the towers that a training saves."""
-    import entail.aeenc.training as module
-
+    """Keep the towers of a training."""
     kept: dict[str, Any] = {}
-    save = module.save_aeenc
 
-    def keeping(out: Path, training: AeencTraining, towers: dict[str, Tower], base: Any) -> None:
-        kept.update(towers)
-        save(out, training, towers, base)
+    class Recorded(TowerEncoder):
+        def __init__(self, name: str, queries: Tower, premises: Tower | None, base: BiEncoder) -> None:
+            kept.update(queries=queries, premises=premises)
+            super().__init__(name, queries, premises, base)
 
-    monkeypatch.setattr(module, "save_aeenc", keeping)
+    monkeypatch.setattr("entail.aeenc.training.TowerEncoder", Recorded)
     return kept
 
 
@@ -55,8 +52,7 @@ def test_what_is_written_ranks_as_what_was_trained(
     config = replace(SETTINGS, towers=towers, tuning=tuning)
     train_aeenc(facts, config, trees=trees, out=home / "mine")
     base = BiEncoder("tiny")
-    premises = in_memory.get("premises", in_memory["queries"] if towers == "siamese" else None)
-    trained = TowerEncoder("mine", in_memory["queries"], premises, base)
+    trained = TowerEncoder("mine", **in_memory, base=base)
     expected = DenseIndex(trained, facts, trained.encode_premises(facts.texts))
     loaded = entail.load("mine")
     found = entail.retriever("mine", facts)

@@ -13,9 +13,8 @@ import torch
 from entail.aeenc.config import AeencConfig
 from entail.aeenc.losses import LOSSES
 from entail.aeenc.pairs import TrainingPairs, gold_pairs, judged_pairs, sampled_pairs
-from entail.aeenc.result import AeencTraining
 from entail.aeenc.sampling import sample
-from entail.aeenc.training import train_aeenc
+from entail.aeenc.training import AeencTraining, train_aeenc
 from entail.data.judgements import JudgedPair, Judgements
 from entail.data.records import Corpus, ExplanationTree
 from entail.encoders.encoder import BiEncoder

@@ -204,7 +204,7 @@ def test_what_would_be_trained_on_is_shown_first(release: dict[str, Path]) -> No
     source = WorldtreeSource(
         tables=release["tables"], questions=release["train"], dev=release["dev"], limit=5
     )
-    shown = preview(source.read(), how.configured({}))
+    shown = preview(source.read(), how.make_config({}))
     assert shown.counts == {"questions": 5, "gold facts": 15, "facts": 96, "dev questions": 6}
     assert shown.left_out == {}
     assert len(shown.rows) == 15
@@ -212,14 +212,14 @@ def test_what_would_be_trained_on_is_shown_first(release: dict[str, Path]) -> No
     assert str(source) == "the first 5 of questions.train.tsv"
     assert absolute(source)["tables"] == str(release["tables"])
     assert evaluate("tiny", source.read(), None) is None
-    assert how.changed({"k": 60}) == {"k": 60}
+    assert how.list_changes({"k": 60}) == {"k": 60}
     release["train"].write_text(
         release["train"].read_text().replace("\tSUCCESS\t", "\tSUCCESS DUPMERGE\t", 2)
     )
     source = replace(source, limit=None)
-    shown = preview(source.read(), how.configured({}))
+    shown = preview(source.read(), how.make_config({}))
     assert (shown.counts["questions"], shown.left_out) == (16, {"questions without a usable explanation": 2})
-    shown = preview(replace(source, unscored=True).read(), how.configured({}))
+    shown = preview(replace(source, unscored=True).read(), how.make_config({}))
     assert (shown.counts["questions"], shown.left_out) == (18, {})
 
 

@@ -16,10 +16,9 @@ import yaml
 import entail
 from entail.cli import main
 from entail.errors import EncoderError
-from entail.training.card_text import CardText, DataSource
 from entail.training.cards.metadata import card_text, effective_config, update_facts
 from entail.training.cards.template import model_card, write_card
-from entail.training.method import Method, methods
+from entail.training.method import CardText, DataSource, Method, methods
 
 Write = Callable[..., Path]
 

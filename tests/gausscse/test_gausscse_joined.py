@@ -93,7 +93,7 @@ def test_a_file_has_to_be_given(capsys: pytest.CaptureFixture[str]) -> None:
 def test_what_would_be_trained_on_is_shown_first(files: dict[str, Path]) -> None:
     how = method("gausscse")
     source = NliSource(pairs=files["train"], dev=files["dev"], limit=12)
-    shown = preview(source.read(), how.configured({}))
+    shown = preview(source.read(), how.make_config({}))
     assert shown.counts == {"triplets": 12, "premises": 12, "with a contradiction": 12, "dev pairs": 60}
     assert shown.left_out == {"rows with another label or that cannot be read": 1}
     assert len(shown.rows) == 12
@@ -102,6 +102,6 @@ def test_what_would_be_trained_on_is_shown_first(files: dict[str, Path]) -> None
 
 def test_points_are_not_measured_beside_gaussians(tiny_home: Path, files: dict[str, Path]) -> None:
     how = method("gausscse")
-    data = how.reading({"pairs": str(files["train"]), "dev": str(files["dev"])}).read()
+    data = how.make_source({"pairs": str(files["train"]), "dev": str(files["dev"])}).read()
     assert evaluate("tiny", data, None) is None
-    assert how.changed({"epochs": 5}) == {"epochs": 5}
+    assert how.list_changes({"epochs": 5}) == {"epochs": 5}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from entail.aeenc.config import AeencConfig
 from entail.errors import SettingsError
-from entail.training.fields import changed, config_of, fields_of, values_of
+from entail.training.fields import config_of, fields_of, list_changes, values_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +41,7 @@ def test_round_trip() -> None:
     assert config == Config(needed="x", share=1.0, file=Path("a/b"))
     assert isinstance(config.share, float)
     assert config_of(Config, json.loads(json.dumps(values_of(config)))) == config
-    assert changed(config) == {"needed": "x", "share": 1.0, "file": "a/b"}
+    assert list_changes(config) == {"needed": "x", "share": 1.0, "file": "a/b"}
 
 
 @pytest.mark.parametrize(
@@ -78,4 +78,4 @@ def test_invalid_values(values: dict[str, Any], words: str) -> None:
 def test_configurations_survive_json(values: dict[str, Any]) -> None:
     config = config_of(AeencConfig, values)
     assert config_of(AeencConfig, json.loads(json.dumps(values_of(config)))) == config
-    assert AeencConfig(**changed(config)) == config
+    assert AeencConfig(**list_changes(config)) == config

@@ -25,7 +25,7 @@ def test_entry_point(package: Path) -> None:
     fifth = methods()["fifth"]
     assert [field.name for field in fifth.fields] == ["steps", "pace", "trouble"]
     assert [field.name for field in fifth.source_fields] == ["seed"]
-    assert fifth.configured({"steps": 2}).steps == 2
+    assert fifth.make_config({"steps": 2}).steps == 2
 
 
 @pytest.mark.parametrize(

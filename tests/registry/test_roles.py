@@ -21,7 +21,7 @@ from entail.registry import (
     roll_back,
 )
 from entail.statistics.paired import PairedDifference
-from entail.training.cards.card_metrics import compare_cards
+from entail.training.cards.metrics import compare_cards
 
 Scorer = Callable[..., Path]
 

@@ -25,7 +25,7 @@ def test_weights_are_for_whoever_the_other_files_are_for(tmp_path: Path, umask: 
         for place in (folder / "adapter_model.safetensors", folder / "head" / "model.safetensors"):
             save_file({"weight": torch.zeros(2)}, place)
 
-    save_encoder(tmp_path / "mine", method="some", write=write, about=lambda: {"method": "some"})
+    save_encoder(tmp_path / "mine", method="some", write=write, about={"method": "some"})
     files = [path for path in (tmp_path / "mine").rglob("*") if path.is_file()]
     assert len(files) >= 3
     assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o666 & ~umask}

@@ -157,10 +157,10 @@ def test_a_job_trains_and_measures(
     tiny_home: Path, tmp_path: Path, squad: dict[str, Path], name: str
 ) -> None:
     how = method(name)
-    config = how.configured(
+    config = how.make_config(
         {"base": "tiny", "rank": 2, "epochs": 1, "batch_size": 8, "max_length": 32, "precision": "fp32"}
     )
-    source: Any = how.reading({"questions": str(squad["train"]), "dev": str(squad["dev"])})
+    source: Any = how.make_source({"questions": str(squad["train"]), "dev": str(squad["dev"])})
     data = source.read()
     steps: list[Any] = []
     run = Run(
@@ -187,7 +187,7 @@ def test_a_job_trains_and_measures(
 def test_what_would_be_trained_on_is_shown_first(tiny_home: Path, squad: dict[str, Path]) -> None:
     how = method("tuning")
     source = PassageSource(questions=squad["train"], nli=squad["nli"], limit=9, nli_limit=1)
-    shown = preview(source.read(), how.configured({"words": 3}))
+    shown = preview(source.read(), how.make_config({"words": 3}))
     assert shown.counts == {
         "questions": 9,
         "passages": 36,
@@ -201,7 +201,7 @@ def test_what_would_be_trained_on_is_shown_first(tiny_home: Path, squad: dict[st
     assert len(passage.split()) == 3
     assert str(source) == "9 questions of train.json, and entailments of nli.jsonl"
     assert evaluate("tiny", source.read(), None) is None
-    assert "entailments of other pairs" not in preview(source.read(), method("dpr").configured({})).counts
+    assert "entailments of other pairs" not in preview(source.read(), method("dpr").make_config({})).counts
 
 
 def test_entailments_of_several_files_are_mixed_in(
@@ -248,7 +248,7 @@ def test_names_of_data_sets_are_no_files(squad: dict[str, Path]) -> None:
     source = PassageSource(questions=squad["train"], nli=Path("snli"))
     assert absolute(source)["nli"] == "snli"
     assert absolute(source)["questions"] == str(squad["train"])
-    assert method("dpr").reading(values_of(source)) == source
+    assert method("dpr").make_source(values_of(source)) == source
 
 
 @pytest.mark.parametrize(

@@ -264,8 +264,8 @@ def test_as_a_job(tiny_home: Path, tmp_path: Path) -> None:
     learnt = written(tmp_path / "train.jsonl", [*pairs(48), *pairs(3), *pairs(1, seed=1)])
     dev = written(tmp_path / "dev.jsonl", pairs(12, seed=1))
     how = method("judge")
-    config = how.configured({"base": "tiny", "rank": 2, "epochs": 1, "max_length": 24})
-    source: Any = how.reading({"pairs": str(learnt), "dev": str(dev)})
+    config = how.make_config({"base": "tiny", "rank": 2, "epochs": 1, "max_length": 24})
+    source: Any = how.make_source({"pairs": str(learnt), "dev": str(dev)})
     shown = preview(source.read(), config)
     assert shown.counts["pairs"] == 48
     assert shown.left_out == {"pairs that were there before": 3, "pairs that stand in dev, too": 1}

@@ -23,7 +23,7 @@ from entail.jobs.record import Job, JobSpec, Status
 from entail.jobs.splits import list_splits
 from entail.registry import active, history, promote
 from entail.statistics.paired import PairedDifference
-from entail.training.cards.card_metrics import MetricPair
+from entail.training.cards.metrics import MetricPair
 from entail.trees.log.acts import Create
 from entail.ui.components.elements import differences_table
 from entail.ui.models.comparison import card_figures_table

@@ -170,13 +170,13 @@ def judge(
     from entail.evaluation.nli.sources import load_nli
     from entail.judge.evaluation import evaluate_judge
     from entail.judge.judges import NliJudge
-    from entail.training.nli_source import evenly
+    from entail.training.nli_source import take_evenly
 
     started = datetime.now(UTC)
     reading = load_nli(data, split=split)
     judging = NliJudge(name)
     with progress_bar() as progress:
-        found = evaluate_judge(evenly(reading.pairs, limit), judging, progress=progress).to_json()
+        found = evaluate_judge(take_evenly(reading.pairs, limit), judging, progress=progress).to_json()
     figures = {"judge": judging.name, "revision": judging.revision, "data": reading.source, **found}
     low, high = found["interval"]
     labels = list(found["confusion"])

@@ -40,7 +40,7 @@ def save_encoder(
     *,
     method: str,
     write: Callable[[Path], None],
-    about: Callable[[], Mapping[str, Any]],
+    about: Mapping[str, Any],
 ) -> None:
     """Write a model, `entail.json` and its card into a hidden folder, then move that to `out`.
 
@@ -48,7 +48,7 @@ def save_encoder(
         out: Folder of the model; a model of this method there is replaced.
         method: Name of the method in `entail.json`.
         write: Writes the weights into a new folder.
-        about: Returns the content of `entail.json`; see `entail.encoders.card.Card`.
+        about: Content of `entail.json`; see `entail.encoders.card.Card`.
 
     Raises:
         TrainingError: If `out` holds anything else, or cannot be written; its content stays.
@@ -60,7 +60,7 @@ def save_encoder(
         for left_over in (partial, old):
             shutil.rmtree(left_over, ignore_errors=True)
         write(partial)
-        content = json.dumps(dict(about()), indent=2, ensure_ascii=False)
+        content = json.dumps(dict(about), indent=2, ensure_ascii=False)
         (partial / "entail.json").write_text(content + "\n", encoding="utf-8")
         let_read(partial, like=partial / "entail.json")
         with contextlib.suppress(EncoderError):  # a card can be written later

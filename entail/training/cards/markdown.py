@@ -39,6 +39,20 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], numbers_from: in
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (header, rule, *rows))
 
 
+def measures(columns: Mapping[str, Mapping[str, float]], names: Sequence[str] = ()) -> str:
+    """Return a table of figures, a measure a row; columns without figures are left out.
+
+    >>> print(measures({"BM25": {}, "this encoder": {"MRR": 0.5}}))
+    | measure | this encoder |
+    | --- | ---: |
+    | MRR | 0.500 |
+    """
+    columns = {title: figures for title, figures in columns.items() if figures}
+    rows = names or list(dict.fromkeys(name for figures in columns.values() for name in figures))
+    cells = [[escaped(name), *(number(part.get(name)) for part in columns.values())] for name in rows]
+    return table(["measure", *columns], cells)
+
+
 def number(value: object) -> str:
     """Return a figure with three decimals, `-` for a missing one."""
     return f"{value:.3f}" if isinstance(value, int | float) else "-"

@@ -15,11 +15,10 @@ from entail.encoders.catalogue import EncoderEntry, resolve
 from entail.encoders.cross.encoder import cross_parts
 from entail.encoders.weights import read_json
 from entail.errors import EncoderError, SettingsError
-from entail.training.card_text import CardText, CrossEncoderText, DataSource
 from entail.training.cards.metrics import KINDS, Metrics, read_stored, to_stored
 from entail.training.cards.result_files import Weights, read_metrics
 from entail.training.cards.sources import OTHER, data_source, hub_id, proposed_licence
-from entail.training.method import methods
+from entail.training.method import CardText, CrossEncoderText, DataSource, methods
 
 AnyMetrics = TypeVar("AnyMetrics", bound=Metrics)
 
@@ -124,7 +123,7 @@ def effective_config(method: str, config: Mapping[str, Any]) -> dict[str, Any]:
         return dict(config)
     fields = {field.name for field in known.fields}
     with contextlib.suppress(SettingsError, TypeError, ValueError):  # settings of another version
-        configured = known.configured({name: value for name, value in config.items() if name in fields})
+        configured = known.make_config({name: value for name, value in config.items() if name in fields})
         return {**config, **{name: getattr(configured, prop, None) for name, prop in missing.items()}}
     return dict(config)
 

@@ -1,13 +1,15 @@
-"""Evaluation figures of a model, as `entail.json` stores them and its card prints them."""
+"""Evaluation figures of models: kinds, their form in `entail.json`, two models side by side."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
-from entail.training.cards.markdown import code, escaped, number
+from entail.encoders.weights import read_json
+from entail.errors import EncoderError
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -27,16 +29,19 @@ DEFAULT_RANKING: Mapping[str, str] = {
 RANKING_SETTINGS = ("metric", "k", "length", "least", "beam", "margin", "first", "paths", "linked")
 """Settings that two comparable rankings share; the others concern speed."""
 
-_RETRIEVAL_MEASURES = ("MAP", "NDCG", "NDCG@10", "Hit@10", "Hit@50")
 
+OWN_DEV = "its own dev data"
+"""Name of the data that a checkpoint was selected on; it differs from model to model."""
 
-class Table(NamedTuple):
-    """One table of a card, with the paragraphs above and below it; cells are Markdown."""
+DECISIVE = ("direction", "MAP of chains")
+"""Measures that decide between two models of a role."""
 
-    caption: str
-    header: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    note: str = ""
+_OF_TRAINING = {
+    "direction": "direction",
+    "accuracy": "NLI accuracy",
+    "AUPRC": "NLI AUPRC",
+    "step MAP": "MAP of single steps",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,10 +84,6 @@ class Metrics:
         """Return whether these figures supersede others of the same model."""
         return type(other) is type(self) and other.source == self.source
 
-    def tables(self, base: str) -> Iterator[Table]:
-        """Yield the tables of a card; `base` names the untrained base as Markdown."""
-        raise NotImplementedError
-
 
 @dataclass(frozen=True, kw_only=True)
 class PairResult:
@@ -106,15 +107,6 @@ class PairResult:
     baseline: float | None = None
     longer: tuple[float, int] | None = None
 
-    @property
-    def cells(self) -> list[str]:
-        """Cells of a row."""
-        common = [escaped(self.data), f"{self.n:,}", number(self.accuracy), _interval(self.interval)]
-        if self.question == "nli":
-            return [*common, number(self.auprc), number(self.baseline)]
-        longer = f"{number(self.longer[0])} (of {self.longer[1]:,})" if self.longer else "-"
-        return [*common, number(self.baseline), longer]
-
 
 @dataclass(frozen=True, kw_only=True)
 class PairMetrics(Metrics):
@@ -123,25 +115,6 @@ class PairMetrics(Metrics):
     KEY = "measured_pairs"
 
     sets: tuple[PairResult, ...]
-
-    def tables(self, base: str) -> Iterator[Table]:
-        """Yield a table for entailment and one for its direction."""
-        head = ["pairs", "count", "accuracy", "95 % interval"]
-        for question, caption, columns in (
-            (
-                "nli",
-                "Entailment against neutral and contradiction, at the threshold stored with the model:",
-                ["AUPRC", "majority class"],
-            ),
-            (
-                "direction",
-                "Direction of entailment, over the entailment pairs. The length baseline calls the shorter "
-                "sentence entailed, so it fails wherever the longer one is:",
-                ["length baseline", "where the longer is entailed"],
-            ),
-        ):
-            if rows := [one.cells for one in self.sets if one.question == question]:
-                yield Table(caption, [*head, *columns], rows)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,37 +141,12 @@ class PassageMetrics(Metrics):
     untuned: Figures = field(default_factory=dict)
     precision: str = ""
 
-    def tables(self, base: str) -> Iterator[Table]:
-        """Yield one table, a row a measure."""
-        columns = {
-            "BM25": self.words,
-            f"untrained base, {base}": self.base,
-            "same training without entailment tuning": self.untuned,
-            "this encoder": self.gold,
-            "this encoder, by answer": self.answer,
-        }
-        columns = {title: figures for title, figures in columns.items() if figures}
-        names = dict.fromkeys(name for figures in columns.values() for name in figures)
-        precision = f" Vectors were computed in {code(self.precision)}." if self.precision else ""
-        yield Table(
-            f"{self.questions:,} questions, each against {self.passages:,} passages. R@k is the share of "
-            "questions with a hit among the first k, MRR the mean of 1 / rank of the first hit. A hit is the "
-            'annotated passage or, in the column "by answer", any passage that contains an answer.'
-            f"{precision}",
-            ["measure", *columns],
-            [[escaped(name), *(number(part.get(name)) for part in columns.values())] for name in names],
-            self._effect_of_tuning() if self.untuned else "",
-        )
-
-    def _effect_of_tuning(self) -> str:
-        both = [(name, self.gold[name], self.untuned[name]) for name in self.gold if name in self.untuned]
-        lower, higher = any(a < b for _, a, b in both), any(a > b for _, a, b in both)
-        effect = "did not clearly change" if lower == higher else "lowered" if lower else "raised"
-        example = "".join(f"{name} {number(a)} with it and {number(b)} without; " for name, a, b in both[:1])
-        return (
-            f"Entailment tuning {effect} these figures ({example}same questions, hard negatives, steps and "
-            "seed)."
-        )
+    @property
+    def effect_of_tuning(self) -> str:
+        """Verb phrase for the change of these figures by entailment tuning."""
+        both = [(self.gold[name], self.untuned[name]) for name in self.gold if name in self.untuned]
+        lower, higher = any(a < b for a, b in both), any(a > b for a, b in both)
+        return "did not clearly change" if lower == higher else "lowered" if lower else "raised"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -228,48 +176,6 @@ class RetrievalMetrics(Metrics):
     unseen: int | None = None
     encoder_unseen: Mapping[str, Figures] = field(default_factory=dict)
     reads: tuple[float | None, float | None] = (None, None)
-
-    def tables(self, base: str) -> Iterator[Table]:
-        """Yield one table, a row a measure, for both protocols."""
-        counts = {
-            "trees": self.trees,
-            "queries": self.queries,
-            "pairs": self.pairs,
-            "candidate premises": self.premises,
-        }
-        sides = {f"untrained base, {base}": self.base, "this encoder": self.encoder}
-        columns = {
-            f"{side}: {words}": figures.get(protocol) or {}
-            for protocol, words in PROTOCOLS.items()
-            for side, figures in sides.items()
-            if figures
-        }
-        yield Table(
-            ", ".join(f"{count:,} {what}" for what, count in counts.items() if count is not None)
-            + ". Each parent of a tree is a query against the whole corpus; its children are the hits. MAP "
-            "and NDCG are means over queries; Hit@k is the share of children among the first k.",
-            ["measure", *columns],
-            [[name, *(number(part.get(name)) for part in columns.values())] for name in _RETRIEVAL_MEASURES],
-            " ".join(self._notes()),
-        )
-
-    def _notes(self) -> Iterator[str]:
-        if self.unseen is not None and self.queries:
-            yield (
-                f"{self.queries - self.unseen:,} of these queries are also training queries, so figures on "
-                "them are optimistic."
-            )
-            maps = [
-                f"{number(figures['MAP'])} ({PROTOCOLS[protocol]})"
-                for protocol, figures in self.encoder_unseen.items()
-                if "MAP" in figures
-            ]
-            if maps:
-                yield f"MAP on the other {self.unseen:,}: {', '.join(maps)}."
-        ours, theirs = self.reads
-        if ours is not None:
-            against = f" ({theirs:.1f} with the base)" if theirs is not None else ""
-            yield f"A simulated author reads {ours:.1f} candidates per accepted premise{against}."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -312,15 +218,6 @@ class ChainMetrics(Metrics):
             other.source == self.source or (other.method, other.conditions) == (self.method, self.conditions)
         )
 
-    def tables(self, base: str) -> Iterator[Table]:
-        """Yield one table of one row."""
-        cells = [escaped(self.conditions), code(self.method), f"{self.facts:,}", number(self.map)]
-        yield Table(
-            "Rankings of all facts, measured by `entail evaluate chains`:",
-            ["data", "method", "facts", "MAP", "95 % interval"],
-            [[*cells, _interval(self.interval)]],
-        )
-
 
 KINDS: tuple[type[Metrics], ...] = (PairMetrics, PassageMetrics, RetrievalMetrics, ChainMetrics)
 """Every kind of metrics, in the order of a card."""
@@ -348,12 +245,67 @@ def to_stored(metrics: Sequence[Metrics]) -> dict[str, list[dict[str, Any]]]:
     return {key: rows for key, rows in stored.items() if rows}
 
 
-def _interval(interval: tuple[float, float] | None) -> str:
-    return " to ".join(map(number, interval)) if interval else "-"
-
-
 @cache
 def _validator(kind: Any) -> TypeAdapter[Any]:  # noqa: ANN401 - a class of metrics
     from pydantic import TypeAdapter
 
     return TypeAdapter(kind)
+
+
+@dataclass(frozen=True)
+class MetricPair:
+    """One measure of two models on data of one name and size; None where a model was not measured."""
+
+    measure: str
+    data: str
+    first: float | None
+    second: float | None
+
+    @property
+    def same_data(self) -> bool:
+        """Whether the two figures can be compared."""
+        return self.data != OWN_DEV and self.first is not None and self.second is not None
+
+
+def compare_cards(first: Path | None, second: Path) -> list[MetricPair]:
+    """Return the figures of the active model, if any, and a candidate; decisive rows come first."""
+    ours = _figures_of(first) if first is not None else {}
+    theirs = _figures_of(second)
+    rows = [MetricPair(*key, ours.get(key), theirs.get(key)) for key in dict.fromkeys([*ours, *theirs])]
+    return sorted(rows, key=lambda row: (not row.same_data, row.measure not in DECISIVE))
+
+
+def _figures_of(folder: Path) -> dict[tuple[str, str], float]:
+    """Return (measure, data) -> figure; empty if they cannot be read, such as those of another version."""
+    try:
+        record = read_json(folder / "entail.json") or {}
+        found: dict[tuple[str, str], float] = {}
+        for key, value in _figures(record.get("figures") or {}):
+            found.setdefault(key, value)
+        return found
+    except (EncoderError, TypeError, ValueError, KeyError, AttributeError):
+        return {}
+
+
+def _figures(figures: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], float]]:
+    stored = read_stored(figures)
+    for result in (one for metrics in stored if isinstance(metrics, PairMetrics) for one in metrics.sets):
+        data = f"{result.data}, {result.n:,} pairs"
+        if result.question == "direction":
+            yield ("direction", data), result.accuracy
+            if result.longer:
+                yield ("direction, longer entailed", data), result.longer[0]
+            continue
+        yield ("NLI accuracy", data), result.accuracy
+        if result.auprc is not None:
+            yield ("NLI AUPRC", data), result.auprc
+    if chains := figures.get("chains"):
+        data = f"{chains['source']}, {chains['questions']:,} questions, k = {chains['k']}"
+        yield ("MAP of chains", data), float(chains["MAP"])
+    for metrics in stored:
+        if isinstance(metrics, ChainMetrics) and metrics.method == "arcf":  # not single facts
+            yield ("MAP of chains", metrics.conditions), metrics.map
+    for name, measure in _OF_TRAINING.items():
+        value = (figures.get("dev") or {}).get(name)
+        if isinstance(value, int | float):
+            yield (measure, OWN_DEV), float(value)

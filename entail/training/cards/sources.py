@@ -8,8 +8,7 @@ from functools import cache
 from importlib.resources import files
 
 from entail.encoders.catalogue import EncoderEntry
-from entail.training.card_text import DataSource
-from entail.training.method import methods
+from entail.training.method import DataSource, methods
 
 OTHER = "other"
 """Licence id of the Hub for a licence that it does not list; here also for an undecided one."""

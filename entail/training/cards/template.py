@@ -1,7 +1,7 @@
 """Model cards and data set cards: `README.md` with a YAML header for the Hub.
 
 A model card depends on the model's folder alone, so the same folder gives the same bytes everywhere. The
-texts are in `card.md` and `data_card.md`.
+texts are in `card.md`, its figures in `figures.md`, and `data_card.md`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from entail.training.cards import markdown
 from entail.training.cards.markdown import code, escaped, shown
 from entail.training.cards.metadata import ModelFacts, card_text, effective_config, read_facts, replace_text
+from entail.training.cards.metrics import PROTOCOLS
 from entail.training.cards.sources import OTHER, TEAM, base_citation, hub_id, proposed_licence
 
 if TYPE_CHECKING:
@@ -270,7 +271,8 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
+        extensions=["jinja2.ext.do"],
     )
-    environment.filters |= {"escaped": escaped, "code": code, "shown": shown}
-    environment.globals |= {"table": markdown.table}
+    environment.filters |= {"escaped": escaped, "code": code, "shown": shown, "number": markdown.number}
+    environment.globals |= {"table": markdown.table, "measures": markdown.measures, "protocols": PROTOCOLS}
     return environment

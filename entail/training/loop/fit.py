@@ -42,7 +42,7 @@ class Schedule:
         learning_rate: Highest learning rate.
         warmup: Share of all steps in which it rises.
         max_gradient_norm: Length to which longer gradients are cut.
-        evaluate_steps: Steps between two evaluations within an epoch; None for none.
+        evaluate_steps: Steps between two evaluations within an epoch; 0 for none.
         checkpoint_seconds: Seconds between two checkpoints, 0 for one after every step; every epoch also
             ends with one.
     """
@@ -52,7 +52,7 @@ class Schedule:
     warmup: float = 0.05
     weight_decay: float = 0.0
     max_gradient_norm: float = 1.0
-    evaluate_steps: int | None = None
+    evaluate_steps: int = 0
     checkpoint_seconds: float = 30.0
     seed: int = 0
 

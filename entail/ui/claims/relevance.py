@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from entail.evaluation.passages.pool import Pool
-from entail.training.nli_source import evenly
+from entail.training.nli_source import take_evenly
 from entail.tuning.relevance import (
     RelevanceFigure,
     joined_rows,
@@ -108,7 +108,7 @@ def _draw_claims(pool: Pool, name: str | None, count: int) -> None:
     if name is None:
         return  # the field shows how to get one
     known = tuple(pool.questions.values())
-    asked = evenly(known, count)
+    asked = take_evenly(known, count)
     task = _FIGURES.get_or_start(
         ("claims", pool.corpus.hash, asked, name, judge_stamp(name)),
         lambda report: measure_claims(pool, asked, load_judge(name), progress=report),

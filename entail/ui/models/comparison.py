@@ -13,7 +13,7 @@ from entail.jobs.candidates import Candidate, find_candidate
 from entail.jobs.splits import list_splits
 from entail.registry import Active, card_figures
 from entail.settings import is_demo
-from entail.training.cards.card_metrics import OWN_DEV, MetricPair
+from entail.training.cards.metrics import OWN_DEV, MetricPair
 from entail.trees.store.corpus_versions import CorpusInfo
 from entail.ui.components.elements import differences_table, draw_result, draw_table, start_task
 from entail.ui.models.details import ENCODER_TASKS

@@ -96,7 +96,7 @@ def _draw_own(method: Method) -> Chosen | None:
     given = {name: value for name, value in values.items() if value is not None}
     if files and not any(field.name in given for field in files):
         try:
-            method.reading(given)
+            method.make_source(given)
         except EntailError:  # a first hint instead of an error about empty fields
             st.info("Choose the training data.", icon=":material/upload_file:")
             return None

@@ -228,7 +228,7 @@ def _draw_settings(job: Job) -> None:
         title, settings = "All settings:", dict(job.spec.config)
         if method is not None:
             with contextlib.suppress(EntailError, TypeError, ValueError):  # of another version
-                settings = method.changed(job.spec.config)
+                settings = method.list_changes(job.spec.config)
                 title = "Non-default settings:"
         st.caption(title)
         rows = {setting_label(name): str(value) for name, value in settings.items()} or {"None": ""}

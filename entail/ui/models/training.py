@@ -84,7 +84,7 @@ def draw_form(shared: Workspace, author: str | None) -> None:
     chosen = source = None
     with show_errors():
         chosen = draw_data(shared, method, like=like)
-        source = method.reading(chosen.values) if chosen else None
+        source = method.make_source(chosen.values) if chosen else None
     st.markdown("##### Settings")
     config = _draw_config(method, chosen, like)
     if source is not None and config is not None:
@@ -114,7 +114,7 @@ def _draw_config(method: Method, chosen: Chosen | None, like: Job | None) -> Any
     key = f"set-{method.name}-{titles.index(preset)}-{like.id if like else ''}"
     values = draw_settings(method, options[preset], key=key)
     try:
-        return method.configured(values)
+        return method.make_config(values)
     except (EntailError, TypeError, ValueError) as error:
         prefix = "" if isinstance(error, EntailError) else "These settings are not valid: "
         problem.error(label(f"{prefix}{error}"), icon=":material/error:")
