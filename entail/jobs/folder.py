@@ -147,12 +147,7 @@ class JobFolder:
 
     def is_alive(self, status: Status) -> bool:
         """Return whether a worker, or the training process, works on the job."""
-        if status.host == platform.node():
-            return is_locked(self.lock)
-        try:
-            return time.time() - (self.path / "beat").stat().st_mtime < SILENCE
-        except OSError:
-            return False
+        return is_alive(status.host, lock=self.lock, beat=self.path / "beat")
 
     def beat(self) -> None:
         """Write a heartbeat."""
@@ -294,6 +289,16 @@ def is_locked(file: Path) -> bool:
     if lock is not None:
         os.close(lock)
     return lock is None
+
+
+def is_alive(host: str | None, *, lock: Path, beat: Path) -> bool:
+    """Return whether a process of a machine lives: by its lock here, by its heartbeat elsewhere."""
+    if host == platform.node():
+        return is_locked(lock)
+    try:
+        return time.time() - beat.stat().st_mtime < SILENCE
+    except OSError:
+        return False
 
 
 def _try_lock(file: Path, *, shared: bool) -> int | None:

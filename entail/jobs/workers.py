@@ -11,14 +11,13 @@ import platform
 import subprocess
 import sys
 import threading
-import time
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from entail.errors import JobError
-from entail.jobs.folder import SILENCE, is_locked
+from entail.jobs.folder import is_alive, is_locked
 
 IDLE = 60.0
 """Seconds without work after which a worker ends that was started on demand."""
@@ -63,13 +62,11 @@ def list_workers(folder: Path) -> list[Worker]:
     for file in sorted((folder / "workers").glob("*.json")):
         try:
             content = json.loads(file.read_text(encoding="utf-8"))
-            silence = time.time() - file.stat().st_mtime
             since, at = datetime.fromisoformat(content["since"]), tuple(content["at"])
             worker = Worker(**{**content, "since": since, "at": at})
         except (OSError, ValueError, KeyError, TypeError):
             continue
-        here = worker.host == platform.node()
-        alive = is_locked(file.with_suffix(".lock")) if here else silence < SILENCE
+        alive = is_alive(worker.host, lock=file.with_suffix(".lock"), beat=file)
         workers.append(replace(worker, alive=alive))
     return workers
 

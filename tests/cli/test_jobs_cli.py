@@ -12,7 +12,7 @@ from entail.data.records import Corpus, Premise
 from entail.jobs.child import Attempt, finish
 from entail.jobs.folder import JobFolder
 from entail.jobs.jobs import Jobs
-from entail.jobs.supervision import run_job
+from entail.jobs.worker import run_job
 from entail.registry import active
 from entail.trees.log.acts import Accept, Create, Reject
 from entail.trees.log.event_log import TreeLog

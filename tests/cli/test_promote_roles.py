@@ -10,7 +10,7 @@ import pytest
 
 from entail.cli import main
 from entail.jobs.jobs import Jobs
-from entail.jobs.supervision import run_job
+from entail.jobs.worker import run_job
 from entail.registry import active
 from tests.cli.test_jobs_cli import train_here
 

@@ -19,7 +19,7 @@ from entail.jobs import child
 from entail.jobs.folder import JobFolder
 from entail.jobs.jobs import Jobs
 from entail.jobs.record import Job
-from entail.jobs.supervision import run_job
+from entail.jobs.worker import run_job
 from entail.training import method
 
 Run = Callable[[Job], Job]

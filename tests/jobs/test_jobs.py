@@ -17,11 +17,11 @@ from safetensors.numpy import load_file
 from entail.encoders.catalogue import resolve
 from entail.errors import JobError, SettingsError, TrainingError, UnknownJobError
 from entail.evaluation.retrieval.paired import PairedComparison
-from entail.jobs import supervision
+from entail.jobs import worker
 from entail.jobs.endings import TODO
 from entail.jobs.jobs import Jobs
 from entail.jobs.record import Job, Outcome
-from entail.jobs.supervision import run_job
+from entail.jobs.worker import run_job
 from entail.progress import Progress
 from tests.jobs.conftest import fork_child
 
@@ -98,7 +98,7 @@ def test_endings(
 
 def test_oom_killer(submit: Submit, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     counts = iter([3, 4])
-    monkeypatch.setattr(supervision, "oom_kills", lambda: next(counts))
+    monkeypatch.setattr(worker, "oom_kills", lambda: next(counts))
     ended = run(submit(trouble="killed"))
     assert (ended.state, ended.status.ending) == ("failed", "out_of_memory")
     assert "OOM" in str(ended.status.what)
@@ -173,8 +173,8 @@ def test_cancel_running_job_keeps_a_checkpoint(jobs: Jobs, submit: Submit, run: 
 def test_cancel_unresponsive_training(
     jobs: Jobs, submit: Submit, monkeypatch: pytest.MonkeyPatch, trouble: str
 ) -> None:
-    monkeypatch.setattr(supervision, "TERMINATE_AFTER", 0.1)
-    monkeypatch.setattr(supervision, "KILL_AFTER", 0.1)
+    monkeypatch.setattr(worker, "TERMINATE_AFTER", 0.1)
+    monkeypatch.setattr(worker, "KILL_AFTER", 0.1)
     job = submit(trouble=trouble)
 
     def deaf() -> bool:

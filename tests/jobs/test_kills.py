@@ -9,7 +9,7 @@ from collections.abc import Callable
 from entail.jobs.folder import is_locked
 from entail.jobs.jobs import Jobs
 from entail.jobs.record import Job
-from entail.jobs.supervision import run_job
+from entail.jobs.worker import run_job
 from tests.jobs.conftest import fork_child
 
 STRIKES = 10

@@ -12,7 +12,7 @@ import pytest
 from entail.jobs.folder import JobFolder
 from entail.jobs.jobs import Jobs
 from entail.jobs.record import Job
-from entail.jobs.supervision import NICE, lower_priority, run_job, spawn_child
+from entail.jobs.worker import NICE, lower_priority, run_job, spawn_child
 
 
 def environment(pid: int) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 from entail.jobs.child import Attempt, finish
 from entail.jobs.folder import JobFolder
 from entail.jobs.record import Job, Outcome
-from entail.jobs.supervision import run_job
+from entail.jobs.worker import run_job
 from entail.ui.shared.resources import jobs
 
 

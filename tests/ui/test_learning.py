@@ -18,7 +18,7 @@ from entail.jobs.endings import make_outcome
 from entail.jobs.folder import JobFolder
 from entail.jobs.jobs import Jobs
 from entail.jobs.record import Job, Outcome
-from entail.jobs.supervision import run_job
+from entail.jobs.worker import run_job
 from entail.progress import Progress
 from entail.trees.log.acts import Accept, Create, Evidence, Reject, ShownCandidate
 from entail.ui.frame.author import Visitor

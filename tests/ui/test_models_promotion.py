@@ -18,9 +18,8 @@ from entail.encoders.card import write_training_queries
 from entail.encoders.catalogue import resolve
 from entail.errors import EncoderError
 from entail.evaluation.retrieval.paired import PairedComparison
-from entail.jobs.candidates import Candidate
+from entail.jobs.candidates import Candidate, list_splits
 from entail.jobs.record import Job, JobSpec, Status
-from entail.jobs.splits import list_splits
 from entail.registry import active, history, promote
 from entail.statistics.paired import PairedDifference
 from entail.training.cards.metrics import MetricPair
@@ -136,7 +135,7 @@ def test_a_comparison_that_fails_is_repeated(
 
     app = opened(app)
     with monkeypatch.context() as broken:
-        broken.setattr("entail.jobs.splits.compare_on", fail)
+        broken.setattr("entail.jobs.candidates.compare_on", fail)
         app = press(app, "Compare")
     assert "the weights are broken" in said(app)
     assert "16 claims" in said(press(app, "Compare"))
