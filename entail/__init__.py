@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from entail.hub.trees import push_trees
     from entail.index.factory import retriever
     from entail.jobs.jobs import Jobs
-    from entail.registry import active, promote, roll_back
+    from entail.registry.models import active, promote, roll_back
     from entail.serving.app import serve
     from entail.serving.client import Client
     from entail.training.adapters.averaging import average_adapters
@@ -62,7 +62,7 @@ _HOMES = {
     "Premise": "entail.data.records",
     "Step": "entail.data.records",
     "TreeLog": "entail.trees.log.event_log",
-    "active": "entail.registry",
+    "active": "entail.registry.models",
     "average_adapters": "entail.training.adapters.averaging",
     "bias": "entail.aeenc.bias",
     "compare": "entail.evaluation.retrieval.comparison",
@@ -74,14 +74,14 @@ _HOMES = {
     "load_scorer": "entail.arcf.scoring.scorer",
     "measure_effort": "entail.evaluation.retrieval.effort",
     "open_database": "entail.trees.store.database",
-    "promote": "entail.registry",
+    "promote": "entail.registry.models",
     "pull_encoder": "entail.hub.pull",
     "push_encoder": "entail.hub.push",
     "push_trees": "entail.hub.trees",
     "read_corpus": "entail.data.corpora",
     "read_trees": "entail.data.entailment_bank.trees",
     "retriever": "entail.index.factory",
-    "roll_back": "entail.registry",
+    "roll_back": "entail.registry.models",
     "sample": "entail.aeenc.sampling",
     "serve": "entail.serving.app",
     "train_aeenc": "entail.aeenc.training",

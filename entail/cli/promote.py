@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from entail.data.records import Corpus
     from entail.evaluation.retrieval.paired import PairedComparison
     from entail.progress import ProgressCallback
-    from entail.registry import Active
+    from entail.registry.models import Active
 
 app = typer.Typer()
 
@@ -48,8 +48,8 @@ def promote(
     The command compares it with the active one on the same queries, and refuses it if it does worse. An
     encoder of Gaussians becomes the direction model, a scorer of facts the chain scorer, for all corpora.
     """
-    from entail.registry import DESCRIPTIONS, active, card_figures, role_of, roll_back
-    from entail.registry import promote as activate
+    from entail.registry.models import DESCRIPTIONS, active, card_figures, role_of, roll_back
+    from entail.registry.models import promote as activate
 
     if (encoder is None) == (not back) and (dev or premises or anyway):
         raise SettingsError("expected an ENCODER beside --dev, --premises and --anyway; name it")
@@ -107,7 +107,7 @@ def promote(
 
 
 def _role_to_roll_back(role: Role | None, corpus: str | None) -> Role:
-    from entail.registry import current_pointer
+    from entail.registry.pointers import current_pointer
     from entail.training.method import ROLES
 
     if corpus is not None:
@@ -165,7 +165,8 @@ def _corpus(name: str | None) -> Corpus | None:
 
 
 def _active(corpus: str | None) -> Report:
-    from entail.registry import PACKAGED_MODELS, active, history, list_moves, list_pointers
+    from entail.registry.models import PACKAGED_MODELS, active
+    from entail.registry.pointers import history, list_moves, list_pointers
 
     default, pointers = active(), list_pointers()
     others = {role: active(role=role) for role in PACKAGED_MODELS}

@@ -17,7 +17,7 @@ from entail.evaluation.retrieval.paired import PairedComparison, QueryFigures, c
 from entail.jobs.jobs import Jobs
 from entail.jobs.record import Job
 from entail.progress import ProgressCallback
-from entail.registry import active
+from entail.registry.models import active
 from entail.settings import load_settings
 from entail.training.method import Method, method, methods
 from entail.trees.log.event_log import TreeLog

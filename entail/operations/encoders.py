@@ -14,7 +14,8 @@ from entail.errors import EncoderError, EntailError
 from entail.evaluation.retrieval.paired import PairedComparison
 from entail.jobs.jobs import Jobs
 from entail.operations.storage import size_of
-from entail.registry import active, list_moves
+from entail.registry.models import active
+from entail.registry.pointers import list_moves
 from entail.training.cards.metadata import ModelFacts, read_facts
 from entail.training.cards.metrics import RetrievalMetrics
 

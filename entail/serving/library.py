@@ -19,7 +19,7 @@ from entail.index.gaussian import GaussianIndex
 from entail.index.lifted import Direction
 from entail.index.protocol import PremiseIndex
 from entail.progress import Progress, ProgressCallback
-from entail.registry import active, active_name
+from entail.registry.models import active, active_name
 from entail.serving.batching import Call
 from entail.serving.encoders import ServedEncoder
 from entail.serving.limits import Limits

@@ -15,7 +15,7 @@ from entail.arcf.scoring.scorer import ListedScorer, Scorer, list_scorers, load_
 from entail.data.records import Corpus
 from entail.errors import UnknownEncoderError
 from entail.evaluation.chains import TFIDF, fact_similarities
-from entail.registry import active_name
+from entail.registry.models import active_name
 from entail.serving.batching import Call, timeout_error
 
 MAX_CORPORA = 4

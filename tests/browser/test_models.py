@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Locator, Page, TimeoutError, expect
 
 from entail.data.records import Corpus, Premise
 from entail.jobs.jobs import Jobs
-from entail.registry import active, promote
+from entail.registry.models import active, promote
 from entail.trees.log.acts import Accept, Create, Reject
 from entail.trees.log.event_log import TreeLog
 from entail.trees.store.corpora import CorpusStore

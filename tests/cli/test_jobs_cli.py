@@ -13,7 +13,7 @@ from entail.jobs.child import Attempt, finish
 from entail.jobs.folder import JobFolder
 from entail.jobs.jobs import Jobs
 from entail.jobs.worker import run_job
-from entail.registry import active
+from entail.registry.models import active
 from entail.trees.log.acts import Accept, Create, Reject
 from entail.trees.log.event_log import TreeLog
 from entail.trees.store.corpora import CorpusStore

@@ -11,7 +11,7 @@ import pytest
 from entail.cli import main
 from entail.jobs.jobs import Jobs
 from entail.jobs.worker import run_job
-from entail.registry import active
+from entail.registry.models import active
 from tests.cli.test_jobs_cli import train_here
 
 pytestmark = pytest.mark.usefixtures("tiny_home")

@@ -13,7 +13,7 @@ from entail.data.text import premise_key
 from entail.encoders.card import write_training_queries
 from entail.evaluation.retrieval.paired import QueryFigures
 from entail.jobs.candidates import compare_on, compare_on_unseen
-from entail.registry import promote
+from entail.registry.models import promote
 
 QUERIES = ("a", "b", "c", "d")
 

@@ -15,18 +15,16 @@ from safetensors.numpy import save_file
 from entail.encoders.catalogue import EncoderEntry
 from entail.errors import PromotionError
 from entail.evaluation.retrieval.paired import PairedComparison
-from entail.registry import (
-    Active,
-    active,
+from entail.registry.models import Active, active, promote, roll_back
+from entail.registry.pointers import (
+    append_move,
     current_pointer,
     history,
     list_moves,
     list_pointers,
-    promote,
-    roll_back,
+    locked_moves,
     rollback_target,
 )
-from entail.registry.pointers import append_move, locked_moves
 from entail.statistics.paired import PairedDifference
 
 PACKAGED = "minilm"
@@ -108,7 +106,7 @@ def test_roll_back_repeatedly() -> None:
 def test_promotion_by_another_process_is_visible() -> None:
     put("one")
     assert active().encoder == "one"
-    code = "from entail.registry import promote; promote('two', by='Cy', anyway=True)"
+    code = "from entail.registry.models import promote; promote('two', by='Cy', anyway=True)"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
     assert (active().encoder, active().number) == ("two", 2)
     assert history()[0].by == "Cy"

@@ -10,16 +10,16 @@ import pytest
 
 from entail.errors import EncoderError, PromotionError, UnknownEncoderError
 from entail.evaluation.retrieval.paired import PairedComparison
-from entail.registry import (
+from entail.registry.models import (
     active,
     active_name,
-    history,
     list_usable,
     promote,
     require_no_worse,
     role_of,
     roll_back,
 )
+from entail.registry.pointers import history
 from entail.statistics.paired import PairedDifference
 from entail.training.cards.metrics import compare_cards
 

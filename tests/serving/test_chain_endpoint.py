@@ -14,7 +14,7 @@ from entail.arcf.scoring.scorer import ListedScorer, Scorer, ScorerForm
 from entail.data.records import Corpus
 from entail.data.worldtree.questions import Question
 from entail.errors import ServingError
-from entail.registry import promote
+from entail.registry.models import promote
 from entail.serving.batching import Call
 from entail.serving.client import Client
 from tests.arcf.conftest import FakeScorer

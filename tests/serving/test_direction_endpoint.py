@@ -13,7 +13,7 @@ from entail.encoders.catalogue import resolve
 from entail.encoders.gaussian.encoder import GaussianEncoder
 from entail.errors import ServingError
 from entail.gausscse.verdict import judge
-from entail.registry import promote
+from entail.registry.models import promote
 from entail.serving.client import Client
 from tests.serving.conftest import Served
 

@@ -20,7 +20,8 @@ from entail.errors import EncoderError
 from entail.evaluation.retrieval.paired import PairedComparison
 from entail.jobs.candidates import Candidate, list_splits
 from entail.jobs.record import Job, JobSpec, Status
-from entail.registry import active, history, promote
+from entail.registry.models import active, promote
+from entail.registry.pointers import history
 from entail.statistics.paired import PairedDifference
 from entail.training.cards.metrics import MetricPair
 from entail.trees.log.acts import Create

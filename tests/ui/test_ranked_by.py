@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from entail.data.records import Corpus
 from entail.encoders.catalogue import resolve
-from entail.registry import promote, roll_back
+from entail.registry.models import promote, roll_back
 from entail.trees.log.acts import Create
 from entail.ui.shared.resources import Workspace
 from entail.ui.trees.ranked_by import ACTIVE, ranking_of, selected_retriever

@@ -29,7 +29,7 @@ MODES = {PAIR: "Two sentences", TABLE: "Table", SEARCH: "Search"}
 
 def gaussian_names() -> dict[str, str | None]:
     """Return the available Gaussian encoders with their revisions, the active one first."""
-    from entail.registry import active_name, list_usable
+    from entail.registry.models import active_name, list_usable
 
     found = list_usable("direction")
     usual = active_name("direction", found)

@@ -10,7 +10,7 @@ import streamlit as st
 from entail.errors import EntailError
 from entail.evaluation.retrieval.paired import PairedComparison
 from entail.jobs.candidates import Candidate, find_candidate, list_splits
-from entail.registry import Active, card_figures
+from entail.registry.models import Active, card_figures
 from entail.settings import is_demo
 from entail.training.cards.metrics import OWN_DEV, MetricPair
 from entail.trees.store.corpus_versions import CorpusInfo

@@ -14,20 +14,17 @@ from entail.evaluation.retrieval.paired import PairedComparison
 from entail.jobs.candidates import Candidate
 from entail.operations.encoders import read_comparison
 from entail.progress import ProgressCallback
-from entail.registry import (
+from entail.registry.models import (
     DESCRIPTIONS,
     PACKAGED_MODELS,
     Active,
-    Pointer,
     active,
-    list_moves,
-    list_pointers,
     list_usable,
     promote,
     require_no_worse,
     roll_back,
-    rollback_target,
 )
+from entail.registry.pointers import Pointer, list_moves, list_pointers, rollback_target
 from entail.settings import is_demo
 from entail.training.method import Role
 from entail.trees.store.corpus_versions import CorpusInfo

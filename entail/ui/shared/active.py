@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar, cast
 import streamlit as st
 
 from entail.progress import ProgressCallback
-from entail.registry import active_name, fallback_notice
+from entail.registry.models import active_name, fallback_notice
 from entail.ui.shared.resources import WARM_AFTER
 from entail.ui.shared.tasks import Task, TaskGroup, failed
 from entail.ui.shared.text import label

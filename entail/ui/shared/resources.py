@@ -253,7 +253,7 @@ def revisions() -> dict[str, str | None]:
     """Return the revisions of the available retrievers and scorers, None for lexical ones."""
     from entail.arcf.scoring.scorer import scorer_revisions
     from entail.encoders.catalogue import catalogue
-    from entail.registry import list_pointers
+    from entail.registry.pointers import list_pointers
 
     try:
         promoted = {pointer.encoder: pointer.revision for pointer in list_pointers() if pointer.encoder}
