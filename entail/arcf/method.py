@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from entail.arcf.config import ArcfConfig
 from entail.arcf.source import WorldtreeData, WorldtreeSource
-from entail.progress import ProgressCallback
 from entail.training.method import CardText, CrossEncoderText, Method, Preview, Run
-
-if TYPE_CHECKING:
-    from entail.evaluation.retrieval.paired import QueryFigures
 
 
 def train(data: WorldtreeData, config: ArcfConfig, run: Run) -> Mapping[str, Any]:
@@ -20,13 +15,6 @@ def train(data: WorldtreeData, config: ArcfConfig, run: Run) -> Mapping[str, Any
     from entail.arcf.training import train_arcf
 
     return train_arcf(data.questions, data.facts, config, dev=data.dev, run=run).to_json()
-
-
-def evaluate(
-    encoder: str | Path, data: WorldtreeData, progress: ProgressCallback | None
-) -> QueryFigures | None:
-    """Return None: a scorer replaces no encoder; `entail evaluate chains` measures it."""
-    return None
 
 
 def preview(data: WorldtreeData, config: ArcfConfig) -> Preview:
@@ -144,7 +132,6 @@ ARCF = Method(
     card=CARD,
     config=ArcfConfig,
     train=train,
-    evaluate=evaluate,
     source=WorldtreeSource,
     preview=preview,
     encodes=False,

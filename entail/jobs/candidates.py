@@ -148,10 +148,10 @@ def compare_with_active(
         name: Name of the model in the comparison, if it is not the folder's.
         progress: Callback for progress.
     """
-    measured = trainer.evaluate(encoder, data, progress)
-    present = active(corpus, role=trainer.role).encoder if measured is not None else ""
-    figures = trainer.evaluate(present, data, progress) if present else None
-    if measured is None or figures is None:
+    if trainer.evaluate is None or (measured := trainer.evaluate(encoder, data, progress)) is None:
+        return None
+    present = active(corpus, role=trainer.role).encoder
+    if not present or (figures := trainer.evaluate(present, data, progress)) is None:
         return None
     measured = replace(measured, encoder=name or measured.encoder)
     return compare_on_unseen(figures, measured, names=(present, str(encoder)))

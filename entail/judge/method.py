@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from entail.judge.config import JudgeConfig
-from entail.progress import ProgressCallback
 from entail.training.method import CardText, CrossEncoderText, Method, Preview, Run
 from entail.training.nli_source import PairData, PairSource, require_some, take_evenly
-
-if TYPE_CHECKING:
-    from entail.evaluation.retrieval.paired import QueryFigures
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,11 +40,6 @@ def train(data: PairData, config: JudgeConfig, run: Run) -> Mapping[str, Any]:
     from entail.judge.training import train_judge
 
     return train_judge(data.pairs, config, dev=data.dev, run=run).to_json()
-
-
-def evaluate(encoder: str | Path, data: PairData, progress: ProgressCallback | None) -> QueryFigures | None:
-    """Return None: a judge replaces no encoder; `entail evaluate judge` measures it."""
-    return None
 
 
 def preview(data: PairData, config: JudgeConfig) -> Preview:
@@ -117,7 +108,6 @@ JUDGE = Method(
     card=CARD,
     config=JudgeConfig,
     train=train,
-    evaluate=evaluate,
     source=JudgeSource,
     preview=preview,
     notes=notes,

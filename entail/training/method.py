@@ -185,8 +185,9 @@ class Method:
         config: Frozen dataclass of its settings, see `entail.training.fields`.
         train: Trains on the source's data by a configuration, writes `run.out`, and resumes from `run.work`.
             Returns its result as JSON values: `counts`, `fitted` and `warnings` are shown.
-        evaluate: Evaluates a model, by name or folder, on the dev part of the data; None without one.
         source: Dataclass of the training data, see `Source`.
+        evaluate: Evaluates a model, by name or folder, on the dev part of the data; returns None without
+            one. None: its models are not compared with the active one.
         title: Title for people.
         card: Description for model cards; None: the title alone.
         preview: Returns a preview of the data for a configuration.
@@ -203,8 +204,8 @@ class Method:
     name: str
     config: type[Any]
     train: Callable[[Any, Any, Run], Mapping[str, Any]]
-    evaluate: Callable[[str | Path, Any, ProgressCallback | None], QueryFigures | None]
     source: type[Any]
+    evaluate: Callable[[str | Path, Any, ProgressCallback | None], QueryFigures | None] | None = None
     title: str = ""
     card: CardText | None = None
     preview: Callable[[Any, Any], Preview] | None = None

@@ -72,21 +72,13 @@ class MaskedTask(BatchTask):
 
     def evaluate(self) -> tuple[float, Mapping[str, float]] | None:
         """Return the negative dev loss as score; None without masked dev tokens."""
-        import torch
-
         order = sorted(self._dev, key=lambda row: len(row.ids))
         total, count, hits = 0.0, 0, 0
-        self.tower.model.eval()
-        self.tower.head.eval()
-        try:
-            with torch.inference_mode():
-                for at in range(0, len(order), self.config.batch_size):
-                    losses, correct, _ = self._losses(order[at : at + self.config.batch_size])
-                    total += float(losses.sum())
-                    count, hits = count + len(losses), hits + int(correct.sum())
-        finally:
-            self.tower.model.train()
-            self.tower.head.train()
+        with self.tower.inference():
+            for at in range(0, len(order), self.config.batch_size):
+                losses, correct, _ = self._losses(order[at : at + self.config.batch_size])
+                total += float(losses.sum())
+                count, hits = count + len(losses), hits + int(correct.sum())
         if not count:
             return None
         return -total / count, {"loss": total / count, "accuracy": hits / count}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -142,6 +143,16 @@ class MaskedTower(PassageTower):
             for name, parameter in self.head.named_parameters()
             if parameter is not embeddings
         }
+
+    @contextlib.contextmanager
+    def inference(self) -> Iterator[None]:
+        """Compute without gradient and dropout meanwhile, the head too."""
+        self.head.eval()
+        try:
+            with super().inference():
+                yield
+        finally:
+            self.head.train()
 
     def set_frequencies(self, frequencies: NDArray[Any]) -> None:
         """Initialise the bias of a new head by the frequencies of tokens, above 0, shape (vocabulary,)."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from entail.arcf.method import evaluate, preview
+from entail.arcf.method import preview
 from entail.arcf.source import WorldtreeSource
 from entail.cli import main
 from entail.errors import SettingsError
@@ -211,7 +211,7 @@ def test_what_would_be_trained_on_is_shown_first(release: dict[str, Path]) -> No
     assert shown.rows[0][3] == "CENTRAL"
     assert str(source) == "the first 5 of questions.train.tsv"
     assert absolute(source)["tables"] == str(release["tables"])
-    assert evaluate("tiny", source.read(), None) is None
+    assert how.evaluate is None
     assert how.list_changes({"k": 60}) == {"k": 60}
     release["train"].write_text(
         release["train"].read_text().replace("\tSUCCESS\t", "\tSUCCESS DUPMERGE\t", 2)

@@ -21,7 +21,7 @@ from entail.jobs.candidates import Candidate
 from entail.judge.config import JudgeConfig
 from entail.judge.evaluation import JudgeEvaluation, evaluate_judge
 from entail.judge.judges import NliJudge, list_judges
-from entail.judge.method import JudgeSource, evaluate, preview
+from entail.judge.method import JudgeSource, preview
 from entail.judge.training import clean_pairs, train_judge
 from entail.training.loop.task import Event
 from entail.training.method import Run, method
@@ -275,7 +275,7 @@ def test_as_a_job(tiny_home: Path, tmp_path: Path) -> None:
     data = source.read()
     run = Run(out=tiny_home / "mine", work=tmp_path / "work")
     assert json.dumps(how.train(data, config, run))
-    assert evaluate("mine", data, None) is None
+    assert how.evaluate is None
     job: Any = SimpleNamespace(name="mine", spec=SimpleNamespace(method="judge"))
     assert "judge of entailment" in str(Candidate(job, None, None).problem)
     with pytest.raises(SettingsError, match="--pairs"):

@@ -10,7 +10,6 @@ averaged without c: the base has none.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import shutil
 from collections.abc import Mapping, Sequence
@@ -23,9 +22,8 @@ from entail.encoders.card import read_training_queries, write_training_queries
 from entail.encoders.catalogue import PREMISE_TOWER
 from entail.encoders.gaussian.form import HEAD, GaussianForm
 from entail.encoders.weights import read_json
-from entail.errors import EncoderError, TrainingError
-from entail.training.adapters.saving import let_read
-from entail.training.cards.template import write_card
+from entail.errors import TrainingError
+from entail.training.adapters.saving import save_encoder
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -49,7 +47,7 @@ def average_adapters(
 
     Args:
         folders: LoRA adapters on one base.
-        out: Folder for the adapter.
+        out: Folder for the adapter; one of the same method there is replaced.
         weights: One per adapter, 1 in sum; default: equal.
         scale: c, 1 for the mean itself, 0 for the base.
         rank: Rank of the result; default: the sum of all ranks, which is exact.
@@ -59,7 +57,8 @@ def average_adapters(
 
     Raises:
         TrainingError: If a folder is no plain LoRA adapter of one tower; if they differ in base, towers,
-            similarity or modules; or if a number is out of range.
+            similarity or modules; if a number is out of range; or the folder holds something else, or cannot
+            be written.
     """
     from safetensors.torch import save_file
 
@@ -74,19 +73,20 @@ def average_adapters(
     first = records[0]
     file = f"{HEAD}/model.safetensors"
     head = mean_tensors(folders, file, shares=shares) if first.get("gaussian") else {}
-    write_adapter(merged, out, like=folders[0])
+
+    def write(folder: Path) -> None:
+        write_adapter(merged, folder, like=folders[0])
+        if head:
+            (folder / HEAD).mkdir()
+            save_file(head, folder / file)
+            shutil.copyfile(folders[0] / HEAD / "config.json", folder / HEAD / "config.json")
+        write_training_queries(folder, frozenset[str]().union(*map(read_training_queries, folders)))
+
     about = {name: first[name] for name in (*_IDENTITY, "licence") if name in first}
     if head:
-        (out / HEAD).mkdir(exist_ok=True)
-        save_file(head, out / file)
-        shutil.copyfile(folders[0] / HEAD / "config.json", out / HEAD / "config.json")
         about["gaussian"] = _unfitted(first, folders[0].name).to_json()
     about |= describe_mean(folders, records, shares=shares, scale=scale)
-    (out / "entail.json").write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    let_read(out, like=out / "entail.json")
-    write_training_queries(out, frozenset[str]().union(*map(read_training_queries, folders)))
-    with contextlib.suppress(EncoderError):  # a card can be written later
-        write_card(out)
+    save_encoder(out, method=str(first.get("method")), write=write, about=about)
     return lost
 
 

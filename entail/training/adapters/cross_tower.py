@@ -84,15 +84,9 @@ class CrossTower(Tower):
 
     def values(self, pairs: Sequence[Pair]) -> Floats:
         """Return the outputs of pairs without gradient and dropout, shape (pairs, outputs)."""
-        import torch
-
-        self.model.eval()
-        try:
-            with torch.inference_mode():
-                found: Floats = self.outputs(pairs).cpu().numpy()
-                return found
-        finally:
-            self.model.train()
+        with self.inference():
+            found: Floats = self.outputs(pairs).cpu().numpy()
+            return found
 
     def save(self, folder: Path) -> None:
         """Write adapter (fp16) and head, or the whole model and head, into a new or empty folder."""

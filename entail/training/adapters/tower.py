@@ -139,21 +139,27 @@ class Tower:
         self, texts: Sequence[str], *, batch_size: int = 64, progress: ProgressCallback | None = None
     ) -> Floats:
         """Return unit vectors without gradient and dropout, shape (texts, d)."""
-        import torch
-
         order = np.argsort([len(text) for text in texts], kind="stable")
         out: Floats = np.empty((len(texts), self.dimension), dtype=np.float32)
         meter = Meter(len(texts), "encoding", unit="sentences", report=progress)
+        with self.inference():
+            for at in range(0, len(texts), batch_size):
+                some = order[at : at + batch_size]
+                out[some] = self.vectors([texts[i] for i in some]).cpu().numpy()
+                meter.add(len(some))
+        return out
+
+    @contextlib.contextmanager
+    def inference(self) -> Iterator[None]:
+        """Compute without gradient and dropout meanwhile."""
+        import torch
+
         self.model.eval()
         try:
             with torch.inference_mode():
-                for at in range(0, len(texts), batch_size):
-                    some = order[at : at + batch_size]
-                    out[some] = self.vectors([texts[i] for i in some]).cpu().numpy()
-                    meter.add(len(some))
+                yield
         finally:
             self.model.train()
-        return out
 
     @property
     def dimension(self) -> int:
