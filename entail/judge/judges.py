@@ -14,7 +14,7 @@ from entail.data.nli.pairs import LABELS
 from entail.encoders.card import read_card
 from entail.encoders.catalogue import fetch, resolve
 from entail.encoders.cross.encoder import HEAD, cross_folder, cross_folders, cross_parts, load_cross
-from entail.encoders.cross.pairs import cut_pairs
+from entail.encoders.cross.pairs import Pair, cut_pairs
 from entail.encoders.device import device_name
 from entail.encoders.weights import check_safe, open_tensors
 from entail.errors import EncoderError, UnknownEncoderError
@@ -27,9 +27,6 @@ METHOD = "judge"
 
 SHIPPED = "nli-minilm"
 """Packaged judge, the default."""
-
-_CHUNK = 512
-"""Pairs between two reports of progress."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +69,8 @@ class JudgeForm:
 class _TrainedJudge:
     """Judge written by `entail train judge`."""
 
+    batch_size = 512
+
     def __init__(self, folder: Path, *, device: str | None) -> None:
         import torch
 
@@ -91,18 +90,14 @@ class _TrainedJudge:
         self.name, self.revision, self.labels = name, parts.revision, form.labels
         self._cross = load_cross(parts, head, max_length=form.max_length, device=place, dtype=torch.float32)
 
-    def probabilities(self, premises: Sequence[str], hypotheses: Sequence[str], meter: Meter) -> Values:
+    def prepare(self, premises: Sequence[str], hypotheses: Sequence[str]) -> Sequence[Pair]:
+        cross = self._cross
+        return cut_pairs(cross.tokenize, cross.frame, premises, hypotheses, max_length=cross.max_length)[0]
+
+    def classify(self, pairs: Sequence[Pair]) -> Values:
         from scipy.special import softmax
 
-        cross = self._cross
-        pairs, _ = cut_pairs(cross.tokenize, cross.frame, premises, hypotheses, max_length=cross.max_length)
-        order = np.argsort([len(first) + len(second) for first, second in pairs], kind="stable")
-        values: Values = np.empty((len(pairs), len(self.labels)), dtype=np.float64)
-        for at in range(0, len(order), _CHUNK):
-            some = order[at : at + _CHUNK]
-            outputs = cross.values([pairs[i] for i in some]).astype(np.float64)
-            values[some] = softmax(outputs, axis=1)
-            meter.add(len(some))
+        values: Values = softmax(self._cross.values(pairs).astype(np.float64), axis=1)
         return values
 
 
@@ -121,7 +116,7 @@ class _StockJudge:
                 "the Hub id of a cross-encoder of NLI such as cross-encoder/nli-MiniLM2-L6-H768"
             ) from error
         self.name, self.revision = entry.name, str(entry.revision)
-        self._batch_size, self._device = batch_size, device_name(device)
+        self.batch_size, self._device = batch_size, device_name(device)
         safe: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
         try:
             self._tokenizer: Any = AutoTokenizer.from_pretrained(str(entry.path), **safe)
@@ -156,31 +151,24 @@ class _StockJudge:
             int(self._tokenizer.model_max_length), int(loaded.config.max_position_embeddings)
         )
 
-    def probabilities(self, premises: Sequence[str], hypotheses: Sequence[str], meter: Meter) -> Values:
-        pairs = list(zip(premises, hypotheses, strict=True))
-        order = np.argsort([len(premise) + len(hypothesis) for premise, hypothesis in pairs], kind="stable")
-        values: Values = np.empty((len(pairs), len(self.labels)), dtype=np.float64)
-        for at in range(0, len(order), self._batch_size):
-            some = order[at : at + self._batch_size]
-            with self._lock:
-                values[some] = self._classify([premises[i] for i in some], [hypotheses[i] for i in some])
-            meter.add(len(some))
-        return values
+    def prepare(self, premises: Sequence[str], hypotheses: Sequence[str]) -> list[tuple[str, str]]:
+        return list(zip(premises, hypotheses, strict=True))
 
-    def _classify(self, premises: list[str], hypotheses: list[str]) -> Values:
+    def classify(self, pairs: Sequence[tuple[str, str]]) -> Values:
         import torch
 
-        ids = self._tokenizer(hypotheses, add_special_tokens=False)["input_ids"]
-        fits = max(map(len, ids)) <= self._max_length // 2
-        features = self._tokenizer(
-            premises,
-            hypotheses,
-            padding=True,
-            truncation="only_first" if fits else "longest_first",
-            max_length=self._max_length,
-            return_tensors="pt",
-        ).to(self._device)
-        with torch.inference_mode():
+        premises, hypotheses = map(list, zip(*pairs, strict=True))
+        with self._lock, torch.inference_mode():
+            ids = self._tokenizer(hypotheses, add_special_tokens=False)["input_ids"]
+            fits = max(map(len, ids)) <= self._max_length // 2
+            features = self._tokenizer(
+                premises,
+                hypotheses,
+                padding=True,
+                truncation="only_first" if fits else "longest_first",
+                max_length=self._max_length,
+                return_tensors="pt",
+            ).to(self._device)
             values: Values = self._model(**features).logits.float().softmax(dim=1).double().cpu().numpy()
         return values
 
@@ -258,7 +246,14 @@ class NliJudge:
         self, premises: Sequence[str], hypotheses: Sequence[str], progress: ProgressCallback | None
     ) -> Values:
         meter = Meter(len(premises), f"judging by {self.name}", unit="pairs", report=progress)
-        return self._model.probabilities(premises, hypotheses, meter)
+        pairs: Sequence[Any] = self._model.prepare(premises, hypotheses)
+        order = np.argsort([len(first) + len(second) for first, second in pairs], kind="stable")
+        values: Values = np.empty((len(pairs), len(self._model.labels)), dtype=np.float64)
+        for at in range(0, len(order), self._model.batch_size):
+            some = order[at : at + self._model.batch_size]
+            values[some] = self._model.classify([pairs[i] for i in some])
+            meter.add(len(some))
+        return values
 
 
 def list_judges() -> list[str]:

@@ -53,12 +53,16 @@ class Relevance:
         by: Name of the judge or retriever.
         groups: Name -> values; the first is expected to be above the others.
         bounds: Range of the measure.
+        rows: Texts with their values, for a table.
+        left_out: Number of questions without a hard negative.
     """
 
     measure: str
     by: str
     groups: Mapping[str, Values] = field(repr=False)
     bounds: tuple[float, float] = (0.0, 1.0)
+    rows: tuple[Mapping[str, object], ...] = field(default=(), repr=False)
+    left_out: int = 0
 
     def above(self, other: str) -> float:
         """Return P(a value of the first group > one of another), ties counted half."""
@@ -118,8 +122,21 @@ def judge_claims(
     claims = [one.claim for one in texts]
     passages = [*(one.gold for one in texts), *(one.negative for one in texts)]
     found = judge.entailment(passages, [*claims, *claims], progress=progress)
-    groups = {"passages that answer": found[: len(texts)], "hard negatives": found[len(texts) :]}
-    return Relevance("P(passage entails claim)", judge.name, groups)
+    gold, negative = found[: len(texts)], found[len(texts) :]
+    rows = tuple(
+        {
+            "question": one.question,
+            "claim": one.claim,
+            "passage that answers": one.gold,
+            "P(it entails the claim)": f"{first:.6f}",
+            "hard negative": one.negative,
+            "P(that entails the claim)": f"{second:.6f}",
+        }
+        for one, first, second in zip(texts, gold, negative, strict=True)
+    )
+    groups = {"passages that answer": gold, "hard negatives": negative}
+    left_out = len(examples) - len(texts)
+    return Relevance("P(passage entails claim)", judge.name, groups, rows=rows, left_out=left_out)
 
 
 def compare_premises(
@@ -157,28 +174,23 @@ def compare_premises(
         found: Values = np.einsum("ij,ij->i", queries, targets[of]).astype(np.float64)
         return found
 
-    similarity = cosines(own)
+    similarity, irrelevant = cosines(own), cosines(others)
     groups = {
         "entailing": similarity[labels == "entailment"],
         "neutral": similarity[labels == "neutral"],
-        "irrelevant": cosines(others),
+        "irrelevant": irrelevant,
     }
-    return Relevance("similarity of hypothesis and premise", encoder.name, groups, (-1.0, 1.0))
-
-
-@dataclass(frozen=True)
-class RelevanceFigure:
-    """Values of a figure with their texts.
-
-    Attributes:
-        relevance: Values by group.
-        rows: Texts with their values, for a table.
-        left_out: Number of questions without a hard negative.
-    """
-
-    relevance: Relevance
-    rows: tuple[Mapping[str, object], ...]
-    left_out: int = 0
+    rows = tuple(
+        {
+            "label": pair.label,
+            "hypothesis": pair.hypothesis,
+            "premise": pair.premise,
+            f"similarity by {encoder.name}": f"{value:.6f}",
+            f"similarity of an irrelevant premise by {encoder.name}": f"{other:.6f}",
+        }
+        for pair, value, other in zip(pairs, similarity, irrelevant, strict=True)
+    )
+    return Relevance("similarity of hypothesis and premise", encoder.name, groups, (-1.0, 1.0), rows)
 
 
 @dataclass(frozen=True)
@@ -219,8 +231,8 @@ def read_labelled(content: bytes, *, name: str) -> LabelledPairs:
 
 def measure_claims(
     pool: Pool, questions: Sequence[KnownQuestion], judge: Judge, *, progress: ProgressCallback | None = None
-) -> RelevanceFigure:
-    """Measure Figure 2 over a pool, with hard negatives by BM25; see `judge_claims`.
+) -> Relevance:
+    """Compute Figure 2 over a pool, with hard negatives by BM25; see `judge_claims`.
 
     Raises:
         EvaluationError: If BM25 finds only passages that answer.
@@ -236,47 +248,15 @@ def measure_claims(
                 file.write(json.dumps({"_id": str(position), "title": "", "text": text}) + "\n")
         store = store_passages([folder], folder / "store", progress=progress)
         examples = with_hard_negatives(examples_of(store, named), depth=DEPTH, progress=progress)
-        texts = _claim_texts(examples)
-        if not texts:
+        if not any(one.negatives for one in examples.examples):
             raise EvaluationError(
                 f"{pool.name}: expected passages that look as if they answered, found none by BM25 for "
                 f"{len(questions):,} questions; choose a larger pool"
             )
-        found = judge_claims(examples, judge, progress=progress)
-    rows = tuple(
-        {
-            "question": one.question,
-            "claim": one.claim,
-            "passage that answers": one.gold,
-            "P(it entails the claim)": f"{first:.6f}",
-            "hard negative": one.negative,
-            "P(that entails the claim)": f"{second:.6f}",
-        }
-        for one, first, second in zip(texts, *found.groups.values(), strict=True)
-    )
-    return RelevanceFigure(found, rows, len(questions) - len(texts))
+        return judge_claims(examples, judge, progress=progress)
 
 
-def measure_premises(
-    pairs: Sequence[NliPair], encoder: Encoder, *, progress: ProgressCallback | None = None
-) -> RelevanceFigure:
-    """Measure Figure 3 on entailing pairs, then neutral ones; see `compare_premises`."""
-    found = compare_premises(pairs, encoder, progress=progress)
-    own = [*found.groups["entailing"], *found.groups["neutral"]]
-    rows = tuple(
-        {
-            "label": pair.label,
-            "hypothesis": pair.hypothesis,
-            "premise": pair.premise,
-            f"similarity by {encoder.name}": f"{value:.6f}",
-            f"similarity of an irrelevant premise by {encoder.name}": f"{other:.6f}",
-        }
-        for pair, value, other in zip(pairs, own, found.groups["irrelevant"], strict=True)
-    )
-    return RelevanceFigure(found, rows)
-
-
-def joined_rows(figures: Sequence[RelevanceFigure]) -> list[dict[str, Any]]:
+def joined_rows(figures: Sequence[Relevance]) -> list[dict[str, Any]]:
     """Join the rows of figures over the same pairs, a column for each figure."""
     return [
         {name: value for row in rows for name, value in row.items()}
@@ -284,10 +264,10 @@ def joined_rows(figures: Sequence[RelevanceFigure]) -> list[dict[str, Any]]:
     ]
 
 
-def summarise_claims(figure: RelevanceFigure) -> str:
+def summarise_claims(figure: Relevance) -> str:
     """Return the result of Figure 2 in words."""
-    gold, negative = figure.relevance.groups.values()
-    above = figure.relevance.above("hard negatives")
+    gold, negative = figure.groups.values()
+    above = figure.above("hard negatives")
     higher = int((gold > negative).sum())
     words = (
         f"Answering passages score above hard negatives in **{of_hundred(above)} comparisons** (chance: 50). "
@@ -297,13 +277,12 @@ def summarise_claims(figure: RelevanceFigure) -> str:
     return words + _warn_few(figure)
 
 
-def summarise_premises(figure: RelevanceFigure) -> str:
+def summarise_premises(figure: Relevance) -> str:
     """Return the result of Figure 3 in words."""
-    found = figure.relevance
-    means = ", ".join(f"{values.mean():.2f} {name}" for name, values in found.groups.items())
+    means = ", ".join(f"{values.mean():.2f} {name}" for name, values in figure.groups.items())
     words = (
-        f"Entailing premises score above neutral ones in **{of_hundred(found.above('neutral'))} "
-        f"comparisons**, above irrelevant ones in **{of_hundred(found.above('irrelevant'))}** (chance: 50). "
+        f"Entailing premises score above neutral ones in **{of_hundred(figure.above('neutral'))} "
+        f"comparisons**, above irrelevant ones in **{of_hundred(figure.above('irrelevant'))}** (chance: 50). "
         f"Mean similarity: {means}."
     )
     return words + _warn_few(figure)
@@ -320,11 +299,11 @@ def of_hundred(share: float) -> str:
     return "under 1 of 100" if 0 < share < 0.005 else f"{share * 100:.0f} of 100"
 
 
-def summary_rows(figures: Sequence[RelevanceFigure]) -> list[dict[str, Any]]:
+def summary_rows(figures: Sequence[Relevance]) -> list[dict[str, Any]]:
     """Return a row for each group of each figure: count, mean, quartiles, share of comparisons above."""
     rows = []
     for figure in figures:
-        data = figure.relevance.to_json()
+        data = figure.to_json()
         first = next(iter(data["groups"]))
         for name, group in data["groups"].items():
             lower, median, upper = (f"{value:.6f}" for value in group["quartiles"])
@@ -359,6 +338,6 @@ def _claim_texts(examples: Examples, *, words: int = 100) -> list[_ClaimTexts]:
     ]
 
 
-def _warn_few(figure: RelevanceFigure) -> str:
-    fewest = min(map(len, figure.relevance.groups.values()))
+def _warn_few(figure: Relevance) -> str:
+    fewest = min(map(len, figure.groups.values()))
     return f" Few values ({fewest:,} a group): interpret with care." if fewest < FEW else ""

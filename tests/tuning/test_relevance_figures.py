@@ -17,10 +17,9 @@ from entail.evaluation.passages.pool import KnownQuestion, Pool, read_pool
 from entail.tuning.relevance import (
     LabelledPairs,
     Relevance,
-    RelevanceFigure,
+    compare_premises,
     joined_rows,
     measure_claims,
-    measure_premises,
     read_labelled,
     summarise_claims,
     summarise_premises,
@@ -50,8 +49,8 @@ class FakeJudge:
 
 def test_claims_of_a_pool() -> None:
     figure = measure_claims(POOL, QUESTIONS, FakeJudge())
-    assert figure.relevance.groups["passages that answer"].tolist() == [0.9, 0.6, 0.1]
-    assert figure.relevance.groups["hard negatives"].tolist() == [0.1, 0.9, 0.9]
+    assert figure.groups["passages that answer"].tolist() == [0.9, 0.6, 0.1]
+    assert figure.groups["hard negatives"].tolist() == [0.1, 0.9, 0.9]
     assert figure.left_out == 0
     assert figure.rows[0] == {
         "question": "Where was Tesla born?",
@@ -123,7 +122,7 @@ class FakeEncoder:
 def test_premises_of_two_encoders() -> None:
     pairs = LabelledPairs("2 pairs", (NliPair("p", "h", "entailment"),), (NliPair("q", "=g", "neutral"),))
     encoders = FakeEncoder("one", p=(1, 0)), FakeEncoder("two", p=(0, 1))
-    figures = [measure_premises(pairs.sample(2), encoder) for encoder in encoders]
+    figures = [compare_premises(pairs.sample(2), encoder) for encoder in encoders]
     words = summarise_premises(figures[0])
     assert "**50 of 100 comparisons**" in words
     assert "**100 of 100**" in words
@@ -140,7 +139,7 @@ def test_premises_of_two_encoders() -> None:
 
 def test_nearly_all_is_not_called_all() -> None:
     many = {"entailing": np.linspace(0.5, 1, 300), "neutral": np.full(300, 0.5), "irrelevant": np.zeros(300)}
-    words = summarise_premises(RelevanceFigure(Relevance("m", "b", many), ()))
+    words = summarise_premises(Relevance("m", "b", many))
     assert "**over 99 of 100 comparisons**" in words
     assert "**100 of 100**" in words
     assert "Few values" not in words

@@ -178,7 +178,7 @@ def test_figure_3_by_two_retrievers(
     assert tables[0]["n"].tolist() == [1, 1, 2]
     assert buttons(app) == ["Pairs (CSV)", "Summary (CSV)"]
     assert app.query_params["encoders"] == "tiny|other"
-    monkeypatch.setattr("entail.ui.claims.relevance.measure_premises", lambda *a, **b: 1 / 0)
+    monkeypatch.setattr("entail.ui.claims.relevance.compare_premises", lambda *a, **b: 1 / 0)
     app = settled(app.multiselect(key="claims_retrievers").set_value(["other"]).run())
     assert len(charts(app)) == 1
     assert not app.error, "a rerun measures nothing again"

@@ -11,10 +11,10 @@ import streamlit as st
 from entail.evaluation.passages.pool import Pool
 from entail.training.nli_source import take_evenly
 from entail.tuning.relevance import (
-    RelevanceFigure,
+    Relevance,
+    compare_premises,
     joined_rows,
     measure_claims,
-    measure_premises,
     of_hundred,
     read_labelled,
     summarise_claims,
@@ -121,7 +121,7 @@ def _draw_claims(pool: Pool, name: str | None, count: int) -> None:
     left_out = f" Left out, without a hard negative: {figure.left_out:,}." if figure.left_out else ""
     _draw(figure, summarise_claims(figure), key="claims")
     st.caption(
-        f"{few} {len(known):,} questions, judged by {label(figure.relevance.by)}. Hard negative: BM25's "
+        f"{few} {len(known):,} questions, judged by {label(figure.by)}. Hard negative: BM25's "
         f"first passage without an answer. Passages are cut to 100 words around the answer.{left_out}"
     )
     _offer([figure], "Questions (CSV)", lambda: rows_csv(map(dict, figure.rows)), name="claims")
@@ -149,7 +149,7 @@ def _draw_premises(file: UploadedFile | None, encoders: Sequence[str], count: in
     tasks = [
         _FIGURES.get_or_start(
             ("premises", digest, count, encoder, resolve(encoder).revision),
-            lambda report, encoder=encoder: measure_premises(  # type: ignore[misc]
+            lambda report, encoder=encoder: compare_premises(  # type: ignore[misc]
                 pairs.sample(count), models.encoder(encoder), progress=report
             ),
         )
@@ -170,9 +170,9 @@ def _draw_premises(file: UploadedFile | None, encoders: Sequence[str], count: in
         _offer(figures, "Pairs (CSV)", lambda: rows_csv(joined_rows(figures)), name="premises")
 
 
-def _draw(figure: RelevanceFigure, words: str, *, key: str) -> None:
+def _draw(figure: Relevance, words: str, *, key: str) -> None:
     """Draw a figure: words, charts, summary."""
-    data = figure.relevance.to_json()
+    data = figure.to_json()
     first = next(iter(data["groups"]))
     st.markdown(words)
     alt = f"Share of each group by bin. {words.replace('**', '')}"
@@ -209,7 +209,7 @@ def _draw(figure: RelevanceFigure, words: str, *, key: str) -> None:
     )
 
 
-def _offer(figures: Sequence[RelevanceFigure], what: str, content: Callable[[], str], *, name: str) -> None:
+def _offer(figures: Sequence[Relevance], what: str, content: Callable[[], str], *, name: str) -> None:
     with st.container(horizontal=True):
         draw_download(what, content, name=f"relevance_{name}.csv", kind=CSV)
         draw_download(
