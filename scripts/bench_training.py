@@ -157,7 +157,7 @@ def prepare(
         pairs = train_aeenc(corpus, replace(OURS, rounds=rounds, epochs=2), trees=trees).pairs
     else:
         found = sample(corpus, judgements, DenseIndex(base, corpus, vectors), k=OURS.k)
-        pairs = gold_pairs(corpus, trees).joined(sampled_pairs(corpus, found))
+        pairs = gold_pairs(corpus, trees).join(sampled_pairs(corpus, found))
     return Bench(corpus, judgements, pairs, vectors, GoldQueries.of(corpus, dev), base, protocol)
 
 

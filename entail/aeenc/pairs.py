@@ -85,7 +85,7 @@ class TrainingPairs:
             missing=tuple(record["missing"]),
         )
 
-    def joined(self, other: TrainingPairs) -> TrainingPairs:
+    def join(self, other: TrainingPairs) -> TrainingPairs:
         """Return the union of both, as the rounds of iterative AE-Enc accumulate pairs.
 
         Raises:
@@ -239,13 +239,13 @@ def _gather(
     return TrainingPairs(
         corpus_hash=corpus_hash,
         queries=tuple(positives),
-        positives=tuple(ascending(found) for found in positives.values()),
-        negatives=tuple(ascending(negatives.get(query, ())) for query in positives),
+        positives=tuple(sort_positions(found) for found in positives.values()),
+        negatives=tuple(sort_positions(negatives.get(query, ())) for query in positives),
         dropped=counts,
         missing=missing,
     )
 
 
-def ascending(positions: Iterable[int]) -> Ints:
+def sort_positions(positions: Iterable[int]) -> Ints:
     """Return positions as a sorted array."""
     return np.array(sorted(positions), dtype=np.int64)

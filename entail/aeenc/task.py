@@ -14,7 +14,7 @@ import numpy as np
 
 from entail.aeenc import losses
 from entail.aeenc.config import AeencConfig
-from entail.aeenc.pairs import TrainingPairs, ascending
+from entail.aeenc.pairs import TrainingPairs, sort_positions
 from entail.aeenc.sampling import SampleReport
 from entail.data.judgements import Judgements
 from entail.data.records import Corpus
@@ -106,7 +106,7 @@ class AeencTask(BatchTask):
         self._rejected = [self._positions(self.judgements.rejected.get(q, ())) for q in pairs.queries]
 
     def _positions(self, texts: Iterable[str]) -> Ints:
-        return ascending({p for text in texts if (p := self.corpus.position(text)) is not None})
+        return sort_positions({p for text in texts if (p := self.corpus.position(text)) is not None})
 
     def begin_epoch(self, epoch: int) -> None:
         """Sample at the start of a round; pairs accumulate.
@@ -123,7 +123,7 @@ class AeencTask(BatchTask):
             pairs, report = from_first(self._sample)
             self._round = current
             self.samples.append(SampleReport.from_json(report))
-            self._set_pairs(self.pairs.joined(TrainingPairs.from_json(pairs)))
+            self._set_pairs(self.pairs.join(TrainingPairs.from_json(pairs)))
         require_both_classes(self.pairs, self.config, closed=self.judgements.closed, sampled=True)
 
     @property

@@ -19,12 +19,12 @@ class Projection:
     Attributes:
         means: Means of both, shape (2, 2).
         covariances: Covariances of both, shape (2, 2, 2).
-        kept: Share of all variance, within them and between their means, on the plane.
+        share: Share of all variance, within them and between their means, on the plane.
     """
 
     means: Floats64
     covariances: Floats64
-    kept: float
+    share: float
 
 
 def project(pair: Gaussians) -> Projection:

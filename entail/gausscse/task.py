@@ -18,7 +18,7 @@ from entail.gausscse.losses import (
 )
 from entail.gausscse.tower import GaussianTower
 from entail.index.protocol import Ints
-from entail.training.loop.batches import BatchTask, of_like_length
+from entail.training.loop.batches import BatchTask, match_lengths
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -63,7 +63,7 @@ class GausscseTask(BatchTask):
         drawn = self.triplets.drawn_unentailed(seed=self.config.seed, epoch=epoch)
         if not self._other_lengths or not drawn:
             return []
-        alike = of_like_length(self._lengths, [self._other_lengths[row] for row in drawn])
+        alike = match_lengths(self._lengths, [self._other_lengths[row] for row in drawn])
         return [drawn[position] for position in alike]
 
     def steps(self, epochs: int) -> int:

@@ -91,7 +91,7 @@ class Prompts:
         if variant == "question" and tokenizer.sep_token_id is None:
             raise TrainingError(f"{name}: expected a tokenizer with a separator, for prompt=question")
         self._tokenizer, self.variant, self.max_length, self.name = tokenizer, variant, max_length, name
-        self.mask = int(tokenizer.mask_token_id)
+        self.mask_id = int(tokenizer.mask_token_id)
         self.padding = int(tokenizer.pad_token_id or 0)
         self.size = len(tokenizer)
         special = set(tokenizer.all_special_ids)
@@ -117,12 +117,12 @@ class Prompts:
                 prompts.append(Prompt(np.array(ids, dtype=np.int64), first, last, dropped))
         return prompts
 
-    def masked(self, prompt: Prompt, *, beta: float, draw: np.random.Generator) -> MaskedPrompt:
+    def mask(self, prompt: Prompt, *, beta: float, draw: np.random.Generator) -> MaskedPrompt:
         """Mask each maskable token of a prompt with probability beta."""
         masked = np.zeros(len(prompt.ids), dtype=bool)
         masked[prompt.first : prompt.last] = draw.random(prompt.last - prompt.first) < beta
         ids, labels = prompt.ids.copy(), prompt.ids[masked]
-        shown = np.full(len(labels), self.mask, dtype=np.int64)
+        shown = np.full(len(labels), self.mask_id, dtype=np.int64)
         if self.variant == "plain":
             fate = draw.random(len(labels))
             others = draw.choice(self.plain_ids, size=len(labels))
@@ -130,7 +130,7 @@ class Prompts:
         ids[masked] = shown
         return MaskedPrompt(ids, masked, labels)
 
-    def padded(self, rows: Sequence[MaskedPrompt]) -> tuple[Ids, Booleans, Booleans, Ids]:
+    def pad(self, rows: Sequence[MaskedPrompt]) -> tuple[Ids, Booleans, Booleans, Ids]:
         """Return ids, attended tokens and masked tokens, each (rows, tokens), and all labels in order."""
         length = max(len(row.ids) for row in rows)
         ids = np.full((len(rows), length), self.padding, dtype=np.int64)

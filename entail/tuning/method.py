@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from entail.progress import ProgressCallback
 from entail.training.method import CardText, Method, Preview, Run
 from entail.tuning.config import DprConfig, TuningConfig
-from entail.tuning.source import PassageData, PassageSource, with_mined
+from entail.tuning.source import PassageData, PassageSource, add_mined
 
 if TYPE_CHECKING:
     from entail.evaluation.retrieval.paired import QueryFigures
@@ -32,7 +32,7 @@ def train_contrast(data: PassageData, config: DprConfig, run: Run) -> Mapping[st
     """Find hard negatives and run `train_dpr`."""
     from entail.tuning.training import train_dpr
 
-    mined = with_mined(data, depth=config.depth, progress=run.progress) if config.negatives else data
+    mined = add_mined(data, depth=config.depth, progress=run.progress) if config.negatives else data
     return train_dpr(mined.examples, config, dev=mined.dev, run=run).to_json()
 
 

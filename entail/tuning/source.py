@@ -140,7 +140,7 @@ class PassageSource:
         return f"{some}{self.questions.name}" + (f", and entailments of {nli}" if nli else "")
 
 
-def with_mined(data: PassageData, *, depth: int, progress: ProgressCallback | None = None) -> PassageData:
+def add_mined(data: PassageData, *, depth: int, progress: ProgressCallback | None = None) -> PassageData:
     """Add hard negatives to training and dev questions without any; see `with_missing_negatives`."""
     from entail.tuning.examples import with_missing_negatives
 

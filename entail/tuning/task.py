@@ -47,7 +47,7 @@ class MaskedTask(BatchTask):
         self.config, self.form, self.prompts, self.tower = config, form, prompts, tower
         # Masked once, the same for every seed, so that evaluations and seeds can be compared.
         self._dev = [
-            form.masked(prompt, beta=config.share, draw=np.random.default_rng((0, row)))
+            form.mask(prompt, beta=config.share, draw=np.random.default_rng((0, row)))
             for row, prompt in enumerate(dev)
         ]
 
@@ -55,9 +55,7 @@ class MaskedTask(BatchTask):
         """Return the mean loss of the masked tokens, and its diagnostics."""
         seed, beta = self.config.seed, self.config.share
         rows = [
-            self.form.masked(
-                self.prompts[row], beta=beta, draw=np.random.default_rng((seed, self._epoch, row))
-            )
+            self.form.mask(self.prompts[row], beta=beta, draw=np.random.default_rng((seed, self._epoch, row)))
             for row in batch.tolist()
         ]
         losses, correct, tokens = self._losses(rows)
@@ -87,7 +85,7 @@ class MaskedTask(BatchTask):
         """Return -log P of each masked token, whether it was the likeliest, and the number of tokens."""
         import torch
 
-        ids, attended, masked, labels = self.form.padded(rows)
+        ids, attended, masked, labels = self.form.pad(rows)
         on = self.tower.device
         losses, correct = self.tower.token_losses(
             *(torch.from_numpy(part).to(on) for part in (ids, attended, masked, labels))

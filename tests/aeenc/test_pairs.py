@@ -82,11 +82,11 @@ def test_pairs_judged_both_ways_are_neither() -> None:
 def test_rounds_add_up_and_a_pair_counts_once() -> None:
     one = gold_pairs(corpus(), [tree(used=("a",), distractors=("c",))])
     two = gold_pairs(corpus(), [tree(used=("a", "b"), distractors=("c", "q"))])
-    assert as_texts(one.joined(two), corpus()) == {"q": (["a", "b"], ["c", "q"])}
-    assert one.joined(one).digest == one.digest
+    assert as_texts(one.join(two), corpus()) == {"q": (["a", "b"], ["c", "q"])}
+    assert one.join(one).digest == one.digest
     assert one.digest != two.digest
     with pytest.raises(TrainingError, match="one corpus"):
-        one.joined(gold_pairs(corpus("a", "c"), [tree()]))
+        one.join(gold_pairs(corpus("a", "c"), [tree()]))
 
 
 def test_pairs_are_written_with_texts(tmp_path: Path) -> None:

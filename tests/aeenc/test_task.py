@@ -120,7 +120,7 @@ def test_premises_of_the_other_queries_are_negatives_where_trees_judge() -> None
 def test_the_restart_knows_positives_alone_and_the_other_premises_of_the_batch() -> None:
     judgements = closed(q=("child",), near=("far",))
     said = Judgements.of_pairs([JudgedPair("q", "child", True), JudgedPair("q", "other", False)])
-    made = task(judgements, judged_pairs(FACTS, said).joined(pairs(near="far")), restart=True, epochs=2)
+    made = task(judgements, judged_pairs(FACTS, said).join(pairs(near="far")), restart=True, epochs=2)
     made.begin_epoch(1)
     assert labels_of(made, 0) == [{"child": 1, "other": -1}]
     made.begin_epoch(2)

@@ -116,7 +116,7 @@ def own_pairs(source: str, rounds: int, facts: Corpus, trees: tuple[ExplanationT
     if not rounds:
         return pairs
     found = sample(facts, Judgements.of_trees(trees), retriever("tiny", facts), k=config().k)
-    return pairs.joined(sampled_pairs(facts, found))
+    return pairs.join(sampled_pairs(facts, found))
 
 
 def distance(one: Floats, other: Floats) -> float:

@@ -149,7 +149,7 @@ def test_two_gaussians_on_a_plane_by_hand() -> None:
     assert found.covariances[0] == pytest.approx(np.diag([1.0, 9.0]), abs=1e-5)
     assert found.covariances[1] == pytest.approx(np.eye(2), abs=1e-5)
     # Shown: (1 + 9 + 1 + 1) / 2 within and 1 between; of (12 + 4) / 2 + 1.
-    assert found.kept == pytest.approx(7 / 9, abs=1e-5)
+    assert found.share == pytest.approx(7 / 9, abs=1e-5)
     line = ellipse(found.means[0], found.covariances[0], points=4)
     assert np.abs(line - found.means[0]).max(axis=0) == pytest.approx([1, 3], abs=1e-5)
     assert line[0] == pytest.approx(line[-1])
@@ -160,6 +160,6 @@ def test_equal_gaussians_can_be_drawn_and_one_alone_cannot() -> None:
     found = project(Gaussians(zeros + 1, zeros))
     assert np.isfinite(found.means).all()
     assert found.covariances[0] == pytest.approx(np.eye(2), abs=1e-6)
-    assert 0 < found.kept <= 1
+    assert 0 < found.share <= 1
     with pytest.raises(EncoderError, match="two Gaussians"):
         project(Gaussians(zeros[:1], zeros[:1]))

@@ -46,7 +46,7 @@ def test_a_prompt_by_hand(tokenizer: Any, variant: Any, ids: list[int], maskable
     found = only(prompts)
     assert found.ids.tolist() == ids
     assert list(range(found.first, found.last)) == maskable
-    masked = prompts.masked(found, beta=1.0, draw=np.random.default_rng(0))
+    masked = prompts.mask(found, beta=1.0, draw=np.random.default_rng(0))
     assert np.flatnonzero(masked.masked).tolist() == maskable
     assert masked.labels.tolist() == [ids[at] for at in maskable]
     if variant != "plain":
@@ -58,7 +58,7 @@ def test_so_many_are_masked_and_nothing_else_changes(tokenizer: Any, variant: An
     prompts = form(tokenizer, variant)
     found = only(prompts)
     draw = np.random.default_rng(0)
-    runs = [prompts.masked(found, beta=beta, draw=draw) for _ in range(1000)]
+    runs = [prompts.mask(found, beta=beta, draw=draw) for _ in range(1000)]
     share = np.mean([one.masked[found.first : found.last] for one in runs], axis=0)
     assert np.allclose(share, beta, atol=0.04)  # each by itself
     for one in runs:
@@ -74,7 +74,7 @@ def test_the_control_arm_masks_as_bert_does(tokenizer: Any) -> None:
     draw = np.random.default_rng(0)
     shown: list[int] = []
     for _ in range(3000):
-        one = prompts.masked(found, beta=0.15, draw=draw)
+        one = prompts.mask(found, beta=0.15, draw=draw)
         at = np.flatnonzero(one.masked & (found.ids == BO))
         shown += one.ids[at].tolist()
     shares = np.bincount(shown, minlength=60) / len(shown)
@@ -96,8 +96,8 @@ def test_what_is_too_long_loses_the_end_of_the_premise(tokenizer: Any) -> None:
 def test_a_batch_is_padded_behind(tokenizer: Any) -> None:
     prompts = form(tokenizer)
     both = prompts.of([PAIR, EntailedPair("ba", "bo", "bo")])
-    rows = [prompts.masked(one, beta=1.0, draw=np.random.default_rng(0)) for one in both]
-    ids, attended, masked, labels = prompts.padded(rows)
+    rows = [prompts.mask(one, beta=1.0, draw=np.random.default_rng(0)) for one in both]
+    ids, attended, masked, labels = prompts.pad(rows)
     assert ids[1].tolist() == [CLS, BA, UNK, UNK, MASK, SEP, 0, 0, 0]
     assert attended[1].tolist() == [True] * 6 + [False] * 3
     assert masked.sum(axis=1).tolist() == [2, 1]

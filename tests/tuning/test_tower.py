@@ -26,8 +26,8 @@ def batch(tower: MaskedTower, pairs: list[EntailedPair]) -> Any:
     import torch
 
     form = Prompts(tower.tokenizer, variant="hypothesis", max_length=32, name="tiny")
-    rows = [form.masked(one, beta=1.0, draw=np.random.default_rng(0)) for one in form.of(pairs)]
-    return [torch.from_numpy(part) for part in form.padded(rows)]
+    rows = [form.mask(one, beta=1.0, draw=np.random.default_rng(0)) for one in form.of(pairs)]
+    return [torch.from_numpy(part) for part in form.pad(rows)]
 
 
 def with_head(tiny_home: Path, name: str = "bert") -> Any:

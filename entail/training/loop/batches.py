@@ -83,10 +83,10 @@ def batches(lengths: Sequence[int], *, batch_size: int, seed: int, epoch: int) -
     return [dealt[i] for i in draw.permutation(len(dealt))]
 
 
-def of_like_length(lengths: Sequence[int], others: Sequence[int]) -> list[int]:
+def match_lengths(lengths: Sequence[int], others: Sequence[int]) -> list[int]:
     """Return for each text the position of one of as many others: the shortest for the shortest.
 
-    >>> of_like_length([5, 1, 9], [30, 10, 20])
+    >>> match_lengths([5, 1, 9], [30, 10, 20])
     [2, 1, 0]
     """
     matched = np.empty(len(lengths), dtype=np.int64)

@@ -109,7 +109,7 @@ def _draw_gaussians(one: Gaussians, two: Gaussians) -> None:
         st.altair_chart(_draw_ellipses(plane), width="stretch")
         st.caption(
             "One standard deviation around each mean, projected to the plane of largest difference "
-            f"({plane.kept:.1%} of all variance in {pair.dimension} dimensions)."
+            f"({plane.share:.1%} of all variance in {pair.dimension} dimensions)."
         )
     with right:
         st.altair_chart(_draw_variances(pair), width="stretch")
