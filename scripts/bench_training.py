@@ -56,8 +56,8 @@ from entail.results import write_result
 from entail.settings import load_settings
 from entail.statistics.ranking import ranks_of, summary
 from entail.training.adapters.tower import Lora, Tower, cast_precision, training_device
-from entail.training.loop.fit import Schedule, fit
-from entail.training.loop.task import Event
+from entail.training.loop.fit import fit
+from entail.training.loop.task import Event, Schedule
 
 OUT = Path(__file__).resolve().parent.parent / "docs" / "results" / "training_speed.json"
 Protocol = Literal["paper", "query_excluded"]

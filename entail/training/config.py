@@ -12,7 +12,7 @@ from annotated_types import Ge, Gt, Le, Lt
 
 from entail.errors import TrainingError
 from entail.training.fields import fields_of
-from entail.training.loop.fit import Schedule
+from entail.training.loop.task import Schedule
 
 Tuning = Literal["lora", "full"]
 Precision = Literal["auto", "fp32", "bf16"]

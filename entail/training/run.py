@@ -23,8 +23,8 @@ from entail.training.adapters.tower import (
 )
 from entail.training.config import TrainingConfig
 from entail.training.loop.distributed import from_first, world
-from entail.training.loop.fit import Fitted, Schedule, fit
-from entail.training.loop.task import Task, Watch
+from entail.training.loop.fit import Fitted, fit
+from entail.training.loop.task import Schedule, Task, Watch
 from entail.training.method import Run, RunOptions
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ import torch
 from torch import nn
 
 from entail.errors import CheckpointError, TrainingError
-from entail.training.loop.fit import CHECKPOINT, Schedule, fit
+from entail.training.loop.fit import CHECKPOINT, fit
+from entail.training.loop.task import Schedule
 
 
 class Line:

@@ -24,7 +24,7 @@ from entail.errors import CheckpointError, DivergedError, TrainingError
 from entail.progress import Meter, ProgressCallback
 from entail.training.loop.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from entail.training.loop.distributed import average, from_first, world
-from entail.training.loop.task import Evaluated, Event, Task, Watch
+from entail.training.loop.task import Evaluated, Event, Schedule, Task, Watch
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -32,29 +32,6 @@ if TYPE_CHECKING:
     from torch.optim import AdamW
 
 CHECKPOINT = "checkpoint.safetensors"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Schedule:
-    """Schedule of AdamW: linear warm-up, linear decay to 0.
-
-    Attributes:
-        learning_rate: Highest learning rate.
-        warmup: Share of all steps in which it rises.
-        max_gradient_norm: Length to which longer gradients are cut.
-        evaluate_steps: Steps between two evaluations within an epoch; 0 for none.
-        checkpoint_seconds: Seconds between two checkpoints, 0 for one after every step; every epoch also
-            ends with one.
-    """
-
-    epochs: int
-    learning_rate: float
-    warmup: float = 0.05
-    weight_decay: float = 0.0
-    max_gradient_norm: float = 1.0
-    evaluate_steps: int = 0
-    checkpoint_seconds: float = 30.0
-    seed: int = 0
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Interface between a method and the training loop, and the events of the loop."""
+"""Interface between a method and the training loop: task, schedule, events."""
 
 from __future__ import annotations
 
@@ -45,6 +45,29 @@ class Event:
 
 
 Watch = Callable[[Event], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schedule:
+    """Schedule of AdamW: linear warm-up, linear decay to 0.
+
+    Attributes:
+        learning_rate: Highest learning rate.
+        warmup: Share of all steps in which it rises.
+        max_gradient_norm: Length to which longer gradients are cut.
+        evaluate_steps: Steps between two evaluations within an epoch; 0 for none.
+        checkpoint_seconds: Seconds between two checkpoints, 0 for one after every step; every epoch also
+            ends with one.
+    """
+
+    epochs: int
+    learning_rate: float
+    warmup: float = 0.05
+    weight_decay: float = 0.0
+    max_gradient_norm: float = 1.0
+    evaluate_steps: int = 0
+    checkpoint_seconds: float = 30.0
+    seed: int = 0
 
 
 class Task(Protocol):
