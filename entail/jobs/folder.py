@@ -36,6 +36,7 @@ from typing import Any
 from entail.data.writing import write_text
 from entail.errors import DataError, JobError
 from entail.jobs.endings import make_outcome
+from entail.jobs.events import EventFile
 from entail.jobs.record import Ending, Job, JobSpec, Outcome, R, Status
 from entail.progress import Progress
 from entail.settings import is_demo
@@ -62,6 +63,7 @@ class JobFolder:
         self.path = path
         self.checkpoints = path / "checkpoints"
         self.events = path / "events.jsonl"
+        self.reader = EventFile(self.events)
         self.log = path / "log.txt"
         self.lock = path / "lock"
         self._cache: dict[str, tuple[tuple[int, int, int], Any]] = {}

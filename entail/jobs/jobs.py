@@ -16,7 +16,6 @@ from typing import Any
 
 from entail.data.writing import write_text
 from entail.errors import DataError, JobError, UnknownJobError
-from entail.jobs.events import EventFile
 from entail.jobs.folder import JobFolder, staging_folder
 from entail.jobs.inputs import absolute, prune, store
 from entail.jobs.queue import JobQueue
@@ -46,7 +45,6 @@ class Jobs:
         self.settings = settings or load_settings()
         self.folder = self.settings.jobs_dir.absolute()
         self._folders: dict[str, JobFolder] = {}
-        self._events: dict[str, EventFile] = {}
         self._last_start = float("-inf")
 
     @cached_property
@@ -195,7 +193,6 @@ class Jobs:
         except OSError as error:
             raise JobError(f"job {job_id} cannot be deleted: {error}") from error
         self._folders.pop(job_id, None)
-        self._events.pop(job_id, None)
         shutil.rmtree(gone, ignore_errors=True)
         shutil.rmtree(staging_folder(self.settings.models_dir, job_id), ignore_errors=True)
         used = [str(value) for job in self.jobs() for value in job.spec.source.values()]
@@ -216,11 +213,11 @@ class Jobs:
 
     def list_events(self, job_id: str) -> list[Mapping[str, Any]]:
         """Return the events of a training without replayed ones, cheaply for repeated calls."""
-        return self._event_file(job_id).events()
+        return self.folder_of(job_id).reader.events()
 
     def points(self, job_id: str, *, most: int = 500) -> list[dict[str, Any]]:
         """Return the events as rows for charts, of at most `most` steps; see `entail.jobs.events.points`."""
-        return self._event_file(job_id).points(most=most)
+        return self.folder_of(job_id).reader.points(most=most)
 
     def log_tail(self, job_id: str, *, lines: int = 100) -> str:
         """Return the last lines of a job's log, of its last 64 KiB."""
@@ -281,10 +278,6 @@ class Jobs:
             return self.folder_of(fitting[0])
         hint = f"{len(fitting)} ids begin so" if fitting else "`entail jobs list` shows all jobs"
         raise UnknownJobError(f"no job has the id {job_id!r}; {hint}")
-
-    def _event_file(self, job_id: str) -> EventFile:
-        file = self.folder_of(job_id).events
-        return self._events.setdefault(file.parent.name, EventFile(file))
 
     def _ids(self) -> list[str]:
         if not self.folder.is_dir():
