@@ -1,11 +1,9 @@
-"""Tree as text: its outline, and any text inside XML, DOT, a script element or a cell of a spreadsheet."""
+"""Tree as text: its outline, and any text inside XML, DOT or a cell of a spreadsheet."""
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
-from typing import Any
 
 from entail.trees.layout.appearance import NAMES, DrawnKind
 from entail.trees.layout.positions import rejected_id
@@ -36,15 +34,6 @@ def quote_dot(text: str) -> str:
     """
     escaped = printable(text).replace("&", "&amp;").replace("\\", "\\\\").replace('"', '\\"')
     return '"' + re.sub(r"\r\n|\r|\n", r"\\n", escaped) + '"'
-
-
-def script_json(value: Any) -> str:  # noqa: ANN401 - JSON is of any type
-    r"""Return JSON for a `<script>` element: without `<`, which could end the element.
-
-    >>> script_json("</script>")
-    '"\\u003c/script>"'
-    """
-    return json.dumps(value).replace("<", "\\u003c")
 
 
 def escape_cell(text: str) -> str:

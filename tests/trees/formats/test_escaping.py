@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from xml.etree import ElementTree as ET
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from entail.trees.formats.text import escape_cell, printable, quote_dot, script_json
+from entail.trees.formats.text import escape_cell, printable, quote_dot
 
 ODD = "\x00\x07\t\n\r\x85\ud800\udfff\ufffe\uffff<&\"'\\ab"
 ANY = st.text(alphabet=st.characters()) | st.text(alphabet=ODD)
@@ -33,14 +32,6 @@ def test_dot_strings() -> None:
 @given(ANY)
 def test_a_dot_string_ends_where_it_should(text: str) -> None:
     assert re.fullmatch(r'"(?:[^"\\\n]|\\.)*"', quote_dot(text))
-
-
-@given(ANY)
-def test_json_in_a_script_never_ends_the_script(text: str) -> None:
-    text = printable(text)
-    written = script_json({"text": [text]})
-    assert "<" not in written
-    assert json.loads(written) == {"text": [text]}
 
 
 def test_what_a_spreadsheet_would_run_gets_an_apostrophe() -> None:
