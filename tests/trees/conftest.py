@@ -10,8 +10,10 @@ import signal
 import socket
 import subprocess
 import tempfile
+import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -22,7 +24,8 @@ import sqlalchemy as sa
 
 from entail.trees.log.acts import AnyAct, Create, Event
 from entail.trees.log.replay import History, replay
-from entail.trees.store import schema
+from entail.trees.store import database as database_module
+from entail.trees.store import migrations, schema
 from entail.trees.store.database import Database, open_database, parse_url
 
 START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -213,21 +216,75 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return url
 
 
+@pytest.fixture(autouse=True)
+def closed_databases() -> Iterator[None]:
+    """Close the databases that a test leaves open."""
+    engines: set[sa.Engine] = set()
+
+    def note(connection: sa.Connection) -> None:
+        engines.add(connection.engine)
+
+    sa.event.listen(sa.Engine, "engine_connect", note)
+    yield
+    sa.event.remove(sa.Engine, "engine_connect", note)
+    for engine in engines:
+        engine.dispose()
+
+
+def at_once(work: Callable[[Any], object], values: Sequence[Any]) -> list[Any]:
+    """Call a function for each value, all at the same moment in threads of their own."""
+    start = threading.Barrier(len(values))
+
+    def call(value: Any) -> object:
+        start.wait()
+        return work(value)
+
+    with ThreadPoolExecutor(len(values)) as pool:
+        return list(pool.map(call, values))
+
+
+def damage(path: Path) -> bytes:
+    """Overwrite the start of every page of a database but the first; return the content."""
+    content = bytearray(path.read_bytes())
+    for page in range(4096, len(content), 4096):
+        content[page : page + 200] = b"\xff" * 200
+    path.write_bytes(content)
+    return bytes(content)
+
+
 @pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
+def next_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Path]:
+    """Give a function that makes this the next version of entail, and returns its new migration."""
+
+    def go() -> Path:
+        folder = tmp_path / "migrations"
+        shutil.copytree(migrations.MIGRATIONS, folder, ignore=shutil.ignore_patterns("__pycache__"))
+        script = folder / "versions" / "r0003_more.py"
+        script.write_text(
+            "import sqlalchemy as sa\nfrom alembic import op\n"
+            f"revision, down_revision = '0003', '{schema.REVISION}'\n"
+            "def upgrade():\n"
+            "    op.add_column('trees', sa.Column('note', sa.Text))\n"
+            "    op.execute(\"UPDATE trees SET note = 'from before: ' || hypothesis\")\n"
+        )
+        monkeypatch.setattr(migrations, "MIGRATIONS", folder)
+        monkeypatch.setattr(database_module, "REVISION", "0003")
+        return script
+
+    return go
+
+
+@pytest.fixture
+def database(database_url: str) -> Database:
     """Give an empty database of either kind."""
-    opened = open_database(database_url)
-    yield opened
-    opened.close()
+    return open_database(database_url)
 
 
 @pytest.fixture
-def sqlite(sqlite_with_tables: Path, tmp_path: Path) -> Iterator[Database]:
+def sqlite(sqlite_with_tables: Path, tmp_path: Path) -> Database:
     """Give an empty SQLite database."""
     shutil.copy(sqlite_with_tables, tmp_path / "trees.db")
-    opened = open_database(f"sqlite:///{tmp_path / 'trees.db'}")
-    yield opened
-    opened.close()
+    return open_database(f"sqlite:///{tmp_path / 'trees.db'}")
 
 
 @pytest.fixture

@@ -21,15 +21,13 @@ from entail.trees.log.acts import Accept, Create, Evidence, Finish, GivenNode, R
 from entail.trees.log.event_log import TreeLog
 from entail.trees.log.tree import ROOT
 from entail.trees.store import backup as backup_module
-from entail.trees.store import database as database_module
-from entail.trees.store import migrations
 from entail.trees.store.archive import write_archive
 from entail.trees.store.authors import Authors
 from entail.trees.store.backup import backup, restore
 from entail.trees.store.corpora import CorpusStore
 from entail.trees.store.database import Database, open_database
 from entail.trees.store.health import examine
-from entail.trees.store.migrations import MIGRATIONS
+from tests.trees.conftest import damage
 
 ICE = Premise("ice is cold", "u1")
 EVIDENCE = Evidence(
@@ -219,19 +217,14 @@ def test_a_damaged_database_is_moved_aside(saved: Path, tmp_path: Path, how: str
     database = open_database(url)
     fill(database)
     database.close()
-    data = bytearray(path.read_bytes())
+    data = damage(path)
     if how == "no database":
-        data[:100] = b"x" * 100
-    else:
-        for page in range(4096, len(data), 4096):
-            data[page : page + 100] = b"\xff" * 100
-    path.write_bytes(data)
-    if how == "no database":
+        path.write_bytes(data := b"x" * 100 + data[100:])
         with pytest.raises(DamagedDatabaseError, match="--replace"):
             restore(saved, url=url)
     done = restore(saved, url=url, replace=True)
     assert done.damaged is not None
-    assert done.damaged.read_bytes()[:100] == bytes(data[:100])
+    assert done.damaged.read_bytes()[:100] == data[:100]
     assert read(url) == expected
 
 
@@ -368,27 +361,14 @@ def test_a_backup_of_a_newer_version(saved: Path, tmp_path: Path) -> None:
 # --- older backups ---
 
 
-def test_a_backup_of_an_older_version(
-    saved: Path, blank_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = tmp_path / "migrations"
-    shutil.copytree(MIGRATIONS, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    (folder / "versions" / "r0003_more.py").write_text(
-        "import sqlalchemy as sa\nfrom alembic import op\n"
-        "revision, down_revision = '0003', '0002'\n"
-        "def upgrade():\n"
-        "    op.add_column('trees', sa.Column('note', sa.Text))\n"
-        "    op.execute(\"UPDATE trees SET note = 'from before: ' || hypothesis\")\n"
-    )
-    monkeypatch.setattr(migrations, "MIGRATIONS", folder)
-    monkeypatch.setattr(database_module, "REVISION", "0003")
+def test_a_backup_of_an_older_version(saved: Path, blank_url: str, next_version: Callable[[], Path]) -> None:
+    next_version()
     restore(saved, url=blank_url)
     database = open_database(blank_url)
     with database.reading() as connection:
         notes = connection.execute(sa.text("SELECT note FROM trees ORDER BY note")).scalars().all()
     assert notes == ["from before: h", "from before: put away"]
     assert examine(database).problems == ()
-    database.close()
 
 
 def test_models_that_cannot_be_written_are_not_blamed_on_the_backup(saved: Path, tmp_path: Path) -> None:

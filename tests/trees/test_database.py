@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import re
-import shutil
 import sqlite3
-import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,7 +17,7 @@ from entail.errors import DamagedDatabaseError, DatabaseError, LockedDatabaseErr
 from entail.trees.log.acts import Create, Write
 from entail.trees.log.event_log import TreeLog
 from entail.trees.store import database as database_module
-from entail.trees.store import migrations, schema
+from entail.trees.store import schema
 from entail.trees.store.authors import Authors
 from entail.trees.store.database import (
     Database,
@@ -31,6 +28,7 @@ from entail.trees.store.database import (
 from entail.trees.store.health import examine
 from entail.trees.store.migrations import MIGRATIONS, schema_revision
 from entail.trees.store.schema import REVISION
+from tests.trees.conftest import at_once, damage
 
 
 def fill(url: str) -> str:
@@ -59,7 +57,6 @@ def test_it_can_be_opened_again(blank_url: str) -> None:
     assert TreeLog(again).history(tree).seq == 1
     with again.reading() as connection:
         assert schema_revision(connection) == REVISION
-    again.close()
 
 
 def test_what_was_confirmed_is_on_the_disk(sqlite: Database) -> None:
@@ -72,15 +69,8 @@ def test_what_was_confirmed_is_on_the_disk(sqlite: Database) -> None:
 
 
 def test_four_who_open_a_new_database_at_once(blank_url: str) -> None:
-    start = threading.Barrier(4)
-
-    def go(_number: int) -> Database:
-        start.wait()
-        return open_database(blank_url)
-
-    with ThreadPoolExecutor(4) as pool:
-        for database in pool.map(go, range(4)):
-            database.close()
+    opened = at_once(lambda _number: open_database(blank_url), range(4))
+    assert [database.read_only for database in opened] == [False] * 4
 
 
 def test_migrations_make_the_tables_of_the_schema(blank_url: str) -> None:
@@ -172,7 +162,6 @@ def test_a_folder_with_an_odd_name(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert (folder / "entail.db").exists()
     reader = open_database(read_only=True)
     assert reader.file == folder / "entail.db"
-    reader.close()
 
 
 # --- SQLite files that cannot be used ---
@@ -189,10 +178,7 @@ def test_a_file_that_is_no_database(tmp_path: Path) -> None:
 def test_a_damaged_database(tmp_path: Path) -> None:
     path = tmp_path / "x.db"
     tree = fill(f"sqlite:///{path}")
-    content = bytearray(path.read_bytes())
-    for page in range(4096, len(content), 4096):
-        content[page : page + 200] = b"\xff" * 200
-    path.write_bytes(content)
+    damage(path)
     with pytest.raises(DatabaseError, match="damaged"):
         TreeLog(open_database(f"sqlite:///{path}")).history(tree)
 
@@ -240,7 +226,6 @@ def test_a_locked_database_can_be_read_and_says_why_it_cannot_be_written(
     assert log.history(tree).seq == 1, "reading goes on"
     writer.execute("ROLLBACK")
     assert log.act(tree, Write(node="n1", text="a"), author="Ann", base=1).seq == 2
-    patient.close()
 
 
 def test_a_database_that_is_locked_now_can_be_opened(tmp_path: Path, writer: sqlite3.Connection) -> None:
@@ -249,7 +234,6 @@ def test_a_database_that_is_locked_now_can_be_opened(tmp_path: Path, writer: sql
     database = open_database(url)
     assert not database.read_only
     assert [tree.hypothesis for tree in TreeLog(database).trees()] == ["h"]
-    database.close()
 
 
 def test_tables_cannot_be_made_while_it_is_locked(tmp_path: Path) -> None:
@@ -295,7 +279,6 @@ def test_an_act_waits_a_few_seconds_and_those_right_after_it_for_a_glance(
     clock[0] += 10
     log.act(tree, Write(node="n1", text="a"), author="Ann", base=1)
     assert waits == [0.5, 0.01, 0.5, 0.5]
-    database.close()
 
 
 def test_who_looks_on_and_who_is_new_need_not_wait_at_all(
@@ -315,7 +298,6 @@ def test_who_looks_on_and_who_is_new_need_not_wait_at_all(
     assert authors.names() == ["Ann"]
     log.act(tree, Write(node="n1", text="a"), author="Bob", base=1)
     assert authors.names() == ["Ann", "Bob"]
-    database.close()
 
 
 @pytest.mark.postgres
@@ -331,7 +313,6 @@ def test_a_server_that_is_locked_says_so(new_postgres_url: Callable[[], str]) ->
             log.act(tree, Write(node="n1", text="a"), author="Ann", base=1)
         assert log.history(tree).seq == 1
     assert log.act(tree, Write(node="n1", text="a"), author="Ann", base=1).seq == 2
-    database.close()
 
 
 def test_a_full_disk(sqlite: Database) -> None:
@@ -398,7 +379,6 @@ def test_opening_for_reading_makes_and_changes_nothing(tmp_path: Path) -> None:
     assert TreeLog(database).history(tree).seq == 1
     with pytest.raises(DatabaseError, match="can only be read"):
         Authors(database)._database.writing().__enter__()
-    database.close()
 
 
 def set_revision(url: str, revision: str) -> None:
@@ -419,25 +399,7 @@ def test_an_old_database_is_not_migrated_when_only_read(blank_url: str) -> None:
 # --- migrations to come ---
 
 
-@pytest.fixture
-def next_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """Give a function that makes this the next version of entail, with one more migration."""
-
-    def go() -> None:
-        folder = tmp_path / "migrations"
-        shutil.copytree(MIGRATIONS, folder, ignore=shutil.ignore_patterns("__pycache__"))
-        (folder / "versions" / "r0003_more.py").write_text(
-            "import sqlalchemy as sa\nfrom alembic import op\n"
-            f"revision, down_revision = '0003', '{REVISION}'\n"
-            "def upgrade():\n    op.add_column('trees', sa.Column('note', sa.Text))\n"
-        )
-        monkeypatch.setattr(migrations, "MIGRATIONS", folder)
-        monkeypatch.setattr(database_module, "REVISION", "0003")
-
-    return go
-
-
-def test_an_older_database_is_brought_up_to_date(blank_url: str, next_version: Callable[[], None]) -> None:
+def test_an_older_database_is_brought_up_to_date(blank_url: str, next_version: Callable[[], Path]) -> None:
     tree = fill(blank_url)
     next_version()
     database = open_database(blank_url)
@@ -445,19 +407,14 @@ def test_an_older_database_is_brought_up_to_date(blank_url: str, next_version: C
         assert schema_revision(connection) == "0003"
         assert "note" in {column["name"] for column in sa.inspect(connection).get_columns("trees")}
     assert TreeLog(database).history(tree).seq == 1
-    database.close()
 
 
-def test_a_failed_migration_changes_nothing(
-    blank_url: str, next_version: Callable[[], None], tmp_path: Path
-) -> None:
+def test_a_failed_migration_changes_nothing(blank_url: str, next_version: Callable[[], Path]) -> None:
     tree = fill(blank_url)
-    next_version()
-    script = tmp_path / "migrations" / "versions" / "r0003_more.py"
+    script = next_version()
     script.write_text(script.read_text() + "    op.add_column('no_such', sa.Column('note', sa.Text))\n")
     with pytest.raises(DatabaseError):
         open_database(blank_url)
     script.write_text(script.read_text().replace("'no_such'", "'events'"))
     database = open_database(blank_url)
     assert TreeLog(database).history(tree).seq == 1
-    database.close()

@@ -40,7 +40,6 @@ def test_trees_corpora_and_authors_are_there(url: str) -> None:
     assert versions == [4, 5, 5, 4]
     evidence = TreeLog(database).evidence(EXPECTED["tree"])
     assert [shown.rank for shown in evidence[2].shown] == [1, 2]
-    database.close()
 
 
 def test_work_goes_on(url: str) -> None:
@@ -49,4 +48,3 @@ def test_work_goes_on(url: str) -> None:
     log.act(EXPECTED["tree"], Write(node="n1", text="ice is a solid"), author="Ann", base=EXPECTED["seq"])
     log.undo(EXPECTED["tree"], author="Bob")
     assert log.history(EXPECTED["tree"]).seq == EXPECTED["seq"] + 2
-    database.close()

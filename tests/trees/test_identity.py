@@ -161,4 +161,3 @@ def test_a_database_of_the_first_version_keeps_everything(
     (event,) = TreeLog(database).history("00000001").events
     assert (event.author, event.verified, event.at) == ("Ada", False, now)
     assert Authors(database).sign_in(ada(), adopt=True) == "Ada"
-    database.close()

@@ -73,7 +73,6 @@ def test_every_confirmed_act_survives_kill_9(database_url: str) -> None:
     assert sorted(confirmed.values()) == list(range(ACTS))
     database = open_database(database_url)
     assert examine(database).problems == ()
-    database.close()
 
 
 def test_what_was_not_yet_checkpointed_is_read_from_the_wal(tmp_path: Path) -> None:

@@ -155,16 +155,6 @@ def test_acts_on_other_things_do_not_disturb_each_other(story: Any) -> None:
     ]
 
 
-def test_an_act_on_what_was_changed_is_refused_and_says_what_changed(story: Any) -> None:
-    n2 = story.ann(Write(node=ROOT, text="ice melts"))
-    seen = story.history.seq
-    story.ann(Edit(node=n2, text="ice can melt"))
-    with pytest.raises(ConflictError) as refused:
-        story.bob(Write(node=n2, text="ice is water"), base=seen)
-    assert refused.value.changes == ("Ann reworded “ice melts” as “ice can melt” at 03:04:08 UTC",)
-    assert refused.value.changes[0] in str(refused.value)
-
-
 @pytest.mark.parametrize(
     ("first", "second"),
     [
@@ -185,6 +175,7 @@ def test_an_act_on_what_was_changed_is_refused_and_says_what_changed(story: Any)
         (Conclude(node=ROOT, premises=("n2",), text="x"), Write(node=ROOT, text="x")),
         (Remove(node="n3"), Move(node="n2", parent="n3")),
         (Edit(node="n2", text="x"), Edit(node="n2", text="y")),
+        (Edit(node="n2", text="x"), Write(node="n2", text="y")),
         (Edit(node=ROOT, text="x"), Accept(node=ROOT, premise=Premise("y"))),
     ],
     ids=lambda act: f"{act.kind} {act.node}",
@@ -197,7 +188,9 @@ def test_conflicts_name_the_change(story: Any, first: Act, second: Act) -> None:
     story.ann(first)
     with pytest.raises(ConflictError) as refused:
         story.bob(second, base=seen)
-    assert refused.value.changes == (story.history.describe(story.history.event(4), with_author=True),)
+    (change,) = refused.value.changes
+    assert change == story.history.describe(story.history.event(4), with_author=True)
+    assert change in str(refused.value)
 
 
 def test_what_was_undone_or_undone_and_redone_meanwhile_is_no_change(story: Any) -> None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from concurrent.futures import ThreadPoolExecutor
-
 from entail.data.bundled import SAMPLE_NAME, sample_corpus, sample_trees
 from entail.data.records import Corpus
 from entail.trees.formats.entailment_bank import refold
@@ -13,6 +10,7 @@ from entail.trees.store.corpora import CorpusStore
 from entail.trees.store.database import Database, open_database
 from entail.trees.store.health import examine
 from entail.trees.store.seed import SAMPLE_ID, seed_sample
+from tests.trees.conftest import at_once
 
 
 def test_the_official_sample_is_there_once(database: Database) -> None:
@@ -29,19 +27,8 @@ def test_the_official_sample_is_there_once(database: Database) -> None:
 
 
 def test_three_seed_at_once(database_url: str) -> None:
-    start = threading.Barrier(3)
-
-    def seed(_number: int) -> None:
-        database = open_database(database_url)
-        start.wait()
-        seed_sample(database)
-        database.close()
-
-    with ThreadPoolExecutor(3) as pool:
-        list(pool.map(seed, range(3)))
-    database = open_database(database_url)
-    assert len(TreeLog(database).trees()) == len(sample_trees())
-    database.close()
+    at_once(lambda _number: seed_sample(open_database(database_url)), range(3))
+    assert len(TreeLog(open_database(database_url)).trees()) == len(sample_trees())
 
 
 def test_a_corpus_of_that_name_is_left_alone(sqlite: Database) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
@@ -19,6 +17,7 @@ from entail.trees.store import corpora as corpora_module
 from entail.trees.store.corpora import CorpusInfo, CorpusStore
 from entail.trees.store.database import Database, open_database
 from entail.trees.store.health import examine
+from tests.trees.conftest import at_once
 
 ICE, FIRE, SNOW = Premise("ice is cold", "u1"), Premise("fire is hot", "u2"), Premise("snow is ice")
 
@@ -179,17 +178,12 @@ def test_a_corpus_is_read_once_and_few_are_kept(
 
 
 def test_three_who_add_at_once(store: CorpusStore, facts: CorpusInfo, database_url: str) -> None:
-    start = threading.Barrier(3)
-
     def add(author: str) -> None:
-        mine = open_database(database_url)
-        start.wait()
+        mine = CorpusStore(open_database(database_url))
         for i in range(5):
-            CorpusStore(mine).add(facts.id, [f"{author} {i}"], author=author)
-        mine.close()
+            mine.add(facts.id, [f"{author} {i}"], author=author)
 
-    with ThreadPoolExecutor(3) as pool:
-        list(pool.map(add, ("Ann", "Bob", "Cleo")))
+    at_once(add, ("Ann", "Bob", "Cleo"))
     assert (store.info(facts.id).version, len(store.corpus(facts.id))) == (16, 17)
 
 

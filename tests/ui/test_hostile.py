@@ -24,6 +24,7 @@ from entail.ui.shared.form import upload_limit
 from entail.ui.shared.resources import Workspace
 from entail.ui.trees.authoring import handle_key, open_tree
 from entail.ui.trees.chooser import import_trees
+from tests.trees.conftest import damage
 from tests.ui.conftest import buttons, on_tree
 
 PAGES = ("streamlit_app.py", "pages/Trees.py", "pages/Compare.py", "pages/Corpora.py")
@@ -59,10 +60,7 @@ def test_a_database_damaged_while_at_work_is_explained_on_every_page(
     file = shared.database.file
     assert file is not None
     shared.database.engine.dispose()
-    content = bytearray(file.read_bytes())
-    for at in range(4096, len(content), 4096):
-        content[at : at + 200] = b"\xff" * 200
-    file.write_bytes(content)
+    damage(file)
     app.session_state["tree"] = "00000000"
     app = app.switch_page(page).run()
     assert not app.exception
