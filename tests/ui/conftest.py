@@ -18,12 +18,13 @@ from entail.training import method
 from entail.trees.log.acts import Create
 from entail.trees.store.database import open_database
 from entail.trees.store.seed import seed_sample
+from entail.ui.components.keyboard import KeyPress
 from entail.ui.frame.author import Visitor
 from entail.ui.shared.resources import ModelCache, Workspace, workspace
 from entail.ui.shared.tasks import Task
-from entail.ui.trees.authoring import TreeContext
+from entail.ui.trees.authoring import TreeContext, handle_key, load_session, stamp
 from entail.ui.trees.direction_hints import DirectionHints
-from entail.ui.trees.screen import Screen
+from entail.ui.trees.screen import AuthoringSession, Screen
 
 ROOT = Path(__file__).parents[2]
 
@@ -83,6 +84,23 @@ def context_of(shared: Workspace, corpus: Corpus, hypothesis: str, **more: Any) 
     building: Task[Any] = Task(value=TfidfIndex(corpus))
     summary = shared.log.summary(tree)
     return TreeContext(shared, summary, corpus, 1, building, Screen(tree), Visitor("Ada"), **more)
+
+
+def press(context: TreeContext, key: str, drawn: str | None = None) -> AuthoringSession:
+    """Press a key at the list that `drawn` stamps, the current one by default; return the session after."""
+    handle_key(context, KeyPress(key, 1, stamp(load_session(context)) if drawn is None else drawn))
+    return load_session(context)
+
+
+def ready(app: AppTest) -> AppTest:
+    """Run the page again until nothing is computed behind it, as the page itself does in a browser."""
+    for _ in range(300):
+        app = app.run()
+        assert not app.exception
+        if "hourglass" not in said(app):
+            return app
+        time.sleep(0.05)
+    raise AssertionError("still being computed")
 
 
 @pytest.fixture(scope="session")

@@ -12,11 +12,10 @@ from entail.index.lexical import TfidfIndex
 from entail.index.protocol import PremiseIndex
 from entail.trees.log.acts import Accept, Edit, Finish, Reject, Write
 from entail.trees.store import database as database_module
-from entail.ui.components.keyboard import KeyPress
 from entail.ui.shared.resources import Workspace
 from entail.ui.shared.tasks import Task
-from entail.ui.trees.authoring import TreeContext, handle_key, load_session, stamp
-from tests.ui.conftest import context_of
+from entail.ui.trees.authoring import TreeContext, load_session, stamp
+from tests.ui.conftest import context_of, press
 
 
 @pytest.fixture
@@ -24,11 +23,6 @@ def context(shared: Workspace) -> TreeContext:
     """Return Ada's context at a tree over twelve premises: two pages of candidates."""
     corpus = Corpus.of("twelve", [f"ice is cold as number {word}" for word in "abcdefghijkl"])
     return context_of(shared, corpus, "ice is cold")
-
-
-def press(context: TreeContext, key: str, drawn: str) -> None:
-    """Press a key while what `drawn` stamps is on the screen."""
-    handle_key(context, KeyPress(key, 1, drawn))
 
 
 def test_a_failed_search_leaves_the_tree(context: TreeContext, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,7 +64,7 @@ def finished(context: TreeContext) -> int:
 
 
 def test_finish_rejects_what_is_on_the_screen(context: TreeContext) -> None:
-    press(context, "f", stamp(load_session(context)))
+    press(context, "f")
     assert finished(context) == 10
 
 
@@ -80,19 +74,19 @@ def test_a_key_about_a_list_not_yet_drawn_is_ignored(context: TreeContext, key: 
     press(context, "n", drawn)  # the second page is requested, but not on the screen yet
     press(context, key, drawn)
     assert (kinds(context), notice_kind(context)) == (["create"], "stale")
-    press(context, "f", stamp(load_session(context)))
+    press(context, "f")
     assert finished(context) == 12
 
 
 @pytest.mark.parametrize("judged", [False, True])
 def test_finish_with_nothing_open_is_refused(context: TreeContext, judged: bool) -> None:
     if judged:
-        press(context, "1", stamp(load_session(context)))
-        press(context, "f", stamp(load_session(context)))
+        press(context, "1")
+        press(context, "f")
     else:
         context = replace(context, building=Task())
     before = kinds(context)
-    press(context, "f", stamp(load_session(context)))
+    press(context, "f")
     assert (kinds(context), notice_kind(context)) == (before, "stale")
     assert ("n1" in context.shared.log.history(context.summary.id).tree.finished) is judged
 
@@ -154,7 +148,7 @@ def test_undo_drops_a_pending_act(context: TreeContext, locked: sqlite3.Connecti
 
 
 def test_a_pending_act_may_conflict(context: TreeContext, locked: sqlite3.Connection) -> None:
-    press(context, "1", stamp(load_session(context)))
+    press(context, "1")
     locked.execute("ROLLBACK")
     context.shared.log.act(context.summary.id, Edit(node="n1", text="ice is warm"), author="Bo", base=1)
     load_session(context).retry_pending()

@@ -4,7 +4,6 @@ import json
 import re
 import shutil
 import threading
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,11 +18,10 @@ from entail.errors import EncoderError
 from entail.gausscse.directions import Directions, StepVerdict
 from entail.gausscse.verdict import Says, Verdict
 from entail.trees.log.acts import Accept, Create, Finish
-from entail.ui.components.keyboard import KeyPress
 from entail.ui.shared.resources import Workspace
 from entail.ui.shared.tasks import task_cache
 from entail.ui.trees import direction_hints
-from entail.ui.trees.authoring import TreeContext, handle_key, load_session, stamp
+from entail.ui.trees.authoring import TreeContext, load_session
 from entail.ui.trees.direction_hints import (
     DirectionHints,
     current_hints,
@@ -31,7 +29,7 @@ from entail.ui.trees.direction_hints import (
     describe_truncation,
     describe_verdict,
 )
-from tests.ui.conftest import buttons, context_of, on_tree, said
+from tests.ui.conftest import buttons, context_of, on_tree, press, ready, said
 
 START_LOADING = DirectionHints.start_loading
 CLAIM = "ba be bi bo"
@@ -87,17 +85,6 @@ def texts(context: TreeContext) -> list[str]:
     return [candidate.premise.text for candidate in load_session(context).shown]
 
 
-def ready(app: AppTest) -> AppTest:
-    """Run the page again until entailment is checked, as the page itself does in a browser."""
-    for _ in range(300):
-        app = app.run()
-        assert not app.exception
-        if "Checking entailment" not in said(app):
-            return app
-        time.sleep(0.05)
-    raise AssertionError("entailment is still being checked")
-
-
 @pytest.mark.usefixtures("fake_arrows")
 def test_candidates_are_filtered_and_sorted_and_keys_mean_what_is_shown(context: TreeContext) -> None:
     ranked = texts(context)
@@ -106,14 +93,14 @@ def test_candidates_are_filtered_and_sorted_and_keys_mean_what_is_shown(context:
     clearest = replace(context, hints=hints("entails", "margin"))
     session = load_session(clearest)
     assert (texts(clearest), session.list_length) == (["bo fa fe", "ba be da"], 2)
-    handle_key(clearest, KeyPress("1", 1, stamp(session)))
+    press(clearest, "1")
     log, tree_id = context.shared.log, context.summary.id
     accepted = log.history(tree_id).events[-1].act
     assert isinstance(accepted, Accept)
     assert accepted.premise.text == "bo fa fe"
     (evidence,) = log.evidence(tree_id).values()  # with the retriever's ranks
     assert [shown.rank for shown in evidence.shown] == [ranked.index(t) + 1 for t in ("bo fa fe", "ba be da")]
-    handle_key(clearest, KeyPress("f", 2, stamp(load_session(clearest))))
+    press(clearest, "f")
     finished = log.history(tree_id).events[-1].act
     assert isinstance(finished, Finish)
     assert [premise.text for premise in finished.premises] == ["ba be da"]
@@ -136,7 +123,7 @@ def test_nothing_is_shown_or_rejected_while_the_encoder_loads(context: TreeConte
     session = load_session(waiting)
     assert (session.shown, session.candidates, session.list_length) == ((), (), None)
     assert {candidate.premise.text for candidate in session.pool} == set(SAYS)
-    handle_key(waiting, KeyPress("f", 1, stamp(session)))
+    press(waiting, "f")
     assert len(context.shared.log.history(context.summary.id).events) == 1
 
 

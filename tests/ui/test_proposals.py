@@ -1,7 +1,6 @@
 """Proposals on the authoring screen: the next premise and drafted chains, judged like other candidates."""
 
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -16,15 +15,14 @@ from entail.data.records import Corpus
 from entail.index.lexical import TfidfIndex
 from entail.trees.log.acts import Accept, Edit, Finish, Proposal, Reject, Write
 from entail.trees.review.commands import Command
-from entail.ui.components.keyboard import KeyPress
 from entail.ui.shared.resources import Workspace
 from entail.ui.shared.tasks import task_cache
 from entail.ui.trees import suggester as suggester_module
-from entail.ui.trees.authoring import TreeContext, handle_key, load_session, stamp
+from entail.ui.trees.authoring import TreeContext, load_session, stamp
 from entail.ui.trees.screen import AuthoringSession
 from entail.ui.trees.suggester import Offer, Suggester
 from tests.arcf.conftest import FakeScorer
-from tests.ui.conftest import buttons, context_of, html, on_tree, said
+from tests.ui.conftest import buttons, context_of, html, on_tree, press, ready, said
 
 CLAIM = "snow is cold"
 TEXTS = ["snow is ice", "ice is cold", "cold snow", "ice is frozen water", "iron is hard", "snow is cold"]
@@ -76,12 +74,6 @@ def offer_of(session: AuthoringSession) -> Offer:
     return session.offer
 
 
-def press(context: TreeContext, key: str) -> AuthoringSession:
-    """Press a key at the current list; return the session after it."""
-    handle_key(context, KeyPress(key, 1, stamp(load_session(context))))
-    return load_session(context)
-
-
 def act(context: TreeContext, what: Any) -> None:
     """Let somebody else act."""
     log = context.shared.log
@@ -102,8 +94,7 @@ def test_the_next_premise_depends_on_what_was_accepted(context: TreeContext) -> 
     session = press(context, "1")
     assert texts(session)[0] == CHAIN[1]
     assert CHAIN[0] not in texts(session), "it is below the node"
-    handle_key(context, KeyPress("shift+2", 2, stamp(session)))
-    assert texts(load_session(context)) == texts(session), "a rejection keeps the list"
+    assert texts(press(context, "shift+2")) == texts(session), "a rejection keeps the list"
     one, two = evidence(context)
     assert (one.retriever, one.revision, one.query) == ("mine", "mine@1", CLAIM)
     assert one.proposal == Proposal(means="next", after=(), k=5, among=AMONG)
@@ -128,7 +119,7 @@ def test_keys_act_on_the_list_on_the_screen_alone(context: TreeContext) -> None:
     before = stamp(load_session(context))
     session = press(context, "l")
     assert (context.screen.page, context.screen.furthest) == (0, 0), "another list begins at its first page"
-    handle_key(context, KeyPress("1", 5, before))
+    press(context, "1", before)
     assert context.screen.notice is not None
     assert context.screen.notice[0] == "stale"
     press(context, "1")
@@ -295,17 +286,6 @@ def with_scorer(shared: Workspace, monkeypatch: pytest.MonkeyPatch) -> Callable[
 @pytest.fixture
 def tree(shared: Workspace) -> str:
     return context_of(shared, CORPUS, CLAIM).summary.id
-
-
-def ready(app: AppTest) -> AppTest:
-    """Run the page again until all proposals are made, as the page itself does in a browser."""
-    for _ in range(60):
-        app = app.run()
-        assert not app.exception
-        if "hourglass" not in said(app):
-            return app
-        time.sleep(0.05)
-    raise AssertionError("proposals are still being made")
 
 
 def rows(app: AppTest) -> list[str]:
