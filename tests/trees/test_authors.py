@@ -1,18 +1,23 @@
-"""Names, each entered once, and who is where."""
+"""Authors: names entered once, identities from claims, and presence on trees."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
+from entail.data.records import Corpus
 from entail.errors import ActError, UnknownTreeError
-from entail.trees.log.acts import Create
+from entail.trees.log.acts import Create, Write
 from entail.trees.log.event_log import TreeLog
+from entail.trees.store import database as database_module
 from entail.trees.store import schema
-from entail.trees.store.authors import Authors
-from entail.trees.store.database import Database
+from entail.trees.store.authors import Authors, Identity, identity_of
+from entail.trees.store.corpora import CorpusStore
+from entail.trees.store.database import Database, open_database
+from entail.trees.store.migrations import migrate, schema_revision
 
 
 @pytest.fixture
@@ -75,3 +80,145 @@ def test_who_has_gone_is_not_here(authors: Authors, database: Database) -> None:
         connection.execute(sa.update(schema.presence).values(at=old))
     assert authors.list_presences() == []
     assert len(authors.list_presences(within_seconds=120)) == 1
+
+
+ISSUER = "https://id.example"
+
+
+def ada(subject: str = "1", name: str = "Ada") -> Identity:
+    return Identity(ISSUER, subject, name)
+
+
+# --- claims ---
+
+
+@pytest.mark.parametrize(
+    ("claims", "name"),
+    [
+        ({"name": " Ada  Lovelace "}, "Ada Lovelace"),
+        ({"name": "", "given_name": "Ada", "family_name": "King"}, "Ada King"),
+        ({"preferred_username": "ada@uni.example"}, "ada"),
+        ({"name": 3, "nickname": "ady"}, "ady"),
+        ({"email": "a.king@uni.example"}, "a.king"),
+        ({"email": "a.king@uni.example", "email_verified": False}, "author 7"),
+        ({}, "author 7"),
+        ({"name": "A\x07d\u202ea"}, "Ada"),
+        ({"name": "x" * 80}, "x" * 60),
+    ],
+)
+def test_the_name_is_the_first_usable_one(claims: dict[str, Any], name: str) -> None:
+    assert identity_of({"iss": ISSUER, "sub": "7", **claims}).name == name
+
+
+@pytest.mark.parametrize("claims", [{}, {"iss": ISSUER}, {"sub": "7"}, {"iss": "", "sub": "7"}])
+def test_who_cannot_be_told_apart_is_refused(claims: dict[str, Any]) -> None:
+    with pytest.raises(ActError, match="issuer and a subject"):
+        identity_of({**claims, "name": "Ada"})
+
+
+def test_an_address_counts_only_where_it_is_theirs() -> None:
+    told = {"iss": ISSUER, "sub": "7", "email": "Ada@Uni.example"}
+    assert identity_of(told).email == "ada@uni.example"
+    assert identity_of({**told, "email_verified": False}).email is None
+
+
+# --- one person, one author ---
+
+
+def test_two_people_of_one_name_are_two_authors(authors: Authors) -> None:
+    one, two = authors.sign_in(ada("1")), authors.sign_in(ada("2"))
+    other_provider = authors.sign_in(Identity("https://other.example", "1", "ADA"))
+    assert (one, two, other_provider) == ("Ada", "Ada (2)", "ADA (3)")
+    assert authors.sign_in(ada("2")) == "Ada (2)"
+    assert authors.names() == ["Ada", "Ada (2)", "ADA (3)"]
+
+
+def test_a_rename_keeps_the_trees_and_shows_the_new_name(database: Database) -> None:
+    authors, log = Authors(database), TreeLog(database)
+    name = authors.sign_in(ada("1", "Ada Byron"))
+    tree = log.create(Create(hypothesis="h"), author=name)
+    again = authors.sign_in(ada("1", "Ada Lovelace"))
+    assert again == name == "Ada Byron"
+    assert authors.display_names() == {"Ada Byron": "Ada Lovelace"}
+    assert log.act(tree, Write(node="n1", text="t"), author=again, base=1).events[-1].author == "Ada Byron"
+    assert log.undo(tree, author=again).seq == 3
+    # Nobody else can be called by the new name now, nor by the old.
+    assert authors.sign_in(ada("2", "Ada Lovelace")) == "Ada Lovelace (2)"
+    assert authors.sign_in(ada("3", "Ada Byron")) == "Ada Byron (2)"
+    authors.sign_in(ada("1", "Ada Byron"))
+    assert authors.display_names()["Ada Byron"] == "Ada Byron"
+
+
+def test_a_typed_name_is_nobodys_until_they_say_it_is_theirs(authors: Authors) -> None:
+    for name in ("Ada", "Bob"):
+        authors.enter(name)
+    assert authors.typed_before(ada()) == "Ada"
+    assert authors.sign_in(ada(name="ada"), adopt=True) == "Ada"
+    assert authors.typed_before(ada()) is None
+    assert authors.typed_before(ada("2")) is None
+    assert authors.sign_in(ada("2"), adopt=True) == "Ada (2)"
+    assert authors.sign_in(Identity(ISSUER, "3", "Bob")) == "Bob (2)"
+
+
+def test_in_a_database_that_can_only_be_read_nothing_is_kept(database: Database) -> None:
+    Authors(database).sign_in(ada("1"))
+    looking = Authors(Database(database.engine, database.url, read_only=True))
+    assert looking.sign_in(ada("1", "Ada Lovelace")) == "Ada"
+    assert looking.sign_in(ada("9", "Zoe")) == "Zoe"
+    assert looking.names() == ["Ada"]
+
+
+# --- what is kept of it ---
+
+
+def test_each_act_says_whether_its_author_had_signed_in(database: Database) -> None:
+    authors, log, store = Authors(database), TreeLog(database), CorpusStore(database)
+    name = authors.sign_in(ada())
+    tree = log.create(Create(hypothesis="h"), author="Ada")
+    log.act(tree, Write(node="n1", text="one"), author=name, base=1)
+    log.undo(tree, author="Ada")
+    assert [event.verified for event in log.history(tree).events] == [False, True, False]
+    assert [event.verified for event in TreeLog(database).history(tree).events] == [False, True, False]
+    corpus = store.add_corpus(Corpus.of("facts", ["a"]), author=name)
+    store.add(corpus.id, ["b"], author="Ada")
+    assert [change.verified for change in store.changes(corpus.id)] == [False, True]
+    authors.record_presence(tree, name, "n1")
+    assert [presence.verified for presence in authors.list_presences()] == [True]
+    authors.record_presence(tree, "Ada", "n1")
+    assert [presence.verified for presence in authors.list_presences()] == [False]
+
+
+def test_a_database_of_the_first_version_keeps_everything(
+    blank_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database_module, "_ensure_tables", lambda database: database)
+    old = open_database(blank_url)
+    now = datetime.now(UTC)
+    with old.writing() as connection:
+        migrate(connection, "0001")
+        # As the version before knew the tables.
+        tables = sa.MetaData()
+        tables.reflect(connection)
+        at = now if connection.dialect.name == "postgresql" else now.replace(tzinfo=None)
+        rows: dict[str, dict[str, Any]] = {
+            "authors": {"name": "Ada", "folded": "ada", "entered_at": at},
+            "trees": {
+                **{"id": "00000001", "hypothesis": "h", "seq": 1, "created_at": at, "created_by": "Ada"},
+                **{"changed_at": at, "changed_by": "Ada", "authors": ["Ada"], "premises": 0, "steps": 0},
+                **{"judgements": 0, "example": False},
+            },
+            "events": {
+                **{"tree_id": "00000001", "seq": 1, "author": "Ada", "at": at, "act": "create"},
+                "payload": {"hypothesis": "h", "nodes": [], "source": {}},
+            },
+        }
+        for name, row in rows.items():
+            connection.execute(sa.insert(tables.tables[name]).values(row))
+    old.close()
+    monkeypatch.undo()
+    database = open_database(blank_url)
+    with database.reading() as connection:
+        assert schema_revision(connection) == schema.REVISION
+    (event,) = TreeLog(database).history("00000001").events
+    assert (event.author, event.verified, event.at) == ("Ada", False, now)
+    assert Authors(database).sign_in(ada(), adopt=True) == "Ada"

@@ -1,13 +1,30 @@
+"""Decisions of a team, and the training data made from them."""
+
+from __future__ import annotations
+
 import pytest
 
 from entail.data.records import Corpus, Premise
+from entail.errors import TrainingError
 from entail.trees.log.acts import Accept, Act, Conclude, Create, Edit, Finish, Reject, Remove, Write
 from entail.trees.log.event_log import TreeLog
-from entail.trees.review.decisions import judgements_of
+from entail.trees.review.decisions import (
+    DecisionCounts,
+    check_name,
+    count_decisions,
+    describe_missing,
+    judgements_of,
+    lesson_of,
+    propose_name,
+)
 from entail.trees.store.corpora import CorpusStore
 from entail.trees.store.database import Database
 
 WARM, MELTS, COLD, HOT = "spring is warm", "warm snow melts", "ice is cold", "fire is hot"
+
+
+FACTS = Corpus.of("facts", [f"fact {letter}" for letter in "abcdefgh"])
+A, B, C, D, E = FACTS.premises[:5]
 
 
 @pytest.fixture
@@ -15,16 +32,24 @@ def log(sqlite: Database) -> TreeLog:
     return TreeLog(sqlite)
 
 
-def act(log: TreeLog, tree: str, *acts: Act) -> None:
-    for one in acts:
-        log.act(tree, one, author="Ann", base=log.history(tree).seq)
+@pytest.fixture
+def corpus(sqlite: Database) -> str:
+    """Return the id of a corpus of `FACTS`."""
+    return CorpusStore(sqlite).add_corpus(FACTS, author="Ann").id
+
+
+def grow(log: TreeLog, hypothesis: str, *acts: Act, corpus: str | None = None, example: bool = False) -> str:
+    """Make a tree with acts of Ann's and return its id."""
+    tree = log.create(Create(hypothesis=hypothesis), author="Ann", corpus_id=corpus, example=example)
+    for base, act in enumerate(acts, 1):
+        log.act(tree, act, author="Ann", base=base)
+    return tree
 
 
 def test_what_stands_below_explains_and_what_was_rejected_does_not(log: TreeLog) -> None:
-    tree = log.create(Create(hypothesis="snow melts in spring"), author="Ann")
-    act(
+    grow(
         log,
-        tree,
+        "snow melts in spring",
         Accept(node="n1", premise=Premise(WARM)),  # n2
         Accept(node="n1", premise=Premise(MELTS)),  # n3
         Reject(node="n1", premise=Premise(COLD)),
@@ -44,31 +69,132 @@ def test_what_stands_below_explains_and_what_was_rejected_does_not(log: TreeLog)
 
 
 def test_what_was_taken_back_is_neither(log: TreeLog) -> None:
-    tree = log.create(Create(hypothesis="snow melts"), author="Ann")
-    act(log, tree, Accept(node="n1", premise=Premise(WARM)), Reject(node="n1", premise=Premise(COLD)))
+    acts = Accept(node="n1", premise=Premise(WARM)), Reject(node="n1", premise=Premise(COLD))
+    tree = grow(log, "snow melts", *acts)
     log.undo(tree, author="Ann")
-    act(log, tree, Remove(node="n2"))
+    log.act(tree, Remove(node="n2"), author="Ann", base=4)
     assert judgements_of(log).queries == ()
 
 
 def test_a_rejection_stays_with_the_words_it_was_made_on(log: TreeLog) -> None:
-    tree = log.create(Create(hypothesis="snow melts"), author="Ann")
-    act(log, tree, Reject(node="n1", premise=Premise(COLD)), Edit(node="n1", text="snow stays"))
+    grow(log, "snow melts", Reject(node="n1", premise=Premise(COLD)), Edit(node="n1", text="snow stays"))
     judgements = judgements_of(log)
     assert judgements.explains("snow melts", COLD) is False
     assert judgements.explains("snow stays", COLD) is None
 
 
-def test_only_own_trees_on_this_corpus_count_archived_ones_too(sqlite: Database, log: TreeLog) -> None:
-    store = CorpusStore(sqlite)
-    ours = store.add_corpus(Corpus.of("ours", [WARM, COLD]), author="Ann")
-    corpora = {"here": ours.id, "archived": ours.id, "example": ours.id, "elsewhere": None}
+def test_only_own_trees_on_this_corpus_count_archived_ones_too(log: TreeLog, corpus: str) -> None:
     made = {
-        name: log.create(Create(hypothesis=name), author="Ann", corpus_id=corpus, example=name == "example")
-        for name, corpus in corpora.items()
+        name: grow(log, name, Accept(node="n1", premise=A), corpus=of, example=name == "example")
+        for name, of in {"here": corpus, "archived": corpus, "example": corpus, "elsewhere": None}.items()
     }
-    for tree in made.values():
-        act(log, tree, Accept(node="n1", premise=Premise(WARM)))
     log.archive(made["archived"], author="Ann")
-    assert set(judgements_of(log, corpus_id=ours.id).queries) == {"here", "archived"}
+    assert set(judgements_of(log, corpus_id=corpus).queries) == {"here", "archived"}
     assert set(judgements_of(log).queries) == {"here", "archived", "elsewhere"}
+
+
+def test_rejections_count_where_something_is_accepted(log: TreeLog, corpus: str) -> None:
+    grow(
+        log,
+        "h",
+        Accept(node="n1", premise=A),  # n2
+        Reject(node="n1", premise=B),
+        Finish(node="n1", premises=(C, D)),
+        Reject(node="n2", premise=E),  # nothing explains it
+        corpus=corpus,
+    )
+    assert count_decisions(log, corpus_id=corpus) == DecisionCounts(accepted=1, rejected=3, nodes=1)
+
+
+def test_counts_follow_each_act_and_undo(log: TreeLog, corpus: str) -> None:
+    trees = [
+        grow(log, h, Accept(node="n1", premise=A), Reject(node="n1", premise=B), corpus=corpus) for h in "hi"
+    ]
+    assert count_decisions(log, corpus_id=corpus) == DecisionCounts(2, 2, 2)
+    log.undo(trees[0], author="Ann")
+    log.archive(trees[1], author="Ann")
+    grow(log, "an example", Accept(node="n1", premise=A), example=True, corpus=corpus)
+    assert count_decisions(log, corpus_id=corpus) == DecisionCounts(2, 1, 2)
+
+
+@pytest.mark.parametrize(
+    ("counts", "words"),
+    [
+        ((3, 7, 2), "7 more accepted and 3 more rejected premises, below 1 more sentence."),
+        ((10, 9, 3), "needs 1 more rejected premise."),
+        ((10, 10, 1), "needs an accepted premise below 2 more sentences."),
+        ((10, 10, 3), ""),
+    ],
+)
+def test_missing_decisions_in_words(counts: tuple[int, int, int], words: str) -> None:
+    described = describe_missing(DecisionCounts(*counts))
+    assert described.endswith(words)
+    assert bool(described) == bool(words)
+
+
+def test_a_lesson_says_what_it_takes_in_and_leaves_out(log: TreeLog, corpus: str) -> None:
+    grow(
+        log,
+        "h",
+        Accept(node="n1", premise=A),
+        Accept(node="n1", premise=B),
+        Write(node="n1", text="own words"),
+        Reject(node="n1", premise=C),
+        Reject(node="n1", premise=D),
+        corpus=corpus,
+    )
+    grow(log, "h", Reject(node="n1", premise=B), corpus=corpus)  # a colleague says otherwise
+    grow(log, "another", Reject(node="n1", premise=E), corpus=corpus)
+    grow(log, "untouched", corpus=corpus)
+    grow(log, "an example", Accept(node="n1", premise=A), example=True, corpus=corpus)
+    lesson = lesson_of(log, FACTS, corpus_id=corpus)
+    assert lesson.trees == 3
+    assert lesson.pairs.counts == {"queries": 1, "positives": 2, "negatives": 2, "triplets": 4}
+    assert lesson.counts == DecisionCounts(2, 2, 1)
+    assert lesson.outside == ("own words",)
+    assert lesson.left_out == {
+        "accepted and also rejected for the same sentence": 1,
+        "rejected for sentences of which nothing is accepted": 1,
+    }
+    assert set(lesson.rows()) == {
+        ("h", "fact a", "explains it", True),
+        ("h", "own words", "explains it", False),
+        ("h", "fact c", "does not", True),
+        ("h", "fact d", "does not", True),
+        ("h", "fact b", "left out: judged both ways", True),
+        ("another", "fact e", "left out: nothing is accepted for it", True),
+    }
+
+
+def test_nothing_accepted(log: TreeLog, corpus: str) -> None:
+    grow(log, "h", Reject(node="n1", premise=B), corpus=corpus)
+    with pytest.raises(TrainingError, match="accept some candidates"):
+        lesson_of(log, FACTS, corpus_id=corpus)
+
+
+@pytest.mark.parametrize(
+    ("corpus", "taken", "name"),
+    [
+        ("EntailmentBank sample", (), "team-entailmentbank-sample-1"),
+        ("sky", ("team-sky-1", "Team-Sky-2"), "team-sky-3"),
+        ("Größe & Maß", (), "team-groe-ma-1"),
+        ("星", (), "team-corpus-1"),
+        ("../../etc", (), "team-etc-1"),
+        ("x" * 300, (), f"team-{'x' * 40}-1"),
+    ],
+)
+def test_names(corpus: str, taken: tuple[str, ...], name: str) -> None:
+    assert propose_name(corpus, taken) == name
+    check_name(name, taken)
+
+
+@pytest.mark.parametrize("name", ["", "../x", "a/b", "-x", "x y", "x.training", "x.", "é", "x" * 81, "x\n"])
+def test_names_that_are_no_folder(name: str) -> None:
+    with pytest.raises(TrainingError, match="expected a name of letters"):
+        check_name(name, ())
+
+
+@pytest.mark.parametrize("name", ["minilm", "MiniLM", "bm25", "TEAM-sky-1"])
+def test_a_name_stands_for_one_encoder(name: str) -> None:
+    with pytest.raises(TrainingError, match="choose another name"):
+        check_name(name, ("team-sky-1",))

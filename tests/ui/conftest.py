@@ -2,6 +2,7 @@
 
 import importlib.util
 import shutil
+import sqlite3
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -16,6 +17,7 @@ from entail.data.records import Corpus
 from entail.index.lexical import TfidfIndex
 from entail.training import method
 from entail.trees.log.acts import Create
+from entail.trees.store import database as database_module
 from entail.trees.store.database import open_database
 from entail.trees.store.seed import seed_sample
 from entail.ui.components.keyboard import KeyPress
@@ -132,6 +134,16 @@ def shared(seeded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
     stores.database.engine.dispose()
     st.cache_resource.clear()
     st.cache_data.clear()
+
+
+@pytest.fixture
+def writer(shared: Workspace, monkeypatch: pytest.MonkeyPatch) -> Iterator[sqlite3.Connection]:
+    """Give another process's connection, which locks by BEGIN IMMEDIATE; acts then give up at once."""
+    monkeypatch.setattr(database_module, "ACT_WAIT", 0.02)
+    assert shared.database.file is not None
+    other = sqlite3.connect(shared.database.file, isolation_level=None)
+    yield other
+    other.close()
 
 
 @pytest.fixture

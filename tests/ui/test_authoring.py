@@ -1,7 +1,6 @@
 """Keys and acts on the authoring screen: stale lists, a locked database, conflicts."""
 
 import sqlite3
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -11,7 +10,6 @@ from entail.errors import EncoderError
 from entail.index.lexical import TfidfIndex
 from entail.index.protocol import PremiseIndex
 from entail.trees.log.acts import Accept, Edit, Finish, Reject, Write
-from entail.trees.store import database as database_module
 from entail.ui.shared.resources import Workspace
 from entail.ui.shared.tasks import Task
 from entail.ui.trees.authoring import TreeContext, load_session, stamp
@@ -92,14 +90,10 @@ def test_finish_with_nothing_open_is_refused(context: TreeContext, judged: bool)
 
 
 @pytest.fixture
-def locked(context: TreeContext, monkeypatch: pytest.MonkeyPatch) -> Iterator[sqlite3.Connection]:
-    """Let another process hold the lock on the database; acts give up at once."""
-    monkeypatch.setattr(database_module, "ACT_WAIT", 0.02)
-    assert context.shared.database.file is not None
-    other = sqlite3.connect(context.shared.database.file, isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
-    yield other
-    other.close()
+def locked(context: TreeContext, writer: sqlite3.Connection) -> sqlite3.Connection:
+    """Lock the database, which has the context's tree, by another process."""
+    writer.execute("BEGIN IMMEDIATE")
+    return writer
 
 
 def test_acts_on_a_locked_database_are_pending_and_retried(

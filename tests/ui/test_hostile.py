@@ -3,8 +3,6 @@
 import re
 import sqlite3
 import tomllib
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +15,6 @@ from entail.errors import DatabaseError, FormatError
 from entail.settings import MAX_UPLOAD_MB
 from entail.trees.log.acts import Create
 from entail.trees.log.event_log import TreeLog
-from entail.trees.store import database as database_module
 from entail.trees.store.seed import SAMPLE_ID
 from entail.ui.components.keyboard import KeyPress
 from entail.ui.shared.form import upload_limit
@@ -164,46 +161,29 @@ def test_the_server_is_configured_to_take_what_the_readers_take() -> None:
 
 # --- another process that is writing ---
 
-Held = Callable[[], AbstractContextManager[None]]
-
-
-@pytest.fixture
-def held(shared: Workspace, monkeypatch: pytest.MonkeyPatch) -> Held:
-    """Give a context in which another process holds the lock on the database; acts give up at once."""
-    monkeypatch.setattr(database_module, "ACT_WAIT", 0.02)
-    assert shared.database.file is not None
-    file = shared.database.file
-
-    @contextmanager
-    def hold() -> Iterator[None]:
-        other = sqlite3.connect(file, isolation_level=None)
-        other.execute("BEGIN IMMEDIATE")
-        yield
-        other.execute("ROLLBACK")
-        other.close()
-
-    return hold
-
 
 def warnings(app: AppTest) -> str:
     return re.sub(r"\\(.)", r"\1", "\n".join(str(warning.value) for warning in app.warning))
 
 
-def test_a_click_that_finds_the_database_locked_is_kept(app: AppTest, shared: Workspace, held: Held) -> None:
+def test_a_click_that_finds_the_database_locked_is_kept(
+    app: AppTest, shared: Workspace, writer: sqlite3.Connection
+) -> None:
     tree_id = shared.log.create(Create(hypothesis="the sun is a star"), author="Ada", corpus_id=SAMPLE_ID)
     app = on_tree(app, tree_id)
-    with held():
-        app = accepts(app)[0].click().run()
-        assert not app.exception
-        assert "Not saved yet" in warnings(app)
-        assert accepts(app), "reading goes on"
+    writer.execute("BEGIN IMMEDIATE")
+    app = accepts(app)[0].click().run()
+    assert not app.exception
+    assert "Not saved yet" in warnings(app)
+    assert accepts(app), "reading goes on"
+    writer.execute("ROLLBACK")
     app = app.button(key="try_again").click().run()
     assert not app.warning
     assert [event.act.kind for event in shared.log.history(tree_id).events] == ["create", "accept"]
 
 
 def test_words_typed_stay_in_a_dialog_that_finds_the_database_locked(
-    app: AppTest, shared: Workspace, held: Held
+    app: AppTest, shared: Workspace, writer: sqlite3.Connection
 ) -> None:
     tree_id = shared.log.create(Create(hypothesis="ice is cold"), author="Ada")
     app = named(app)
@@ -211,38 +191,41 @@ def test_words_typed_stay_in_a_dialog_that_finds_the_database_locked(
     app = app.switch_page("pages/Trees.py").run()
     app = app.button(key="tool-write").click().run()
     app.text_area[0].set_value("ice is frozen water")
-    with held():
-        app = next(b for b in app.button if b.label == "Write" and b.key != "tool-write").click().run()
-        assert "Your input is kept" in warnings(app)
-        assert app.text_area[0].value == "ice is frozen water"
+    writer.execute("BEGIN IMMEDIATE")
+    app = next(b for b in app.button if b.label == "Write" and b.key != "tool-write").click().run()
+    assert "Your input is kept" in warnings(app)
+    assert app.text_area[0].value == "ice is frozen water"
+    writer.execute("ROLLBACK")
     next(b for b in app.button if b.label == "Write" and b.key != "tool-write").click().run()
     tree = shared.log.history(tree_id).tree
     assert [tree.nodes[node].text for node in tree.root.children] == ["ice is frozen water"]
 
 
 def test_facts_typed_stay_when_they_find_the_database_locked(
-    app: AppTest, shared: Workspace, held: Held
+    app: AppTest, shared: Workspace, writer: sqlite3.Connection
 ) -> None:
     app = named(app).switch_page("pages/Corpora.py").run()
     app.text_area[0].set_value("glass can break")
-    with held():
-        app = next(b for b in app.button if b.label == "Add").click().run()
-        assert "locked by another process" in errors(app)
-        assert app.text_area[0].value == "glass can break"
+    writer.execute("BEGIN IMMEDIATE")
+    app = next(b for b in app.button if b.label == "Add").click().run()
+    assert "locked by another process" in errors(app)
+    assert app.text_area[0].value == "glass can break"
+    writer.execute("ROLLBACK")
     app = next(b for b in app.button if b.label == "Add").click().run()
     assert shared.corpora.info(SAMPLE_ID).version == 2
     assert app.text_area[0].value == ""
 
 
 def test_one_can_come_in_and_look_around_while_the_database_is_locked(
-    app: AppTest, shared: Workspace, held: Held
+    app: AppTest, shared: Workspace, writer: sqlite3.Connection
 ) -> None:
-    with held():
-        app = named(app, "Bo")
+    writer.execute("BEGIN IMMEDIATE")
+    app = named(app, "Bo")
+    assert not app.error
+    assert "sidebar_name" not in {field.key for field in app.text_input}
+    for page in PAGES:
+        app = app.switch_page(page).run()
+        assert not app.exception
         assert not app.error
-        assert "sidebar_name" not in {field.key for field in app.text_input}
-        for page in PAGES:
-            app = app.switch_page(page).run()
-            assert not app.exception
-            assert not app.error
+    writer.execute("ROLLBACK")
     assert shared.authors.names() == ["EntailmentBank"]
