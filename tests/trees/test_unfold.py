@@ -97,20 +97,6 @@ def test_a_conclusion_that_nothing_uses_hangs_under_nothing() -> None:
     assert proof_of(refold(tree)) == proof
 
 
-def test_all_of_the_row_comes_back_through_json() -> None:
-    row = official(
-        PLAIN, worker="w1", meta={"triples": dict(official(PLAIN).sentences), "core_concepts": ["x"]}
-    )
-    act = unfold(row)
-    back = act_from_json("create", json.loads(json.dumps(act_to_json(act))))
-    assert back == act
-    assert isinstance(back, Create)
-    again = refold(grow(back))
-    assert again == row
-    assert again.distractors == ("sent4", "sent5")
-    assert tree_to_row(again) == tree_to_row(row)
-
-
 def test_keys_are_those_of_leaves_or_of_what_a_corpus_has() -> None:
     def keyed(corpus: Corpus | None) -> dict[str | None, str]:
         return {node.label: node.text for node in unfold(official(PLAIN), corpus=corpus).nodes if node.key}

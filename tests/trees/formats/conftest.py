@@ -31,30 +31,20 @@ NASTY = (
 )
 
 
-def build(texts: tuple[str, ...]) -> Tree:
-    """Make a tree in which each text is a node, and rejected with a "not" before it."""
-    nodes = tuple(GivenNode(text, i - 1 - i % 2) for i, text in enumerate(texts[1:-1]))
-    loose = (GivenNode(texts[-1], None),)
-    builder = TreeBuilder(grow(Create(hypothesis=texts[0], nodes=nodes + loose)))
-    for seq, text in enumerate(texts, start=2):
-        builder.apply(Reject(node="n1", premise=Premise(f"not {text}")), seq=seq, author="Ann <ann@x>")
-    return builder.freeze(seq=99)
-
-
 @pytest.fixture
 def nasty() -> Tree:
-    return build(NASTY)
+    """Return a tree in which each nasty text is a node, and rejected with a "not" before it."""
+    nodes = tuple(GivenNode(text, i - 1 - i % 2) for i, text in enumerate(NASTY[1:-1]))
+    builder = TreeBuilder(grow(Create(hypothesis=NASTY[0], nodes=(*nodes, GivenNode(NASTY[-1], None)))))
+    for seq, text in enumerate(NASTY, start=2):
+        builder.apply(Reject(node="n1", premise=Premise(f"not {text}")), seq=seq, author="Ann <ann@x>")
+    return builder.freeze(seq=99)
 
 
 @pytest.fixture
 def nasty_texts() -> tuple[str, ...]:
     """The texts as XML and UTF-8 can hold them."""
     return tuple(printable(text) for text in NASTY)
-
-
-@pytest.fixture(scope="session")
-def make_tree() -> Callable[[tuple[str, ...]], Tree]:
-    return build
 
 
 @pytest.fixture

@@ -5,22 +5,15 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from collections.abc import Callable
 from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from entail.trees.formats import to_dot
-from entail.trees.formats.entailment_bank import grow
 from entail.trees.formats.text import printable
 from entail.trees.layout.appearance import LIGHT
-from entail.trees.log.acts import Create, GivenNode
 from entail.trees.log.tree import Tree
-
-MakeTree = Callable[[tuple[str, ...]], Tree]
 
 _STRING = r'"((?:[^"\\\n]|\\[^\n])*)"'
 _NODE = re.compile(rf"  {_STRING} \[(.*)\];")
@@ -85,15 +78,6 @@ def test_nasty_texts_are_text(nasty: Tree) -> None:
     nodes, _ = parse(to_dot(nasty, with_rejected=True))
     for node in nasty.nodes.values():
         assert words(nodes[node.id]["label"]) == words(node.text)
-
-
-@settings(max_examples=40)
-@given(st.lists(st.text(), min_size=1, max_size=5))
-def test_any_text_is_text(texts: list[str]) -> None:
-    nodes, edges = parse(to_dot(grow(Create(hypothesis="h", nodes=tuple(GivenNode(t, -1) for t in texts)))))
-    for i, text in enumerate(texts, start=1):
-        assert words(nodes[f"n1.{i}"]["label"]) == words(text)
-    assert [*edges] == [(f"n1.{i}", "n1") for i in range(1, len(texts) + 1)]
 
 
 @pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")

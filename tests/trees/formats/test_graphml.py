@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 import networkx as nx
@@ -20,8 +19,6 @@ from entail.trees.formats.text import printable
 from entail.trees.layout.positions import rejected_id
 from entail.trees.log.acts import Create, GivenNode
 from entail.trees.log.tree import Tree
-
-MakeTree = Callable[[tuple[str, ...]], Tree]
 
 
 def parse(text: str) -> Any:

@@ -7,15 +7,12 @@ import re
 from html.parser import HTMLParser
 from typing import Any
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 from entail.trees.formats import to_html
 from entail.trees.formats.entailment_bank import grow
 from entail.trees.formats.text import printable
 from entail.trees.layout.appearance import DARK, LIGHT
 from entail.trees.layout.positions import layout
-from entail.trees.log.acts import Create, GivenNode
+from entail.trees.log.acts import Create
 from entail.trees.log.tree import Tree
 
 VOID = {"meta", "input"}
@@ -133,17 +130,3 @@ def test_nasty_texts_are_text(nasty: Tree, nasty_texts: tuple[str, ...]) -> None
     assert page.texts["title"] == [nasty_texts[0]]
     labels = {"".join(node["label"].split()) for node in page.constant("drawings")[1]["nodes"]}
     assert {printable("".join(node.text.split())) for node in nasty.nodes.values()} <= labels
-
-
-@settings(max_examples=15)
-@given(st.lists(st.text(), min_size=1, max_size=4))
-def test_any_text_is_text(texts: list[str]) -> None:
-    html = to_html(grow(Create(hypothesis="h", nodes=tuple(GivenNode(text, -1) for text in texts))))
-    page = Page(html.replace(page_library(html), ""))
-    assert [text for _, text in page.sentences] == ["h", *map(printable, texts)]
-
-
-def page_library(html: str) -> str:
-    """Return the half megabyte of vis-network, which takes HTMLParser a while."""
-    start = html.index("<script>") + len("<script>")
-    return html[start : html.index("</script>", start)]

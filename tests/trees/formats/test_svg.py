@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 from entail.trees.formats import to_svg
-from entail.trees.formats.entailment_bank import grow
 from entail.trees.formats.text import printable
 from entail.trees.layout.appearance import FONTS, LIGHT
 from entail.trees.layout.positions import layout
-from entail.trees.log.acts import Create, GivenNode
 from entail.trees.log.tree import Tree
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -37,13 +31,6 @@ def drawn(group: ET.Element) -> str:
 
 def words(text: str) -> str:
     return printable("".join(text.split()))
-
-
-def numbers(svg: ET.Element) -> Iterator[float]:
-    for element in svg.iter():
-        for name in ("x", "y", "width", "height", "cx", "cy"):
-            if name in element.attrib:
-                yield float(element.attrib[name])
 
 
 def test_each_kind_has_its_shape_and_colour(story: Any) -> None:
@@ -131,13 +118,3 @@ def test_nasty_texts_are_text(nasty: Tree, nasty_texts: tuple[str, ...]) -> None
     assert {words(premise.text) for premise in nasty.rejected("n1")} <= seen
     titles = {re.sub("\r\n?", "\n", text) for text in nasty_texts}
     assert titles <= {title.partition(": ")[2] for title in found}
-
-
-@settings(max_examples=40)
-@given(st.lists(st.text(), min_size=1, max_size=5))
-def test_any_text_is_text(texts: list[str]) -> None:
-    tree = grow(Create(hypothesis="h", nodes=tuple(GivenNode(text, -1) for text in texts)))
-    svg = ET.fromstring(to_svg(tree).encode())
-    seen = [drawn(group) for group in svg.iter(f"{SVG}g") if group.get("class") == "premise"]
-    assert seen == [words(text) for text in texts]
-    assert all(abs(number) < 1e6 for number in numbers(svg))
