@@ -20,7 +20,8 @@ Add a function to the module it fits, or a module with its name in `_PARTS`::
         return Report(data=written.to_json(), text=f"wrote {written.trees:,} trees to {file}")
 
 A command calls one library function and returns a `Report`; `console.command` adds ``--json``,
-``--progress/--no-progress`` and ``--debug``, prints the report, and keeps stdout clean. A parameter that is
+``--progress/--no-progress`` and ``--debug``, prints the report (and writes it to `Report.out`, a result
+file), and keeps stdout clean. A parameter that is
 annotated with its help text is an option. Errors are those of `entail.errors`; checks stay in the library, so
 a missing file is its error (exit code 1), not one of usage (2). Modules import only the standard library,
 typer and `entail.cli` at the top: ``entail --help`` is quick.

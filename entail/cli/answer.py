@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from entail.cli.console import Report, command, progress_bar, table
-from entail.cli.options import Device, Out, write_figures
+from entail.cli.options import Device, Out
 from entail.errors import SettingsError
 
 app = typer.Typer()
@@ -58,8 +58,6 @@ def answer(
     reader reads every passage. A generator drops the last passages if the prompt is full; the report counts
     such questions.
     """
-    from datetime import UTC, datetime
-
     from entail.answering.answers import Finder, answer_figures, answer_questions, load_answerer
     from entail.answering.generator import TEMPLATE, read_template
     from entail.data.passages.files import Question, read_questions
@@ -67,7 +65,6 @@ def answer(
     from entail.evaluation.passages.store import store_name, store_passages
     from entail.settings import load_settings
 
-    started = datetime.now(UTC)
     if (question is None) == (questions is None):
         raise SettingsError("expected --question TEXT or --questions FILE, found both or neither")
     if question is not None and not question.strip():
@@ -124,8 +121,7 @@ def answer(
         source = f" (from {one.passage})" if one.passage is not None else ""
         return Report(data=data, text=f"{one.text or 'no answer'}{source}{_cut(one.cut)}")
     data = {**about, **answer_figures(answers, entries), "answered_before": before}
-    write_figures(figures, data, started)
-    return Report(data=data, text=_text(data, out))
+    return Report(data=data, text=_text(data, out), out=figures)
 
 
 def _cut(cut: bool) -> str:

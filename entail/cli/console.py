@@ -63,11 +63,15 @@ class Report:
         data: JSON-serialisable output of ``--json``.
         text: The same for a person, without a line break at the end.
         ok: False makes the exit code 1, for a check that failed.
+        out: Result file of the data, if one is wanted.
+        seed: Random seed of the data, for the result file.
     """
 
     data: Mapping[str, Any]
     text: str
     ok: bool = True
+    out: Path | None = None
+    seed: int | None = None
 
 
 def command(app: typer.Typer, name: str | None = None) -> Callable[[Callable[P, Report]], Callable[P, None]]:
@@ -85,10 +89,15 @@ def reports(command: Callable[P, Report]) -> Callable[P, None]:
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
         json, progress, debug = (kwargs.pop(name) for name in _COMMON)
+        started = datetime.now(UTC)
         token = _show_progress.set(progress if isinstance(progress, bool) else None)
         try:
             with contextlib.redirect_stdout(sys.stderr), _logs_on_stderr(verbose=bool(debug)):
                 report = command(*args, **kwargs)
+                if report.out is not None:
+                    from entail.results import write_result
+
+                    write_result(report.out, figures=report.data, seed=report.seed, started=started)
         finally:
             _show_progress.reset(token)
         _write(_to_json(report.data) if json else report.text)

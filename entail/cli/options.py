@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
-from datetime import datetime
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar
 
@@ -96,13 +95,3 @@ def active_or_packaged(role: Role) -> str:
     if now.notice is not None:
         typer.echo(now.notice, err=True)
     return now.encoder or PACKAGED_MODELS[role]
-
-
-def write_figures(
-    out: Path | None, figures: Mapping[str, Any], started: datetime, seed: int | None = None
-) -> None:
-    """Write the figures of a command to a result file, if one is wanted."""
-    from entail.results import write_result
-
-    if out is not None:
-        write_result(out, figures=figures, seed=seed, started=started)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from entail.cli.console import Report, command, progress_bar, table
-from entail.cli.options import options_of, write_figures
+from entail.cli.options import options_of
 from entail.cli.rank import RankingOptions, select_questions
 
 if TYPE_CHECKING:
@@ -49,7 +49,6 @@ def chains(
     Also by role, Easy and Challenge, number of gold facts, and hops in shared words and neighbourhoods.
     """
     import time
-    from datetime import UTC, datetime
 
     import numpy as np
 
@@ -59,7 +58,6 @@ def chains(
     from entail.data.worldtree.tables import read_fact_tables
     from entail.evaluation.chains import digest_of, evaluate_chains, with_gold
 
-    started = datetime.now(UTC)
     facts, reading = read_fact_tables(tables), read_questions(questions)
     asked = select_questions(reading.usable, limit=limit, sample=sample, seed=seed)
     measured = with_gold(asked)
@@ -103,7 +101,6 @@ def chains(
         "repeated_uids": len(facts.repeats),
         "beside": {name: one.to_json() for name, one in compared.items()},
     }
-    write_figures(out, figures, started, seed if sample else None)
     low, high = figures["interval"]
     parts = [
         f"{how.method} on {reading.source}: {figures['questions']:,} questions, {len(facts):,} facts",
@@ -149,7 +146,7 @@ def chains(
     parts += truncation.messages()
     if ranked:
         parts.append(f"{seconds / len(ranked):.2f} s per question")
-    return Report(data=figures, text="\n\n".join(parts))
+    return Report(data=figures, text="\n\n".join(parts), out=out, seed=seed if sample else None)
 
 
 def _compared(

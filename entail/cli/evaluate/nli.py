@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from entail.cli.console import Report, command, progress_bar, table
-from entail.cli.options import Out, active_or_packaged, write_figures
+from entail.cli.options import Out, active_or_packaged
 
 if TYPE_CHECKING:
     from entail.data.nli.pairs import NliReading
@@ -52,7 +50,6 @@ def nli(
     from entail.evaluation.nli.pair_similarity import pair_encoder
     from entail.evaluation.nli.sources import load_nli
 
-    started = datetime.now(UTC)
     reading = load_nli(data, split=split)
     fitted = load_nli(dev, split=dev_split) if dev is not None else None
     with progress_bar() as progress:
@@ -89,8 +86,7 @@ def nli(
         f"{found.encoder} on {reading.source}: {found.n:,} pairs, {figures['entailment']:,} of entailment"
     )
     parts = [heading, table(["measure", "value", "95 % interval"], rows), *_truncated(found.truncated)]
-    text = _text(parts, reading, fitted)
-    return _report(result, text, out, started)
+    return Report(data=result, text=_text(parts, reading, fitted), out=out)
 
 
 @command(app)
@@ -109,7 +105,6 @@ def direction(
     from entail.evaluation.nli.pair_similarity import pair_encoder
     from entail.evaluation.nli.sources import load_nli
 
-    started = datetime.now(UTC)
     reading = load_nli(data, split=split)
     with progress_bar() as progress:
         found = evaluate_direction(
@@ -130,7 +125,7 @@ def direction(
     heading = f"{found.encoder} on {reading.source}: {found.n:,} entailment pairs{left_out}"
     parts = [heading, table(["rule", "accuracy", "pairs", "95 % interval"], rows)]
     text = _text([*parts, *_truncated(found.truncated)], reading)
-    return _report({**figures, "split": split, "data": reading.to_json()}, text, out, started)
+    return Report(data={**figures, "split": split, "data": reading.to_json()}, text=text, out=out)
 
 
 def _row(name: str, share: dict[str, Any]) -> list[object]:
@@ -150,11 +145,6 @@ def _text(parts: list[str], *readings: NliReading | None) -> str:
     return "\n\n".join(parts)
 
 
-def _report(data: dict[str, Any], text: str, out: Path | None, started: datetime) -> Report:
-    write_figures(out, data, started)
-    return Report(data=data, text=text)
-
-
 @command(app)
 def judge(
     data: Data,
@@ -172,7 +162,6 @@ def judge(
     from entail.judge.judges import NliJudge
     from entail.training.nli_source import take_evenly
 
-    started = datetime.now(UTC)
     reading = load_nli(data, split=split)
     judging = NliJudge(name)
     with progress_bar() as progress:
@@ -187,4 +176,4 @@ def judge(
         f"{found['entailment_accuracy']:.4f} for entailment against the rest",
         table(["label", *(f"judged {label}" for label in labels)], rows),
     ]
-    return _report(figures, "\n\n".join(parts), out, started)
+    return Report(data=figures, text="\n\n".join(parts), out=out)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from entail.cli.console import Report, command, progress_bar, table
-from entail.cli.options import Out, write_figures
+from entail.cli.options import Out
 from entail.errors import EncoderError, FormatError
 
 if TYPE_CHECKING:
@@ -48,12 +48,9 @@ def passages(
     Passages are encoded in shards on disk, and an interrupted run resumes. If a file is truncated, the
     passages before the truncated line are encoded, and the complete file resumes from there.
     """
-    from datetime import UTC, datetime
-
     from entail.evaluation.passages.retrieval import evaluate_passages, judged_questions
     from entail.evaluation.passages.store import store_name, store_passages
 
-    started = datetime.now(UTC)
     ks, mrrs = _ranks(cutoffs, "--cutoffs"), _ranks(mrr_at, "--mrr-at")
     if not ks:
         raise typer.BadParameter("expected at least one rank, such as 1,5,20", param_hint="--cutoffs")
@@ -77,8 +74,7 @@ def passages(
             store, judged, encoder=encoder, precision=precision, ks=ks, mrr_at=mrrs, progress=progress
         )
         data = {**found.to_json(), "pool": store.about}
-    write_figures(out, data, started)
-    return Report(data=data, text=_text(data))
+    return Report(data=data, text=_text(data), out=out)
 
 
 def _encode_before_cut(

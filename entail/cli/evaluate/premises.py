@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from entail.cli.console import Report, command, progress_bar, table
-from entail.cli.options import CorpusFile, Out, TreesFile, write_figures
+from entail.cli.options import CorpusFile, Out, TreesFile
 
 if TYPE_CHECKING:
     from entail.evaluation.retrieval.effort import Effort
@@ -42,8 +42,6 @@ def premises(
     Further retrievers are compared with the first, query by query: difference, 95 % bootstrap interval over
     queries, and p-value of a paired randomisation test.
     """
-    from datetime import UTC, datetime
-
     from entail.data.corpora import read_corpus
     from entail.data.entailment_bank.trees import read_trees
     from entail.encoders.catalogue import training_queries_of
@@ -52,7 +50,6 @@ def premises(
     from entail.index.factory import retriever as make_retriever
     from entail.statistics.paired import LEVEL, SAMPLES, SEED
 
-    started = datetime.now(UTC)
     candidates = read_corpus(corpus).corpus
     gold = list(read_trees(trees))[:limit]
     measured: list[_Measured] = []
@@ -83,8 +80,7 @@ def premises(
                 for other, differences in zip(others, compared, strict=True)
             ]
         )
-    write_figures(out, data, started, SEED if others else None)
-    return Report(data=data, text=text)
+    return Report(data=data, text=text, out=out, seed=SEED if others else None)
 
 
 @dataclass(frozen=True)
