@@ -7,8 +7,9 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from logging.handlers import RotatingFileHandler
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 from entail.masking import mask_secrets
 from entail.settings import Settings, is_demo, load_settings
@@ -77,54 +78,35 @@ def app_log(file: Path) -> Iterator[None]:
 
     Objects that keep `sys.stderr` meanwhile, such as loggers, write to both. A demo writes no file.
     """
-    stderr = sys.stderr
-    try:
-        log = None if is_demo() else _RotatingFile(file)
-    except OSError:
-        log = None
-    if log is None:
-        yield
-        return
-    sys.stderr = _Tee(stderr, log)
+    stderr, tee = sys.stderr, None
+    with contextlib.suppress(OSError):
+        if not is_demo():
+            sys.stderr = tee = _Tee(stderr, file)
     try:
         yield
     finally:
         sys.stderr = stderr
-        log.close()
-
-
-class _RotatingFile:
-    """Thread-safe file that is rotated at `LONGEST` bytes."""
-
-    def __init__(self, file: Path) -> None:
-        self._file, self._lock = file, threading.Lock()
-        file.parent.mkdir(parents=True, exist_ok=True)
-        self._stream = self._open()
-
-    def write(self, text: str) -> None:
-        # A full disk or a deleted file must not stop the writer.
-        with self._lock, contextlib.suppress(OSError, ValueError):
-            self._stream.write(mask_secrets(text))
-            self._stream.flush()
-            if self._stream.tell() > LONGEST:
-                self._stream.close()
-                self._file.replace(self._file.with_name(f"{self._file.name}.before"))
-                self._stream = self._open()
-
-    def close(self) -> None:
-        with self._lock:
-            self._stream.close()
-
-    def _open(self) -> TextIO:
-        return self._file.open("a", encoding="utf-8", errors="backslashreplace")
+        if tee is not None:
+            tee.log.close()
 
 
 class _Tee:
-    def __init__(self, stream: TextIO, log: _RotatingFile) -> None:
-        self._stream, self._log = stream, log
+    """Stream that also writes to a file, which is rotated at `LONGEST` bytes."""
+
+    def __init__(self, stream: TextIO, file: Path) -> None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        self._stream, self._lock = stream, threading.Lock()
+        self.log = RotatingFileHandler(file, backupCount=1, encoding="utf-8", errors="backslashreplace")
+        self.log.namer = lambda _: str(file.with_name(f"{file.name}.before"))
 
     def write(self, text: str) -> int:
-        self._log.write(text)
+        # A full disk or a deleted file must not stop the writer.
+        with self._lock, contextlib.suppress(OSError, ValueError):
+            stream: Any = self.log.stream
+            stream.write(mask_secrets(text))
+            stream.flush()
+            if stream.tell() > LONGEST:
+                self.log.doRollover()
         return self._stream.write(text)
 
     def writelines(self, lines: Iterable[str]) -> None:
