@@ -157,7 +157,7 @@ def doctor() -> Report:
         ("data folder", f"{data['folder']} ({_size(data['free_bytes'])} free)"),
         ("cached vectors", _size(data["vectors_bytes"])),
         ("own models", _size(data["models_bytes"])),
-        *((kept.what, _size(kept.size)) for kept in room.kept if kept.what in _SIZES_SHOWN),
+        *((use.what, _size(use.size)) for use in room.kept if use.what in _SIZES_SHOWN),
         ("jobs", f"{waiting} waiting, {len(workers)} worker{'' if len(workers) == 1 else 's'} alive"),
         ("database", f"{database['url']}: {database['state']}"),
     ]
@@ -219,18 +219,19 @@ def clean(
 
     jobs = Jobs()
     with _corpora() as corpora:
-        there = list_removable(jobs, corpora=corpora)
-        picked = select_removable(there, what or [], wanted=all_of_it) if what else there
+        items = list_removable(jobs, corpora=corpora)
+        if what:
+            items = select_removable(items, what, wanted=all_of_it)
         if dry_run or not what:
-            rows = [[t.id, in_words(t.size), t.what, t.cost] for t in picked]
+            rows = [[item.id, in_words(item.size), item.what, item.cost] for item in items]
             text = table(["id", "size", "what", "cost"], rows) if rows else "nothing to remove"
-            return Report(data={"removable": [t.to_json() for t in picked]}, text=text)
-        done = clean([t.id for t in picked], jobs=jobs, corpora=corpora)
+            return Report(data={"removable": [item.to_json() for item in items]}, text=text)
+        done = clean([item.id for item in items], jobs=jobs, corpora=corpora)
     lines = [f"removed {len(done.removed)}, {in_words(done.size)} freed"]
     lines += [f"kept {name}: {why}" for name, why in done.kept.items()]
     return Report(
         data={
-            "removed": [t.to_json() for t in done.removed],
+            "removed": [item.to_json() for item in done.removed],
             "bytes": done.size,
             "kept": dict(done.kept),
         },

@@ -91,7 +91,7 @@ class RankingOptions:
         default = default_single_fact_scorer() if part in ("single-fact", "path-rerank") else None
         return self.scorer or default or active_or_packaged("chains")
 
-    def load(self, facts: FactTables, *, progress: ProgressCallback | None) -> Loaded:
+    def load(self, facts: FactTables, *, progress: ProgressCallback | None) -> RankingMethods:
         """Load the scorers and neighbourhoods; `EntailError` if there is no such scorer or metric."""
         from entail.arcf.chains.neighbourhoods import Neighbourhoods
         from entail.arcf.scoring.scorer import load_scorer
@@ -106,7 +106,7 @@ class RankingOptions:
             (part, self._ranker(part, scorers[name], near) if part != "tfidf" else None)
             for part, name in parts
         )
-        return Loaded(self, near, rankers)
+        return RankingMethods(self, near, rankers)
 
     def _ranker(self, part: Part, scorer: Scorer, near: Neighbourhoods) -> Ranker:
         from entail.arcf.chains.baselines import PathRanker, SingleFactRanker
@@ -130,7 +130,7 @@ _RANKING_OPTIONS: dict[Part, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True)
-class Loaded:
+class RankingMethods:
     """Loaded ranking methods, each with its ranker, None for shared words; and the visible facts of each."""
 
     options: RankingOptions
@@ -300,7 +300,7 @@ def _chain_report(ranked: Ranked, facts: FactTables, truncation: Truncation, *, 
 
 
 def _file_report(
-    loaded: Loaded, reading: QuestionReading, written: Sequence[Ranked], out: Path, *, count: int
+    loaded: RankingMethods, reading: QuestionReading, written: Sequence[Ranked], out: Path, *, count: int
 ) -> Report:
     facts, truncation = loaded.neighbourhoods.facts, loaded.truncation(written)
     before = count - len(written)

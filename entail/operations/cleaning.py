@@ -87,20 +87,20 @@ def list_removable(jobs: Jobs | None = None, *, corpora: CorpusStore | None = No
 
 
 def select_removable(
-    there: Sequence[Removable], what: Collection[str], *, wanted: bool = False
+    items: Sequence[Removable], what: Collection[str], *, wanted: bool = False
 ) -> list[Removable]:
     """Select items by kind or id; by kind without items that are likely needed soon, unless `wanted`.
 
     Raises:
         SettingsError: If a name matches no kind and no item.
     """
-    unknown = [name for name in what if name not in KINDS and name not in {item.id for item in there}]
+    unknown = [name for name in what if name not in KINDS and name not in {item.id for item in items}]
     if unknown:
         raise SettingsError(
             f"expected one of {', '.join(KINDS)}, or an id as `entail clean --dry-run` lists them, found "
             f"{', '.join(map(repr, unknown))}"
         )
-    return [t for t in there if t.id in what or (t.kind in what and (wanted or not t.wanted))]
+    return [one for one in items if one.id in what or (one.kind in what and (wanted or not one.wanted))]
 
 
 def clean(
@@ -117,10 +117,10 @@ def clean(
         if name.partition("/")[0] not in KINDS:
             raise SettingsError(f"expected one of {', '.join(KINDS)} before a slash, found {name!r}")
     jobs = jobs or Jobs()
-    there = {item.id: item for item in list_removable(jobs, corpora=corpora)}
+    items = {item.id: item for item in list_removable(jobs, corpora=corpora)}
     removed: list[Removable] = []
-    kept = {name: "missing or in use" for name in ids if name not in there}
-    for item in (there[name] for name in ids if name in there):
+    kept = {name: "missing or in use" for name in ids if name not in items}
+    for item in (items[name] for name in ids if name in items):
         try:
             _remove(item, jobs)
         except (OSError, EntailError) as error:

@@ -104,11 +104,11 @@ def _package_problems() -> Iterator[str]:
 
 
 def _device_problems(device: Mapping[str, Any]) -> Iterator[str]:
-    asked, gpus = str(device["asked"]), int(device["gpus"])
-    kind, _, number = asked.partition(":")
+    name, gpus = str(device["asked"]), int(device["gpus"])
+    kind, _, number = name.partition(":")
     if kind == "cuda" and gpus <= (int(number) if number.isdigit() else 0):
         shown = f"{gpus or 'no'} GPU{'s' if gpus > 1 else ''}"
-        yield f"ENTAIL_DEVICE asks for {asked!r}, but the driver shows {shown}; set it to auto or cpu"
+        yield f"ENTAIL_DEVICE asks for {name!r}, but the driver shows {shown}; set it to auto or cpu"
 
 
 def _data(settings: Settings) -> dict[str, Any]:
@@ -225,14 +225,14 @@ def list_gpus() -> tuple[Gpu, ...]:
     return parse_gpus(done.stdout) if done.returncode == 0 else ()
 
 
-def parse_gpus(told: str) -> tuple[Gpu, ...]:
+def parse_gpus(output: str) -> tuple[Gpu, ...]:
     """Return the GPUs of a table of `nvidia-smi`; other lines are skipped.
 
     >>> parse_gpus("NVIDIA H200, 143771, 1024, [N/A], 580.1")[0].busy is None
     True
     """
     found = []
-    for line in told.splitlines():
+    for line in output.splitlines():
         parts = [part.strip() for part in line.split(",")]
         if len(parts) != len(_GPU_FIELDS):
             continue

@@ -47,7 +47,7 @@ def measure_storage() -> Storage:
     settings = load_settings()
     folder = settings.data_dir
     disk = shutil.disk_usage(existing_parent(folder))
-    return Storage(str(folder), disk.total, disk.free, tuple(_kept(settings)))
+    return Storage(str(folder), disk.total, disk.free, tuple(_disk_use(settings)))
 
 
 def existing_parent(folder: Path) -> Path:
@@ -83,10 +83,10 @@ def hub_cache() -> Path:
     return Path(os.environ.get("HF_HUB_CACHE") or home / "hub")
 
 
-def _kept(settings: Settings) -> Iterator[DiskUse]:
+def _disk_use(settings: Settings) -> Iterator[DiskUse]:
     data, jobs = settings.data_dir, settings.jobs_dir
 
-    def kept(what: str, where: Path, *paths: Path, again: bool = False) -> DiskUse:
+    def use(what: str, where: Path, *paths: Path, again: bool = False) -> DiskUse:
         shown = where.relative_to(data).as_posix() if where.is_relative_to(data) else str(where)
         return DiskUse(what, shown, size_of(*(paths or (where,))), again)
 
@@ -94,20 +94,20 @@ def _kept(settings: Settings) -> Iterator[DiskUse]:
     with contextlib.suppress(DatabaseError):  # the doctor reports an invalid URL
         database = sqlite_file(settings.database_url)
     if database is not None:
-        beside = [database.with_name(database.name + end) for end in ("", "-wal", "-shm")]
-        yield kept("database: trees, corpora, authors", database, *beside)
-    yield kept("encoders", settings.models_dir)
+        files = [database.with_name(database.name + end) for end in ("", "-wal", "-shm")]
+        yield use("database: trees, corpora, authors", database, *files)
+    yield use("encoders", settings.models_dir)
     if settings.models_dir != data / "models":
-        yield kept("encoders in the data folder", data / "models")
-    yield kept("backups", data / "backups", *backups(settings))
-    yield kept("vectors of premises", settings.vectors_dir, again=True)
-    checkpoints = kept(
+        yield use("encoders in the data folder", data / "models")
+    yield use("backups", data / "backups", *backups(settings))
+    yield use("vectors of premises", settings.vectors_dir, again=True)
+    checkpoints = use(
         "checkpoints of jobs", jobs / "*" / "checkpoints", *jobs.glob("[0-9]*/checkpoints"), again=True
     )
     yield checkpoints
-    others = kept("jobs without them: settings, data, curves, logs", jobs)
+    others = use("jobs without them: settings, data, curves, logs", jobs)
     yield replace(others, size=others.size - checkpoints.size)
-    yield kept("logs of app and command line", data / "log", again=True)
+    yield use("logs of app and command line", data / "log", again=True)
     yield DiskUse(
         "downloads from the Hub, shared with other programs", str(hub_cache()), size_of(hub_cache()), True
     )

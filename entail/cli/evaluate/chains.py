@@ -59,8 +59,8 @@ def chains(
     from entail.evaluation.chains import digest_of, evaluate_chains, with_gold
 
     facts, reading = read_fact_tables(tables), read_questions(questions)
-    asked = select_questions(reading.usable, limit=limit, sample=sample, seed=seed)
-    measured = with_gold(asked)
+    selected = select_questions(reading.usable, limit=limit, sample=sample, seed=seed)
+    measured = with_gold(selected)
     with progress_bar() as progress:
         loaded = how.load(facts, progress=progress)
         begun = time.perf_counter()
@@ -74,9 +74,9 @@ def chains(
             rankings |= read_predictions(predictions, facts, skip=rankings)
         near, none = loaded.neighbourhoods, np.empty(0, dtype=np.int64)
         found = evaluate_chains(
-            asked,
+            selected,
             facts,
-            [rankings[question.id] if question.gold else none for question in asked],
+            [rankings[question.id] if question.gold else none for question in selected],
             hops={"hops_visible": lambda question, gold: neighbour_ranks(question, gold, near).hops(near.k)},
         )
     compared = {str(file): _compared(file, found, measured, facts) for file in beside or ()}
