@@ -94,8 +94,12 @@ def test_entail_itself_takes_it_as_a_whole_model(home: Path, trained: Write) -> 
     assert np.allclose(ours.encode_queries(TEXTS), entail.load("twice").encode_queries(TEXTS), atol=1e-5)
 
 
-def test_only_safetensors_and_no_place_of_this_machine(home: Path, trained: Write, tmp_path: Path) -> None:
-    trained()
+@pytest.fixture
+def mine(trained: Write) -> Path:
+    return trained()
+
+
+def test_only_safetensors_and_no_place_of_this_machine(mine: Path, tmp_path: Path) -> None:
     out = export_encoder("mine", tmp_path / "out").folder
     suffixes = {path.suffix for path in out.rglob("*") if path.is_file()}
     assert suffixes <= {".safetensors", ".json", ".txt", ".md"}
@@ -108,9 +112,8 @@ def test_only_safetensors_and_no_place_of_this_machine(home: Path, trained: Writ
 
 
 def test_its_card_has_a_program_that_runs(
-    home: Path, trained: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    mine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    trained()
     out = export_encoder("mine", tmp_path / "out").folder
     card = (out / "README.md").read_text(encoding="utf-8")
     assert "library_name: sentence-transformers" in card
@@ -124,8 +127,7 @@ def test_its_card_has_a_program_that_runs(
     assert np.allclose([float(w) for w in said[0]], [float(w) for w in said[1]], atol=2e-3)
 
 
-def test_each_route_is_a_plain_model(home: Path, trained: Write, tmp_path: Path) -> None:
-    trained()
+def test_each_route_is_a_plain_model(mine: Path, trained: Write, tmp_path: Path) -> None:
     done = export_encoder("mine", tmp_path / "out", routes=True)
     query, premise = done.routes
     ours = entail.load("mine")
@@ -149,26 +151,17 @@ def test_a_stock_model_is_copied(home: Path, tmp_path: Path) -> None:
     assert np.allclose(entail.load(out).encode_queries(TEXTS), expected, atol=1e-6)
 
 
-def test_other_vectors_are_not_kept(
-    home: Path, trained: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    trained()
+def test_other_vectors_are_not_kept(mine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     merge = export._merged
-
-    def forgetting(entry: Any, adapter: Any) -> Any:
-        return merge(entry, None)
-
-    monkeypatch.setattr(export, "_merged", forgetting)
+    monkeypatch.setattr(export, "_merged", lambda entry, adapter: merge(entry, None))
     with pytest.raises(EncoderError, match="difference"):
         export_encoder("mine", tmp_path / "out")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["models"]
 
 
 def test_a_full_disk_and_a_taken_folder_are_refused(
-    home: Path, trained: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    mine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    trained()
-
     def full(folder: Path, *_: Any) -> None:
         folder.mkdir(parents=True)
         raise OSError(28, "No space left on device")
@@ -196,8 +189,7 @@ def test_a_base_with_prompts_is_refused(home: Path, trained: Write, tmp_path: Pa
         export_encoder("mine", tmp_path / "out")
 
 
-def test_the_command_reports_what_it_wrote(trained: Write, tmp_path: Path, run_json: Any) -> None:
-    trained()
+def test_the_command_reports_what_it_wrote(mine: Path, tmp_path: Path, run_json: Any) -> None:
     record = run_json("export", "mine", str(tmp_path / "out"))
     assert record["files"]["query_0_Transformer/model.safetensors"] > 1000
     assert record["bytes"] == sum(record["files"].values())

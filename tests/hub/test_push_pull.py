@@ -14,12 +14,25 @@ import pytest
 import entail
 from entail.encoders.catalogue import resolve
 from entail.errors import EncoderError, HubError
-from entail.hub.pull import Pulled, pull_encoder
+from entail.hub.pull import pull_encoder
 from entail.hub.push import push_encoder
 from entail.training.cards.sources import PACKAGED_HUB_ID
 
 Write = Callable[..., Path]
 TEXTS = ["ba de fi", "go lu ma ne", "pi"]
+
+
+@pytest.fixture
+def mine(trained: Write, on_hub: None) -> Path:
+    """An adapter, `mine`, on a base that the Hub has."""
+    return trained()
+
+
+@pytest.fixture
+def pushed(hub: Any, token: str, mine: Path) -> dict[str, bytes]:
+    """The files of `team/mine`, to which `mine` was pushed."""
+    push_encoder("mine", "team/mine")
+    return dict(hub.repositories["team/mine"].files)
 
 
 def test_an_adapter_is_pushed_private_and_pulled(
@@ -58,23 +71,14 @@ def test_an_adapter_is_pushed_private_and_pulled(
     assert len(modes) == 1  # who may read the card may read the weights
 
 
-def test_both_forms_are_pushed_and_pulled(
-    hub: Any, token: str, home: Path, trained: Write, on_hub: None
-) -> None:
-    trained()
+def test_both_forms_are_pushed_and_pulled(hub: Any, token: str, mine: Path) -> None:
     done = push_encoder("mine", "team/mine", form="both")
-    assert {"adapter/adapter_model.safetensors", "adapter/entail.json", "router_config.json"} <= set(
-        done.files
-    )
+    expected = {"adapter/adapter_model.safetensors", "adapter/entail.json", "router_config.json"}
+    assert expected <= set(done.files)
     assert "is in `adapter/`" in done.card
-    small, whole = (
-        pull_encoder("team/mine", name="small"),
-        pull_encoder("team/mine", name="whole", form="merged"),
-    )
-    assert small.entry is not None
-    assert small.entry.base is not None
-    assert whole.entry is not None
-    assert whole.entry.base is None
+    pull_encoder("team/mine", name="small")
+    pull_encoder("team/mine", name="whole", form="merged")
+    assert [resolve(name).base is None for name in ("small", "whole")] == [False, True]
     expected = entail.load("mine").encode_queries(TEXTS)
     assert np.array_equal(entail.load("small").encode_queries(TEXTS), expected)
     assert np.allclose(entail.load("whole").encode_queries(TEXTS), expected, atol=1e-5)
@@ -86,8 +90,7 @@ def test_both_forms_are_pushed_and_pulled(
     ]
 
 
-def test_a_dry_run_asks_nobody(hub: Any, home: Path, trained: Write, on_hub: None) -> None:
-    trained()
+def test_a_dry_run_asks_nobody(hub: Any, mine: Path) -> None:
     plan = push_encoder("mine", "team/mine", form="merged", dry_run=True)
     assert (plan.url, plan.commit, plan.private) == (None, None, True)
     assert plan.files["query_0_Transformer/model.safetensors"] > 1000
@@ -96,10 +99,7 @@ def test_a_dry_run_asks_nobody(hub: Any, home: Path, trained: Write, on_hub: Non
     assert hub.asked == []
 
 
-def test_nothing_private_goes_into_a_public_repository(
-    hub: Any, token: str, home: Path, trained: Write, on_hub: None
-) -> None:
-    trained()
+def test_nothing_private_goes_into_a_public_repository(hub: Any, token: str, mine: Path) -> None:
     before = hub.put("team/open", {"notes.md": b"theirs"})
     with pytest.raises(HubError, match="team/open is public") as caught:
         push_encoder("mine", "team/open")
@@ -116,29 +116,24 @@ def test_nothing_private_goes_into_a_public_repository(
     "file",
     ["pytorch_model.bin", "optimizer.pt", "notes.txt", ".env", "a/b/c/d/config.json", "run.py", "LICENSE"],
 )
-def test_only_model_files_are_pushed(
-    hub: Any, token: str, home: Path, trained: Write, on_hub: None, file: str
-) -> None:
-    folder = trained()
-    (folder / file).parent.mkdir(parents=True, exist_ok=True)
+def test_only_model_files_are_pushed(hub: Any, token: str, mine: Path, file: str) -> None:
+    (mine / file).parent.mkdir(parents=True, exist_ok=True)
     if file == "LICENSE":
-        (folder / file).symlink_to("/etc/passwd")
+        (mine / file).symlink_to("/etc/passwd")
     else:
-        (folder / file).write_text("{}", encoding="utf-8")
+        (mine / file).write_text("{}", encoding="utf-8")
     with pytest.raises(HubError, match=file) as caught:
         push_encoder("mine", "team/mine")
     assert caught.value.reason == "unsafe"
     assert hub.asked == []
 
 
-def test_local_paths_are_not_pushed(
-    hub: Any, home: Path, trained: Write, on_hub: None, tmp_path: Path
-) -> None:
+def test_local_paths_are_not_pushed(hub: Any, trained: Write, on_hub: None, tmp_path: Path) -> None:
     trained(config={"initial": str(tmp_path / "secret-place" / "start"), "loss": "triplet"})
     assert "secret-place" not in push_encoder("mine", "team/mine", dry_run=True).card
 
 
-def test_local_bases_and_missing_forms_are_refused(hub: Any, home: Path, trained: Write) -> None:
+def test_local_bases_and_missing_forms_are_refused(hub: Any, trained: Write) -> None:
     trained()
     with pytest.raises(HubError, match="tiny"):
         push_encoder("mine", "team/mine", dry_run=True)
@@ -160,23 +155,17 @@ def test_invalid_names_are_refused(hub: Any, home: Path) -> None:
     assert hub.asked == []
 
 
-def _towers(done: Pulled) -> str:
-    assert done.entry is not None
-    return done.entry.towers
+def test_a_commit_is_pulled_by_its_number(hub: Any, pushed: Any, trained: Write) -> None:
+    def towers(name: str, revision: str | None = None) -> str:
+        return resolve(pull_encoder("team/mine", name=name, revision=revision).name).towers
 
-
-def test_a_commit_is_pulled_by_its_number(
-    hub: Any, token: str, home: Path, trained: Write, on_hub: None
-) -> None:
-    trained()
-    first = push_encoder("mine", "team/mine")
+    first = hub.repositories["team/mine"].head
     trained(towers="siamese")
-    second = push_encoder("mine", "team/mine")
-    assert first.commit != second.commit
-    assert _towers(pull_encoder("team/mine", name="old", revision=first.commit)) == "single"
-    assert _towers(pull_encoder("team/mine", name="new")) == "siamese"
+    assert push_encoder("mine", "team/mine").commit != first
+    assert towers("old", first) == "single"
+    assert towers("new") == "siamese"
     # The same repository replaces what came from it; another one does not.
-    assert _towers(pull_encoder("team/mine", name="new", revision=first.commit)) == "single"
+    assert towers("new", first) == "single"
     with pytest.raises(HubError, match="models/mine exists"):
         pull_encoder("team/mine")
     assert resolve("mine").towers == "siamese"
@@ -184,11 +173,8 @@ def test_a_commit_is_pulled_by_its_number(
         pull_encoder("team/mine", name="x", revision="gone")
 
 
-def test_only_model_files_are_pulled(hub: Any, token: str, home: Path, trained: Write, on_hub: None) -> None:
-    trained()
-    push_encoder("mine", "team/mine")
-    there = dict(hub.repositories["team/mine"].files)
-    hub.put("team/mine", {**there, "pytorch_model.bin": b"\x80", "run.py": b"x", "../../up.json": b"{}"})
+def test_only_model_files_are_pulled(hub: Any, pushed: dict[str, bytes], home: Path) -> None:
+    hub.put("team/mine", {**pushed, "pytorch_model.bin": b"\x80", "run.py": b"x", "../../up.json": b"{}"})
     done = pull_encoder("team/mine", name="again")
     assert done.left_out == ("pytorch_model.bin", "run.py")
     assert not [path for path in home.parent.rglob("*") if path.name in ("up.json", "run.py")]
@@ -205,45 +191,32 @@ def test_repositories_without_safetensors_are_refused(hub: Any, home: Path, file
     assert not (home / "bad").exists()
 
 
-def test_code_and_absolute_paths_are_refused(
-    hub: Any, token: str, home: Path, trained: Write, on_hub: None
-) -> None:
-    trained()
-    push_encoder("mine", "team/mine")
-    there = dict(hub.repositories["team/mine"].files)
-    code = json.dumps([{"idx": 0, "name": "0", "path": "", "type": "run.Model"}]).encode()
-    hub.put("team/code", {**there, "modules.json": code})
-    with pytest.raises(EncoderError, match=r"run\.Model"):
-        pull_encoder("team/code")
-    card = json.loads(there["entail.json"])
-    hub.put("team/place", {**there, "entail.json": json.dumps({**card, "base": "/etc"}).encode()})
-    with pytest.raises(EncoderError, match="found an absolute path"):
-        pull_encoder("team/place")
-    hub.put("team/broken", {**there, "entail.json": b"[1]"})
-    with pytest.raises(EncoderError, match="expected an object"):
-        pull_encoder("team/broken")
+def test_code_and_absolute_paths_are_refused(hub: Any, pushed: dict[str, bytes], home: Path) -> None:
+    code = [{"idx": 0, "name": "0", "path": "", "type": "run.Model"}]
+    elsewhere = {**json.loads(pushed["entail.json"]), "base": "/etc"}
+    for file, content, message in (
+        ("modules.json", code, r"run\.Model"),
+        ("entail.json", elsewhere, "found an absolute path"),
+        ("entail.json", [1], "expected an object"),
+    ):
+        hub.put("team/bad", {**pushed, file: json.dumps(content).encode()})
+        with pytest.raises(EncoderError, match=message):
+            pull_encoder("team/bad")
     assert {path.name for path in home.iterdir()} == {"tiny", "other", "mine"}
 
 
-def test_damaged_downloads_are_refused(
-    hub: Any, token: str, home: Path, trained: Write, on_hub: None
-) -> None:
-    trained()
-    push_encoder("mine", "team/mine")
+def test_damaged_downloads_are_refused(hub: Any, pushed: dict[str, bytes], home: Path) -> None:
     kept = pull_encoder("team/mine", name="again").files
     hub.spoilt.add("adapter_model.safetensors")
-    hub.put("team/mine", {**hub.repositories["team/mine"].files, "README.md": b"new"})
+    hub.put("team/mine", {**pushed, "README.md": b"new"})
     with pytest.raises(HubError, match=r"adapter_model\.safetensors differs"):
         pull_encoder("team/mine", name="again")
     assert {name: (home / "again" / name).stat().st_size for name in kept} == kept
     assert not [path for path in home.iterdir() if path.name.startswith(".")]
 
 
-def test_from_a_shell_at_another_hub(
-    hub: Any, token: str, home: Path, trained: Write, tmp_path: Path
-) -> None:
+def test_from_a_shell_at_another_hub(hub: Any, token: str, ready: Path, tmp_path: Path) -> None:
     """The real command line; endpoint and token come from the environment alone."""
-    trained(base="minilm", base_revision=None)
     env = {
         **os.environ,
         "HF_ENDPOINT": hub.address,

@@ -17,6 +17,11 @@ Write = Callable[..., Path]
 Fail = Callable[..., Any]
 
 
+@pytest.fixture(autouse=True)
+def _hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.sleep", lambda _: None)  # the client retries some requests
+
+
 @pytest.mark.parametrize(
     ("method", "path", "status", "message", "headers", "reason"),
     [
@@ -38,7 +43,6 @@ def test_refused_pushes(
     ready: Path,
     fault: Fail,
     output: Any,
-    monkeypatch: pytest.MonkeyPatch,
     method: str,
     path: str,
     status: int,
@@ -46,7 +50,6 @@ def test_refused_pushes(
     headers: dict[str, str],
     reason: str,
 ) -> None:
-    monkeypatch.setattr("time.sleep", lambda _: None)  # the client retries some requests
     fault(method, path, status, message, **headers)
     with pytest.raises(HubError) as caught:
         push_encoder("mine", "team/mine")
@@ -76,12 +79,10 @@ def test_refused_pulls(
     home: Path,
     fault: Fail,
     output: Any,
-    monkeypatch: pytest.MonkeyPatch,
     status: int,
     headers: dict[str, str],
     reason: str,
 ) -> None:
-    monkeypatch.setattr("time.sleep", lambda _: None)
     fault("GET", "/api/models/", status, **headers)
     with pytest.raises(HubError) as caught:
         pull_encoder("team/mine", revision="v1")
