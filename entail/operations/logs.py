@@ -7,9 +7,8 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from logging.handlers import RotatingFileHandler
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 from entail.masking import mask_secrets
 from entail.settings import Settings, is_demo, load_settings
@@ -91,22 +90,28 @@ def app_log(file: Path) -> Iterator[None]:
 
 
 class _Tee:
-    """Stream that also writes to a file, which is rotated at `LONGEST` bytes."""
+    """Stream that also writes to a file, which is rotated at `LONGEST` bytes.
+
+    No `RotatingFileHandler`: `logging.config` of another library would close it.
+    """
 
     def __init__(self, stream: TextIO, file: Path) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
-        self._stream, self._lock = stream, threading.Lock()
-        self.log = RotatingFileHandler(file, backupCount=1, encoding="utf-8", errors="backslashreplace")
-        self.log.namer = lambda _: str(file.with_name(f"{file.name}.before"))
+        self._stream, self._file, self._lock = stream, file, threading.Lock()
+        self.log = self._open()
+
+    def _open(self) -> TextIO:
+        return self._file.open("a", encoding="utf-8", errors="backslashreplace")
 
     def write(self, text: str) -> int:
         # A full disk or a deleted file must not stop the writer.
         with self._lock, contextlib.suppress(OSError, ValueError):
-            stream: Any = self.log.stream
-            stream.write(mask_secrets(text))
-            stream.flush()
-            if stream.tell() > LONGEST:
-                self.log.doRollover()
+            self.log.write(mask_secrets(text))
+            self.log.flush()
+            if self.log.tell() > LONGEST:
+                self.log.close()
+                self._file.replace(self._file.with_name(f"{self._file.name}.before"))
+                self.log = self._open()
         return self._stream.write(text)
 
     def writelines(self, lines: Iterable[str]) -> None:

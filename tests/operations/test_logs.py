@@ -1,6 +1,7 @@
 """Ends of logs, and no secret in them."""
 
 import logging
+import logging.config
 import sys
 from pathlib import Path
 
@@ -42,6 +43,7 @@ def test_what_the_app_says_is_kept_beside_being_said(
         logger.addHandler(handler)
         logger.warning("said by a logger")
         logger.removeHandler(handler)
+        logging.config.dictConfig({"version": 1, "disable_existing_loggers": False})  # as other libraries do
         sys.stderr.write("said by hand\n")
         assert not sys.stderr.isatty()
         sys.stderr.writelines(["x" * 200, "\n"])
