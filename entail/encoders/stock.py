@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from entail.encoders.bert.lora import NO_EFFECT, PREFIX
 from entail.encoders.catalogue import EncoderEntry, Tower, fetch, resolve, verify
 from entail.encoders.device import Memory, device_name
 from entail.encoders.gaussian.form import HEAD, Pooling
+from entail.encoders.weights import require_finite
 from entail.errors import EncoderError, EntailError
 
 if TYPE_CHECKING:
@@ -22,7 +25,9 @@ if TYPE_CHECKING:
 MAX_LENGTH = 512
 """Tokens read by a model without a limit of its own."""
 
+_ADAPTER = "default"
 _BOUNDLESS = 1_000_000
+_log = logging.getLogger(__name__)
 
 
 def sentence_transformer(
@@ -55,7 +60,7 @@ def sentence_transformer(
                 with contextlib.suppress(AttributeError):  # word vectors have no limit to set
                     model.max_seq_length = MAX_LENGTH
             if adapter is not None:
-                model.load_adapter(str(adapter))
+                load_adapter(model, adapter, name=entry.name)
                 if entry.gaussian is not None:
                     model = with_head(model, adapter / HEAD, pooling=entry.gaussian.pooling)
             return model.float()
@@ -65,6 +70,47 @@ def sentence_transformer(
         raise EncoderError(
             f"{entry.name}: cannot be loaded as a sentence-transformers model: {error}"
         ) from error
+
+
+def load_adapter(model: SentenceTransformer, folder: Path, *, name: str) -> None:
+    """Put a PEFT adapter on a model's transformer.
+
+    PEFT initialises what a file lacks at random, so the file must have every tensor, and no other. The loader
+    of transformers 5.23 loses the magnitudes of DoRA, so PEFT's own is used.
+
+    Raises:
+        EncoderError: If a tensor is missing, on no layer of the configuration, or of another shape or type.
+    """
+    from peft import PeftConfig, get_peft_model_state_dict, set_peft_model_state_dict
+    from peft.tuners.lora import LoraLayer
+    from safetensors.torch import load_file
+
+    path = folder / "adapter_model.safetensors"
+    require_finite(path, name=name)
+    transformer: Any = model.transformers_model
+    tensors = {key.removeprefix(PREFIX): tensor for key, tensor in load_file(path).items()}
+    try:
+        transformer.add_adapter(PeftConfig.from_pretrained(str(folder)), adapter_name=_ADAPTER)
+        # A copy: loading may rename its keys.
+        set_peft_model_state_dict(transformer, dict(tensors), adapter_name=_ADAPTER)
+        state = get_peft_model_state_dict(transformer, adapter_name=_ADAPTER, save_embedding_layers=False)
+    except (RuntimeError, ValueError, TypeError, KeyError) as error:
+        raise EncoderError(f"{name}: {path.name} does not fit its configuration and base: {error}") from error
+    if missing := state.keys() - tensors.keys():
+        raise EncoderError(
+            f"{name}: {path.name}: expected the tensor {min(missing)!r}, found none of that name"
+        )
+    if unknown := tensors.keys() - state.keys():
+        raise EncoderError(
+            f"{name}: {path.name}: expected tensors of the layers in adapter_config.json, found "
+            f"{min(unknown)!r}"
+        )
+    layers = [layer for layer in transformer.modules() if isinstance(layer, LoraLayer)]
+    scales = any(scale for layer in layers for scale in layer.scaling.values())
+    outputs = (part for layer in layers for part in (layer.lora_B, layer.lora_embedding_B))
+    changes = scales and any(tensor.any() for part in outputs for tensor in part.parameters())
+    if layers and not changes:
+        _log.warning(NO_EFFECT, name)
 
 
 def without_head(model: SentenceTransformer, *, pooling: Pooling) -> SentenceTransformer:

@@ -200,6 +200,8 @@ class TensorFile:
             raise EncoderError(f"{self._label}: expected the tensor {name!r}, found none of that name")
         # A copy: the file may be replaced while this is in use, and a mapped page would go with it.
         tensor: Tensor = self._handle.get_tensor(self._raw[name])
+        if not tensor.is_floating_point():
+            raise EncoderError(f"{self._label}: expected floats in {name!r}, found {tensor.dtype}")
         return tensor.to(self._device, self._dtype, copy=True)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from entail.encoders.catalogue import TOWERS, EncoderEntry, Tower, fetch, resolve
 from entail.encoders.encoder import BiEncoder
 from entail.encoders.gaussian.form import HEAD
-from entail.encoders.stock import sentence_transformer, with_head
+from entail.encoders.stock import load_adapter, sentence_transformer, with_head
 from entail.encoders.weights import read_json, write_json
 from entail.errors import EncoderError
 from entail.index.protocol import Floats
@@ -143,6 +143,7 @@ def _merged(entry: EncoderEntry, adapter: Path | None) -> SentenceTransformer:
         return model
     from peft import PeftModel
 
+    load_adapter(sentence_transformer(entry.base, device="cpu"), adapter, name=entry.name)  # checks it
     transformer: Any = model[0]
     try:
         transformer.model = PeftModel.from_pretrained(transformer.model, str(adapter)).merge_and_unload(

@@ -6,10 +6,11 @@ weights do not change, so any number of adapters share one copy of them.
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import sqrt
+from math import isfinite, sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,13 @@ from entail.errors import EncoderError
 if TYPE_CHECKING:
     from torch import Tensor
 
-_PREFIX = "base_model.model."
+NO_EFFECT = "%s: the adapter changes nothing: its scale or all its output weights are 0"
+"""Warning about an adapter, by the name of its encoder."""
+
+_log = logging.getLogger(__name__)
+PREFIX = "base_model.model."
+"""Prefix of a tensor's name in PEFT's files."""
+
 _TENSOR = re.compile(r"(.+)\.lora_[AB]\.weight")
 _UNUSED = "pooler.dense"
 _IGNORED = frozenset(
@@ -67,11 +74,13 @@ def read_lora_config(folder: Path) -> LoraConfig | None:
     """Return an adapter's configuration, None if it is anything but plain LoRA on linear layers.
 
     Raises:
-        EncoderError: If the configuration is not JSON.
+        EncoderError: If the configuration is not JSON, or its scale is no number.
     """
     config = read_object(folder / "adapter_config.json")
     options = {key: value for key, value in config.items() if value and key not in _IGNORED}
     rank, alpha = options.pop("r", None), options.pop("lora_alpha", None)
+    if isinstance(alpha, float) and not isfinite(alpha):
+        raise EncoderError(f"{folder.name}: expected a number as lora_alpha, found {alpha}")
     stabilised = options.pop("use_rslora", False) is True
     plain = options.pop("peft_type", None) == "LORA" and options.pop("bias", "none") == "none"
     # Other initialisations change the base's weights too.
@@ -101,7 +110,7 @@ def read_lora(config: LoraConfig, bert: Bert, *, name: str) -> LowRank | None:
     modules = _modules(bert.config)
     parts: dict[str, list[tuple[slice, Tensor, Tensor]]] = {}
     path = config.folder / "adapter_model.safetensors"
-    with open_tensors(path, name=name, device=bert.device, dtype=torch.float32, prefix=_PREFIX) as tensors:
+    with open_tensors(path, name=name, device=bert.device, dtype=torch.float32, prefix=PREFIX) as tensors:
         matches = [_TENSOR.fullmatch(tensor) for tensor in tensors.names]
         adapted = {match[1] if match else "" for match in matches} - {_UNUSED}
         unknown = sorted(adapted - modules.keys())
@@ -112,11 +121,19 @@ def read_lora(config: LoraConfig, bert: Bert, *, name: str) -> LowRank | None:
                 f"{name}: expected an adapter of a base of {bert.config.layers} layers, found tensors of "
                 f"{unknown[0]!r}: it was trained on another base"
             )
-        for module in sorted(adapted | {module for module in modules if config.covers(module)}):
+        covered = {module for module in modules if config.covers(module)}
+        if config.targets and (stray := sorted(adapted - covered)):
+            raise EncoderError(
+                f"{name}: {path.name}: expected tensors of the layers in adapter_config.json, found "
+                f"{stray[0]!r}; get it anew"
+            )
+        for module in sorted(adapted | covered):
             linear, rows, inputs = modules[module]
             down = tensors.get(f"{module}.lora_A.weight", config.rank, inputs)  # (r, inputs)
             up = tensors.get(f"{module}.lora_B.weight", rows.stop - rows.start, len(down))  # (outputs, r)
             parts.setdefault(linear, []).append((rows, down, up * config.scale(len(down))))
+    if not any(up.any() for adapters in parts.values() for _, _, up in adapters):
+        _log.warning(NO_EFFECT, name)
     return {linear: _joined(adapters, bert, linear) for linear, adapters in parts.items()}
 
 

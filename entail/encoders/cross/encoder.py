@@ -20,7 +20,7 @@ from entail.encoders.catalogue import EncoderEntry, check_base, fetch, model_fol
 from entail.encoders.cross.models import CrossBert, CrossStock
 from entail.encoders.cross.pairs import Frame, Pair, Tokenize, read_tokenizer
 from entail.encoders.row_batches import Spent
-from entail.encoders.stock import sentence_transformer, without_head
+from entail.encoders.stock import load_adapter, sentence_transformer, without_head
 from entail.encoders.weights import file_sha256, folder_digest, open_tensors
 from entail.errors import EncoderError
 
@@ -173,7 +173,7 @@ def stock_model(parts: CrossParts, *, device: str, dtype: torch.dtype) -> Any:  
     """Load base and adapter for sentence-transformers, without the base's own pooling."""
     model = without_head(sentence_transformer(parts.whole, device=device), pooling="cls")
     if parts.adapter is not None:
-        model.load_adapter(str(parts.adapter))
+        load_adapter(model, parts.adapter, name=parts.name)
     return model.float().to(dtype)
 
 
