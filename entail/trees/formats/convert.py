@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from entail.data.reading import Source, source_name
 from entail.data.records import Corpus
-from entail.data.text import premise_key
 from entail.data.writing import write_text
 from entail.errors import DataError, FormatError
 from entail.trees.formats.entailment_bank import from_jsonl, grow, to_jsonl
@@ -20,9 +19,9 @@ from entail.trees.formats.tables import to_pairs_csv
 from entail.trees.log.acts import Create
 from entail.trees.log.tree import Tree
 
-_READERS: dict[str, Callable[[Source, str, Corpus | None], list[Create]]] = {
-    ".jsonl": lambda source, name, corpus: from_jsonl(source, name=name, corpus=corpus),
-    ".graphml": lambda source, name, corpus: [_look_up(corpus, from_graphml(source, name=name))],
+_READERS: dict[str, Callable[..., list[Create]]] = {
+    ".jsonl": from_jsonl,
+    ".graphml": lambda source, **options: [from_graphml(source, **options)],
 }
 _ONE: dict[str, Callable[[Tree], str]] = {
     ".dot": to_dot,
@@ -91,18 +90,8 @@ def read_acts(source: Source, *, name: str | None = None, corpus: Corpus | None 
         ProofError: If a proof is invalid.
     """
     shown = source_name(source, name)
-    return _READERS[_suffix(Path(shown), sorted(_READERS), "read")](source, shown, corpus)
-
-
-def _look_up(corpus: Corpus | None, act: Create) -> Create:
-    """Return the act with the keys of those nodes that are premises of the corpus, as in `unfold`."""
-    if corpus is None:
-        return act
-    nodes = tuple(
-        replace(node, key=premise_key(node.text) if corpus.position(node.text) is not None else None)
-        for node in act.nodes
-    )
-    return replace(act, nodes=nodes)
+    read = _READERS[_suffix(Path(shown), sorted(_READERS), "read")]
+    return read(source, name=shown, corpus=corpus)
 
 
 def _suffix(path: Path, known: list[str], what: str) -> str:

@@ -119,7 +119,7 @@ class _Sentence:
 
     text: str
     below: tuple[int, ...]
-    wanted: str | None
+    preferred: str | None
     label: str | None = None
 
 
@@ -213,13 +213,13 @@ def _join(tree: Tree) -> tuple[list[_Sentence], int]:
             below = tuple(dict.fromkeys(of_node[child] for child in node.children))
             twins = same.setdefault((fold(node.text), frozenset(below)), [])
             own_label = (_CONCLUSION if below else _SENTENCE).fullmatch(node.label or "")
-            wanted = node.label if own_label else None
-            fits = (i for i in twins if wanted is None or sentences[i].wanted in (wanted, None))
+            preferred = node.label if own_label else None
+            fits = (i for i in twins if preferred is None or sentences[i].preferred in (preferred, None))
             at = next(fits, len(sentences)) if node.id != ROOT else len(sentences)
             if at < len(sentences):
-                sentences[at].wanted = sentences[at].wanted or wanted
+                sentences[at].preferred = sentences[at].preferred or preferred
             else:
-                sentences.append(_Sentence(node.text, below, wanted))
+                sentences.append(_Sentence(node.text, below, preferred))
                 if node.id != ROOT:
                     twins.append(at)
             of_node[node.id] = at
@@ -241,13 +241,13 @@ def _keep_labels(sentences: list[_Sentence], source: ExplanationTree) -> None:
             taken.add(label)
 
     for sentence in sentences:
-        if sentence.wanted and fold(texts.get(sentence.wanted, "")) == fold(sentence.text):
-            claim(sentence, sentence.wanted)
+        if sentence.preferred and fold(texts.get(sentence.preferred, "")) == fold(sentence.text):
+            claim(sentence, sentence.preferred)
     for sentence in sentences:
         for label in by_text.get((bool(sentence.below), fold(sentence.text)), ()):
             claim(sentence, label)
     for sentence in sentences:
-        claim(sentence, sentence.wanted)
+        claim(sentence, sentence.preferred)
 
 
 def _order(sentences: list[_Sentence], hypothesis: int, imported: Mapping[str, Any]) -> list[int]:

@@ -13,6 +13,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from entail.data.reading import Source, read_text, source_name
+from entail.data.records import Corpus
+from entail.data.text import premise_key
 from entail.errors import FormatError
 from entail.trees.formats.entailment_bank import grow, refold
 from entail.trees.formats.text import printable, quote_dot
@@ -91,8 +93,10 @@ def _about(tree: Tree, node: Node, *, accepted: bool) -> dict[str, Any]:
     return {name: value for name, value in about.items() if value is not None}
 
 
-def from_graphml(source: Source, *, name: str | None = None) -> Create:
+def from_graphml(source: Source, *, name: str | None = None, corpus: Corpus | None = None) -> Create:
     """Return the act that creates the tree of a GraphML file.
+
+    With a corpus, the premises of it have their keys, as in `unfold`; else the nodes have those of the file.
 
     Files of other programs are read if each node has a `text` (or `label`) and edges go from premises to
     their one conclusion. The hypothesis is the node of kind `hypothesis`, else the only one without an edge
@@ -120,7 +124,9 @@ def from_graphml(source: Source, *, name: str | None = None) -> Create:
     graph.remove_nodes_from([id for id, kind in graph.nodes(data="kind") if kind == "rejected"])
     root = _root(graph, shown)
     act = Create(
-        hypothesis=_text(graph, root, shown), nodes=_nodes(graph, root, shown), source=_source(graph, shown)
+        hypothesis=_text(graph, root, shown),
+        nodes=_nodes(graph, root, shown, corpus),
+        source=_source(graph, shown),
     )
     try:
         refold(grow(act))
@@ -151,16 +157,17 @@ def _root(graph: nx.DiGraph[str], shown: str) -> str:
     return str(found[0])
 
 
-def _nodes(graph: nx.DiGraph[str], root: str, shown: str) -> tuple[GivenNode, ...]:
+def _nodes(graph: nx.DiGraph[str], root: str, shown: str, corpus: Corpus | None) -> tuple[GivenNode, ...]:
     loose = [id for id in graph if graph.out_degree(id) == 0 and id != root]
     stack: list[tuple[str, int | None]] = [(id, None) for id in reversed(loose)]
     stack += [(id, -1) for id in reversed(_below(graph, root))]
     nodes: list[GivenNode] = []
     while stack:
         id, parent = stack.pop()
-        about = graph.nodes[id]
+        about, text = graph.nodes[id], _text(graph, id, shown)
         key, label = about.get("key"), about.get("sentence_id")
-        text = _text(graph, id, shown)
+        if corpus is not None:
+            key = premise_key(text) if corpus.position(text) is not None else None
         nodes.append(GivenNode(text, parent, str(label) if label else None, str(key) if key else None))
         stack += [(child, len(nodes) - 1) for child in reversed(_below(graph, id))]
     if len(nodes) + 1 != len(graph):

@@ -293,14 +293,12 @@ def evidence_to_json(evidence: Evidence | None) -> dict[str, Any] | None:
     """
     if evidence is None:
         return None
-    payload = asdict(evidence)
-    if evidence.proposal is None:
-        del payload["proposal"]
-    payload["shown"] = list(payload["shown"])
-    for candidate in payload["shown"]:
-        if candidate["retrieved"] is None:
-            del candidate["retrieved"]
-    return payload
+    payload = _without_none(asdict(evidence))
+    return payload | {"shown": list(map(_without_none, payload["shown"]))}
+
+
+def _without_none(record: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in record.items() if value is not None}
 
 
 def evidence_from_json(payload: Mapping[str, Any] | None) -> Evidence | None:

@@ -293,7 +293,7 @@ class TreeLog:
         if known is not None:
             # The last known event is read again: another log may have been restored under the same id.
             events = read_events(connection, tree_id, after=known.seq - 1)
-            if events and _same(events[0], known.events[-1]):
+            if events and events[0] == known.events[-1]:
                 return known.extend(events[1:])
         events = read_events(connection, tree_id) if _TREE_ID.fullmatch(tree_id) else []
         if not events:
@@ -303,7 +303,7 @@ class TreeLog:
     def _cache(self, tree_id: str, history: History) -> None:
         with self._lock:
             known = self._histories.get(tree_id, history)
-            if known.seq <= history.seq or not _same(known.event(history.seq), history.events[-1]):
+            if known.seq <= history.seq or known.event(history.seq) != history.events[-1]:
                 self._histories[tree_id] = history
             self._histories.move_to_end(tree_id)
             while len(self._histories) > CACHED_HISTORIES:
@@ -318,10 +318,6 @@ class TreeLog:
         if row is None:
             raise UnknownTreeError(f"there is no tree {tree_id!r}; it may be in another database")
         return row
-
-
-def _same(one: Event, other: Event) -> bool:
-    return (one.seq, one.author, one.at, one.act) == (other.seq, other.author, other.at, other.act)
 
 
 def _summary(row: sa.Row[Any]) -> TreeSummary:
