@@ -17,6 +17,12 @@ GIVEN = Create(
 )
 
 
+ROW = (
+    '{"id": "a", "hypothesis": "h", "proof": "sent1 & sent2 -> hypothesis; ", '
+    '"meta": {"triples": {"sent1": "x", "sent2": "y"}}}\n'
+)
+
+
 @pytest.fixture
 def small(shared: Workspace) -> str:
     """Return the id of a small corpus, the first by its name."""
@@ -72,9 +78,14 @@ def test_a_tree_is_imported_from_graphml(shared: Workspace, small: str) -> None:
     assert [tree.nodes[node].key for node in tree.root.children] == [own.key, None], "it knows its own"
 
 
+def test_every_row_of_jsonl_is_imported(shared: Workspace) -> None:
+    assert import_trees(shared, 2 * ROW.encode(), name="x.jsonl", author="Ada", corpus_id=None) == 2
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
+        ("x.jsonl", f"{ROW}{{nope\n".encode(), "line 2"),
         ("x.graphml", b"<graphml", "x.graphml: expected GraphML"),
         ("x.graphml", b'<!DOCTYPE x [<!ENTITY a "b">]><graphml/>', "document type"),
         ("x.csv", b"a,b", ".graphml, .jsonl"),

@@ -11,7 +11,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from entail.data.reading import MAX_BYTES
-from entail.errors import DatabaseError, FormatError
+from entail.errors import DatabaseError
 from entail.settings import MAX_UPLOAD_MB
 from entail.trees.log.acts import Create
 from entail.trees.log.event_log import TreeLog
@@ -20,7 +20,6 @@ from entail.ui.components.keyboard import KeyPress
 from entail.ui.shared.form import upload_limit
 from entail.ui.shared.resources import Workspace
 from entail.ui.trees.authoring import handle_key, open_tree
-from entail.ui.trees.chooser import import_trees
 from tests.trees.conftest import damage
 from tests.ui.conftest import buttons, on_tree
 
@@ -116,20 +115,6 @@ def test_a_hypothesis_of_two_thousand_characters_leaves_room_for_the_tree(
     assert not app.exception
     longest = max(len(str(block.value)) for block in app.markdown if "long long" in str(block.value))
     assert longest < 700
-
-
-def test_a_malformed_file_of_trees_imports_nothing(shared: Workspace) -> None:
-    before = len(shared.log.trees())
-    good = (
-        '{"id": "a", "question": "q", "answer": "b", "hypothesis": "h", '
-        '"proof": "sent1 & sent2 -> hypothesis; ", "context": "sent1: x sent2: y", '
-        '"meta": {"triples": {"sent1": "x", "sent2": "y"}, '
-        '"intermediate_conclusions": {}}}'
-    )
-    with pytest.raises(FormatError, match="line 2"):
-        import_trees(shared, f"{good}\n{{nope\n".encode(), name="x.jsonl", author="Ada", corpus_id=None)
-    assert len(shared.log.trees()) == before
-    assert import_trees(shared, good.encode(), name="x.jsonl", author="Ada", corpus_id=None) == 1
 
 
 def test_a_key_that_finds_the_database_in_trouble_is_answered_not_raised(
