@@ -149,7 +149,7 @@ def test_a_key_that_cannot_be_pressed_is_refused(name: str) -> None:
 def test_a_message_of_the_browser_is_a_key_press(monkeypatch: pytest.MonkeyPatch) -> None:
     mounted: list[Any] = []
     monkeypatch.setattr(keyboard, "mount", lambda *options: mounted.extend(options))
-    monkeypatch.setattr(keyboard, "_component", lambda: None)
+    monkeypatch.setattr(keyboard, "component", lambda name, js: None)
     pressed: list[KeyPress] = []
     listen(keys=["1", "?", "shift+left"], key="keys", stamp="s", on_press=pressed.append)
     _, key, data, handle = mounted

@@ -15,11 +15,10 @@ from entail.trees.formats.text import caption_of
 from entail.trees.layout import appearance
 from entail.trees.layout.positions import COLUMN, Layout, Place, columns_of, layout, rejected_id
 from entail.trees.log.tree import Tree
-from entail.ui.components.inbox import FIRST_HINT, NodeEvent, mount, node_handler, read_assets
+from entail.ui.components.inbox import FIRST_HINT, NodeEvent, component, mount, node_handler, read_assets
 
 if TYPE_CHECKING:
     from pyvis.network import Network
-    from streamlit.components.v2.types import ComponentRenderer
 
 MAX_LINES = 7
 """Most lines of text in a box; the tooltip has all of it."""
@@ -60,8 +59,10 @@ def draw_graph(
         "hint": "" if len(drawing.places) > 1 else FIRST_HINT,
     }
     with st.container(gap=None):
-        _library()(key=f"{key}:library")  # unchanged, so nothing is sent again
-        mount(_component(), key, data, node_handler(("select", "open", "toggle"), on_event))
+        # The scripts are sent once a session; the small component with each change of the tree.
+        component("entail_graph_library", _library_js())(key=f"{key}:library")
+        small = component("entail_graph", read_assets("meeting.js", "graph_mount.js"))
+        mount(small, key, data, node_handler(("select", "open", "toggle"), on_event))
 
 
 def prepare_graph() -> None:
@@ -157,15 +158,3 @@ def _library_js() -> str:
 
 def _theme(theme: appearance.Theme) -> dict[str, Any]:
     return {"edge": theme.edge, "looks": {kind: asdict(look) for kind, look in theme.looks.items()}}
-
-
-@cache
-def _library() -> ComponentRenderer:
-    """Return the component with the scripts, which Streamlit sends once a session."""
-    return st.components.v2.component("entail_graph_library", js=_library_js())
-
-
-@cache
-def _component() -> ComponentRenderer:
-    """Return the component of one graph, kept small because it is sent with each change of the tree."""
-    return st.components.v2.component("entail_graph", js=read_assets("meeting.js", "graph_mount.js"))

@@ -117,6 +117,12 @@ def widget_value(key: str) -> Any:  # noqa: ANN401 - whatever that widget holds
 
 
 @cache
+def component(name: str, js: str) -> ComponentRenderer:
+    """Return the component of this name with its scripts."""
+    return st.components.v2.component(name, js=js)
+
+
+@cache
 def read_assets(*names: str) -> str:
     """Return scripts or styles of the components, one after another."""
     return "\n".join((ASSETS / name).read_text(encoding="utf-8") for name in names)

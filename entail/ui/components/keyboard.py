@@ -5,15 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import streamlit as st
-
-from entail.ui.components.inbox import mount, read_assets
-
-if TYPE_CHECKING:
-    from streamlit.components.v2.types import ComponentRenderer
+from entail.ui.components.inbox import component, mount, read_assets
 
 NAMED_KEYS: tuple[str, ...] = (
     *("up", "down", "left", "right", "enter", "escape", "space"),
@@ -64,9 +58,5 @@ def listen(*, keys: Sequence[str], key: str, stamp: str = "", on_press: Callable
         if isinstance(message.get("key"), str):
             on_press(KeyPress(message["key"], message["number"], str(message.get("stamp", ""))))
 
-    mount(_component(), key, {"keys": list(keys), "stamp": stamp}, handle)
-
-
-@cache
-def _component() -> ComponentRenderer:
-    return st.components.v2.component("entail_keyboard", js=read_assets("outbox.js", "keyboard.js"))
+    renderer = component("entail_keyboard", read_assets("outbox.js", "keyboard.js"))
+    mount(renderer, key, {"keys": list(keys), "stamp": stamp}, handle)

@@ -6,17 +6,13 @@ import json
 from collections.abc import Callable, Collection
 from dataclasses import asdict
 from functools import cache
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from entail.trees.formats.text import outline
 from entail.trees.layout import appearance
 from entail.trees.log.tree import Tree
-from entail.ui.components.inbox import FIRST_HINT, NodeEvent, mount, node_handler, read_assets
-
-if TYPE_CHECKING:
-    from streamlit.components.v2.types import ComponentRenderer
+from entail.ui.components.inbox import FIRST_HINT, NodeEvent, component, mount, node_handler, read_assets
 
 _SCRIPTS = ("outbox.js", "meeting.js", "elements.js", "outline_row.js", "outline.js")
 _APART = "Not connected: conclusions without a parent (move them with key m)"
@@ -45,8 +41,10 @@ def draw_outline(
         "hint": "" if len(lines) > 1 else FIRST_HINT,
     }
     with st.container(gap=None):
-        _library()(key=f"{key}:library")  # unchanged, so nothing is sent again
-        mount(_component(), key, data, node_handler(("select", "collapse", "expand"), on_event))
+        # The scripts are sent once a session; the small component with each change of the tree.
+        component("entail_outline_library", _library_js())(key=f"{key}:library")
+        small = component("entail_outline", read_assets("meeting.js", "outline_mount.js"))
+        mount(small, key, data, node_handler(("select", "collapse", "expand"), on_event))
 
 
 @cache
@@ -65,15 +63,3 @@ def _colours() -> str:
         fill, border = f"light-dark({light.fill}, {dark.fill})", f"light-dark({light.border}, {dark.border})"
         rules.append(f'[data-kind="{kind}"] {{ --fill: {fill}; --border: {border}; }}')
     return "\n".join(rules)
-
-
-@cache
-def _library() -> ComponentRenderer:
-    """Return the component with the scripts, which Streamlit sends once a session."""
-    return st.components.v2.component("entail_outline_library", js=_library_js())
-
-
-@cache
-def _component() -> ComponentRenderer:
-    """Return the component of one outline, kept small because it is sent with each change of the tree."""
-    return st.components.v2.component("entail_outline", js=read_assets("meeting.js", "outline_mount.js"))
