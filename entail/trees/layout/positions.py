@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import accumulate
 from types import MappingProxyType
@@ -106,14 +106,9 @@ class Layout:
 
 @dataclass(slots=True)
 class _Box:
-    kind: DrawnKind
-    text: str
-    parent: str | None
-    layer: int
-    lines: tuple[str, ...] = ()
-    width: float = 0.0
-    height: float = 0.0
-    hidden: int = 0
+    """Box whose place is not known yet; `dx` is its offset from its parent."""
+
+    place: Place
     children: list[str] = field(default_factory=list)
     dx: float = 0.0
 
@@ -138,48 +133,46 @@ def layout(
         with_rejected: Whether to draw rejected premises, to the right of the premises of their node.
         max_lines: Most lines of a text, the last one ending in “…”; unlimited by default.
     """
-    boxes = _visible_boxes(tree, set(collapsed), with_rejected=with_rejected)
-    for box in boxes.values():
-        box.lines, box.width, box.height = _measure(box.text, box.kind, max_lines)
+    boxes = _visible_boxes(tree, set(collapsed), with_rejected=with_rejected, max_lines=max_lines)
     contours = _place_children(boxes)
 
     heights: dict[int, float] = {}
     for box in boxes.values():
-        heights[box.layer] = max(heights.get(box.layer, 0.0), box.height)
+        heights[box.place.layer] = max(heights.get(box.place.layer, 0.0), box.place.height)
     tops = [0.0, *accumulate(heights[layer] + LAYER_GAP for layer in range(len(heights)))]
 
     places: dict[str, Place] = {}
     right = 0.0
     for id, box in boxes.items():
-        if box.parent is not None:
-            x = places[box.parent].x + box.dx
+        place = box.place
+        if place.parent is not None:
+            x = places[place.parent].x + box.dx
         elif id == ROOT:
             x = 0.0
         else:
             x = right + LOOSE_GAP - min(left for left, _ in contours[id])
-        if box.parent is None:
+        if place.parent is None:
             right = x + max(edge for _, edge in contours[id])
-        y = tops[box.layer] + box.height / 2
-        places[id] = Place(
-            x, y, box.width, box.height, box.lines, box.kind, box.text, box.layer, box.parent, box.hidden
-        )
+        places[id] = replace(place, x=x, y=tops[place.layer] + place.height / 2)
     return Layout(MappingProxyType(places))
 
 
-def _visible_boxes(tree: Tree, collapsed: set[str], *, with_rejected: bool) -> dict[str, _Box]:
+def _visible_boxes(
+    tree: Tree, collapsed: set[str], *, with_rejected: bool, max_lines: int | None
+) -> dict[str, _Box]:
     boxes: dict[str, _Box] = {}
 
-    def add(id: str, kind: DrawnKind, text: str, parent: str) -> None:
-        boxes[id] = _Box(kind, text, parent, boxes[parent].layer + 1)
-        boxes[parent].children.append(id)
+    def add(id: str, kind: DrawnKind, text: str, parent: str | None, hidden: int = 0) -> None:
+        layer = boxes[parent].place.layer + 1 if parent is not None else 0 if id == ROOT else 1
+        lines, width, height = _measure(text, kind, max_lines)
+        boxes[id] = _Box(Place(0, 0, width, height, lines, kind, text, layer, parent, hidden))
+        if parent is not None:
+            boxes[parent].children.append(id)
 
     for node in tree.walk():
-        if node.parent is None:
-            boxes[node.id] = _Box(node.kind, node.text, None, 0 if node.id == ROOT else 1)
-        elif node.parent in boxes and node.parent not in collapsed:
-            add(node.id, node.kind, node.text, node.parent)
-        if node.id in collapsed and node.id in boxes:
-            boxes[node.id].hidden = len(tree.descendants(node.id))
+        if node.parent is None or (node.parent in boxes and node.parent not in collapsed):
+            hidden = len(tree.descendants(node.id)) if node.id in collapsed else 0
+            add(node.id, node.kind, node.text, node.parent, hidden)
     for id in [id for id in boxes if with_rejected and id not in collapsed]:
         for premise in tree.rejected(id):
             add(rejected_id(id, premise.key), "rejected", premise.text, id)
@@ -232,7 +225,7 @@ def _place_children(boxes: dict[str, _Box]) -> dict[str, list[tuple[float, float
             contour = [(left - middle, right - middle) for left, right in contour]
         for child, x in zip(box.children, at, strict=True):
             boxes[child].dx = x - middle
-        contour.append((-box.width / 2, box.width / 2))
+        contour.append((-box.place.width / 2, box.place.width / 2))
         contours[id] = contour
     return contours
 
