@@ -24,6 +24,7 @@ import sqlalchemy as sa
 
 from entail.trees.log.acts import AnyAct, Create, Event
 from entail.trees.log.replay import History, replay
+from entail.trees.log.tree import Tree
 from entail.trees.store import database as database_module
 from entail.trees.store import migrations, schema
 from entail.trees.store.database import Database, open_database, parse_url
@@ -66,10 +67,14 @@ class Story:
         self._append(author, self.history.plan_redo(author))
 
     @property
+    def tree(self) -> Tree:
+        """The tree so far."""
+        return self.history.tree
+
+    @property
     def outline(self) -> list[str]:
         """The tree depth first: two spaces a level, then the sentence."""
-        tree = self.history.tree
-        return ["  " * len(tree.ancestors(node.id)) + node.text for node in tree.walk("n1")]
+        return ["  " * len(self.tree.ancestors(node.id)) + node.text for node in self.tree.walk("n1")]
 
 
 @pytest.fixture

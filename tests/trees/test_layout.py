@@ -83,7 +83,7 @@ def test_parents_stand_over_the_middle_of_their_premises(tell: Tell) -> None:
     for text in ("a", "b", "c"):
         story.ann(Write(node="n1", text=text))
     story.ann(Conclude(node="n1", premises=("n2", "n3"), text="d"))
-    places = layout(story.history.tree).places
+    places = layout(story.tree).places
     assert list(places) == ["n1", "n5", "n2", "n3", "n4"]
     assert places["n1"].x == (places["n5"].x + places["n4"].x) / 2
     assert places["n5"].x == (places["n2"].x + places["n3"].x) / 2
@@ -99,10 +99,10 @@ def test_nothing_below_a_collapsed_node_is_drawn_and_it_says_how_much(tell: Tell
     story.ann(Write(node="n2", text="b"))
     story.ann(Write(node="n3", text="c"))
     story.ann(Reject(node="n2", premise=Premise("r")))
-    drawing = layout(story.history.tree, collapsed={"n2", "gone"}, with_rejected=True)
+    drawing = layout(story.tree, collapsed={"n2", "gone"}, with_rejected=True)
     assert labels(drawing) == {"n1": "h", "n2": "a"}
     assert (drawing.places["n2"].hidden, drawing.places["n1"].hidden) == (2, 0)
-    everything = layout(story.history.tree, collapsed=["n1", "n3"])
+    everything = layout(story.tree, collapsed=["n1", "n3"])
     assert labels(everything) == {"n1": "h"}
     assert everything.places["n1"].hidden == 3
 
@@ -112,7 +112,7 @@ def test_rejected_premises_stand_right_of_the_premises_when_asked(tell: Tell) ->
     story.ann(Reject(node="n1", premise=Premise("r")))
     story.ann(Accept(node="n1", premise=Premise("a")))
     story.ann(Reject(node="n3", premise=Premise("s")))
-    tree = story.history.tree
+    tree = story.tree
     assert labels(layout(tree)) == {"n1": "h", "n3": "a"}
     places = layout(tree, with_rejected=True).places
     r, s = rejected_id("n1", Premise("r").key), rejected_id("n3", Premise("s").key)

@@ -65,14 +65,14 @@ def state(tree: Tree) -> tuple[Any, ...]:
 def test_undo_takes_back_ones_own_last_act_and_redo_puts_it_back(story: Any) -> None:
     story.ann(Write(node=ROOT, text="ice melts"))
     story.ann(Write(node=ROOT, text="spring is warm"))
-    before = story.history.tree
+    before = story.tree
     story.undo()
     assert story.outline == ["snow melts in spring", "  ice melts"]
     story.undo()
     assert story.outline == ["snow melts in spring"]
     story.redo()
     story.redo()
-    assert state(story.history.tree) == state(before)
+    assert state(story.tree) == state(before)
     with pytest.raises(UndoError, match="no act of yours to redo"):
         story.redo()
     with pytest.raises(UndoError, match="no act of yours to undo"):
@@ -130,11 +130,11 @@ def test_redo_is_refused_when_a_later_act_would_have_seen_it(story: Any) -> None
 def test_undo_gives_back_the_place(story: Any) -> None:
     _a, b, c = (story.ann(Write(node=ROOT, text=text)) for text in "abc")
     story.ann(Write(node=b, text="below b"))
-    before = story.history.tree
+    before = story.tree
     for act in (Move(node=b, parent=c), Remove(node=b), Remove(node=b, keep_premises=True)):
         story.ann(act)
         story.undo()
-        assert state(story.history.tree) == state(before)
+        assert state(story.tree) == state(before)
 
 
 # --- two authors, by hand ---
@@ -184,7 +184,7 @@ def test_conflicts_name_the_change(story: Any, first: Act, second: Act) -> None:
     story.ann(Write(node=ROOT, text="two"))
     story.ann(Write(node=ROOT, text="three"))
     seen = story.history.seq
-    check(story.history.tree, second)
+    check(story.tree, second)
     story.ann(first)
     with pytest.raises(ConflictError) as refused:
         story.bob(second, base=seen)

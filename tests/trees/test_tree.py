@@ -41,7 +41,7 @@ IMPORTED = (
 
 def test_accept_hangs_the_premise_below_and_remembers_the_judgement(story: Any) -> None:
     made = story.ann(Accept(node=ROOT, premise=ICE))
-    tree = story.history.tree
+    tree = story.tree
     assert made == "n2"
     assert tree.node("n2") == Node("n2", "ice is cold", ROOT, (), "accept", "Ann", 2, key=ICE.key)
     assert tree.root.children == ("n2",)
@@ -53,7 +53,7 @@ def test_accept_hangs_the_premise_below_and_remembers_the_judgement(story: Any) 
 
 def test_reject_changes_the_judgement_only(story: Any) -> None:
     story.bob(Reject(node=ROOT, premise=ICE))
-    tree = story.history.tree
+    tree = story.tree
     assert list(tree.nodes) == [ROOT]
     assert tree.rejected(ROOT) == (ICE,)
     assert tree.judgements[ROOT, ICE.key].author == "Bob"
@@ -62,7 +62,7 @@ def test_reject_changes_the_judgement_only(story: Any) -> None:
 def test_finish_rejects_what_nobody_judged_before(story: Any) -> None:
     story.ann(Reject(node=ROOT, premise=ICE))
     story.bob(Finish(node=ROOT, premises=(ICE, FIRE)))
-    tree = story.history.tree
+    tree = story.tree
     assert tree.finished == {ROOT: 3}
     assert tree.rejected(ROOT) == (ICE, FIRE)
     assert [tree.judgements[ROOT, p.key].author for p in (ICE, FIRE)] == ["Ann", "Bob"]
@@ -72,18 +72,18 @@ def test_conclude_takes_the_place_of_its_premises(story: Any) -> None:
     a, b, c = (story.ann(Write(node=ROOT, text=text)) for text in "abc")
     made = story.ann(Conclude(node=ROOT, premises=(c, a), text="a and c"))
     assert story.outline == ["snow melts in spring", "  a and c", "    a", "    c", "  b"]
-    assert story.history.tree.node(made).kind == "intermediate"
-    assert story.history.tree.node(b).kind == "premise"
-    assert story.history.tree.root.kind == "hypothesis"
+    assert story.tree.node(made).kind == "intermediate"
+    assert story.tree.node(b).kind == "premise"
+    assert story.tree.root.kind == "hypothesis"
 
 
 def test_edit_keeps_the_key_only_while_the_fact_is_the_same(story: Any) -> None:
     node = story.ann(Accept(node=ROOT, premise=ICE))
     story.ann(Edit(node=node, text="ice  is cold"))
-    assert story.history.tree.node(node).key == ICE.key
+    assert story.tree.node(node).key == ICE.key
     story.ann(Edit(node=node, text="ice is very cold"))
-    assert story.history.tree.node(node).key is None
-    assert story.history.tree.node(node).text == "ice is very cold"
+    assert story.tree.node(node).key is None
+    assert story.tree.node(node).text == "ice is very cold"
 
 
 def test_remove_takes_all_below_and_their_judgements(story: Any) -> None:
@@ -92,7 +92,7 @@ def test_remove_takes_all_below_and_their_judgements(story: Any) -> None:
     story.ann(Reject(node=b, premise=SNOW))
     story.ann(Finish(node=b, premises=()))
     story.ann(Remove(node=a))
-    tree = story.history.tree
+    tree = story.tree
     assert list(tree.nodes) == [ROOT]
     assert not tree.judgements
     assert not tree.finished
@@ -104,16 +104,16 @@ def test_remove_can_let_the_premises_take_the_place(story: Any) -> None:
     story.ann(Reject(node=made, premise=ICE))
     story.ann(Remove(node=made, keep_premises=True))
     assert story.outline == ["snow melts in spring", "  a", "  b", "  c"]
-    assert not story.history.tree.judgements
+    assert not story.tree.judgements
     assert c == "n4"
 
 
 def test_an_acceptance_ends_when_what_it_made_is_removed_wherever_it_hangs(story: Any) -> None:
     accepted = story.ann(Accept(node=ROOT, premise=ICE))
     made = story.ann(Conclude(node=ROOT, premises=(accepted,), text="it is cold"))
-    assert story.history.tree.judgements[ROOT, ICE.key].accepted, "it still helps to explain the root"
+    assert story.tree.judgements[ROOT, ICE.key].accepted, "it still helps to explain the root"
     story.ann(Remove(node=made))
-    assert not story.history.tree.judgements
+    assert not story.tree.judgements
 
 
 def test_a_later_judgement_outlives_the_node_of_an_earlier_one(story: Any) -> None:
@@ -122,7 +122,7 @@ def test_a_later_judgement_outlives_the_node_of_an_earlier_one(story: Any) -> No
     story.ann(Move(node=accepted, parent=a))
     story.ann(Reject(node=ROOT, premise=ICE))
     story.ann(Remove(node=accepted))
-    assert story.history.tree.rejected(ROOT) == (ICE,)
+    assert story.tree.rejected(ROOT) == (ICE,)
 
 
 def test_move_hangs_all_below_under_another_node_as_its_last_premise(story: Any) -> None:
@@ -139,12 +139,12 @@ def test_a_rejection_is_withdrawn_when_the_premise_is_hung_there(story: Any, kee
     accepted = story.ann(Accept(node=a, premise=ICE))
     story.ann(Reject(node=ROOT, premise=ICE))
     story.ann(Remove(node=a, keep_premises=True) if keep else Move(node=accepted, parent=ROOT))
-    assert story.history.tree.rejected(ROOT) == ()
+    assert story.tree.rejected(ROOT) == ()
 
 
 def test_an_imported_structure(tell: Callable[..., Any]) -> None:
     story = tell(nodes=IMPORTED, source={"id": "row"})
-    tree = story.history.tree
+    tree = story.tree
     assert story.outline == ["snow melts in spring", "  a", "    b", "  c"]
     assert tree.loose == ("n1.4",)
     assert [node.text for node in tree.walk("n1.4")] == ["d", "e"]
@@ -165,13 +165,13 @@ def test_acts_on_an_imported_structure(tell: Callable[..., Any]) -> None:
         "    d",
         "      e",
     ]
-    assert story.history.tree.loose == ()
+    assert story.tree.loose == ()
     story.undo()
     story.ann(Remove(node="n1.4", keep_premises=True))
-    assert story.history.tree.loose == ("n1.5",)
+    assert story.tree.loose == ("n1.5",)
     story.ann(Remove(node="n1.5"))
-    assert story.history.tree.loose == ()
-    assert [node.id for node in story.history.tree.walk()] == [ROOT, made, "n1.1", "n1.2", "n1.3"]
+    assert story.tree.loose == ()
+    assert [node.id for node in story.tree.walk()] == [ROOT, made, "n1.1", "n1.2", "n1.3"]
 
 
 # --- when acts make no sense ---
@@ -267,7 +267,7 @@ def tree(story: Any) -> Tree:
     story.ann(Accept(node="n2", premise=ICE))
     story.ann(Write(node="n2", text="five"))
     story.ann(Reject(node=ROOT, premise=ICE))
-    found: Tree = story.history.tree
+    found: Tree = story.tree
     return found
 
 
@@ -346,7 +346,7 @@ def test_a_new_tree_writes_all_its_nodes() -> None:
 
 
 def test_a_loose_node_has_no_place_to_be_taken_from(story: Any, tell: Any) -> None:
-    loose = tell(nodes=(GivenNode("a", None),)).history.tree
+    loose = tell(nodes=(GivenNode("a", None),)).tree
     assert footprint(loose, Remove(node="n1.1"), seq=9).writes == {("node", "n1.1"), ("children", "n1.1")}
     moved = footprint(loose, Move(node="n1.1", parent=ROOT), seq=9)
     assert moved.writes == {("parent", "n1.1"), ("children", ROOT)}

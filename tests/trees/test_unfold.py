@@ -153,7 +153,7 @@ def test_a_tree_that_began_here_is_numbered_in_the_order_of_its_steps(tell: Tell
     c = story.ann(Write(node="n1", text="frozen water is cold"))
     lower = story.ann(Conclude(node="n1", premises=(b, c), text="ice is cold"))
     story.ann(Conclude(node="n1", premises=(a, lower), text="snow is a cold thing"))
-    row = refold(story.history.tree)
+    row = refold(story.tree)
     assert proof_of(row) == (
         "sent1 & sent2 -> int1: ice is cold; sent3 & int1 -> int2: snow is a cold thing; int2 -> hypothesis; "
     )
@@ -172,7 +172,7 @@ def test_a_sentence_said_in_two_places_is_one_again(tell: Tell) -> None:
     one, two = (story.ann(Write(node="n1", text=text)) for text in ("ice is cold", "snow is ice"))
     story.ann(Accept(node=one, premise=Premise("water can be frozen")))
     story.ann(Accept(node=two, premise=Premise("water  can be frozen")))
-    assert proof_of(refold(story.history.tree)) == (
+    assert proof_of(refold(story.tree)) == (
         "sent1 -> int1: ice is cold; sent1 -> int2: snow is ice; int1 & int2 -> hypothesis; "
     )
 
@@ -183,7 +183,7 @@ def test_a_leaf_and_a_conclusion_of_the_same_text_stay_two(tell: Tell) -> None:
         side = story.ann(Write(node="n1", text=text))
         inner = story.ann(Write(node=side, text="ice is cold"))
     story.ann(Write(node=inner, text="frozen water is cold"))
-    row = refold(story.history.tree)
+    row = refold(story.tree)
     assert proof_of(row) == (
         "sent1 -> int1: left; sent2 -> int2: ice is cold; int2 -> int3: right; int1 & int3 -> hypothesis; "
     )
@@ -197,7 +197,7 @@ def test_rejected_premises_are_distractors_unless_the_tree_says_them(tell: Tell)
     story.ann(Reject(node=side, premise=Premise("the sun  is hot")))
     story.ann(Reject(node=side, premise=Premise("fire is hot")))
     story.ann(Accept(node=side, premise=Premise("ice is cold")))
-    row = refold(story.history.tree)
+    row = refold(story.tree)
     assert proof_of(row) == "sent1 -> int1: snow is ice; int1 -> hypothesis; "
     assert row.sentences == {"sent1": "ice is cold", "sent2": "the sun is hot", "sent3": "fire is hot"}
     assert row.distractors == ("sent2", "sent3")
@@ -209,7 +209,7 @@ def test_a_conclusion_or_the_hypothesis_is_no_distractor_though_it_was_rejected_
     story.ann(Write(node=side, text="frozen water is cold"))
     story.ann(Reject(node=leaf, premise=Premise("ice  is cold")))
     story.ann(Reject(node=leaf, premise=Premise("snow is cold")))
-    assert refold(story.history.tree).distractors == ()
+    assert refold(story.tree).distractors == ()
 
 
 def test_a_conclusion_whose_premises_were_taken_away_is_a_leaf(tell: Tell) -> None:
@@ -217,7 +217,7 @@ def test_a_conclusion_whose_premises_were_taken_away_is_a_leaf(tell: Tell) -> No
     leaf = story.ann(Write(node="n1", text="snow is ice"))
     story.ann(Conclude(node="n1", premises=(leaf,), text="snow is frozen"))
     story.ann(Remove(node=leaf))
-    row = refold(story.history.tree)
+    row = refold(story.tree)
     assert (proof_of(row), dict(row.sentences)) == ("sent1 -> hypothesis; ", {"sent1": "snow is frozen"})
 
 
@@ -227,10 +227,10 @@ def test_a_corpus_adds_its_own_ids(tell: Tell) -> None:
     story.ann(Write(node="n1", text="ice is cold"))
     story.ann(Write(node="n1", text="in no corpus"))
     corpus = Corpus.of("facts", [Premise("snow is ice", "uid-9"), Premise("ice is cold")])
-    row = refold(story.history.tree, corpus=corpus)
+    row = refold(story.tree, corpus=corpus)
     assert row.extra == {"premise_ids": {"sent1": "uid-9"}}
     assert row_to_tree(tree_to_row(row)).extra["premise_ids"] == {"sent1": "uid-9"}
-    assert refold(story.history.tree, corpus=Corpus.of("facts", ["snow is ice"])).extra == {}
+    assert refold(story.tree, corpus=Corpus.of("facts", ["snow is ice"])).extra == {}
 
 
 # --- an imported tree that was worked on ---
@@ -306,7 +306,7 @@ def test_an_imported_row_after_acts(
     story = imported(tell, row)
     for act in acts:
         story.ann(act)
-    out = refold(story.history.tree)
+    out = refold(story.tree)
     assert (proof_of(out), " ".join(out.distractors)) == (proof, distractors)
     assert row_to_tree(tree_to_row(out)).steps == out.steps
 
@@ -314,15 +314,15 @@ def test_an_imported_row_after_acts(
 def test_one_of_two_uses_that_was_changed_is_a_sentence_of_its_own(tell: Tell) -> None:
     proof = "sent1 -> int1: ice is cold; int1 & sent2 -> int2: snow cools; int1 & int2 -> hypothesis; "
     story = imported(tell, proof)
-    first, second = (node.id for node in story.history.tree.walk() if node.label == "int1")
+    first, second = (node.id for node in story.tree.walk() if node.label == "int1")
     story.ann(Edit(node=first, text="ice is icy"))
-    row = refold(story.history.tree)
+    row = refold(story.tree)
     assert proof_of(row) == (
         "sent1 -> int1: ice is cold; int1 & sent2 -> int2: snow cools; sent1 -> int3: ice is icy; "
         "int3 & int2 -> hypothesis; "
     )
     story.ann(Edit(node=second, text="ice is icy"))
-    assert proof_of(refold(story.history.tree)) == proof.replace("ice is cold", "ice is icy")
+    assert proof_of(refold(story.tree)) == proof.replace("ice is cold", "ice is icy")
 
 
 # --- properties ---

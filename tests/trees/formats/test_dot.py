@@ -55,8 +55,8 @@ def parse(dot: str) -> tuple[dict[str, dict[str, str]], dict[tuple[str, str], bo
 
 
 def test_kinds_differ_in_shape_and_colour_and_edges_point_up(story: Any) -> None:
-    assert len(parse(to_dot(story.history.tree))[1]) == 3
-    nodes, edges = parse(to_dot(story.history.tree, with_rejected=True))
+    assert len(parse(to_dot(story.tree))[1]) == 3
+    nodes, edges = parse(to_dot(story.tree, with_rejected=True))
     assert nodes["graph"]["rankdir"] == "BT"
     assert nodes["graph"]["label"] == "snow is cold"
     looks = {

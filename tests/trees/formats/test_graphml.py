@@ -26,8 +26,8 @@ def parse(text: str) -> Any:
 
 
 def test_nodes_say_what_they_are_and_edges_point_at_what_is_explained(story: Any) -> None:
-    assert set(parse(to_graphml(story.history.tree, with_rejected=False))) == {"n1", "n2", "n3", "n4"}
-    graph = parse(to_graphml(story.history.tree))
+    assert set(parse(to_graphml(story.tree, with_rejected=False))) == {"n1", "n2", "n3", "n4"}
+    graph = parse(to_graphml(story.tree))
     rejected = rejected_id("n1", Premise("fire is hot").key)
     assert set(graph.edges(data="relation")) == {
         ("n2", "n1", "explains"),

@@ -58,9 +58,9 @@ class Page(HTMLParser):
 
 
 def test_the_graph_is_drawn_where_the_layout_says(story: Any) -> None:
-    page = Page(to_html(story.history.tree))
+    page = Page(to_html(story.tree))
     without, with_ = page.constant("drawings")
-    places = layout(story.history.tree).places
+    places = layout(story.tree).places
     assert [(n["id"], n["x"], n["y"], n["group"]) for n in without["nodes"]] == [
         (id, round(p.x), round(p.y), p.kind) for id, p in places.items()
     ]
@@ -73,7 +73,7 @@ def test_the_graph_is_drawn_where_the_layout_says(story: Any) -> None:
 
 
 def test_both_themes_are_in_the_page(story: Any) -> None:
-    html = to_html(story.history.tree)
+    html = to_html(story.tree)
     themes = Page(html).constant("themes")
     for name, theme in (("light", LIGHT), ("dark", DARK)):
         groups = themes[name]["groups"]
@@ -85,8 +85,8 @@ def test_both_themes_are_in_the_page(story: Any) -> None:
 
 
 def test_the_switch_is_there_only_if_something_was_rejected(story: Any) -> None:
-    assert any(tag == "input" for tag, _ in Page(to_html(story.history.tree)).tags)
-    for html in (to_html(story.history.tree, with_rejected=False), to_html(grow(Create(hypothesis="h")))):
+    assert any(tag == "input" for tag, _ in Page(to_html(story.tree)).tags)
+    for html in (to_html(story.tree, with_rejected=False), to_html(grow(Create(hypothesis="h")))):
         page = Page(html)
         assert not any(tag == "input" for tag, _ in page.tags)
         assert len(page.constant("drawings")) == 1
@@ -94,7 +94,7 @@ def test_the_switch_is_there_only_if_something_was_rejected(story: Any) -> None:
 
 
 def test_the_outline_says_the_tree_in_words(story: Any) -> None:
-    page = Page(to_html(story.history.tree))
+    page = Page(to_html(story.tree))
     assert page.sentences == [
         (1, "snow is cold"),
         (2, "fire is hot"),

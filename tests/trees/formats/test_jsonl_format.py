@@ -17,7 +17,7 @@ from entail.trees.log.tree import Tree
 
 
 def test_an_authored_tree_is_an_official_row(story: Any) -> None:
-    text = to_jsonl([story.history.tree])
+    text = to_jsonl([story.tree])
     assert text.endswith("}\n")
     row = json.loads(text)
     assert row["hypothesis"] == "snow is cold"
@@ -29,9 +29,9 @@ def test_an_authored_tree_is_an_official_row(story: Any) -> None:
 
 
 def test_many_trees_are_many_rows_and_come_back(story: Any, tmp_path: Path) -> None:
-    first = story.history.tree
+    first = story.tree
     story.ann(Conclude(node="n1", premises=("n2",), text="all ice is cold"))
-    text = to_jsonl([first, story.history.tree])
+    text = to_jsonl([first, story.tree])
     assert text.count("\n") == 2
     file = tmp_path / "two.jsonl"
     file.write_text(text)
@@ -43,7 +43,7 @@ def test_many_trees_are_many_rows_and_come_back(story: Any, tmp_path: Path) -> N
 
 def test_a_corpus_goes_in_and_out(story: Any) -> None:
     corpus = Corpus.of("facts", [Premise("water freezes", "uid-7")])
-    text = to_jsonl([story.history.tree], corpus=corpus)
+    text = to_jsonl([story.tree], corpus=corpus)
     assert json.loads(text)["premise_ids"] == {"sent1": "uid-7"}
     (act,) = from_jsonl(text.encode(), corpus=corpus)
     assert [node.key is not None for node in act.nodes] == [False, False, True]
@@ -64,4 +64,4 @@ def test_a_conclusion_that_the_proof_language_cannot_hold_is_refused(tell: Any) 
         Conclude(node="n1", premises=(story.ann(Write(node="n1", text="a")),), text="b; sent1 -> int2: c")
     )
     with pytest.raises(ProofError, match="cannot be written as one step"):
-        to_jsonl([story.history.tree])
+        to_jsonl([story.tree])

@@ -34,8 +34,8 @@ def words(text: str) -> str:
 
 
 def test_each_kind_has_its_shape_and_colour(story: Any) -> None:
-    assert "fire is hot" not in to_svg(story.history.tree)
-    svg = ET.fromstring(to_svg(story.history.tree, with_rejected=True))
+    assert "fire is hot" not in to_svg(story.tree)
+    svg = ET.fromstring(to_svg(story.tree, with_rejected=True))
     shapes = {
         title: next(child for child in group if child.tag in (f"{SVG}ellipse", f"{SVG}rect"))
         for title, group in boxes(svg).items()
@@ -61,7 +61,7 @@ def test_each_kind_has_its_shape_and_colour(story: Any) -> None:
 
 
 def test_the_edge_to_a_rejected_premise_is_dotted_and_has_no_arrow(story: Any) -> None:
-    svg = ET.fromstring(to_svg(story.history.tree, with_rejected=True))
+    svg = ET.fromstring(to_svg(story.tree, with_rejected=True))
     edges = [path for path in svg.findall(f"{SVG}path") if path.get("fill") == "none"]
     dotted = [edge for edge in edges if "stroke-dasharray" in edge.attrib]
     assert (len(edges), len(dotted)) == (4, 1)
@@ -70,7 +70,7 @@ def test_the_edge_to_a_rejected_premise_is_dotted_and_has_no_arrow(story: Any) -
 
 
 def test_title_and_description_say_what_the_picture_shows(story: Any) -> None:
-    svg = ET.fromstring(to_svg(story.history.tree, with_rejected=True))
+    svg = ET.fromstring(to_svg(story.tree, with_rejected=True))
     title, description = svg[0], svg[1]
     assert svg.attrib["aria-labelledby"].split() == [title.get("id"), description.get("id")]
     assert (svg.get("role"), title.text) == ("img", "snow is cold")

@@ -30,7 +30,7 @@ from entail.trees.log.tree import Tree
 
 def test_one_line_for_each_premise_of_each_node(story: Any) -> None:
     other = grow(Create(hypothesis="h", nodes=(GivenNode("l", None), GivenNode("m", 0))))
-    assert to_pairs_csv({"1": story.history.tree, "2": other}) == (
+    assert to_pairs_csv({"1": story.tree, "2": other}) == (
         "tree,parent,child,parent_kind,child_kind\n"
         "1,snow is cold,snow is ice,hypothesis,intermediate\n"
         "1,snow is ice,ice is frozen,intermediate,intermediate\n"
