@@ -1,4 +1,4 @@
-"""A log by hand, and databases of both kinds."""
+"""Logs made by hand, and databases of both kinds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Acts go into the log as JSON and come out as they were."""
+"""JSON form of acts and evidence, and acts in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Everything in one file, and back, between databases of both kinds; and files that must not be believed."""
+"""Backup and restore between databases of both kinds; damaged, altered and foreign files."""
 
 from __future__ import annotations
 

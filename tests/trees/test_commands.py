@@ -1,4 +1,4 @@
-"""Keys and what they mean, without a browser."""
+"""Commands of the keys, without a browser."""
 
 from datetime import UTC, datetime
 

@@ -1,4 +1,4 @@
-"""Opening a database, and every way in which that can go wrong."""
+"""Databases opened, locked, damaged, read-only and migrated."""
 
 from __future__ import annotations
 

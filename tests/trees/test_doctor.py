@@ -1,4 +1,4 @@
-"""What the doctor finds, in a healthy installation and in a sick one."""
+"""Health of a database, and findings of the doctor."""
 
 from __future__ import annotations
 

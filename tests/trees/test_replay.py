@@ -1,4 +1,4 @@
-"""Logs add up to trees: undo, redo, two authors, and any sequence of acts."""
+"""Replay of logs: undo, redo, two authors, and any sequence of acts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Official rows and authored trees: what one says, said as the other."""
+"""Official rows and authored trees, converted into each other."""
 
 from __future__ import annotations
 
