@@ -145,21 +145,22 @@ def run_json(capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
     return run
 
 
+def script(name: str) -> ModuleType:
+    """Import a program of `scripts/` by its name."""
+    file = Path(__file__).parent.parent / "scripts" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(name, file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # where its dataclasses look for their annotations
+    spec.loader.exec_module(module)
+    return module
+
+
 @pytest.fixture(scope="session")
 def load_script() -> Callable[[str], ModuleType]:
-    """Return what imports a program of `scripts/` by its name."""
-
-    def load(name: str) -> ModuleType:
-        file = Path(__file__).parent.parent / "scripts" / f"{name}.py"
-        spec = importlib.util.spec_from_file_location(name, file)
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[name] = module  # where its dataclasses look for their annotations
-        spec.loader.exec_module(module)
-        return module
-
-    return load
+    """Return `script`."""
+    return script
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """Start of a Space: check of the data folder, sign-in, then the app.
 
-The image of `entail.hub.space_image` runs `python -m entail.hub.space_start`; `--healthy` checks a running
-Space. Only the standard library is imported before the app starts.
+The image that `scripts/deploy_space.py` makes runs `python -m entail.hub.space_start`; `--healthy` checks a
+running Space. Only the standard library is imported before the app starts.
 """
 
 from __future__ import annotations

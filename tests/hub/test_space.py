@@ -19,7 +19,6 @@ import pytest
 import yaml
 
 from entail.errors import DemoError, HubError, SettingsError
-from entail.hub.space_image import DATA, Space, deploy_space, dockerfile, readme, settings_of, stage_space
 from entail.hub.space_start import (
     PORT,
     check_data_dir,
@@ -29,7 +28,10 @@ from entail.hub.space_start import (
     seed_models,
     write_secret,
 )
+from tests.conftest import script
 
+deploy: Any = script("deploy_space")
+Space, DATA = deploy.Space, deploy.DATA
 ROOT = Path(__file__).parents[2]
 TEAM = Space(repo="team/trees", bucket="team/trees-data", org="team", closed=True)
 ALONE = Space(repo="team/trees", sign_in=False)
@@ -44,8 +46,8 @@ GIVEN = {
 }
 
 
-def header(space: Space) -> dict[str, Any]:
-    found: dict[str, Any] = yaml.safe_load(readme(space).split("---\n")[1])
+def header(space: Any) -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load(deploy.readme(space).split("---\n")[1])
     return found
 
 
@@ -58,18 +60,20 @@ def steps(recipe: str) -> list[tuple[str, str]]:
 
 
 @SPACES
-def test_the_dockerfile_passes_hadolint(space: Space) -> None:
+def test_the_dockerfile_passes_hadolint(space: Any) -> None:
     found = shutil.which("hadolint", path=str(Path(sys.executable).parent)) or shutil.which("hadolint")
     if found is None:
         pytest.skip("hadolint is not installed; tests/requirements.txt names it")
-    said = subprocess.run([found, "-"], input=dockerfile(space).encode(), capture_output=True, check=False)
+    said = subprocess.run(
+        [found, "-"], input=deploy.dockerfile(space).encode(), capture_output=True, check=False
+    )
     assert (said.returncode, said.stdout + said.stderr) == (0, b"")
 
 
 @SPACES
-def test_recipe_and_readme_fit_each_other(space: Space) -> None:
-    record, recipe = header(space), steps(dockerfile(space))
-    assert "@" not in dockerfile(space)
+def test_recipe_and_readme_fit_each_other(space: Any) -> None:
+    record, recipe = header(space), steps(deploy.dockerfile(space))
+    assert "@" not in deploy.dockerfile(space)
     assert (record["sdk"], record["app_port"]) == ("docker", PORT)
     assert ("EXPOSE", str(PORT)) in recipe
     kinds = [kind for kind, _ in recipe]
@@ -86,11 +90,11 @@ def test_sign_in_and_storage_follow_the_configuration() -> None:
     assert (header(TEAM)["hf_oauth"], header(TEAM)["hf_oauth_authorized_org"]) == (True, "team")
     assert "hf_oauth" not in header(ALONE)
     assert "hf_oauth" not in header(DEMO)
-    team = settings_of(TEAM)
+    team = deploy.settings_of(TEAM)
     assert (team["ENTAIL_SIGN_IN"], team["ENTAIL_DATA_DIR"]) == ("to-read", DATA)
     assert team["ENTAIL_MODELS_DIR"].startswith(f"{DATA}/")
-    assert ("ENTAIL_DEMO" in team, settings_of(DEMO)["ENTAIL_DEMO"]) == (False, "1")
-    assert "team/trees-data" in readme(TEAM)
+    assert ("ENTAIL_DEMO" in team, deploy.settings_of(DEMO)["ENTAIL_DEMO"]) == (False, "1")
+    assert "team/trees-data" in deploy.readme(TEAM)
 
 
 @pytest.mark.parametrize(
@@ -105,19 +109,19 @@ def test_sign_in_and_storage_follow_the_configuration() -> None:
         Space(repo="a/b", encoders=("../entail",)),
     ],
 )
-def test_contradicting_options_are_refused(space: Space, tmp_path: Path) -> None:
+def test_contradicting_options_are_refused(space: Any, tmp_path: Path) -> None:
     with pytest.raises(HubError) as caught:
-        stage_space(ROOT, tmp_path, space)
+        deploy.stage_space(ROOT, tmp_path, space)
     assert caught.value.reason == "place"
 
 
 def test_only_tracked_files_of_a_checkout_are_deployed(tmp_path: Path) -> None:
     (tmp_path / "bare").mkdir()
     with pytest.raises(HubError, match="git checkout"):
-        stage_space(tmp_path / "bare", tmp_path / "none", ALONE)
+        deploy.stage_space(tmp_path / "bare", tmp_path / "none", ALONE)
     out = tmp_path / "out"
     out.mkdir()
-    stage_space(ROOT, out, TEAM)
+    deploy.stage_space(ROOT, out, TEAM)
     files = {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file()}
     assert {
         "Dockerfile",
@@ -134,7 +138,7 @@ def test_only_tracked_files_of_a_checkout_are_deployed(tmp_path: Path) -> None:
 def test_the_image_serves_a_healthy_page(tmp_path: Path) -> None:
     """Every step but what needs root or the network is done in a plain folder, then the command is run."""
     context, image = tmp_path / "context", tmp_path / "image"
-    stage_space(ROOT, context, Space(repo="team/trees", bucket="team/data"))
+    deploy.stage_space(ROOT, context, Space(repo="team/trees", bucket="team/data"))
     recipe = (context / "Dockerfile").read_text(encoding="utf-8")
     environment = {"PATH": os.environ["PATH"]}
     here, command, check = image, [""], [""]
@@ -261,22 +265,22 @@ def test_models_and_secrets_are_written_once(tmp_path: Path) -> None:
 
 
 def test_a_dry_run_asks_nobody(hub: Any) -> None:
-    plan = deploy_space(ROOT, TEAM, dry_run=True)
+    plan = deploy.deploy_space(ROOT, TEAM, dry_run=True)
     assert hub.asked == []
     assert plan.url is None
     assert {"Dockerfile", "README.md", "requirements-cpu.txt"} <= set(plan.files)
-    assert plan.card == readme(TEAM)
+    assert plan.card == deploy.readme(TEAM)
 
 
 def test_a_space_is_private_and_its_bucket_is_mounted(hub: Any, token: str, output: Any) -> None:
     hub.put(
         "spaces/team/trees", {"gone.py": b"x", ".gitattributes": b"*.safetensors filter=lfs"}, private=True
     )
-    done = deploy_space(ROOT, TEAM)
+    done = deploy.deploy_space(ROOT, TEAM)
     made = hub.repositories["spaces/team/trees"]
     assert (done.private, made.private, done.removed) == (True, True, ("gone.py",))
     assert {name for name in made.files if name != ".gitattributes"} == set(done.files)
-    assert made.files["Dockerfile"].decode() == dockerfile(TEAM)
+    assert made.files["Dockerfile"].decode() == deploy.dockerfile(TEAM)
     assert hub.buckets == {"team/trees-data": {"visibility": "private"}}
     assert hub.volumes == {
         "spaces/team/trees": [{"type": "bucket", "source": "team/trees-data", "mountPath": DATA}]
@@ -289,8 +293,8 @@ def test_refusals_of_the_hub_have_a_reason(
 ) -> None:
     fault("PUT", "/volumes", 403, "no rights")
     with pytest.raises(HubError) as caught:
-        deploy_space(ROOT, TEAM)
+        deploy.deploy_space(ROOT, TEAM)
     assert caught.value.reason == "forbidden"
     monkeypatch.setenv("ENTAIL_DEMO", "1")
     with pytest.raises(DemoError, match="nothing can be deployed"):
-        deploy_space(ROOT, TEAM)
+        deploy.deploy_space(ROOT, TEAM)
