@@ -8,9 +8,31 @@ the packaged encoder changes; the same input gives the same files on the same ki
 """
 
 import argparse
+import json
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float32]
+
+
+def write_shipped(
+    folder: Path, *, revision: str, premises: Mapping[str, Floats], queries: Mapping[str, Floats]
+) -> None:
+    """Write vectors by key into a folder: two arrays, and their keys in `vectors.json`."""
+    for name, vectors in (("premise", premises), ("query", queries)):
+        np.save(folder / f"{name}_vectors.npy", np.stack(list(vectors.values())).astype(np.float16))
+    record = {
+        "revision": revision,
+        "dtype": "float16",
+        "premise_keys": list(premises),
+        "query_keys": list(queries),
+    }
+    (folder / "vectors.json").write_text(json.dumps(record, indent=0) + "\n", encoding="utf-8")
 
 
 def main() -> None:
@@ -19,7 +41,6 @@ def main() -> None:
     from entail.data.bundled import sample_corpus, sample_dir, sample_trees
     from entail.data.text import fold, premise_key
     from entail.encoders.encoder import BiEncoder
-    from entail.index.vectors import write_shipped
 
     raw = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)

@@ -350,23 +350,9 @@ def shipped_vectors(revision: str) -> ShippedVectors | None:
     return shipped if shipped is not None and shipped.revision == revision else None
 
 
-def write_shipped(
-    folder: Path, *, revision: str, premises: Mapping[str, Floats], queries: Mapping[str, Floats]
-) -> None:
-    """Write vectors to ship into a folder: two arrays, and their keys in `vectors.json`."""
-    for name, vectors in (("premise", premises), ("query", queries)):
-        np.save(folder / f"{name}_vectors.npy", np.stack(list(vectors.values())).astype(np.float16))
-    record = {
-        "revision": revision,
-        "dtype": "float16",
-        "premise_keys": list(premises),
-        "query_keys": list(queries),
-    }
-    (folder / "vectors.json").write_text(json.dumps(record, indent=0) + "\n", encoding="utf-8")
-
-
 @cache
 def _read_shipped(folder: Path) -> ShippedVectors | None:
+    """Read what `scripts/build_sample_vectors.py` writes."""
     try:
         record = json.loads((folder / "vectors.json").read_text(encoding="utf-8"))
         premises, queries = (

@@ -17,8 +17,9 @@ from entail.data.text import premise_key
 from entail.errors import CorpusError, ManifestMismatchError
 from entail.index import vectors as module
 from entail.index.protocol import Manifest
-from entail.index.vectors import KEEP, QueryVectors, premise_vectors, shipped_vectors, slug, write_shipped
+from entail.index.vectors import KEEP, QueryVectors, premise_vectors, shipped_vectors, slug
 from entail.progress import Progress
+from tests.conftest import script
 
 TEXTS = ["ice is cold", "fire is hot", "the moon is a rock"]
 CORPUS = Corpus.of("tiny", TEXTS)
@@ -241,7 +242,7 @@ def test_every_bundled_fact_and_every_parent_has_a_vector() -> None:
 
 @pytest.fixture
 def shipped_folder(tmp_path: Path) -> Path:
-    write_shipped(
+    script("build_sample_vectors").write_shipped(
         tmp_path,
         revision="a@1",
         premises={"p": np.array([1, 0], dtype=np.float32), "q": np.array([0, 1], dtype=np.float32)},
