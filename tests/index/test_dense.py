@@ -1,6 +1,6 @@
 """Dense search is exact, checks its vectors, and encodes only unknown queries."""
 
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -146,19 +146,9 @@ def test_threads_get_the_same_hits(encoder: Any) -> None:
     index = _index(encoder)
     queries = [f"query {i}" for i in range(20)]
     expected = index.search(queries, k=9).positions.tolist()
-    wrong: list[str] = []
-
-    def work(number: int) -> None:
-        for query in [*range(number, 20, 2)] * 20:
-            if index.search([queries[query]], k=9).positions.tolist() != [expected[query]]:
-                wrong.append(queries[query])
-
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert wrong == []
+    with ThreadPoolExecutor(2) as threads:
+        found = threads.map(lambda query: index.search([query], k=9).positions.tolist(), queries * 20)
+        assert [positions for (positions,) in found] == expected * 20
 
 
 def test_searching_restores_the_number_of_threads(encoder: Any) -> None:

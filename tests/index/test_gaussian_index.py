@@ -1,8 +1,8 @@
 """A corpus is searched by direction, says what it holds, and encodes nothing twice."""
 
 import hashlib
-import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -231,21 +231,13 @@ def test_threads_get_the_same_hits_in_both_directions() -> None:
     index = _index(CountingGaussians(), Corpus.of("more", [f"text {i}" for i in range(400)]))
     queries = index.encode([f"query {i}" for i in range(8)])
     expected = {way: index.search_gaussians(queries, k=9, direction=way) for way in DIRECTIONS}
-    wrong: list[Any] = []
-
-    def work(number: int) -> None:
-        for turn in range(20):
-            row, way = (turn + number) % 8, DIRECTIONS[(turn + number) % 2]
-            hits = index.search_gaussians(queries[row], k=9, direction=way)
-            if hits.positions.tolist() != [expected[way].positions[row].tolist()]:
-                wrong.append((row, way))
-
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert wrong == []
+    turns = [(row, way) for row in range(8) for way in DIRECTIONS] * 3
+    with ThreadPoolExecutor(2) as threads:
+        found = threads.map(
+            lambda turn: index.search_gaussians(queries[turn[0]], k=9, direction=turn[1]).positions, turns
+        )
+        for (row, way), positions in zip(turns, found, strict=True):
+            assert positions.tolist() == [expected[way].positions[row].tolist()]
 
 
 def test_premises_are_encoded_once_and_only_new_ones(cache_dir: Path) -> None:

@@ -5,6 +5,7 @@ import logging
 import os
 import shutil
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -173,22 +174,17 @@ def test_a_cache_that_cannot_be_written_is_reported(
 
 
 def test_concurrent_threads_encode_once(encoder: Any, cache_dir: Path) -> None:
-    results: list[Any] = []
     ready = threading.Barrier(4)
 
-    def work() -> None:
+    def work(_: int) -> Any:
         ready.wait()
-        results.append(premise_vectors(CORPUS, encoder, cache_dir=cache_dir))
+        return premise_vectors(CORPUS, encoder, cache_dir=cache_dir)
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(4) as threads:
+        first, *others = threads.map(work, range(4))
     assert encoder.premises == TEXTS
-    for result in results:
-        np.testing.assert_array_equal(result, results[0])
-    assert len(results) == 4
+    for result in others:
+        np.testing.assert_array_equal(result, first)
 
 
 def test_an_encoder_that_fails_leaves_nothing_behind(
