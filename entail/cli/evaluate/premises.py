@@ -64,23 +64,15 @@ def premises(
             )
 
     first, *others = measured
-    data = _as_json(first)
-    text = _as_text(first)
+    data, texts = _as_json(first), [_as_text(first)]
     if others:
-        compared = [compare_evaluations(first.evaluation, other.evaluation) for other in others]
-        data["comparison"] = {"level": LEVEL, "samples": SAMPLES, "seed": SEED}
-        data["others"] = [
-            {**_as_json(other), "against_first": _differences_as_json(differences)}
-            for other, differences in zip(others, compared, strict=True)
-        ]
-        text = "\n\n".join(
-            [text]
-            + [
-                f"{_as_text(other)}\n\n{_differences_as_text(first.name, other.name, differences)}"
-                for other, differences in zip(others, compared, strict=True)
-            ]
-        )
-    return Report(data=data, text=text, out=out, seed=SEED if others else None)
+        data |= {"comparison": {"level": LEVEL, "samples": SAMPLES, "seed": SEED}, "others": []}
+    for other in others:
+        differences = compare_evaluations(first.evaluation, other.evaluation)
+        data["others"].append(_as_json(other) | {"against_first": _differences_as_json(differences)})
+        pair = (first.evaluation.retriever, other.evaluation.retriever)
+        texts += [_as_text(other), _differences_as_text(*pair, differences)]
+    return Report(data=data, text="\n\n".join(texts), out=out, seed=SEED if others else None)
 
 
 @dataclass(frozen=True)
@@ -91,10 +83,6 @@ class _Measured:
     work: Effort | None
     seen: frozenset[str]
     trees: int
-
-    @property
-    def name(self) -> str:
-        return self.evaluation.retriever
 
     @property
     def unseen(self) -> frozenset[str]:
