@@ -25,7 +25,7 @@ from entail.tuning.relevance import (
     summarise_premises,
     summary_rows,
 )
-from entail.ui.shared.downloads import rows_csv
+from entail.ui.shared.downloads import table_csv
 
 TEXTS = ["Tesla was born in Smiljan.", "Tesla studied in Graz for years.", "Edison was born in Milan."]
 POOL = Pool("three", Corpus.of("three", TEXTS))
@@ -127,7 +127,7 @@ def test_premises_of_two_encoders() -> None:
     assert "**50 of 100 comparisons**" in words
     assert "**100 of 100**" in words
     assert "0.80 entailing, 0.80 neutral, 0.60 irrelevant" in words
-    first, second = csv.DictReader(io.StringIO(rows_csv(joined_rows(figures))))
+    first, second = csv.DictReader(io.StringIO(table_csv(joined_rows(figures))))
     assert (first["similarity by one"], first["similarity by two"]) == ("0.800000", "0.600000")
     assert first["similarity of an irrelevant premise by one"] == "0.600000"
     assert (second["label"], second["hypothesis"], second["premise"]) == ("neutral", "'=g", "q")

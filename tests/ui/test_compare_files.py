@@ -12,7 +12,7 @@ from entail.evaluation.retrieval.comparison import compare, comparison_json, com
 from entail.evaluation.retrieval.split_comparison import SplitComparison, compare_split, query_rows
 from entail.evaluation.retrieval.tour import choose_stops, headline, tell, tour_json, tour_rows
 from entail.index.lexical import Bm25Index, TfidfIndex
-from entail.ui.shared.downloads import rows_csv, table_csv, to_json
+from entail.ui.shared.downloads import table_csv, to_json
 from tests.evaluation.conftest import ListedIndex
 
 ODD = Corpus.of("odd", ["=HYPERLINK(0) ice", "ice is cold, snow too"])
@@ -73,8 +73,8 @@ def test_figures_are_json_with_their_intervals(split: SplitComparison) -> None:
 
 def test_rows_of_a_generator_keep_their_fields_in_order() -> None:
     rows = ({"query": "=q", "cosine": value} for value in (0.25, 0.5))
-    assert rows_csv(rows).splitlines() == ["query,cosine", "'=q,0.25", "'=q,0.5"]
-    assert rows_csv(iter(())) == ""
+    assert table_csv(rows).splitlines() == ["query,cosine", "'=q,0.25", "'=q,0.5"]
+    assert table_csv(iter(())) == ""
 
 
 def test_a_tour_with_its_sentences() -> None:

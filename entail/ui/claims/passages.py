@@ -23,7 +23,7 @@ from entail.ui.claims.fields import LINK
 from entail.ui.claims.judges import take_scores
 from entail.ui.claims.question import ClaimedQuestion
 from entail.ui.components.elements import draw_ranked_list, moved_mark
-from entail.ui.shared.downloads import CSV, draw_download, rows_csv
+from entail.ui.shared.downloads import draw_download
 from entail.ui.shared.resources import model_cache, retriever_name
 from entail.ui.shared.tasks import TaskGroup
 from entail.ui.shared.text import label, marked, words_of
@@ -100,8 +100,7 @@ def draw_passages(pool: Pool, asked: ClaimedQuestion, names: tuple[str, str], ju
         + (" ★ known to answer." if gold else "")
         + " ▲ ▼ ranks against the other list; “new”: not in it."
     )
-    rows = rows_csv(lists.to_rows(pool.corpus, texts, scores))
-    draw_download("Lists (CSV)", rows, name="claims_passages.csv", kind=CSV)
+    draw_download("Lists (CSV)", "claims_passages.csv", lambda: lists.to_rows(pool.corpus, texts, scores))
 
 
 def _judge(pool: Pool, lists: PassageLists, claim: str, judges: Sequence[str]) -> Scores:

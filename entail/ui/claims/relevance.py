@@ -24,7 +24,7 @@ from entail.tuning.relevance import (
 from entail.ui.claims.fields import BETWEEN, LINK, PARTS, pick_encoders, pick_pool
 from entail.ui.claims.judges import judge_stamp, load_judge, pick_judge
 from entail.ui.claims.relevance_chart import draw_quartiles, draw_relevance, relevance_summary
-from entail.ui.shared.downloads import CSV, draw_download, rows_csv
+from entail.ui.shared.downloads import draw_download
 from entail.ui.shared.form import upload_limit
 from entail.ui.shared.resources import Workspace, model_cache, retriever_label
 from entail.ui.shared.tasks import TaskGroup
@@ -124,7 +124,7 @@ def _draw_claims(pool: Pool, name: str | None, count: int) -> None:
         f"{few} {len(known):,} questions, judged by {label(figure.by)}. Hard negative: BM25's "
         f"first passage without an answer. Passages are cut to 100 words around the answer.{left_out}"
     )
-    _offer([figure], "Questions (CSV)", lambda: rows_csv(map(dict, figure.rows)), name="claims")
+    _offer([figure], "Questions (CSV)", lambda: figure.rows, name="claims")
 
 
 def _draw_premises(file: UploadedFile | None, encoders: Sequence[str], count: int) -> None:
@@ -167,7 +167,7 @@ def _draw_premises(file: UploadedFile | None, encoders: Sequence[str], count: in
         "pair's."
     )
     if len(figures) == len(tasks):
-        _offer(figures, "Pairs (CSV)", lambda: rows_csv(joined_rows(figures)), name="premises")
+        _offer(figures, "Pairs (CSV)", lambda: joined_rows(figures), name="premises")
 
 
 def _draw(figure: Relevance, words: str, *, key: str) -> None:
@@ -209,12 +209,7 @@ def _draw(figure: Relevance, words: str, *, key: str) -> None:
     )
 
 
-def _offer(figures: Sequence[Relevance], what: str, content: Callable[[], str], *, name: str) -> None:
+def _offer(figures: Sequence[Relevance], what: str, rows: Callable[[], object], *, name: str) -> None:
     with st.container(horizontal=True):
-        draw_download(what, content, name=f"relevance_{name}.csv", kind=CSV)
-        draw_download(
-            "Summary (CSV)",
-            lambda: rows_csv(summary_rows(figures)),
-            name=f"relevance_{name}_summary.csv",
-            kind=CSV,
-        )
+        draw_download(what, f"relevance_{name}.csv", rows)
+        draw_download("Summary (CSV)", f"relevance_{name}_summary.csv", lambda: summary_rows(figures))

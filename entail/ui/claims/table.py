@@ -11,7 +11,7 @@ from entail.claims.table import Claimed, claim_rows, claim_table, merge_edits
 from entail.data.passages.question_table import QuestionTable, read_pasted, read_table
 from entail.trees.log.wording import count_of
 from entail.ui.components.inbox import widget_value
-from entail.ui.shared.downloads import CSV, draw_download, table_csv
+from entail.ui.shared.downloads import draw_download
 from entail.ui.shared.form import upload_limit
 from entail.ui.shared.tasks import COMPARISONS
 from entail.ui.shared.text import label
@@ -88,9 +88,7 @@ def _draw_claims(digest: str, table: QuestionTable, claimed: Claimed) -> None:
     edits = _draw_editor(digest, table, claimed, rows)
     kept = f"{len(edits):,} edited, for this session" if edits else "double-click a claim to edit it"
     note.caption(f"{len(rows):,} shown · :material/edit: {kept}")
-    draw_download(
-        "Claims (CSV)", lambda: table_csv(claim_rows(table, claimed, edits)), name="claims.csv", kind=CSV
-    )
+    draw_download("Claims (CSV)", "claims.csv", lambda: claim_rows(table, claimed, edits))
 
 
 def _draw_editor(digest: str, table: QuestionTable, claimed: Claimed, rows: list[int]) -> dict[int, str]:

@@ -15,7 +15,7 @@ from entail.progress import ProgressCallback
 from entail.ui.compare.choice import Pair, Source
 from entail.ui.components.elements import pick_view
 from entail.ui.shared.chart_marks import GROUPS, OTHER, scales
-from entail.ui.shared.downloads import CSV, JSON, draw_download, rows_csv, to_json
+from entail.ui.shared.downloads import draw_download
 from entail.ui.shared.resources import retriever_label
 from entail.ui.shared.tasks import COMPARISONS
 from entail.ui.shared.text import label
@@ -110,8 +110,8 @@ def _draw(found: SimilarityBias) -> None:
         icon = {True: ":material/check_circle:", False: ":material/cancel:", None: ":material/help:"}
         st.markdown(f"{icon[verdict.holds]} {label(verdict.words)}")
     with st.container(horizontal=True):
-        draw_download("All pairs (CSV)", lambda: rows_csv(found.rows()), name="bias.csv", kind=CSV)
-        draw_download("Figures (JSON)", lambda: to_json(found.to_json()), name="bias.json", kind=JSON)
+        draw_download("All pairs (CSV)", "bias.csv", found.rows)
+        draw_download("Figures (JSON)", "bias.json", found.to_json)
 
 
 def pairs_table(found: SimilarityBias, rule: str, *, most: int = MOST) -> pd.DataFrame:

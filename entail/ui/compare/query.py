@@ -21,7 +21,7 @@ from entail.ui.compare.choice import LINK, Pair, draw_training_notice
 from entail.ui.compare.slopes import show_slopes, slopes_of
 from entail.ui.components.elements import draw_ranked_list, moved_mark, pick_view
 from entail.ui.shared.chart_marks import words_of as decisions_of
-from entail.ui.shared.downloads import CSV, JSON, draw_download, table_csv, to_json
+from entail.ui.shared.downloads import draw_download
 from entail.ui.shared.resources import Workspace, retriever_label
 from entail.ui.shared.text import label, marked, words_of
 
@@ -75,10 +75,8 @@ def draw_query(
         )
         st.caption(f"**Largest differences:** {label(changes)} Log scale below rank {comparison.k}")
     with st.container(horizontal=True):
-        draw_download("Ranks (CSV)", table_csv(comparison_rows(comparison)), name="comparison.csv", kind=CSV)
-        draw_download(
-            "Figures (JSON)", to_json(comparison_json(comparison)), name="comparison.json", kind=JSON
-        )
+        draw_download("Ranks (CSV)", "comparison.csv", lambda: comparison_rows(comparison))
+        draw_download("Figures (JSON)", "comparison.json", lambda: comparison_json(comparison))
 
 
 def largest_changes(comparison: Comparison) -> str:

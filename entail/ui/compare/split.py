@@ -29,7 +29,7 @@ from entail.ui.compare.query import draw_queries, draw_query
 from entail.ui.compare.slopes import Slope, show_slopes
 from entail.ui.components.elements import differences_table, pick_view
 from entail.ui.shared.chart_marks import ACCEPTED, REFERENCE
-from entail.ui.shared.downloads import CSV, JSON, draw_download, table_csv, to_json
+from entail.ui.shared.downloads import draw_download
 from entail.ui.shared.resources import Workspace
 from entail.ui.shared.tasks import COMPARISONS, Task
 from entail.ui.shared.text import label
@@ -75,8 +75,8 @@ def draw_split(pair: Pair, source: Source, *, k: int) -> None:
     if change is not None:
         draw_change(pair, split, change, k=k)
     with st.container(horizontal=True):
-        draw_download("Claims (CSV)", lambda: table_csv(query_rows(split)), name="queries.csv", kind=CSV)
-        draw_download("All figures (JSON)", lambda: to_json(split.to_json()), name="split.json", kind=JSON)
+        draw_download("Claims (CSV)", "queries.csv", lambda: query_rows(split))
+        draw_download("All figures (JSON)", "split.json", split.to_json)
 
 
 def _draw_effort(efforts: tuple[Effort, Effort], names: tuple[str, str]) -> None:

@@ -8,7 +8,7 @@ from entail.evaluation.retrieval.split_comparison import SplitComparison
 from entail.evaluation.retrieval.tour import Stop, choose_stops, headline, tell, tour_json, tour_rows
 from entail.ui.compare.choice import LINK, Pair, Source, draw_training_notice
 from entail.ui.compare.split import draw_change, take_figures, take_split
-from entail.ui.shared.downloads import CSV, JSON, draw_download, table_csv, to_json
+from entail.ui.shared.downloads import draw_download
 from entail.ui.shared.tasks import COMPARISONS
 from entail.ui.shared.text import label
 from entail.ui.shared.waiting import draw_progress
@@ -96,15 +96,8 @@ def _draw_end(split: SplitComparison, pair: Pair, stops: tuple[Stop, ...], *, cl
     draw_training_notice(split.gold.texts, split.names)
     if stops:
         with st.container(horizontal=True):
-            draw_download(
-                "Examples (CSV)", lambda: table_csv(tour_rows(stops, pair.names)), name="tour.csv", kind=CSV
-            )
-            draw_download(
-                "Examples (JSON)",
-                lambda: to_json(tour_json(split, stops, pair.names)),
-                name="tour.json",
-                kind=JSON,
-            )
+            draw_download("Examples (CSV)", "tour.csv", lambda: tour_rows(stops, pair.names))
+            draw_download("Examples (JSON)", "tour.json", lambda: tour_json(split, stops, pair.names))
 
 
 def _draw_headline(split: SplitComparison, pair: Pair) -> None:

@@ -10,7 +10,7 @@ import streamlit as st
 from entail.data.text import is_blank
 from entail.ui.components.elements import pick_view
 from entail.ui.direction.encoder import take_index
-from entail.ui.shared.downloads import CSV, draw_download, table_csv
+from entail.ui.shared.downloads import draw_download
 from entail.ui.shared.resources import Workspace, model_cache
 from entail.ui.shared.text import label, marked, words_of
 from entail.ui.shared.waiting import draw_progress
@@ -83,9 +83,7 @@ def draw_search(shared: Workspace, encoder: GaussianEncoder) -> None:
                     f'<div class="entail-sentence">{rank}. {marked(corpus.texts[position], words)} '
                     f'<span class="entail-quiet">{score:.3f}{also}</span></div>'
                 )
-    draw_download(
-        "Results (CSV)", table_csv(search_rows(corpus, sides, threshold)), name="search.csv", kind=CSV
-    )
+    draw_download("Results (CSV)", "search.csv", lambda: search_rows(corpus, sides, threshold))
 
 
 def count_entailing(hits: Hits, threshold: float) -> int:

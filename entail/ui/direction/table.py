@@ -9,7 +9,7 @@ import streamlit as st
 
 from entail.data.nli.sentence_pairs import PairTable, read_pairs
 from entail.gausscse.verdict import FIGURES, JudgedTable, judge_table
-from entail.ui.shared.downloads import CSV, draw_download, table_csv
+from entail.ui.shared.downloads import draw_download
 from entail.ui.shared.form import upload_limit
 from entail.ui.shared.tasks import COMPARISONS
 from entail.ui.shared.text import label
@@ -91,4 +91,4 @@ def _draw_verdicts(judged: JudgedTable) -> None:
             f"{label(', '.join(renamed))}.",
             icon=":material/view_column:",
         )
-    draw_download("Verdicts (CSV)", table_csv(judged.to_rows()), name="direction.csv", kind=CSV)
+    draw_download("Verdicts (CSV)", "direction.csv", judged.to_rows)

@@ -21,7 +21,7 @@ from entail.trees.store import schema
 from entail.trees.store.health import counts
 from entail.ui.components.elements import draw_table, show_errors
 from entail.ui.frame.author import name_request
-from entail.ui.shared.downloads import CSV, draw_download, rows_csv
+from entail.ui.shared.downloads import draw_download
 from entail.ui.shared.resources import Workspace, jobs
 from entail.ui.shared.tasks import TaskGroup
 from entail.ui.shared.text import ago, label
@@ -178,7 +178,7 @@ def _draw_backup(file: Path) -> None:
             width="stretch",
         )
         if stat.st_size <= MAX_UPLOAD_MB * 2**20:
-            draw_download("Download", file.read_bytes, name=file.name, kind="application/zip")
+            draw_download("Download", file.name, file.read_bytes)
         else:
             st.caption("Too large to download here; copy it from the folder `backups` of the data folder.")
 
@@ -201,9 +201,8 @@ def draw_licences(shared: Workspace) -> None:
         _draw_licences([licence for licence in licences if _KINDS[licence.kind] == title])
     draw_download(
         "Download as CSV",
-        lambda: rows_csv({"what": one.kind, **_cells(one)} for one in licences),
-        name="licences.csv",
-        kind=CSV,
+        "licences.csv",
+        lambda: ({"what": one.kind, **_cells(one)} for one in licences),
     )
 
 

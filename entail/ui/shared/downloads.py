@@ -1,45 +1,54 @@
-"""Download buttons, and their files as CSV and JSON."""
+"""Download buttons, whose files are written as their names end: CSV, JSON or bytes."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import PurePath
 from typing import Any
 
 import streamlit as st
 
 from entail.trees.formats.text import escape_cell
 
-CSV, JSON = "text/csv", "application/json"
 
+def draw_download(label: str, name: str, make: Callable[[], Any]) -> None:
+    """Draw a button that saves a file, which is made when the button is pressed.
 
-def draw_download(label: str, content: Any, *, name: str, kind: str) -> None:  # noqa: ANN401 - as Streamlit takes it
-    """Draw a button that saves a file; a function as content is called when it is pressed."""
+    Args:
+        label: Text of the button.
+        name: Name of the file, and the button's key.
+        make: Returns rows for a `.csv`, a JSON value for a `.json`, bytes for a `.zip`.
+    """
+    kind, write = {
+        ".csv": ("text/csv", table_csv),
+        ".json": ("application/json", to_json),
+        ".zip": ("application/zip", bytes),
+    }[PurePath(name).suffix]
     st.download_button(
-        label, content, file_name=name, mime=kind, icon=":material/download:", on_click="ignore", key=name
+        label,
+        lambda: write(make()),
+        file_name=name,
+        mime=kind,
+        icon=":material/download:",
+        on_click="ignore",
+        key=name,
     )
 
 
-def table_csv(rows: Iterable[Sequence[object]]) -> str:
-    """Return rows, the header first, as CSV without formulas, see `escape_cell`."""
+def table_csv(rows: Iterable[Sequence[object] | Mapping[str, object]]) -> str:
+    """Return rows as CSV without formulas, see `escape_cell`; the names of mappings make the header."""
     out = io.StringIO()
     writer = csv.writer(out)
-    writer.writerows(
-        [escape_cell(value) if isinstance(value, str) else value for value in row] for row in rows
-    )
+    for number, row in enumerate(rows):
+        if isinstance(row, Mapping):
+            if number == 0:
+                writer.writerow(map(escape_cell, row))
+            row = tuple(row.values())
+        writer.writerow([escape_cell(value) if isinstance(value, str) else value for value in row])
     return out.getvalue()
-
-
-def rows_csv(rows: Iterable[Mapping[str, object]]) -> str:
-    """Return rows of equal fields as CSV, as `table_csv`; an empty text if there is no row."""
-    rows = iter(rows)
-    first = next(rows, None)
-    if first is None:
-        return ""
-    return table_csv([list(first), *(list(row.values()) for row in chain([first], rows))])
 
 
 def to_json(value: Any) -> str:  # noqa: ANN401 - JSON is of any type
