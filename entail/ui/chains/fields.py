@@ -181,21 +181,15 @@ def _pick_row(release: WorldtreeRelease) -> Source | None:
     parts: tuple[str, ...] = ("facts", "row")
     if files:
         left, right = st.columns([1, 3])
-        key = LINK.init_widget("file", list(files), next(iter(files)))
-        name = left.selectbox("File", list(files), key=key)
+        name = LINK.pick("file", "File", list(files), next(iter(files)), draw=left.selectbox)
         questions = {one.id: one for one in files[name].questions}
         parts = (*parts, "file")
     else:
         right = st.container()
         st.info("The release has no question file. Enter a question.", icon=":material/edit:")
-    ids = [*questions, OWN]
+    rows = {id_: _row_label(question) for id_, question in questions.items()} | {OWN: "My own question …"}
     with right:
-        row = st.selectbox(
-            "Question",
-            ids,
-            format_func=lambda id_: _row_label(questions.get(id_)),
-            key=LINK.init_widget("row", ids, ids[0]),
-        )
+        row = LINK.pick("row", "Question", rows, next(iter(rows)))
     if row != OWN:
         question = questions[row]
         st.markdown(f"{label(question.stem)} **{label(question.answer)}**")
@@ -204,9 +198,7 @@ def _pick_row(release: WorldtreeRelease) -> Source | None:
     return None if entered is None else Source(release.facts, entered, (*parts, "question", "answer"))
 
 
-def _row_label(question: Question | None) -> str:
-    if question is None:
-        return "My own question …"
+def _row_label(question: Question) -> str:
     text = f"{question.id}: {question.stem}"
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
 
@@ -215,9 +207,7 @@ def _enter_question(stem: str, answer: str) -> Question | None:
     left, right = st.columns([3, 2])
     fields = ((left, "Question", "question", stem), (right, "Correct answer", "answer", answer))
     question, correct = (
-        column.text_area(
-            name, key=LINK.init_text(part, default, longest=LONGEST), max_chars=LONGEST, height=80
-        )
+        LINK.enter(part, name, default, longest=LONGEST, draw=column.text_area, height=80)
         for column, name, part, default in fields
     )
     if not question.strip() or not correct.strip():
@@ -237,14 +227,12 @@ def pick_builder(facts: FactTables) -> tuple[Builder, int, tuple[ListedScorer, .
     draw_notice("chains")
     chains = [name for name, one in usable.items() if one.form.scheme == "arcf"]
     first = sync_with_active("chains", "chains_by", chains) or TFIDF
-    names = [*usable, TFIDF]
+    names = {
+        name: f"{name} ({_SCHEMES.get(one.form.scheme, one.form.scheme)})" for name, one in usable.items()
+    }
+    names[TFIDF] = "TF-IDF (keywords, baseline)"
     left, middle, right = st.columns([3, 1, 1], vertical_alignment="bottom")
-    by = left.selectbox(
-        "Scorer",
-        names,
-        format_func=lambda name: _scorer_label(usable.get(name)),
-        key=LINK.init_widget("by", names, first),
-    )
+    by = LINK.pick("by", "Scorer", names, first, draw=left.selectbox)
     k = middle.number_input(
         "Neighbours (k)",
         min_value=1,
@@ -274,11 +262,5 @@ def pick_builder(facts: FactTables) -> tuple[Builder, int, tuple[ListedScorer, .
         scorer = await_value(take_scorer(usable[by]), waiting="Loading the scorer …")
         if scorer is None:
             return None
-    builder = await_value(take_builder(facts, scorer, k=int(k)), waiting="Preparing the premises …")
-    return None if builder is None else (builder, int(length), tuple(usable.values()))
-
-
-def _scorer_label(listed: ListedScorer | None) -> str:
-    if listed is None:
-        return "TF-IDF (keywords, baseline)"
-    return f"{listed.name} ({_SCHEMES.get(listed.form.scheme, listed.form.scheme)})"
+    builder = await_value(take_builder(facts, scorer, k=k), waiting="Preparing the premises …")
+    return None if builder is None else (builder, length, tuple(usable.values()))

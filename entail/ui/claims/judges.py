@@ -64,12 +64,8 @@ def pick_judge() -> str | None:
     names = list(dict.fromkeys([*cross, *_other()]))
     chosen = None
     if names:
-        chosen = st.selectbox(
-            "Judges",
-            names,
-            key=LINK.init_widget("judge", names, names[0]),
-            help="NLI cross-encoders only: Gaussian encoders give no probability.",
-        )
+        help_ = "NLI cross-encoders only: Gaussian encoders give no probability."
+        chosen = LINK.pick("judge", "Judges", names, names[0], help=help_)
     _draw_other(missing=not cross, take=_select_other)
     return chosen
 

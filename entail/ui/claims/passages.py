@@ -57,16 +57,12 @@ class View:
 
 def _pick_view() -> View:
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        columns = st.segmented_control(
-            "Side by side",
-            list(COLUMNS),
-            format_func=COLUMNS.__getitem__,
-            key=LINK.init_widget("beside", list(COLUMNS), RETRIEVERS),
-            required=True,
+        columns = LINK.pick(
+            "beside", "Side by side", COLUMNS, RETRIEVERS, draw=st.segmented_control, required=True
         )
-        k = st.selectbox("Passages", DEPTHS, key=LINK.init_widget("k", DEPTHS, 5), width=110)
+        k = LINK.pick("k", "Passages", DEPTHS, 5, width=110)
         only_moved = st.toggle("Only differences", key="claims_differing")
-    return View(k, columns or RETRIEVERS, only_moved)
+    return View(k, columns, only_moved)
 
 
 def draw_passages(pool: Pool, asked: ClaimedQuestion, names: tuple[str, str], judges: Sequence[str]) -> None:

@@ -83,9 +83,9 @@ def draw_relevance_figures(shared: Workspace) -> None:
         _draw_premises(file, encoders, pairs)
 
 
-def _pick_count(part: str, what: str, how: str) -> int:
-    found = st.number_input(
-        what,
+def _pick_count(part: str, title: str, how: str) -> int:
+    count = st.number_input(
+        title,
         value=None,  # an emptied field returns to its last value
         min_value=COUNTS.start,
         max_value=COUNTS.stop - 1,
@@ -93,7 +93,7 @@ def _pick_count(part: str, what: str, how: str) -> int:
         key=LINK.init_widget(part, COUNTS, USUAL),
         help=f"Sampled {how}.",
     )
-    return USUAL if found is None else found
+    return USUAL if count is None else count
 
 
 def _draw_claims(pool: Pool, name: str | None, count: int) -> None:

@@ -86,28 +86,19 @@ def draw_fields(corpora: Sequence[CorpusInfo]) -> Choice:
     from entail.encoders.catalogue import catalogue
 
     names, ids = retrievers(), {corpus.id: corpus for corpus in corpora}
-    mode = pick_view(
-        "Compare over",
-        list(MODES),
-        format_func=MODES.__getitem__,
-        key=LINK.init_widget("mode", list(MODES), QUERY),
-    )
+    mode = LINK.pick("mode", "Compare over", MODES, QUERY, draw=pick_view)
     largest = max(corpora, key=lambda corpus: corpus.count).id
     debiased = [one.name for one in catalogue() if one.problem is None and "aeenc" in one.method.lower()]
     cells = st.columns([3, 2, 2, 1])
-    corpus = cells[0].selectbox(
-        "Corpus",
-        list(ids),
-        format_func=lambda id: f"{ids[id].name} ({ids[id].count:,} premises)",
-        key=LINK.init_widget("corpus", list(ids), largest),
-    )
+    titles = {id_: f"{info.name} ({info.count:,} premises)" for id_, info in ids.items()}
+    corpus = LINK.pick("corpus", "Corpus", titles, largest, draw=cells[0].selectbox)
     first, second = (
         cell.selectbox(
             part.capitalize(), names, key=LINK.init_widget(part, names, name), format_func=retriever_label
         )
         for cell, part, name in zip(cells[1:], ("left", "right"), default_pair(names, debiased), strict=False)
     )
-    depth = cells[3].selectbox("Depth", DEPTHS, key=LINK.init_widget("depth", DEPTHS, 20))
+    depth = LINK.pick("depth", "Depth", DEPTHS, 20, draw=cells[3].selectbox)
     if first == second:
         st.info(f"Both sides are {label(retriever_label(first))}. Choose another retriever on one side.")
     return Choice(mode, ids[corpus], first, second, depth)
@@ -147,12 +138,7 @@ def splits_dir() -> Path:
 def pick_source(shared: Workspace, info: CorpusInfo) -> Source | None:
     """Draw the fields for the trees, and return them; None, explained, while there are none."""
     columns = st.columns([2, 3])
-    kind = columns[0].selectbox(
-        "Trees",
-        list(KINDS),
-        format_func=KINDS.__getitem__,
-        key=LINK.init_widget("trees", list(KINDS), EXAMPLES),
-    )
+    kind = LINK.pick("trees", "Trees", KINDS, EXAMPLES, draw=columns[0].selectbox)
     corpus = shared.corpora.corpus(info.id, version=info.version)
     if kind == FILE:
         with columns[1]:
@@ -188,8 +174,7 @@ def _pick_file(corpus: Corpus) -> Source | None:
     there = sorted(path.name for path in folder.glob("*") if path.name.endswith(_ENDINGS))
     chosen = _UPLOAD
     if there:
-        options = [*there, _UPLOAD]
-        chosen = st.selectbox("File", options, key=LINK.init_widget("file", options, there[0]))
+        chosen = LINK.pick("file", "File", [*there, _UPLOAD], there[0])
     if chosen == _UPLOAD:
         file = st.file_uploader(
             "EntailmentBank JSONL (.jsonl, .jsonl.gz)",

@@ -36,9 +36,8 @@ def pick_query(shared: Workspace, corpus_id: str, known: Mapping[str, Mapping[st
     claims = sorted({tree.hypothesis for tree in trees}, key=lambda claim: (fold(claim) not in known, claim))
     picked = None
     if claims:
-        picked = st.selectbox("Claim of a tree", claims, key=LINK.init_widget("pick", claims, claims[0]))
-    key = LINK.init_text("query", "", longest=_LONGEST)
-    typed = st.text_input("Or your own claim", key=key, max_chars=_LONGEST)
+        picked = LINK.pick("pick", "Claim of a tree", claims, claims[0])
+    typed = LINK.enter("query", "Or your own claim", longest=_LONGEST)
     return typed.strip() or picked or ""
 
 

@@ -200,8 +200,7 @@ def pick_tree(shared: Workspace, corpus_id: str) -> TreeSummary | None:
         id: tree.hypothesis if tree.example else f"{tree.hypothesis} · {tree.changed_by}"
         for id, tree in trees.items()
     }
-    key = LINK.init_widget("tree", list(trees), next(iter(trees)))
-    return trees[st.selectbox("Tree", list(trees), format_func=titles.__getitem__, key=key)]
+    return trees[LINK.pick("tree", "Tree", titles, next(iter(titles)))]
 
 
 def draw_tree(pair: Pair, tree: TreeSummary, *, k: int) -> None:

@@ -70,11 +70,11 @@ class FileSource(Generic[_Value]):
         if not is_demo():  # visitors have no access to the server's folders
             names[_SERVER] = f"{self.title}A path on the server …"
         sample = next((key for key, info in corpora.items() if info.name == SAMPLE_NAME), next(iter(names)))
-        chosen = st.selectbox(
+        chosen = self.link.pick(
+            self.part,
             self.label,
-            list(names),
-            format_func=names.__getitem__,
-            key=self.link.init_widget(self.part, list(names), sample),
+            names,
+            sample,
             help=f"Lists also the files in the folder {self.folder} of the data folder.",
         )
         if chosen in corpora:

@@ -7,8 +7,8 @@ no longer exists.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, TypeVar, cast
 
 import streamlit as st
 
@@ -50,6 +50,45 @@ class Link:
     def requested(self, part: str) -> str | None:
         """Return the value of a part in the address, or in this session when it last left the page."""
         return self.values.get(part)
+
+    def pick(
+        self,
+        part: str,
+        title: str,
+        options: Collection[_Option],
+        default: _Option,
+        *,
+        draw: Callable[..., Any] = st.selectbox,
+        **more: Any,  # noqa: ANN401 - of Streamlit
+    ) -> _Option:
+        """Draw the field that selects an option, and return it.
+
+        Args:
+            part: Part of the link.
+            title: Label of the field.
+            options: Options; a mapping has their texts as values.
+            default: First option where the address names none.
+            draw: Draws the field.
+            more: Further arguments of `draw`.
+        """
+        if isinstance(options, Mapping):
+            more["format_func"] = options.__getitem__
+        key = self.init_widget(part, list(options), default)
+        return cast(_Option, draw(title, list(options), key=key, **more))
+
+    def enter(
+        self,
+        part: str,
+        title: str,
+        default: str = "",
+        *,
+        longest: int,
+        draw: Callable[..., Any] = st.text_input,
+        **more: Any,  # noqa: ANN401 - of Streamlit
+    ) -> str:
+        """Draw a text field by `draw`, with `more` arguments, and return its text."""
+        key = self.init_text(part, default, longest=longest)
+        return str(draw(title, key=key, max_chars=longest, **more))
 
     def init_widget(self, part: str, options: Sequence[_Option], default: _Option) -> str:
         """Set the first value of a part's widget and return the widget's key.

@@ -18,8 +18,7 @@ MODES = {ONE: "One question", MANY: "Many questions", RELEVANCE: "Relevance anal
 with page("Claims") as (shared, author):
     st.title("Questions as claims")
     load_link()
-    key = LINK.init_widget("mode", list(MODES), ONE)
-    mode = pick_view("Mode", list(MODES), format_func=MODES.get, key=key)
+    mode = LINK.pick("mode", "Mode", MODES, ONE, draw=pick_view)
     with show_errors():
         if mode == MANY:
             LINK.save_to_url(PARTS)
