@@ -65,7 +65,7 @@ def ended(app: AppTest) -> AppTest:
     """Run the page again until nothing is in the making, as it does itself in a browser."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
-        works = HUB_TASKS.tasks()
+        works = HUB_TASKS.tasks().values()
         if all(work.done.is_set() for work in works):
             break
         time.sleep(0.05)
@@ -227,7 +227,7 @@ def state_of(app: AppTest) -> str:
     state = app.session_state._state.filtered_state
     assert "hub_repo" in state or "hub_data_repo" in state or "hub_pull_repo" in state
     held = [f"{key}: {value!r}" for key, value in state.items()]
-    held += [repr((key, vars(task))) for key, task in task_cache().items()]
+    held += [repr((key, vars(task))) for key, task in task_cache().tasks.items()]
     return "\n".join(held)
 
 
@@ -247,7 +247,7 @@ def test_the_token_stands_nowhere(
     app = opened("Pull an encoder").text_input(key="hub_pull_repo").set_value("team/mine").run()
     pages.append(click(app.text_input(key="hub_pull_name").set_value("back").run(), "hub_pull"))
     assert [bool(page.error) for page in pages] == [status is not None] * 3
-    for work in HUB_TASKS.tasks():
+    for work in HUB_TASKS.tasks().values():
         output.add(work.error)
     everything = output.everything() + "".join(state_of(page) + str(page) + said(page) for page in pages)
     assert token not in everything

@@ -168,7 +168,7 @@ class ModelCache:
         with self._lock:
             self._encoders.pop(name, None)
         names = (name, f"{name}{SHARED_WORDS}")
-        INDEXES.drop_where(lambda key: isinstance(key, tuple) and key[0] in names)
+        INDEXES.drop(*(key for key in INDEXES.tasks() if isinstance(key, tuple) and key[0] in names))
         gc.collect()
         give_back_memory()
 

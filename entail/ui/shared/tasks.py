@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import logging
 import sys
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence, Set
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
-from itertools import islice
+from functools import partial
 from types import FunctionType, MethodType, ModuleType
 from typing import Final, Generic, TypeVar, cast
 
@@ -48,7 +49,7 @@ class Task(Generic[_Value]):
 
 
 class TaskCache:
-    """Tasks by key, bounded in bytes.
+    """Tasks of all groups by group and key, bounded in bytes.
 
     The least recently used values are evicted when all of them together exceed the budget. A task in progress
     is never evicted. Nor is the value that was just made, so one larger than the budget is still served.
@@ -59,83 +60,19 @@ class TaskCache:
 
     def __init__(self, budget: int) -> None:
         self._budget = budget
-        self._lock = threading.Lock()
-        self._tasks: OrderedDict[Hashable, Task[object]] = OrderedDict()
+        self.lock = threading.Lock()
+        self.tasks: OrderedDict[tuple[str, Hashable], Task[object]] = OrderedDict()
 
-    def get_or_start(
-        self,
-        key: Hashable,
-        make: Callable[[ProgressCallback], _Value],
-        *,
-        failure: str = "the task failed",
-        wait: float = 2.5,
-        retry: bool = True,
-    ) -> Task[_Value]:
-        """Return the task of a key; start it if there is none.
-
-        Args:
-            key: Everything that the value depends on: revisions, corpus, trees.
-            make: Makes the value in a thread of its own and reports progress.
-            failure: Start of the message when `make` raises anything but an `EntailError`.
-            wait: Seconds to wait for the value.
-            retry: Start it again if it failed.
-        """
-        with self._lock:
-            task = self._tasks.get(key)
-            if task is None or (retry and task.error is not None):
-                task = self._tasks[key] = Task()
-                threading.Thread(
-                    target=self._run, args=(key, task, make, failure), name=f"task {key!r:.40}", daemon=True
-                ).start()
-            self._tasks.move_to_end(key)
-        task.done.wait(wait)
-        return cast(Task[_Value], task)  # a key stands for one kind of value
-
-    def peek(self, key: Hashable) -> Task[object] | None:
-        """Return the task of a key, None if there is none; start nothing."""
-        with self._lock:
-            return self._tasks.get(key)
-
-    def drop(self, matches: Callable[[Hashable, Task[object]], bool]) -> None:
-        """Remove the tasks that match; a thread that makes one goes on."""
-        with self._lock:
-            for key in [key for key, task in self._tasks.items() if matches(key, task)]:
-                del self._tasks[key]
-
-    def items(self) -> list[tuple[Hashable, Task[object]]]:
-        """Return all keys and tasks, the least recently used first."""
-        with self._lock:
-            return list(self._tasks.items())
-
-    def _run(
-        self, key: Hashable, task: Task[object], make: Callable[[ProgressCallback], object], failure: str
-    ) -> None:
-        def report(progress: Progress) -> None:
-            task.progress = progress
-
-        try:
-            task.value = make(report)
-            with contextlib.suppress(Exception):  # an object that cannot be measured is served all the same
-                task.size = _ENTRY_BYTES + size_in_bytes(task.value)
-        except EntailError as error:
-            task.error = error
-        except Exception as error:
-            # Whatever it was (a full disk, a GPU without room), the page shows it and offers a retry.
-            _log.exception("%s", failure)
-            task.error = EntailError(f"{failure} ({type(error).__name__}: {error})")
-        finally:
-            self._evict(key)  # before anybody goes on, so that a later use is not mistaken for an earlier one
-            task.done.set()
-
-    def _evict(self, just_made: Hashable) -> None:
-        with self._lock:
-            total = sum(task.size for task in self._tasks.values())
-            for key, task in list(self._tasks.items()):
+    def evict(self, just_made: tuple[str, Hashable]) -> None:
+        """Evict values until the others fit into the budget."""
+        with self.lock:
+            total = sum(task.size for task in self.tasks.values())
+            for key, task in list(self.tasks.items()):
                 if total <= self._budget:
                     break
                 if key != just_made and task.done.is_set():
                     total -= task.size
-                    del self._tasks[key]
+                    del self.tasks[key]
 
 
 @st.cache_resource(show_spinner=False)
@@ -152,7 +89,7 @@ class TaskGroup:
 
     Attributes:
         name: Name, part of every key.
-        failure: Start of the message when a task fails in an unforeseen way.
+        failure: Start of the message when a task raises anything but an `EntailError`.
     """
 
     name: str
@@ -166,33 +103,68 @@ class TaskGroup:
         wait: float = 2.5,
         retry: bool = True,
     ) -> Task[_Value]:
-        """Return the task of a key of this group; see `TaskCache.get_or_start`."""
-        return task_cache().get_or_start((self.name, key), make, failure=self.failure, wait=wait, retry=retry)
+        """Return the task of a key; start it if there is none.
+
+        Args:
+            key: Everything that the value depends on: revisions, corpus, trees.
+            make: Makes the value in a thread of its own and reports progress.
+            wait: Seconds to wait for the value.
+            retry: Start it again if it failed.
+        """
+        cache, full_key = task_cache(), (self.name, key)
+        with cache.lock:
+            task = cache.tasks.get(full_key)
+            if task is None or (retry and task.error is not None):
+                task = cache.tasks[full_key] = Task()
+                name, args = f"task {full_key!r:.40}", (cache, full_key, task, make)
+                threading.Thread(target=self._run, args=args, name=name, daemon=True).start()
+            cache.tasks.move_to_end(full_key)
+        task.done.wait(wait)
+        return cast(Task[_Value], task)  # a key stands for one kind of value
 
     def peek(self, key: Hashable) -> Task[object] | None:
         """Return the task of a key, None if there is none; start nothing."""
-        return task_cache().peek((self.name, key))
+        cache = task_cache()
+        with cache.lock:
+            return cache.tasks.get((self.name, key))
 
-    def drop(self, key: Hashable) -> None:
-        """Remove the task of a key, so that it is made anew."""
-        self.drop_where(lambda known: known == key)
+    def tasks(self) -> dict[Hashable, Task[object]]:
+        """Return the tasks of this group by key, the least recently used first."""
+        cache = task_cache()
+        with cache.lock:
+            return {key: task for (name, key), task in cache.tasks.items() if name == self.name}
 
-    def drop_where(self, matches: Callable[[Hashable], bool]) -> None:
-        """Remove the tasks whose keys match."""
-        task_cache().drop(
-            lambda known, _: self._owns(known) and matches(cast(tuple[str, Hashable], known)[1])
-        )
+    def drop(self, *keys: Hashable) -> None:
+        """Remove tasks, so that they are made anew; a thread that makes one goes on."""
+        cache = task_cache()
+        with cache.lock:
+            for key in keys:
+                cache.tasks.pop((self.name, key), None)
 
     def drop_failed(self) -> None:
         """Remove the tasks that failed."""
-        task_cache().drop(lambda known, task: self._owns(known) and task.error is not None)
+        self.drop(*(key for key, task in self.tasks().items() if task.error is not None))
 
-    def tasks(self) -> list[Task[object]]:
-        """Return the tasks of this group, the least recently used first."""
-        return [task for key, task in task_cache().items() if self._owns(key)]
-
-    def _owns(self, key: Hashable) -> bool:
-        return isinstance(key, tuple) and key[0] == self.name
+    def _run(
+        self,
+        cache: TaskCache,
+        key: tuple[str, Hashable],
+        task: Task[object],
+        make: Callable[[ProgressCallback], object],
+    ) -> None:
+        try:
+            task.value = make(partial(setattr, task, "progress"))
+            with contextlib.suppress(Exception):  # an object that cannot be measured is served all the same
+                task.size = _ENTRY_BYTES + size_in_bytes(task.value)
+        except EntailError as error:
+            task.error = error
+        except Exception as error:
+            # Whatever it was (a full disk, a GPU without room), the page shows it and offers a retry.
+            _log.exception("%s", self.failure)
+            task.error = EntailError(f"{self.failure} ({type(error).__name__}: {error})")
+        finally:
+            cache.evict(key)  # before anybody goes on: a later use is not mistaken for an earlier one
+            task.done.set()
 
 
 COMPARISONS = TaskGroup("comparisons", failure="the comparison failed")
@@ -222,9 +194,9 @@ def size_in_bytes(value: object) -> int:
     """Return an estimate of the bytes that a value takes.
 
     An object that states its size is believed: `nbytes` of arrays and tensors, or `size_bytes`. Of other
-    objects the attributes and elements are added up, each object once. Of a long container `_SAMPLE` elements
-    stand for the others. Modules, classes and functions count nothing. What several values share, such as the
-    base of two adapters, counts for each of them.
+    objects all that they refer to is added up, each object once. Of a long container `_SAMPLE` elements stand
+    for the others. Modules, classes and functions count nothing. What several values share, such as the base
+    of two adapters, counts for each of them.
 
     >>> import numpy as np
     >>> size_in_bytes(np.zeros((10, 4), dtype=np.float32))
@@ -241,22 +213,7 @@ def _measure(value: object, seen: set[int]) -> float:
         stated = getattr(value, name, None)
         if isinstance(stated, int):
             return stated
-    total: float = sys.getsizeof(value, _ENTRY_BYTES)
-    if isinstance(value, (str, bytes, bytearray)):
-        return total
-    if isinstance(value, Mapping):
-        total += _measure_all(value.keys(), seen) + _measure_all(value.values(), seen)
-    elif isinstance(value, (Sequence, Set)):
-        total += _measure_all(value, seen)
-    slots = [getattr(value, name, None) for kind in type(value).__mro__ for name in _slots(kind)]
-    return total + sum(_measure(one, seen) for one in (*getattr(value, "__dict__", {}).values(), *slots))
-
-
-def _measure_all(values: Collection[object], seen: set[int]) -> float:
-    sample = list(islice(values, _SAMPLE))
-    return sum(_measure(one, seen) for one in sample) * len(values) / len(sample) if sample else 0
-
-
-def _slots(kind: type) -> tuple[str, ...]:
-    names = kind.__dict__.get("__slots__", ())
-    return (names,) if isinstance(names, str) else tuple(names)
+    parts = gc.get_referents(value)
+    share = max(1.0, len(parts) / _SAMPLE)
+    own: float = sys.getsizeof(value, _ENTRY_BYTES)
+    return own + share * sum(_measure(part, seen) for part in parts[:_SAMPLE])
