@@ -42,7 +42,7 @@ def metrics(app: AppTest) -> dict[str, str]:
 def finished(app: AppTest, button: str, name: str) -> AppTest:
     """Return the page after the check that a button starts."""
     app = app.button(key=button).click().run()
-    task = CHECKS.peek((name, app.session_state[name]))
+    task = CHECKS.peek(name)
     assert task is not None
     assert task.done.wait(60)
     return app.run()

@@ -1,26 +1,22 @@
-"""Elements that pages draw alike: errors, choice of a view, tables, ranked lists, tasks of a click."""
+"""Elements that pages draw alike: errors, choice of a view, tables, ranked lists."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 import streamlit as st
 
 from entail.errors import EntailError, HubError
-from entail.progress import ProgressCallback
 from entail.statistics.paired import PairedDifference
 from entail.ui.components.inbox import read_assets
-from entail.ui.shared.tasks import Task, TaskGroup
 from entail.ui.shared.text import label
-from entail.ui.shared.waiting import draw_progress
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _Option = TypeVar("_Option")
-_Value = TypeVar("_Value")
 _Interval: TypeAlias = tuple[float, float] | None
 
 
@@ -51,25 +47,6 @@ def pick_view(title: str, options: Sequence[_Option], *, key: str, **more: Any) 
 def draw_table(rows: Any, **more: Any) -> Any:  # noqa: ANN401 - of Streamlit
     """Draw a table as high as its rows, and return its selection; `more` is passed on to `st.dataframe`."""
     return st.dataframe(rows, **{"hide_index": True, "height": "content", **more})
-
-
-def start_task(group: TaskGroup, key: Hashable, make: Callable[[ProgressCallback], object]) -> None:
-    """Start a task, again if it is done; a click handler."""
-    task = group.peek(key)
-    if task is not None and task.done.is_set():
-        group.drop(key)
-    group.get_or_start(key, make, wait=0)
-
-
-def draw_result(task: Task[object] | None, kind: type[_Value], *, waiting: str) -> _Value | None:
-    """Draw the progress or the error of a task that a click started; return its value once it is made."""
-    if task is None:
-        return None
-    if not task.done.is_set():
-        draw_progress(task, waiting=waiting)
-    elif task.error is not None:
-        draw_error(task.error)
-    return task.value if isinstance(task.value, kind) else None
 
 
 def describe_difference(paired: PairedDifference) -> str:

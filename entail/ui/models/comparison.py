@@ -14,10 +14,11 @@ from entail.registry.models import Active, card_figures
 from entail.settings import is_demo
 from entail.training.cards.metrics import OWN_DEV, MetricPair
 from entail.trees.store.corpus_versions import CorpusInfo
-from entail.ui.components.elements import differences_table, draw_result, draw_table, start_task
+from entail.ui.components.elements import differences_table, draw_table
 from entail.ui.models.details import ENCODER_TASKS
 from entail.ui.shared.resources import Workspace, jobs, retriever_label
 from entail.ui.shared.text import label
+from entail.ui.shared.waiting import draw_result, start_task
 
 FEW = 20
 """A comparison on fewer claims is not reliable."""
@@ -55,7 +56,7 @@ def compare_on_split(
         split = options.get(selected) or splits[0]
         key: Hashable = ("compare", revision, now.revision, split.stamp)
         task = ENCODER_TASKS.peek(key)
-        fresh = draw_result(task, PairedComparison, waiting="Reading the trees …")
+        fresh = draw_result(ENCODER_TASKS, key, PairedComparison, waiting="Reading the trees …")
         if task is not None and not task.done.is_set():
             return None
         if fresh is not None and (fresh.candidate, fresh.active) != (revision, now.revision):

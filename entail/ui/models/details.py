@@ -15,11 +15,12 @@ from entail.progress import Meter, ProgressCallback
 from entail.training.cards.markdown import readable_card
 from entail.training.cards.metrics import PairMetrics
 from entail.training.cards.template import model_card
-from entail.ui.components.elements import draw_result, draw_table, start_task
+from entail.ui.components.elements import draw_table
 from entail.ui.shared.demo import is_locked_in_demo
 from entail.ui.shared.resources import model_cache, retriever_label
 from entail.ui.shared.tasks import TaskGroup
 from entail.ui.shared.text import label
+from entail.ui.shared.waiting import draw_result, start_task
 
 if TYPE_CHECKING:
     from entail.encoders.encoder import BiEncoder
@@ -203,7 +204,7 @@ def draw_memory(encoder: EncoderSummary) -> None:
 def _is_running(key: tuple[str, str, str | None], verb: str) -> bool:
     """Draw the progress or the error of an encoder's task; return whether it still runs."""
     task = ENCODER_TASKS.peek(key)
-    draw_result(task, object, waiting=f"{verb} {label(retriever_label(key[1]))} …")
+    draw_result(ENCODER_TASKS, key, object, waiting=f"{verb} {label(retriever_label(key[1]))} …")
     return task is not None and not task.done.is_set()
 
 

@@ -14,18 +14,17 @@ from entail.hub.repository import check_repo, check_revision
 from entail.operations.encoders import EncoderSummary, list_encoders
 from entail.operations.storage import in_words
 from entail.training.method import Role
-from entail.ui.components.elements import draw_result, draw_table, pick_view, show_errors
+from entail.ui.components.elements import draw_table, pick_view, show_errors
 from entail.ui.models.details import ENCODER_TASKS, draw_about, draw_card, draw_figures, draw_memory
 from entail.ui.models.promotion import draw_active_models, draw_promotion
 from entail.ui.shared.demo import is_locked_in_demo
 from entail.ui.shared.resources import Workspace, jobs, model_cache, retriever_label
-from entail.ui.shared.tasks import Task
 from entail.ui.shared.text import label
+from entail.ui.shared.waiting import draw_result
 
 SELECTED = "models_encoder"
 """Session key of the selected encoder."""
 
-_REQUESTED = "models_typed"
 _VIEWS = ("About", "Figures", "Card", "Memory and speed", "Promote")
 _ROWS_SHOWN = 10
 
@@ -148,8 +147,8 @@ def _draw_fetch() -> None:
         if submitted:
             with show_errors():
                 _fetch(id_.strip())
-        for name, task in _downloads():
-            draw_result(task, EncoderEntry, waiting=f"Downloading {label(name)} …")
+        for name in _requested():
+            draw_result(ENCODER_TASKS, ("fetch", name), EncoderEntry, waiting=f"Downloading {label(name)} …")
 
 
 def _fetch(name: str) -> None:
@@ -165,18 +164,17 @@ def _fetch(name: str) -> None:
     entry = resolve(name)
     if entry.kind != "hub":
         raise EncoderError(f"{name!r} is installed already: select it in the list")
-    requested: list[str] = st.session_state.setdefault(_REQUESTED, [])
-    if entry.name not in requested:
-        requested.append(entry.name)
+    if entry.name not in _requested():
+        _requested().append(entry.name)
     ENCODER_TASKS.get_or_start(("fetch", entry.name), lambda _: fetch(resolve(entry.name)), wait=1.0)
     st.rerun()
 
 
-def _downloads() -> list[tuple[str, Task[object]]]:
-    names: list[str] = st.session_state.get(_REQUESTED, [])
-    tasks = ((name, ENCODER_TASKS.peek(("fetch", name))) for name in names)
-    return [(name, task) for name, task in tasks if task is not None]
+def _requested() -> list[str]:
+    names: list[str] = st.session_state.setdefault("models_typed", [])
+    return names
 
 
 def _fetched() -> list[EncoderEntry]:
-    return [task.value for _, task in _downloads() if isinstance(task.value, EncoderEntry)]
+    tasks = [task for name in _requested() if (task := ENCODER_TASKS.peek(("fetch", name)))]
+    return [task.value for task in tasks if isinstance(task.value, EncoderEntry)]

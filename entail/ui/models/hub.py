@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from functools import partial
-from typing import Literal, TypeVar
+from typing import Literal
 
 import streamlit as st
 
@@ -20,7 +20,7 @@ from entail.operations.storage import in_words
 from entail.progress import ProgressCallback
 from entail.training.cards.markdown import readable_card, section
 from entail.training.cards.sources import KNOWN, OTHER
-from entail.ui.components.elements import draw_result, draw_table, pick_view, start_task
+from entail.ui.components.elements import draw_table, pick_view
 from entail.ui.frame.author import name_request
 from entail.ui.frame.sign_in import shown_name
 from entail.ui.models.encoders import open_encoder
@@ -28,11 +28,11 @@ from entail.ui.shared.demo import is_locked_in_demo
 from entail.ui.shared.resources import Workspace, retriever_label
 from entail.ui.shared.tasks import TaskGroup
 from entail.ui.shared.text import label
+from entail.ui.shared.waiting import draw_result, start_task
 
 PUSH, TREES, PULL = "Push an encoder", "Push trees", "Pull an encoder"
 """Views, by title."""
 
-_Result = TypeVar("_Result")
 _Form = Literal["adapter", "merged"]
 _PULL_FORMS: dict[_Form | None, str] = {None: "As published; the adapter if both", "merged": "Whole model"}
 _PUSH_FORMS: dict[Form, str] = {
@@ -201,9 +201,9 @@ def _draw_pull(author: str | None) -> None:
         icon=":material/cloud_download:",
         author=author,
         enabled=repo is not None and not problem,
-        on_click=partial(_start, "hub_pull_done", key, pull),
+        on_click=partial(start_task, HUB_TASKS, key, pull, slot="hub_pull_done"),
     )
-    done = _result("hub_pull_done", key, Pulled, waiting="Asking the Hub …")
+    done = draw_result(HUB_TASKS, key, Pulled, waiting="Asking the Hub …", slot="hub_pull_done")
     if done is not None:
         _draw_pulled(done)
 
@@ -225,18 +225,6 @@ def _draw_pulled(done: Pulled) -> None:
         args=(done.name,),
         key="hub_open",
     )
-
-
-def _start(slot: str, key: Hashable, make: Callable[[ProgressCallback], object]) -> None:
-    """Start a transfer and remember its key in the session under `slot`; a click handler."""
-    start_task(HUB_TASKS, key, make)
-    st.session_state[slot] = key
-
-
-def _result(slot: str, key: Hashable, kind: type[_Result], *, waiting: str) -> _Result | None:
-    """Return the result of the transfer under `slot` unless its key is another one; draw its progress."""
-    task = HUB_TASKS.peek(key) if st.session_state.get(slot) == key else None
-    return draw_result(task, kind, waiting=waiting)
 
 
 def _pick_repo(title: str, *, key: str) -> str | None:
@@ -284,11 +272,12 @@ def _draw_plan_and_push(
         "Preview",
         key=f"{key}_preview",
         icon=":material/visibility:",
-        on_click=_start,
-        args=(f"{key}_plan", plan_key, lambda _: push(dry_run=True)),
+        on_click=start_task,
+        args=(HUB_TASKS, plan_key, lambda _: push(dry_run=True)),
+        kwargs={"slot": f"{key}_plan"},
         help="Stages the files and the card. Sends nothing, needs no token.",
     )
-    plan = _result(f"{key}_plan", plan_key, Pushed, waiting="Staging the files …")
+    plan = draw_result(HUB_TASKS, plan_key, Pushed, waiting="Staging the files …", slot=f"{key}_plan")
     if plan is not None:
         _draw_plan(plan)
         _draw_start(
@@ -297,9 +286,9 @@ def _draw_plan_and_push(
             icon=":material/cloud_upload:",
             author=author,
             enabled=not consent or st.checkbox(consent, key=f"{key}_sure"),
-            on_click=partial(_start, f"{key}_done", push_key, lambda _: push()),
+            on_click=partial(start_task, HUB_TASKS, push_key, lambda _: push(), slot=f"{key}_done"),
         )
-    done = _result(f"{key}_done", push_key, Pushed, waiting="Pushing …")
+    done = draw_result(HUB_TASKS, push_key, Pushed, waiting="Pushing …", slot=f"{key}_done")
     if done is not None:
         _draw_pushed(done)
 

@@ -8,16 +8,17 @@ from typing import Any
 import streamlit as st
 
 from entail.errors import EntailError
-from entail.operations.doctor import diagnose, inspect_machine
+from entail.operations.doctor import Diagnosis, diagnose, inspect_machine
 from entail.operations.logs import logs, tail
 from entail.operations.storage import in_words
 from entail.results import versions
 from entail.settings import is_demo, load_settings
 from entail.ui.components.elements import draw_table, pick_view, show_errors
 from entail.ui.frame import sign_in
-from entail.ui.operator.storage import draw_check, draw_database, draw_licences, draw_storage
+from entail.ui.operator.storage import CHECKS, draw_database, draw_licences, draw_storage
 from entail.ui.shared.resources import Workspace, jobs
 from entail.ui.shared.text import ago, label
+from entail.ui.shared.waiting import draw_result, start_task
 
 LOG_LINES = 200
 """Last lines shown of a log."""
@@ -63,8 +64,15 @@ def draw_machine(shared: Workspace) -> None:
     with right:
         st.subheader("Health")
         st.caption("Runs `entail doctor`, which reads the log of every tree.")
-        clicked = st.button("Check now", icon=":material/stethoscope:", key="check_health")
-        diagnosis = draw_check("health", clicked, lambda report: diagnose(progress=report), "Checking …")
+        st.button(
+            "Check now",
+            icon=":material/stethoscope:",
+            key="check_health",
+            on_click=start_task,
+            args=(CHECKS, "health", lambda report: diagnose(progress=report)),
+            kwargs={"slot": "health"},
+        )
+        diagnosis = draw_result(CHECKS, "health", Diagnosis, waiting="Checking …", slot="health")
         if diagnosis is not None and not diagnosis.problems:
             st.success("No problems found.", icon=":material/check_circle:")
         for problem in diagnosis.problems if diagnosis is not None else ():

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import TypeVar
 
 import streamlit as st
 
@@ -15,9 +13,9 @@ from entail.operations.cleaning import Removable, clean, list_removable
 from entail.operations.doctor import LITTLE_SPACE
 from entail.operations.licences import Licence, data_licences, encoder_licences, package_licences
 from entail.operations.storage import back_up, backups, in_words, measure_storage
-from entail.progress import ProgressCallback
 from entail.settings import MAX_UPLOAD_MB
 from entail.trees.store import schema
+from entail.trees.store.backup import Backup
 from entail.trees.store.health import counts
 from entail.ui.components.elements import draw_table, show_errors
 from entail.ui.frame.author import name_request
@@ -25,29 +23,14 @@ from entail.ui.shared.downloads import draw_download
 from entail.ui.shared.resources import Workspace, jobs
 from entail.ui.shared.tasks import TaskGroup
 from entail.ui.shared.text import ago, label
-from entail.ui.shared.waiting import draw_progress
+from entail.ui.shared.waiting import draw_result, start_task
 
 _SHOWN = 12
 _BACKUPS_SHOWN = 10
 _KINDS = {"encoder": "Encoders", "sample": "Data", "corpus": "Data", "package": "Packages"}
-_Value = TypeVar("_Value")
 
 CHECKS = TaskGroup("operator", failure="the check failed")
 """Checks and backups of the Operator page."""
-
-
-def draw_check(
-    name: str, clicked: bool, make: Callable[[ProgressCallback], _Value], waiting: str
-) -> _Value | None:
-    """Draw the progress of the task that each click starts anew; return its value once it is made."""
-    if clicked:
-        st.session_state[name] = secrets.token_hex(4)
-    if name not in st.session_state:
-        return None
-    task = CHECKS.get_or_start((name, str(st.session_state[name])), make)
-    if task.value is None:
-        draw_progress(task, waiting=waiting, key=f"{name}_again")
-    return task.value
 
 
 def draw_storage(shared: Workspace) -> None:
@@ -161,8 +144,16 @@ def draw_database(shared: Workspace) -> None:
         "A snapshot of trees, corpora, authors and the encoders in the data folder. `entail restore FILE` "
         "restores it into SQLite or PostgreSQL. Copy it to another disk."
     )
-    clicked = st.button("Back up now", type="primary", icon=":material/save:", key="back_up")
-    backup = draw_check("backup", clicked, lambda report: back_up(progress=report), "Writing the backup …")
+    st.button(
+        "Back up now",
+        type="primary",
+        icon=":material/save:",
+        key="back_up",
+        on_click=start_task,
+        args=(CHECKS, "backup", lambda report: back_up(progress=report)),
+        kwargs={"slot": "backup"},
+    )
+    backup = draw_result(CHECKS, "backup", Backup, waiting="Writing the backup …", slot="backup")
     if backup is not None:
         st.success(f"Wrote {label(backup.file.name)} ({in_words(backup.size)}).")
     for file in backups()[:_BACKUPS_SHOWN]:

@@ -22,11 +22,7 @@ def draw_download(label: str, name: str, make: Callable[[], Any]) -> None:
         name: Name of the file, and the button's key.
         make: Returns rows for a `.csv`, a JSON value for a `.json`, bytes for a `.zip`.
     """
-    kind, write = {
-        ".csv": ("text/csv", table_csv),
-        ".json": ("application/json", to_json),
-        ".zip": ("application/zip", bytes),
-    }[PurePath(name).suffix]
+    kind, write = _FORMATS[PurePath(name).suffix]
     st.download_button(
         label,
         lambda: write(make()),
@@ -54,3 +50,11 @@ def table_csv(rows: Iterable[Sequence[object] | Mapping[str, object]]) -> str:
 def to_json(value: Any) -> str:  # noqa: ANN401 - JSON is of any type
     """Return a JSON file."""
     return json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+
+
+_FORMATS: Mapping[str, tuple[str, Callable[[Any], str | bytes]]] = {
+    ".csv": ("text/csv", table_csv),
+    ".json": ("application/json", to_json),
+    ".zip": ("application/zip", bytes),
+}
+"""Type of a file and the function that writes it, by the end of its name."""

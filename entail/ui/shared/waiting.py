@@ -1,12 +1,15 @@
-"""Progress of background tasks, polled by a fragment."""
+"""Background tasks on a page: their progress, polled by a fragment, and those that a click starts."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
 
 import streamlit as st
 
-from entail.ui.shared.tasks import Task
+from entail.progress import ProgressCallback
+from entail.ui.components.elements import draw_error
+from entail.ui.shared.tasks import Task, TaskGroup
 from entail.ui.shared.text import label
 
 _Value = TypeVar("_Value")
@@ -34,6 +37,36 @@ def draw_progress(
         st.button("Try again", icon=":material/refresh:", key=key)
     else:
         _poll(task, waiting)
+
+
+def start_task(
+    group: TaskGroup, key: Hashable, make: Callable[[ProgressCallback], object], *, slot: str | None = None
+) -> None:
+    """Start a task, again if it is done; a click handler.
+
+    With `slot`, a key of the session, only this session sees the result, and only while `draw_result` gets
+    the same key.
+    """
+    task = group.peek(key)
+    if task is not None and task.done.is_set():
+        group.drop(key)
+    group.get_or_start(key, make, wait=0)
+    if slot is not None:
+        st.session_state[slot] = key
+
+
+def draw_result(
+    group: TaskGroup, key: Hashable, kind: type[_Value], *, waiting: str, slot: str | None = None
+) -> _Value | None:
+    """Draw the progress or the error of a task of `start_task`; return its value once it is made."""
+    task = group.peek(key) if slot is None or st.session_state.get(slot) == key else None
+    if task is None:
+        return None
+    if not task.done.is_set():
+        draw_progress(task, waiting=waiting)
+    elif task.error is not None:
+        draw_error(task.error)
+    return task.value if isinstance(task.value, kind) else None
 
 
 @st.fragment(run_every=0.4)
