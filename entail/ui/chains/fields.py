@@ -6,29 +6,26 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from entail.arcf.chains.comparison import EXAMPLE
 from entail.arcf.chains.stepwise import corpus_facts
 from entail.arcf.scoring.scorer import ListedScorer, list_scorers
-from entail.data.records import Corpus
-from entail.data.worldtree.questions import Question
+from entail.data.worldtree.questions import Question, WorldtreeRelease, read_release
 from entail.trees.store.corpus_versions import CorpusInfo
-from entail.ui.chains.tasks import TFIDF, Builder, take_builder, take_scorer
+from entail.ui.chains.tasks import GROUNDS, TFIDF, Builder, take_builder, take_scorer
 from entail.ui.shared.active import draw_notice, sync_with_active
 from entail.ui.shared.file_source import FileSource
 from entail.ui.shared.link import Link
 from entail.ui.shared.resources import Workspace
-from entail.ui.shared.tasks import TaskGroup
+from entail.ui.shared.tasks import TaskGroup, finish
 from entail.ui.shared.text import label
 from entail.ui.shared.waiting import await_value
 
 if TYPE_CHECKING:
-    from entail.data.worldtree.questions import WorldtreeRelease
     from entail.data.worldtree.tables import FactTables
-    from entail.progress import ProgressCallback
 
 PARTS = ("by", "k", "length")
 """Parts of the link that belong to the fields of the scorer."""
@@ -118,12 +115,6 @@ class Source:
         return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def _read_release(path: Path, name: str, report: ProgressCallback) -> WorldtreeRelease:
-    from entail.data.worldtree.questions import read_release
-
-    return read_release(path, name=name)
-
-
 def _is_release(path: Path) -> bool:
     return (path / "tables").is_dir() or (path.is_file() and path.suffix.lower() == ".zip")
 
@@ -137,7 +128,7 @@ _SOURCE = FileSource(
     prefix="release",
     title="WorldTree: ",
     accepts=_is_release,
-    read=_read_release,
+    read=lambda path, name, report: read_release(path, name=name),
     tasks=TaskGroup("WorldTree releases", failure="the release could not be read"),
     types=("zip",),
     upload="ZIP of a WorldTree release (2019 or 2020): tables/ and question files",
@@ -154,7 +145,7 @@ def pick_source(shared: Workspace) -> Source | None:
     if not isinstance(picked, CorpusInfo):
         return _pick_row(picked)
     corpus = shared.corpora.corpus(picked.id, version=picked.version)
-    facts = _facts_of(corpus.hash, corpus.name, corpus)
+    facts = finish(GROUNDS.get_or_start(("corpus", corpus.name, corpus.hash), lambda _: corpus_facts(corpus)))
     question = _enter_question(EXAMPLE.stem, EXAMPLE.answer)
     if question is None:
         return None
@@ -164,11 +155,6 @@ def pick_source(shared: Workspace) -> Source | None:
         if gold:
             st.caption("Example with a known explanation. Enter your own question.")
     return Source(facts, question, ("facts", "question", "answer"))
-
-
-@st.cache_resource(show_spinner=False, max_entries=6)
-def _facts_of(stamp: str, name: str, _corpus: object) -> FactTables:
-    return corpus_facts(cast(Corpus, _corpus))  # Streamlit takes no type that it cannot hash
 
 
 def _pick_row(release: WorldtreeRelease) -> Source | None:

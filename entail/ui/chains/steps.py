@@ -18,7 +18,7 @@ from entail.arcf.scoring.inputs import worst_dropped
 from entail.data.worldtree.questions import CENTRAL, GROUNDING, LEXICAL_GLUE
 from entail.trees.log.wording import count_of
 from entail.ui.chains.fields import Picks, Source, store_picks
-from entail.ui.chains.tasks import TFIDF, Builder, take_step
+from entail.ui.chains.tasks import Builder, take_step
 from entail.ui.components.elements import pick_view
 from entail.ui.shared.tasks import Task
 from entail.ui.shared.text import label, marked, words_of
@@ -219,7 +219,7 @@ def _draw_facts(scene: Scene) -> None:
             _draw_sentence(scene.sentence(fact, words), notes)
     if scene.making is not None:
         draw_progress(scene.making, waiting=f"Scoring step {len(walk.steps) + 1} …")
-    elif message := end_message(walk, length=scene.length, is_baseline=scene.builder.by == TFIDF):
+    elif message := end_message(walk, length=scene.length, is_baseline=scene.builder.scorer is None):
         st.info(message, icon=":material/flag:")
     elif walk.stopped is None:
         st.info("Choose the next premise, or continue.", icon=":material/touch_app:")

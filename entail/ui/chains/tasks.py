@@ -6,7 +6,7 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from entail.ui.shared.tasks import Task, TaskGroup
+from entail.ui.shared.tasks import Task, TaskGroup, finish
 
 if TYPE_CHECKING:
     from entail.arcf.chains.neighbourhoods import Neighbourhoods
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from entail.arcf.scoring.scorer import ListedScorer, Scorer
     from entail.data.worldtree.questions import Question
     from entail.data.worldtree.tables import FactTables
-    from entail.evaluation.chains import Similarities
     from entail.progress import ProgressCallback
 
 TFIDF = "tfidf"
@@ -37,14 +36,12 @@ class Builder:
     """Builder of chains over some premises.
 
     Attributes:
-        by: Name of the scorer, or `tfidf`.
-        revision: Revision of its weights; empty for `tfidf`.
+        scorer: The scorer, None for TF-IDF.
         around: Neighbourhoods: the visible premises.
         steps: Scorer of steps.
     """
 
-    by: str
-    revision: str
+    scorer: Scorer | None
     around: Neighbourhoods
     steps: StepScorer
 
@@ -61,55 +58,27 @@ def take_scorer(listed: ListedScorer, *, wait: float = 2.5) -> Task[Scorer]:
 
 
 def take_builder(facts: FactTables, scorer: Scorer | None, *, k: int, wait: float = 2.5) -> Task[Builder]:
-    """Return the task that prepares a builder.
-
-    Args:
-        facts: All premises.
-        scorer: The scorer, None for TF-IDF.
-        k: Neighbours of each premise.
-        wait: Seconds to wait for each of two parts.
-    """
+    """Return the task that prepares a builder, of TF-IDF without a scorer; k neighbours of each premise."""
     from entail.evaluation.chains import TFIDF as WORDS
+    from entail.evaluation.chains import fact_similarities
 
     metric = scorer.form.metric if scorer is not None else WORDS
-
-    def ground(report: ProgressCallback) -> Similarities:
-        from entail.evaluation.chains import fact_similarities
-
-        return fact_similarities(facts, metric, progress=report)
-
-    grounds = GROUNDS.get_or_start((facts.digest, metric), ground, wait=wait)
-    if grounds.value is None:
-        return Task(progress=grounds.progress, error=grounds.error, done=grounds.done)
-    similarities = grounds.value
 
     def make(report: ProgressCallback) -> Builder:
         from entail.arcf.chains.neighbourhoods import Neighbourhoods
         from entail.arcf.chains.stepwise import NearestSteps
         from entail.arcf.scoring.premises import PremiseScorer
 
-        around = Neighbourhoods(facts, k=k, metric=metric, similarities=similarities)
-        if scorer is None:
-            return Builder(TFIDF, "", around, NearestSteps(around))
-        return Builder(scorer.name, scorer.revision, around, PremiseScorer(scorer, facts))
+        similarities = GROUNDS.get_or_start(
+            (facts.digest, metric), lambda _: fact_similarities(facts, metric, progress=report), wait=0
+        )
+        around = Neighbourhoods(facts, k=k, metric=metric, similarities=finish(similarities))
+        return Builder(
+            scorer, around, NearestSteps(around) if scorer is None else PremiseScorer(scorer, facts)
+        )
 
     name = scorer.revision if scorer is not None else TFIDF
     return GROUNDS.get_or_start((facts.digest, name, k), make, wait=wait)
-
-
-def make_builder(facts: FactTables, scorer: Scorer, *, k: int) -> Builder:
-    """Return the builder of a scorer and wait for it; for threads that run no page.
-
-    Raises:
-        EntailError: If the premises cannot be prepared.
-    """
-    while True:
-        task = take_builder(facts, scorer, k=k, wait=0)
-        task.done.wait()
-        if task.error is not None:
-            raise task.error
-        if task.value is not None:
-            return task.value
 
 
 def take_step(builder: Builder, question: Question, chosen: tuple[int, ...], *, wait: float) -> Task[Step]:
@@ -123,5 +92,6 @@ def take_step(builder: Builder, question: Question, chosen: tuple[int, ...], *, 
             return score_step(question, neighbours, chosen, builder.steps, builder.around)
 
     premises = (builder.around.facts.digest, builder.around.k)
-    key = (builder.by, builder.revision, premises, question.stem, question.answer, chosen)
+    scorer = (builder.scorer.name, builder.scorer.revision) if builder.scorer is not None else TFIDF
+    key = (scorer, premises, question.stem, question.answer, chosen)
     return _STEPS.get_or_start(key, make, wait=wait)

@@ -5,18 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import cast
 
 import streamlit as st
 
-from entail.data.records import Corpus
 from entail.evaluation.passages.pool import Pool, corpus_pool, read_pool
 from entail.index.factory import LEXICAL
 from entail.trees.store.corpus_versions import CorpusInfo
 from entail.ui.shared.file_source import FileSource
 from entail.ui.shared.link import Link
 from entail.ui.shared.resources import Workspace, retriever_label, retrievers
-from entail.ui.shared.tasks import TaskGroup
+from entail.ui.shared.tasks import TaskGroup, finish
 from entail.ui.shared.text import label
 
 OF_RELEVANCE = ("judge", "questions", "pairs", "encoders")
@@ -49,6 +47,7 @@ BETWEEN = "|"
 UNTUNED, TUNED = "dpr-minilm", "dpr-minilm-tuned"
 """Names of the packaged encoders."""
 
+_POOLS = TaskGroup("passages", failure="the passages could not be read")
 _PASSAGES = FileSource(
     link=LINK,
     part="over",
@@ -57,7 +56,7 @@ _PASSAGES = FileSource(
     folder="passage-files",
     prefix="file",
     read=lambda path, name, report: read_pool(path, name=name, progress=report),
-    tasks=TaskGroup("passages", failure="the passages could not be read"),
+    tasks=_POOLS,
     upload="SQuAD JSON, DPR JSON or TSV, NQ-open with passages, MS MARCO collection.tsv, BEIR corpus.jsonl, "
     "or a passage a line; also gzipped",
     server="File or BEIR folder on the server",
@@ -94,17 +93,12 @@ def pick_pool(shared: Workspace) -> Pool | None:
     picked = _PASSAGES.pick(shared)
     if isinstance(picked, CorpusInfo):
         corpus = shared.corpora.corpus(picked.id, version=picked.version)
-        return _pool_of(corpus.hash, corpus)
+        return finish(_POOLS.get_or_start(corpus.hash, lambda _: corpus_pool(corpus)))
     if picked is not None:
         known = f" · {len(picked.questions):,} questions with known passages" if picked.questions else ""
         remarks = "".join(f" · {remark}" for remark in picked.remarks)
         st.caption(f"{label(picked.name)}: {len(picked.corpus):,} passages{known}{remarks}")
     return picked
-
-
-@st.cache_resource(show_spinner=False, max_entries=6)
-def _pool_of(stamp: str, _corpus: object) -> Pool:
-    return corpus_pool(cast(Corpus, _corpus))  # Streamlit takes no type that it cannot hash
 
 
 def tuned_encoders() -> list[str]:

@@ -19,7 +19,7 @@ from entail.ui.shared.downloads import draw_download
 from entail.ui.shared.resources import retriever_label
 from entail.ui.shared.tasks import COMPARISONS
 from entail.ui.shared.text import label
-from entail.ui.shared.waiting import draw_progress
+from entail.ui.shared.waiting import await_value
 
 if TYPE_CHECKING:
     import altair as alt
@@ -61,13 +61,12 @@ def draw_similarity_bias(pair: Pair, source: Source) -> None:
         return found
 
     key = tuple(index.manifest.revision for index in encoders), source.corpus.hash, source.stamp
-    task = COMPARISONS.get_or_start(("bias", *key), make)
-    if task.value is None:
-        draw_progress(task)
+    found = await_value(COMPARISONS.get_or_start(("bias", *key), make))
+    if found is None:
         return
     if len(encoders) < len(pair.indexes):
         st.caption("Only encoders have a cosine: one panel.")
-    _draw(task.value)
+    _draw(found)
 
 
 def _draw(found: SimilarityBias) -> None:

@@ -33,7 +33,7 @@ from entail.ui.shared.downloads import draw_download
 from entail.ui.shared.resources import Workspace
 from entail.ui.shared.tasks import COMPARISONS, Task
 from entail.ui.shared.text import label
-from entail.ui.shared.waiting import draw_progress
+from entail.ui.shared.waiting import await_value, draw_progress
 
 PROTOCOL_NAMES = {"query_excluded": "Without the claim itself", "paper": "As in the paper"}
 _MAIN = ("MAP", "NDCG", "NDCG@10", "Hit@10", "Hit@20", "Hit@50", "Recall@10")
@@ -44,13 +44,12 @@ _ORDERS = ("Gained most", "Lost most", "All")
 
 def take_split(pair: Pair, source: Source) -> SplitComparison | None:
     """Return the comparison over all trees; draw the progress and return None until it is done."""
-    work = COMPARISONS.get_or_start(
-        ("split", pair.key, source.stamp),
-        lambda report: compare_split(source.corpus, source.trees, pair.indexes, progress=report),
+    return await_value(
+        COMPARISONS.get_or_start(
+            ("split", pair.key, source.stamp),
+            lambda report: compare_split(source.corpus, source.trees, pair.indexes, progress=report),
+        )
     )
-    if work.value is None:
-        draw_progress(work)
-    return work.value
 
 
 def draw_split(pair: Pair, source: Source, *, k: int) -> None:

@@ -44,10 +44,6 @@ def draw_tour(pair: Pair, source: Source, *, k: int) -> None:
         draw_change(pair, split, stops[card - 1].change, k=k, heading=False)
 
 
-def _go(key: str, card: int) -> None:
-    st.session_state[key] = card
-
-
 def _draw_steps(key: str, card: int, last: int) -> None:
     title, icon, target, name = "Again", ":material/replay:", 0, "tour_again"
     if card < last:
@@ -57,7 +53,7 @@ def _draw_steps(key: str, card: int, last: int) -> None:
         st.button(
             "Back",
             icon=":material/arrow_back:",
-            on_click=_go,
+            on_click=st.session_state.__setitem__,
             args=(key, card - 1),
             disabled=card == 0,
             key="tour_back",
@@ -66,7 +62,7 @@ def _draw_steps(key: str, card: int, last: int) -> None:
             title,
             icon=icon,
             type="primary" if card < last else "secondary",
-            on_click=_go,
+            on_click=st.session_state.__setitem__,
             args=(key, target),
             key=name,
         )

@@ -20,7 +20,7 @@ from entail.ui.shared.form import typed_path, upload_limit
 from entail.ui.shared.link import Link
 from entail.ui.shared.resources import Workspace
 from entail.ui.shared.tasks import Task, TaskGroup
-from entail.ui.shared.waiting import draw_progress
+from entail.ui.shared.waiting import await_value
 
 _Value = TypeVar("_Value")
 _UPLOAD, _SERVER = "upload", "server"
@@ -80,9 +80,7 @@ class FileSource(Generic[_Value]):
         if chosen in corpora:
             return corpora[chosen]
         task = {_UPLOAD: self._upload, _SERVER: self._type}.get(chosen, lambda: self._open(files[chosen]))()
-        if task is not None and task.value is None:
-            draw_progress(task, waiting="Reading …")
-        return None if task is None else task.value
+        return None if task is None else await_value(task, waiting="Reading …")
 
     def _files(self) -> list[Path]:
         folder = load_settings().data_dir / self.folder

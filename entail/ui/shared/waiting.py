@@ -15,16 +15,17 @@ from entail.ui.shared.text import label
 _Value = TypeVar("_Value")
 
 
-def await_value(task: Task[_Value], *, waiting: str, key: str | None = None) -> _Value | None:
+PREPARING = "Preparing the search …"
+
+
+def await_value(task: Task[_Value], *, waiting: str = PREPARING, key: str | None = None) -> _Value | None:
     """Return the value of a task; draw its progress or its error while there is none."""
     if task.value is None:
         draw_progress(task, waiting=waiting, key=key)
     return task.value
 
 
-def draw_progress(
-    task: Task[Any], *, waiting: str = "Preparing the search …", key: str | None = None
-) -> None:
+def draw_progress(task: Task[Any], *, waiting: str = PREPARING, key: str | None = None) -> None:
     """Draw the progress of a task and rerun the page once it is done; or draw its error and a retry button.
 
     Args:

@@ -16,7 +16,7 @@ from entail.trees.review.suggestions import (
     excluded_positions,
     rerank,
 )
-from entail.ui.chains.tasks import GROUNDS, SCORERS, SCORING, make_builder, take_scorer
+from entail.ui.chains.tasks import GROUNDS, SCORERS, SCORING, take_builder, take_scorer
 from entail.ui.shared.active import LazyModel, pick_model
 from entail.ui.shared.tasks import Task, TaskGroup, finish
 
@@ -125,7 +125,7 @@ class Suggester(LazyModel["Scorer"]):
             from entail.arcf.chains.next_premise import draft_chain
             from entail.arcf.chains.stepwise import corpus_facts
 
-            builder = make_builder(corpus_facts(corpus), scorer, k=POOL)
+            builder = finish(take_builder(corpus_facts(corpus), scorer, k=POOL, wait=0))
 
             def score(pairs: Sequence[Pair]) -> Floats:
                 with SCORING:  # one step at a time, so that other tasks are served in between
