@@ -28,7 +28,7 @@ def stores(hub: Any, home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Wo
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr(ModelCache, "warm", lambda self, name="minilm": None)
     # The examples that ship are nothing to push, and take a second to put there.
-    monkeypatch.setattr("entail.trees.store.seed.seed_sample", lambda database: None)
+    monkeypatch.setattr("entail.ui.shared.resources.seed_sample", lambda database: None)
     st.cache_resource.clear()
     st.cache_data.clear()
     found = workspace()

@@ -232,7 +232,7 @@ def scorers(monkeypatch: pytest.MonkeyPatch) -> None:
     listed = [ListedScorer(name, scorer.form, "1") for name, scorer in made.items()]
     broken = ListedScorer("broken", ScorerForm(), "", "expected int, found words")
     monkeypatch.setattr("entail.ui.chains.fields.list_scorers", lambda: [*listed, broken])
-    monkeypatch.setattr("entail.arcf.scoring.scorer.load_scorer", lambda name, **_: made[name])
+    monkeypatch.setattr("entail.ui.chains.tasks.load_scorer", lambda name, **_: made[name])
 
 
 @pytest.mark.usefixtures("scorers")
@@ -258,7 +258,7 @@ def test_scores_that_are_no_numbers_are_an_error(
     app: AppTest, few: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bad = Scorer("chains", "chains@bad", ScorerForm(), FakeScorer(lambda a, b: float("nan")))
-    monkeypatch.setattr("entail.arcf.scoring.scorer.load_scorer", lambda name, **_: bad)
+    monkeypatch.setattr("entail.ui.chains.tasks.load_scorer", lambda name, **_: bad)
     assert "scores are no numbers" in said(opened(app, PAGE, **few))
 
 

@@ -51,7 +51,7 @@ def passages(table: str) -> list[str]:
 @pytest.fixture(autouse=True)
 def no_models(monkeypatch: pytest.MonkeyPatch) -> None:
     """Begin without a judge and a tuned encoder, whatever is packaged."""
-    monkeypatch.setattr("entail.judge.judges.list_judges", list)
+    monkeypatch.setattr("entail.ui.claims.judges.list_judges", list)
     monkeypatch.setattr("entail.ui.claims.judges.gaussian_names", dict)
     monkeypatch.setattr("entail.ui.claims.fields.tuned_encoders", list)
 
@@ -160,8 +160,8 @@ class Fake:
 
 
 def test_passages_are_judged(app: AppTest, five: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("entail.judge.judges.list_judges", lambda: ["nli-fake"])
-    monkeypatch.setattr("entail.judge.judges.NliJudge", Fake)
+    monkeypatch.setattr("entail.ui.claims.judges.list_judges", lambda: ["nli-fake"])
+    monkeypatch.setattr("entail.ui.claims.judges.NliJudge", Fake)
     app = on_claims(app, question="Where was Tesla born?", **five)
     assert app.multiselect(key="claims_judges").value == ["nli-fake"]
     first = passages(tables(app)[0])
@@ -180,8 +180,8 @@ def test_judges_that_cannot_be_loaded_leave_the_passages(
     def missing(name: str) -> None:
         raise EncoderError(f"{name} is not here")
 
-    monkeypatch.setattr("entail.judge.judges.list_judges", lambda: ["gone"])
-    monkeypatch.setattr("entail.judge.judges.NliJudge", missing)
+    monkeypatch.setattr("entail.ui.claims.judges.list_judges", lambda: ["gone"])
+    monkeypatch.setattr("entail.ui.claims.judges.NliJudge", missing)
     app = on_claims(app, question="Where was Tesla born?", **five)
     app.text_input(key="claims_other").set_value("no-such-judge")
     app = settled(app.run())

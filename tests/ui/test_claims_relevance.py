@@ -48,15 +48,15 @@ class Fake:
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> type[Fake]:
     Fake.asked = []
-    monkeypatch.setattr("entail.judge.judges.list_judges", lambda: ["nli-fake"])
-    monkeypatch.setattr("entail.judge.judges.NliJudge", Fake)
+    monkeypatch.setattr("entail.ui.claims.judges.list_judges", lambda: ["nli-fake"])
+    monkeypatch.setattr("entail.ui.claims.judges.NliJudge", Fake)
     return Fake
 
 
 @pytest.fixture(autouse=True)
 def no_models(monkeypatch: pytest.MonkeyPatch) -> None:
     """Begin without a judge and a tuned encoder, whatever is packaged."""
-    monkeypatch.setattr("entail.judge.judges.list_judges", list)
+    monkeypatch.setattr("entail.ui.claims.judges.list_judges", list)
     monkeypatch.setattr("entail.ui.claims.fields.tuned_encoders", list)
 
 
@@ -192,8 +192,8 @@ def test_failures_of_both_figures_are_shown(
     def missing(name: str) -> None:
         raise EncoderError(f"{name} is not here")
 
-    monkeypatch.setattr("entail.judge.judges.list_judges", lambda: ["lost"])
-    monkeypatch.setattr("entail.judge.judges.NliJudge", missing)
+    monkeypatch.setattr("entail.ui.claims.judges.list_judges", lambda: ["lost"])
+    monkeypatch.setattr("entail.ui.claims.judges.NliJudge", missing)
     app = on_relevance(app, encoders="tiny", **written())
     for content, message in (
         (b'{"premise": "a", "hypothesis": "b", "label": "maybe"}', "expected at least one pair"),

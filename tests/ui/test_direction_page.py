@@ -113,9 +113,9 @@ def test_search_by_direction_next_to_cosine(
     assert second > third > 0.5
     assert "No entailment below" not in said(app)
     between = (second + third) / 2
-    monkeypatch.setattr("entail.gausscse.verdict.threshold_of", lambda form: between)
+    monkeypatch.setattr("entail.ui.direction.search.threshold_of", lambda form: between)
     assert "**No entailment below this line**: threshold" in said(settled(app.run()))
-    monkeypatch.setattr("entail.gausscse.verdict.threshold_of", lambda form: 1.5)
+    monkeypatch.setattr("entail.ui.direction.search.threshold_of", lambda form: 1.5)
     app = settled(app.segmented_control(key="direction_way").set_value("entailed").run())
     assert f"Entailed by the query ({gaussian})" in said(app)
     assert "**No hit is an entailment**" in said(app)

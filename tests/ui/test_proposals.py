@@ -278,7 +278,7 @@ def with_scorer(shared: Workspace, monkeypatch: pytest.MonkeyPatch) -> Callable[
         monkeypatch.setattr(suggester_module, "list_scorers", lambda: list(listed))
         revisions = {one.name: f"{one.name}@1" for one in listed}
         monkeypatch.setattr("entail.arcf.scoring.scorer.scorer_revisions", lambda: revisions)
-        monkeypatch.setattr("entail.arcf.scoring.scorer.load_scorer", load)
+        monkeypatch.setattr("entail.ui.chains.tasks.load_scorer", load)
 
     return put
 

@@ -10,8 +10,8 @@ import pytest
 from entail.data.bundled import sample_corpus
 from entail.data.records import Corpus
 from entail.errors import EntailError
-from entail.index import factory as retriever_module
 from entail.index.flat import DenseIndex
+from entail.ui.shared import resources
 from entail.ui.shared.resources import ModelCache
 from entail.ui.shared.tasks import task_cache
 
@@ -40,7 +40,7 @@ def test_any_failure_is_an_error_of_the_task_and_can_be_retried(
 
     models = ModelCache()
     with monkeypatch.context() as broken:
-        broken.setattr(retriever_module, "retriever", fail)
+        broken.setattr(resources, "retriever", fail)
         building = models.get_or_start("tfidf", CORPUS, wait=30)
     assert building.value is None
     assert isinstance(building.error, EntailError)

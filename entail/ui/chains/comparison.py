@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import streamlit as st
 
@@ -18,16 +18,14 @@ from entail.arcf.chains.comparison import (
     locate_gold,
     precision_of,
 )
+from entail.arcf.scoring.scorer import ListedScorer
+from entail.data.worldtree.tables import FactTables
+from entail.progress import ProgressCallback
 from entail.ui.chains.steps import Scene, role_badge, role_name
 from entail.ui.chains.tasks import SCORING, take_builder, take_scorer
 from entail.ui.shared.tasks import TaskGroup, finish
 from entail.ui.shared.text import label
 from entail.ui.shared.waiting import await_value
-
-if TYPE_CHECKING:
-    from entail.arcf.scoring.scorer import ListedScorer
-    from entail.data.worldtree.tables import FactTables
-    from entail.progress import ProgressCallback
 
 FIRST = 10
 """Premises shown of each ranking."""

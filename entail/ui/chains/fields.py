@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -14,8 +13,10 @@ from entail.arcf.chains.comparison import EXAMPLE
 from entail.arcf.chains.stepwise import corpus_facts
 from entail.arcf.scoring.scorer import ListedScorer, list_scorers
 from entail.data.worldtree.questions import Question, WorldtreeRelease, read_release
+from entail.data.worldtree.tables import FactTables
+from entail.evaluation.chains import TFIDF
 from entail.trees.store.corpus_versions import CorpusInfo
-from entail.ui.chains.tasks import GROUNDS, TFIDF, Builder, take_builder, take_scorer
+from entail.ui.chains.tasks import GROUNDS, Builder, take_builder, take_scorer
 from entail.ui.shared.active import draw_notice, sync_with_active
 from entail.ui.shared.file_source import FileSource
 from entail.ui.shared.link import Link
@@ -23,9 +24,6 @@ from entail.ui.shared.resources import Workspace
 from entail.ui.shared.tasks import TaskGroup, finish
 from entail.ui.shared.text import label
 from entail.ui.shared.waiting import await_value
-
-if TYPE_CHECKING:
-    from entail.data.worldtree.tables import FactTables
 
 PARTS = ("by", "k", "length")
 """Parts of the link that belong to the fields of the scorer."""

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from entail.arcf.chains.neighbourhoods import Neighbourhoods
+from entail.arcf.chains.stepwise import NearestSteps, Step, StepScorer, score_step
+from entail.arcf.scoring.premises import PremiseScorer
+from entail.arcf.scoring.scorer import ListedScorer, Scorer, load_scorer
+from entail.data.worldtree.questions import Question
+from entail.data.worldtree.tables import FactTables
+from entail.evaluation.chains import TFIDF, fact_similarities
+from entail.progress import ProgressCallback
 from entail.ui.shared.tasks import Task, TaskGroup, finish
-
-if TYPE_CHECKING:
-    from entail.arcf.chains.neighbourhoods import Neighbourhoods
-    from entail.arcf.chains.stepwise import Step, StepScorer
-    from entail.arcf.scoring.scorer import ListedScorer, Scorer
-    from entail.data.worldtree.questions import Question
-    from entail.data.worldtree.tables import FactTables
-    from entail.progress import ProgressCallback
-
-TFIDF = "tfidf"
-"""Name of the TF-IDF baseline in the list of scorers."""
 
 SCORING = threading.Lock()
 """Lock of scoring: two runs at once would take twice the memory and save no time."""
@@ -48,27 +44,16 @@ class Builder:
 
 def take_scorer(listed: ListedScorer, *, wait: float = 2.5) -> Task[Scorer]:
     """Return the task that loads a scorer."""
-
-    def make(report: ProgressCallback) -> Scorer:
-        from entail.arcf.scoring.scorer import load_scorer
-
-        return load_scorer(listed.name, precision="auto")
-
-    return SCORERS.get_or_start((listed.name, listed.stamp), make, wait=wait)
+    return SCORERS.get_or_start(
+        (listed.name, listed.stamp), lambda report: load_scorer(listed.name, precision="auto"), wait=wait
+    )
 
 
 def take_builder(facts: FactTables, scorer: Scorer | None, *, k: int, wait: float = 2.5) -> Task[Builder]:
     """Return the task that prepares a builder, of TF-IDF without a scorer; k neighbours of each premise."""
-    from entail.evaluation.chains import TFIDF as WORDS
-    from entail.evaluation.chains import fact_similarities
-
-    metric = scorer.form.metric if scorer is not None else WORDS
+    metric = scorer.form.metric if scorer is not None else TFIDF
 
     def make(report: ProgressCallback) -> Builder:
-        from entail.arcf.chains.neighbourhoods import Neighbourhoods
-        from entail.arcf.chains.stepwise import NearestSteps
-        from entail.arcf.scoring.premises import PremiseScorer
-
         similarities = GROUNDS.get_or_start(
             (facts.digest, metric), lambda _: fact_similarities(facts, metric, progress=report), wait=0
         )
@@ -85,8 +70,6 @@ def take_step(builder: Builder, question: Question, chosen: tuple[int, ...], *, 
     """Return the task that scores the next step after the chosen premises."""
 
     def make(report: ProgressCallback) -> Step:
-        from entail.arcf.chains.stepwise import score_step
-
         with SCORING:
             neighbours = builder.steps.neighbours(question, builder.around)
             return score_step(question, neighbours, chosen, builder.steps, builder.around)

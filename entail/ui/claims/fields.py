@@ -8,6 +8,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from entail.encoders.catalogue import catalogue
 from entail.evaluation.passages.pool import Pool, corpus_pool, read_pool
 from entail.index.factory import LEXICAL
 from entail.trees.store.corpus_versions import CorpusInfo
@@ -103,8 +104,6 @@ def pick_pool(shared: Workspace) -> Pool | None:
 
 def tuned_encoders() -> list[str]:
     """Return the encoders tuned on masked claims, directly or before their contrastive stage."""
-    from entail.encoders.catalogue import catalogue
-
     found = [
         entry.name
         for entry in catalogue()

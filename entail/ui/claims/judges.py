@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from entail.encoders.catalogue import model_folder
 from entail.evaluation.passages.wordings import PassageScore
+from entail.gausscse.verdict import judge
+from entail.judge.judges import NliJudge, list_judges
+from entail.progress import ProgressCallback
 from entail.settings import is_demo
 from entail.ui.claims.fields import BETWEEN, LINK, LONGEST, pick_several
 from entail.ui.direction.encoder import gaussian_names, take_encoder
 from entail.ui.shared.tasks import Task, TaskGroup, finish
 from entail.ui.shared.text import certainty
-
-if TYPE_CHECKING:
-    from entail.judge.judges import NliJudge
-    from entail.progress import ProgressCallback
 
 BY_KEY, ONE_KEY, OTHER_KEY = "claims_judges", "claims_judge", "claims_other"
 """Keys of the fields."""
@@ -38,8 +37,6 @@ _SCORES = TaskGroup("claim scores", failure="the passages could not be judged")
 
 def pick_judges() -> list[str]:
     """Draw the field for judges and return the selected ones."""
-    from entail.judge.judges import list_judges
-
     cross, gaussians = list_judges(), list(gaussian_names())
     names = list(dict.fromkeys([*cross, *gaussians, *_other()]))
     chosen = pick_several(
@@ -58,8 +55,6 @@ def pick_judges() -> list[str]:
 
 def pick_judge() -> str | None:
     """Draw the field for a cross-encoder, which alone gives P(entailment); return None if there is none."""
-    from entail.judge.judges import list_judges
-
     cross = list_judges()
     names = list(dict.fromkeys([*cross, *_other()]))
     chosen = None
@@ -120,8 +115,6 @@ def load_judge(name: str) -> NliJudge:
     Raises:
         EncoderError: If it cannot be loaded.
     """
-    from entail.judge.judges import NliJudge
-
     return finish(_JUDGES.get_or_start((name, judge_stamp(name)), lambda _: NliJudge(name), wait=0))
 
 
@@ -142,8 +135,6 @@ def take_scores(name: str, passages: Sequence[str], claim: str) -> Task[list[Pas
 def _score_by_gaussians(
     name: str, revision: str | None, texts: Sequence[str], claim: str
 ) -> list[PassageScore]:
-    from entail.gausscse.verdict import judge
-
     encoder = finish(take_encoder(name, revision, wait=0))
     scores = []
     for verdict in judge(encoder, texts, [claim] * len(texts)):
@@ -165,8 +156,6 @@ def _score_by_cross_encoder(
 
 def judge_stamp(name: str) -> int:
     """Return a stamp that changes when a judge under `models/` is replaced; 0 for others."""
-    from entail.encoders.catalogue import model_folder
-
     try:
         return ((model_folder(name) or Path(name)) / "entail.json").stat().st_mtime_ns
     except (OSError, ValueError):

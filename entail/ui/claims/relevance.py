@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 
+from entail.encoders.catalogue import resolve
 from entail.evaluation.passages.pool import Pool
 from entail.training.nli_source import take_evenly
 from entail.tuning.relevance import (
@@ -30,10 +31,6 @@ from entail.ui.shared.resources import Workspace, model_cache, retriever_label
 from entail.ui.shared.tasks import TaskGroup
 from entail.ui.shared.text import label
 from entail.ui.shared.waiting import await_value
-
-if TYPE_CHECKING:
-    from streamlit.runtime.uploaded_file_manager import UploadedFile
-
 
 COUNTS = range(10, 2001)
 """Allowed numbers of questions or pairs."""
@@ -129,8 +126,6 @@ def _draw_claims(pool: Pool, name: str | None, count: int) -> None:
 
 def _draw_premises(file: UploadedFile | None, encoders: Sequence[str], count: int) -> None:
     """Draw Figure 3: similarity of hypotheses to entailing, neutral and irrelevant premises."""
-    from entail.encoders.catalogue import resolve
-
     if file is None:
         st.info(
             "Upload labelled pairs, such as the dev file of SNLI. They stay in memory only.",

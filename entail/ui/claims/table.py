@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from entail.claims import FALLBACK
 from entail.claims.table import Claimed, claim_rows, claim_table, merge_edits
 from entail.data.passages.question_table import QuestionTable, read_pasted, read_table
+from entail.progress import ProgressCallback
 from entail.trees.log.wording import count_of
 from entail.ui.components.inbox import widget_value
 from entail.ui.shared.downloads import draw_download
@@ -20,8 +22,6 @@ from entail.ui.shared.waiting import await_value
 if TYPE_CHECKING:
     import altair as alt
     import pandas as pd
-
-    from entail.progress import ProgressCallback
 
 _PASTED, _KEPT = "claims_pasted", "claims_pasted_kept"
 _EDITS = "claims_table_edits"
@@ -151,8 +151,6 @@ def counts_chart(claimed: Claimed) -> alt.Chart:
     """Return the uses of each rule as bars, fallback rules in another colour."""
     import altair as alt
     import pandas as pd
-
-    from entail.claims import FALLBACK
 
     counts, kinds = claimed.counts(), ["a rule", "fallback"]
     frame = pd.DataFrame(

@@ -9,13 +9,17 @@ from pathlib import Path
 
 import streamlit as st
 
+from entail.data.corpora import read_corpus
+from entail.data.entailment_bank.trees import read_trees
 from entail.data.judgements import Judgements
 from entail.data.records import Corpus, ExplanationTree
 from entail.data.text import fold
-from entail.encoders.catalogue import training_queries_of
+from entail.encoders.catalogue import catalogue, training_queries_of
 from entail.evaluation.retrieval.comparison import Comparison, compare
 from entail.index.protocol import PremiseIndex
 from entail.settings import load_settings
+from entail.trees.formats.entailment_bank import refold
+from entail.trees.review.decisions import judgements_of
 from entail.trees.store.corpus_versions import CorpusInfo
 from entail.ui.components.elements import pick_view
 from entail.ui.shared.form import upload_limit
@@ -83,8 +87,6 @@ def default_pair(names: Sequence[str], debiased: Sequence[str] = ()) -> tuple[st
 
 def draw_fields(corpora: Sequence[CorpusInfo]) -> Choice:
     """Draw the fields and return their values; there must be a corpus."""
-    from entail.encoders.catalogue import catalogue
-
     names, ids = retrievers(), {corpus.id: corpus for corpus in corpora}
     mode = LINK.pick("mode", "Compare over", MODES, QUERY, draw=pick_view)
     largest = max(corpora, key=lambda corpus: corpus.count).id
@@ -163,8 +165,6 @@ def pick_source(shared: Workspace, info: CorpusInfo) -> Source | None:
 @st.cache_resource(show_spinner="Reading the trees …", max_entries=16)
 def stored_trees(trees: tuple[tuple[str, int], ...]) -> tuple[ExplanationTree, ...]:
     """Return trees of the database, named by id and seq, as official rows."""
-    from entail.trees.formats.entailment_bank import refold
-
     log = workspace().log
     return tuple(refold(log.history(tree_id).tree) for tree_id, _ in trees)
 
@@ -199,9 +199,6 @@ def _pick_file(corpus: Corpus) -> Source | None:
 
 @st.cache_resource(show_spinner="Reading the file …", max_entries=4)
 def _read(stamp: str, _name: str, _content: bytes) -> tuple[tuple[ExplanationTree, ...], Corpus]:
-    from entail.data.corpora import read_corpus
-    from entail.data.entailment_bank.trees import read_trees
-
     trees = tuple(read_trees(_content, name=_name))
     return trees, read_corpus(_content, name=_name, skip_too_long=True).corpus
 
@@ -273,8 +270,6 @@ def take_pair(shared: Workspace, corpus: Corpus, choice: Choice) -> Pair | None:
 @st.cache_resource(show_spinner=False, max_entries=8)
 def _read_judgements(corpus_id: str, trees: tuple[tuple[str, int, bool], ...]) -> Judgements:
     """Return the decisions of the team's trees over a corpus; a changed tree is another key."""
-    from entail.trees.review.decisions import judgements_of
-
     return judgements_of(workspace().log, corpus_id=corpus_id)
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pandas as pd
 import streamlit as st
 
+from entail.data.corpora import read_corpus
 from entail.data.records import Premise
 from entail.settings import is_demo
 from entail.trees.log.wording import quote
@@ -23,8 +24,6 @@ from entail.ui.shared.text import label
 
 def draw_upload(shared: Workspace, author: str | None) -> None:
     """Draw the form that imports a corpus from a file."""
-    from entail.data.corpora import read_corpus
-
     with st.container(border=True):
         st.markdown("**Upload a corpus**")
         if is_locked_in_demo("uploads are unavailable"):

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import streamlit as st
 
+from entail.data.records import Corpus
+from entail.encoders.gaussian.encoder import GaussianEncoder
+from entail.index.gaussian import GaussianIndex, premise_gaussians
+from entail.progress import ProgressCallback
+from entail.registry.models import active_name, list_usable
+from entail.settings import load_settings
 from entail.ui.components.elements import pick_view
 from entail.ui.shared.active import draw_notice, pick_model
 from entail.ui.shared.tasks import Task, TaskGroup
 from entail.ui.shared.waiting import await_value
-
-if TYPE_CHECKING:
-    from entail.data.records import Corpus
-    from entail.encoders.gaussian.encoder import GaussianEncoder
-    from entail.index.gaussian import GaussianIndex
-    from entail.progress import ProgressCallback
 
 ENCODERS = TaskGroup("Gaussian encoders", failure="the Gaussian encoder could not be loaded")
 """Gaussian encoders in memory."""
@@ -29,8 +27,6 @@ MODES = {PAIR: "Two sentences", TABLE: "Table", SEARCH: "Search"}
 
 def gaussian_names() -> dict[str, str | None]:
     """Return the available Gaussian encoders with their revisions, the active one first."""
-    from entail.registry.models import active_name, list_usable
-
     found = list_usable("direction")
     usual = active_name("direction", found)
     return {name: found[name] for name in sorted(found, key=lambda name: (name != usual, name))}
@@ -40,8 +36,6 @@ def take_encoder(name: str, revision: str | None, *, wait: float = 2.5) -> Task[
     """Return the task that loads an encoder of `gaussian_names`, once a process and revision."""
 
     def make(report: ProgressCallback) -> GaussianEncoder:
-        from entail.encoders.gaussian.encoder import GaussianEncoder
-
         encoder = GaussianEncoder(name)
         encoder.load()
         return encoder
@@ -53,9 +47,6 @@ def take_index(encoder: GaussianEncoder, corpus: Corpus) -> Task[GaussianIndex]:
     """Return the task that builds the index of a corpus."""
 
     def make(report: ProgressCallback) -> GaussianIndex:
-        from entail.index.gaussian import GaussianIndex, premise_gaussians
-        from entail.settings import load_settings
-
         cache_dir = load_settings().vectors_dir
         known = premise_gaussians(corpus, encoder, cache_dir=cache_dir, progress=report)
         return GaussianIndex(encoder, corpus, known)

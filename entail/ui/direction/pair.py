@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from entail.data.text import is_blank
+from entail.encoders.gaussian.distributions import Gaussians
+from entail.encoders.gaussian.encoder import GaussianEncoder
+from entail.encoders.gaussian.form import GaussianForm
+from entail.gausscse.projection import Projection, ellipse, project
+from entail.gausscse.verdict import Verdict, judge, threshold_of
 from entail.ui.shared.text import certainty
 
 if TYPE_CHECKING:
     import altair as alt
-
-    from entail.encoders.gaussian.distributions import Gaussians
-    from entail.encoders.gaussian.encoder import GaussianEncoder
-    from entail.encoders.gaussian.form import GaussianForm
-    from entail.gausscse.projection import Projection
-    from entail.gausscse.verdict import Verdict
 
 FIRST, SECOND = "direction_first", "direction_second"
 EXAMPLE = ("A girl in a yellow dress is jumping into a swimming pool.", "A girl is jumping into water.")
@@ -35,8 +34,6 @@ _WORDS = {
 
 def draw_pair(encoder: GaussianEncoder) -> None:
     """Draw the fields for two sentences, and the verdict."""
-    from entail.gausscse.verdict import judge
-
     for key, text in zip((FIRST, SECOND), EXAMPLE, strict=True):
         st.session_state.setdefault(key, text)
     left, right = st.columns(2)
@@ -65,8 +62,6 @@ def _swap() -> None:
 
 
 def _draw_verdict(verdict: Verdict, form: GaussianForm) -> None:
-    from entail.gausscse.verdict import threshold_of
-
     sure = f", {certainty(verdict.sure)} confidence" if verdict.sure is not None else ""
     st.markdown(f"#### {_WORDS[verdict.says]}{sure}")
     fitted = (
@@ -96,9 +91,6 @@ def _draw_verdict(verdict: Verdict, form: GaussianForm) -> None:
 
 def _draw_gaussians(one: Gaussians, two: Gaussians) -> None:
     import numpy as np
-
-    from entail.encoders.gaussian.distributions import Gaussians
-    from entail.gausscse.projection import project
 
     pair = Gaussians(
         np.concatenate([one.mean, two.mean]), np.concatenate([one.log_variance, two.log_variance])
@@ -132,8 +124,6 @@ def _draw_ellipses(plane: Projection) -> alt.LayerChart:
     """Return two Gaussians on a plane, one standard deviation around their means."""
     import altair as alt
     import pandas as pd
-
-    from entail.gausscse.projection import ellipse
 
     outlines = [
         {"sentence": name, "x": x, "y": y, "order": order}

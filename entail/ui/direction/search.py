@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import streamlit as st
 
+from entail.data.records import Corpus
 from entail.data.text import is_blank
+from entail.encoders.gaussian.encoder import GaussianEncoder
+from entail.gausscse.verdict import threshold_of
+from entail.index.protocol import Hits
 from entail.ui.components.elements import pick_view
 from entail.ui.direction.encoder import take_index
 from entail.ui.shared.downloads import draw_download
 from entail.ui.shared.resources import Workspace, model_cache
 from entail.ui.shared.text import label, marked, words_of
 from entail.ui.shared.waiting import draw_progress
-
-if TYPE_CHECKING:
-    from entail.data.records import Corpus
-    from entail.encoders.gaussian.encoder import GaussianEncoder
-    from entail.index.protocol import Hits
 
 Direction = Literal["entailing", "entailed"]
 DIRECTIONS: dict[Direction, str] = {"entailing": "Entails the query", "entailed": "Entailed by the query"}
@@ -29,8 +28,6 @@ _COSINE = "minilm"
 
 def draw_search(shared: Workspace, encoder: GaussianEncoder) -> None:
     """Draw the fields and the results of both searches."""
-    from entail.gausscse.verdict import threshold_of
-
     infos = {info.id: info for info in shared.corpora.corpora()}
     if not infos:
         st.info("No corpus yet. Upload one on the Corpora page.", icon=":material/library_add:")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pandas as pd
 import streamlit as st
 
 from entail.encoders.catalogue import EncoderEntry
+from entail.encoders.device import device_in_words
+from entail.encoders.encoder import BiEncoder
+from entail.encoders.throughput import TOKENS, Throughput, measure_throughput
 from entail.errors import EncoderError
 from entail.operations.encoders import EncoderSummary, RetrievalFigures, card_text
 from entail.operations.storage import in_words
@@ -21,9 +22,6 @@ from entail.ui.shared.resources import model_cache, retriever_label
 from entail.ui.shared.tasks import TaskGroup
 from entail.ui.shared.text import label
 from entail.ui.shared.waiting import draw_result, start_task
-
-if TYPE_CHECKING:
-    from entail.encoders.encoder import BiEncoder
 
 ENCODER_TASKS = TaskGroup("encoder tasks", failure="the task failed")
 """Encoders fetched, loaded, measured, compared and promoted."""
@@ -221,8 +219,6 @@ def _load(name: str, report: ProgressCallback) -> str:
 
 
 def _draw_loaded(encoder: EncoderSummary, model: BiEncoder) -> None:
-    from entail.encoders.device import device_in_words
-
     memory = model.memory
     cells = st.columns(3)
     cells[0].metric("Device", model.device, border=True)
@@ -250,8 +246,6 @@ def _draw_loaded(encoder: EncoderSummary, model: BiEncoder) -> None:
 
 
 def _draw_speed(encoder: EncoderSummary) -> None:
-    from entail.encoders.throughput import TOKENS, Throughput, measure_throughput
-
     key = ("throughput", encoder.name, encoder.entry.revision)
     st.markdown(f"**Speed on this machine**, texts of {TOKENS} tokens")
     if _is_running(key, "Measuring"):

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Hashable
-from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar, cast
+from typing import ClassVar, Generic, TypeVar, cast
 
 import streamlit as st
 
 from entail.progress import ProgressCallback
 from entail.registry.models import active_name, fallback_notice
+from entail.training.method import Role
 from entail.ui.shared.resources import WARM_AFTER
 from entail.ui.shared.tasks import Task, TaskGroup, failed
 from entail.ui.shared.text import label
-
-if TYPE_CHECKING:
-    from entail.training.method import Role
 
 _Model = TypeVar("_Model")
 _Value = TypeVar("_Value")

@@ -15,19 +15,25 @@ import streamlit as st
 
 from entail.data.records import Corpus
 from entail.data.text import fold
+from entail.encoders.catalogue import catalogue, resolve
+from entail.encoders.device import give_back_memory
+from entail.encoders.encoder import BiEncoder
 from entail.errors import EncoderError, EntailError
-from entail.index.factory import LEXICAL
+from entail.index.factory import LEXICAL, retriever, retriever_names
 from entail.index.protocol import PremiseIndex
 from entail.progress import ProgressCallback
+from entail.registry.pointers import list_pointers
 from entail.settings import is_demo
 from entail.trees.log.event_log import TreeLog
 from entail.trees.store.authors import Authors
 from entail.trees.store.corpora import CorpusStore
 from entail.trees.store.database import Database, open_database
+from entail.trees.store.demo import open_shown
+from entail.trees.store.seed import seed_sample
+from entail.ui.shared.demo import visitor_log
 from entail.ui.shared.tasks import Task, TaskGroup, failed
 
 if TYPE_CHECKING:
-    from entail.encoders.encoder import BiEncoder
     from entail.jobs.jobs import Jobs
 
 _LABELS: Mapping[str, str] = {
@@ -74,16 +80,11 @@ def workspace() -> Workspace:
     shared = _stores()
     if not is_demo():
         return shared
-    from entail.ui.shared.demo import visitor_log
-
     return replace(shared, log=visitor_log(shared.log, shared.corpora))
 
 
 @st.cache_resource(show_spinner="Opening the database …")
 def _stores() -> Workspace:
-    from entail.trees.store.demo import open_shown
-    from entail.trees.store.seed import seed_sample
-
     database, owner = open_shown() if is_demo() else (open_database(), None)
     if not database.read_only:
         seed_sample(database)
@@ -145,9 +146,6 @@ class ModelCache:
         Raises:
             EncoderError: If there is no encoder of this name.
         """
-        from entail.encoders.catalogue import resolve
-        from entail.encoders.encoder import BiEncoder
-
         entry = resolve(name)
         with self._lock:
             known = self._encoders.get(name)
@@ -163,8 +161,6 @@ class ModelCache:
 
     def release(self, name: str) -> None:
         """Free an encoder and its indexes; the next search loads it again."""
-        from entail.encoders.device import give_back_memory
-
         with self._lock:
             self._encoders.pop(name, None)
         names = (name, f"{name}{SHARED_WORDS}")
@@ -183,8 +179,6 @@ class ModelCache:
             return self._making.setdefault(key, threading.Lock())
 
     def _build(self, name: str, corpus: Corpus, report: ProgressCallback) -> PremiseIndex:
-        from entail.index.factory import retriever
-
         encoder = None if name in LEXICAL else self.encoder(name.removesuffix(SHARED_WORDS))
         with self._premise_lock(corpus, encoder):
             # The lock is free before the task has the index, so the next holder finds it here.
@@ -197,8 +191,6 @@ class ModelCache:
 
 
 def _revision(name: str) -> str | None:
-    from entail.encoders.catalogue import resolve
-
     return None if name in LEXICAL else resolve(name.removesuffix(SHARED_WORDS)).revision
 
 
@@ -218,8 +210,6 @@ def jobs() -> Jobs:
 
 def retrievers() -> list[str]:
     """Return the available retrievers: the packaged encoder, the lexical ones, those under `models/`."""
-    from entail.index.factory import retriever_names
-
     return sorted(retriever_names(), key=lambda name: name != "minilm")
 
 
@@ -251,9 +241,7 @@ def retriever_name(name: str) -> str:
 
 def revisions() -> dict[str, str | None]:
     """Return the revisions of the available retrievers and scorers, None for lexical ones."""
-    from entail.arcf.scoring.scorer import scorer_revisions
-    from entail.encoders.catalogue import catalogue
-    from entail.registry.pointers import list_pointers
+    from entail.arcf.scoring.scorer import scorer_revisions  # loads SciPy
 
     try:
         promoted = {pointer.encoder: pointer.revision for pointer in list_pointers() if pointer.encoder}
