@@ -122,7 +122,6 @@ def test_figures_are_drawn_before_their_intervals(app: AppTest, monkeypatch: pyt
         return whole(split)
 
     monkeypatch.setattr(SplitComparison, "figures", property(late))
-    monkeypatch.setattr("entail.ui.compare.split._FIGURES_WAIT", 0.05)
     app = app.switch_page(PAGE)
     app.query_params.update({"mode": "split", "left": "tfidf", "right": "bm25"})
     while not app.run().table:

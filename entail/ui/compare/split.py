@@ -7,13 +7,11 @@ from collections.abc import Mapping
 
 import pandas as pd
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from entail.data.text import fold
 from entail.evaluation.retrieval.comparison import rank_weight
 from entail.evaluation.retrieval.effort import Effort
 from entail.evaluation.retrieval.split_comparison import (
-    PROTOCOLS,
     Protocol,
     QueryChange,
     SplitComparison,
@@ -33,12 +31,14 @@ from entail.ui.shared.downloads import draw_download
 from entail.ui.shared.resources import Workspace
 from entail.ui.shared.tasks import COMPARISONS, Task
 from entail.ui.shared.text import label
-from entail.ui.shared.waiting import await_value, draw_progress
+from entail.ui.shared.waiting import await_value
 
-PROTOCOL_NAMES = {"query_excluded": "Without the claim itself", "paper": "As in the paper"}
+PROTOCOL_NAMES: Mapping[Protocol, str] = {
+    "query_excluded": "Without the claim itself",
+    "paper": "As in the paper",
+}
 _MAIN = ("MAP", "NDCG", "NDCG@10", "Hit@10", "Hit@20", "Hit@50", "Recall@10")
 _NAMED = 20
-_FIGURES_WAIT = 2.5
 _ORDERS = ("Gained most", "Lost most", "All")
 
 
@@ -112,40 +112,30 @@ def _draw_figures(split: SplitComparison, pair: Pair, source: Source) -> None:
     every = st.toggle("All cut-offs", key="compare_every")
     first, second = map(label, pair.names)
     names = first, second if second != first else f"{second} "
-    tables = st.empty()
     work = take_figures(split, pair, source, wait=0)
-    if not work.done.is_set():
-        _draw_tables(tables, {p: _plain_table(split, p, names) for p in PROTOCOLS}, every=every)
-        work = take_figures(split, pair, source, wait=_FIGURES_WAIT)
-    if work.value is not None:
-        shown: dict[Protocol, pd.DataFrame] = {}
-        for protocol in PROTOCOLS:
+    for protocol, title in PROTOCOL_NAMES.items():
+        if work.value is None:
+            table = _plain_table(split, protocol, names)
+        else:
             figures = work.value[protocol]
-            shown[protocol] = differences_table(
+            table = differences_table(
                 {measure: one.paired for measure, one in figures.items()},
                 names,
                 intervals=[one.intervals for one in figures.values()],
             )
-        _draw_tables(tables, shown, every=every)
-    else:
-        draw_progress(work, waiting="Computing intervals and tests …")
+        st.markdown(f"**{title}**")
+        # A plain HTML table is drawn before the browser has loaded the interactive one.
+        st.table(
+            table if every else table[table["measure"].isin(_MAIN)],
+            hide_index=True,
+            border="horizontal",
+            alt=f"Figures of both retrievers. {title}.",
+        )
+    await_value(work, waiting="Computing intervals and tests …")
     st.caption(
         "Brackets: 95 % bootstrap intervals over claims. p: paired randomisation test over claims, not "
         "corrected for multiple measures. ●: the interval of the difference excludes 0."
     )
-
-
-def _draw_tables(place: DeltaGenerator, tables: Mapping[Protocol, pd.DataFrame], *, every: bool) -> None:
-    with place.container():
-        for protocol, table in tables.items():
-            st.markdown(f"**{PROTOCOL_NAMES[protocol]}**")
-            # A plain HTML table is drawn before the browser has loaded the interactive one.
-            st.table(
-                table if every else table[table["measure"].isin(_MAIN)],
-                hide_index=True,
-                border="horizontal",
-                alt=f"Figures of both retrievers. {PROTOCOL_NAMES[protocol]}.",
-            )
 
 
 def _plain_table(split: SplitComparison, protocol: Protocol, names: tuple[str, str]) -> pd.DataFrame:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 import streamlit as st
@@ -35,7 +35,7 @@ from entail.ui.models.details import ENCODER_TASKS
 from entail.ui.shared.demo import is_locked_in_demo
 from entail.ui.shared.resources import Workspace, retriever_label, workspace
 from entail.ui.shared.text import label
-from entail.ui.shared.waiting import draw_progress
+from entail.ui.shared.waiting import draw_progress, start_task
 
 SCORER = "models_scorer"
 """Session key of the chain scorer that is selected for promotion."""
@@ -294,8 +294,9 @@ def _draw_promote(
         icon=":material/publish:",
         type="primary",
         disabled=author is None or (refused and not anyway),
-        on_click=_start_promotion,
-        args=(run,),
+        on_click=start_task,
+        args=(ENCODER_TASKS, ("promote", secrets.token_hex(8)), run),
+        kwargs={"slot": _PROMOTING},
         key=f"promote-{name}",
     )
 
@@ -321,12 +322,6 @@ def _effect(name: str, now: Active, info: CorpusInfo | None, entry: EncoderEntry
             else f"Its index of {info.count:,} premises is built first."
         )
     return " ".join(parts)
-
-
-def _start_promotion(run: Callable[[ProgressCallback], Pointer]) -> None:
-    key = ("promote", secrets.token_hex(8))
-    st.session_state[_PROMOTING] = key
-    ENCODER_TASKS.get_or_start(key, run, wait=1.0)
 
 
 def _draw_promoting() -> bool:

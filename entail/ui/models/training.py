@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,9 +21,9 @@ from entail.ui.shared.demo import is_locked_in_demo
 from entail.ui.shared.form import draw_settings, setting_label
 from entail.ui.shared.job_list import NEW, draw_jobs, open_job
 from entail.ui.shared.resources import Workspace, jobs
-from entail.ui.shared.tasks import Task, TaskGroup
+from entail.ui.shared.tasks import TaskGroup
 from entail.ui.shared.text import label
-from entail.ui.shared.waiting import draw_progress
+from entail.ui.shared.waiting import draw_result, start_task
 
 _PREVIEWS = TaskGroup("training previews", failure="the training data could not be read")
 _DEVICES = {"": "Default of the worker", "cpu": "CPU", "cuda": "GPU (CUDA)"}
@@ -129,19 +128,12 @@ def draw_preview(
     """Draw the preview button, and the samples of these settings once they are read."""
     if method.preview is None:
         return
-    key: tuple[str, float] | None = st.session_state.get("training_preview")
-    inputs = f"{method.name} {source!r} {config!r}"
+    make, inputs, slot = method.preview, f"{method.name} {source!r} {config!r}", "training_preview"
     if st.button("Preview data", icon=":material/visibility:", key="preview_training"):
-        # The time: a new click includes later decisions.
-        key = st.session_state["training_preview"] = (inputs, time.time())
-    if key is None or key[0] != inputs:
-        return
-    preview = method.preview
-    task: Task[Preview] = _PREVIEWS.get_or_start(key, lambda report: preview(read_source(source), config))
-    if task.value is None:
-        draw_progress(task, waiting="Reading the data …", key="preview_again")
-    else:
-        _draw_preview(task.value)
+        start_task(_PREVIEWS, inputs, lambda report: make(read_source(source), config), slot=slot)
+    preview = draw_result(_PREVIEWS, inputs, Preview, waiting="Reading the data …", slot=slot)
+    if preview is not None:
+        _draw_preview(preview)
 
 
 def _draw_preview(preview: Preview) -> None:
