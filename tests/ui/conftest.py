@@ -5,7 +5,7 @@ import shutil
 import sqlite3
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +22,16 @@ from entail.trees.store.database import open_database
 from entail.trees.store.seed import seed_sample
 from entail.ui.components.keyboard import KeyPress
 from entail.ui.frame.author import Visitor
-from entail.ui.shared.resources import ModelCache, Workspace, workspace
-from entail.ui.shared.tasks import Task
+from entail.ui.shared.resources import INDEXES, ModelCache, Workspace, workspace
+from entail.ui.shared.tasks import COMPARISONS, Task, task_cache
 from entail.ui.trees.authoring import TreeContext, handle_key, load_session, stamp
 from entail.ui.trees.direction_hints import DirectionHints
 from entail.ui.trees.screen import AuthoringSession, Screen
 
 ROOT = Path(__file__).parents[2]
+
+_SHARED_TASKS: dict[tuple[str, Hashable], Task[Any]] = {}
+"""Indexes and comparisons of earlier tests: their keys hold everything that they depend on."""
 
 
 def said(app: AppTest) -> str:
@@ -129,8 +132,14 @@ def shared(seeded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
     monkeypatch.setattr("entail.ui.trees.suggester.list_scorers", list)
     st.cache_resource.clear()
     st.cache_data.clear()
+    task_cache().tasks.update(_SHARED_TASKS)
     stores = workspace()
     yield stores
+    _SHARED_TASKS.update(
+        (key, task)
+        for key, task in task_cache().tasks.items()
+        if key[0] in (INDEXES.name, COMPARISONS.name) and task.value is not None
+    )
     stores.database.engine.dispose()
     st.cache_resource.clear()
     st.cache_data.clear()

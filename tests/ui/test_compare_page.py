@@ -13,6 +13,7 @@ from entail.data.records import Corpus, Premise
 from entail.evaluation.retrieval.split_comparison import SplitComparison
 from entail.trees.log.acts import Accept, Create, Reject
 from entail.ui.shared.resources import Workspace
+from entail.ui.shared.tasks import task_cache
 from tests.ui.conftest import said, settled
 
 PAGE = "pages/Compare.py"
@@ -121,6 +122,7 @@ def test_figures_are_drawn_before_their_intervals(app: AppTest, monkeypatch: pyt
         sure.wait(60)
         return whole(split)
 
+    task_cache.clear()  # earlier tests may have compared the two
     monkeypatch.setattr(SplitComparison, "figures", property(late))
     app = app.switch_page(PAGE)
     app.query_params.update({"mode": "split", "left": "tfidf", "right": "bm25"})
@@ -170,12 +172,11 @@ def test_the_tour_leads_from_an_opening_to_a_closing_card(app: AppTest) -> None:
     assert "TF-IDF and BM25, in 7 examples" in said(app)
     assert app.button(key="tour_back").disabled
     assert len(app.get("download_button")) == 2
-    for number in range(1, 8):
-        app = settled(app.button(key="tour_next").click().run())
-        assert f"{number} of 7" in said(app)
-        assert "at place" in said(app)
-        assert app.get("vega_lite_chart")
     app = settled(app.button(key="tour_next").click().run())
+    assert "1 of 7" in said(app)
+    assert "at place" in said(app)
+    assert app.get("vega_lite_chart")
+    app = settled(opened(app, mode="tour", stop="7").button(key="tour_next").click().run())
     assert "Summary" in said(app)
     assert len(app.get("download_button")) == 2
     app = settled(app.button(key="tour_back").click().run())

@@ -31,7 +31,7 @@ from entail.ui.shared.downloads import draw_download
 from entail.ui.shared.resources import Workspace
 from entail.ui.shared.tasks import COMPARISONS, Task
 from entail.ui.shared.text import label
-from entail.ui.shared.waiting import await_value
+from entail.ui.shared.waiting import await_value, draw_progress
 
 PROTOCOL_NAMES: Mapping[Protocol, str] = {
     "query_excluded": "Without the claim itself",
@@ -113,11 +113,12 @@ def _draw_figures(split: SplitComparison, pair: Pair, source: Source) -> None:
     first, second = map(label, pair.names)
     names = first, second if second != first else f"{second} "
     work = take_figures(split, pair, source, wait=0)
+    measured = work.value  # read once: it may be there before the page is drawn to its end
     for protocol, title in PROTOCOL_NAMES.items():
-        if work.value is None:
+        if measured is None:
             table = _plain_table(split, protocol, names)
         else:
-            figures = work.value[protocol]
+            figures = measured[protocol]
             table = differences_table(
                 {measure: one.paired for measure, one in figures.items()},
                 names,
@@ -131,7 +132,8 @@ def _draw_figures(split: SplitComparison, pair: Pair, source: Source) -> None:
             border="horizontal",
             alt=f"Figures of both retrievers. {title}.",
         )
-    await_value(work, waiting="Computing intervals and tests …")
+    if measured is None:
+        draw_progress(work, waiting="Computing intervals and tests …")
     st.caption(
         "Brackets: 95 % bootstrap intervals over claims. p: paired randomisation test over claims, not "
         "corrected for multiple measures. ●: the interval of the difference excludes 0."
