@@ -63,10 +63,16 @@ def opened(app: AppTest, page: str, **address: str) -> AppTest:
     return settled(app.switch_page(page).run())
 
 
+def by(app: AppTest, author: str = "Ada") -> AppTest:
+    """Enter an author, as the sidebar does."""
+    app.session_state["author"], app.session_state["visitor"] = author, Visitor(author)
+    return app
+
+
 def on_tree(app: AppTest, tree: str, *, author: str = "Ada", retriever: str = "tfidf") -> AppTest:
     """Open a tree on the authoring screen, ranked by a retriever that needs no weights."""
     if author:
-        app.text_input(key="sidebar_name").set_value(author).run()
+        by(app, author)
     app.session_state["tree"] = tree
     app.session_state["retriever"] = retriever
     return settled(app.switch_page("pages/Trees.py").run())
@@ -157,8 +163,14 @@ def writer(shared: Workspace, monkeypatch: pytest.MonkeyPatch) -> Iterator[sqlit
 
 @pytest.fixture
 def app(shared: Workspace) -> AppTest:
-    """Return the app on Home, run once."""
-    return AppTest.from_file(str(ROOT / "streamlit_app.py"), default_timeout=60).run()
+    """Return the app before its first run, which would draw Home."""
+    return AppTest.from_file(str(ROOT / "streamlit_app.py"), default_timeout=60)
+
+
+@pytest.fixture
+def home(app: AppTest) -> AppTest:
+    """Return the app on Home."""
+    return app.run()
 
 
 @pytest.fixture

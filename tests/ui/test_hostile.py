@@ -21,14 +21,10 @@ from entail.ui.shared.form import upload_limit
 from entail.ui.shared.resources import Workspace
 from entail.ui.trees.authoring import handle_key, open_tree
 from tests.trees.conftest import damage
-from tests.ui.conftest import buttons, on_tree
+from tests.ui.conftest import buttons, by, on_tree
 
 PAGES = ("streamlit_app.py", "pages/Trees.py", "pages/Compare.py", "pages/Corpora.py")
 LOCKED = "the database is locked by another process; try again, nothing was lost"
-
-
-def named(app: AppTest, name: str = "Ada") -> AppTest:
-    return app.text_input(key="sidebar_name").set_value(name).run()
 
 
 def errors(app: AppTest) -> str:
@@ -68,7 +64,7 @@ def test_an_archive_that_fails_says_why_and_can_be_repeated(
     app: AppTest, shared: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tree_id,) = own_trees(shared, 1)
-    app = named(app)
+    app = by(app).run()
 
     def locked(*_: object, **__: object) -> None:
         raise DatabaseError(LOCKED)
@@ -171,9 +167,8 @@ def test_words_typed_stay_in_a_dialog_that_finds_the_database_locked(
     app: AppTest, shared: Workspace, writer: sqlite3.Connection
 ) -> None:
     tree_id = shared.log.create(Create(hypothesis="ice is cold"), author="Ada")
-    app = named(app)
     app.session_state["tree"] = tree_id
-    app = app.switch_page("pages/Trees.py").run()
+    app = by(app).switch_page("pages/Trees.py").run()
     app = app.button(key="tool-write").click().run()
     app.text_area[0].set_value("ice is frozen water")
     writer.execute("BEGIN IMMEDIATE")
@@ -189,7 +184,7 @@ def test_words_typed_stay_in_a_dialog_that_finds_the_database_locked(
 def test_facts_typed_stay_when_they_find_the_database_locked(
     app: AppTest, shared: Workspace, writer: sqlite3.Connection
 ) -> None:
-    app = named(app).switch_page("pages/Corpora.py").run()
+    app = by(app).switch_page("pages/Corpora.py").run()
     app.text_area[0].set_value("glass can break")
     writer.execute("BEGIN IMMEDIATE")
     app = next(b for b in app.button if b.label == "Add").click().run()
@@ -205,7 +200,7 @@ def test_one_can_come_in_and_look_around_while_the_database_is_locked(
     app: AppTest, shared: Workspace, writer: sqlite3.Connection
 ) -> None:
     writer.execute("BEGIN IMMEDIATE")
-    app = named(app, "Bo")
+    app = app.run().text_input(key="sidebar_name").set_value("Bo").run()
     assert not app.error
     assert "sidebar_name" not in {field.key for field in app.text_input}
     for page in PAGES:

@@ -30,7 +30,7 @@ from entail.ui.models.comparison import card_figures_table
 from entail.ui.shared.resources import Workspace, jobs
 from entail.ui.trees.direction_hints import current_hints
 from entail.ui.trees.suggester import current_suggester
-from tests.ui.conftest import named, said, settled
+from tests.ui.conftest import by, named, said, settled
 
 Scorer = Callable[..., Path]
 
@@ -51,7 +51,7 @@ def keys(app: AppTest) -> set[str]:
 def opened(app: AppTest, *, name: str = "Ada", encoder: str = "mine", **state: str) -> AppTest:
     """Open the Models page where an encoder could be promoted."""
     if name:
-        app.text_input(key="sidebar_name").set_value(name).run()
+        by(app, name)
     for key, value in {"models_encoder": encoder, "models_encoder_view": "Promote", **state}.items():
         app.session_state[key] = value
     return settled(app.switch_page("pages/Models.py").run())

@@ -11,7 +11,7 @@ from entail.trees.store.seed import SAMPLE_ID
 from entail.ui.components.inbox import NodeEvent
 from entail.ui.shared.resources import Workspace
 from entail.ui.trees.views import apply_event
-from tests.ui.conftest import ROOT, buttons, named, on_tree, said
+from tests.ui.conftest import ROOT, buttons, by, named, on_tree, said
 
 HOSTILE = "ice <script>alert(1)</script> is **cold** :red[x] $y$"
 
@@ -32,36 +32,36 @@ def own(shared: Workspace) -> str:
     return shared.log.create(Create(hypothesis="snow is a cold kind of ice"), author="Ada", corpus_id=info.id)
 
 
-def test_home_on_the_first_visit_shows_examples_and_what_to_do(app: AppTest) -> None:
-    assert not app.exception
-    assert "No tree yet" in said(app)
-    assert "4,785 premises" in said(app)
-    assert opens(app) == 12
+def test_home_on_the_first_visit_shows_examples_and_what_to_do(home: AppTest) -> None:
+    assert not home.exception
+    assert "No tree yet" in said(home)
+    assert "4,785 premises" in said(home)
+    assert opens(home) == 12
 
 
-def test_home_finds_examples_by_words_and_says_how_many_more(app: AppTest) -> None:
-    app = app.text_input(key="find_example").set_value("fox grows thick fur").run()
-    assert opens(app) == 1
+def test_home_finds_examples_by_words_and_says_how_many_more(home: AppTest) -> None:
+    home = home.text_input(key="find_example").set_value("fox grows thick fur").run()
+    assert opens(home) == 1
 
 
-def test_starting_a_tree_needs_a_name_and_a_claim(app: AppTest, shared: Workspace) -> None:
-    app = app.text_input(key="start_text").set_value("ice floats").run()
-    app = app.button(key="start").click().run()
-    assert app.text_input(key="inline_name")
-    app = app.text_input(key="sidebar_name").set_value("Ada").run()
-    app = app.text_input(key="start_text").set_value("   ").run().button(key="start").click().run()
-    assert "Enter the claim first" in said(app)
-    app = app.text_input(key="start_text").set_value("ice floats on water").run()
-    app = app.button(key="start").click().run()
-    assert not app.exception
+def test_starting_a_tree_needs_a_name_and_a_claim(home: AppTest, shared: Workspace) -> None:
+    home = home.text_input(key="start_text").set_value("ice floats").run()
+    home = home.button(key="start").click().run()
+    assert home.text_input(key="inline_name")
+    home = home.text_input(key="sidebar_name").set_value("Ada").run()
+    home = home.text_input(key="start_text").set_value("   ").run().button(key="start").click().run()
+    assert "Enter the claim first" in said(home)
+    home = home.text_input(key="start_text").set_value("ice floats on water").run()
+    home = home.button(key="start").click().run()
+    assert not home.exception
     (tree,) = (tree for tree in shared.log.trees() if not tree.example)
     assert (tree.hypothesis, tree.created_by, tree.corpus_id) == ("ice floats on water", "Ada", SAMPLE_ID)
 
 
-def test_a_name_that_cannot_be_used_is_explained(app: AppTest) -> None:
-    app = app.text_input(key="sidebar_name").set_value("Ada\u0007").run()
-    assert app.error
-    assert "sidebar_name" in {field.key for field in app.text_input}
+def test_a_name_that_cannot_be_used_is_explained(home: AppTest) -> None:
+    home = home.text_input(key="sidebar_name").set_value("Ada\u0007").run()
+    assert home.error
+    assert "sidebar_name" in {field.key for field in home.text_input}
 
 
 def test_accept_reject_undo_redo_by_click(app: AppTest, shared: Workspace, own: str) -> None:
@@ -168,7 +168,7 @@ def test_a_tree_without_a_corpus_can_be_written(app: AppTest, shared: Workspace)
 
 
 def test_corpora_grow_are_corrected_and_say_so(app: AppTest, shared: Workspace) -> None:
-    app = app.text_input(key="sidebar_name").set_value("Ada").run().switch_page("pages/Corpora.py").run()
+    app = by(app).switch_page("pages/Corpora.py").run()
     assert not app.exception
     app.text_area[0].set_value("glass is a solid\n\nglass is a solid\nglass can break")
     app = named(app.button, "Add").click().run()

@@ -153,7 +153,7 @@ def test_pages_are_hidden_where_sign_in_is_required_to_read(
 def test_names_are_marked_as_typed_or_signed_in(
     app: AppTest, shared: Workspace, claims: dict[str, Any]
 ) -> None:
-    app = app.text_input(key="sidebar_name").set_value("Bob").run()
+    app = app.run().text_input(key="sidebar_name").set_value("Bob").run()
     assert "**Bob** :gray[unverified]" in said(app)
     name = shared.authors.sign_in(sign_in.identity_of(ada(name="Ada Byron")))
     tree = shared.log.create(Create(hypothesis="h"), author="Bob", corpus_id=SAMPLE_ID)
