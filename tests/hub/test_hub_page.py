@@ -12,10 +12,11 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from entail.data.records import Corpus
+from entail.operations.models import ModelCache
+from entail.operations.tasks import CACHE
 from entail.trees.log.acts import Accept, Create
 from entail.ui.models.hub import HUB_TASKS
-from entail.ui.shared.resources import ModelCache, Workspace, workspace
-from entail.ui.shared.tasks import task_cache
+from entail.ui.shared.resources import Workspace, workspace
 
 ROOT = Path(__file__).parents[2]
 Fail = Callable[..., None]
@@ -227,7 +228,7 @@ def state_of(app: AppTest) -> str:
     state = app.session_state._state.filtered_state
     assert "hub_repo" in state or "hub_data_repo" in state or "hub_pull_repo" in state
     held = [f"{key}: {value!r}" for key, value in state.items()]
-    held += [repr((key, vars(task))) for key, task in task_cache().tasks.items()]
+    held += [repr((key, vars(task))) for key, task in CACHE.tasks.items()]
     return "\n".join(held)
 
 

@@ -15,6 +15,8 @@ from streamlit.testing.v1 import AppTest
 
 from entail.data.records import Corpus
 from entail.index.lexical import TfidfIndex
+from entail.operations.models import INDEXES, ModelCache
+from entail.operations.tasks import CACHE, COMPARISONS, Task
 from entail.training import method
 from entail.trees.log.acts import Create
 from entail.trees.store import database as database_module
@@ -22,8 +24,7 @@ from entail.trees.store.database import open_database
 from entail.trees.store.seed import seed_sample
 from entail.ui.components.keyboard import KeyPress
 from entail.ui.frame.author import Visitor
-from entail.ui.shared.resources import INDEXES, ModelCache, Workspace, workspace
-from entail.ui.shared.tasks import COMPARISONS, Task, task_cache
+from entail.ui.shared.resources import Workspace, workspace
 from entail.ui.trees.authoring import TreeContext, handle_key, load_session, stamp
 from entail.ui.trees.direction_hints import DirectionHints
 from entail.ui.trees.screen import AuthoringSession, Screen
@@ -138,12 +139,13 @@ def shared(seeded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
     monkeypatch.setattr("entail.ui.trees.suggester.list_scorers", list)
     st.cache_resource.clear()
     st.cache_data.clear()
-    task_cache().tasks.update(_SHARED_TASKS)
+    CACHE.tasks.clear()
+    CACHE.tasks.update(_SHARED_TASKS)
     stores = workspace()
     yield stores
     _SHARED_TASKS.update(
         (key, task)
-        for key, task in task_cache().tasks.items()
+        for key, task in CACHE.tasks.items()
         if key[0] in (INDEXES.name, COMPARISONS.name) and task.value is not None
     )
     stores.database.engine.dispose()

@@ -9,9 +9,9 @@ from entail.data.records import Corpus
 from entail.errors import EncoderError
 from entail.index.lexical import TfidfIndex
 from entail.index.protocol import PremiseIndex
+from entail.operations.tasks import Task
 from entail.trees.log.acts import Accept, Edit, Finish, Reject, Write
 from entail.ui.shared.resources import Workspace
-from entail.ui.shared.tasks import Task
 from entail.ui.trees.authoring import TreeContext, load_session, stamp
 from tests.ui.conftest import context_of, press
 

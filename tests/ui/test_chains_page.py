@@ -11,12 +11,12 @@ from entail.arcf.chains.comparison import EXAMPLE, GREEDY, WORDS
 from entail.arcf.chains.stepwise import Step, Walk
 from entail.arcf.scoring.scorer import ListedScorer, Scorer, ScorerForm
 from entail.data.records import Corpus
+from entail.operations.chains import take_step
+from entail.operations.tasks import Task
 from entail.trees.store.seed import SAMPLE_ID
 from entail.ui.chains.fields import Picks
 from entail.ui.chains.steps import end_message, role_badge, truncation_message
-from entail.ui.chains.tasks import take_step
 from entail.ui.shared.resources import Workspace
-from entail.ui.shared.tasks import Task
 from tests.arcf.conftest import FakeScorer
 from tests.ui.conftest import ROOT, buttons, html, opened, said, settled
 
@@ -232,7 +232,7 @@ def scorers(monkeypatch: pytest.MonkeyPatch) -> None:
     listed = [ListedScorer(name, scorer.form, "1") for name, scorer in made.items()]
     broken = ListedScorer("broken", ScorerForm(), "", "expected int, found words")
     monkeypatch.setattr("entail.ui.chains.fields.list_scorers", lambda: [*listed, broken])
-    monkeypatch.setattr("entail.ui.chains.tasks.load_scorer", lambda name, **_: made[name])
+    monkeypatch.setattr("entail.operations.chains.load_scorer", lambda name, **_: made[name])
 
 
 @pytest.mark.usefixtures("scorers")
@@ -258,7 +258,7 @@ def test_scores_that_are_no_numbers_are_an_error(
     app: AppTest, few: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bad = Scorer("chains", "chains@bad", ScorerForm(), FakeScorer(lambda a, b: float("nan")))
-    monkeypatch.setattr("entail.ui.chains.tasks.load_scorer", lambda name, **_: bad)
+    monkeypatch.setattr("entail.operations.chains.load_scorer", lambda name, **_: bad)
     assert "scores are no numbers" in said(opened(app, PAGE, **few))
 
 

@@ -11,9 +11,9 @@ from entail.data.bundled import sample_trees
 from entail.data.entailment_bank.trees import write_trees
 from entail.data.records import Corpus, Premise
 from entail.evaluation.retrieval.split_comparison import SplitComparison
+from entail.operations.tasks import CACHE
 from entail.trees.log.acts import Accept, Create, Reject
 from entail.ui.shared.resources import Workspace
-from entail.ui.shared.tasks import task_cache
 from tests.ui.conftest import said, settled
 
 PAGE = "pages/Compare.py"
@@ -122,7 +122,7 @@ def test_figures_are_drawn_before_their_intervals(app: AppTest, monkeypatch: pyt
         sure.wait(60)
         return whole(split)
 
-    task_cache.clear()  # earlier tests may have compared the two
+    CACHE.tasks.clear()  # earlier tests may have compared the two
     monkeypatch.setattr(SplitComparison, "figures", property(late))
     app = app.switch_page(PAGE)
     app.query_params.update({"mode": "split", "left": "tfidf", "right": "bm25"})

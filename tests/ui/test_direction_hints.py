@@ -17,9 +17,9 @@ from entail.data.records import Corpus, Premise
 from entail.errors import EncoderError
 from entail.gausscse.directions import Directions, StepVerdict
 from entail.gausscse.verdict import Says, Verdict
+from entail.operations.tasks import CACHE
 from entail.trees.log.acts import Accept, Create, Finish
 from entail.ui.shared.resources import Workspace
-from entail.ui.shared.tasks import task_cache
 from entail.ui.trees import direction_hints
 from entail.ui.trees.authoring import TreeContext, load_session
 from entail.ui.trees.direction_hints import (
@@ -71,7 +71,7 @@ def hints(only: Any = "all", order: Any = "rank", *, is_loaded: bool = True) -> 
     arrows = Directions.__new__(Directions)
     arrows.encoder = SimpleNamespace(revision="mine@1")  # type: ignore[assignment]  # a stand-in
     make: Callable[[Any], Any] = (lambda _: arrows) if is_loaded else (lambda _: threading.Event().wait())
-    task_cache.clear()
+    CACHE.tasks.clear()
     DirectionHints.models.get_or_start(found.key, make, wait=10 if is_loaded else 0)
     return found
 

@@ -19,11 +19,11 @@ from entail.jobs.folder import JobFolder
 from entail.jobs.jobs import Jobs
 from entail.jobs.record import Job, Outcome
 from entail.jobs.worker import run_job
+from entail.operations.tasks import Task
 from entail.progress import Progress
 from entail.trees.log.acts import Accept, Create, Evidence, Reject, ShownCandidate
 from entail.ui.frame.author import Visitor
 from entail.ui.shared.resources import Workspace, jobs, retrievers
-from entail.ui.shared.tasks import Task
 from entail.ui.trees import learning
 from entail.ui.trees.authoring import TreeContext
 from entail.ui.trees.screen import Screen

@@ -13,10 +13,10 @@ from entail.arcf.chains.next_premise import next_order
 from entail.arcf.scoring.scorer import ListedScorer, Scorer, ScorerForm
 from entail.data.records import Corpus
 from entail.index.lexical import TfidfIndex
+from entail.operations.tasks import CACHE
 from entail.trees.log.acts import Accept, Edit, Finish, Proposal, Reject, Write
 from entail.trees.review.commands import Command
 from entail.ui.shared.resources import Workspace
-from entail.ui.shared.tasks import task_cache
 from entail.ui.trees import suggester as suggester_module
 from entail.ui.trees.authoring import TreeContext, load_session, stamp
 from entail.ui.trees.screen import AuthoringSession
@@ -48,7 +48,7 @@ def suggester_of(score: Any = by_chain, *, loaded: bool = True, max_length: int 
     found = Suggester(LISTED, names=("mine",))
     scorer = Scorer("mine", "mine@1", ScorerForm(), FakeScorer(score, max_length=max_length))
     make: Callable[[Any], Any] = (lambda _: scorer) if loaded else (lambda _: threading.Event().wait())
-    task_cache.clear()
+    CACHE.tasks.clear()
     Suggester.models.get_or_start(found.key, make, wait=10 if loaded else 0)
     return found
 
@@ -278,7 +278,7 @@ def with_scorer(shared: Workspace, monkeypatch: pytest.MonkeyPatch) -> Callable[
         monkeypatch.setattr(suggester_module, "list_scorers", lambda: list(listed))
         revisions = {one.name: f"{one.name}@1" for one in listed}
         monkeypatch.setattr("entail.arcf.scoring.scorer.scorer_revisions", lambda: revisions)
-        monkeypatch.setattr("entail.ui.chains.tasks.load_scorer", load)
+        monkeypatch.setattr("entail.operations.chains.load_scorer", load)
 
     return put
 

@@ -20,10 +20,10 @@ from entail.arcf.chains.comparison import (
 )
 from entail.arcf.scoring.scorer import ListedScorer
 from entail.data.worldtree.tables import FactTables
+from entail.operations.chains import SCORING, take_builder, take_scorer
+from entail.operations.tasks import TaskGroup, finish
 from entail.progress import ProgressCallback
 from entail.ui.chains.steps import Scene, role_badge, role_name
-from entail.ui.chains.tasks import SCORING, take_builder, take_scorer
-from entail.ui.shared.tasks import TaskGroup, finish
 from entail.ui.shared.text import label
 from entail.ui.shared.waiting import await_value
 

@@ -15,13 +15,13 @@ from entail.arcf.scoring.scorer import ListedScorer, list_scorers
 from entail.data.worldtree.questions import Question, WorldtreeRelease, read_release
 from entail.data.worldtree.tables import FactTables
 from entail.evaluation.chains import TFIDF
+from entail.operations.chains import GROUNDS, Builder, take_builder, take_scorer
+from entail.operations.tasks import TaskGroup, finish
 from entail.trees.store.corpus_versions import CorpusInfo
-from entail.ui.chains.tasks import GROUNDS, Builder, take_builder, take_scorer
 from entail.ui.shared.active import draw_notice, sync_with_active
 from entail.ui.shared.file_source import FileSource
 from entail.ui.shared.link import Link
 from entail.ui.shared.resources import Workspace
-from entail.ui.shared.tasks import TaskGroup, finish
 from entail.ui.shared.text import label
 from entail.ui.shared.waiting import await_value
 

@@ -16,11 +16,11 @@ from entail.arcf.chains.comparison import gold_roles, select_candidates
 from entail.arcf.chains.stepwise import Step, Walk, follow
 from entail.arcf.scoring.inputs import worst_dropped
 from entail.data.worldtree.questions import CENTRAL, GROUNDING, LEXICAL_GLUE
+from entail.operations.chains import Builder, take_step
+from entail.operations.tasks import Task
 from entail.trees.log.wording import count_of
 from entail.ui.chains.fields import Picks, Source, store_picks
-from entail.ui.chains.tasks import Builder, take_step
 from entail.ui.components.elements import pick_view
-from entail.ui.shared.tasks import Task
 from entail.ui.shared.text import label, marked, words_of
 from entail.ui.shared.waiting import draw_progress
 

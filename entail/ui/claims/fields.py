@@ -11,11 +11,11 @@ import streamlit as st
 from entail.encoders.catalogue import catalogue
 from entail.evaluation.passages.pool import Pool, corpus_pool, read_pool
 from entail.index.factory import LEXICAL
+from entail.operations.tasks import TaskGroup, finish
 from entail.trees.store.corpus_versions import CorpusInfo
 from entail.ui.shared.file_source import FileSource
 from entail.ui.shared.link import Link
 from entail.ui.shared.resources import Workspace, retriever_label, retrievers
-from entail.ui.shared.tasks import TaskGroup, finish
 from entail.ui.shared.text import label
 
 OF_RELEVANCE = ("judge", "questions", "pairs", "encoders")

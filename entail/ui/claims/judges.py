@@ -11,11 +11,11 @@ from entail.encoders.catalogue import model_folder
 from entail.evaluation.passages.wordings import PassageScore
 from entail.gausscse.verdict import judge
 from entail.judge.judges import NliJudge, list_judges
+from entail.operations.tasks import Task, TaskGroup, finish
 from entail.progress import ProgressCallback
 from entail.settings import is_demo
 from entail.ui.claims.fields import BETWEEN, LINK, LONGEST, pick_several
 from entail.ui.direction.encoder import gaussian_names, take_encoder
-from entail.ui.shared.tasks import Task, TaskGroup, finish
 from entail.ui.shared.text import certainty
 
 BY_KEY, ONE_KEY, OTHER_KEY = "claims_judges", "claims_judge", "claims_other"

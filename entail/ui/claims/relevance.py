@@ -10,6 +10,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from entail.encoders.catalogue import resolve
 from entail.evaluation.passages.pool import Pool
+from entail.operations.tasks import TaskGroup
 from entail.training.nli_source import take_evenly
 from entail.tuning.relevance import (
     Relevance,
@@ -28,7 +29,6 @@ from entail.ui.claims.relevance_chart import draw_quartiles, draw_relevance, rel
 from entail.ui.shared.downloads import draw_download
 from entail.ui.shared.form import upload_limit
 from entail.ui.shared.resources import Workspace, model_cache, retriever_label
-from entail.ui.shared.tasks import TaskGroup
 from entail.ui.shared.text import label
 from entail.ui.shared.waiting import await_value
 

@@ -10,12 +10,12 @@ import streamlit as st
 from entail.claims import FALLBACK
 from entail.claims.table import Claimed, claim_rows, claim_table, merge_edits
 from entail.data.passages.question_table import QuestionTable, read_pasted, read_table
+from entail.operations.tasks import COMPARISONS
 from entail.progress import ProgressCallback
 from entail.trees.log.wording import count_of
 from entail.ui.components.inbox import widget_value
 from entail.ui.shared.downloads import draw_download
 from entail.ui.shared.form import upload_limit
-from entail.ui.shared.tasks import COMPARISONS
 from entail.ui.shared.text import label
 from entail.ui.shared.waiting import await_value
 

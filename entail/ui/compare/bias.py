@@ -11,13 +11,13 @@ import streamlit as st
 
 from entail.aeenc.bias import RULES, SimilarityBias, bias
 from entail.index.protocol import PremiseIndex
+from entail.operations.tasks import COMPARISONS
 from entail.progress import ProgressCallback
 from entail.ui.compare.choice import Pair, Source
 from entail.ui.components.elements import pick_view
 from entail.ui.shared.chart_marks import GROUPS, OTHER, scales
 from entail.ui.shared.downloads import draw_download
 from entail.ui.shared.resources import retriever_label
-from entail.ui.shared.tasks import COMPARISONS
 from entail.ui.shared.text import label
 from entail.ui.shared.waiting import await_value
 

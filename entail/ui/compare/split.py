@@ -19,6 +19,7 @@ from entail.evaluation.retrieval.split_comparison import (
     most_changed,
     query_rows,
 )
+from entail.operations.tasks import COMPARISONS, Task
 from entail.statistics.paired import ComparedFigure
 from entail.statistics.ranking import NOT_THERE
 from entail.trees.log.event_log import TreeSummary
@@ -29,7 +30,6 @@ from entail.ui.components.elements import differences_table, pick_view
 from entail.ui.shared.chart_marks import ACCEPTED, REFERENCE
 from entail.ui.shared.downloads import draw_download
 from entail.ui.shared.resources import Workspace
-from entail.ui.shared.tasks import COMPARISONS, Task
 from entail.ui.shared.text import label
 from entail.ui.shared.waiting import await_value, draw_progress
 

@@ -6,10 +6,10 @@ import streamlit as st
 
 from entail.evaluation.retrieval.split_comparison import SplitComparison
 from entail.evaluation.retrieval.tour import Stop, choose_stops, headline, tell, tour_json, tour_rows
+from entail.operations.tasks import COMPARISONS
 from entail.ui.compare.choice import LINK, Pair, Source, draw_training_notice
 from entail.ui.compare.split import draw_change, take_figures, take_split
 from entail.ui.shared.downloads import draw_download
-from entail.ui.shared.tasks import COMPARISONS
 from entail.ui.shared.text import label
 from entail.ui.shared.waiting import draw_progress
 

@@ -17,6 +17,7 @@ from entail.hub.push import Form, cross_encoders, push_encoder
 from entail.hub.repository import Pushed, check_repo, check_revision
 from entail.hub.trees import push_trees
 from entail.operations.storage import in_words
+from entail.operations.tasks import TaskGroup
 from entail.progress import ProgressCallback
 from entail.training.cards.markdown import readable_card, section
 from entail.training.cards.sources import KNOWN, OTHER
@@ -26,7 +27,6 @@ from entail.ui.frame.sign_in import shown_name
 from entail.ui.models.encoders import open_encoder
 from entail.ui.shared.demo import is_locked_in_demo
 from entail.ui.shared.resources import Workspace, retriever_label
-from entail.ui.shared.tasks import TaskGroup
 from entail.ui.shared.text import label
 from entail.ui.shared.waiting import draw_result, start_task
 

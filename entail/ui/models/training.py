@@ -10,6 +10,7 @@ import streamlit as st
 
 from entail.errors import EntailError
 from entail.jobs.record import Job
+from entail.operations.tasks import TaskGroup
 from entail.training.fields import values_of
 from entail.training.method import Method, Preview, broken_methods, methods
 from entail.trees.review.decisions import free_name, propose_name, read_source
@@ -21,7 +22,6 @@ from entail.ui.shared.demo import is_locked_in_demo
 from entail.ui.shared.form import draw_settings, setting_label
 from entail.ui.shared.job_list import NEW, draw_jobs, open_job
 from entail.ui.shared.resources import Workspace, jobs
-from entail.ui.shared.tasks import TaskGroup
 from entail.ui.shared.text import label
 from entail.ui.shared.waiting import draw_result, start_task
 

@@ -13,6 +13,7 @@ from entail.operations.cleaning import Removable, clean, list_removable
 from entail.operations.doctor import LITTLE_SPACE
 from entail.operations.licences import Licence, data_licences, encoder_licences, package_licences
 from entail.operations.storage import back_up, backups, in_words, measure_storage
+from entail.operations.tasks import TaskGroup
 from entail.settings import MAX_UPLOAD_MB
 from entail.trees.store import schema
 from entail.trees.store.backup import Backup
@@ -21,7 +22,6 @@ from entail.ui.components.elements import draw_table, show_errors
 from entail.ui.frame.author import name_request
 from entail.ui.shared.downloads import draw_download
 from entail.ui.shared.resources import Workspace, jobs
-from entail.ui.shared.tasks import TaskGroup
 from entail.ui.shared.text import ago, label
 from entail.ui.shared.waiting import draw_result, start_task
 

@@ -8,11 +8,11 @@ from typing import ClassVar, Generic, TypeVar, cast
 
 import streamlit as st
 
+from entail.operations.models import WARM_AFTER
+from entail.operations.tasks import Task, TaskGroup, failed
 from entail.progress import ProgressCallback
 from entail.registry.models import active_name, fallback_notice
 from entail.training.method import Role
-from entail.ui.shared.resources import WARM_AFTER
-from entail.ui.shared.tasks import Task, TaskGroup, failed
 from entail.ui.shared.text import label
 
 _Model = TypeVar("_Model")

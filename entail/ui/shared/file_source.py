@@ -13,13 +13,13 @@ import streamlit as st
 
 from entail.data.bundled import SAMPLE_NAME
 from entail.data.reading import read_content
+from entail.operations.tasks import Task, TaskGroup
 from entail.progress import ProgressCallback
 from entail.settings import is_demo, load_settings
 from entail.trees.store.corpus_versions import CorpusInfo
 from entail.ui.shared.form import typed_path, upload_limit
 from entail.ui.shared.link import Link
 from entail.ui.shared.resources import Workspace
-from entail.ui.shared.tasks import Task, TaskGroup
 from entail.ui.shared.waiting import await_value
 
 _Value = TypeVar("_Value")

@@ -10,6 +10,7 @@ import streamlit as st
 from entail.data.records import Corpus
 from entail.errors import EntailError
 from entail.index.protocol import PremiseIndex
+from entail.operations.tasks import Task
 from entail.trees.log.acts import Evidence
 from entail.trees.log.event_log import TreeSummary
 from entail.trees.log.tree import ROOT
@@ -18,7 +19,6 @@ from entail.trees.review.suggestions import basis_of, shown_of, suggest
 from entail.ui.components.keyboard import KeyPress, listen
 from entail.ui.frame.author import Visitor, visitor
 from entail.ui.shared.resources import Workspace
-from entail.ui.shared.tasks import Task
 from entail.ui.shared.waiting import draw_progress
 from entail.ui.trees.direction_hints import POOL, DirectionHints, current_hints
 from entail.ui.trees.ranked_by import Ranking, ranking_of

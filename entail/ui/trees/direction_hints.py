@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import streamlit as st
 
+from entail.operations.tasks import Task, TaskGroup, finish
 from entail.trees.review.suggestions import Candidate
 from entail.ui.direction.encoder import gaussian_names, take_encoder
 from entail.ui.shared.active import LazyModel, draw_notice, pick_model
-from entail.ui.shared.tasks import Task, TaskGroup, finish
 from entail.ui.shared.text import certainty, label
 from entail.ui.trees.screen import AuthoringSession, Screen
 

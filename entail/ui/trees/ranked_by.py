@@ -16,9 +16,10 @@ from entail.encoders.catalogue import PACKAGED
 from entail.errors import EntailError
 from entail.index.factory import LEXICAL
 from entail.index.protocol import PremiseIndex
+from entail.operations.models import SHARED_WORDS
+from entail.operations.tasks import Task, failed
 from entail.registry.models import Active, active
-from entail.ui.shared.resources import SHARED_WORDS, model_cache, retriever_label, retrievers
-from entail.ui.shared.tasks import Task, failed
+from entail.ui.shared.resources import model_cache, retriever_label, retrievers
 from entail.ui.shared.text import label
 
 ACTIVE = "@active"

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from entail.arcf.scoring.scorer import ListedScorer, list_scorers
+from entail.operations.chains import GROUNDS, SCORERS, SCORING, take_builder, take_scorer
+from entail.operations.tasks import Task, TaskGroup, finish
 from entail.trees.log.acts import Proposal
 from entail.trees.review.suggestions import (
     Basis,
@@ -16,9 +18,7 @@ from entail.trees.review.suggestions import (
     excluded_positions,
     rerank,
 )
-from entail.ui.chains.tasks import GROUNDS, SCORERS, SCORING, take_builder, take_scorer
 from entail.ui.shared.active import LazyModel, pick_model
-from entail.ui.shared.tasks import Task, TaskGroup, finish
 
 if TYPE_CHECKING:
     from entail.arcf.chains.next_premise import Draft

@@ -1,4 +1,4 @@
-"""Background tasks of chains, shared by all sessions: scorers, builders, steps."""
+"""Scorers of chains in memory, and the tasks that build chains by them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from entail.arcf.scoring.scorer import ListedScorer, Scorer, load_scorer
 from entail.data.worldtree.questions import Question
 from entail.data.worldtree.tables import FactTables
 from entail.evaluation.chains import TFIDF, fact_similarities
+from entail.operations.tasks import Task, TaskGroup, finish
 from entail.progress import ProgressCallback
-from entail.ui.shared.tasks import Task, TaskGroup, finish
 
 SCORING = threading.Lock()
 """Lock of scoring: two runs at once would take twice the memory and save no time."""

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from entail.errors import EntailError
+from entail.operations.tasks import CACHE, Task, TaskGroup, finish, size_in_bytes
 from entail.progress import Progress, ProgressCallback
-from entail.ui.shared import tasks
-from entail.ui.shared.tasks import TaskGroup, finish, size_in_bytes, task_cache
 
 GROUP = TaskGroup("one", failure="no luck")
 
@@ -27,14 +26,14 @@ def limit(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     """Empty the cache; return a function that gives it another budget."""
 
     def start(budget: int) -> None:
-        monkeypatch.setattr(tasks, "LARGEST_BUDGET", budget)
-        task_cache.clear()
+        monkeypatch.setattr(CACHE, "budget", budget)
+        CACHE.tasks.clear()
 
     start(10**9)
     return start
 
 
-def sized(key: str, size: int) -> tasks.Task[Sized]:
+def sized(key: str, size: int) -> Task[Sized]:
     return GROUP.get_or_start(key, lambda _: Sized(size), wait=5)
 
 
@@ -124,7 +123,7 @@ def test_groups_share_the_cache_and_not_their_keys() -> None:
     other = TaskGroup("other", failure="no")
     sized("a", 1)
     assert other.get_or_start("a", lambda _: 2, wait=5).value == 2
-    assert len(task_cache().tasks) == 2
+    assert len(CACHE.tasks) == 2
     GROUP.drop("a", "b")
     assert GROUP.peek("a") is None
     assert [task.value for task in other.tasks().values()] == [2]

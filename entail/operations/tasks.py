@@ -10,11 +10,9 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from types import FunctionType, MethodType, ModuleType
 from typing import Final, Generic, TypeVar, cast
-
-import streamlit as st
 
 from entail.errors import EntailError
 from entail.progress import Progress, ProgressCallback
@@ -54,33 +52,36 @@ class TaskCache:
     The least recently used values are evicted when all of them together exceed the budget. A task in progress
     is never evicted. Nor is the value that was just made, so one larger than the budget is still served.
 
-    Args:
-        budget: Bytes that the values may take, as `size_in_bytes` measures them.
+    Attributes:
+        lock: Lock of the tasks.
+        tasks: Group and key -> task, the least recently used first.
     """
 
-    def __init__(self, budget: int) -> None:
-        self._budget = budget
+    def __init__(self) -> None:
         self.lock = threading.Lock()
         self.tasks: OrderedDict[tuple[str, Hashable], Task[object]] = OrderedDict()
+
+    @cached_property
+    def budget(self) -> int:
+        """Bytes that the values may take, as `size_in_bytes` measures them."""
+        from entail.operations.doctor import inspect_machine
+
+        return min(LARGEST_BUDGET, inspect_machine().memory // 4)
 
     def evict(self, just_made: tuple[str, Hashable]) -> None:
         """Evict values until the others fit into the budget."""
         with self.lock:
             total = sum(task.size for task in self.tasks.values())
             for key, task in list(self.tasks.items()):
-                if total <= self._budget:
+                if total <= self.budget:
                     break
                 if key != just_made and task.done.is_set():
                     total -= task.size
                     del self.tasks[key]
 
 
-@st.cache_resource(show_spinner=False)
-def task_cache() -> TaskCache:
-    """Return the process's task cache; works in threads that run no page, too."""
-    from entail.operations.doctor import inspect_machine
-
-    return TaskCache(min(LARGEST_BUDGET, inspect_machine().memory // 4))
+CACHE: Final = TaskCache()
+"""The process's task cache."""
 
 
 @dataclass(frozen=True)
@@ -111,46 +112,39 @@ class TaskGroup:
             wait: Seconds to wait for the value.
             retry: Start it again if it failed.
         """
-        cache, full_key = task_cache(), (self.name, key)
-        with cache.lock:
-            task = cache.tasks.get(full_key)
+        full_key = (self.name, key)
+        with CACHE.lock:
+            task = CACHE.tasks.get(full_key)
             if task is None or (retry and task.error is not None):
-                task = cache.tasks[full_key] = Task()
-                name, args = f"task {full_key!r:.40}", (cache, full_key, task, make)
+                task = CACHE.tasks[full_key] = Task()
+                name, args = f"task {full_key!r:.40}", (full_key, task, make)
                 threading.Thread(target=self._run, args=args, name=name, daemon=True).start()
-            cache.tasks.move_to_end(full_key)
+            CACHE.tasks.move_to_end(full_key)
         task.done.wait(wait)
         return cast(Task[_Value], task)  # a key stands for one kind of value
 
     def peek(self, key: Hashable) -> Task[object] | None:
         """Return the task of a key, None if there is none; start nothing."""
-        cache = task_cache()
-        with cache.lock:
-            return cache.tasks.get((self.name, key))
+        with CACHE.lock:
+            return CACHE.tasks.get((self.name, key))
 
     def tasks(self) -> dict[Hashable, Task[object]]:
         """Return the tasks of this group by key, the least recently used first."""
-        cache = task_cache()
-        with cache.lock:
-            return {key: task for (name, key), task in cache.tasks.items() if name == self.name}
+        with CACHE.lock:
+            return {key: task for (name, key), task in CACHE.tasks.items() if name == self.name}
 
     def drop(self, *keys: Hashable) -> None:
         """Remove tasks, so that they are made anew; a thread that makes one goes on."""
-        cache = task_cache()
-        with cache.lock:
+        with CACHE.lock:
             for key in keys:
-                cache.tasks.pop((self.name, key), None)
+                CACHE.tasks.pop((self.name, key), None)
 
     def drop_failed(self) -> None:
         """Remove the tasks that failed."""
         self.drop(*(key for key, task in self.tasks().items() if task.error is not None))
 
     def _run(
-        self,
-        cache: TaskCache,
-        key: tuple[str, Hashable],
-        task: Task[object],
-        make: Callable[[ProgressCallback], object],
+        self, key: tuple[str, Hashable], task: Task[object], make: Callable[[ProgressCallback], object]
     ) -> None:
         try:
             task.value = make(partial(setattr, task, "progress"))
@@ -163,7 +157,7 @@ class TaskGroup:
             _log.exception("%s", self.failure)
             task.error = EntailError(f"{self.failure} ({type(error).__name__}: {error})")
         finally:
-            cache.evict(key)  # before anybody goes on: a later use is not mistaken for an earlier one
+            CACHE.evict(key)  # before anybody goes on: a later use is not mistaken for an earlier one
             task.done.set()
 
 

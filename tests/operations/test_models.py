@@ -11,16 +11,16 @@ from entail.data.bundled import sample_corpus
 from entail.data.records import Corpus
 from entail.errors import EntailError
 from entail.index.flat import DenseIndex
-from entail.ui.shared import resources
-from entail.ui.shared.resources import ModelCache
-from entail.ui.shared.tasks import task_cache
+from entail.operations import models as models_module
+from entail.operations.models import ModelCache
+from entail.operations.tasks import CACHE
 
 CORPUS = Corpus.of("two", ["ice is cold", "fire is hot"])
 
 
 @pytest.fixture(autouse=True)
 def empty_cache() -> None:
-    task_cache.clear()
+    CACHE.tasks.clear()
 
 
 def test_all_share_one_index_of_a_corpus() -> None:
@@ -40,7 +40,7 @@ def test_any_failure_is_an_error_of_the_task_and_can_be_retried(
 
     models = ModelCache()
     with monkeypatch.context() as broken:
-        broken.setattr(resources, "retriever", fail)
+        broken.setattr(models_module, "retriever", fail)
         building = models.get_or_start("tfidf", CORPUS, wait=30)
     assert building.value is None
     assert isinstance(building.error, EntailError)

@@ -1,0 +1,128 @@
+"""Encoders and indexes in the memory of the app's process."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import threading
+import time
+from weakref import WeakSet
+
+from entail.data.records import Corpus
+from entail.encoders.catalogue import resolve
+from entail.encoders.device import give_back_memory
+from entail.encoders.encoder import BiEncoder
+from entail.errors import EncoderError, EntailError
+from entail.index.factory import LEXICAL, retriever
+from entail.index.protocol import PremiseIndex
+from entail.operations.tasks import Task, TaskGroup, failed
+from entail.progress import ProgressCallback
+
+SHARED_WORDS = "+bm25"
+"""Suffix of an encoder's name for a hybrid with BM25, as in `entail.index.factory`."""
+
+WARM_AFTER = 0.3
+"""Seconds before an encoder is loaded in the background, so that the browser can draw first."""
+
+
+INDEXES = TaskGroup("indexes", failure="the index could not be built")
+"""Indexes by retriever, its revision and corpus content."""
+
+
+class ModelCache:
+    """Encoders in memory, and indexes keyed by retriever, revision and corpus content.
+
+    An index is built once, in a thread of its own, and kept in the process's task cache.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._encoders: dict[str, tuple[str | None, BiEncoder]] = {}
+        self._making: dict[tuple[str, str], threading.Lock] = {}
+        self._built: WeakSet[PremiseIndex] = WeakSet()
+        self._warmed: set[str] = set()
+
+    def get_or_start(self, name: str, corpus: Corpus, *, wait: float = 1.0) -> Task[PremiseIndex]:
+        """Return the task that builds a corpus's index, and wait up to `wait` seconds for it."""
+        try:
+            revision = _revision(name)
+        except EncoderError as error:
+            return failed(error)
+        return INDEXES.get_or_start(
+            (name, revision, corpus.hash), lambda report: self._build(name, corpus, report), wait=wait
+        )
+
+    def warm(self, name: str = "minilm") -> None:
+        """Load an encoder in the background, once a process, to shorten the first query.
+
+        Call it after a page is drawn: its imports would delay the drawing.
+        """
+        with self._lock:
+            if name in self._warmed:
+                return
+            self._warmed.add(name)
+        threading.Thread(target=self._warm, args=(name,), name=f"warm {name}", daemon=True).start()
+
+    def _warm(self, name: str) -> None:
+        time.sleep(WARM_AFTER)
+        try:
+            # The first text is the slowest.
+            self.encoder(name).encode_queries(["a text"])
+        except EntailError:
+            return  # a search shows the error
+        # Imported modules stay: the collector need not walk half a million permanent objects.
+        gc.collect()
+        gc.freeze()
+
+    def encoder(self, name: str) -> BiEncoder:
+        """Return the process's copy of an encoder, renewed when its revision changes.
+
+        Raises:
+            EncoderError: If there is no encoder of this name.
+        """
+        entry = resolve(name)
+        with self._lock:
+            known = self._encoders.get(name)
+            if known is None or known[0] != entry.revision:
+                known = self._encoders[name] = (entry.revision, BiEncoder(entry))
+            return known[1]
+
+    def loaded(self, name: str) -> BiEncoder | None:
+        """Return an encoder whose weights are in memory, None if they are not."""
+        with self._lock:
+            _, encoder = self._encoders.get(name, (None, None))
+        return encoder if encoder is not None and encoder.loaded else None
+
+    def release(self, name: str) -> None:
+        """Free an encoder and its indexes; the next search loads it again."""
+        with self._lock:
+            self._encoders.pop(name, None)
+        names = (name, f"{name}{SHARED_WORDS}")
+        INDEXES.drop(*(key for key in INDEXES.tasks() if isinstance(key, tuple) and key[0] in names))
+        gc.collect()
+        give_back_memory()
+
+    def _premise_lock(
+        self, corpus: Corpus, encoder: BiEncoder | None
+    ) -> contextlib.AbstractContextManager[object]:
+        """Return the lock of a premise tower: a second encoder on it reuses the first one's vectors."""
+        if encoder is None:
+            return contextlib.nullcontext()
+        key = (corpus.hash, encoder.premise_revision)
+        with self._lock:
+            return self._making.setdefault(key, threading.Lock())
+
+    def _build(self, name: str, corpus: Corpus, report: ProgressCallback) -> PremiseIndex:
+        encoder = None if name in LEXICAL else self.encoder(name.removesuffix(SHARED_WORDS))
+        with self._premise_lock(corpus, encoder):
+            # The lock is free before the task has the index, so the next holder finds it here.
+            with self._lock:
+                existing = list(self._built)
+            index = retriever(name, corpus, encoder=encoder, existing=existing, progress=report)
+            with self._lock:
+                self._built.add(index)
+            return index
+
+
+def _revision(name: str) -> str | None:
+    return None if name in LEXICAL else resolve(name.removesuffix(SHARED_WORDS)).revision
