@@ -89,6 +89,8 @@ def load_adapter(model: SentenceTransformer, folder: Path, *, name: str) -> None
     require_finite(path, name=name)
     transformer: Any = model.transformers_model
     tensors = {key.removeprefix(PREFIX): tensor for key, tensor in load_file(path).items()}
+    if integers := [key for key, tensor in tensors.items() if not tensor.is_floating_point()]:
+        raise EncoderError(f"{name}: {path.name}: expected floats in the tensor {min(integers)!r}")
     try:
         transformer.add_adapter(PeftConfig.from_pretrained(str(folder)), adapter_name=_ADAPTER)
         # A copy: loading may rename its keys.

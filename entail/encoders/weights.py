@@ -187,21 +187,27 @@ class TensorFile:
 
     def get(self, name: str, *shape: int | None) -> Tensor:
         """Return a tensor of a shape, in which None stands for any size."""
-        tensor = self.whole(name)
+        tensor = self._read(name)
+        if self._dtype.is_floating_point and not tensor.is_floating_point():
+            raise EncoderError(f"{self._label}: expected floats in {name!r}, found {tensor.dtype}")
         actual = tuple(tensor.shape)
         if len(actual) != len(shape) or any(e not in (None, a) for e, a in zip(shape, actual, strict=True)):
             expected = ", ".join("any" if size is None else str(size) for size in shape)
             raise EncoderError(f"{self._label}: expected {name!r} of shape ({expected}), found {actual}")
-        return tensor
+        return self._convert(tensor)
 
     def whole(self, name: str) -> Tensor:
         """Return a tensor of any shape."""
+        return self._convert(self._read(name))
+
+    def _read(self, name: str) -> Tensor:
         if name not in self._raw:
             raise EncoderError(f"{self._label}: expected the tensor {name!r}, found none of that name")
-        # A copy: the file may be replaced while this is in use, and a mapped page would go with it.
         tensor: Tensor = self._handle.get_tensor(self._raw[name])
-        if not tensor.is_floating_point():
-            raise EncoderError(f"{self._label}: expected floats in {name!r}, found {tensor.dtype}")
+        return tensor
+
+    def _convert(self, tensor: Tensor) -> Tensor:
+        # A copy: the file may be replaced while this is in use, and a mapped page would go with it.
         return tensor.to(self._device, self._dtype, copy=True)
 
 
