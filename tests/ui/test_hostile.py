@@ -147,8 +147,11 @@ def warnings(app: AppTest) -> str:
     return re.sub(r"\\(.)", r"\1", "\n".join(str(warning.value) for warning in app.warning))
 
 
-def test_a_click_that_finds_the_database_locked_is_kept(
-    app: AppTest, shared: Workspace, writer: sqlite3.Connection
+@pytest.mark.parametrize(
+    ("button", "kinds"), [("try_again", ["create", "accept"]), ("drop_kept", ["create"])]
+)
+def test_a_click_that_finds_the_database_locked_is_retried_or_discarded(
+    app: AppTest, shared: Workspace, writer: sqlite3.Connection, button: str, kinds: list[str]
 ) -> None:
     tree_id = shared.log.create(Create(hypothesis="the sun is a star"), author="Ada", corpus_id=SAMPLE_ID)
     app = on_tree(app, tree_id)
@@ -158,9 +161,9 @@ def test_a_click_that_finds_the_database_locked_is_kept(
     assert "Not saved yet" in warnings(app)
     assert accepts(app), "reading goes on"
     writer.execute("ROLLBACK")
-    app = app.button(key="try_again").click().run()
+    app = app.button(key=button).click().run()
     assert not app.warning
-    assert [event.act.kind for event in shared.log.history(tree_id).events] == ["create", "accept"]
+    assert [event.act.kind for event in shared.log.history(tree_id).events] == kinds
 
 
 def test_words_typed_stay_in_a_dialog_that_finds_the_database_locked(

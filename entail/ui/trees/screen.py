@@ -110,6 +110,14 @@ class Screen:
         """Show or hide the rejected premises."""
         self.show_rejected = not self.show_rejected
 
+    def dismiss_notice(self) -> None:
+        """Hide the reason why the last act failed."""
+        self.notice = None
+
+    def discard_pending(self) -> None:
+        """Give up the acts that wait for the database."""
+        self.pending, self.notice = (), None
+
 
 def screen_of(tree_id: str) -> Screen:
     """Return this tab's screen for a tree."""

@@ -12,7 +12,7 @@ from entail.ui.frame.author import with_mark
 from entail.ui.shared.resources import Workspace
 from entail.ui.shared.text import label
 from entail.ui.trees.ranked_by import Ranking
-from entail.ui.trees.screen import AuthoringSession, Screen
+from entail.ui.trees.screen import AuthoringSession
 
 EVERY = 3.0
 """Seconds between two refreshes of the status."""
@@ -72,7 +72,7 @@ def draw_notice(session: AuthoringSession) -> None:
     advice = "This is the newest version. Repeat your edit if it still applies." if kind == "conflict" else ""
     with st.container(horizontal=True, vertical_alignment="center"):
         draw(f"{label(words)}  \n{advice}" if advice else label(words), icon=icon)
-        st.button("Dismiss", on_click=_dismiss, args=(screen,), type="tertiary", key="dismiss")
+        st.button("Dismiss", on_click=screen.dismiss_notice, type="tertiary", key="dismiss")
 
 
 def _draw_pending(session: AuthoringSession) -> None:
@@ -85,15 +85,7 @@ def _draw_pending(session: AuthoringSession) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.warning("  \n".join(words), icon=":material/lock_clock:")
         st.button("Try again", on_click=session.retry_pending, icon=":material/refresh:", key="try_again")
-        st.button("Discard", on_click=_drop, args=(session.screen,), type="tertiary", key="drop_kept")
-
-
-def _dismiss(screen: Screen) -> None:
-    screen.notice = None
-
-
-def _drop(screen: Screen) -> None:
-    screen.pending, screen.notice = (), None
+        st.button("Discard", on_click=session.screen.discard_pending, type="tertiary", key="drop_kept")
 
 
 @st.fragment(run_every=EVERY)
