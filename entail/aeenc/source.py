@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from annotated_types import Ge
+
 from entail.errors import JobError, SettingsError
+from entail.training.fields import check_values
 
 if TYPE_CHECKING:
     from entail.data.judgements import Judgements
@@ -59,7 +62,7 @@ class TreeSource:
         bool | None,
         "Add judged sentences that are not in the corpus; default: with from_log",
     ] = None
-    limit: Annotated[int | None, "Maximum number of trees"] = None
+    limit: Annotated[int | None, Ge(1), "Maximum number of trees"] = None
 
     def __post_init__(self) -> None:
         """Check that there is one source."""
@@ -67,8 +70,7 @@ class TreeSource:
             raise SettingsError("expected either --trees FILE or --from-log CORPUS; give one of them")
         if self.trees is not None and self.corpus is None:
             raise SettingsError("expected --corpus FILE beside --trees; give the premises")
-        if self.limit is not None and self.limit < 1:
-            raise SettingsError(f"limit: expected at least 1, found {self.limit}")
+        check_values(self, SettingsError)
 
     def read(self, *, keep: Path | None = None, decisions: DecisionReader | None = None) -> TrainingData:
         """Return the data.

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from annotated_types import Ge
+
 from entail.errors import SettingsError
+from entail.training.fields import check_values
 
 if TYPE_CHECKING:
     from entail.data.worldtree.questions import Question, QuestionReading
@@ -37,13 +40,12 @@ class WorldtreeSource:
     questions: Annotated[Path | None, "Questions with explanations, as released"] = None
     dev: Annotated[Path | None, "Dev questions that select the weights"] = None
     unscored: Annotated[bool, "Include explanations that the shared task does not score"] = False
-    limit: Annotated[int | None, "Maximum number of questions"] = None
+    limit: Annotated[int | None, Ge(1), "Maximum number of questions"] = None
 
     def __post_init__(self) -> None:
         if self.tables is None or self.questions is None:
             raise SettingsError("expected --tables DIR and --questions FILE; give a release of WorldTree")
-        if self.limit is not None and self.limit < 1:
-            raise SettingsError(f"limit: expected at least 1, found {self.limit}")
+        check_values(self, SettingsError)
 
     def read(self, *, keep: Path | None = None) -> WorldtreeData:
         """Read the files.

@@ -7,20 +7,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
+from annotated_types import Ge
+
 from entail.judge.config import JudgeConfig
 from entail.training.method import CardText, CrossEncoderText, Method, Preview, Run
-from entail.training.nli_source import PairData, PairSource, require_some, take_evenly
+from entail.training.nli_source import PairData, PairSource, take_evenly
 
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeSource(PairSource):
     """Source of pairs of every label; training leaves out those of dev."""
 
-    limit: Annotated[int | None, "Number of pairs, taken evenly from all; default: all"] = None
-
-    def __post_init__(self) -> None:
-        PairSource.__post_init__(self)
-        require_some(self.limit)
+    limit: Annotated[int | None, Ge(2), "Number of pairs, taken evenly from all; default: all"] = None
 
     def read(self, *, keep: Path | None = None) -> PairData:
         """Read the files.

@@ -1,28 +1,19 @@
-"""Settings of every training, and checks of their values."""
+"""Settings of every training."""
 
 from __future__ import annotations
 
-import math
-import operator
-from collections.abc import Callable, Mapping
-from dataclasses import astuple, dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal
 
-from annotated_types import Ge, Gt, Le, Lt
+from annotated_types import Ge, Gt, Lt
 
 from entail.errors import TrainingError
-from entail.training.fields import fields_of
+from entail.training.fields import check_values
 from entail.training.loop.task import Schedule
 
 Tuning = Literal["lora", "full"]
 Precision = Literal["auto", "fp32", "bf16"]
-
-_BOUNDS: Mapping[type, tuple[Callable[[Any, Any], bool], str]] = {
-    Ge: (operator.ge, "at least"),
-    Gt: (operator.gt, "more than"),
-    Le: (operator.le, "at most"),
-    Lt: (operator.lt, "less than"),
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,21 +44,7 @@ class TrainingConfig:
     seed: Annotated[int, "Random seed"] = 0
 
     def __post_init__(self) -> None:
-        for field in fields_of(type(self)):
-            value = getattr(self, field.name)
-            if field.optional and value is None:
-                continue
-            if field.choices and value not in field.choices:
-                raise TrainingError(
-                    f"{field.name}: expected one of {', '.join(field.choices)}, found {value!r}"
-                )
-            if field.kind == "number" and not math.isfinite(value):
-                raise TrainingError(f"{field.name}: expected a finite number, found {value}")
-            for bound in field.bounds:
-                fits, words = _BOUNDS[type(bound)]
-                (limit,) = astuple(bound)
-                if not fits(value, limit):
-                    raise TrainingError(f"{field.name}: expected {words} {limit}, found {value}")
+        check_values(self, TrainingError)
 
     @property
     def highest_rate(self) -> float:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+import math
+import operator
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import NoneType, UnionType
@@ -11,7 +13,7 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 from annotated_types import Ge, Gt, Le, Lt
 
-from entail.errors import SettingsError
+from entail.errors import EntailError, SettingsError
 
 C = TypeVar("C")
 V = TypeVar("V")
@@ -34,6 +36,12 @@ _WORDS: Mapping[Kind, str] = {
     "number": "a number",
     "file": "a file's path",
     "text": "a text",
+}
+_BOUNDS: Mapping[type, tuple[Callable[[Any, Any], bool], str]] = {
+    Ge: (operator.ge, "at least"),
+    Gt: (operator.gt, "more than"),
+    Le: (operator.le, "at most"),
+    Lt: (operator.lt, "less than"),
 }
 
 
@@ -153,6 +161,23 @@ def list_changes(config: Any) -> dict[str, Any]:  # noqa: ANN401 - any dataclass
     """Return the values that differ from the defaults."""
     defaults = {field.name: field.default for field in fields_of(type(config))}
     return {name: value for name, value in values_of(config).items() if value != defaults[name]}
+
+
+def check_values(config: Any, error: type[EntailError]) -> None:  # noqa: ANN401 - any dataclass
+    """Raise an error of this class if a value is out of range, not finite, or none of the choices."""
+    for field in fields_of(type(config)):
+        value = getattr(config, field.name)
+        if field.optional and value is None:
+            continue
+        if field.choices and value not in field.choices:
+            raise error(f"{field.name}: expected one of {', '.join(field.choices)}, found {value!r}")
+        if field.kind == "number" and not math.isfinite(value):
+            raise error(f"{field.name}: expected a finite number, found {value}")
+        for bound in field.bounds:
+            fits, words = _BOUNDS[type(bound)]
+            (limit,) = dataclasses.astuple(bound)
+            if not fits(value, limit):
+                raise error(f"{field.name}: expected {words} {limit}, found {value}")
 
 
 def _field(field: dataclasses.Field[Any], hint: Any) -> Field:  # noqa: ANN401 - an annotation

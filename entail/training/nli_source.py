@@ -8,7 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from annotated_types import Ge
+
 from entail.errors import SettingsError
+from entail.training.fields import check_values
 
 if TYPE_CHECKING:
     from entail.data.nli.pairs import NliPair, NliReading
@@ -73,6 +76,7 @@ class PairSource:
 
     def __post_init__(self) -> None:
         """Check that training pairs are given."""
+        check_values(self, SettingsError)
         if not self.files:
             raise SettingsError(
                 "expected --pairs FILE, or the name of a data set on the Hub; give entailment pairs to learn "
@@ -145,12 +149,7 @@ class PairSource:
 class NliSource(PairSource):
     """Entailment pairs, each with a contradicted hypothesis of its premise where there is one."""
 
-    limit: Annotated[int | None, "Maximum number of triplets"] = None
-
-    def __post_init__(self) -> None:
-        """Check that training pairs are given."""
-        PairSource.__post_init__(self)
-        require_some(self.limit)
+    limit: Annotated[int | None, Ge(2), "Maximum number of triplets"] = None
 
     def read(self, *, keep: Path | None = None) -> NliData:
         """Return the data.
@@ -168,12 +167,6 @@ class NliSource(PairSource):
 
     def __str__(self) -> str:
         return (f"the first {self.limit:,} triplets of " if self.limit else "") + PairSource.__str__(self)
-
-
-def require_some(limit: int | None) -> None:
-    """Raise a SettingsError if a limit of training examples is below 2."""
-    if limit is not None and limit < 2:
-        raise SettingsError(f"limit: expected at least 2, found {limit}")
 
 
 def take_evenly(rows: Sequence[Any], count: int | None) -> tuple[Any, ...]:

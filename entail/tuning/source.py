@@ -6,7 +6,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from annotated_types import Ge
+
 from entail.errors import SettingsError
+from entail.training.fields import check_values
 from entail.training.nli_source import take_evenly
 
 if TYPE_CHECKING:
@@ -62,10 +65,12 @@ class PassageSource:
     ] = None
     nli_second: Annotated[Path | None, "Second file or data set of pairs"] = None
     nli_third: Annotated[Path | None, "Third file or data set of pairs"] = None
-    nli_limit: Annotated[int | None, "Number of these pairs, taken evenly from all; default: all"] = None
+    nli_limit: Annotated[int | None, Ge(1), "Number of these pairs, taken evenly from all; default: all"] = (
+        None
+    )
     split: Annotated[str, "Training split of a BEIR folder: qrels/SPLIT.tsv"] = "train"
     dev_split: Annotated[str, "Dev split of a BEIR folder"] = "dev"
-    limit: Annotated[int | None, "Number of questions, taken evenly from all; default: all"] = None
+    limit: Annotated[int | None, Ge(1), "Number of questions, taken evenly from all; default: all"] = None
 
     def __post_init__(self) -> None:
         """Check the files."""
@@ -75,10 +80,7 @@ class PassageSource:
             raise SettingsError("expected --passages FILE before --more; give the pool")
         if self.nli is None and self.nli_files:
             raise SettingsError("expected --nli FILE before --nli-second and --nli-third; give the first")
-        for name in ("limit", "nli_limit"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise SettingsError(f"{name}: expected at least 1, found {value}")
+        check_values(self, SettingsError)
 
     @property
     def pool(self) -> tuple[Path, ...]:
