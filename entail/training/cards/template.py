@@ -7,7 +7,7 @@ texts are in `card.md`, its figures in `figures.md`, and `data_card.md`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -97,9 +97,6 @@ def model_card(
     body = _render(
         "card.md",
         facts=facts,
-        text=facts.text,
-        entry=facts.entry,
-        cross=facts.cross,
         gaussian=gaussian,
         repo=repo,
         location=repo or location or f"models/{facts.name}",
@@ -109,7 +106,6 @@ def model_card(
         counts=_counts(facts),
         settings=_settings(facts),
         tuned_settings=markdown.settings(effective_config("tuning", record["tuned"].get("config") or {})),
-        averaged=record["averaged"],
         dev=[
             [escaped(key), markdown.number(value)]
             for key, value in (record["figures"].get("dev") or {}).items()
@@ -117,7 +113,6 @@ def model_card(
         source_names=[source.name for source in facts.sources or ()],
         licences=_licences(facts),
         citations=_citations(facts),
-        measured_with=_measured_with,
     )
     return f"---\n{_header(facts)}\n---\n{body}"
 
@@ -240,18 +235,6 @@ def _citations(facts: ModelFacts) -> list[str]:
     base = base_citation(facts.base) if facts.base else ""
     entries = [facts.text.citation, base, *(source.citation for source in facts.sources or ())]
     return list(dict.fromkeys(filter(None, entries)))
-
-
-def _measured_with(about: Mapping[str, Any]) -> str:
-    """Return commit, seed and hardware of a measurement, empty where none is known."""
-    hardware = about.get("hardware") or {}
-    parts = [
-        f"commit {code(str(about['commit']))}" if about.get("commit") else "",
-        f"seed {shown(about['seed'])}" if about.get("seed") is not None else "",
-        escaped(f"{hardware.get('cpu')}, {hardware.get('cores')} cores") if hardware else "",
-        escaped(f"GPU: {', '.join(hardware['gpus'])}") if hardware.get("gpus") else "",
-    ]
-    return ", ".join(filter(None, parts))
 
 
 def _render(name: str, **values: object) -> str:
