@@ -6,6 +6,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from entail.encoders.card import read_training_queries, write_training_queries
 from entail.errors import TrainingError
 from entail.training.adapters.averaging import average_adapters
 
@@ -56,7 +57,10 @@ def test_the_mean_is_exact_up_to_half_precision(tmp_path: Path) -> None:
 
 def test_weights_and_scale(tmp_path: Path) -> None:
     one, two = adapter(tmp_path / "one", seed=1), adapter(tmp_path / "two", seed=2)
+    for folder in (one, two):
+        write_training_queries(folder, [folder.name, "both"])
     average_adapters([one, two], tmp_path / "mean", weights=[0.75, 0.25], scale=0.5)
+    assert read_training_queries(tmp_path / "mean") == {"one", "two", "both"}
     expected = 0.5 * (0.75 * added(one) + 0.25 * added(two))
     np.testing.assert_allclose(added(tmp_path / "mean"), expected, atol=2e-2)
     about = json.loads((tmp_path / "mean" / "entail.json").read_text())

@@ -199,8 +199,11 @@ def test_one_adapter_goes_through_both_stages(tiny_home: Path, examples: Example
     lora, initial = Lora(rank=4, alpha=8), resolve("tuned").path
     start = PassageTower(resolve("tiny"), lora=lora, device="cpu", max_length=32, initial=initial)
     assert np.allclose(start.encode(["ba be bi"]), load("tuned").encode_queries(["ba be bi"]), atol=1e-5)
-    with pytest.raises(CheckpointError, match="initial"):
+    with pytest.raises(CheckpointError, match=r"config\.initial"):
         train_dpr(examples, replace(config, initial="tuned"), dev=examples, out=tiny_home / "plain")
+    train_tuning(pairs(32), replace(TUNING, epochs=1, seed=1), out=tiny_home / "tuned", resume=False)
+    with pytest.raises(CheckpointError, match=r"(?<!config\.)initial: expected"):
+        train_dpr(examples, replace(config, initial="tuned"), dev=examples, out=tiny_home / "mine")
 
 
 @pytest.mark.parametrize("stage", ["tuning", "dpr"])
