@@ -111,18 +111,18 @@ _WANTED = (("c", _OVERLAP, "gold triplets"), ("d", _BALANCED, "Iterative AE-Enc 
 
 def judge(panels: Sequence[Panel]) -> tuple[Verdict, ...]:
     """Test the paper's claims on the panels of one rule: (a), (b) and any further ones."""
-    found = [_above(panel) for panel in panels[:2]]
+    found = [_judge_above(panel) for panel in panels[:2]]
     for panel in panels[2:]:
-        found += [_overlapping(panel, panels[1]), _balanced(panel)]
+        found += [_judge_overlap(panel, panels[1]), _judge_balance(panel)]
     for letter, claim, encoder in _WANTED[max(0, len(panels) - 2) :]:
         words = f'({letter}): "{claim}" was not measured; give an encoder tuned on {encoder}.'
         found.append(Verdict(letter, claim, None, words))
     return tuple(found)
 
 
-def _above(panel: Panel) -> Verdict:
+def _judge_above(panel: Panel) -> Verdict:
     if panel.separation is None:
-        return _empty(panel, _ABOVE)
+        return _untested(panel, _ABOVE)
     low, high = panel.separation.auc_interval
     holds = True if low > 0.5 else False if high < 0.5 else None
     words = {
@@ -139,9 +139,9 @@ def _above(panel: Panel) -> Verdict:
     return _verdict(panel, _ABOVE, holds, f"{words}: {numbers}{note}")
 
 
-def _overlapping(panel: Panel, before: Panel) -> Verdict:
+def _judge_overlap(panel: Panel, before: Panel) -> Verdict:
     if panel.separation is None or before.separation is None:
-        return _empty(panel, _OVERLAP)
+        return _untested(panel, _OVERLAP)
     low, high = interval(panel.separation.shared_draws - before.separation.shared_draws)
     holds = True if low > 0 else False if high < 0 else None
     words = {
@@ -156,9 +156,9 @@ def _overlapping(panel: Panel, before: Panel) -> Verdict:
     return _verdict(panel, _OVERLAP, holds, f"{words}: {numbers}")
 
 
-def _balanced(panel: Panel) -> Verdict:
+def _judge_balance(panel: Panel) -> Verdict:
     if panel.separation is None:
-        return _empty(panel, _BALANCED)
+        return _untested(panel, _BALANCED)
     low, high = panel.separation.delta_interval
     inside, outside = low > -NEGLIGIBLE and high < NEGLIGIBLE, low > NEGLIGIBLE or high < -NEGLIGIBLE
     holds = True if inside else False if outside else None
@@ -177,7 +177,7 @@ def _verdict(panel: Panel, claim: str, holds: bool | None, words: str) -> Verdic
     return Verdict(panel.letter, claim, holds, f'{panel.title}: "{claim}" {outcome}. {words}.')
 
 
-def _empty(panel: Panel, claim: str) -> Verdict:
+def _untested(panel: Panel, claim: str) -> Verdict:
     none = " or ".join(name for name in ("FP", "FN") if not panel.groups[name].count) or "FP or FN"
     words = f'{panel.title}: "{claim}" cannot be tested. There is no {none} here.'
     return Verdict(panel.letter, claim, None, words)

@@ -149,7 +149,7 @@ def _comparison(
     found = find_candidate(jobs, name)
     if found is None or found.evaluation is None:
         return None
-    if not now.revision or not found.outdated(now.revision):
+    if not now.revision or not found.is_outdated(now.revision):
         return found.evaluation
     return compare_anew(jobs, found.job.id, corpus=corpus, progress=progress)
 

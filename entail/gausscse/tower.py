@@ -56,7 +56,7 @@ class GaussianTower(Tower):
         draw = torch.Generator().manual_seed(seed)
         with torch.no_grad():
             self.model.eval()
-            length = float(self._hidden(_PROBES).norm(dim=1).mean())
+            length = float(self._hidden_vectors(_PROBES).norm(dim=1).mean())
             self.head.linear.weight[:d] = torch.eye(d) * (spread * d**0.5 / max(length, 1e-6))
             noise = torch.randn(d, d, generator=draw) / d**0.5
             self.head.linear.weight[d:] = noise * (_LOG_VARIANCE_SCALE / max(length / d**0.5, 1e-6))
@@ -72,7 +72,7 @@ class GaussianTower(Tower):
 
     def vectors(self, texts: Sequence[str]) -> Tensor:
         """Return the outputs of the head with their gradient, shape (texts, 2 d), fp32."""
-        values: Tensor = self.head.linear(self._hidden(texts))
+        values: Tensor = self.head.linear(self._hidden_vectors(texts))
         return values
 
     def save(self, folder: Path) -> None:
@@ -99,7 +99,7 @@ class GaussianTower(Tower):
         finally:
             self.model.max_seq_length = max_length
 
-    def _hidden(self, texts: Sequence[str]) -> Tensor:
+    def _hidden_vectors(self, texts: Sequence[str]) -> Tensor:
         import torch
 
         features = {

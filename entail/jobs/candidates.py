@@ -62,7 +62,7 @@ class Candidate:
             return "its weights changed since the training"
         return None
 
-    def outdated(self, present: str) -> bool:
+    def is_outdated(self, present: str) -> bool:
         """Return whether it was not compared with the active model, given by its revision."""
         return self.evaluation is None or self.evaluation.active != present
 

@@ -162,7 +162,7 @@ class JobFolder:
             write_text(self.path / "progress.json", json.dumps(asdict(progress)))
 
     @contextlib.contextmanager
-    def changing(self) -> Iterator[Status]:
+    def lock_status(self) -> Iterator[Status]:
         """Give the status, and keep other processes from changing it meanwhile.
 
         Raises:
@@ -179,7 +179,7 @@ class JobFolder:
             raise JobError(f"job {self.path.name} cannot be changed: {error}") from error
 
     def write_status(self, status: Status) -> None:
-        """Write the status; only under `changing`."""
+        """Write the status; only under `lock_status`."""
         write_text(self.path / "status.json", json.dumps(status.to_json(), ensure_ascii=False))
 
     def write_outcome(self, outcome: Outcome) -> None:
@@ -192,7 +192,7 @@ class JobFolder:
 
     def finish(self, outcome: Outcome) -> Status:
         """Make an outcome the status of the job, if it still runs that attempt; return the status."""
-        with self.changing() as status:
+        with self.lock_status() as status:
             if status.state != "running" or status.attempt != outcome.attempt:
                 return status
             now = datetime.now(UTC)
@@ -214,7 +214,7 @@ class JobFolder:
 
     def _settle(self) -> Status:
         """Write how an attempt ended whose processes are gone; return the status."""
-        with self.changing() as status:
+        with self.lock_status() as status:
             if status.state != "running" or self.is_alive(status):
                 return status
         outcome = self.outcome

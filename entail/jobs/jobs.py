@@ -98,7 +98,7 @@ class Jobs:
             at=now,
             device=device,
         )
-        with self._submitting():
+        with self._lock_submission():
             for other in self.jobs():
                 if other.open and other.name.lower() == name.lower():
                     raise JobError(
@@ -138,7 +138,7 @@ class Jobs:
         folder = self.folder_of(job_id)
         folder.load()
         now = datetime.now(UTC)
-        with folder.changing() as status:
+        with folder.lock_status() as status:
             if status.state in ("queued", "running"):
                 write_text(folder.path / "cancel.json", json.dumps({"by": by, "at": now.isoformat()}))
             if status.state == "queued":
@@ -158,12 +158,12 @@ class Jobs:
         refuse_in_demo("a training cannot be resumed")
         folder = self.folder_of(job_id)
         found = folder.load()
-        with self._submitting():
+        with self._lock_submission():
             if found.resumable:
                 # Its own model may be there: it was killed after the training, before it wrote its outcome.
                 own = {found.name} if (folder.path / "placed.json").exists() else set()
                 check_name(found.name, self.names_taken() - own)
-            with folder.changing() as status:
+            with folder.lock_status() as status:
                 if status.state not in RESUMABLE:
                     raise JobError(
                         f"job {found.id} is {found.state}: expected a cancelled, failed or interrupted one"
@@ -317,7 +317,7 @@ class Jobs:
         self.queue.put(job_id)
         self.start_worker()
 
-    def _submitting(self) -> Any:  # noqa: ANN401 - a context manager of filelock's
+    def _lock_submission(self) -> Any:  # noqa: ANN401 - a context manager of filelock's
         from filelock import FileLock
 
         try:

@@ -215,7 +215,7 @@ def lower_priority(pid: int, *, proc: Path = Path("/proc")) -> None:
 
 def _start(job: JobFolder) -> Status | None:
     """Set a queued job to running; return its status, None if it is not queued any more."""
-    with job.changing() as status:
+    with job.lock_status() as status:
         if status.state != "queued":
             return None
         now = datetime.now(UTC)
@@ -248,7 +248,7 @@ def _attempt(
             return make_outcome(started.attempt, "error", f"no process could be started: {error}")
         finally:
             os.close(reading)
-        with contextlib.suppress(JobError), job.changing() as status:
+        with contextlib.suppress(JobError), job.lock_status() as status:
             if status.attempt == started.attempt:
                 job.write_status(replace(status, pid=process.pid))
         code = _wait(job, process, pipe, stopping)

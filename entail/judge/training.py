@@ -137,7 +137,7 @@ def train_judge(
         data=tuple(setup.run.data),
         # Passages to judge are longer than training texts.
         form=JudgeForm(max_length=tower.model.max_seq_length or tower.max_length),
-        measured=from_first(lambda: _measured(tower, dev)) if dev else None,
+        measured=from_first(lambda: _measure(tower, dev)) if dev else None,
     )
     setup.save(training, tower.save, judge=training.form.to_json(), figures=_figures(training))
     return training
@@ -160,7 +160,7 @@ def _figures(training: JudgeTraining) -> dict[str, Any]:
     return {"dev": accuracies, "pairs": measured["n"], **checkpoint}
 
 
-def _measured(tower: CrossTower, dev: Sequence[NliPair]) -> dict[str, Any]:
+def _measure(tower: CrossTower, dev: Sequence[NliPair]) -> dict[str, Any]:
     rows, _ = tokenize_pairs(tower, dev)
     return evaluate_outputs(tower.values(rows), dev).to_json()
 

@@ -150,7 +150,7 @@ def _remove(item: Removable, jobs: Jobs) -> None:
 
 
 def _remove_checkpoints(job: JobFolder) -> None:
-    with job.changing() as status:
+    with job.lock_status() as status:
         if status.state in OPEN:
             raise DataError(f"job {job.path.name} is {status.state} and needs its checkpoint")
         # Renamed first: a resumed job finds a whole checkpoint or none.

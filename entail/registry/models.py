@@ -125,13 +125,13 @@ def active_name(role: Role, names: Collection[str]) -> str | None:
 
     Cheaper than `active` where nobody promoted a model: pages and requests call it again and again.
     """
-    now = _promoted(role)
+    now = _find_promoted(role)
     return now.encoder if now is not None and now.encoder in names else _fallback(role, names)
 
 
 def fallback_notice(role: Role) -> str | None:
     """Return why a role uses the fallback instead of the promoted model; None where it does not."""
-    now = _promoted(role)
+    now = _find_promoted(role)
     return now.notice if now is not None else None
 
 
@@ -307,7 +307,7 @@ def require_no_worse(
         )
 
 
-def _promoted(role: Role) -> Active | None:
+def _find_promoted(role: Role) -> Active | None:
     """Return the active model of a role that somebody promoted a model for."""
     with contextlib.suppress(PromotionError):
         if current_pointer(role=role) is None:

@@ -248,12 +248,12 @@ def methods() -> Mapping[str, Method]:
 
     Methods that cannot be loaded, or whose name is taken, are left out; see `broken_methods`.
     """
-    return _found()[0]
+    return _load_methods()[0]
 
 
 def broken_methods() -> Mapping[str, str]:
     """Return the entry points that cannot be loaded -> the reason."""
-    return _found()[1]
+    return _load_methods()[1]
 
 
 def method(name: str) -> Method:
@@ -270,7 +270,7 @@ def method(name: str) -> Method:
 
 
 @cache
-def _found() -> tuple[Mapping[str, Method], Mapping[str, str]]:
+def _load_methods() -> tuple[Mapping[str, Method], Mapping[str, str]]:
     found: dict[str, Method] = {}
     broken: dict[str, str] = {}
     for place in _OWN:

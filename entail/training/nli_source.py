@@ -123,26 +123,26 @@ class PairSource:
         Raises:
             EntailError: If a file or a data set cannot be read, or has no such split.
         """
-        readings = [self._reading(file, self.split, "train") for file in self.files]
+        readings = [self._load(file, self.split, "train") for file in self.files]
         return PairData(
             pairs=tuple(pair for reading in readings for pair in reading.pairs),
-            dev=tuple(self._reading(self.dev, self.dev_split, "dev").pairs) if self.dev else (),
+            dev=tuple(self._load(self.dev, self.dev_split, "dev").pairs) if self.dev else (),
             skipped=sum(reading.skipped for reading in readings),
-            split=self._called(self.dev, self.dev_split) if self.dev else "",
+            split=self._describe(self.dev, self.dev_split) if self.dev else "",
         )
 
-    def _reading(self, given: Path, split: str | None, usual: str) -> NliReading:
+    def _load(self, given: Path, split: str | None, usual: str) -> NliReading:
         from entail.evaluation.nli.sources import load_nli
 
         on_hub = self.is_elsewhere(given)
         return load_nli(str(given) if on_hub else given, split=split or (usual if on_hub else None))
 
-    def _called(self, given: Path, split: str | None) -> str:
+    def _describe(self, given: Path, split: str | None) -> str:
         name = str(given) if self.is_elsewhere(given) else given.name
         return f"{name}, {split}" if split else name
 
     def __str__(self) -> str:
-        return ", ".join(self._called(file, self.split) for file in self.files)
+        return ", ".join(self._describe(file, self.split) for file in self.files)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -256,7 +256,7 @@ def measure_claims(
         return judge_claims(examples, judge, progress=progress)
 
 
-def joined_rows(figures: Sequence[Relevance]) -> list[dict[str, Any]]:
+def join_rows(figures: Sequence[Relevance]) -> list[dict[str, Any]]:
     """Join the rows of figures over the same pairs, a column for each figure."""
     return [
         {name: value for row in rows for name, value in row.items()}

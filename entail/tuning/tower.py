@@ -183,25 +183,25 @@ class MaskedTower(PassageTower):
         rows = max(1, PIECE // ids.shape[1]) if self.in_pieces(ids.numel()) else len(ids)
         if torch.is_grad_enabled() and rows < len(ids):
             pieces = zip(*(torch.split(part, rows) for part in (ids, attended, masked)), strict=True)
-            read = [checkpoint(self._hidden, *piece, use_reentrant=False) for piece in pieces]
+            read = [checkpoint(self._hidden_vectors, *piece, use_reentrant=False) for piece in pieces]
             vectors = torch.cat(read)  # (masked tokens, d)
         else:
-            vectors = self._hidden(ids, attended, masked)
+            vectors = self._hidden_vectors(ids, attended, masked)
         if len(vectors) <= _AT_ONCE:
-            return self._predicted(vectors, labels)
+            return self._predict(vectors, labels)
         # Longer ones are computed again in the backward pass, so that one piece is in memory at a time.
         parts = [
-            checkpoint(self._predicted, *piece, use_reentrant=False)
+            checkpoint(self._predict, *piece, use_reentrant=False)
             for piece in zip(torch.split(vectors, _AT_ONCE), torch.split(labels, _AT_ONCE), strict=True)
         ]
         return torch.cat([losses for losses, _ in parts]), torch.cat([correct for _, correct in parts])
 
-    def _hidden(self, ids: Tensor, attended: Tensor, masked: Tensor) -> Tensor:
+    def _hidden_vectors(self, ids: Tensor, attended: Tensor, masked: Tensor) -> Tensor:
         with self._autocast():
             found: Tensor = self._transformer(input_ids=ids, attention_mask=attended.long()).last_hidden_state
         return found[masked]
 
-    def _predicted(self, vectors: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+    def _predict(self, vectors: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
         from torch.nn.functional import cross_entropy
 
         with self._autocast():

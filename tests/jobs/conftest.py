@@ -54,7 +54,7 @@ def fork_child(job: JobFolder, attempt: int, lock: int, pipe: int) -> Forked:
 
 def clear_methods() -> None:
     method.methods.cache_clear()
-    method._found.cache_clear()
+    method._load_methods.cache_clear()
     importlib.invalidate_caches()
 
 

@@ -198,7 +198,7 @@ def test_killed_after_publishing(jobs: Jobs, submit: Submit, run: Run) -> None:
     done = run(submit())
     place, made = jobs.folder_of(done.id), weights(jobs.settings.models_dir)
     (place.path / "outcome.json").unlink()
-    with place.changing() as status:
+    with place.lock_status() as status:
         place.write_status(replace(status, state="running", ended=None))
     lost = jobs.job(done.id)
     assert (lost.state, lost.status.ending) == ("interrupted", "lost_worker")
@@ -213,14 +213,14 @@ def test_killed_after_publishing(jobs: Jobs, submit: Submit, run: Run) -> None:
 def test_worker_killed_after_the_outcome(jobs: Jobs, submit: Submit, run: Run) -> None:
     done = run(submit())
     place = jobs.folder_of(done.id)
-    with place.changing() as status:
+    with place.lock_status() as status:
         place.write_status(replace(status, state="running", ended=None))
     assert jobs.job(done.id).state == "done"
 
 
 def test_heartbeat_of_another_machine(jobs: Jobs, submit: Submit) -> None:
     place = jobs.folder_of(submit().id)
-    with place.changing() as status:
+    with place.lock_status() as status:
         place.write_status(replace(status, state="running", attempt=1, host="elsewhere", worker=1))
     place.beat()
     assert jobs.jobs()[0].state == "running"
@@ -358,7 +358,7 @@ def test_late_outcome_is_ignored(jobs: Jobs, submit: Submit, run: Run) -> None:
     jobs.resume(ended.id)
     place = jobs.folder_of(ended.id)
     assert place.finish(Outcome(1, "done")).state == "queued"
-    with place.changing() as status:
+    with place.lock_status() as status:
         place.write_status(replace(status, state="running", attempt=2, host="elsewhere"))
     place.beat()
     assert place.finish(Outcome(1, "done")).state == "running"

@@ -17,7 +17,7 @@ def another(package: Path, name: str, code: str) -> None:
     (about / "entry_points.txt").write_text(f"[entail.methods]\n{name} = {name}:M\n", encoding="utf-8")
     (package / f"{name}.py").write_text(code, encoding="utf-8")
     method.methods.cache_clear()
-    method._found.cache_clear()
+    method._load_methods.cache_clear()
 
 
 def test_entry_point(package: Path) -> None:

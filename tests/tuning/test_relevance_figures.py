@@ -18,7 +18,7 @@ from entail.tuning.relevance import (
     LabelledPairs,
     Relevance,
     compare_premises,
-    joined_rows,
+    join_rows,
     measure_claims,
     read_labelled,
     summarise_claims,
@@ -127,7 +127,7 @@ def test_premises_of_two_encoders() -> None:
     assert "**50 of 100 comparisons**" in words
     assert "**100 of 100**" in words
     assert "0.80 entailing, 0.80 neutral, 0.60 irrelevant" in words
-    first, second = csv.DictReader(io.StringIO(table_csv(joined_rows(figures))))
+    first, second = csv.DictReader(io.StringIO(table_csv(join_rows(figures))))
     assert (first["similarity by one"], first["similarity by two"]) == ("0.800000", "0.600000")
     assert first["similarity of an irrelevant premise by one"] == "0.600000"
     assert (second["label"], second["hypothesis"], second["premise"]) == ("neutral", "'=g", "q")

@@ -84,7 +84,7 @@ def average_adapters(
 
     about = {name: first[name] for name in (*_IDENTITY, "licence") if name in first}
     if head:
-        about["gaussian"] = _unfitted(first, folders[0].name).to_json()
+        about["gaussian"] = _without_fit(first, folders[0].name).to_json()
     about |= describe_mean(folders, records, shares=shares, scale=scale)
     save_encoder(out, method=str(first.get("method")), write=write, about=about)
     return lost
@@ -197,7 +197,7 @@ def merge(
     """
     import torch
 
-    factors = [_factors(folder) for folder in folders]
+    factors = [_read_factors(folder) for folder in folders]
     first = factors[0]
     for folder, found in zip(folders, factors, strict=True):
         if found.keys() != first.keys():
@@ -212,20 +212,20 @@ def merge(
         b = torch.cat(
             [found[module][1] * share for found, share in zip(factors, shares, strict=True)], dim=1
         )  # (outputs, ranks)
-        down, up, squares = _truncated(a, b, rank)
+        down, up, squares = _truncate(a, b, rank)
         merged[module] = down, up
         whole += float(squares.sum())
         lost += float(squares[len(down) :].sum())
     return merged, lost / whole if whole else 0.0
 
 
-def _unfitted(record: Mapping[str, Any], name: str) -> GaussianForm:
+def _without_fit(record: Mapping[str, Any], name: str) -> GaussianForm:
     """Return the form of an encoder of Gaussians without threshold and confidence."""
     form = GaussianForm.read(record["gaussian"], name=name)
     return GaussianForm(similarity=form.similarity, pooling=form.pooling, tanh=form.tanh)
 
 
-def _factors(folder: Path) -> dict[str, tuple[Tensor, Tensor]]:
+def _read_factors(folder: Path) -> dict[str, tuple[Tensor, Tensor]]:
     """Return module -> (A, s B) of an adapter, in fp32."""
     from safetensors.torch import load_file
 
@@ -243,7 +243,7 @@ def _factors(folder: Path) -> dict[str, tuple[Tensor, Tensor]]:
     return found
 
 
-def _truncated(a: Tensor, b: Tensor, rank: int | None) -> tuple[Tensor, Tensor, Tensor]:
+def _truncate(a: Tensor, b: Tensor, rank: int | None) -> tuple[Tensor, Tensor, Tensor]:
     """Return factors of `b @ a` of at most a rank, and all squared singular values."""
     import torch
 
@@ -260,7 +260,7 @@ def _require_same(folders: Sequence[Path]) -> None:
     first: dict[str, Any] = {}
     for folder in folders:
         record = read_json(folder / "entail.json") or {}
-        form = asdict(_unfitted(record, folder.name)) if record.get("gaussian") else {}
+        form = asdict(_without_fit(record, folder.name)) if record.get("gaussian") else {}
         found = {name: record.get(name) for name in _IDENTITY}
         found |= {name: form.get(name) for name in ("similarity", "pooling", "tanh")}
         first = first or found

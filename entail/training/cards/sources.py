@@ -54,7 +54,7 @@ def data_source(name: str) -> DataSource:
     >>> data_source("mine").licence is None
     True
     """
-    if known := _listed().get(name):
+    if known := _read_sources().get(name):
         return known
     cards = (method.card for method in methods().values() if method.card is not None)
     found = (source for card in cards for source in card.sources if source.name == name)
@@ -75,11 +75,11 @@ def hub_id(base: EncoderEntry) -> str | None:
 
 def base_citation(base: EncoderEntry) -> str:
     """Return BibTeX of a base, empty where it is unknown."""
-    known = _listed().get(hub_id(base) or "")
+    known = _read_sources().get(hub_id(base) or "")
     return known.citation if known else ""
 
 
 @cache
-def _listed() -> Mapping[str, DataSource]:
+def _read_sources() -> Mapping[str, DataSource]:
     text = files(__package__).joinpath("sources.toml").read_text(encoding="utf-8")
     return {name: DataSource(name=name, **fields) for name, fields in tomllib.loads(text).items()}

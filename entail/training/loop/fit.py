@@ -96,7 +96,7 @@ def fit(
             into this folder.
         CheckpointError: If the checkpoint is of another training, damaged, or cannot be written.
     """
-    with _locked(folder):
+    with _lock_folder(folder):
         file = None if folder is None else folder / CHECKPOINT
         run = _Run(task, parameters, schedule, file, fingerprint or {}, watch, stop)
         if resume and file is not None and file.is_file():
@@ -296,7 +296,7 @@ class _Run:
 
 
 @contextlib.contextmanager
-def _locked(folder: Path | None) -> Iterator[None]:
+def _lock_folder(folder: Path | None) -> Iterator[None]:
     """Lock a folder against a second training; the system releases the lock of a killed process."""
     if folder is None or world()[0]:
         yield

@@ -15,7 +15,7 @@ from entail.training.nli_source import take_evenly
 from entail.tuning.relevance import (
     Relevance,
     compare_premises,
-    joined_rows,
+    join_rows,
     measure_claims,
     of_hundred,
     read_labelled,
@@ -162,7 +162,7 @@ def _draw_premises(file: UploadedFile | None, encoders: Sequence[str], count: in
         "pair's."
     )
     if len(figures) == len(tasks):
-        _offer(figures, "Pairs (CSV)", lambda: joined_rows(figures), name="premises")
+        _offer(figures, "Pairs (CSV)", lambda: join_rows(figures), name="premises")
 
 
 def _draw(figure: Relevance, words: str, *, key: str) -> None:

@@ -47,7 +47,7 @@ def compare_on_split(
     """
     candidate = candidate_of(name)
     comparison = None
-    if candidate is not None and candidate.problem is None and not candidate.outdated(now.revision):
+    if candidate is not None and candidate.problem is None and not candidate.is_outdated(now.revision):
         comparison = candidate.evaluation
     splits = list_splits(jobs(), shared.log, shared.corpora, premises, candidate)
     options = {split.name: split for split in splits}
