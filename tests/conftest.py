@@ -177,6 +177,9 @@ def gaussian(tiny_home: Path) -> str:
     tower = GaussianTower(base, lora=Lora(rank=2), device="cpu")
     with torch.no_grad():
         tower.head.linear.weight.add_(torch.randn(32, 16, generator=torch.Generator().manual_seed(0)) * 0.1)
+        for name, parameter in tower.parameters.items():
+            if "lora_B" in name:  # an adapter without effect is warned of
+                parameter.fill_(1e-6)
     tower.save(tiny_home / "mine")
     form = GaussianForm(threshold=0.5, direction=Calibration(slope=2.0, intercept=0.0))
     about = {
