@@ -83,7 +83,7 @@ def test_submit_train_promote(
     # One tower learnt: the premise vectors are those of the base, and were there before the pointer moved.
     assert now.premise_revision == active().revision
     assert list((tmp_path / "data" / "vectors").glob("tiny*/*/manifest.json"))
-    data = run_json("promote", "--corpus", "ours")
+    data = run_json("promote", "--corpus", corpus.id)
     assert (data["active"]["encoder"], len(data["history"])) == ("mine", 1)
     run_json("promote", "--back", "--corpus", "ours")
     assert active("ours").encoder == "tiny"

@@ -3,6 +3,7 @@
 import base64
 import logging
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -49,12 +50,13 @@ def test_vectors_without_normalisation(served: Served) -> None:
 
 @pytest.mark.parametrize("name", ["tfidf", "bm25", "tiny"])
 @pytest.mark.parametrize("inline", [False, True])
-def test_search(served: Served, grove: dict[str, Any], name: str, inline: bool) -> None:
+def test_search(served: Served, grove: dict[str, Any], tmp_path: Path, name: str, inline: bool) -> None:
     corpus = Corpus.of("grove", grove["facts"])
     queries = [row["hypothesis"] for row in grove["rows"]][:4]
     where = {"premises": grove["facts"]} if inline else {"corpus": "grove"}
     reply = served.post("/search", queries=queries, retriever=name, k=7, **where)
     assert reply.status == 200, reply.body
+    assert (tmp_path / "data" / "vectors").exists() == (name == "tiny" and not inline)
     found = SearchAnswer.model_validate_json(reply.body)
     expected = retriever(name, corpus).search(queries, k=7)
     assert [[hit.position for hit in hits] for hits in found.hits] == expected.positions.tolist()
