@@ -19,7 +19,7 @@ from typing import Any
 
 from entail.encoders.hub import ask, hub_api
 from entail.errors import EntailError, HubError
-from entail.hub.repository import Pushed, check_repo, files_to_push, push_folder
+from entail.hub.repository import PushResult, check_repo, files_to_push, push_folder
 from entail.hub.space_start import PORT
 from entail.settings import refuse_in_demo
 from entail.training.cards.template import CARD
@@ -185,7 +185,7 @@ def stage_space(root: Path, scratch: Path, space: Space) -> None:
         raise HubError(f"the files of the Space could not be copied: {error}", reason="disk") from error
 
 
-def deploy_space(root: Path, space: Space, *, private: bool = True, dry_run: bool = False) -> Pushed:
+def deploy_space(root: Path, space: Space, *, private: bool = True, dry_run: bool = False) -> PushResult:
     """Push a Space from a checkout and mount its bucket; see `push_folder`.
 
     Raises:

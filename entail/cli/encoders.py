@@ -10,7 +10,7 @@ import typer
 from entail.cli.console import Report, command, progress_bar, table
 
 if TYPE_CHECKING:
-    from entail.hub.repository import Pushed
+    from entail.hub.repository import PushResult
 
 app = typer.Typer()
 
@@ -225,7 +225,7 @@ def pull(
     )
 
 
-def _report(done: Pushed) -> Report:
+def _report(done: PushResult) -> Report:
     data = done.to_json()
     seen = "private" if done.private else "public"
     if done.url is None:

@@ -39,7 +39,7 @@ _PROBES = (
 
 
 @dataclass(frozen=True)
-class Exported:
+class ExportResult:
     """Exported encoder.
 
     Attributes:
@@ -60,7 +60,7 @@ class Exported:
         return sum(self.files.values())
 
 
-def export_encoder(encoder: str | Path | EncoderEntry, out: Path, *, routes: bool = False) -> Exported:
+def export_encoder(encoder: str | Path | EncoderEntry, out: Path, *, routes: bool = False) -> ExportResult:
     """Write an encoder as stock modules in safetensors with its card, atomically.
 
     First the files are loaded and their vectors compared with `entail`'s own.
@@ -101,7 +101,7 @@ def export_encoder(encoder: str | Path | EncoderEntry, out: Path, *, routes: boo
     finally:
         for folder in partial:
             shutil.rmtree(folder, ignore_errors=True)
-    return Exported(out, tuple(places[1:]), files_of(out), difference)
+    return ExportResult(out, tuple(places[1:]), files_of(out), difference)
 
 
 def files_of(folder: Path) -> dict[str, int]:

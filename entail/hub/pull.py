@@ -23,7 +23,7 @@ from entail.settings import load_settings, refuse_in_demo
 
 
 @dataclass(frozen=True)
-class Pulled:
+class PullResult:
     """Pulled model.
 
     Attributes:
@@ -56,7 +56,7 @@ def pull_encoder(
     name: str | None = None,
     form: Literal["adapter", "merged"] | None = None,
     progress: ProgressCallback | None = None,
-) -> Pulled:
+) -> PullResult:
     """Pull a model into `models/NAME`.
 
     All files are of one commit: weights as safetensors, configuration, vocabulary, card. Sizes, and the
@@ -117,7 +117,7 @@ def pull_encoder(
     left_out = tuple(name for name in sorted(siblings) if name not in wanted and not name.startswith("."))
     model = find_cross(target) or resolve(target.name)
     entry = model if isinstance(model, EncoderEntry) else None
-    return Pulled(entry, target.name, model.revision, repo, commit, files_of(target), left_out)
+    return PullResult(entry, target.name, model.revision, repo, commit, files_of(target), left_out)
 
 
 def _target(repo: str, name: str | None) -> Path:

@@ -18,7 +18,7 @@ from entail.encoders.cross.encoder import CrossParts, cross_folder, cross_folder
 from entail.encoders.weights import check_safe, read_object, write_json
 from entail.errors import EncoderError, HubError
 from entail.hub.export import export_encoder, files_of
-from entail.hub.repository import Pushed, check_repo, files_to_push, is_of_weights, push_folder
+from entail.hub.repository import PushResult, check_repo, files_to_push, is_of_weights, push_folder
 from entail.training.cards.metadata import card_text
 from entail.training.cards.sources import hub_id
 from entail.training.cards.template import CARD, model_card, write_card
@@ -58,7 +58,7 @@ def push_encoder(
     form: Form | None = None,
     private: bool = True,
     dry_run: bool = False,
-) -> Pushed:
+) -> PushResult:
     """Push a model with its card in one commit.
 
     Unexpected files and pickles are refused. Model files of an earlier push that this one lacks are deleted;

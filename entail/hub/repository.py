@@ -19,7 +19,7 @@ Kind = Literal["model", "dataset", "space"]
 
 
 @dataclass(frozen=True)
-class Pushed:
+class PushResult:
     """Push, or its plan.
 
     Attributes:
@@ -63,7 +63,7 @@ def push_folder(
     message: str,
     ours: Callable[[str], bool],
     dry_run: bool = False,
-) -> Pushed:
+) -> PushResult:
     """Push a folder's files, including a card, in one commit.
 
     Files of an earlier push, as told by `ours`, that this one lacks are deleted. A `private` push refuses a
@@ -72,7 +72,7 @@ def push_folder(
     Raises:
         HubError: If there is no token, the repository is public and should not be, or the Hub refuses.
     """
-    plan = Pushed(
+    plan = PushResult(
         repo=repo,
         kind=kind,
         private=private,

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from entail.errors import CorpusError
-from entail.hub.repository import Pushed, check_repo, push_folder
+from entail.hub.repository import PushResult, check_repo, push_folder
 from entail.training.cards.template import CARD, DataFacts, data_card
 from entail.trees.formats.entailment_bank import to_jsonl
 from entail.trees.formats.tables import to_judged_csv, to_pairs_csv
@@ -29,7 +29,7 @@ def push_trees(
     dry_run: bool = False,
     names: bool = False,
     licence: str | None = None,
-) -> Pushed:
+) -> PushResult:
     """Push the trees and decisions of a corpus.
 
     Example trees and archived trees are left out. `trees.jsonl` contains only trees with a proof. Authors are

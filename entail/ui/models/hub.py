@@ -12,9 +12,9 @@ from entail.encoders.catalogue import EncoderEntry, catalogue
 from entail.encoders.cross.encoder import CrossParts
 from entail.encoders.hub import OFFICIAL, has_token
 from entail.errors import EntailError, HubError
-from entail.hub.pull import Pulled, pull_encoder
+from entail.hub.pull import PullResult, pull_encoder
 from entail.hub.push import Form, cross_encoders, push_encoder
-from entail.hub.repository import Pushed, check_repo, check_revision
+from entail.hub.repository import PushResult, check_repo, check_revision
 from entail.hub.trees import push_trees
 from entail.operations.storage import in_words
 from entail.operations.tasks import TaskGroup
@@ -190,7 +190,7 @@ def _draw_pull(author: str | None) -> None:
         st.caption(f":red[{label(problem)}]")
     key = ("pull", repo, revision, name, form)
 
-    def pull(report: ProgressCallback) -> Pulled:
+    def pull(report: ProgressCallback) -> PullResult:
         return pull_encoder(
             str(repo), revision=revision or None, name=name or None, form=form, progress=report
         )
@@ -203,12 +203,12 @@ def _draw_pull(author: str | None) -> None:
         enabled=repo is not None and not problem,
         on_click=partial(start_task, HUB_TASKS, key, pull, slot="hub_pull_done"),
     )
-    done = draw_result(HUB_TASKS, key, Pulled, waiting="Asking the Hub …", slot="hub_pull_done")
+    done = draw_result(HUB_TASKS, key, PullResult, waiting="Asking the Hub …", slot="hub_pull_done")
     if done is not None:
         _draw_pulled(done)
 
 
-def _draw_pulled(done: Pulled) -> None:
+def _draw_pulled(done: PullResult) -> None:
     skipped = f" Skipped: {', '.join(map(label, done.left_out))}." if done.left_out else ""
     st.success(
         f"Pulled **{label(done.name)}** from {label(done.repo)} at commit `{done.commit[:12]}`: "
@@ -251,7 +251,7 @@ def _pick_private(*, key: str) -> bool:
 
 
 def _draw_plan_and_push(
-    push: Callable[..., Pushed],
+    push: Callable[..., PushResult],
     repo: str | None,
     inputs: Hashable,
     *,
@@ -277,7 +277,7 @@ def _draw_plan_and_push(
         kwargs={"slot": f"{key}_plan"},
         help="Stages the files and the card. Sends nothing, needs no token.",
     )
-    plan = draw_result(HUB_TASKS, plan_key, Pushed, waiting="Staging the files …", slot=f"{key}_plan")
+    plan = draw_result(HUB_TASKS, plan_key, PushResult, waiting="Staging the files …", slot=f"{key}_plan")
     if plan is not None:
         _draw_plan(plan)
         _draw_start(
@@ -288,7 +288,7 @@ def _draw_plan_and_push(
             enabled=not consent or st.checkbox(consent, key=f"{key}_sure"),
             on_click=partial(start_task, HUB_TASKS, push_key, lambda _: push(), slot=f"{key}_done"),
         )
-    done = draw_result(HUB_TASKS, push_key, Pushed, waiting="Pushing …", slot=f"{key}_done")
+    done = draw_result(HUB_TASKS, push_key, PushResult, waiting="Pushing …", slot=f"{key}_done")
     if done is not None:
         _draw_pushed(done)
 
@@ -303,7 +303,7 @@ def _draw_start(
         st.caption(name_request())
 
 
-def _draw_plan(plan: Pushed) -> None:
+def _draw_plan(plan: PushResult) -> None:
     if plan.people:
         names = ", ".join(label(shown_name(name)) for name in plan.people)
         st.warning(f"Includes these names: {names}. Ask them first.", icon=":material/group:")
@@ -328,7 +328,7 @@ def _draw_plan(plan: Pushed) -> None:
         st.code(plan.card.split("\n---\n", 1)[0].removeprefix("---\n"), language="yaml")
 
 
-def _draw_pushed(done: Pushed) -> None:
+def _draw_pushed(done: PushResult) -> None:
     removed = f" Removed there: {', '.join(map(label, done.removed))}." if done.removed else ""
     st.success(
         f"Pushed {len(done.files)} files, {in_words(done.size)}, to **{label(done.repo)}** "
