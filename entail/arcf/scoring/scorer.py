@@ -28,9 +28,9 @@ from entail.encoders.cross.encoder import (
     cross_parts,
     load_cross,
     plain_parts,
-    stock_model,
+    stock_transformer,
 )
-from entail.encoders.cross.pairs import read_tokenizer
+from entail.encoders.cross.pairs import wrap_tokenizer
 from entail.encoders.device import device_name
 from entail.encoders.weights import TensorFile, check_safe, open_tensors, require_finite
 from entail.errors import EncoderError
@@ -241,16 +241,11 @@ def _load_bi_encoder(
         max_length = min(max_length, bert.config.positions)
     else:
         adapted, unchanged = (
-            next(iter(stock_model(one, device=device, dtype=dtype).children()))
+            stock_transformer(one, device=device, dtype=dtype)
             for one in (parts, replace(parts, adapter=None))
         )
-        tokenizer = adapted.tokenizer
-        tokenize, frame = read_tokenizer(
-            tokenizer.backend_tokenizer.to_str(), name=parts.name, padding=tokenizer.pad_token_id
-        )
-        prefixes, candidates = (
-            transformer_forward(first.auto_model.eval()) for first in (adapted, unchanged)
-        )
+        tokenize, frame = wrap_tokenizer(adapted.tokenizer, name=parts.name)
+        prefixes, candidates = (transformer_forward(first.auto_model) for first in (adapted, unchanged))
     return BiEncoderScorer(
         prefixes,
         candidates,

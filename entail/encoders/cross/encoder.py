@@ -17,8 +17,8 @@ from entail.encoders.bert.lora import read_lora, read_lora_config
 from entail.encoders.bert.model import Bert, LowRank, shared_bert
 from entail.encoders.card import Card
 from entail.encoders.catalogue import EncoderEntry, check_base, fetch, model_folder, model_folders, resolve
-from entail.encoders.cross.models import CrossBert, CrossStock
-from entail.encoders.cross.pairs import Frame, Pair, Tokenize, read_tokenizer
+from entail.encoders.cross.models import CrossEncoder, bert_forward, transformer_forward
+from entail.encoders.cross.pairs import Frame, Pair, Tokenize, read_tokenizer, wrap_tokenizer
 from entail.encoders.row_batches import Spent
 from entail.encoders.stock import load_adapter, sentence_transformer, without_head
 from entail.encoders.weights import file_sha256, folder_digest, open_tensors
@@ -63,13 +63,6 @@ class PairScorer(Protocol):
 
     def score(self, pairs: Sequence[Pair]) -> Floats:
         """Return the score, or the first output, of each pair, shape (pairs,)."""
-
-
-class CrossEncoder(PairScorer, Protocol):
-    """Protocol of models with several outputs for each pair of texts."""
-
-    def values(self, pairs: Sequence[Pair]) -> Floats:
-        """Return all outputs of each pair, shape (pairs, outputs)."""
 
 
 @dataclass(frozen=True)
@@ -169,12 +162,12 @@ def plain_parts(parts: CrossParts, *, device: str, dtype: torch.dtype) -> PlainP
     return PlainParts(bert, added, tokenize, frame)
 
 
-def stock_model(parts: CrossParts, *, device: str, dtype: torch.dtype) -> Any:  # noqa: ANN401 - imported late
-    """Load base and adapter for sentence-transformers, without the base's own pooling."""
+def stock_transformer(parts: CrossParts, *, device: str, dtype: torch.dtype) -> Any:  # noqa: ANN401 - imported late
+    """Load base and adapter by sentence-transformers; return its transformer, with its tokenizer."""
     model = without_head(sentence_transformer(parts.whole, device=device), pooling="cls")
     if parts.adapter is not None:
         load_adapter(model, parts.adapter, name=parts.name)
-    return model.float().to(dtype)
+    return next(iter(model.float().to(dtype).eval().children()))
 
 
 def load_cross(
@@ -196,19 +189,16 @@ def load_cross(
     """
     plain = None if stock else plain_parts(parts, device=device, dtype=dtype)
     if plain is None:
-        model = stock_model(parts, device=device, dtype=dtype)
-        return CrossStock(model, head, name=parts.name, max_length=max_length, budget=budget)
-    config = plain.bert.config
-    path = config.folder / "model.safetensors"
-    with open_tensors(path, name=parts.whole.name, device=device, dtype=dtype, prefix="bert.") as tensors:
-        kinds = tensors.get("embeddings.token_type_embeddings.weight", None, config.dimension)
-    return CrossBert(
-        plain.bert,
-        plain.added,
-        kinds=kinds,
-        head=head,
-        tokenize=plain.tokenize,
-        frame=plain.frame,
-        max_length=max_length,
-        budget=budget,
-    )
+        first = stock_transformer(parts, device=device, dtype=dtype)
+        tokenize, frame = wrap_tokenizer(first.tokenizer, name=parts.name)
+        forward = transformer_forward(first.auto_model, typed=frame.typed)
+    else:
+        tokenize, frame, config = plain.tokenize, plain.frame, plain.bert.config
+        max_length = min(max_length, config.positions)
+        kinds = None
+        if frame.typed:
+            path, name = config.folder / "model.safetensors", parts.whole.name
+            with open_tensors(path, name=name, device=device, dtype=dtype, prefix="bert.") as tensors:
+                kinds = tensors.get("embeddings.token_type_embeddings.weight", None, config.dimension)
+        forward = bert_forward(plain.bert, plain.added, kinds)
+    return CrossEncoder(forward, head, tokenize=tokenize, frame=frame, max_length=max_length, budget=budget)

@@ -89,6 +89,12 @@ def read_tokenizer(content: str, *, name: str, padding: int | None = None) -> tu
     return tokenize, frame
 
 
+def wrap_tokenizer(tokenizer: Any, *, name: str) -> tuple[Tokenize, Frame]:  # noqa: ANN401 - of transformers
+    """Return a fast tokenizer of transformers, as `read_tokenizer`."""
+    content = tokenizer.backend_tokenizer.to_str()
+    return read_tokenizer(content, name=name, padding=tokenizer.pad_token_id)
+
+
 def _find(ids: list[int], part: list[int], start: int) -> int:
     """Return the first position of a part from `start` on, -1 if there is none."""
     starts = range(start, len(ids) - len(part) + 1)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from entail.encoders.catalogue import EncoderEntry
 from entail.encoders.cross.encoder import ADAPTER, HEAD, WHOLE
-from entail.encoders.cross.models import cross_encode
-from entail.encoders.cross.pairs import Pair, read_tokenizer
+from entail.encoders.cross.models import cross_outputs, transformer_forward
+from entail.encoders.cross.pairs import Pair, wrap_tokenizer
 from entail.encoders.row_batches import Spent
 from entail.encoders.stock import without_head
 from entail.index.protocol import Floats
@@ -53,10 +53,7 @@ class CrossTower(Tower):
         first: Any = next(iter(self.model.children()))
         self._transformer: Any = first.auto_model
         self.max_length = min(max_length, self.model.max_seq_length or max_length)
-        tokenizer = first.tokenizer
-        self.tokenize, self.frame = read_tokenizer(
-            tokenizer.backend_tokenizer.to_str(), name=base.name, padding=tokenizer.pad_token_id
-        )
+        self.tokenize, self.frame = wrap_tokenizer(first.tokenizer, name=base.name)
         draw = torch.Generator().manual_seed(seed)
         d = int(self._transformer.config.hidden_size)
         self.head = torch.nn.Linear(d, outputs)
@@ -72,14 +69,14 @@ class CrossTower(Tower):
         """Return the outputs of pairs with their gradient, shape (pairs, outputs), fp32."""
         import torch
 
-        return cross_encode(
-            self._transformer,
-            self.head,
+        autocast = torch.bfloat16 if self.precision == "bf16" else None
+        forward = transformer_forward(self._transformer, typed=self.frame.typed, autocast=autocast)
+        return cross_outputs(
+            lambda ids, mask, second: self.head(forward(ids, mask, second)),
             pairs,
             frame=self.frame,
             budget=AT_ONCE if self.device == "cpu" else 1 << 20,
             spent=self.spent,
-            autocast=torch.bfloat16 if self.precision == "bf16" else None,
         )
 
     def values(self, pairs: Sequence[Pair]) -> Floats:
