@@ -4,7 +4,7 @@ import importlib.util
 import json
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 from types import ModuleType
@@ -24,40 +24,43 @@ settings.load_profile("entail")
 SYLLABLES = [a + b for a in "bdfglmnprst" for b in "aeiou"]
 
 
-def tiny_bert(folder: Path, *, dimension: int = 16, layers: int = 1, seed: int = 0) -> Path:
-    """Write a random BERT of one layer that knows `SYLLABLES`, as sentence-transformers saves it."""
+def tiny_bert(
+    folder: Path,
+    *,
+    words: Sequence[str] = SYLLABLES,
+    dimension: int = 16,
+    seed: int = 0,
+    scale: float = 5.0,
+    dense: int | None = None,
+    options: Mapping[str, Any] | None = None,
+    **sizes: Any,
+) -> Path:
+    """Write a random BERT of one layer that knows some words, as sentence-transformers saves it."""
     import torch
     from sentence_transformers import SentenceTransformer
-    from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
+    from sentence_transformers.sentence_transformer.modules import Dense, Pooling, Transformer
     from transformers import BertConfig, BertModel, BertTokenizerFast
     from transformers.utils import logging
 
     plain = folder.with_name(f".{folder.name}-plain")
     plain.mkdir(parents=True)
-    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *SYLLABLES]
+    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words]
     (plain / "vocab.txt").write_text("\n".join(vocabulary), encoding="utf-8")
     logging.disable_progress_bar()
     try:
         BertTokenizerFast(vocab=str(plain / "vocab.txt")).save_pretrained(plain)
         torch.manual_seed(seed)
-        config = BertConfig(
-            vocab_size=len(vocabulary),
-            hidden_size=dimension,
-            num_hidden_layers=layers,
-            num_attention_heads=2,
-            intermediate_size=2 * dimension,
-            max_position_embeddings=32,
-            initializer_range=0.1,
-        )
-        model = BertModel(config)
+        given = {"num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 2 * dimension}
+        given |= {"max_position_embeddings": 32, "initializer_range": 0.1, **sizes}
+        bert = BertModel(BertConfig(vocab_size=len(vocabulary), hidden_size=dimension, **given))
         with torch.no_grad():
             # So that sentences of other words point elsewhere, as a trained encoder has them.
-            model.embeddings.word_embeddings.weight.mul_(5)
-        model.save_pretrained(plain)
+            bert.embeddings.word_embeddings.weight.mul_(scale)
+        bert.save_pretrained(plain)
         modules: list[Any] = [Transformer(str(plain)), Pooling(dimension, "mean")]
-        SentenceTransformer(modules=modules, device="cpu").save_pretrained(
-            str(folder), create_model_card=False
-        )
+        modules += [] if dense is None else [Dense(dimension, dense)]
+        model = SentenceTransformer(modules=modules, device="cpu", **(options or {}))
+        model.save_pretrained(str(folder), create_model_card=False)
     finally:
         logging.enable_progress_bar()
     return folder

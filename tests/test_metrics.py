@@ -124,7 +124,7 @@ def test_ranks_equal_those_of_a_stable_sort(data: st.DataObject, queries: int, c
 
 def test_joined_parts_equal_the_whole() -> None:
     whole = gold([3, 1], [2], [INF, 4, 5])
-    parts = GoldRanks.joined([gold([3, 1], [2]), gold([INF, 4, 5])])
+    parts = GoldRanks.concatenate([gold([3, 1], [2]), gold([INF, 4, 5])])
     assert parts.ranks.tolist() == whole.ranks.tolist()
     assert parts.offsets.tolist() == whole.offsets.tolist()
 

@@ -285,7 +285,7 @@ def _chain_report(ranked: Ranked, facts: FactTables, truncation: Truncation, *, 
                 "bare": step.stop_score,
                 "best": max(step.scores, default=None),
                 "scored": len(step.candidates),
-                "joined": len(step.joined),
+                "joined": len(step.newly_visible),
             }
             for step in chain.steps
         ]

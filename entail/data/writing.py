@@ -14,15 +14,15 @@ from entail.errors import DataError, SettingsError
 
 
 @contextlib.contextmanager
-def replacing(file: Path, *, alone: bool = False) -> Iterator[Path]:
+def replacing(file: Path, *, sole_writer: bool = False) -> Iterator[Path]:
     """Yield a temporary path that replaces the file atomically; an error or a kill leaves the old file.
 
-    A single writer (`alone`) overwrites the temporary file of a killed one.
+    A single writer (`sole_writer`) overwrites the temporary file of a killed one.
 
     Raises:
         OSError: If the file cannot be replaced.
     """
-    unfinished = file.with_name(f".{file.name}.{'partial' if alone else secrets.token_hex(4)}")
+    unfinished = file.with_name(f".{file.name}.{'partial' if sole_writer else secrets.token_hex(4)}")
     try:
         yield unfinished
         unfinished.replace(file)

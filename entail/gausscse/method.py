@@ -49,7 +49,7 @@ def evaluate(encoder: str | Path, data: NliData, progress: ProgressCallback | No
 def preview(data: NliData, config: GausscseConfig) -> Preview:
     """Count the triplets."""
     counts = data.triplets.to_json()
-    rows = data.triplets.drawn(seed=config.seed, epoch=0)
+    rows = data.triplets.draw(seed=config.seed, epoch=0)
     left_out = {
         "rows with another label or that cannot be read": data.skipped,
         "pairs that were there before": counts["duplicates"],

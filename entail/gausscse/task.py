@@ -49,7 +49,7 @@ class GausscseTask(BatchTask):
     def batches(self, epoch: int) -> list[Ints]:
         """Return batches of similar length; a batch of a single triplet joins the first one."""
         if not self._rows or epoch != self._epoch:
-            self._rows = list(self.triplets.drawn(seed=self.config.seed, epoch=epoch))
+            self._rows = list(self.triplets.draw(seed=self.config.seed, epoch=epoch))
             self._unentailed = self._draw_unentailed(epoch)
         dealt = super().batches(epoch)
         whole = [batch for batch in dealt if len(batch) > 1]
@@ -60,7 +60,7 @@ class GausscseTask(BatchTask):
 
     def _draw_unentailed(self, epoch: int) -> list[int]:
         """Return an unentailed pair of similar length for each triplet."""
-        drawn = self.triplets.drawn_unentailed(seed=self.config.seed, epoch=epoch)
+        drawn = self.triplets.draw_unentailed(seed=self.config.seed, epoch=epoch)
         if not self._other_lengths or not drawn:
             return []
         alike = match_lengths(self._lengths, [self._other_lengths[row] for row in drawn])

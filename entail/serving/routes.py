@@ -293,7 +293,7 @@ def _build_chain(service: Service, request: ChainRequest) -> ChainAnswer:
                 chosen=corpus.keys[walk.facts[number]] if number < len(walk.facts) else None,
                 bare=one.stop_score,
                 visible=len(one.candidates),
-                joined=len(one.joined),
+                joined=len(one.newly_visible),
                 candidates=_candidates(corpus, one, request.candidates),
             )
             for number, one in enumerate(walk.steps)
@@ -306,7 +306,9 @@ def _build_chain(service: Service, request: ChainRequest) -> ChainAnswer:
 def _candidates(corpus: Corpus, one: Step, count: int) -> list[ChainCandidate]:
     best = list(zip(one.candidates, one.scores, strict=True))[:count]
     return [
-        ChainCandidate(**_fact(corpus, position).model_dump(), score=score, joined=position in one.joined)
+        ChainCandidate(
+            **_fact(corpus, position).model_dump(), score=score, joined=position in one.newly_visible
+        )
         for position, score in best
     ]
 

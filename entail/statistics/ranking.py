@@ -72,7 +72,7 @@ class GoldRanks:
         return cls(np.concatenate([*rows, np.empty(0)]), _offsets([row.size for row in rows]))
 
     @classmethod
-    def joined(cls, parts: Sequence[GoldRanks]) -> GoldRanks:
+    def concatenate(cls, parts: Sequence[GoldRanks]) -> GoldRanks:
         """Concatenate the queries of several parts."""
         counts = np.concatenate([np.empty(0, np.int64), *(part.counts for part in parts)])
         return cls(np.concatenate([np.empty(0), *(part.ranks for part in parts)]), _offsets(counts))

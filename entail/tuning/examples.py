@@ -16,7 +16,7 @@ from entail.data.passages.files import Question
 from entail.data.text import fold, premise_key
 from entail.errors import EvaluationError
 from entail.evaluation.passages.retrieval import answer_tokens, has_answer
-from entail.evaluation.passages.search import search_words
+from entail.evaluation.passages.search import PassageWords
 from entail.evaluation.passages.store import PassageStore
 from entail.progress import ProgressCallback
 
@@ -118,7 +118,8 @@ def with_hard_negatives(
         EvaluationError: If the pool is too large for BM25 in memory.
     """
     store = examples.store
-    hits = search_words(store, [one.question for one in examples.examples], k=depth, progress=progress)
+    questions = [one.question for one in examples.examples]
+    hits = PassageWords(store).search(questions, k=depth, progress=progress)
     found = []
     for one, row in zip(examples.examples, hits.tolist(), strict=True):
         answers = [tokens for text in one.answers if (tokens := answer_tokens(text))]

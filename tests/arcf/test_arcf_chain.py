@@ -73,7 +73,7 @@ def test_the_best_visible_fact_joins_until_the_bare_prefix_is_best(fake: Any) ->
     assert chain.facts == (0, 2, 3)
     assert chain.stopped == "bare prefix"
     assert [step.chosen for step in chain.steps] == [0, 2, 3, None]
-    assert [step.joined for step in chain.steps] == [(0, 1), (2,), (3,), ()]
+    assert [step.newly_visible for step in chain.steps] == [(0, 1), (2,), (3,), ()]
     assert chain.steps[1].candidates == (2, 1)
     assert chain.steps[1].scores == (2.5, 1.0)
     assert chain.steps[1].stop_score == 1.5

@@ -55,7 +55,7 @@ def test_left_alone_it_is_algorithm_1(fake: Any, seed: int) -> None:
     assert walk.facts == chain.facts
     assert walk.stopped == chain.stopped
     assert [one.stop_score for one in walk.steps] == [one.stop_score for one in chain.steps]
-    assert [one.joined for one in walk.steps] == [frozenset(one.joined) for one in chain.steps]
+    assert [one.newly_visible for one in walk.steps] == [frozenset(one.newly_visible) for one in chain.steps]
     assert walk.scored == chain.scored
     assert walk.ranking(ASKED, near).tolist() == ranked.ranking.tolist()
 
@@ -100,8 +100,8 @@ def test_words_shared_with_what_was_chosen_lead_on() -> None:
     assert walk.facts == (0, 1, 2)
     assert walk.stopped == "length"
     assert [one.stop_score for one in walk.steps] == [None] * 3
-    assert walk.steps[0].joined == {0, 1}
-    assert 2 in walk.steps[1].joined | walk.steps[2].joined
+    assert walk.steps[0].newly_visible == {0, 1}
+    assert 2 in walk.steps[1].newly_visible | walk.steps[2].newly_visible
     assert walk.ranking(asked, near).tolist() == [0, 1, 2, 3]
 
 

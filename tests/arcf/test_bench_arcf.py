@@ -28,7 +28,7 @@ def script(load_script: Callable[[str], ModuleType]) -> ModuleType:
 def scorer(request: pytest.FixtureRequest, tiny_home: Path, world: Any, write_bert: Any) -> str:
     """Train a scorer that reads so, over two layers, and return its folder's name."""
     (tiny_home / "tiny").unlink()
-    write_bert(tiny_home / "tiny", layers=2)
+    write_bert(tiny_home / "tiny", num_hidden_layers=2)
     config = ArcfConfig(
         base="tiny",
         reading=request.param,

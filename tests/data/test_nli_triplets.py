@@ -38,13 +38,13 @@ def test_by_hand() -> None:
 def test_an_epoch_goes_on_with_the_unentailed_pairs_of_the_one_before() -> None:
     rows = [*((f"p{i}", "e", "e") for i in range(3)), *((f"p{i}", "n", "n") for i in range(6))]
     found = nli_triplets(pairs(*rows))
-    first, second, third = (found.drawn_unentailed(seed=0, epoch=epoch) for epoch in range(3))
+    first, second, third = (found.draw_unentailed(seed=0, epoch=epoch) for epoch in range(3))
     assert sorted(first + second) == list(range(6))
     assert third == first
-    assert first != found.drawn_unentailed(seed=1, epoch=0)
+    assert first != found.draw_unentailed(seed=1, epoch=0)
     few = nli_triplets(pairs(*rows[:4]))
-    assert few.drawn_unentailed(seed=0, epoch=1) == [0, 0, 0]
-    assert nli_triplets(pairs(*rows[:3])).drawn_unentailed(seed=0, epoch=0) == []
+    assert few.draw_unentailed(seed=0, epoch=1) == [0, 0, 0]
+    assert nli_triplets(pairs(*rows[:3])).draw_unentailed(seed=0, epoch=0) == []
 
 
 def test_what_is_entailed_is_no_contradiction_of_the_same_premise() -> None:
@@ -57,7 +57,7 @@ def test_what_is_entailed_is_no_contradiction_of_the_same_premise() -> None:
 
 def test_contradictions_rotate_by_epoch() -> None:
     found = nli_triplets(pairs(("p", "e", "e"), *(("p", f"c{i}", "c") for i in range(3)), ("q", "e", "e")))
-    drawn = [list(found.drawn(seed=0, epoch=epoch)) for epoch in range(4)]
+    drawn = [list(found.draw(seed=0, epoch=epoch)) for epoch in range(4)]
     assert {rows[0][2] for rows in drawn[:3]} == {"c0", "c1", "c2"}
     assert drawn[3] == drawn[0]
     assert [rows[1] for rows in drawn] == [("q", "e", None)] * 4

@@ -48,7 +48,7 @@ def test_errors_leave_the_old_file(tmp_path: Path) -> None:
 def test_a_single_writer_reuses_the_temporary_name(tmp_path: Path) -> None:
     names = set()
     for alone in (True, True, False, False):
-        with replacing(tmp_path / "a.bin", alone=alone) as partial:
+        with replacing(tmp_path / "a.bin", sole_writer=alone) as partial:
             names.add(partial.name)
             partial.write_bytes(b"whole")
     assert len(names) == 3

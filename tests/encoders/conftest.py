@@ -11,55 +11,39 @@ DIMENSION = 8
 WORDS = ["ice", "is", "cold", "fire", "hot", "the", "moon", "rock", "a", "kind", "of", "a", "star", "water"]
 
 
-def _save_tiny(folder: Path, *, seed: int = 0, dense: int | None = None, **options: Any) -> Path:
-    """Write a BERT of one layer with mean pooling, as `SentenceTransformer.save_pretrained` does."""
-    import torch
-    from sentence_transformers import SentenceTransformer
-    from sentence_transformers.sentence_transformer.modules import Dense, Pooling, Transformer
-    from transformers import BertConfig, BertModel, BertTokenizerFast
-    from transformers.utils import logging
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
-    plain = folder.parent / f".{folder.name}-plain"
-    plain.mkdir(parents=True)
-    letters = "abcdefghijklmnopqrstuvwxyz"
-    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *dict.fromkeys(WORDS), *letters]
-    vocabulary += [f"##{letter}" for letter in letters]
-    vocabulary = list(dict.fromkeys(vocabulary))
-    (plain / "vocab.txt").write_text("\n".join(vocabulary), encoding="utf-8")
-    logging.disable_progress_bar()
-    try:
-        BertTokenizerFast(vocab=str(plain / "vocab.txt")).save_pretrained(plain)
-        torch.manual_seed(seed)
-        config = BertConfig(
-            vocab_size=len(vocabulary),
-            hidden_size=DIMENSION,
-            num_hidden_layers=1,
-            num_attention_heads=2,
-            intermediate_size=DIMENSION,
-            max_position_embeddings=64,
-            initializer_range=0.5,
-        )
-        BertModel(config).save_pretrained(plain)
-        modules: list[Any] = [Transformer(str(plain)), Pooling(DIMENSION, "mean")]
-        if dense is not None:
-            modules.append(Dense(DIMENSION, dense))
-        SentenceTransformer(modules=modules, device="cpu", **options).save_pretrained(
-            str(folder), create_model_card=False
-        )
-    finally:
-        logging.enable_progress_bar()
-    return folder
+
+@pytest.fixture(autouse=True)
+def _processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ENTAIL_DEVICE", "cpu")
 
 
 @pytest.fixture(scope="session")
-def save_tiny() -> Callable[..., Path]:
-    return _save_tiny
+def save_tiny(write_bert: Callable[..., Path]) -> Callable[..., Path]:
+    """Return what writes a BERT of one layer with mean pooling, which knows every letter."""
+    words = list(dict.fromkeys([*WORDS, *LETTERS, *(f"##{letter}" for letter in LETTERS)]))
+    sizes = {"intermediate_size": DIMENSION, "max_position_embeddings": 64, "initializer_range": 0.5}
+
+    def save(folder: Path, *, seed: int = 0, dense: int | None = None, **options: Any) -> Path:
+        return write_bert(
+            folder,
+            words=words,
+            dimension=DIMENSION,
+            seed=seed,
+            scale=1.0,
+            dense=dense,
+            options=options,
+            **sizes,
+        )
+
+    return save
 
 
 @pytest.fixture(scope="session")
-def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def tiny(save_tiny: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A plain model of dimension 8; shared: copy it before changing it."""
-    return _save_tiny(tmp_path_factory.mktemp("models") / "tiny")
+    return save_tiny(tmp_path_factory.mktemp("models") / "tiny")
 
 
 def _save_adapter(folder: Path, base: Path, *, seed: int = 1, half: bool = False, **options: Any) -> Path:

@@ -38,11 +38,6 @@ VARIED = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def _processor(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ENTAIL_DEVICE", "cpu")
-
-
 @pytest.fixture
 def folder(tiny: Path, tmp_path: Path) -> Path:
     """A copy of `tiny` to be changed."""

@@ -18,11 +18,6 @@ TEXTS = ["ice is cold", "", "the moon is a kind of rock", "water " * 90, "a star
 Save = Callable[..., Path]
 
 
-@pytest.fixture(autouse=True)
-def _processor(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ENTAIL_DEVICE", "cpu")
-
-
 @pytest.fixture
 def whole(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let OpenVINO compute in fp32, so that what its graph does can be told from what bf16 does."""

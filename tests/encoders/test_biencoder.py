@@ -29,11 +29,6 @@ TEXTS = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def _processor(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ENTAIL_DEVICE", "cpu")
-
-
 @pytest.fixture
 def encoder(tiny: Path) -> BiEncoder:
     return BiEncoder(tiny, batch_size=2)

@@ -23,11 +23,6 @@ KINDS = ["siamese", "single", "dual"]
 Save = Callable[..., Path]
 
 
-@pytest.fixture(autouse=True)
-def _processor(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ENTAIL_DEVICE", "cpu")
-
-
 def by_peft(base: Path, adapter: Path | None, texts: Sequence[str] = TEXTS) -> Any:
     from peft import PeftModel
     from sentence_transformers import SentenceTransformer
@@ -69,18 +64,35 @@ def expected(kind: str, base: Path, folder: Path, texts: Sequence[str] = TEXTS) 
     return by_peft(base, folder, texts), by_peft(base, premise, texts)
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
-    "options",
+    ("kind", "options"),
     [
-        {},
-        {"r": 3, "lora_alpha": 5, "use_rslora": True, "target_modules": ["query", "key", "value", "dense"]},
-        {"target_modules": "all-linear", "exclude_modules": ".*pooler.*", "lora_dropout": 0.5, "half": True},
-        {"target_modules": r".*attention\.self\.key", "init_lora_weights": "gaussian"},
-        {"target_modules": ["output.dense", "key"], "rank_pattern": {"key": 1}},
-        {"target_modules": ["value"], "layers_to_transform": [0]},
+        ("siamese", {}),
+        ("single", {}),
+        ("dual", {}),
+        (
+            "dual",
+            {
+                "r": 3,
+                "lora_alpha": 5,
+                "use_rslora": True,
+                "target_modules": ["query", "key", "value", "dense"],
+            },
+        ),
+        (
+            "dual",
+            {
+                "target_modules": "all-linear",
+                "exclude_modules": ".*pooler.*",
+                "lora_dropout": 0.5,
+                "half": True,
+            },
+        ),
+        ("dual", {"target_modules": r".*attention\.self\.key", "init_lora_weights": "gaussian"}),
+        ("dual", {"target_modules": ["output.dense", "key"], "rank_pattern": {"key": 1}}),
+        ("dual", {"target_modules": ["value"], "layers_to_transform": [0]}),
     ],
-    ids=["two", "all", "as trained here", "by pattern", "ranks", "layers"],
+    ids=["siamese", "single", "dual", "all", "as trained here", "by pattern", "ranks", "layers"],
 )
 def test_vectors_are_those_of_peft(
     make: Callable[..., Path], tiny: Path, kind: str, options: dict[str, Any]

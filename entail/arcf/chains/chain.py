@@ -72,14 +72,14 @@ class ChainStep:
         scores: Their scores, same order.
         stop_score: Score of the bare prefix.
         chosen: The premise that was appended; None where the chain stopped.
-        joined: Premises that became visible at this step.
+        newly_visible: Premises that became visible at this step.
     """
 
     candidates: tuple[int, ...]
     scores: tuple[float, ...]
     stop_score: float
     chosen: int | None
-    joined: tuple[int, ...]
+    newly_visible: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -149,10 +149,10 @@ def _grow_greedy(prompt: Prompt, visible_after: Visible, search: Search) -> Grow
     last: dict[int, float] = {}
     while True:
         visible, prefix = visible_after(facts), prompt.prefix(facts)
-        joined = [fact for fact in visible if fact not in last]
+        newcomers = [fact for fact in visible if fact not in last]
         rest = sorted((fact for fact in visible if fact in last), key=lambda fact: -last[fact])
         count = len(rest) if search.margin is None else _RESCORED
-        first, rest = [*joined, *rest[:count]], rest[count:]
+        first, rest = [*newcomers, *rest[:count]], rest[count:]
         scores = yield [(prefix.ids, ()), *prompt.pairs(prefix, first)]
         stop_score, *totals = prompt.total(scores, facts, first).tolist()
         fresh = dict(zip(first, totals, strict=True))
@@ -170,7 +170,7 @@ def _grow_greedy(prompt: Prompt, visible_after: Visible, search: Search) -> Grow
         best = max(fresh, key=lambda fact: fresh[fact]) if fresh else None
         stops = best is not None and search.may_stop(facts) and stop_score >= fresh[best]
         chosen = None if stops else best
-        steps.append(ChainStep(tuple(fresh), tuple(fresh.values()), stop_score, chosen, tuple(joined)))
+        steps.append(ChainStep(tuple(fresh), tuple(fresh.values()), stop_score, chosen, tuple(newcomers)))
         stopped: Stopped | None = "nothing visible" if best is None else "bare prefix" if stops else None
         if chosen is not None:
             facts.append(chosen)
@@ -225,10 +225,10 @@ def _expand(
 ) -> Iterator[_Hypothesis]:
     shares = scores - np.logaddexp.reduce(scores)
     own = dict(zip(visible, map(float, scores[1:]), strict=True))
-    joined = tuple(fact for fact in visible if fact not in one.scored)
+    newcomers = tuple(fact for fact in visible if fact not in one.scored)
 
     def steps(chosen: int | None) -> tuple[ChainStep, ...]:
-        return (*one.steps, ChainStep(tuple(own), tuple(own.values()), float(scores[0]), chosen, joined))
+        return (*one.steps, ChainStep(tuple(own), tuple(own.values()), float(scores[0]), chosen, newcomers))
 
     if not visible or search.may_stop(one.facts):
         stopped: Stopped = "bare prefix" if visible else "nothing visible"

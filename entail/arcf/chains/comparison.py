@@ -154,8 +154,8 @@ def _ranks(ranking: Ints) -> Ints:
 
 
 def select_candidates(step: Step, roles: Mapping[int, str], which: str) -> list[tuple[int, int]]:
-    """Return (rank, position) of all, newly joined or gold candidates of a step, best first, rank from 1."""
-    allowed = {"joined": step.joined, "gold": frozenset(roles)}.get(which)
+    """Return (rank, position) of all, newly visible or gold candidates of a step, best first, rank from 1."""
+    allowed = {"joined": step.newly_visible, "gold": frozenset(roles)}.get(which)
     rows = enumerate(step.candidates, start=1)
     return [(rank, fact) for rank, fact in rows if allowed is None or fact in allowed]
 

@@ -66,7 +66,7 @@ class Step:
         candidates: All visible premises, best first; equal ones as they became visible.
         scores: Their scores, same order.
         stop_score: As in `StepScores`.
-        joined: Candidates that the last chosen premise made visible; at first all.
+        newly_visible: Candidates that the last chosen premise made visible; at first all.
         dropped: As in `StepScores`.
         cut: As in `StepScores`.
     """
@@ -75,7 +75,7 @@ class Step:
     candidates: tuple[int, ...]
     scores: tuple[float, ...]
     stop_score: float | None
-    joined: frozenset[int]
+    newly_visible: frozenset[int]
     dropped: int = 0
     cut: frozenset[int] = frozenset()
 

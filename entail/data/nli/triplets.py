@@ -85,7 +85,7 @@ class NliTriplets:
             "both": self.both,
         }
 
-    def drawn(self, *, seed: int, epoch: int) -> Iterator[tuple[str, str, str | None]]:
+    def draw(self, *, seed: int, epoch: int) -> Iterator[tuple[str, str, str | None]]:
         """Yield (premise, entailed, one contradicted hypothesis or None) of each triplet, in order.
 
         Of several contradictions the first is drawn by the seed, and each epoch takes the next.
@@ -96,7 +96,7 @@ class NliTriplets:
             chosen = triplet.contradicted[(int(share * several) + epoch) % several] if several else None
             yield triplet.premise, triplet.entailed, chosen
 
-    def drawn_unentailed(self, *, seed: int, epoch: int) -> list[int]:
+    def draw_unentailed(self, *, seed: int, epoch: int) -> list[int]:
         """Return rows of `unentailed` in a drawn order, one a triplet; an epoch continues the one before."""
         several = len(self.unentailed)
         order = np.random.default_rng([seed, 1]).permutation(several).tolist()

@@ -100,10 +100,6 @@ class QuestionReading:
             parts.append(f"{len(self.warnings):,} read in part, the first: {self.warnings[0]}")
         return "; ".join(parts)
 
-    def missing_gold(self, facts: FactTables) -> tuple[tuple[str, str], ...]:
-        """Return (question id, uid) of gold facts of usable questions that are in no table."""
-        return missing_gold(self.usable, facts)
-
 
 def read_questions(file: Path, *, release: Release | None = None) -> QuestionReading:
     """Read a TSV of questions, may be gzipped; the release is detected by its columns unless it is given.

@@ -218,7 +218,7 @@ def search_passages(
         return PassageSearch(
             "bm25",
             f"bm25s-{load_bm25s().__version__}",
-            lambda questions, k, told: ranker.search(questions, k=k, progress=told),
+            lambda questions, k, report: ranker.search(questions, k=k, progress=report),
         )
     from entail.encoders.encoder import load
 
@@ -227,8 +227,8 @@ def search_passages(
     return PassageSearch(
         loaded.name,
         loaded.revision,
-        lambda questions, k, told: search_vectors(
-            loaded.encode_queries(questions, progress=told), shards, k=k, progress=told
+        lambda questions, k, report: search_vectors(
+            loaded.encode_queries(questions, progress=report), shards, k=k, progress=report
         ),
     )
 

@@ -106,10 +106,3 @@ class PassageWords:
         return load_bm25s().tokenize(
             list(texts), stopwords="en", stemmer=self._stemmer, return_ids=False, show_progress=False
         )
-
-
-def search_words(
-    store: PassageStore, questions: Sequence[str], *, k: int, progress: ProgressCallback | None = None
-) -> Positions:
-    """Return the positions of the k best passages by BM25, see `PassageWords`, shape (questions, k)."""
-    return PassageWords(store).search(questions, k=k, progress=progress)

@@ -175,8 +175,8 @@ def evaluate_premises(
         corpus_name=corpus.name,
         queries=gold.texts,
         queries_in_corpus=int((gold.own != NOT_THERE).sum()),
-        paper=GoldRanks.joined([paper for paper, _ in parts]),
-        query_excluded=GoldRanks.joined([excluded for _, excluded in parts]),
+        paper=GoldRanks.concatenate([paper for paper, _ in parts]),
+        query_excluded=GoldRanks.concatenate([excluded for _, excluded in parts]),
         missing=gold.missing,
         ks=tuple(ks),
     )
@@ -221,12 +221,12 @@ def require_same_corpus(corpus: Corpus, index: PremiseIndex) -> None:
     Raises:
         ManifestMismatchError: If it was made from another one.
     """
-    held = index.manifest
-    if held.corpus_hash != corpus.hash:
+    manifest = index.manifest
+    if manifest.corpus_hash != corpus.hash:
         raise ManifestMismatchError(
-            f"the index {index.name!r} holds {held.count} premises with corpus hash {held.corpus_hash[:12]}, "
-            f"but corpus {corpus.name!r} has {len(corpus)} with {corpus.hash[:12]}; "
-            "make the index from this corpus"
+            f"the index {index.name!r} holds {manifest.count} premises with corpus hash "
+            f"{manifest.corpus_hash[:12]}, but corpus {corpus.name!r} has {len(corpus)} with "
+            f"{corpus.hash[:12]}; make the index from this corpus"
         )
 
 

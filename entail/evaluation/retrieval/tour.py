@@ -75,9 +75,9 @@ def choose_stops(
                 f"{index.manifest.corpus_hash[:12]}; compare again"
             )
     changes = split.changes["query_excluded"]
-    told: set[str] = set()
+    used: set[str] = set()
     gained, lost = (
-        list(islice(_stops(split, indexes, most_changed(changes, gained=gained), told), most))
+        list(islice(_stops(split, indexes, most_changed(changes, gained=gained), used), most))
         for gained in (True, False)
     )
     gained = gained[: most - min(losses, len(lost))]
@@ -88,22 +88,24 @@ def tell(stop: Stop, names: tuple[str, str]) -> str:
     """Return the sentence of an example; `names` are those that a reader calls the two retrievers."""
     good, bad = names[stop.better], names[1 - stop.better]
     place, other = stop.ranks[stop.better], stop.ranks[1 - stop.better]
-    told = f"{good} finds the premise “{stop.premise}” at place {place:,} instead of {other:,}."
+    sentence = f"{good} finds the premise “{stop.premise}” at place {place:,} instead of {other:,}."
     if stop.alike:
         many = "1 sentence that shares" if stop.alike == 1 else f"{stop.alike:,} sentences that share"
-        told = f"{bad} puts {many} more words with the claim first, such as “{stop.first_alike}”. " + told
+        sentence = (
+            f"{bad} puts {many} more words with the claim first, such as “{stop.first_alike}”. " + sentence
+        )
     elif stop.before:
         many = "1 other sentence" if stop.before == 1 else f"{stop.before:,} other sentences"
-        told = f"{bad} puts {many} first, none of which shares more words with the claim. " + told
+        sentence = f"{bad} puts {many} first, none of which shares more words with the claim. " + sentence
     if stop.better == 0:
-        told = f"Here {good} does better. " + told
+        sentence = f"Here {good} does better. " + sentence
     found = stop.change.found
     if stop.change.premises > 1:
-        told += (
+        sentence += (
             f" Of the {stop.change.premises} known premises {names[1]} has {found[1]} among its first "
             f"{FOUND_AT}, {names[0]} {found[0]}."
         )
-    return told
+    return sentence
 
 
 def headline(split: SplitComparison, names: tuple[str, str]) -> tuple[str, ...]:
@@ -181,12 +183,12 @@ def _stops(
     split: SplitComparison,
     indexes: tuple[PremiseIndex, PremiseIndex],
     changes: Iterable[QueryChange],
-    told: set[str],
+    used: set[str],
 ) -> Iterator[Stop]:
     for change in changes:
         stop = _stop(split, indexes, change)
-        if stop.premise not in told:
-            told.add(stop.premise)
+        if stop.premise not in used:
+            used.add(stop.premise)
             yield stop
 
 

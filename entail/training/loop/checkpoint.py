@@ -47,7 +47,7 @@ def write_checkpoint(file: Path, checkpoint: Checkpoint) -> None:
 
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(file, alone=True) as partial:
+        with replacing(file, sole_writer=True) as partial:
             save_file(
                 {
                     name: tensor.detach().cpu().contiguous().clone()

@@ -95,7 +95,7 @@ def count_candidates(step: Step) -> str:
     '2 candidates, 1 new'
     """
     words = count_of(len(step.candidates), "candidate")
-    return f"{words}, {len(step.joined):,} new" if step.chosen else words
+    return f"{words}, {len(step.newly_visible):,} new" if step.chosen else words
 
 
 def truncation_message(walk: Walk) -> str:
@@ -296,7 +296,7 @@ def _draw_candidate(scene: Scene, number: int, rank: int, fact: int, words: froz
     before, step = scene.walk.facts[:number], scene.walk.steps[number]
     is_chosen = scene.walk.facts[number : number + 1] == (fact,)
     notes = [f"{step.scores[rank - 1]:.3f}"]
-    if number and fact in step.joined:
+    if number and fact in step.newly_visible:
         notes.append("new here")
     if is_chosen:
         notes.append("<b>chosen</b>")
