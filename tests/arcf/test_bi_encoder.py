@@ -36,7 +36,7 @@ def _row(ids: Ids, tower: BiEncoderTower) -> list[int]:
 def tower(tiny_home: Path, write_bert: Callable[..., Path]) -> BiEncoderTower:
     """Return one on a base of two layers, whose adapter and head say something."""
     (tiny_home / "tiny").unlink()
-    write_bert(tiny_home / "tiny", layers=2)
+    write_bert(tiny_home / "tiny", num_hidden_layers=2)
     made = BiEncoderTower(
         resolve("tiny"), lora=Lora(rank=2), device="cpu", max_length=32, dropout=0.0, seed=1
     )
