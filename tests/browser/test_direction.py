@@ -48,7 +48,7 @@ def test_directions_on_a_phone_in_the_dark(browser: Browser, start_app: Any, gau
     ).to_be_visible()
     expect(page.get_by_text("1 to 10 of 50")).to_be_visible()
     expect(rows.last).to_contain_text(ARROW)
-    ranks = [int(re.search(r"rank (\d+)", row.inner_text())[1]) for row in rows.all()]  # type: ignore[index]
+    ranks = [int(re.search(r"rank (\d+)", row.inner_text())[1]) for row in rows.all()]  # type: ignore[index]  # every row has a rank
     assert len(ranks) == 10
     assert ranks != sorted(ranks), "ordered by direction, not by rank"
     assert fits(page)

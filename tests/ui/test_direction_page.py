@@ -13,7 +13,7 @@ from entail.data.nli.sentence_pairs import PairTable, read_pairs
 from entail.data.records import Corpus
 from entail.encoders.catalogue import resolve
 from entail.encoders.gaussian.encoder import GaussianEncoder
-from entail.gausscse.verdict import ADDED, JudgedTable, Verdict, judge_table
+from entail.gausscse.verdict import ADDED, JudgedTable, Says, Verdict, judge_table
 from entail.index.protocol import Hits
 from entail.ui.direction.encoder import gaussian_names
 from entail.ui.direction.search import count_entailing, search_rows
@@ -189,9 +189,7 @@ def test_the_file_of_verdicts_keeps_every_column(table_mode: AppTest, gaussian: 
 
 
 def test_verdicts_are_counted() -> None:
-    verdicts = [
-        None if says is None else Verdict("a", "b", 0.5, 0.25, says, 1.0, None, None)
-        for says in ("neither", None, "entails", "neither")
-    ]
+    names: tuple[Says | None, ...] = ("neither", None, "entails", "neither")
+    verdicts = [says and Verdict("a", "b", 0.5, 0.25, says, 1.0, None, None) for says in names]
     table = PairTable(("a", "b"), (("x", "y"),) * 4, (0, 1))
-    assert str(JudgedTable(table, tuple(verdicts))) == "2 neither, 1 entails"  # type: ignore[arg-type]
+    assert str(JudgedTable(table, tuple(verdicts))) == "2 neither, 1 entails"

@@ -10,7 +10,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from entail.encoders.catalogue import resolve
 from entail.evaluation.passages.pool import Pool
-from entail.operations.tasks import TaskGroup
+from entail.operations.tasks import Task, TaskGroup
 from entail.training.nli_source import take_evenly
 from entail.tuning.relevance import (
     Relevance,
@@ -141,15 +141,14 @@ def _draw_premises(file: UploadedFile | None, encoders: Sequence[str], count: in
     pairs, figures = await_value(reading, waiting="Reading the pairs …", key="claims_again_pairs"), []
     if pairs is None:
         return
-    tasks = [
-        _FIGURES.get_or_start(
+
+    def start(encoder: str) -> Task[Relevance]:
+        return _FIGURES.get_or_start(
             ("premises", digest, count, encoder, resolve(encoder).revision),
-            lambda report, encoder=encoder: compare_premises(  # type: ignore[misc]
-                pairs.sample(count), models.encoder(encoder), progress=report
-            ),
+            lambda report: compare_premises(pairs.sample(count), models.encoder(encoder), progress=report),
         )
-        for encoder in encoders
-    ]
+
+    tasks = [start(encoder) for encoder in encoders]
     for encoder, task, column in zip(encoders, tasks, st.columns(len(tasks), gap="large"), strict=True):
         with column:
             waiting = f"{label(retriever_label(encoder))} encoding pairs …"
