@@ -84,6 +84,21 @@ def buttons(app: AppTest, prefix: str) -> list[Any]:
     return [button for button in app.button if str(button.key).startswith(prefix)]
 
 
+def accepts(app: AppTest) -> list[Any]:
+    """Return the buttons that accept a candidate."""
+    return buttons(app, "accept-")
+
+
+def opens(app: AppTest) -> int:
+    """Return the number of trees that can be opened."""
+    return sum(button.label == "Open" for button in app.button)
+
+
+def keys(app: AppTest) -> set[str]:
+    """Return the keys of all buttons."""
+    return {str(button.key) for button in app.button}
+
+
 def html(app: AppTest, part: str) -> list[str]:
     """Return the HTML blocks that contain a text."""
     return [str(block.body) for block in app.get("html") if part in str(block.body)]
@@ -185,7 +200,7 @@ def fifth(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     monkeypatch.setitem(sys.modules, "fifth", module)
     spec.loader.exec_module(module)
     found = {**method.methods(), "fifth": module.FIFTH}
-    monkeypatch.setattr(method, "_found", lambda: (found, {"sixth": "RuntimeError: no such library"}))
+    monkeypatch.setattr(method, "_load_methods", lambda: (found, {"sixth": "RuntimeError: no such library"}))
     method.methods.cache_clear()
     yield module.FIFTH
     method.methods.cache_clear()

@@ -4,7 +4,6 @@ import re
 import sqlite3
 import tomllib
 from pathlib import Path
-from typing import Any
 
 import pytest
 import streamlit as st
@@ -21,7 +20,7 @@ from entail.ui.shared.form import upload_limit
 from entail.ui.shared.resources import Workspace
 from entail.ui.trees.authoring import handle_key, open_tree
 from tests.trees.conftest import damage
-from tests.ui.conftest import buttons, by, on_tree
+from tests.ui.conftest import accepts, by, on_tree, opens
 
 PAGES = ("streamlit_app.py", "pages/Trees.py", "pages/Compare.py", "pages/Corpora.py")
 LOCKED = "the database is locked by another process; try again, nothing was lost"
@@ -30,14 +29,6 @@ LOCKED = "the database is locked by another process; try again, nothing was lost
 def errors(app: AppTest) -> str:
     """Return what the page says is wrong, without Markdown's escapes."""
     return re.sub(r"\\(.)", r"\1", "\n".join(str(error.value) for error in app.error))
-
-
-def accepts(app: AppTest) -> list[Any]:
-    return buttons(app, "accept-")
-
-
-def opens(app: AppTest) -> int:
-    return len([button for button in app.button if button.label == "Open"])
 
 
 def own_trees(shared: Workspace, count: int) -> list[str]:

@@ -19,14 +19,10 @@ from entail.jobs.record import Ending, Outcome
 from entail.progress import Progress
 from entail.ui.models.job import COLOURS, DASHES, describe, draw_panel
 from entail.ui.shared.resources import jobs
-from tests.ui.conftest import named, said
+from tests.ui.conftest import keys, named, said
 from tests.ui.job_runs import end, rewrite, submit, train
 
 View = Callable[..., AppTest]
-
-
-def keys(app: AppTest) -> set[str]:
-    return {str(button.key) for button in app.button}
 
 
 def at(app: AppTest, **address: str) -> AppTest:

@@ -30,7 +30,7 @@ from entail.ui.models.comparison import card_figures_table
 from entail.ui.shared.resources import Workspace, jobs
 from entail.ui.trees.direction_hints import current_hints
 from entail.ui.trees.suggester import current_suggester
-from tests.ui.conftest import by, named, said, settled
+from tests.ui.conftest import by, keys, named, said, settled
 
 Scorer = Callable[..., Path]
 
@@ -42,10 +42,6 @@ def press(app: AppTest, label: str) -> AppTest:
 def insist(app: AppTest) -> AppTest:
     """Tick “Promote anyway”."""
     return settled(app.checkbox[0].check().run())
-
-
-def keys(app: AppTest) -> set[str]:
-    return {str(button.key) for button in app.button}
 
 
 def opened(app: AppTest, *, name: str = "Ada", encoder: str = "mine", **state: str) -> AppTest:

@@ -1,7 +1,5 @@
 """Every page in its states: first visit, at work, empty, in trouble."""
 
-from typing import Any
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -11,17 +9,9 @@ from entail.trees.store.seed import SAMPLE_ID
 from entail.ui.components.inbox import NodeEvent
 from entail.ui.shared.resources import Workspace
 from entail.ui.trees.views import apply_event
-from tests.ui.conftest import ROOT, buttons, by, named, on_tree, said
+from tests.ui.conftest import ROOT, accepts, buttons, by, named, on_tree, opens, said
 
 HOSTILE = "ice <script>alert(1)</script> is **cold** :red[x] $y$"
-
-
-def accepts(app: AppTest) -> list[Any]:
-    return buttons(app, "accept-")
-
-
-def opens(app: AppTest) -> int:
-    return len([button for button in app.button if button.label == "Open"])
 
 
 @pytest.fixture
