@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import dataclass
 
 from entail.trees.layout.appearance import NAMES, DrawnKind
@@ -10,7 +11,8 @@ from entail.trees.layout.positions import rejected_id
 from entail.trees.log.tree import Node, Tree
 
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_FORMULA = (*"=+-@\t\r", *"\uff1d\uff0b\uff0d\uff20")  # the last four: the same signs in full width
+_FORMULA = "=+-@\uff1d\uff0b\uff0d\uff20"
+"""Signs that begin a formula; the last four are the same in full width."""
 
 
 def printable(text: str) -> str:
@@ -39,14 +41,17 @@ def quote_dot(text: str) -> str:
 def escape_cell(text: str) -> str:
     """Return the text as a cell that no spreadsheet evaluates as a formula.
 
-    A text that starts with ``= + - @``, a tab or a carriage return (after spaces, too) gets an apostrophe in
-    front, which spreadsheets hide (OWASP, "CSV injection"). Remove it when reading the file back.
+    A text that starts with ``= + - @``, after spaces, line feeds and invisible characters, too, or with a tab
+    or a carriage return, gets an apostrophe in front, which spreadsheets hide (OWASP, "CSV injection").
+    Remove it when reading the file back.
 
     >>> escape_cell("=1+1"), escape_cell("ice is cold")
     ("'=1+1", 'ice is cold')
     """
     text = printable(text)
-    return f"'{text}" if text.lstrip(" ").startswith(_FORMULA) else text
+    # Spreadsheets may drop what is invisible: separators, controls, marks of format.
+    first = next((letter for letter in text if unicodedata.category(letter)[0] not in "ZC"), "")
+    return f"'{text}" if text.startswith(("\t", "\r")) or first in {*_FORMULA} else text
 
 
 @dataclass(frozen=True, slots=True)
