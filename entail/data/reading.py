@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import codecs
 import contextlib
+import errno
 import gzip
 import io
 import json
 import os
+import stat
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -24,6 +26,12 @@ Source = bytes | str | os.PathLike[str]
 
 MAX_BYTES = MAX_UPLOAD_MB * 1_000_000  # as browsers count
 """Size limit of one file, packed or unpacked."""
+
+MAX_RATIO = 200
+"""Limit of unpacked by packed bytes of a gzip file; texts are packed to a fifth or a tenth."""
+
+_SURE_BYTES = 2**24
+"""Unpacked bytes that any file may have."""
 
 GZIP = b"\x1f\x8b"
 DAMAGED = (EOFError, OSError, zlib.error)
@@ -51,21 +59,62 @@ def source_name(source: Source, name: str | None = None) -> str:
 
 @contextlib.contextmanager
 def open_binary(source: Source, *, name: str | None = None) -> Iterator[BinaryIO]:
-    """Open a file or an upload, unpacked if it is gzipped; reading a damaged one raises one of `DAMAGED`.
+    """Open a regular file or an upload, unpacked if it is gzipped.
+
+    Reading a damaged one raises one of `DAMAGED`, and one that unpacks to `MAX_RATIO` times its size a
+    `FormatError`.
 
     Raises:
-        FormatError: If it cannot be opened.
+        FormatError: If it cannot be opened, or is a pipe, a device or a folder.
     """
+    shown = source_name(source, name)
     with contextlib.ExitStack() as stack:
         try:
-            raw = io.BytesIO(source) if isinstance(source, bytes) else open(source, "rb", buffering=0)  # noqa: SIM115, PTH123 - closed with the stream
+            raw = io.BytesIO(source) if isinstance(source, bytes) else open_regular(source)
             stream = stack.enter_context(io.BufferedReader(cast("io.RawIOBase", raw)))
             packed = stream.peek(2).startswith(GZIP)
         except (OSError, ValueError) as error:  # ValueError: a NUL in the path
             found = getattr(error, "strerror", None) or str(error)
-            shown = source_name(source, name)
             raise FormatError(f"expected a file that can be read, found: {found}", source=shown) from error
-        yield cast("BinaryIO", gzip.GzipFile(fileobj=stream) if packed else stream)
+        yield cast("BinaryIO", io.BufferedReader(_Unpacked(stream, shown)) if packed else stream)
+
+
+def open_regular(path: str | os.PathLike[str]) -> io.FileIO:
+    """Open a regular file for reading; `OSError` if it is a folder, a pipe or a device."""
+    return io.FileIO(os.fspath(path), opener=_open_descriptor)
+
+
+def _open_descriptor(path: str, flags: int) -> int:
+    # Without O_NONBLOCK, opening a pipe that nobody writes to would wait for ever.
+    descriptor = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "a folder, a pipe or a device")
+    return descriptor
+
+
+class _Unpacked(io.RawIOBase):
+    """Content of a gzip file, which stops at one that unpacks to far more than any text does."""
+
+    def __init__(self, packed: io.BufferedReader[Any], shown: str) -> None:
+        self._packed, self._shown, self._size = packed, shown, 0
+        self._stream = gzip.GzipFile(fileobj=packed)
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:  # noqa: ANN401 - a buffer
+        """Unpack the next bytes into a buffer."""
+        block = self._stream.read1(len(buffer))
+        self._size += len(block)
+        if self._size > max(_SURE_BYTES, MAX_RATIO * self._packed.tell()):
+            raise FormatError(
+                f"expected a file that unpacks to at most {MAX_RATIO} times its size, found one to more",
+                source=self._shown,
+            )
+        buffer[: len(block)] = block
+        return len(block)
 
 
 def read_text(

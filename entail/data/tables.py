@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
@@ -10,10 +11,19 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from entail.data.reading import MAX_BYTES, Source, parse_object, read_text, shorten, source_name, text_lines
+from entail.data.reading import (
+    DAMAGED,
+    MAX_BYTES,
+    Source,
+    open_binary,
+    parse_object,
+    read_text,
+    shorten,
+    source_name,
+    text_lines,
+)
 from entail.errors import FormatError
 
 T = TypeVar("T")
@@ -224,13 +234,9 @@ def parse_rows(rows: Rows, parse: Callable[[Row], T], shown: str) -> tuple[list[
 
 
 def _is_parquet(source: Source) -> bool:
-    if isinstance(source, bytes):
-        return source.startswith(_PARQUET)
-    try:
-        with Path(source).open("rb") as file:
-            return file.read(len(_PARQUET)) == _PARQUET
-    except (OSError, ValueError):  # `read_text` reports it
-        return False
+    with open_binary(source) as stream, contextlib.suppress(*DAMAGED):
+        return stream.read(len(_PARQUET)) == _PARQUET
+    return False
 
 
 def _read_jsonl(text: str, shown: str) -> Table:

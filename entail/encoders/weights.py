@@ -95,7 +95,7 @@ def read_json(path: Path) -> Any:  # noqa: ANN401 - JSON is of any type
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise EncoderError(f"{path.parent.name}/{path.name}: expected JSON, found {error}") from error
 
 

@@ -15,10 +15,11 @@ from pathlib import Path
 import numpy as np
 
 from entail.arcf.chains.ranking import Ranked
+from entail.data.passages import stream
 from entail.data.worldtree.questions import Question
 from entail.data.worldtree.tables import FactTables
 from entail.data.writing import append, begin_file, write_text
-from entail.errors import DataError, SettingsError
+from entail.errors import DataError, FormatError, SettingsError
 from entail.index.protocol import Ints
 
 
@@ -75,20 +76,16 @@ def read_predictions(file: Path, facts: FactTables, *, skip: Container[str] = ()
     """Return question id -> ranking of a file of predictions; uids in no table are left out.
 
     Raises:
-        DataError: If it cannot be read, or a line is malformed.
+        FormatError: If it cannot be read, or a line is malformed.
     """
     rankings: dict[str, list[int]] = {}
-    try:
-        with file.open(encoding="utf-8") as opened:
-            for number, line in enumerate(opened, 1):
-                id_, tab, uid = line.rstrip("\n").partition("\t")
-                if not tab:
-                    raise DataError(f"{file.name}, line {number}: expected a question's id, a tab and a uid")
-                at = facts.positions.get(uid.lower())
-                if id_ not in skip and at is not None:
-                    rankings.setdefault(id_, []).append(at)
-    except (OSError, UnicodeError) as error:
-        raise DataError(f"{file.name}: expected a file of rankings, found: {error}") from error
+    for number, line in stream.lines(file):
+        id_, tab, uid = line.partition("\t")
+        if not tab:
+            raise FormatError("expected a question's id, a tab and a uid", source=file.name, line=number)
+        at = facts.positions.get(uid.lower())
+        if id_ not in skip and at is not None:
+            rankings.setdefault(id_, []).append(at)
     return {id_: np.array(positions, dtype=np.int64) for id_, positions in rankings.items()}
 
 

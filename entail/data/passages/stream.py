@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import gzip
 import os
 from collections.abc import Iterator
+from functools import partial
+from io import BufferedReader
 from typing import Any, BinaryIO, cast
 
 import ijson
@@ -13,7 +14,12 @@ import ijson
 from entail.data.reading import DAMAGED, open_binary, parse_object, shorten
 from entail.errors import FormatError
 
-_BLOCK = 1 << 20
+MAX_LINE = 1 << 24
+"""Limit of the bytes of a line."""
+
+_PIECE = 1 << 13
+_MAX_BRACKETS = 10_000
+"""Opening brackets of an element. ijson keeps a path for each level: 100,000 levels would take 25 GB."""
 
 
 def read_head(file: str | os.PathLike[str], size: int) -> str:
@@ -29,12 +35,16 @@ def lines(file: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
     """Yield (line number, line) of a file without its line end; never holds more than a line.
 
     Raises:
-        FormatError: With the line, if the file is not UTF-8, or a damaged or cut archive.
+        FormatError: With the line, if it is longer than `MAX_LINE`, or the file is not UTF-8, or a damaged or
+            cut archive.
     """
     number = 0
     with open_binary(file) as stream:
         try:
-            for number, line in enumerate(stream, start=1):
+            for number, line in enumerate(iter(partial(stream.readline, MAX_LINE), b""), start=1):
+                if len(line) == MAX_LINE:
+                    message = f"expected lines of at most {MAX_LINE:,} bytes, found a longer one"
+                    raise FormatError(message, source=str(file), line=number)
                 yield number, line.decode().rstrip("\r\n").removeprefix("\ufeff" if number == 1 else "")
         except UnicodeDecodeError as error:
             message = "expected text in UTF-8, found a binary file or other bytes; save the file as UTF-8"
@@ -65,16 +75,20 @@ def json_array(file: str | os.PathLike[str]) -> Iterator[tuple[int, dict[str, An
     Raises:
         FormatError: With the element, if the array is cut or malformed, or an element is no object.
     """
-    rows, number, block = ijson.sendable_list(), 0, b" "
+    rows, number, piece, brackets = ijson.sendable_list(), 0, b" ", 0
     parser = ijson.items_coro(rows, "item")
     mistake: Exception | None = None
     with open_binary(file) as stream:
-        while block and mistake is None:
+        while piece and mistake is None:
             try:
-                block = _read_some(stream, _BLOCK)
-                parser.send(block) if block else parser.close()
-            except (ijson.JSONError, *DAMAGED) as error:
+                piece = _read_some(stream, _PIECE)
+                brackets += piece.count(b"[") + piece.count(b"{")
+                if brackets > _MAX_BRACKETS:
+                    raise ijson.JSONError(f"more than {_MAX_BRACKETS:,} lists and objects in one element")
+                parser.send(piece) if piece else parser.close()
+            except (ijson.JSONError, UnicodeDecodeError, RecursionError, *DAMAGED) as error:
                 mistake = error
+            brackets = 0 if rows else brackets
             for row in rows:
                 number += 1
                 if not isinstance(row, dict):
@@ -95,4 +109,4 @@ def json_array(file: str | os.PathLike[str]) -> Iterator[tuple[int, dict[str, An
 
 def _read_some(stream: BinaryIO, size: int) -> bytes:
     """Read a block; of a cut archive what precedes the cut, as `read` would not."""
-    return cast("gzip.GzipFile", stream).read1(size)
+    return cast("BufferedReader", stream).read1(size)

@@ -16,10 +16,12 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import IO, Any
 
+from entail.data.reading import open_regular
 from entail.errors import DataError, FormatError
 from entail.version import __version__
 
@@ -28,6 +30,8 @@ FORMAT_VERSION = 1
 
 _MANIFEST = "manifest.json"
 _LONGEST_MANIFEST = 64 * 2**20
+_LONGEST_LINE = 256 * 2**20
+_MAX_RATIO = 300  # of unpacked by packed bytes
 _CHUNK = 2**20
 _TABLE = re.compile(r"tables/[a-z_]+\.jsonl")
 _MODEL = re.compile(r"models(/(?!\.{1,2}(/|$))[^/\\:\0]+)+")
@@ -62,7 +66,7 @@ class Archive:
             FormatError: If a line is not a JSON object.
         """
         with self._zip.open(part) as stream:
-            for number, line in enumerate(stream, 1):
+            for number, line in enumerate(iter(partial(stream.readline, _LONGEST_LINE), b""), 1):
                 try:
                     row = json.loads(line)
                     if not isinstance(row, dict):
@@ -147,7 +151,7 @@ def open_archive(file: Path) -> Iterator[Archive]:
     name = file.name
     with contextlib.ExitStack() as open_files:
         try:
-            archive = open_files.enter_context(zipfile.ZipFile(file))
+            archive = open_files.enter_context(zipfile.ZipFile(open_files.enter_context(open_regular(file))))
             revision, parts = _read_manifest(archive, name)
             _check_names(archive, parts, name)
             for part, expected in parts.items():
@@ -177,6 +181,8 @@ def _read_manifest(archive: zipfile.ZipFile, name: str) -> tuple[str, dict[str, 
         parts = {part: Part(**entry) for part, entry in manifest["parts"].items()}
         if not isinstance(manifest["revision"], str):
             raise TypeError("the revision is no text")
+        if not all(type(n) is int for part in parts.values() for n in (part.size, part.lines)):
+            raise TypeError("a size is no whole number")
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         raise FormatError(
             f"this is no backup of entail: its manifest is missing or broken ({error})", source=name
@@ -189,6 +195,9 @@ def _check_names(archive: zipfile.ZipFile, parts: Mapping[str, Part], name: str)
     if found != sorted([_MANIFEST, *parts]):
         odd = sorted(set(found) ^ {_MANIFEST, *parts}) or "a part twice"
         raise FormatError(f"its manifest does not fit what is in it: {odd}", source=name)
+    for info in archive.infolist():
+        if info.file_size > max(_LONGEST_LINE, _MAX_RATIO * info.compress_size):
+            raise FormatError(f"{info.filename!r} unpacks to far more than a backup's part", source=name)
     for part in parts:
         if not _TABLE.fullmatch(part) and not _MODEL.fullmatch(part):
             raise FormatError(f"a backup has no part called {part!r}; nothing was taken from it", source=name)

@@ -1,0 +1,192 @@
+"""Generators of bad files: valid ones of each format, damaged in some four hundred ways."""
+
+import gzip
+import io
+import json
+import os
+import random
+import zipfile
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+VALUES: list[Any] = [
+    *(None, True, 0, -1, 1.5, 10**30, "", " ", "x", "\0", "=1+1", "<script>", "\u202e"),
+    *([], [None], [[]], {}, {"": None}),
+]
+"""Values put in the place of each value of a JSON document."""
+
+RAW: dict[str, bytes] = {
+    "empty": b"",
+    "blank": b" \n\t\r\n",
+    "lines": b"\n" * 10_000,
+    "nul": b"\0" * 1000,
+    "brackets": b"[" * 100_000,
+    "objects": b'{"a":' * 100_000,
+    "long number": b"1" * 10_000,
+    "long exponent": b"1e" + b"9" * 1000,
+    "nan": b"NaN",
+    "infinity": b'{"a": -Infinity}',
+    "long line": b"x" * 2_000_000,
+    "quote": b'"' + b"a,b\n" * 1000,
+    "quotes": b'"' * 100_001,
+    "tabs": b"\t" * 100_000,
+    "commas": b"," * 100_000,
+    "half surrogate": b'{"text": "\\ud800"}',
+    "raw surrogate": b"\xed\xa0\x80",
+    "overlong": b"\xc0\xaf",
+    "latin": "caf\u00e9 na\u00efve\n".encode("latin-1"),
+    "utf-7": b"+AGE-",
+    "marks": b"\xef\xbb\xbf" * 3 + b"x",
+    "utf-16 cut": "ice\n".encode("utf-16")[:-1],
+    "utf-32": "ice\n".encode("utf-32"),
+    "zip": b"PK\x03\x04" + b"\0" * 100,
+    "pdf": b"%PDF-1.7\n",
+    "png": b"\x89PNG\r\n\x1a\n" + b"\0" * 100,
+    "elf": b"\x7fELF" + b"\0" * 100,
+    "pickle": b"\x80\x04\x95\x0b\x00\x00\x00\x00\x00\x00\x00\x8c\x05posix\x94.",
+    "sqlite": b"SQLite format 3\0" + b"\0" * 100,
+    "gzip mark": b"\x1f\x8b",
+    "gzip cut": gzip.compress(b"ice is cold\n" * 1000)[:40],
+    "gzip of gzip": gzip.compress(gzip.compress(b"ice")),
+    "script": b"#!/bin/sh\nrm -rf /\n",
+    "html": b"<!DOCTYPE html><html><body>ice</body></html>",
+    "yaml": b"--- !!python/object/apply:os.system ['id']\n",
+    "separators": "a\u2028b\u2029c\x85d\x0be\x0cf".encode(),
+}
+"""Contents that are of no format at all, by name."""
+
+
+def damages(content: bytes, seed: int) -> Iterator[tuple[str, bytes]]:
+    """Yield (kind, content) of a valid file damaged in general ways, then in those of its JSON or table."""
+    choose = random.Random(seed)
+    yield from RAW.items()
+    for share in range(1, 20):
+        yield f"cut at {share}/20", content[: len(content) * share // 20]
+    for number in range(40):
+        at, byte = choose.randrange(len(content)), choose.randrange(256)
+        yield f"byte {number}", content[:at] + bytes([byte]) + content[at + 1 :]
+    for number in range(20):
+        at = choose.randrange(len(content))
+        yield f"insert {number}", content[:at] + choose.choice(list(RAW.values()))[:200] + content[at:]
+    for number in range(10):
+        start, end = sorted(choose.sample(range(len(content) + 1), 2))
+        yield f"remove {number}", content[:start] + content[end:]
+        yield f"repeat {number}", content[:end] + content[start:]
+    text = content.decode()
+    for encoding in ("utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-8-sig", "utf-7", "cp037"):
+        yield encoding, text.encode(encoding)
+    for name, end in (("carriage returns", "\r"), ("windows", "\r\n"), ("odd", "\n\r"), ("unit", "\x1f")):
+        yield name, text.replace("\n", end).encode()
+    packed = gzip.compress(content)
+    yield "gzip", packed
+    yield "gzip twice", packed + packed
+    yield "gzip and rest", packed + b"rest"
+    for number in range(20):
+        at = choose.randrange(len(packed))
+        yield (
+            f"gzip byte {number}",
+            packed[:at] + bytes([packed[at] ^ 1 << choose.randrange(8)]) + packed[at + 1 :],
+        )
+    yield from _lines(text, choose)
+    yield from _json(text, choose)
+
+
+def _lines(text: str, choose: random.Random) -> Iterator[tuple[str, bytes]]:
+    lines = text.splitlines(keepends=True)
+    yield "backwards", "".join(reversed(lines)).encode()
+    yield "head alone", lines[0].encode()
+    yield "no head", "".join(lines[1:]).encode()
+    yield "head twice", (lines[0] + text).encode()
+    yield "a thousand times", (text * 1000).encode()
+    for name, old in (("tab", "\t"), ("comma", ",")):
+        yield f"{name} more", text.replace(old, old * 2).encode()
+        yield f"{name} less", text.replace(old, " ").encode()
+        yield f"{name} once more", text.replace(old, old * 2, 1).encode()
+    for word in sorted(set(text.replace('"', " ").replace(",", " ").split()), key=len)[-12:]:
+        yield f"without {word}", text.replace(word, "").encode()
+        yield f"other {word}", text.replace(word, choose.choice(["0", "\u202e", "x" * 5000])).encode()
+
+
+def _json(text: str, choose: random.Random) -> Iterator[tuple[str, bytes]]:
+    first, *rest = text.splitlines()
+    try:
+        document = json.loads(text)
+        rest = []
+    except ValueError:
+        try:
+            document = json.loads(first)
+        except ValueError:
+            return
+    places = list(_places(document))
+    for place in places if len(places) < 40 else choose.sample(places, 40):
+        for number, value in enumerate(choose.sample(VALUES, 6)):
+            changed = json.dumps(_changed(document, place, value))
+            yield f"{'.'.join(map(str, place))} {number}", "\n".join([changed, *rest]).encode()
+
+
+def _places(value: Any, before: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    yield before
+    children = (
+        value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    )
+    for key, child in children:
+        yield from _places(child, (*before, key))
+
+
+def _children(value: Any) -> Iterable[tuple[Any, Any]]:
+    if isinstance(value, dict):
+        return value.items()
+    return enumerate(value) if isinstance(value, list) else ()
+
+
+def _changed(document: Any, place: tuple[Any, ...], value: Any) -> Any:
+    if not place:
+        return value
+    copy = dict(document) if isinstance(document, dict) else list(document)
+    copy[place[0]] = _changed(document[place[0]], place[1:], value)
+    return copy
+
+
+def bomb(megabytes: int, line: bytes = b"\0") -> bytes:
+    """Return a gzip file that unpacks to so many megabytes of a line."""
+    # A file may have many members, one after another.
+    return gzip.compress(line * (2**24 // len(line)), compresslevel=9) * (megabytes // 16)
+
+
+def zip_of(files: dict[str, bytes]) -> bytes:
+    """Return a ZIP file."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return out.getvalue()
+
+
+def odd_paths(folder: Path) -> dict[str, Callable[[], Path]]:
+    """Return paths that are no regular files, by name."""
+
+    def fifo() -> Path:
+        os.mkfifo(folder / "fifo")
+        return folder / "fifo"
+
+    def loop() -> Path:
+        (folder / "loop").symlink_to(folder / "loop")
+        return folder / "loop"
+
+    def link_to_device() -> Path:
+        (folder / "device").symlink_to("/dev/zero")
+        return folder / "device"
+
+    return {
+        "fifo": fifo,
+        "loop": loop,
+        "device": lambda: Path("/dev/zero"),
+        "link to a device": link_to_device,
+        "folder": lambda: folder,
+        "absent": lambda: folder / "absent",
+        "long": lambda: folder / ("x" * 5000),
+        "nul": lambda: Path(f"{folder}/a\0b"),
+        "terminal": lambda: Path("/dev/tty"),
+        "process": lambda: Path("/proc/self/mem"),
+    }
