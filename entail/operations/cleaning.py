@@ -26,6 +26,7 @@ from entail.operations.logs import logs
 from entail.operations.storage import size_of
 from entail.settings import Settings, refuse_in_demo
 from entail.trees.store.corpora import CorpusStore
+from entail.trees.store.restoration import JOURNAL
 
 Kind = Literal["vectors", "checkpoints", "leftovers", "logs"]
 
@@ -225,6 +226,20 @@ def _leftovers(jobs: Jobs) -> Iterator[Removable]:
             name = place.relative_to(models if place.parent == models else jobs.settings.data_dir).as_posix()
             what = "of a deleted job" if place.name.startswith(".deleted-") else "incomplete"
             yield Removable(f"leftovers/{name}", "leftovers", what, size_of(place), NOTHING, False, place)
+    yield from restore_leftovers(jobs.settings)
+
+
+def restore_leftovers(settings: Settings) -> Iterator[Removable]:
+    """Yield what killed backups and restores left in the data folder, and models that a restore replaced."""
+    folder = settings.data_dir
+    for place in sorted(
+        [*folder.glob("models.before-restore-*"), *folder.glob(".models-*"), *folder.glob(".*.partial")]
+    ):
+        is_old = place.name.startswith("models.")
+        if time.time() - place.lstat().st_mtime > MIN_AGE and not (folder / JOURNAL).exists():
+            what = "models that a restore replaced" if is_old else "incomplete"
+            cost = "they exist nowhere else, unless a backup has them" if is_old else NOTHING
+            yield Removable(f"leftovers/{place.name}", "leftovers", what, size_of(place), cost, is_old, place)
 
 
 def _logs(settings: Settings) -> Iterator[Removable]:

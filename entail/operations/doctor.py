@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from entail.errors import DatabaseError
+from entail.operations.cleaning import restore_leftovers
 from entail.operations.storage import existing_parent, size_of
 from entail.progress import ProgressCallback
 from entail.results import hardware, versions
@@ -127,6 +128,8 @@ def _data_problems(settings: Settings, data: Mapping[str, Any]) -> Iterator[str]
         yield f"{folder} is not writable; make it so, or set ENTAIL_DATA_DIR to a writable folder"
     if data["free_bytes"] < LITTLE_SPACE:
         yield f"the disk of {folder} has only {data['free_bytes'] // 2**20} MiB of free space; free some"
+    for item in restore_leftovers(settings):
+        yield f"{item.path} is left of a backup or restore ({item.what}); `entail clean {item.id}` removes it"
 
 
 def _database(

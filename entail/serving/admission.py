@@ -9,6 +9,7 @@ import asyncio
 import hmac
 import json
 from collections.abc import Callable, Coroutine
+from contextlib import nullcontext
 from typing import Any, cast
 
 from fastapi import Request, Response
@@ -25,18 +26,16 @@ from entail.serving.limits import Limits
 
 
 class AccessMiddleware:
-    """ASGI middleware that checks the token and the number of requests at a time, except on public paths.
+    """ASGI middleware that checks the token, except on public paths, and answers unexpected exceptions.
 
     FastAPI reads a body before it solves dependencies, so a dependency could not refuse a request unread.
-    Unexpected exceptions are answered here too.
     """
 
     def __init__(
-        self, app: ASGIApp, *, limit: int, token: str | None = None, public: frozenset[str] = frozenset()
+        self, app: ASGIApp, *, token: str | None = None, public: frozenset[str] = frozenset()
     ) -> None:
-        self._app, self._limit, self._public = app, limit, public
+        self._app, self._public = app, public
         self._token = None if token is None else token.encode("ascii")
-        self._requests = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request or lifespan."""
@@ -50,18 +49,14 @@ class AccessMiddleware:
             started = True
             await send(message)
 
-        self._requests += 1
         try:
             if scope["path"].removeprefix(scope.get("root_path", "")) not in self._public:
                 self._check_token(Headers(scope=scope))
-                self._check_load()
             await self._app(scope, receive, track)
         except Exception as error:
             response = error_response(to_serving_error(error))
             if not started:
                 await response(scope, receive, send)
-        finally:
-            self._requests -= 1
 
     def _check_token(self, headers: Headers) -> None:
         if self._token is None:
@@ -75,15 +70,6 @@ class AccessMiddleware:
                 f"{'another one' if given else 'none'}",
                 kind="unauthorized",
                 status=401,
-            )
-
-    def _check_load(self) -> None:
-        if self._requests > self._limit:
-            raise ServingError(
-                f"expected at most {self._limit} requests at a time; try again later",
-                kind="busy",
-                status=429,
-                retry_after=1,
             )
 
 
@@ -139,7 +125,13 @@ class ApiRequest(Request):
 
 
 class ApiRoute(APIRoute):
-    """A route that reads the body as `ApiRequest` does and answers before the deadline of the service."""
+    """A route that reads the body as `ApiRequest` does and answers before the deadline of the service.
+
+    Attributes:
+        is_limited: Whether its requests count among those at a time.
+    """
+
+    is_limited = True
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return the handler of a request."""
@@ -149,6 +141,10 @@ class ApiRoute(APIRoute):
             request = ApiRequest(plain.scope, plain.receive)
             _check_form(request)
             await request.body()
+            with request.app.state.service.admit() if self.is_limited else nullcontext():
+                return await answer(request)
+
+        async def answer(request: ApiRequest) -> Response:
             call = Call(request.limits.seconds)
             current_call.set(call)
             response = asyncio.ensure_future(respond(request))
@@ -168,6 +164,12 @@ class ApiRoute(APIRoute):
                 await asyncio.gather(*tasks, return_exceptions=True)
 
         return handle
+
+
+class PublicRoute(ApiRoute):
+    """A route that answers at any load."""
+
+    is_limited = False
 
 
 async def _wait_for_disconnect(request: Request) -> None:

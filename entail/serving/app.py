@@ -71,7 +71,6 @@ def create_app(service: Service | None = None, *, token: str | None = None) -> F
     add_error_handlers(app)
     app.add_middleware(
         AccessMiddleware,
-        limit=service.limits.requests,
         token=token,
         public=frozenset(route.path for route in routes.public.routes if isinstance(route, APIRoute)),
     )
@@ -97,6 +96,7 @@ def serve(
     import uvicorn
 
     from entail.encoders.catalogue import resolve
+    from entail.serving.connections import ConnectionProtocol, RateFilter, allow_open_files
 
     for name in encoders:
         resolve(name)
@@ -104,10 +104,13 @@ def serve(
         _log.warning("anybody who reaches %s can ask: set ENTAIL_SERVE_TOKEN, or listen at 127.0.0.1", host)
     # Worker processes create the application themselves, from the environment.
     os.environ[_ENCODERS] = "\n".join(encoders)
-    # Limits on connections and their time belong here, those on requests in `admission`.
+    allow_open_files()
+    logging.getLogger("uvicorn.error").addFilter(RateFilter())
     config = uvicorn.Config(
         "entail.serving.app:app_from_environment",
         factory=True,
+        http=ConnectionProtocol,
+        ws="none",
         host=host,
         port=port,
         workers=workers,

@@ -21,7 +21,7 @@ from entail.gausscse.verdict import find_truncated, judge_gaussians
 from entail.index.gaussian import GaussianIndex
 from entail.index.lifted import Direction
 from entail.index.protocol import Hits
-from entail.serving.admission import ApiRoute
+from entail.serving.admission import ApiRoute, PublicRoute
 from entail.serving.batching import Lane, current_call
 from entail.serving.errors import GET_ERRORS, POST_ERRORS, error_responses
 from entail.serving.library import Library
@@ -53,7 +53,7 @@ from entail.serving.messages import (
 from entail.serving.service import Service, ServiceDep
 from entail.version import __version__
 
-public = APIRouter(route_class=ApiRoute, responses=error_responses(*GET_ERRORS))
+public = APIRouter(route_class=PublicRoute, responses=error_responses(*GET_ERRORS))
 """Routes without token and limit."""
 
 queries = APIRouter(route_class=ApiRoute, responses=error_responses(*POST_ERRORS))

@@ -6,17 +6,21 @@ import asyncio
 import contextvars
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Annotated, TypeVar, cast
 
 from fastapi import Depends, Request
 
-from entail.errors import EntailError
+from entail.errors import EntailError, ServingError
 from entail.serving.library import Library
 from entail.serving.scorers import Scorers
 
 T = TypeVar("T")
+
+RETRY_SECONDS = 30.0
+"""Seconds until an encoder that could not be loaded is tried again."""
 
 _log = logging.getLogger("entail.serving")
 
@@ -38,6 +42,8 @@ class Service:
         self._warm = warm
         self._threads = ThreadPoolExecutor(self.limits.requests, thread_name_prefix="request")
         self.reason: str | None = "the encoders are not loaded yet"
+        self._requests = 0
+        self._closing = threading.Event()
 
     def start(self) -> None:
         """Begin to load encoders in a background thread."""
@@ -46,6 +52,7 @@ class Service:
     def close(self) -> None:
         """Answer pending requests, then stop."""
         self.reason = "the server is shutting down"
+        self._closing.set()
         self.library.close()
         self._threads.shutdown(wait=True)
 
@@ -54,18 +61,43 @@ class Service:
         run = contextvars.copy_context().run
         return await asyncio.get_running_loop().run_in_executor(self._threads, run, work)
 
-    def _load(self) -> None:
+    @contextmanager
+    def admit(self) -> Iterator[None]:
+        """Count a request while it is answered; called by the event loop only.
+
+        Raises:
+            ServingError: If too many are answered already.
+        """
+        if self._requests >= self.limits.requests:
+            raise ServingError(
+                f"expected at most {self.limits.requests} requests at a time; try again later",
+                kind="busy",
+                status=429,
+                retry_after=1,
+            )
+        self._requests += 1
         try:
-            for name in (self.library.default(),) if self._warm is None else self._warm:
-                # The first text takes longer than those after it.
-                self.library.encoder(name).encoder.encode(["a text"], "query", normalised=False)
-        except Exception as error:
-            # A library error explains itself; of any other the log needs the trace.
-            trace = None if isinstance(error, EntailError) else error
-            _log.error("cannot load an encoder: %s", error, exc_info=trace)
-            self.reason = "an encoder cannot be loaded; the server's log says why"
-        else:
-            self.reason = None
+            yield
+        finally:
+            self._requests -= 1
+
+    def _load(self) -> None:
+        """Load encoders, and again after a failure: a Hub or a disk may be back later."""
+        while not self._closing.is_set():
+            try:
+                for name in (self.library.default(),) if self._warm is None else self._warm:
+                    # The first text takes longer than those after it.
+                    self.library.encoder(name).encoder.encode(["a text"], "query", normalised=False)
+            except Exception as error:
+                # A library error explains itself; of any other the log needs the trace.
+                trace = None if isinstance(error, EntailError) else error
+                _log.error("cannot load an encoder: %s", error, exc_info=trace)
+                self.reason = "an encoder cannot be loaded; the server's log says why"
+                self._closing.wait(RETRY_SECONDS)
+            else:
+                if not self._closing.is_set():
+                    self.reason = None
+                return
 
 
 async def get_service(request: Request) -> Service:

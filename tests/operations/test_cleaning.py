@@ -13,6 +13,7 @@ from entail.errors import DemoError, SettingsError
 from entail.jobs.jobs import Jobs
 from entail.operations import cleaning
 from entail.operations.cleaning import clean, list_removable, select_removable
+from entail.operations.doctor import diagnose
 from entail.operations.storage import measure_storage
 from entail.trees.store.corpora import CorpusStore
 from entail.trees.store.database import open_database
@@ -124,6 +125,22 @@ def test_leftovers_go_when_nobody_can_be_at_them(jobs: Jobs) -> None:
     assert [place.exists() for place in (*old, new)] == [False, False, True, True, True]
 
 
+def test_what_a_killed_restore_left_is_reported_and_goes(jobs: Jobs) -> None:
+    folder = jobs.settings.data_dir
+    names = ["models.before-restore-20260101T000000Z", ".models-20260101T000000Z", ".backup.zip.17.partial"]
+    for name in names:
+        (folder / name).mkdir()
+        age(folder / name)
+    (folder / ".models-20260102T000000Z").mkdir()  # at work now
+    found = list_removable(jobs)
+    assert {item.path.name for item in found} == set(names)
+    # The old models go by name only.
+    assert {item.path.name for item in select_removable(found, ["leftovers"])} == set(names[1:])
+    assert sum(any(name in problem for name in names) for problem in diagnose().problems) == 3
+    assert len(clean([item.id for item in found], jobs=jobs).removed) == 3
+    assert not any((folder / name).exists() for name in names)
+
+
 def test_logs_begin_anew(jobs: Jobs) -> None:
     log = jobs.settings.data_dir / "log" / "app.log"
     log.parent.mkdir()
@@ -159,7 +176,9 @@ def test_all_of_it_leaves_trees_corpora_encoders_pointers_and_backups_alone(
     before = state_of(data, models)
     vectors = add_vectors(jobs, facts.hash)
     add_job(jobs, 1, "interrupted")
-    assert clean([thing.id for thing in list_removable(jobs)], jobs=jobs).kept == {}
+    # Models that a restore replaced go by their own name only.
+    chosen = [thing.id for thing in list_removable(jobs) if "before-restore" not in thing.id]
+    assert clean(chosen, jobs=jobs).kept == {}
     assert not vectors.exists()
     after = state_of(data, models)
     assert {path: after.get(path) for path in before} == before

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
 import sqlite3
+import subprocess
+import sys
 import zipfile
 from collections.abc import Callable
 from hashlib import sha256
@@ -453,18 +456,70 @@ def test_whatever_fails_the_database_and_the_models_are_as_they_were(
 
 
 def test_models_that_cannot_even_be_put_back_are_named(
-    saved: Path, own_data_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    saved: Path, own_data_folder: Path, tmp_path: Path
 ) -> None:
     rewrite(saved, lambda parts, manifest: parts.update({"models/x": b"new"}))
     models = own_data_folder / "models"
     models.mkdir(parents=True)
     (models / "x").write_text("old")
-    _refuse(monkeypatch, lambda path, target: target == models)
-    with pytest.raises(
-        DataError, match=r"they are whole in .*models.before-restore-.*rename that folder"
-    ) as told:
-        restore(saved, url=new_url(tmp_path), replace=True)
-    assert "cannot be put into" in str(told.value)
-    (kept,) = own_data_folder.glob("models.before-restore-*")
-    assert (kept / "x").read_text() == "old"
+    with pytest.MonkeyPatch.context() as patch:
+        _refuse(patch, lambda path, target: target == models)
+        with pytest.raises(DataError, match=r"whole in .*models.before-restore-.*rename that folder") as told:
+            restore(saved, url=new_url(tmp_path), replace=True)
+        assert "cannot be put into" in str(told.value)
+        (kept,) = own_data_folder.glob("models.before-restore-*")
+        assert (kept / "x").read_text() == "old"
+        with pytest.raises(DataError, match="whole in"):
+            open_database(new_url(tmp_path))
     assert read(new_url(tmp_path))["trees"] == []
+    assert (models / "x").read_text() == "old"
+
+
+KILLS = {
+    "before the journal": "restoration.write_text = die",
+    "before the first rename": "Path.rename = die",
+    "before the last rename": "Path.rename = lambda path, to: die() if is_new(path) else rename(path, to)",
+    "before the commit": "Path.rename = lambda path, to: (rename(path, to), is_new(path) and die())",
+    "after the commit": "restoration.FolderSwap.finish = die",
+    "before the table goes": "restoration.forget = die",
+    "before the old models go": "restoration.shutil.rmtree = die",
+}
+
+
+@pytest.mark.parametrize("old_models", [False, True])
+@pytest.mark.parametrize("kill", KILLS)
+def test_a_restore_that_is_killed_leaves_the_old_state_or_the_new_one(
+    saved: Path, own_data_folder: Path, tmp_path: Path, kill: str, old_models: bool
+) -> None:
+    rewrite(saved, lambda parts, manifest: parts.update({"models/x/config.json": b"new"}))
+    url, models = new_url(tmp_path), own_data_folder / "models"
+    database = open_database(url)
+    TreeLog(database).create(Create(hypothesis="made before"), author="Ann")
+    database.close()
+    if old_models:
+        (models / "x").mkdir(parents=True)
+        (models / "x" / "config.json").write_text("old")
+    code = f"""
+import os, signal
+from pathlib import Path
+from entail.trees.store import backup, restoration
+rename = Path.rename
+def die(*arguments, **options):
+    os.kill(os.getpid(), signal.SIGKILL)
+def is_new(path):
+    return path.name.startswith(".models-")
+{KILLS[kill]}
+backup.restore(Path({str(saved)!r}), url={url!r}, replace=True)
+"""
+    done = subprocess.run([sys.executable, "-c", code], check=False, timeout=120)
+    assert done.returncode == -signal.SIGKILL
+    database = open_database(url)
+    hypotheses = {tree.hypothesis for tree in TreeLog(database).trees()}
+    assert examine(database).problems == ()
+    database.close()
+    is_old = hypotheses == {"made before"}
+    assert is_old == (kill not in ("after the commit", "before the table goes", "before the old models go"))
+    found = [path.read_text() for path in models.rglob("*.json")]
+    assert found == (["old"] * old_models if is_old else ["new"])
+    assert not (own_data_folder / "restore.json").exists()
+    assert restore(saved, url=url, replace=True).models == 1

@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain, islice
@@ -32,6 +32,7 @@ from entail.trees.store.archive import Archive, open_archive, read_chunks, write
 from entail.trees.store.database import Database, open_database, sqlite_file
 from entail.trees.store.health import corpus_problems, tree_problems
 from entail.trees.store.migrations import migrate
+from entail.trees.store.restoration import FolderSwap, forget
 
 _BATCH = 2_000
 
@@ -86,8 +87,9 @@ def restore(
     """Restore a backup of this version or an older one into an empty installation, atomically.
 
     The models go to a staging folder, the database is filled in one transaction, and the folders are swapped
-    just before its commit. If a step fails, both are unchanged. With `replace`, existing data is backed up
-    first, and a damaged database file is renamed.
+    just before its commit. If a step fails, both are unchanged; if this process is killed, the next opening
+    of the database sees to it. With `replace`, existing data is backed up first, and a damaged database file
+    is renamed.
 
     Raises:
         FormatError: If the file is no backup, truncated, altered or of a newer version.
@@ -118,14 +120,26 @@ def restore(
                     database.close()
                     damaged = _move_aside(url)
                     database = open_database(url)
-            with (
-                _staged_models(archive, models) as staged,
-                _swap(staged, models, keep=before is None) as put_in_place,
-            ):
-                rows = _fill(database, archive, progress, last=put_in_place)
+            rows = _restore(database, archive, models, progress, keeps=before is None)
         finally:
             database.close()
     return Restoration(rows, sum(name.startswith("models/") for name in archive.parts), before, damaged)
+
+
+def _restore(
+    database: Database, archive: Archive, models: Path, progress: ProgressCallback | None, *, keeps: bool
+) -> dict[str, int]:
+    stamp = _stamp()
+    before = models.with_name(f"models.before-restore-{stamp}")
+    swap = FolderSwap(stamp, models, _stage_models(archive, models), before, keeps)
+    try:
+        rows = _fill(database, archive, progress, last=swap.apply)
+    except BaseException as error:
+        swap.revert(error)
+        raise
+    with database.writing(wait_seconds=database.wait_seconds) as connection:
+        swap.finish(connection)
+    return rows
 
 
 def _write(
@@ -190,75 +204,33 @@ def _move_aside(url: str | None) -> Path:
     return moved
 
 
-@contextmanager
-def _staged_models(archive: Archive, models: Path) -> Iterator[Path | None]:
-    """Yield a staging folder with the models of the archive, None without any."""
+def _stage_models(archive: Archive, models: Path) -> Path | None:
+    """Write the models of the archive into a folder beside `models`; return it, None without any."""
     names = [name for name in archive.parts if name.startswith("models/")]
     if not names:
-        yield None
-        return
+        return None
     staged = models.with_name(f".models-{_stamp()}")
     try:
-        try:
-            for name in names:
-                path = staged / name.removeprefix("models/")
-                path.parent.mkdir(parents=True, exist_ok=True)
-                with path.open("wb") as stream, closing(archive.content(name)) as chunks:
-                    stream.writelines(chunks)
-        except OSError as error:
-            raise DataError(
-                f"nothing was restored: the models cannot be written beside {models} ({error.strerror}); "
-                "make room there, and let this user write"
-            ) from error
-        yield staged
-    finally:
-        shutil.rmtree(staged, ignore_errors=True)
-
-
-@contextmanager
-def _swap(staged: Path | None, models: Path, *, keep: bool) -> Iterator[Callable[[], None]]:
-    """Yield a function that swaps in the staged models; an error restores the old ones.
-
-    With `keep` the old models stay beside the new ones afterwards.
-    """
-    old = models.with_name(f"models.before-restore-{_stamp()}")
-
-    def put_in_place() -> None:
-        try:
-            if models.exists():
-                models.rename(old)
-            if staged is not None:
-                staged.rename(models)
-        except OSError as error:
-            raise DataError(
-                f"nothing was restored: the models cannot be put into {models} ({error.strerror}); let this "
-                "user write there and try again"
-            ) from error
-
-    try:
-        yield put_in_place
-    except BaseException as error:
-        _put_back(old, staged, models, error)
-        raise
-    if not keep:
-        shutil.rmtree(old, ignore_errors=True)
-
-
-def _put_back(old: Path, staged: Path | None, models: Path, why: BaseException) -> None:
-    try:
-        if staged is not None and not staged.exists() and models.exists():
-            models.rename(staged)
-        if old.exists():
-            old.rename(models)
+        for name in names:
+            path = staged / name.removeprefix("models/")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("wb") as stream, closing(archive.content(name)) as chunks:
+                stream.writelines(chunks)
     except OSError as error:
+        shutil.rmtree(staged, ignore_errors=True)
         raise DataError(
-            f"the database was not restored ({why}), and the models that belong to it could not be put back "
-            f"({error.strerror}); they are whole in {old}: rename that folder to {models.name}"
-        ) from why
+            f"nothing was restored: the models cannot be written beside {models} ({error.strerror}); "
+            "make room there, and let this user write"
+        ) from error
+    return staged
 
 
 def _fill(
-    database: Database, archive: Archive, progress: ProgressCallback | None, *, last: Callable[[], None]
+    database: Database,
+    archive: Archive,
+    progress: ProgressCallback | None,
+    *,
+    last: Callable[[sa.Connection], None],
 ) -> dict[str, int]:
     """Create the tables at the backup's revision, fill them and migrate them.
 
@@ -266,6 +238,7 @@ def _fill(
     """
     with database.writing(wait_seconds=database.wait_seconds) as connection:
         schema.metadata.drop_all(connection)
+        forget(connection)
         sa.Table("alembic_version", sa.MetaData()).drop(connection)
         migrate(connection, archive.revision)
         tables = sa.MetaData()
@@ -295,7 +268,7 @@ def _fill(
         migrate(connection)
         if problem := next(chain(corpus_problems(connection), tree_problems(connection)), None):
             raise FormatError(f"nothing was restored, its content is damaged: {problem}", source=archive.name)
-        last()
+        last(connection)
     return {table.name: archive.parts[part].lines for part, table in parts.items()}
 
 

@@ -9,7 +9,7 @@ import re
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -23,6 +23,7 @@ from entail.errors import DamagedDatabaseError, DatabaseError, LockedDatabaseErr
 from entail.masking import MASK, is_credential, mask_secrets
 from entail.settings import is_demo, load_settings
 from entail.trees.store.migrations import migrate, schema_revision
+from entail.trees.store.restoration import is_interrupted, recover
 from entail.trees.store.schema import REVISION
 
 ACT_WAIT = 3.0
@@ -296,6 +297,13 @@ def _ensure_tables(database: Database) -> Database:
         if revision != REVISION:
             with database.writing(wait_seconds=database.wait_seconds) as connection:
                 migrate(connection)
+        if not database.read_only and is_interrupted():
+            # A restore that is under way holds the lock.
+            with (
+                suppress(LockedDatabaseError),
+                database.writing(wait_seconds=GLANCE) as connection,
+            ):
+                recover(connection)
     except BaseException:
         database.close()
         raise

@@ -1,0 +1,151 @@
+"""Swap of the models folder that belongs to the transaction which restores a database.
+
+The folders are renamed just before the commit. A journal beside them, and a table that the transaction makes,
+tell the next opening of the database whether a killed restore was committed: then the new models stay, else
+the old ones come back.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from entail.data.writing import write_text
+from entail.errors import DataError
+from entail.settings import load_settings
+
+JOURNAL = "restore.json"
+"""Name of the journal in the data folder; it is there while a restore is between its renames and its end."""
+
+_LOCK = 7_300_417
+"""Key of PostgreSQL's advisory lock; in SQLite a write locks the whole database."""
+
+_TABLE = sa.Table("restoration", sa.MetaData(), sa.Column("id", sa.Text, nullable=False))
+
+
+@dataclass(frozen=True, slots=True)
+class FolderSwap:
+    """Replacement of the models by staged ones, in steps that can be undone.
+
+    Attributes:
+        id: Id of the restore.
+        models: Folder of the models.
+        staged: Folder of the new models, None if the backup has none.
+        before: Name of the old models afterwards, if there were any.
+        keeps: Whether the old models stay there.
+    """
+
+    id: str
+    models: Path
+    staged: Path | None
+    before: Path
+    keeps: bool
+
+    def apply(self, connection: sa.Connection) -> None:
+        """Rename the folders in the transaction of the restore, as its last step.
+
+        Raises:
+            DataError: If a folder cannot be renamed.
+        """
+        try_lock(connection)
+        _TABLE.create(connection)
+        connection.execute(sa.insert(_TABLE).values(id=self.id))
+        texts = {
+            name: str(value) if isinstance(value, Path) else value for name, value in asdict(self).items()
+        }
+        _journal().parent.mkdir(parents=True, exist_ok=True)
+        write_text(_journal(), json.dumps(texts, indent=2) + "\n")
+        try:
+            if self.models.exists():
+                self.models.rename(self.before)
+            if self.staged is not None:
+                self.staged.rename(self.models)
+        except OSError as error:
+            raise DataError(
+                f"nothing was restored: the models cannot be put into {self.models} ({error.strerror}); let "
+                "this user write there and try again"
+            ) from error
+
+    def revert(self, why: BaseException | str) -> None:
+        """Undo the steps that were done.
+
+        Raises:
+            DataError: If the old models cannot be put back.
+        """
+        try:
+            if self.staged is not None and not self.staged.exists() and self.models.exists():
+                self.models.rename(self.staged)
+            if self.before.exists():
+                self.before.rename(self.models)
+        except OSError as error:
+            raise DataError(
+                f"the database was not restored ({why}), and the models that belong to it could not be put "
+                f"back ({error.strerror}); they are whole in {self.before}: rename that folder to "
+                f"{self.models.name}"
+            ) from error
+        if self.staged is not None:
+            shutil.rmtree(self.staged, ignore_errors=True)
+        _journal().unlink(missing_ok=True)
+
+    def finish(self, connection: sa.Connection) -> None:
+        """Remove what a committed restore leaves: the old models unless they stay, table, journal."""
+        if not self.keeps:
+            shutil.rmtree(self.before, ignore_errors=True)
+        forget(connection)
+        _journal().unlink(missing_ok=True)
+
+
+def is_interrupted() -> bool:
+    """Return whether a restore was killed, or is under way."""
+    return _journal().exists()
+
+
+def recover(connection: sa.Connection) -> None:
+    """Finish or undo the swap of a killed restore, in a transaction that writes; leave one under way alone.
+
+    Raises:
+        DataError: If the journal cannot be read, or the old models cannot be put back.
+    """
+    if not try_lock(connection) or (swap := _read_journal()) is None:
+        return
+    has_table = sa.inspect(connection).has_table(_TABLE.name)
+    if has_table and connection.scalar(sa.select(_TABLE.c.id)) == swap.id:
+        swap.finish(connection)
+    else:
+        swap.revert("it was interrupted")
+
+
+def forget(connection: sa.Connection) -> None:
+    """Drop the table of a restore."""
+    _TABLE.drop(connection, checkfirst=True)
+
+
+def try_lock(connection: sa.Connection) -> bool:
+    """Lock out other restores until the end of a transaction that writes; False if one is under way."""
+    if connection.dialect.name == "sqlite":
+        return True
+    return bool(connection.scalar(sa.select(sa.func.pg_try_advisory_xact_lock(_LOCK))))
+
+
+def _journal() -> Path:
+    return load_settings().data_dir / JOURNAL
+
+
+def _read_journal() -> FolderSwap | None:
+    try:
+        texts = json.loads(_journal().read_text(encoding="utf-8"))
+        models, before, staged = Path(texts["models"]), Path(texts["before"]), texts["staged"]
+        return FolderSwap(
+            texts["id"], models, None if staged is None else Path(staged), before, texts["keeps"]
+        )
+    except FileNotFoundError:  # the restore has ended meanwhile
+        return None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DataError(
+            f"the journal of an interrupted restore, {_journal()}, cannot be read ({error}); see that the "
+            f"folder of models beside it is the right one, then delete the journal"
+        ) from error
