@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ from entail.trees.log.event_log import Event
 from entail.trees.log.replay import replay
 from entail.trees.store.archive import open_archive, write_archive
 from tests.attack.bad_files import bomb, damages, zip_of
+from tests.attack.conftest import Tally
 
 FULL = bool(os.environ.get("ENTAIL_ATTACK"))
 """Whether every reader meets every damage; else a few of each kind."""
@@ -161,7 +163,7 @@ def attempt(read: Callable[[Path], Any], path: Path) -> str | None:
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_damaged_files(name: str, tmp_path: Path) -> None:
+def test_damaged_files(name: str, tmp_path: Path, tally: Tally) -> None:
     """Return a value, or raise an error of the library."""
     filename, content, read = READERS[name]
     place = tmp_path / filename
@@ -169,15 +171,15 @@ def test_damaged_files(name: str, tmp_path: Path) -> None:
     place.write_text(content())
     assert attempt(read, place) is None
     read_again = place if name != "card" else None
-    failures = {}
-    for number, (kind, damaged) in enumerate(damages(content().encode(), seed=len(name))):
-        if number % EVERY:
-            continue
+    failures, attempts = {}, 0
+    for kind, damaged in islice(damages(content().encode(), seed=len(name)), None, None, EVERY):
+        attempts += 1
         for old in tmp_path.glob("entail.json"):
             old.unlink()
         place.write_bytes(damaged)
         if found := attempt(read, place):
             failures[kind] = found
+    tally(attempts=attempts, failures=len(failures))
     assert failures == {}
     assert read_again is None or read_again.exists()
 
@@ -253,7 +255,7 @@ def run_limited(code: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("number", range(40 if FULL else 4))
-def test_damaged_backups(number: int, tmp_path: Path) -> None:
+def test_damaged_backups(number: int, tmp_path: Path, tally: Tally) -> None:
     """Refuse a backup that is cut, altered, or has other parts."""
     file = tmp_path / "backup.zip"
     row = b'{"name": "Ada", "folded": "ada"}\n'
@@ -262,12 +264,14 @@ def test_damaged_backups(number: int, tmp_path: Path) -> None:
     )
     content = file.read_bytes()
     failures = {}
-    for at in range(number, len(content), 40 if FULL else 211):
+    places = range(number, len(content), 40 if FULL else 211)
+    for at in places:
         file.write_bytes(content[:at] + bytes([content[at] ^ 0xFF]) + content[at + 1 :])
         if found := attempt(archive, file):
             failures[at] = found
     file.write_bytes(content[: len(content) * number // 40])
     failures |= {"cut": found} if (found := attempt(archive, file)) else {}
+    tally(attempts=len(places) + 1, failures=len(failures))
     assert failures == {}
 
 
