@@ -323,7 +323,7 @@ def typed_query(page: Page, words: str) -> float:
     field.fill(words)
     started = time.perf_counter()
     field.press("Enter")
-    page.get_by_text("Searched with your own words").wait_for()
+    page.get_by_text("Your search for this").wait_for()
     page.locator(ROW).nth(9).wait_for()
     return time.perf_counter() - started
 
