@@ -107,7 +107,12 @@ class Jobs:
                     )
             check_name(name, self.names_taken())
             self._create(spec, Status(state="queued", since=now, queued=now))
-        self._queue(spec.id)
+        try:
+            self._queue(spec.id)
+        except JobError:
+            # Nothing would train it before the queue is back: the name is free for another try.
+            self._discard(spec.id)
+            raise
         return self.job(spec.id)
 
     def jobs(self) -> list[Job]:
@@ -187,16 +192,19 @@ class Jobs:
             job = None
         if job is not None and job.open:
             raise JobError(f"job {job_id} is {job.state}; cancel it first")
+        self._discard(job_id)
+        used = [str(value) for job in self.jobs() for value in job.spec.source.values()]
+        prune(self.folder / "given", used)
+
+    def _discard(self, job_id: str) -> None:
         gone = self.folder / f".deleted-{job_id}"
         try:
-            folder.path.rename(gone)
+            (self.folder / job_id).rename(gone)
         except OSError as error:
             raise JobError(f"job {job_id} cannot be deleted: {error}") from error
         self._folders.pop(job_id, None)
         shutil.rmtree(gone, ignore_errors=True)
         shutil.rmtree(staging_folder(self.settings.models_dir, job_id), ignore_errors=True)
-        used = [str(value) for job in self.jobs() for value in job.spec.source.values()]
-        prune(self.folder / "given", used)
 
     def note(self, job_id: str) -> None:
         """Dismiss the notice of a job's end, for everybody."""

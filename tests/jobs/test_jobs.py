@@ -347,6 +347,18 @@ def test_requeue_after_a_lost_queue(jobs: Jobs, submit: Submit) -> None:
     assert jobs.queue.waiting() == [job.id]
 
 
+def test_a_name_is_free_again_after_a_failed_submit(
+    jobs: Jobs, submit: Submit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(jobs.queue.huey.storage, "enqueue", lambda *_: 1 / 0)
+        with pytest.raises(JobError, match="cannot be queued"):
+            submit("mine")
+    assert jobs.jobs() == []
+    job = submit("mine")
+    assert (job.state, jobs.queue.waiting()) == ("queued", [job.id])
+
+
 def test_queue_messages_are_json(jobs: Jobs, submit: Submit) -> None:
     job = submit()
     [message] = jobs.queue.huey.storage.enqueued_items()
