@@ -16,6 +16,7 @@ class Limits:
         request_bytes: Bytes of a body.
         texts: Texts or queries of a request.
         chars: Characters of a text.
+        chars_in_all: Characters of all texts of one field.
         premises: Premises of a corpus that is part of a request.
         k: Hits a query.
         hits: Hits a request, over all its queries.
@@ -33,6 +34,7 @@ class Limits:
     request_bytes: int = 2 * 2**20
     texts: int = 256
     chars: int = 10_000
+    chars_in_all: int = 500_000
     premises: int = 2_000
     k: int = 1_000
     hits: int = 20_000
@@ -52,6 +54,13 @@ class Limits:
         if len(texts) > most:
             raise ServingError(
                 f"expected at most {most:,} texts, found {len(texts):,}; send them in several requests",
+                kind="too_many",
+                field=field,
+            )
+        if (size := sum(map(len, texts))) > self.chars_in_all:
+            raise ServingError(
+                f"expected at most {self.chars_in_all:,} characters in all, found {size:,}; send them in "
+                "several requests",
                 kind="too_many",
                 field=field,
             )
