@@ -421,6 +421,17 @@ def _refuse(patch: pytest.MonkeyPatch, when: Callable[[Path, Path], bool]) -> No
     patch.setattr(Path, "rename", refuse)
 
 
+def prepare_replacement(saved: Path, url: str, models: Path | None) -> None:
+    """Give a backup a new model, a database a tree, and the folder an old model."""
+    rewrite(saved, lambda parts, manifest: parts.update({"models/x/config.json": b"new"}))
+    database = open_database(url)
+    TreeLog(database).create(Create(hypothesis="made before"), author="Ann")
+    database.close()
+    if models is not None:
+        (models / "x").mkdir(parents=True)
+        (models / "x" / "config.json").write_text("old")
+
+
 @pytest.mark.parametrize(
     ("break_it", "message", "old_models"),
     [
@@ -433,15 +444,9 @@ def _refuse(patch: pytest.MonkeyPatch, when: Callable[[Path, Path], bool]) -> No
 def test_whatever_fails_the_database_and_the_models_are_as_they_were(
     saved: Path, own_data_folder: Path, tmp_path: Path, break_it: Break, message: str, old_models: bool
 ) -> None:
-    rewrite(saved, lambda parts, manifest: parts.update({"models/x/config.json": b"new"}))
     url, models = new_url(tmp_path), own_data_folder / "models"
-    database = open_database(url)
-    TreeLog(database).create(Create(hypothesis="made before"), author="Ann")
-    database.close()
+    prepare_replacement(saved, url, models if old_models else None)
     before = read(url)
-    if old_models:
-        (models / "x").mkdir(parents=True)
-        (models / "x" / "config.json").write_text("old")
     with pytest.MonkeyPatch.context() as patch:
         break_it(patch, models)
         with pytest.raises(EntailError, match=message):
@@ -491,14 +496,8 @@ KILLS = {
 def test_a_restore_that_is_killed_leaves_the_old_state_or_the_new_one(
     saved: Path, own_data_folder: Path, tmp_path: Path, kill: str, old_models: bool
 ) -> None:
-    rewrite(saved, lambda parts, manifest: parts.update({"models/x/config.json": b"new"}))
     url, models = new_url(tmp_path), own_data_folder / "models"
-    database = open_database(url)
-    TreeLog(database).create(Create(hypothesis="made before"), author="Ann")
-    database.close()
-    if old_models:
-        (models / "x").mkdir(parents=True)
-        (models / "x" / "config.json").write_text("old")
+    prepare_replacement(saved, url, models if old_models else None)
     code = f"""
 import os, signal
 from pathlib import Path
