@@ -13,6 +13,7 @@ import io
 import json
 import os
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ def check_threads() -> None:
 def main() -> None:
     atexit.register(check_threads)  # the first registered is the last called
     import entail.aeenc.training as training
+    import entail.training.loop.fit as loop
     from entail.aeenc.config import AeencConfig
     from entail.cli import main as command
     from entail.data.entailment_bank.trees import read_trees
@@ -36,7 +38,7 @@ def main() -> None:
     gold = read_trees(trees)
     rank = os.environ["RANK"]
     evaluated, towers = 0, []
-    evaluate, tower = training.evaluate_premises, training.Tower
+    evaluate, tower, write = training.evaluate_premises, training.Tower, loop.write_checkpoint
 
     def counted(*args: Any, **kwargs: Any) -> Any:
         nonlocal evaluated
@@ -47,7 +49,13 @@ def main() -> None:
         towers.append(tower(*args, **kwargs))
         return towers[-1]
 
+    def slow(*args: Any) -> None:
+        """Write late, so that the others look for the checkpoint first."""
+        time.sleep(0.5)
+        write(*args)
+
     training.evaluate_premises, training.Tower = counted, recorded  # type: ignore[misc]  # patched
+    loop.write_checkpoint = slow
     small: dict[str, Any] = {"base": "tiny", "rank": 4, "epochs": 1, "rounds": 2, "batch_size": 8, "k": 8}
     config = AeencConfig(towers="siamese", precision="fp32", **small)
 

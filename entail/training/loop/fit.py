@@ -99,7 +99,8 @@ def fit(
     with _lock_folder(folder):
         file = None if folder is None else folder / CHECKPOINT
         run = _Run(task, parameters, schedule, file, fingerprint or {}, watch, stop)
-        if resume and file is not None and file.is_file():
+        # The first process decides for all: another may look before the first has written.
+        if file is not None and from_first(lambda: resume and file.is_file()):
             run.resume(file)
         return run.go(patience=patience, progress=None if run.rank else progress)
 
@@ -298,23 +299,27 @@ class _Run:
 @contextlib.contextmanager
 def _lock_folder(folder: Path | None) -> Iterator[None]:
     """Lock a folder against a second training; the system releases the lock of a killed process."""
-    if folder is None or world()[0]:
+    if folder is None:
         yield
         return
     from filelock import FileLock, Timeout
 
     lock = FileLock(folder / ".lock")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock.acquire(timeout=0)
-    except Timeout as error:
-        raise TrainingError(
-            f"another process is training into {folder.name!r}; wait for it, or use another folder"
-        ) from error
-    except OSError as error:
-        raise CheckpointError(
-            f"the folder {folder.name!r} for checkpoints cannot be written: {error}"
-        ) from error
+
+    def acquire() -> None:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            lock.acquire(timeout=0)
+        except Timeout as error:
+            raise TrainingError(
+                f"another process is training into {folder.name!r}; wait for it, or use another folder"
+            ) from error
+        except OSError as error:
+            raise CheckpointError(
+                f"the folder {folder.name!r} for checkpoints cannot be written: {error}"
+            ) from error
+
+    from_first(acquire)
     try:
         yield
     finally:
