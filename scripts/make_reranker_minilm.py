@@ -3,13 +3,16 @@ r"""Train `models/reranker-minilm`, which reads query and premise together, and 
 ::
 
     python scripts/make_reranker_minilm.py --corpus premises.txt.gz --train train.jsonl.gz --dev dev.jsonl.gz
-    python scripts/make_reranker_minilm.py ... --until choice   # dev stays unread
+    python scripts/make_reranker_minilm.py ... --until chosen   # dev stays unread
+    python scripts/make_reranker_minilm.py ... --trial 5        # only see what a step takes
+    python scripts/make_reranker_minilm.py ... --test test.jsonl.gz  # measured on these trees instead of dev
     python scripts/make_reranker_minilm.py --table              # only the page
 
 A tenth of the training trees is held out. The re-ranker learns from the others. The retriever that ships has
 learnt from all of them, so its lists of held-out queries are better than those of new queries. A stand-in
-that did not see the held-out trees makes the lists instead. On these the checkpoint, the weight beside the
-retriever's score and the number of premises to read are chosen. Dev is read once, with these settings.
+that did not see the held-out trees makes the lists instead. On these the weight beside the retriever's score
+and the number of premises to read are chosen. Dev is read once, with these settings. The first seed ships,
+whichever does best.
 
 What was trained stays in `--work`: a run that was broken off goes on where it was.
 """
@@ -18,21 +21,50 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import sys
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
+from statistics import mean, stdev
+from typing import Any
 
 import numpy as np
 
 from entail.aeenc.config import AeencConfig
+from entail.aeenc.reranking.config import RerankerConfig
+from entail.aeenc.reranking.lists import RankedList, ranked_lists
+from entail.aeenc.reranking.task import mean_precision
+from entail.aeenc.reranking.training import train_reranker
 from entail.aeenc.training import train_aeenc
 from entail.cli.console import progress_bar
 from entail.data.corpora import read_corpus
 from entail.data.entailment_bank.trees import read_trees
-from entail.data.records import Corpus, ExplanationTree
-from entail.errors import EntailError
-from entail.results import provenance
+from entail.data.records import Corpus, ExplanationTree, gold_children
+from entail.encoders.cross.reranker import METHOD, Reranker
+from entail.errors import EntailError, TrainingError
+from entail.evaluation.retrieval.effort import measure_effort
+from entail.evaluation.retrieval.premises import evaluate_premises
+from entail.index.factory import retriever
+from entail.index.protocol import Floats, PremiseIndex
+from entail.index.reranked import RerankedIndex, combine
+from entail.results import provenance, write_page, write_result
+from entail.training.adapters.saving import require_place
+from entail.training.cards.template import write_card
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULT = ROOT / "docs" / "results" / "reranker_minilm.json"
+SHIPPED = ROOT / "models" / "reranker-minilm"
+FIRST = "aeenc-minilm"
+KEYWORDS = "+bm25"
+WEIGHTS = (0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.06, 0.1, 0.2)
+DEPTHS = (20, 50, 100)
+SHOWN = ("MAP", "NDCG", "Hit@10", "Hit@50")
+PARTS = ("trained", "stand-in", "chosen", "measured")
+CONFIG = RerankerConfig(retriever=f"{FIRST}{KEYWORDS}")
+"""The defaults of `entail train reranker`; the last weights are kept."""
 
 STAND_IN = AeencConfig(
     gold=False,
@@ -82,6 +114,277 @@ def stand_in(data: Data, work: Path) -> Path:
     return out
 
 
+def held_out_lists(data: Data, folder: Path, *, depth: int) -> list[RankedList]:
+    """Return the stand-in's lists of the held-out queries that no tree to learn from has."""
+    index = retriever(f"{folder.resolve()}{KEYWORDS}", data.corpus)
+    known = gold_children(data.learnt)
+    lists = ranked_lists(data.corpus, data.held_out, index, depth=depth)
+    return [one for one in lists if one.query not in known]
+
+
+def trained(data: Data, config: RerankerConfig, work: Path) -> dict[str, Any]:
+    """Train one seed into the work folder, or find it there."""
+    out, about = work / f"reranker-{config.seed}", work / f"reranker-{config.seed}.json"
+    if about.is_file():
+        before: dict[str, Any] = json.loads(about.read_text(encoding="utf-8"))
+        if before["config"] == asdict(config):
+            return before
+        sys.exit(f"Error: {out} was trained with other settings; give another --work")
+    with progress_bar() as progress:
+        training = train_reranker(
+            data.corpus,
+            config,
+            retriever(config.retriever, data.corpus),
+            trees=data.learnt,
+            data=["entailment_bank"],
+            out=out,
+            progress=progress,
+        )
+    fitted = training.fitted
+    record = {
+        "config": asdict(config),
+        "counts": dict(training.counts),
+        "seconds": fitted.seconds,
+        "run": provenance(),
+    }
+    about.write_text(json.dumps(record, indent=1), encoding="utf-8")
+    return record
+
+
+def replace_depth(one: RankedList, depth: int) -> RankedList:
+    """Return the first premises of a list."""
+    return replace(one, positions=one.positions[:depth], scores=one.scores[:depth], gold=one.gold[:depth])
+
+
+def trial(data: Data, steps: int) -> dict[str, float]:
+    """Train so many steps and keep nothing; return what a step takes."""
+    times: list[tuple[float, float]] = []
+
+    def stop() -> bool:
+        times.append((time.perf_counter(), time.process_time()))
+        return len(times) >= steps
+
+    try:
+        train_reranker(
+            data.corpus, CONFIG, retriever(CONFIG.retriever, data.corpus), trees=data.learnt, stop=stop
+        )
+    except TrainingError:
+        if len(times) < steps:
+            raise
+    clock, busy = ((b - a) / (steps - 1) for a, b in zip(times[0], times[-1], strict=True))
+    return {"seconds a step": clock, "processor seconds a step": busy}
+
+
+@dataclass
+class Remembered:
+    """A re-ranker that reads a query's premises once and keeps its scores and the seconds.
+
+    Attributes:
+        seconds: Of each query's list.
+    """
+
+    reranker: Reranker
+    known: dict[tuple[str, str], float] = field(default_factory=dict)
+    seconds: list[float] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.reranker.name
+
+    @property
+    def revision(self) -> str:
+        """Its revision."""
+        return self.reranker.revision
+
+    def score(self, query: str, premises: Sequence[str]) -> Floats:
+        """Return the scores, read now or known."""
+        new = [text for text in premises if (query, text) not in self.known]
+        if new:
+            start = time.perf_counter()
+            found = self.reranker.score(query, new)
+            if len(new) == len(premises):
+                self.seconds.append(time.perf_counter() - start)
+            self.known |= {(query, text): float(s) for text, s in zip(new, found, strict=True)}
+        return np.array([self.known[query, text] for text in premises], dtype=np.float32)
+
+
+def choices(data: Data, lists: Sequence[RankedList], folders: Sequence[Path]) -> list[dict[str, Any]]:
+    """Return the MAP of the held-out lists by depth and weight, mean over the seeds."""
+    read = []
+    for folder in folders:
+        reranker = Reranker(folder)
+        texts = data.corpus.texts
+        with progress_bar() as progress:
+            read.append(
+                [
+                    reranker.score(one.query, [texts[at] for at in one.positions], progress=progress)
+                    for one in lists
+                ]
+            )
+    rows = []
+    for depth in DEPTHS:
+        cut = [replace_depth(one, depth) for one in lists]
+        for weight in (0.0, *WEIGHTS):
+            values = [
+                mean_precision(
+                    cut, [combine(a.scores, b[:depth], weight=weight) for a, b in zip(cut, one, strict=True)]
+                )
+                for one in read
+            ]
+            rows.append({"depth": depth, "weight": weight, "MAP": mean(values), "seeds": values})
+    return rows
+
+
+def measured(data: Data, index: PremiseIndex) -> dict[str, Any]:
+    """Return the figures of an index on dev: of all queries, of those in no training tree, and the effort."""
+    evaluation = evaluate_premises(data.corpus, data.dev, index)
+    known = gold_children((*data.learnt, *data.held_out))
+    unseen = {query for query in evaluation.queries if query not in known}
+    return {
+        "all": evaluation.figures(),
+        "unseen": evaluation.figures(unseen),
+        "queries": len(evaluation.queries),
+        "unseen queries": len(unseen),
+        "effort": measure_effort(data.corpus, data.dev, index).to_json(),
+    }
+
+
+def ship(folder: Path, out: Path, *, form: Mapping[str, Any]) -> int:
+    """Put a re-ranker in its place under its own name; return its bytes."""
+    require_place(out, method=METHOD)
+    partial = out.with_name(f".{out.name}.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    shutil.copytree(folder, partial)
+    facts = partial / "entail.json"
+    record = {**json.loads(facts.read_text(encoding="utf-8")), "reranker": dict(form)}
+    facts.write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_card(partial, name=out.name)
+    shutil.rmtree(out, ignore_errors=True)
+    partial.replace(out)
+    return sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
+
+
+def run(given: argparse.Namespace, data: Data) -> None:
+    """Make all parts up to the last one asked for."""
+    started = datetime.now(UTC)
+    if given.trial:
+        print(json.dumps(trial(data, given.trial), indent=1))
+        return
+    seeds = {seed: trained(data, replace(CONFIG, seed=seed), given.work) for seed in given.seeds}
+    if given.until == "trained":
+        return
+    first = stand_in(data, given.work)
+    if given.until == "stand-in":
+        return
+    lists = held_out_lists(data, first, depth=max(DEPTHS))
+    folders = [given.work / f"reranker-{seed}" for seed in given.seeds]
+    rows = choices(data, lists, folders)
+    best = max(rows, key=lambda row: row["MAP"])
+    (given.work / "chosen.json").write_text(json.dumps({"best": best, "rows": rows}, indent=1))
+    print(json.dumps(best))
+    if given.until == "chosen":
+        return
+    weight, depth = best["weight"], best["depth"]
+    indexes = {name: retriever(name, data.corpus) for name in (FIRST, f"{FIRST}{KEYWORDS}")}
+    figures: dict[str, Any] = {
+        "held out": {"trees": len(data.held_out), "queries": len(lists), "choices": rows, "best": best},
+        "learnt": {"trees": len(data.learnt), **seeds[given.seeds[0]]["counts"]},
+        "stand-in": json.loads((given.work / "stand-in.json").read_text(encoding="utf-8")),
+        "trees": {"count": len(data.dev), "split": "test" if given.test else "dev"},
+        "first": {name: measured(data, index) for name, index in indexes.items()},
+        "seeds": {},
+    }
+    for seed, folder in zip(given.seeds, folders, strict=True):
+        reranker = Remembered(Reranker(folder))
+        over = {
+            name: measured(data, RerankedIndex(index, data.corpus, reranker, weight=weight, depth=depth))
+            for name, index in reversed(indexes.items())
+        }
+        figures["seeds"][str(seed)] = {
+            **seeds[seed],
+            "measured": over,
+            "seconds a list": {
+                "median": float(np.median(reranker.seconds)),
+                "95 %": float(np.quantile(reranker.seconds, 0.95)),
+                "longest": max(reranker.seconds),
+            },
+        }
+    form = {"max_length": CONFIG.max_length, "weight": weight, "depth": depth}
+    if not given.test:
+        size = ship(folders[0], given.out, form=form)
+        figures |= {"shipped": given.seeds[0], "bytes": size, "revision": Reranker(given.out).revision}
+    write_result(given.result, figures=figures, seed=given.seeds[0], started=started)
+    print(f"wrote {write_page(given.result, markdown)}")
+
+
+def markdown(result: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines of the page."""
+    figures, hardware = result["figures"], result["hardware"]
+    held, seeds = figures["held out"], figures["seeds"]
+    best, split = held["best"], figures["trees"]["split"]
+    unseen = next(iter(figures["first"].values()))["unseen queries"]
+    yield "<!-- Made from reranker_minilm.json by `python scripts/make_reranker_minilm.py --table`. -->"
+    yield f"# A re-ranker of the first {best['depth']} premises, on {split}"
+    yield ""
+    yield f"A cross-encoder reads each of the first {best['depth']} premises together with the query. Its"
+    yield f"score, times {best['weight']:g}, is added to the retriever's. It learnt from"
+    yield f"{figures['learnt']['trees']:,} training trees. On the other {held['trees']} ({held['queries']}"
+    yield "queries that no tree to learn from has) the weight and the number of premises were chosen, over lists"
+    yield f"of a retriever that had not seen them either. {split.capitalize()} was read once, with these"
+    yield "settings; it chose nothing. The retriever itself and its share of BM25 were chosen on dev earlier"
+    yield "([the retriever](aeenc_minilm.md), [its share of BM25](aeenc_further.md))."
+    yield f"Mean ± standard deviation over {len(seeds)} seeds. Seed {figures.get('shipped', '-')} ships, not the"
+    yield f"best: {figures.get('bytes', 0) / 1e6:.1f} MB. Commit `{result['commit']}`, {hardware['cpu']},"
+    yield f"{hardware['cores']} cores:"
+    yield from ("", f"    {result['command']}", "")
+    for key, words in (
+        ("unseen", f"{unseen} queries that no training tree has, query excluded"),
+        ("all", f"All {next(iter(figures['first'].values()))['queries']} queries, query excluded"),
+    ):
+        yield from (f"## {words}", "")
+        yield f"| | {' | '.join(SHOWN)} |"
+        yield "| --- |" + " ---: |" * len(SHOWN)
+        for name, found in figures["first"].items():
+            yield f"| {name} | {' | '.join(_cells([found[key]['query_excluded']]))} |"
+            each = [seed["measured"][name][key]["query_excluded"] for seed in seeds.values()]
+            yield f"| {name}, re-ranked | {' | '.join(_cells(each))} |"
+        yield ""
+    yield from ("## Effort of the simulated author", "")
+    yield "| | candidates read per accepted premise | never found |"
+    yield "| --- | ---: | ---: |"
+    for name, found in figures["first"].items():
+        efforts = [seed["measured"][name]["effort"] for seed in seeds.values()]
+        for words, some in ((name, [found["effort"]]), (f"{name}, re-ranked", efforts)):
+            reads = _spread([one["reads_per_accepted"] for one in some], 2)
+            yield f"| {words} | {reads} | {mean(one['missing_share'] for one in some):.1%} |"
+    yield from ("", "## Seconds", "")
+    yield "One list after the first is shown, in a process of one thread beside other work:"
+    yield from ("", "| seed | training | median of a list | 95 % | longest |", "| --- |" + " ---: |" * 4)
+    for seed, one in seeds.items():
+        took = one["seconds a list"]
+        yield (
+            f"| {seed} | {one['seconds']:,.0f} | {took['median']:.2f} | {took['95 %']:.2f} | "
+            f"{took['longest']:.2f} |"
+        )
+    yield from ("", "## The choice, on held-out trees", "")
+    yield "MAP of lists by the premises read (rows) and the weight (columns); 0 is the list as retrieved:"
+    weights = sorted({row["weight"] for row in held["choices"]})
+    yield from ("", f"| | {' | '.join(f'{w:g}' for w in weights)} |", "| --- |" + " ---: |" * len(weights))
+    for depth in DEPTHS:
+        row = {one["weight"]: one["MAP"] for one in held["choices"] if one["depth"] == depth}
+        yield f"| {depth} | {' | '.join(f'{row[w]:.3f}' for w in weights)} |"
+
+
+def _cells(each: Sequence[Mapping[str, float]]) -> list[str]:
+    return [_spread([one[measure] for one in each], 3) for measure in SHOWN]
+
+
+def _spread(values: Sequence[float], digits: int) -> str:
+    text = f"{mean(values):.{digits}f}"
+    return f"{text} ± {stdev(values):.{digits}f}" if len(values) > 1 else text
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Read the command line and do what it says."""
     parser = argparse.ArgumentParser(
@@ -90,15 +393,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--corpus", type=Path, help="candidate premises")
     parser.add_argument("--train", type=Path, help="trees to learn from, a tenth held out")
     parser.add_argument("--dev", type=Path, help="trees to measure on")
+    parser.add_argument("--test", type=Path, help="trees to measure on instead of dev; nothing is shipped")
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N", help="(0)")
     parser.add_argument("--work", type=Path, default=Path("build/reranker"), help="folder for the parts")
-    parser.add_argument("--until", choices=["stand-in"], help="last part to make")
+    parser.add_argument("--until", choices=PARTS, default=PARTS[-1], help="last part to make")
+    parser.add_argument("--trial", type=int, default=0, metavar="STEPS", help="only see what a step takes")
+    parser.add_argument("--out", type=Path, default=SHIPPED, help="what ships")
+    parser.add_argument("--result", type=Path, default=RESULT, help="where the figures go")
+    parser.add_argument("--table", action="store_true", help="train nothing, only write the page again")
     given = parser.parse_args(arguments)
-    if None in (given.corpus, given.train, given.dev):
-        parser.error("--corpus, --train and --dev are needed")
-    given.work.mkdir(parents=True, exist_ok=True)
     try:
-        data = Data.read(given.corpus, given.train, given.dev)
-        stand_in(data, given.work)
+        if given.table:
+            print(f"wrote {write_page(given.result, markdown)}")
+            return 0
+        if None in (given.corpus, given.train, given.dev):
+            parser.error("--corpus, --train and --dev are needed, or --table")
+        given.work.mkdir(parents=True, exist_ok=True)
+        run(given, Data.read(given.corpus, given.train, given.test or given.dev))
     except EntailError as error:
         sys.exit(f"Error: {error}")
     return 0

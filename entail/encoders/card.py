@@ -37,6 +37,7 @@ class Card:
         gaussian: Settings of an encoder of Gaussians (see `entail.encoders.gaussian.form`), else empty.
         scorer: Settings of a scorer of facts (see `entail.arcf.scoring.scorer`), else empty.
         judge: Settings of a judge of entailment (see `entail.judge.judges`), else empty.
+        reranker: Settings of a re-ranker (see `entail.encoders.cross.reranker`), else empty.
     """
 
     method: str | None = None
@@ -49,11 +50,12 @@ class Card:
     gaussian: Mapping[str, Any] = field(default_factory=dict)
     scorer: Mapping[str, Any] = field(default_factory=dict)
     judge: Mapping[str, Any] = field(default_factory=dict)
+    reranker: Mapping[str, Any] = field(default_factory=dict)
 
 
 _FIELDS: Mapping[str, tuple[type, str]] = {
     **dict.fromkeys(("method", "base", "base_revision", "towers", "licence"), (str, "a text")),
-    **dict.fromkeys(("figures", "config", "gaussian", "scorer", "judge"), (dict, "an object")),
+    **dict.fromkeys(("figures", "config", "gaussian", "scorer", "judge", "reranker"), (dict, "an object")),
 }
 
 

@@ -1,0 +1,1 @@
+"""Re-rankers: cross-encoders that learn to order the nearest premises of a retriever."""

@@ -1,0 +1,120 @@
+"""Training of a re-ranker on gold trees or on the decisions of a team."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Unpack
+
+from entail.aeenc.pairs import gold_pairs, judged_pairs
+from entail.aeenc.reranking.config import RerankerConfig
+from entail.aeenc.reranking.lists import RankedList, query_lists
+from entail.aeenc.reranking.task import RerankTask
+from entail.data.judgements import Judgements
+from entail.data.records import Corpus, ExplanationTree
+from entail.data.text import premise_key
+from entail.encoders.card import write_training_queries
+from entail.encoders.cross.reranker import METHOD, RerankerForm
+from entail.errors import TrainingError
+from entail.index.protocol import PremiseIndex
+from entail.training.adapters.cross_tower import CrossTower
+from entail.training.method import Run, RunOptions
+from entail.training.run import Training, digest, prepare, sample_rows
+
+
+@dataclass(frozen=True, kw_only=True)
+class RerankerTraining(Training[RerankerConfig]):
+    """Result of the training of a re-ranker.
+
+    Attributes:
+        form: Settings of the re-ranker.
+        missing: Folded texts of gold premises that the corpus lacks.
+    """
+
+    form: RerankerForm
+    missing: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a JSON-serialisable dict, without the path of the folder."""
+        missing = {"count": len(self.missing), "texts": list(self.missing)}
+        return {**super().to_json(), "reranker": self.form.to_json(), "missing": missing}
+
+
+def train_reranker(
+    corpus: Corpus,
+    config: RerankerConfig,
+    index: PremiseIndex,
+    *,
+    trees: Sequence[ExplanationTree] = (),
+    judgements: Judgements | None = None,
+    dev: Sequence[RankedList] = (),
+    run: Run | None = None,
+    **options: Unpack[RunOptions],
+) -> RerankerTraining:
+    """Train a re-ranker.
+
+    The best weights are those of the highest MAP of the dev lists, see `RerankTask.evaluate`. Processes
+    started by `torchrun` train one re-ranker together.
+
+    Args:
+        corpus: Premises.
+        config: Settings.
+        index: Retriever over the corpus, whose lists it learns to order.
+        trees: Gold trees. Premises of a list that do not explain the query are negatives.
+        judgements: Instead of trees: the decisions of a team. Negatives are rejected premises.
+        dev: Lists that choose the best weights; without them the last are kept.
+        run: Output folder, device and callbacks.
+        options: Fields of `run` as keywords.
+
+    Raises:
+        TrainingError: If there is no query with positives and negatives, a loss is not finite, the folder
+            holds something else or is in use by another process, or the training was stopped.
+        CheckpointError: If a checkpoint has another base, data or configuration.
+        EncoderError: If the base cannot be loaded.
+    """
+    pairs = gold_pairs(corpus, trees) if judgements is None else judged_pairs(corpus, judgements)
+    lists = query_lists(corpus, pairs, index, nearest=config.nearest, closed=judgements is None)
+    if not lists:
+        raise TrainingError(
+            f"expected queries with premises that explain them and premises that do not, found "
+            f"{len(pairs.queries)} queries, none with both; reject some candidates first"
+        )
+    setup = prepare(config, run, options, method=METHOD)
+    tower = CrossTower(setup.base, max_length=config.max_length, seed=config.seed, **setup.tower)
+    chosen = sample_rows(dev, config.dev_queries)
+    task = RerankTask(config, corpus, lists, tower, dev=chosen)
+    rows = [[one.query, one.positives.tolist(), one.negatives.tolist()] for one in lists]
+    bound_to = {
+        "corpus": corpus.hash,
+        "data": digest(rows),
+        "dev": digest([[one.query, one.positions.tolist()] for one in chosen]),
+    }
+    fitted = setup.fit(task, tower.parameters, bound_to=bound_to)
+    training = RerankerTraining(
+        config=config,
+        fitted=fitted,
+        counts={
+            "queries": len(lists),
+            "positives": sum(len(one.positives) for one in lists),
+            "negatives to sample from": sum(len(one.negatives) for one in lists),
+            "steps": fitted.steps,
+        },
+        warnings=fitted.warnings("MAP"),
+        folder=setup.run.out,
+        data=tuple(setup.run.data),
+        form=RerankerForm(max_length=tower.max_length, weight=config.weight, depth=config.depth),
+        missing=pairs.missing,
+    )
+    keys = [premise_key(one.query) for one in lists]
+
+    def write(folder: Path) -> None:
+        tower.save(folder)
+        write_training_queries(folder, keys)
+
+    setup.save(training, write, reranker=training.form.to_json(), **_retriever_of(index))
+    return training
+
+
+def _retriever_of(index: PremiseIndex) -> Mapping[str, str]:
+    return {"retriever": index.name, "retriever_revision": index.manifest.revision}
