@@ -330,12 +330,13 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
     yield f"A cross-encoder reads each of the first {best['depth']} premises together with the query. Its"
     yield f"score, times {best['weight']:g}, is added to the retriever's. It learnt from"
     yield f"{figures['learnt']['trees']:,} training trees. On the other {held['trees']} ({held['queries']}"
-    yield "queries that no tree to learn from has) the weight and the number of premises were chosen, over lists"
-    yield f"of a retriever that had not seen them either. {split.capitalize()} was read once, with these"
-    yield "settings; it chose nothing. The retriever itself and its share of BM25 were chosen on dev earlier"
+    yield "queries that no tree to learn from has) the weight and the number of premises were chosen, over"
+    yield "lists of a retriever that had not seen them either."
+    yield f"{split.capitalize()} was read once, with these settings; it chose nothing. The retriever itself"
+    yield "and its share of BM25 were chosen on dev earlier"
     yield "([the retriever](aeenc_minilm.md), [its share of BM25](aeenc_further.md))."
-    yield f"Mean ± standard deviation over {len(seeds)} seeds. Seed {figures.get('shipped', '-')} ships, not the"
-    yield f"best: {figures.get('bytes', 0) / 1e6:.1f} MB. Commit `{result['commit']}`, {hardware['cpu']},"
+    yield f"Mean ± standard deviation over {len(seeds)} seeds. Seed {figures.get('shipped', '-')} ships, not"
+    yield f"the best: {figures.get('bytes', 0) / 1e6:.1f} MB. Commit `{result['commit']}`, {hardware['cpu']},"
     yield f"{hardware['cores']} cores:"
     yield from ("", f"    {result['command']}", "")
     for key, words in (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack
@@ -112,9 +112,10 @@ def train_reranker(
         tower.save(folder)
         write_training_queries(folder, keys)
 
-    setup.save(training, write, reranker=training.form.to_json(), **_retriever_of(index))
+    setup.save(
+        training,
+        write,
+        reranker=training.form.to_json(),
+        retriever={"name": index.name, "revision": index.manifest.revision},
+    )
     return training
-
-
-def _retriever_of(index: PremiseIndex) -> Mapping[str, str]:
-    return {"retriever": index.name, "retriever_revision": index.manifest.revision}
