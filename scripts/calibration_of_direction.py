@@ -35,6 +35,7 @@ from entail.gausscse.verdict import confidence, direction_confidence, threshold_
 from entail.progress import ProgressCallback
 from entail.results import write_page, write_result
 from entail.statistics.classification import wilson_interval
+from entail.training.cards.sources import PACKAGED_HUB_ID, contamination
 
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
 NAME = "gausscse_calibration"
@@ -196,6 +197,8 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
         f"{again['direction']['slope']:.3f} ({stored['direction']['slope']:.3f}), intercept "
         f"{again['entailment']['intercept']:.3f} ({stored['entailment']['intercept']:.3f})."
     )
+    yield ""
+    yield from _paragraph(contamination(PACKAGED_HUB_ID, ("snli", "multinli")))
     for question, title in TITLES.items():
         found = {name: told[question] for name, told in sets.items()}
         names = [f"{name}{' (fitted on it)' if name == fitted_on else ''}" for name in found]

@@ -47,6 +47,7 @@ from entail.progress import ProgressCallback
 from entail.results import write_page, write_result
 from entail.statistics.classification import Booleans, Values, auprc, mcnemar
 from entail.statistics.ranking import resamples
+from entail.training.cards.sources import PACKAGED_HUB_ID, contamination
 
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
 NAME = "gausscse_trees"
@@ -285,7 +286,11 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
         f"`{figures['encoder']}` (`{figures['revision']}`) on {figures['trees']:,} trees of EntailmentBank "
         f"over {figures['candidates']:,} premises. Commit `{result['commit']}`:"
     )
-    yield from ("", f"    {result['command']}", "", "## Gold premises against the hardest negatives", "")
+    yield from ("", f"    {result['command']}", "")
+    yield from _paragraph(
+        "Nothing was chosen on these trees. " + contamination(PACKAGED_HUB_ID, ("snli", "multinli"))
+    )
+    yield from ("", "## Gold premises against the hardest negatives", "")
     for chooser, by_depth in figures["separation"].items():
         for k, found in by_depth.items():
             yield from separation_lines(found, chooser=chooser, k=k, first=first)

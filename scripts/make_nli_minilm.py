@@ -19,6 +19,7 @@ import argparse
 import json
 import shutil
 import sys
+import textwrap
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
@@ -36,6 +37,7 @@ from entail.judge.training import CleanPairs, clean_pairs, train_judge
 from entail.progress import ProgressCallback
 from entail.results import write_page, write_result
 from entail.training.adapters.saving import require_place
+from entail.training.cards.sources import PACKAGED_HUB_ID, contamination
 from entail.training.cards.template import write_card
 from entail.training.loop.task import Event
 from entail.training.run import sample_rows
@@ -179,6 +181,10 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
     yield f"weights chosen on {figures['chosen']:,} pairs of dev, figures on the others. Commit"
     yield f"`{result['commit']}`, {hardware['cpu']}, {hardware['cores']} cores:"
     yield from ("", f"    {result['command']}", "")
+    if len(seeds) == 1:
+        yield from ("One seed was trained; the spread over seeds was not measured.", "")
+    note = contamination(PACKAGED_HUB_ID, ("snli", "multinli", "snli_counterfactual"))
+    yield from (*textwrap.wrap(note, 100, break_on_hyphens=False), "")
     yield "| pairs | n | accuracy | 95 % interval | calling all the same | entailment or not | AUPRC |"
     yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"
     for name, found in figures["seeds"][str(figures["shipped"])]["measured"].items():

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,6 +31,7 @@ from entail.evaluation.passages.store import store_passages
 from entail.judge.judges import NliJudge
 from entail.progress import ProgressCallback
 from entail.results import write_page, write_result
+from entail.training.cards.sources import PACKAGED_HUB_ID, contamination
 from entail.training.nli_source import take_evenly
 from entail.tuning.examples import Examples, examples_of, with_hard_negatives
 from entail.tuning.relevance import compare_premises, judge_claims
@@ -72,7 +74,10 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
     yield f"<!-- Made from {NAME}.json by `python scripts/measure_relevance.py --table`; do not edit. -->"
     yield from ("# What relevance has to do with entailment", "")
     yield f"Commit `{result['commit']}`, {hardware['cpu']}, {result['wall_seconds']:,.0f} s:"
-    yield from ("", f"    {result['command']}", "", "## Claims and passages (Figure 2)", "")
+    yield from ("", f"    {result['command']}", "")
+    note = contamination(PACKAGED_HUB_ID, ("squad", "snli", "multinli"))
+    yield from (*textwrap.wrap(note, 100, break_on_hyphens=False), "")
+    yield from ("## Claims and passages (Figure 2)", "")
     yield f"{figures['questions']:,} questions over {figures['passages']:,} passages, judged by"
     yield f"`{figures['judge']['name']}` (`{figures['judge']['revision']}`): P(passage entails claim)."
     yield ""

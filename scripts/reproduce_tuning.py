@@ -25,6 +25,7 @@ import hashlib
 import json
 import shutil
 import sys
+import textwrap
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -41,6 +42,7 @@ from entail.errors import EntailError
 from entail.evaluation.passages.retrieval import Judged, evaluate_passages
 from entail.evaluation.passages.store import PassageStore, store_passages
 from entail.results import hardware, provenance, write_page, write_result
+from entail.training.cards.sources import PACKAGED_HUB_ID, contamination
 from entail.training.nli_source import take_evenly
 from entail.tuning.config import DprConfig, TuningConfig
 from entail.tuning.examples import Examples, entailed_pairs, examples_of, with_missing_negatives
@@ -382,6 +384,17 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
     before = sum("run" not in row for row in result["figures"]["rows"])
     yield "A row's command stands there too (`run`), and its seconds are those of all processes that it took"
     yield f"({before} rows are from before: those have no command, and seconds of their last process alone)."
+    rows = result["figures"]["rows"]
+    trained = sum(row["seed"] is not None for row in rows)
+    yield f"Dev was read once a row: {len(rows)} rows, {trained} of them trained. The last weights are kept,"
+    yield "so dev chose none. The sections differ in base, pooling and learning rates; no section stands for"
+    yield "the others, and one seed is no ranking."
+    yield ""
+    note = contamination(PACKAGED_HUB_ID, ("squad", "snli", "multinli"))
+    yield from textwrap.wrap(note, 100, break_on_hyphens=False)
+    yield ""
+    yield "The paper's MRR column cannot be right: its R@k bound MRR@100 at 58.9, and it prints 64.51. R@k is"
+    yield "what compares."
     for budget, some in groups(result["figures"]["rows"]):
         yield from ("", *_group_lines(budget, some))
 

@@ -115,6 +115,7 @@ class DataSource:
         licence: Licence id of the Hub; None where it is unknown.
         note: Further licence terms.
         citation: BibTeX.
+        trained_on: Of a base: data set -> its name and size on the card of the base.
     """
 
     name: str
@@ -122,6 +123,7 @@ class DataSource:
     licence: str | None = None
     note: str = ""
     citation: str = ""
+    trained_on: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -86,7 +86,8 @@ def test_the_page_is_made_from_the_committed_figures(script: ModuleType) -> None
     assert counts["TP"] + counts["FN"] == 1250  # gold pairs of dev
     # The paper's panels (c) and (d) are of trainings that Table 1 records.
     _, gold, iterative, *_ = result["figures"]["trainings"].values()
-    assert (gold["row"], iterative["row"]) == ("+TML single", "Iterative AE-Enc single")
+    assert gold["row"].startswith("+TML single")
+    assert iterative["row"] == "Iterative AE-Enc single"
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ import entail
 from entail.cli import main
 from entail.errors import EncoderError
 from entail.training.cards.metadata import card_text, effective_config, update_facts
+from entail.training.cards.sources import PACKAGED_HUB_ID, contamination, data_source
 from entail.training.cards.template import model_card, write_card
 from entail.training.method import CardText, DataSource, Method, methods
 
@@ -72,6 +73,15 @@ def test_on_the_packaged_base_it_is_an_adapter_of_the_hubs_model(encoder: Write)
     assert "reimers2019sentence" in card
     assert "bogatu2022active" in card
     assert "dalvi2021explaining" in card
+
+
+def test_data_that_the_base_has_seen_are_disclosed(encoder: Write) -> None:
+    sets = data_source(PACKAGED_HUB_ID).trained_on
+    for data, seen in (("squad", True), ("entailment_bank", False)):
+        folder = encoder(base="minilm", base_revision=None, trained_on={"data": [data]})
+        card = model_card(folder)
+        assert all((listed in card) == seen for listed in sets.values())
+    assert contamination("some/base", ["squad"]) == "" == contamination(None, ["squad"])
 
 
 def test_it_is_the_same_for_the_same_folder(encoder: Write, tmp_path: Path) -> None:

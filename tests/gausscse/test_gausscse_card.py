@@ -79,6 +79,36 @@ def test_a_file_of_many_weights_gives_the_figures_of_these(results: list[Path], 
     assert found.sets[0].accuracy == nli["figures"]["accuracy"]
 
 
+def test_a_recipe_is_judged_by_all_its_seeds_and_named_where_it_was_chosen(
+    results: list[Path], tiny_home: Path
+) -> None:
+    found = json.loads(results[1].read_text(encoding="utf-8"))
+    ours = {name: value for name, value in found["figures"].items() if name != "data"}
+    ours["accuracy"] = 0.75
+    others = [
+        {**ours, "revision": f"mine@{seed}", "accuracy": accuracy} for seed, accuracy in ((1, 0.25), (2, 0.5))
+    ]
+    runs = {
+        str(seed): {"on": {name: {"direction": one} for name in ("chosen", "other")}}
+        for seed, one in enumerate([ours, *others])
+    }
+    mean = {"on": {"chosen": {"direction": {**ours, "revision": "mine@3", "accuracy": 1.0}}}}
+    read = {"dev": "a", "chosen": "a", "other": "b"}
+    figures = {"read": read, "rows": {"row": {**runs, "mean": mean}, "another": {"0": runs["1"]}}}
+    results[1].write_text(json.dumps({**found, "figures": figures}), encoding="utf-8")
+    metrics = read_metrics(results[1], Weights(revision=resolve("mine").revision))
+    assert isinstance(metrics, PairMetrics)
+    assert [(one.data, one.selects, one.seeds) for one in metrics.sets] == [
+        ("chosen", True, (0.5, 0.25, 3)),
+        ("other", False, (0.5, 0.25, 3)),
+    ]
+    update_facts(tiny_home / "mine", results=results[1:])
+    rows = [
+        line for line in model_card(tiny_home / "mine").splitlines() if "| 0.500 ± 0.250 | 0.750 |" in line
+    ]
+    assert ["chose" in row.split("|")[1] and "(" in row.split("|")[1] for row in rows] == [True, False]
+
+
 def test_figures_of_other_weights_and_broken_ones_are_refused(
     results: list[Path], tiny_home: Path, triplets: NliTriplets
 ) -> None:

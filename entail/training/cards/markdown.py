@@ -39,7 +39,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], numbers_from: in
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (header, rule, *rows))
 
 
-def measures(columns: Mapping[str, Mapping[str, float]], names: Sequence[str] = ()) -> str:
+def measures(columns: Mapping[str, Mapping[str, float | str]], names: Sequence[str] = ()) -> str:
     """Return a table of figures, a measure a row; columns without figures are left out.
 
     >>> print(measures({"BM25": {}, "this encoder": {"MRR": 0.5}}))
@@ -54,8 +54,19 @@ def measures(columns: Mapping[str, Mapping[str, float]], names: Sequence[str] = 
 
 
 def number(value: object) -> str:
-    """Return a figure with three decimals, `-` for a missing one."""
+    """Return a figure with three decimals, a text as it is, `-` for a missing one."""
+    if isinstance(value, str):
+        return value
     return f"{value:.3f}" if isinstance(value, int | float) else "-"
+
+
+def spread(values: tuple[float, float, int] | None) -> str:
+    """Return the mean and the standard deviation of some seeds.
+
+    >>> spread((0.5, 0.0123, 3))
+    '0.500 ± 0.012'
+    """
+    return f"{values[0]:.3f} ± {values[1]:.3f}" if values else "-"
 
 
 def shown(value: object) -> str:

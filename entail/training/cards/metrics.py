@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 Figures = Mapping[str, float]
+Spread = tuple[float, float, int]
+"""Mean, standard deviation and number of the seeds of one training."""
+
 Question = Literal["nli", "direction"]
 
 PROTOCOLS = {"paper": "query among the candidates", "query_excluded": "query excluded"}
@@ -96,6 +99,8 @@ class PairResult:
         auprc: Area under the precision-recall curve; None for a direction.
         baseline: Accuracy of the majority class, or of the longer sentence for a direction.
         longer: Accuracy where the longer sentence is the entailed one, and the number of such pairs.
+        seeds: Accuracy over the seeds of the same training; None where one alone was measured.
+        selects: Whether weights and threshold were chosen on these pairs.
     """
 
     data: str
@@ -106,6 +111,8 @@ class PairResult:
     auprc: float | None = None
     baseline: float | None = None
     longer: tuple[float, int] | None = None
+    seeds: Spread | None = None
+    selects: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,6 +134,7 @@ class PassageMetrics(Metrics):
         base: As `gold`, of the untrained base; empty where not measured.
         words: As `gold`, of BM25.
         untuned: As `gold`, of the same training without entailment tuning; empty where not measured.
+        seeds: Measure -> `gold` over the seeds of the same training; empty where one alone was measured.
         precision: Precision of the vectors, such as `bf16`; empty for the default.
     """
 
@@ -139,6 +147,7 @@ class PassageMetrics(Metrics):
     base: Figures = field(default_factory=dict)
     words: Figures = field(default_factory=dict)
     untuned: Figures = field(default_factory=dict)
+    seeds: Mapping[str, Spread] = field(default_factory=dict)
     precision: str = ""
 
     @property

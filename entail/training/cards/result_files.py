@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
+from statistics import mean, stdev
 from typing import Any
 
 from entail.encoders.weights import read_json
@@ -18,6 +19,7 @@ from entail.training.cards.metrics import (
     PairMetrics,
     PassageMetrics,
     RetrievalMetrics,
+    Spread,
 )
 
 _ABOUT = ("commit", "seed", "hardware", "command", "finished")
@@ -84,6 +86,8 @@ def read_metrics(file: Path, weights: Weights) -> Metrics:
 
 
 def _pairs(figures: Record, weights: Weights, shared: Record) -> Metrics | None:
+    read = figures.get("read") or {}
+    runs = _runs_by_seed(figures, weights)
     sets = [
         {
             **{key: row.get(key) for key in ("n", "accuracy", "interval", "auprc")},
@@ -91,6 +95,8 @@ def _pairs(figures: Record, weights: Weights, shared: Record) -> Metrics | None:
             "question": question,
             "baseline": row[baseline],
             "longer": [longer["accuracy"], longer["n"]] if longer and longer["n"] else None,
+            "seeds": _spread([run["on"][name][question]["accuracy"] for run in runs]),
+            "selects": name != "dev" and name in read and read[name] == read.get("dev"),
         }
         for name, row in _pair_rows(figures)
         for question, baseline in _QUESTIONS.items()
@@ -98,6 +104,21 @@ def _pairs(figures: Record, weights: Weights, shared: Record) -> Metrics | None:
         for longer in [row.get("longer_entailed")]
     ]
     return PairMetrics.from_json({**shared, "sets": sets}) if sets else None
+
+
+def _runs_by_seed(figures: Record, weights: Weights) -> list[Record]:
+    """Return the runs of a row of `scripts/reproduce_gausscse.py`, one a seed, with these weights."""
+    rows = figures.get("rows")
+    for row in rows.values() if isinstance(rows, dict) else ():
+        runs = [run for seed, run in row.items() if seed.isdecimal()]
+        found = (one["revision"] for run in runs for _, one in _pair_rows(run))
+        if any(_precision(revision, weights.revision) == "" for revision in found):
+            return runs
+    return []
+
+
+def _spread(values: Sequence[float]) -> Spread | None:
+    return (mean(values), stdev(values), len(values)) if len(values) > 1 else None
 
 
 def _passages(figures: Record, weights: Weights, shared: Record) -> Metrics | None:
@@ -111,7 +132,9 @@ def _passages(figures: Record, weights: Weights, shared: Record) -> Metrics | No
     base = (row for row in alike if _precision(row["revision"], weights.base) == precision)
     words = (row for row in alike if row["retriever"] == "bm25")
     untuned = (row for row in rows if _is_untuned(row, ours))
-    about = {name: ours[name] for name in ("commit", "seed", "hardware") if name in ours}
+    alone = [row for row in rows if "arm" in ours and _key(row) == _key(ours)]
+    spreads = {name: _spread([row["gold"][name] for row in alone]) for name in _values(ours["gold"])}
+    about = {name: ours[name] for name in ("commit", "seed", "hardware", "finished") if name in ours}
     run = ours.get("run") or {}
     about |= {name: run[name] for name in ("commit", "command", "finished") if name in run}
     return PassageMetrics.from_json(
@@ -123,10 +146,16 @@ def _passages(figures: Record, weights: Weights, shared: Record) -> Metrics | No
             "base": _values(next(base, {}).get("gold")),
             "words": _values(next(words, {}).get("gold")),
             "untuned": _values(next(untuned, {}).get("gold")),
+            "seeds": {name: spread for name, spread in spreads.items() if spread is not None},
             "precision": precision,
             "about": {**shared["about"], **about},
         }
     )
+
+
+def _key(row: Record) -> tuple[object, object]:
+    """Return what the seeds of one arm of `scripts/reproduce_tuning.py` share."""
+    return row.get("arm"), row.get("budget")
 
 
 def _retrieval(figures: Record, weights: Weights, shared: Record) -> Metrics | None:

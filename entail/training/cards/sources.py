@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 
@@ -77,6 +77,29 @@ def base_citation(base: EncoderEntry) -> str:
     """Return BibTeX of a base, empty where it is unknown."""
     known = _read_sources().get(hub_id(base) or "")
     return known.citation if known else ""
+
+
+def contamination(base: EncoderEntry | str | None, data: Iterable[str]) -> str:
+    """Return a paragraph on data that a base had already seen; empty if its card lists none of them.
+
+    Args:
+        base: The base, or its Hub id.
+        data: Names of the data sets that a model was trained or measured on.
+    """
+    name = (base if isinstance(base, str) else hub_id(base)) if base is not None else None
+    known = _read_sources().get(name or "")
+    shared = [one for one in dict.fromkeys(data) if known is not None and one in known.trained_on]
+    if known is None or not shared:
+        return ""
+    *first, last = dict.fromkeys(known.trained_on.values())
+    listed = f"{', '.join(first)} and {last}" if first else last
+    titles = ", ".join(data_source(one).about.partition(":")[0] for one in shared)
+    return (
+        f"The base has seen these data. The card of {name} lists {listed} among its training data. The "
+        f"data here ({titles}) are part of these or made from them. The base therefore does well without "
+        "further training, and a training teaches it again what it knows. Neither the figures nor the gains "
+        "carry over to a base that has not seen the data."
+    )
 
 
 @cache

@@ -18,7 +18,14 @@ from entail.training.cards import markdown
 from entail.training.cards.markdown import code, escaped, shown
 from entail.training.cards.metadata import ModelFacts, card_text, effective_config, read_facts, replace_text
 from entail.training.cards.metrics import PROTOCOLS
-from entail.training.cards.sources import OTHER, TEAM, base_citation, hub_id, proposed_licence
+from entail.training.cards.sources import (
+    OTHER,
+    TEAM,
+    base_citation,
+    contamination,
+    hub_id,
+    proposed_licence,
+)
 
 if TYPE_CHECKING:
     import jinja2
@@ -112,6 +119,7 @@ def model_card(
         ],
         source_names=[source.name for source in facts.sources or ()],
         licences=_licences(facts),
+        contamination=contamination(facts.base, (source.name for source in facts.sources or ())),
         citations=_citations(facts),
     )
     return f"---\n{_header(facts)}\n---\n{body}"
@@ -256,6 +264,7 @@ def _environment() -> jinja2.Environment:
         keep_trailing_newline=True,
         extensions=["jinja2.ext.do"],
     )
-    environment.filters |= {"escaped": escaped, "code": code, "shown": shown, "number": markdown.number}
+    environment.filters |= {"escaped": escaped, "code": code, "shown": shown}
+    environment.filters |= {"number": markdown.number, "spread": markdown.spread}
     environment.globals |= {"table": markdown.table, "measures": markdown.measures, "protocols": PROTOCOLS}
     return environment
