@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -117,39 +117,56 @@ class TreeSource:
         return f"{first}{Path(str(self.trees)).name} over {Path(str(self.corpus)).name}"
 
 
+@dataclass(frozen=True)
+class _Texts:
+    name: str
+    texts: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Snapshot:
+    """Decisions as stored with a job: sentence -> premises."""
+
+    corpus: _Texts
+    given: _Texts
+    accepted: Mapping[str, tuple[str, ...]]
+    rejected: Mapping[str, tuple[str, ...]]
+    contradictions: tuple[tuple[str, str], ...]
+    roots: tuple[str, ...]
+
+
 def _write_snapshot(file: Path, corpus: Corpus, given: Corpus, judgements: Judgements) -> None:
     from entail.data.writing import write_text
 
-    record = {
-        "corpus": {"name": corpus.name, "texts": corpus.texts},
-        "given": {"name": given.name, "texts": given.texts},
-        "accepted": {query: list(premises) for query, premises in judgements.accepted.items()},
-        "rejected": {query: list(premises) for query, premises in judgements.rejected.items()},
-        "contradictions": judgements.contradictions,
-        "roots": judgements.roots,
-    }
-    write_text(file, json.dumps(record, ensure_ascii=False))
+    record = _Snapshot(
+        corpus=_Texts(corpus.name, corpus.texts),
+        given=_Texts(given.name, given.texts),
+        accepted={query: tuple(premises) for query, premises in judgements.accepted.items()},
+        rejected={query: tuple(premises) for query, premises in judgements.rejected.items()},
+        contradictions=judgements.contradictions,
+        roots=judgements.roots,
+    )
+    write_text(file, json.dumps(asdict(record), ensure_ascii=False))
 
 
 def _read_snapshot(file: Path) -> tuple[Corpus, Corpus, tuple[()], Judgements]:
     from entail.data.judgements import Judgements
+    from entail.data.reading import MAX_BYTES
     from entail.data.records import Corpus
+    from entail.data.stored import read_json
 
-    try:
-        record = json.loads(file.read_text(encoding="utf-8"))
-        corpus, given = (Corpus.of(**record[name]) for name in ("corpus", "given"))
-        accepted, rejected = (
-            {query: dict.fromkeys(premises) for query, premises in record[side].items()}
-            for side in ("accepted", "rejected")
-        )
-        judgements = Judgements(
-            accepted=accepted,
-            rejected=rejected,
-            contradictions=tuple((query, premise) for query, premise in record["contradictions"]),
-            roots=tuple(record["roots"]),
-        )
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise JobError(
-            f"the stored decisions of this job cannot be read ({error}); submit it again"
-        ) from error
+    # As large as its corpora, which may have been uploaded.
+    record = read_json(
+        file, _Snapshot, error=JobError, remedy="submit the job again", max_bytes=3 * MAX_BYTES
+    )
+    if record is None:
+        raise JobError("the stored decisions of this job are missing; submit it again")
+    accepted, rejected = (
+        {query: dict.fromkeys(premises) for query, premises in side.items()}
+        for side in (record.accepted, record.rejected)
+    )
+    judgements = Judgements(
+        accepted=accepted, rejected=rejected, contradictions=record.contradictions, roots=record.roots
+    )
+    corpus, given = (Corpus.of(one.name, one.texts) for one in (record.corpus, record.given))
     return corpus, given, (), judgements

@@ -15,6 +15,7 @@ from entail.answering.reader import Reader
 from entail.answering.records import Answer, Answerer, PassageQuestion
 from entail.data.passages.files import Passage, Question
 from entail.data.reading import shorten
+from entail.data.stored import parse_as
 from entail.data.writing import append, begin_file
 from entail.errors import DataError, SettingsError
 from entail.evaluation.passages.retrieval import PassageSearch
@@ -153,8 +154,8 @@ def _read_answers(file: Path) -> dict[str, Answer]:
             if not line.endswith(b"\n"):
                 break
             try:
-                answer = Answer.read_json(json.loads(line))
-            except (ValueError, KeyError, TypeError) as error:
+                answer = parse_as(Answer, line)
+            except ValueError as error:
                 raise DataError(
                     f"{file.name}, line {number}: expected an answer as JSON, found something else; give "
                     "another file, or begin anew (--no-resume)"

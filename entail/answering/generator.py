@@ -13,6 +13,7 @@ from typing import Any
 from entail.answering.loading import LoadedModel
 from entail.answering.records import Answer, Answerer, PassageQuestion
 from entail.data.passages.files import Passage
+from entail.data.reading import read_text
 from entail.errors import SettingsError
 
 TEMPLATE = (
@@ -44,12 +45,10 @@ def read_template(file: Path) -> str:
     """Return the template of a file, see `TEMPLATE`.
 
     Raises:
-        SettingsError: If it lacks a place for passages or question, or is no text.
+        FormatError: If it cannot be read as text.
+        SettingsError: If it lacks a place for passages or question.
     """
-    try:
-        return require_template(file.read_text(encoding="utf-8").rstrip("\n"))
-    except UnicodeError as error:
-        raise SettingsError(f"{file.name}: expected a prompt as UTF-8 text, found something else") from error
+    return require_template(read_text(file).rstrip("\n"))
 
 
 def require_template(template: str) -> str:

@@ -69,15 +69,6 @@ class Answer:
         """Return a JSON-serialisable dict."""
         return {**asdict(self), "passages": list(self.passages)}
 
-    @classmethod
-    def read_json(cls, record: dict[str, Any]) -> Answer:
-        """Read the result of `to_json`.
-
-        Raises:
-            KeyError, TypeError: If it is something else.
-        """
-        return cls(**{**record, "passages": tuple(record["passages"])})
-
 
 class Answerer(ABC):
     """Base of models that answer questions from passages.

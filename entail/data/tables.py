@@ -286,6 +286,6 @@ def _read_parquet(source: Source, shown: str, *, parses: bool) -> Table:
     try:  # what `datasets` wrote about the column `label`
         features = json.loads((schema.metadata or {})[b"huggingface"])["info"]["features"]
         names = tuple(map(str, features["label"]["names"]))
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, RecursionError):
         names = ()
     return Table("parquet", columns, rows(), names)

@@ -10,6 +10,7 @@ import secrets
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from entail.data.stored import read_json
 from entail.errors import DataError, SettingsError
 
 
@@ -108,19 +109,13 @@ def _settings_file(file: Path) -> Path:
 
 
 def _require_same(file: Path, settings: Mapping[str, str], *, what: str) -> None:
-    try:
-        found = json.loads(_settings_file(file).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        found = None
-    if not isinstance(found, dict):
-        raise DataError(
-            f"{file.name} exists without its settings; name another file, or start over (--no-resume)"
-        )
+    remedy = "name another file, or start over (--no-resume)"
+    found = read_json(_settings_file(file), dict[str, str], remedy=remedy)
+    if found is None:
+        raise DataError(f"{file.name} exists without its settings; {remedy}")
     differing = differences(settings, found)
     if differing:
-        raise SettingsError(
-            f"{file.name} holds other {what} ({differing}); name another file, or start over (--no-resume)"
-        )
+        raise SettingsError(f"{file.name} holds other {what} ({differing}); {remedy}")
 
 
 def _cannot(file: Path, what: str, error: OSError) -> DataError:

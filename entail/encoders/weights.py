@@ -11,7 +11,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from entail.errors import EncoderError
+from entail.data import stored
+from entail.data.reading import read_text
+from entail.errors import EncoderError, FormatError
 
 if TYPE_CHECKING:
     import torch
@@ -89,14 +91,9 @@ def read_json(path: Path) -> Any:  # noqa: ANN401 - JSON is of any type
     """Return the content of a JSON file, None if there is no such file.
 
     Raises:
-        EncoderError: If it is not JSON.
+        EncoderError: If it cannot be read; see `entail.data.stored`.
     """
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, RecursionError) as error:
-        raise EncoderError(f"{path.parent.name}/{path.name}: expected JSON, found {error}") from error
+    return stored.read_json(path, object, error=EncoderError, remedy="get the model anew, or train it anew")
 
 
 def read_object(path: Path) -> dict[str, Any]:
@@ -159,8 +156,8 @@ def routed(folder: Path) -> bool:
 def licence(folder: Path) -> str | None:
     """Return the licence in the header of the folder's README.md, None if there is none."""
     try:
-        card = (folder / "README.md").read_text(encoding="utf-8", errors="replace")
-    except OSError:
+        card = read_text(folder / "README.md")
+    except FormatError:
         return None
     match = _LICENCE.search(card.split("\n---", 1)[0] if card.startswith("---") else "")
     return match.group(1) if match else None

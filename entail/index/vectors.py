@@ -16,15 +16,17 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from entail.data.bundled import sample_dir
 from entail.data.records import Corpus
+from entail.data.stored import read_json
 from entail.data.text import corpus_hash, fold, premise_key
 from entail.encoders.encoder import Encoder
-from entail.errors import CorpusError, ManifestMismatchError
+from entail.errors import CorpusError, DataError, ManifestMismatchError
 from entail.index.protocol import Floats, Manifest
 from entail.index.ranking import checked_queries
 from entail.progress import ProgressCallback
@@ -36,6 +38,13 @@ KEEP = 12
 """Cache entries of one revision, the last used: each version of a growing corpus adds one."""
 
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Stored(Manifest):
+    """Content of `manifest.json` in an entry of the cache."""
+
+    sha256: str
 
 
 def premise_vectors(
@@ -173,15 +182,16 @@ def _read_expected(entry: Path, expected: Manifest) -> Halves | None:
 def _read(entry: Path) -> tuple[Manifest, Halves, tuple[str, ...]] | None:
     """Return the content of an entry, None if it is missing or damaged."""
     try:
-        record = json.loads((entry / "manifest.json").read_text(encoding="utf-8"))
-        digest = record.pop("sha256")
-        manifest = Manifest(**record)
+        stored = read_json(entry / "manifest.json", _Stored)
+        if stored is None:
+            return None
+        manifest = Manifest(**{name: getattr(stored, name) for name in Manifest.__slots__})
         keys = tuple((entry / "keys.txt").read_text(encoding="ascii").split())
         content = (entry / "vectors.npy").read_bytes()
-        if sha256(content).hexdigest() != digest or corpus_hash(keys) != manifest.corpus_hash:
+        if sha256(content).hexdigest() != stored.sha256 or corpus_hash(keys) != manifest.corpus_hash:
             return None
         vectors = np.load(io.BytesIO(content), allow_pickle=False)
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+    except (OSError, ValueError, DataError):
         return None
     whole = vectors.dtype == np.float16 and vectors.shape == (len(keys), manifest.dimension)
     return (manifest, vectors, keys) if whole and np.isfinite(vectors).all() else None
@@ -191,7 +201,7 @@ def _write_entry(entry: Path, vectors: Halves, keys: tuple[str, ...], manifest: 
     partial = entry.with_name(f".{entry.name}.{os.getpid()}")
     content = io.BytesIO()
     np.save(content, vectors, allow_pickle=False)
-    record = {**asdict(manifest), "sha256": sha256(content.getvalue()).hexdigest()}
+    record = asdict(manifest) | {"sha256": sha256(content.getvalue()).hexdigest()}
     try:
         partial.mkdir(parents=True, exist_ok=True)
         (partial / "vectors.npy").write_bytes(content.getvalue())
@@ -354,11 +364,11 @@ def shipped_vectors(revision: str) -> ShippedVectors | None:
 def _read_shipped(folder: Path) -> ShippedVectors | None:
     """Read what `scripts/build_sample_vectors.py` writes."""
     try:
-        record = json.loads((folder / "vectors.json").read_text(encoding="utf-8"))
+        record = read_json(folder / "vectors.json", dict[str, Any]) or {}
         premises, queries = (
             dict(zip(record[f"{name}_keys"], np.load(folder / f"{name}_vectors.npy"), strict=True))
             for name in ("premise", "query")
         )
-    except (OSError, ValueError, KeyError):  # missing or damaged: the encoder answers instead
-        return None
+    except (OSError, ValueError, TypeError, KeyError, DataError):
+        return None  # missing or damaged: the encoder answers instead
     return ShippedVectors(record["revision"], premises=premises, queries=queries)

@@ -17,9 +17,11 @@ import threading
 import time
 import traceback
 from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from entail.data.stored import read_json
 from entail.data.writing import write_text
 from entail.errors import DataError, EntailError, JobError
 from entail.jobs.endings import EXITS, make_outcome, outcome_of_error
@@ -35,6 +37,14 @@ _ORPHAN_TIMEOUT = 30.0
 """Seconds in which a training without a worker has to write its checkpoint."""
 
 _PROGRESS_EVERY = 0.25
+
+
+@dataclass(frozen=True)
+class _Done:
+    """Content of `result.json`: the method's result, and the comparison with the active model."""
+
+    result: Mapping[str, Any]
+    evaluation: Mapping[str, Any] | None
 
 
 class Attempt:
@@ -76,7 +86,7 @@ class Attempt:
         spec = self.job.spec
         if self._is_published():
             # An earlier attempt was killed before it wrote its outcome.
-            return self._done(json.loads((self.job.path / "result.json").read_text(encoding="utf-8")))
+            return self._done(self.job.read("result.json", _Done))
         if self._target.exists():
             raise JobError(
                 f"a model called {spec.name!r} exists meanwhile; submit the job again under another name"
@@ -100,13 +110,13 @@ class Attempt:
             raise JobError(f"the method {trainer.name!r} wrote no model into its folder")
         evaluation, failures = self._compare(trainer, data)
         warnings = {"warnings": [*result.get("warnings", ()), *failures]} if failures else {}
-        content = {"result": {**result, **warnings, "name": spec.name}, "evaluation": evaluation}
-        write_text(self.job.path / "result.json", json.dumps(content, ensure_ascii=False))
+        done = _Done({**result, **warnings, "name": spec.name}, evaluation)
+        write_text(self.job.path / "result.json", json.dumps(asdict(done), ensure_ascii=False))
         self._publish()
-        return self._done(content)
+        return self._done(done)
 
-    def _done(self, content: Mapping[str, Any]) -> Outcome:
-        return Outcome(self.attempt, "done", result=content["result"], evaluation=content["evaluation"])
+    def _done(self, done: _Done) -> Outcome:
+        return Outcome(self.attempt, "done", result=done.result, evaluation=done.evaluation)
 
     def _compare(
         self,
@@ -142,9 +152,9 @@ class Attempt:
 
     def _is_published(self) -> bool:
         try:
-            published = json.loads((self.job.path / "placed.json").read_text(encoding="utf-8"))
+            published = read_json(self.job.path / "placed.json", object)
             at = self._target.stat()
-        except (OSError, ValueError):
+        except (OSError, DataError):
             return False
         return bool(published == [at.st_dev, at.st_ino])
 

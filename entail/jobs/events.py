@@ -28,6 +28,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from entail.data.reading import open_regular
+from entail.data.stored import parse_as
 from entail.training.loop.task import Event
 
 EVERY = 1.0
@@ -139,7 +141,7 @@ class EventFile:
 def read_events(file: Path, *, after: int = 0) -> tuple[list[Mapping[str, Any]], int]:
     """Return the events after an offset, and the offset to continue from; nothing without a file."""
     try:
-        with file.open("rb") as opened:
+        with open_regular(file) as opened:
             opened.seek(after)
             content = opened.read(_READ_AT_ONCE)
     except OSError:
@@ -148,8 +150,8 @@ def read_events(file: Path, *, after: int = 0) -> tuple[list[Mapping[str, Any]],
     events: list[Mapping[str, Any]] = []
     for line in whole.splitlines():
         with contextlib.suppress(ValueError):
-            event = json.loads(line)
-            if isinstance(event, dict) and "kind" in event:
+            event = parse_as(dict[str, Any], line)
+            if "kind" in event:
                 events.append(event)
     return events, after + len(whole)
 

@@ -33,11 +33,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from entail.data.reading import open_regular
+from entail.data.stored import T, read_json
 from entail.data.writing import write_text
 from entail.errors import DataError, JobError
 from entail.jobs.endings import make_outcome
 from entail.jobs.events import EventFile
-from entail.jobs.record import Ending, Job, JobSpec, Outcome, R, Status
+from entail.jobs.record import Ending, Job, JobSpec, Outcome, Status
 from entail.progress import Progress
 from entail.settings import is_demo
 
@@ -49,6 +51,7 @@ SILENCE = 60.0
 
 _CHANGE_TIMEOUT = 20.0
 _TAIL = 1 << 16
+_REMEDY = "delete the job"
 _LOCK_TIMEOUT = 1.0
 """Seconds in which `is_locked` of another process has certainly let go."""
 
@@ -66,43 +69,35 @@ class JobFolder:
         self.reader = EventFile(self.events)
         self.log = path / "log.txt"
         self.lock = path / "lock"
-        self._cache: dict[str, tuple[tuple[int, int, int], Any]] = {}
+        self._cache: dict[str, tuple[tuple[int, int, int] | None, Any]] = {}
         self._spec: JobSpec | None = None
 
     @property
     def spec(self) -> JobSpec:
         """Specification of the job."""
         if self._spec is None:
-            self._spec = self._record(JobSpec, "spec.json")
+            self._spec = self.read("spec.json", JobSpec)
         return self._spec
 
     @property
     def status(self) -> Status:
         """Last written status."""
-        return self._record(Status, "status.json")
+        return self.read("status.json", Status)
 
     @property
     def outcome(self) -> Outcome | None:
         """Outcome of the last attempt that wrote one."""
-        try:
-            return self._record(Outcome, "outcome.json")
-        except JobError:
-            return None
+        return self._read_optional("outcome.json", Outcome)
 
     @property
     def progress(self) -> Progress | None:
         """Progress of the current piece of work; None where it is unknown."""
-        content = self._json("progress.json")
-        try:
-            return Progress(**content) if isinstance(content, dict) else None
-        except TypeError:
-            return None
+        return self._read_optional("progress.json", Progress)
 
     @property
     def cancel_request(self) -> dict[str, Any] | None:
         """Request to cancel, None if there is none."""
-        content = self._json("cancel.json")
-        return content if isinstance(content, dict) else None
+        return self._read_optional("cancel.json", dict[str, Any])
 
     def load(self) -> Job:
         """Return the job as it is now; an attempt whose processes are gone is settled first."""
@@ -140,7 +135,7 @@ class JobFolder:
     def log_after(self, offset: int) -> tuple[str, int]:
         """Return the log after an offset, and the offset of its end."""
         try:
-            with self.log.open("rb") as log:
+            with open_regular(self.log) as log:
                 log.seek(offset)
                 content = log.read()
         except OSError:
@@ -233,30 +228,29 @@ class JobFolder:
                 stamps.append((self.path / name).stat().st_mtime)
         return datetime.fromtimestamp(max(stamps), UTC)
 
-    def _record(self, kind: type[R], name: str) -> R:
-        content = self._json(name)
-        try:
-            if not isinstance(content, dict):
-                raise TypeError("it is missing" if content is None else "it is no object")
-            return kind.from_json(content)
-        except (TypeError, ValueError) as error:
-            raise JobError(
-                f"job {self.path.name}: {name} cannot be read ({error}); delete the job"
-            ) from error
+    def read(self, name: str, kind: type[T]) -> T:
+        """Return the content of a JSON file as a type, see `entail.data.stored`.
 
-    def _json(self, name: str) -> Any:  # noqa: ANN401 - JSON is of any type
-        file = self.path / name
-        try:
+        Raises:
+            JobError: If it is missing or cannot be read.
+        """
+        file, stamp = self.path / name, None
+        with contextlib.suppress(OSError):
             stat = file.stat()
             stamp = (stat.st_mtime_ns, stat.st_ino, stat.st_size)
-            cached = self._cache.get(name)
-            if cached is not None and cached[0] == stamp:
-                return cached[1]
-            content = json.loads(file.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            return None
-        self._cache[name] = (stamp, content)
+        cached = self._cache.get(name)
+        if cached is None or cached[0] != stamp:
+            cached = self._cache[name] = (stamp, read_json(file, kind, error=JobError, remedy=_REMEDY))
+        if cached[1] is None:
+            raise JobError(f"job {self.path.name}: {name} is missing; {_REMEDY}")
+        content: T = cached[1]
         return content
+
+    def _read_optional(self, name: str, kind: type[T]) -> T | None:
+        try:
+            return self.read(name, kind)
+        except JobError:
+            return None
 
 
 def staging_folder(models: Path, job_id: str) -> Path:

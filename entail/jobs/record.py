@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Literal
 
 from entail.progress import Progress
-
-R = TypeVar("R", bound="_Stored")
 
 State = Literal["queued", "running", "cancelling", "cancelled", "done", "failed", "interrupted"]
 """
@@ -46,22 +44,6 @@ class _Stored:
         """Return a JSON-serialisable dict."""
         fields = asdict(self)  # type: ignore[call-overload]  # every subclass is a dataclass
         return {name: v.isoformat() if isinstance(v, datetime) else v for name, v in fields.items()}
-
-    @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> Self:
-        """Return the record of a dict; fields of newer versions are ignored.
-
-        Raises:
-            TypeError: If a field is missing.
-            ValueError: If a time is malformed.
-        """
-        values: dict[str, Any] = {}
-        for field in fields(cls):  # type: ignore[arg-type]  # as above
-            if (value := content.get(field.name)) is not None and "datetime" in str(field.type):
-                value = datetime.fromisoformat(value)
-            if field.name in content:
-                values[field.name] = value
-        return cls(**values)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ A worker locks `workers/<machine>.lock` while it lives, and writes heartbeats in
 
 from __future__ import annotations
 
-import json
+import contextlib
 import os
 import platform
 import subprocess
@@ -16,7 +16,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from entail.errors import JobError
+from entail.data.stored import read_json
+from entail.errors import DataError, JobError
 from entail.jobs.folder import is_alive, is_locked
 
 IDLE = 60.0
@@ -60,14 +61,10 @@ def list_workers(folder: Path) -> list[Worker]:
     """Return the workers of all machines, dead ones too."""
     workers = []
     for file in sorted((folder / "workers").glob("*.json")):
-        try:
-            content = json.loads(file.read_text(encoding="utf-8"))
-            since, at = datetime.fromisoformat(content["since"]), tuple(content["at"])
-            worker = Worker(**{**content, "since": since, "at": at})
-        except (OSError, ValueError, KeyError, TypeError):
-            continue
-        alive = is_alive(worker.host, lock=file.with_suffix(".lock"), beat=file)
-        workers.append(replace(worker, alive=alive))
+        with contextlib.suppress(DataError):
+            if (worker := read_json(file, Worker)) is not None:
+                alive = is_alive(worker.host, lock=file.with_suffix(".lock"), beat=file)
+                workers.append(replace(worker, alive=alive))
     return workers
 
 

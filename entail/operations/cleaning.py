@@ -6,7 +6,6 @@ never listed. Each item is checked again under its owner's lock before removal; 
 
 from __future__ import annotations
 
-import json
 import logging
 import re
 import shutil
@@ -16,8 +15,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from entail.data.stored import read_json
 from entail.encoders.catalogue import catalogue
 from entail.errors import DataError, EntailError, SettingsError
+from entail.index.protocol import Manifest
 from entail.index.vectors import remove_entry
 from entail.jobs.folder import JobFolder, staging_folder
 from entail.jobs.jobs import Jobs
@@ -173,10 +174,10 @@ def _vectors(settings: Settings, corpora: CorpusStore | None) -> Iterator[Remova
         if place.name.startswith(".") or not place.is_dir() or place.is_symlink():
             continue
         try:
-            manifest = json.loads((place / "manifest.json").read_text(encoding="utf-8"))
-            revision, count = str(manifest["revision"]), int(manifest["count"])
-        except (OSError, ValueError, KeyError, TypeError):
-            revision, count = "", 0
+            manifest = read_json(place / "manifest.json", Manifest)
+        except DataError:
+            manifest = None
+        revision, count = (manifest.revision, manifest.count) if manifest else ("", 0)
         users, corpus = encoders.get(revision, []), names.get(place.name)
         wanted = bool(users) and (corpus is not None or corpora is None)
         of = f" of {corpus!r}" if corpus else ""

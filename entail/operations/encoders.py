@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
+from entail.data.reading import read_text
 from entail.encoders.catalogue import EncoderEntry, catalogue
-from entail.errors import EncoderError, EntailError
+from entail.errors import EncoderError, EntailError, FormatError
 from entail.evaluation.retrieval.paired import PairedComparison
 from entail.jobs.jobs import Jobs
 from entail.operations.storage import size_of
@@ -169,8 +170,8 @@ def read_comparison(evaluation: Mapping[str, object] | None) -> PairedComparison
 def card_text(folder: Path) -> str:
     """Return the `README.md` of an encoder, empty without one."""
     try:
-        return (folder / "README.md").read_text(encoding="utf-8", errors="replace")
-    except OSError:
+        return read_text(folder / "README.md")
+    except FormatError:
         return ""
 
 

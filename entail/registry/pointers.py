@@ -10,15 +10,16 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from entail.data.stored import read_json
 from entail.data.writing import write_text
 from entail.errors import DataError, PromotionError
 from entail.settings import load_settings, refuse_in_demo
-from entail.training.method import ROLES, Role
+from entail.training.method import Role
 
 _FILE = "active.json"
 _FORMAT = 1
 _TIMEOUT = 20.0
-_cache: dict[Path, tuple[tuple[int, int, int], tuple[Pointer, ...]]] = {}
+_cache: dict[Path, tuple[tuple[int, int, int] | None, tuple[Pointer, ...]]] = {}
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,14 @@ class Pointer:
         if self.role == "retriever":
             del fields["role"]
         return fields
+
+
+@dataclass(frozen=True)
+class _Moves:
+    """Content of the file."""
+
+    format: int
+    moves: tuple[Pointer, ...]
 
 
 def history(corpus: str | None = None, *, role: Role = "retriever") -> tuple[Pointer, ...]:
@@ -140,18 +149,11 @@ def _read_moves() -> tuple[Pointer, ...]:
         stamp = (stat.st_mtime_ns, stat.st_ino, stat.st_size)
         if (cached := _cache.get(file)) is not None and cached[0] == stamp:
             return cached[1]
-        content = json.loads(file.read_text(encoding="utf-8"))
-        if content["format"] != _FORMAT:
-            raise ValueError(f"format {content['format']}, of another version of entail")
-        moves = tuple(Pointer(**{**row, "at": datetime.fromisoformat(row["at"])}) for row in content["moves"])
-        if unknown := {move.role for move in moves} - {*ROLES}:
-            raise ValueError(f"role {unknown.pop()!r}, of another version of entail")
-    except FileNotFoundError:
-        return ()
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise PromotionError(
-            f"{file.name} in the data folder cannot be read ({error}); restore it from a backup, or remove "
-            "it to use the packaged models"
-        ) from error
-    _cache[file] = (stamp, moves)
-    return moves
+    except OSError:
+        stamp = None
+    remedy = "restore it from a backup, or remove it to use the packaged models"
+    found = read_json(file, _Moves, error=PromotionError, remedy=remedy) or _Moves(_FORMAT, ())
+    if found.format != _FORMAT:
+        raise PromotionError(f"{file.name} is of another version of entail (format {found.format}); {remedy}")
+    _cache[file] = (stamp, found.moves)
+    return found.moves

@@ -59,5 +59,5 @@ def test_decisions_are_kept_as_they_were(tmp_path: Path) -> None:
     first, again = (wanted.read(keep=tmp_path, decisions=lambda _: next(decisions)) for _ in range(2))
     assert again == first == TrainingData(Corpus.of("sky", ["a", "b", "d"]), given, (), said, ())
     (tmp_path / "decisions.json").write_text("{", encoding="utf-8")
-    with pytest.raises(JobError, match="submit it again"):
+    with pytest.raises(JobError, match="submit the job again"):
         wanted.read(keep=tmp_path)

@@ -2,6 +2,7 @@
 
 import json
 import os
+from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from entail.data.records import Corpus
 from entail.encoders.catalogue import PACKAGED, resolve
 from entail.errors import DemoError, SettingsError
+from entail.index.protocol import Manifest
 from entail.jobs.jobs import Jobs
 from entail.operations import cleaning
 from entail.operations.cleaning import clean, list_removable, select_removable
@@ -30,7 +32,8 @@ def store(jobs: Jobs) -> CorpusStore:
 def add_vectors(jobs: Jobs, corpus_hash: str, *, revision: str = REVISION, count: int = 3) -> Path:
     place = jobs.settings.vectors_dir / revision / corpus_hash
     place.mkdir(parents=True)
-    (place / "manifest.json").write_text(json.dumps({"revision": revision, "count": count}))
+    manifest = Manifest(revision, 2, "inner_product", count, corpus_hash)
+    (place / "manifest.json").write_text(json.dumps(asdict(manifest)))
     (place / "vectors.npy").write_bytes(b"0" * 1_000)
     return place
 

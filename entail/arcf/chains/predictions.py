@@ -16,6 +16,7 @@ import numpy as np
 
 from entail.arcf.chains.ranking import Ranked
 from entail.data.passages import stream
+from entail.data.stored import read_json
 from entail.data.worldtree.questions import Question
 from entail.data.worldtree.tables import FactTables
 from entail.data.writing import append, begin_file, write_text
@@ -102,20 +103,18 @@ def _read_digests(file: Path, done: Collection[str], digests: Mapping[str, str])
     if not done:
         return {}
     digests_file = _digests_file(file)
-    try:
-        before = json.loads(digests_file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        before = None
-    if not isinstance(before, dict):
+    remedy = "give another file, or begin anew (--no-resume)"
+    before = read_json(digests_file, dict[str, str], remedy=remedy)
+    if before is None:
         raise DataError(
             f"{file.name}: expected {digests_file.name} beside it, which says what was asked under each id, "
-            "found none, as in files of earlier versions; give another file, or begin anew (--no-resume)"
+            f"found none, as in files of earlier versions; {remedy}"
         )
     for id_, digest in digests.items():
         if id_ in done and before.get(id_) != digest:
             raise SettingsError(
                 f"{file.name} holds the ranking of another question of the id {id_!r}, with other words or "
-                "another answer; give another file, or begin anew (--no-resume)"
+                f"another answer; {remedy}"
             )
     return {id_: digest for id_, digest in before.items() if id_ in done}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import NamedTuple
 from entail.data.bundled import sample_dir
 from entail.data.passages.files import PassageTally, read_passages, read_questions
 from entail.data.records import Corpus, Premise
+from entail.data.stored import read_json
 from entail.errors import EvaluationError, FormatError
 from entail.progress import Meter, ProgressCallback
 
@@ -137,8 +137,5 @@ class Example(NamedTuple):
     gold: tuple[str, ...]
 
 
-EXAMPLES = tuple(
-    Example(row["question"], row["answer"], tuple(row["gold"]))
-    for row in json.loads((sample_dir() / "examples.json").read_text(encoding="utf-8"))
-)
+EXAMPLES = tuple(read_json(sample_dir() / "examples.json", list[Example]) or ())
 """Examples over the bundled corpus; the Claims page starts with the first."""

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from entail.data.passages.files import Passage, PassageTally, read_passages
+from entail.data.stored import read_json
 from entail.data.writing import replacing, write_text
 from entail.errors import EvaluationError, FormatError
 from entail.index.vectors import slug
@@ -41,6 +42,14 @@ _READING = 2
 """Version of the readers; a pool of another version is read again, and vectors of equal texts stay."""
 
 
+_ABOUT = "passages.json"
+_REMEDY = "remove the folder, and they are stored again"
+
+
+def _read_about(folder: Path) -> dict[str, object] | None:
+    return read_json(folder / _ABOUT, dict[str, object], error=EvaluationError, remedy=_REMEDY)
+
+
 class PassageStore:
     """Passages by position, read from disk one at a time.
 
@@ -50,10 +59,10 @@ class PassageStore:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        about = folder / "passages.json"
-        if not about.is_file():
+        about = _read_about(folder)
+        if about is None:
             raise EvaluationError(f"{folder}: expected stored passages, found none; store them first")
-        self.about: dict[str, object] = json.loads(about.read_text(encoding="utf-8"))
+        self.about = about
         self._offsets = np.memmap(folder / "offsets.i64", dtype=np.int64, mode="r")
         self._texts = np.memmap(folder / "texts.jsonl", dtype=np.uint8, mode="r")
 
@@ -62,12 +71,18 @@ class PassageStore:
 
     def __getitem__(self, position: int) -> Passage:
         start, end = self._offsets[position], self._offsets[position + 1]
-        return Passage(*json.loads(self._texts[start:end].tobytes()))
+        return self._parse(self._texts[start:end].tobytes())
 
     def __iter__(self) -> Iterator[Passage]:
         with (self.folder / "texts.jsonl").open("rb") as file:
             for line in file:
-                yield Passage(*json.loads(line))
+                yield self._parse(line)
+
+    def _parse(self, line: bytes) -> Passage:
+        try:
+            return Passage(*json.loads(line))
+        except (ValueError, TypeError, RecursionError) as error:
+            raise EvaluationError(f"{self.folder}: the stored passages are damaged; {_REMEDY}") from error
 
     def digest(self, first: int, last: int) -> str:
         """Return the hash of the passages from `first` to before `last`."""
@@ -102,8 +117,8 @@ def store_passages(
         EvaluationError: If there is no passage.
     """
     key = f"{_content_key(files)}-{_READING}"
-    about_file = folder / "passages.json"
-    if about_file.is_file() and json.loads(about_file.read_text(encoding="utf-8")).get("key") == key:
+    about_file = folder / _ABOUT
+    if (_read_about(folder) or {}).get("key") == key:
         return PassageStore(folder)
     folder.mkdir(parents=True, exist_ok=True)
     total = sum(path.stat().st_size for file in files for path in _parts(file))

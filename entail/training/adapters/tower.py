@@ -23,6 +23,7 @@ from entail.encoders.catalogue import EncoderEntry
 from entail.encoders.device import device_name
 from entail.encoders.encoder import BiEncoder
 from entail.encoders.stock import sentence_transformer, silent
+from entail.encoders.weights import read_object
 from entail.errors import TrainingError
 from entail.index.protocol import Floats
 from entail.progress import Meter, ProgressCallback
@@ -315,7 +316,7 @@ def _tidy_adapter(folder: Path, *, base: str) -> None:
 
     file = folder / "adapter_model.safetensors"
     save_file({name: tensor.to(torch.float16) for name, tensor in load_file(file).items()}, file)
-    config = json.loads((folder / "adapter_config.json").read_text(encoding="utf-8"))
+    config = read_object(folder / "adapter_config.json")
     config["base_model_name_or_path"] = base
     config["revision"] = None
     for name in ("target_modules", "exclude_modules"):

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from entail.data.reading import open_regular
+from entail.data.stored import parse_as
 from entail.data.writing import differences, replacing
 from entail.errors import CheckpointError
 from entail.training.fields import current_names
@@ -77,12 +79,13 @@ def read_checkpoint(file: Path, *, fingerprint: Mapping[str, str]) -> Checkpoint
     from safetensors import SafetensorError, safe_open
 
     try:
+        open_regular(file).close()  # the opening of a pipe would wait
         with safe_open(str(file), framework="pt") as opened:
             header = opened.metadata() or {}
             tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118 - no mapping
-        format_, found = header["format"], json.loads(header["fingerprint"])
+        format_, found = header["format"], parse_as(dict[str, str], header["fingerprint"])
         state = json.loads(header["state"])
-    except (OSError, SafetensorError, KeyError, ValueError) as error:
+    except (OSError, SafetensorError, KeyError, ValueError, RecursionError) as error:
         raise CheckpointError(
             f"{file.name}: expected a checkpoint, found a damaged file ({error}); remove it to begin anew"
         ) from error

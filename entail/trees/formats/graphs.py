@@ -8,12 +8,12 @@ the premises of its parent).
 
 from __future__ import annotations
 
-import contextlib
 import json
 from typing import TYPE_CHECKING, Any
 
 from entail.data.reading import Source, read_text, source_name
 from entail.data.records import Corpus
+from entail.data.stored import parse_as
 from entail.data.text import premise_key
 from entail.errors import FormatError
 from entail.trees.formats.entailment_bank import grow, refold
@@ -192,8 +192,9 @@ def _text(graph: nx.DiGraph[str], id: str, shown: str) -> str:
 
 
 def _source(graph: nx.DiGraph[str], shown: str) -> dict[str, Any]:
-    with contextlib.suppress(TypeError, ValueError):
-        source = json.loads(graph.graph.get("source", "{}"))
-        if isinstance(source, dict):
-            return source
-    raise FormatError("expected a JSON object, found something else", source=shown, field="source")
+    try:
+        return parse_as(dict[str, Any], str(graph.graph.get("source", "{}")))
+    except ValueError as error:
+        raise FormatError(
+            f"expected a JSON object, found something else ({error})", source=shown, field="source"
+        ) from error

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from entail.data.reading import open_regular
+from entail.data.stored import parse_as
 from entail.errors import DataError, FormatError
 from entail.version import __version__
 
@@ -46,6 +47,22 @@ class Part:
     sha256: str
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Head:
+    """Fields that a manifest of every format has."""
+
+    format: str
+    format_version: int
+    made_by: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Manifest(_Head):
+    made_at: str = ""
+    revision: str
+    parts: Mapping[str, Part]
+
+
 @dataclass(frozen=True)
 class Archive:
     """Verified archive: name of the file for messages, revision of its tables, its parts by name."""
@@ -68,10 +85,8 @@ class Archive:
         with self._zip.open(part) as stream:
             for number, line in enumerate(iter(partial(stream.readline, _LONGEST_LINE), b""), 1):
                 try:
-                    row = json.loads(line)
-                    if not isinstance(row, dict):
-                        raise TypeError(f"found {type(row).__name__}")
-                except (ValueError, TypeError, RecursionError) as error:
+                    row = parse_as(dict[str, Any], line)
+                except ValueError as error:
                     source = f"{self.name}: {part}"
                     raise FormatError(
                         f"expected a JSON object ({error})", source=source, line=number
@@ -102,15 +117,15 @@ def write_archive(
         with partial.open("wb") as raw:
             with zipfile.ZipFile(raw, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
                 written = {name: _write_part(archive, name, pieces) for name, pieces in parts}
-                manifest = {
-                    "format": FORMAT,
-                    "format_version": FORMAT_VERSION,
-                    "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
-                    "made_by": f"entail {__version__}",
-                    "revision": revision,
-                    "parts": {name: asdict(part) for name, part in written.items()},
-                }
-                archive.writestr(_MANIFEST, json.dumps(manifest, indent=2) + "\n")
+                manifest = _Manifest(
+                    format=FORMAT,
+                    format_version=FORMAT_VERSION,
+                    made_at=datetime.now(UTC).isoformat(timespec="seconds"),
+                    made_by=f"entail {__version__}",
+                    revision=revision,
+                    parts=written,
+                )
+                archive.writestr(_MANIFEST, json.dumps(asdict(manifest), indent=2) + "\n")
             raw.flush()
             os.fsync(raw.fileno())
         partial.replace(file)
@@ -166,28 +181,25 @@ def open_archive(file: Path) -> Iterator[Archive]:
         yield Archive(name, revision, parts, archive)
 
 
-def _read_manifest(archive: zipfile.ZipFile, name: str) -> tuple[str, dict[str, Part]]:
+def _read_manifest(archive: zipfile.ZipFile, name: str) -> tuple[str, Mapping[str, Part]]:
     try:
         with archive.open(_MANIFEST) as stream:
-            manifest = json.loads(stream.read(_LONGEST_MANIFEST))
-        if manifest["format"] != FORMAT:
-            raise FormatError(f"expected the format {FORMAT!r}, found {manifest['format']!r}", source=name)
-        if manifest["format_version"] > FORMAT_VERSION:
+            text = stream.read(_LONGEST_MANIFEST)
+        head = parse_as(_Head, text)
+        if head.format != FORMAT:
+            raise FormatError(f"expected the format {FORMAT!r}, found {head.format!r}", source=name)
+        if head.format_version > FORMAT_VERSION:
             raise FormatError(
-                f"the backup is of format {manifest['format_version']} ({manifest.get('made_by')}), expected "
-                f"one up to {FORMAT_VERSION}; update entail",
+                f"the backup is of format {head.format_version} ({head.made_by}), expected one up to "
+                f"{FORMAT_VERSION}; update entail",
                 source=name,
             )
-        parts = {part: Part(**entry) for part, entry in manifest["parts"].items()}
-        if not isinstance(manifest["revision"], str):
-            raise TypeError("the revision is no text")
-        if not all(type(n) is int for part in parts.values() for n in (part.size, part.lines)):
-            raise TypeError("a size is no whole number")
-    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        manifest = parse_as(_Manifest, text)
+    except (KeyError, ValueError) as error:
         raise FormatError(
             f"this is no backup of entail: its manifest is missing or broken ({error})", source=name
         ) from error
-    return manifest["revision"], parts
+    return manifest.revision, manifest.parts
 
 
 def _check_names(archive: zipfile.ZipFile, parts: Mapping[str, Part], name: str) -> None:

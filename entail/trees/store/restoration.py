@@ -14,6 +14,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
+from entail.data.stored import read_json
 from entail.data.writing import write_text
 from entail.errors import DataError
 from entail.settings import load_settings
@@ -54,11 +55,8 @@ class FolderSwap:
         try_lock(connection)
         _TABLE.create(connection)
         connection.execute(sa.insert(_TABLE).values(id=self.id))
-        texts = {
-            name: str(value) if isinstance(value, Path) else value for name, value in asdict(self).items()
-        }
         _journal().parent.mkdir(parents=True, exist_ok=True)
-        write_text(_journal(), json.dumps(texts, indent=2) + "\n")
+        write_text(_journal(), json.dumps(asdict(self), indent=2, default=str) + "\n")
         try:
             if self.models.exists():
                 self.models.rename(self.before)
@@ -136,16 +134,10 @@ def _journal() -> Path:
 
 
 def _read_journal() -> FolderSwap | None:
-    try:
-        texts = json.loads(_journal().read_text(encoding="utf-8"))
-        models, before, staged = Path(texts["models"]), Path(texts["before"]), texts["staged"]
-        return FolderSwap(
-            texts["id"], models, None if staged is None else Path(staged), before, texts["keeps"]
-        )
-    except FileNotFoundError:  # the restore has ended meanwhile
-        return None
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise DataError(
-            f"the journal of an interrupted restore, {_journal()}, cannot be read ({error}); see that the "
-            f"folder of models beside it is the right one, then delete the journal"
-        ) from error
+    """Return the swap of the journal, None if the restore has ended meanwhile."""
+    return read_json(
+        _journal(),
+        FolderSwap,
+        remedy="it is the journal of an interrupted restore: see that the folder of models beside it is the "
+        "right one, then delete the journal",
+    )

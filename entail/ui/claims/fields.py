@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import streamlit as st
 
 from entail.encoders.catalogue import catalogue
+from entail.encoders.weights import read_object
+from entail.errors import EncoderError
 from entail.evaluation.passages.pool import Pool, corpus_pool, read_pool
 from entail.index.factory import LEXICAL
 from entail.operations.tasks import TaskGroup, finish
@@ -115,11 +116,9 @@ def tuned_encoders() -> list[str]:
 
 def _was_tuned(folder: Path | None) -> bool:
     """Return whether `entail.json` says that a contrastive stage started from a tuned encoder."""
-    if folder is None:
-        return False
     try:
-        return bool(json.loads((folder / "entail.json").read_text(encoding="utf-8")).get("tuned"))
-    except (OSError, ValueError):  # being replaced; the catalogue shows the problem
+        return folder is not None and bool(read_object(folder / "entail.json").get("tuned"))
+    except EncoderError:  # being replaced; the catalogue shows the problem
         return False
 
 

@@ -1,0 +1,208 @@
+"""The product's own JSON files, damaged: each reader gives a value or an error of the library."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import asdict
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from entail.aeenc.source import TreeSource
+from entail.answering.records import Answer
+from entail.data.judgements import Judgements
+from entail.data.records import Corpus
+from entail.data.stored import parse_as, read_json
+from entail.data.writing import begin_file
+from entail.encoders.bert.lora import read_lora_config
+from entail.encoders.card import read_card, read_training_queries
+from entail.errors import DataError, PromotionError
+from entail.evaluation.passages.store import PassageStore, store_passages
+from entail.index.protocol import Manifest
+from entail.jobs.events import read_events
+from entail.jobs.folder import JobFolder
+from entail.jobs.record import JobSpec, Outcome, Status
+from entail.jobs.workers import Worker, list_workers
+from entail.progress import Progress
+from entail.registry.pointers import Pointer, list_moves
+from entail.trees.store.database import open_database
+from entail.trees.store.restoration import JOURNAL
+from tests.attack.bad_files import damages
+from tests.attack.conftest import Tally
+from tests.attack.test_bad_files import EVERY, FULL, attempt
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+STATUS = Status(state="done", since=NOW, queued=NOW, ended=NOW, attempt=1)
+SPEC = JobSpec("20260101-000000-abcdef", "aeenc", {}, {}, "trees", "mine", "Ada", NOW)
+OUTCOME = Outcome(1, "done", result={"name": "mine"}, evaluation=None)
+POINTER = Pointer(1, None, "mine", "mine@1", "mine@1", "Ada", NOW)
+WORKER = Worker("here", 1, NOW, 1, ("20260101-000000-abcdef",))
+ANSWER = Answer("q", "why", "so", 0.5, None, ("p1", "p2"), 2, False)
+JOURNAL_TEXT = {"id": "x", "models": "/nowhere/m", "before": "/nowhere/b", "staged": None, "keeps": False}
+MANIFEST = Manifest("minilm@1", 2, "inner_product", 3, "0" * 16)
+
+
+def job(place: Path) -> Any:
+    """Read all files of a job, and make its record from them."""
+    folder = JobFolder(place.parent)
+    files = {"spec.json": SPEC, "status.json": STATUS, "outcome.json": OUTCOME}
+    for name, record in files.items():
+        if name != place.name:
+            (place.parent / name).write_text(json.dumps(record.to_json()))
+    return folder.load().to_json(), folder.progress, folder.cancel_request
+
+
+def snapshot(place: Path) -> Any:
+    corpus = Corpus.of("sky", ["a", "b"])
+    judged = Judgements(accepted={"h": {"a": None}}, rejected={"h": {"b": None}}, roots=("h",))
+    return TreeSource(from_log="sky").read(keep=place.parent, decisions=lambda _: (corpus, judged))
+
+
+def written(write: Callable[[Path], Any]) -> Callable[[Path], str]:
+    """Return what gives the text of a file that a function writes."""
+
+    def text(place: Path) -> str:
+        write(place)
+        return place.read_text()
+
+    return text
+
+
+def passages(place: Path) -> Any:
+    source = place.with_name("source.tsv")
+    source.write_text("id\ttext\ttitle\n1\tIce is cold.\tIce\n2\tThe sun is hot.\tSun\n")
+    return list(store_passages([source], place.parent))
+
+
+FILES: dict[str, tuple[str, Callable[[Path], str], Callable[[Path], Any]]] = {
+    "job spec": ("job/spec.json", lambda _: json.dumps(SPEC.to_json()), job),
+    "job status": ("job/status.json", lambda _: json.dumps(STATUS.to_json()), job),
+    "job outcome": ("job/outcome.json", lambda _: json.dumps(OUTCOME.to_json()), job),
+    "job progress": ("job/progress.json", lambda _: json.dumps(asdict(Progress(1, 2, 0.5, "x"))), job),
+    "job cancellation": ("job/cancel.json", lambda _: json.dumps({"by": "Ada"}), job),
+    "job events": ("e.jsonl", lambda _: '{"kind": "begin", "attempt": 1}\n' * 3, read_events),
+    "decisions of a job": ("job/decisions.json", written(snapshot), snapshot),
+    "worker": (
+        "workers/here.json",
+        lambda _: json.dumps(WORKER.to_json()),
+        lambda place: list_workers(place.parent.parent),
+    ),
+    "registry": (
+        "data/active.json",
+        lambda _: json.dumps({"format": 1, "moves": [POINTER.to_json()]}),
+        lambda _: [move.to_json() for move in list_moves()],
+    ),
+    "journal": (
+        f"data/{JOURNAL}",
+        lambda _: json.dumps(JOURNAL_TEXT),
+        lambda _: open_database().close(),
+    ),
+    "vectors": ("manifest.json", lambda _: json.dumps(asdict(MANIFEST)), lambda at: read_json(at, Manifest)),
+    "passages": ("pool/passages.json", written(passages), lambda place: PassageStore(place.parent).about),
+    "texts": ("pool/texts.jsonl", written(passages), passages),
+    "settings": (
+        "f.settings.json",
+        lambda _: json.dumps({"seed": "1"}),
+        lambda place: begin_file(place.with_name("f"), {"seed": "1"}, resume=True, what="answers"),
+    ),
+    "answer": ("f", lambda _: json.dumps(ANSWER.to_json()), lambda place: line_of(Answer, place)),
+    "training queries": (
+        "seen.json",
+        lambda _: json.dumps({"queries": ["a" * 16]}),
+        lambda place: read_training_queries(place.parent),
+    ),
+    "adapter": (
+        "adapter_config.json",
+        lambda _: json.dumps({"peft_type": "LORA", "r": 2, "lora_alpha": 4, "target_modules": ["query"]}),
+        lambda place: read_lora_config(place.parent),
+    ),
+}
+
+
+def line_of(kind: type[Any], place: Path) -> Any:
+    try:
+        return parse_as(kind, place.read_bytes())
+    except ValueError as error:
+        raise DataError(str(error)) from error
+
+
+@pytest.fixture(autouse=True)
+def installation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ENTAIL_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.delenv("ENTAIL_DATABASE_URL", raising=False)
+    (tmp_path / "f").write_text("x")
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_damaged_files(name: str, tmp_path: Path, tally: Tally) -> None:
+    place = tmp_path / FILES[name][0]
+    place.parent.mkdir(exist_ok=True, parents=True)
+    content = FILES[name][1](place)
+    read = FILES[name][2]
+    place.write_text(content)
+    assert attempt(read, place) is None
+    failures, attempts = {}, 0
+    for kind, damaged in islice(damages(content.encode(), seed=len(name)), None, None, EVERY):
+        attempts += 1
+        place.write_bytes(damaged)
+        if found := attempt(read, place):
+            failures[kind] = found
+    tally(attempts=attempts, failures=len(failures))
+    assert failures == {}
+
+
+@pytest.mark.parametrize("kind", ["fifo", "loop", "link to a device"] if FULL else ["fifo"])
+def test_paths_of_no_regular_file(kind: str, tmp_path: Path, tally: Tally) -> None:
+    """None of them makes a reader wait, or read for ever."""
+    code = (
+        "from pathlib import Path; from tests.attack import test_stored_files as attack\n"
+        f"attack.read_odd_paths(Path({str(tmp_path)!r}), {kind!r})"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=Path(__file__).parents[2],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    tally(attempts=len(FILES), failures=done.stdout.strip() != "{}")
+    assert done.stdout.strip() == "{}", done.stderr[-2000:]
+
+
+def read_odd_paths(folder: Path, kind: str) -> None:
+    """Print the failures of all readers but that of texts, which are mapped into memory."""
+    failures = {}
+    for name, (filename, content, read) in FILES.items():
+        place = folder / filename
+        place.parent.mkdir(exist_ok=True, parents=True)
+        place.write_text(content(place))
+        place.unlink()
+        if kind == "fifo":
+            os.mkfifo(place)
+        else:
+            place.symlink_to(place if kind == "loop" else "/dev/zero")
+        if name not in ("texts", "answer") and (found := attempt(read, place)):
+            failures[name] = found
+        place.unlink()
+    sys.stdout.write(f"{failures}\n")
+
+
+def test_a_large_file_is_refused(tmp_path: Path) -> None:
+    place = tmp_path / "data" / "active.json"
+    place.parent.mkdir()
+    with place.open("wb") as file:
+        file.truncate(3 * 10**9)
+    with pytest.raises(PromotionError):
+        list_moves()
+
+
+def test_card_of_brackets(tmp_path: Path) -> None:
+    (tmp_path / "entail.json").write_text("[" * 100_000)
+    assert attempt(lambda folder: read_card(folder, "mine"), tmp_path) is None
