@@ -59,8 +59,8 @@ def rows() -> list[tuple[str, str, str]]:
         (
             "AE-Enc by the paper's protocol, dev MAP (the paper, test)",
             ", ".join(
-                f"{words} {statistics.mean(run['paper']['MAP'] for run in table1[row].values()):.3f} ({paper})"
-                for words, row, paper in (
+                f"{name} {statistics.mean(one['paper']['MAP'] for one in table1[row].values()):.3f} ({paper})"
+                for name, row, paper in (
                     ("base", "base", ".356"),
                     ("one pass", "AE-Enc single", ".447"),
                     ("several passes", "Iterative AE-Enc single", ".451"),

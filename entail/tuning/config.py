@@ -14,7 +14,7 @@ Prompt = Literal["hypothesis", "full", "question", "plain"]
 Pooled = Literal["base", "mean", "cls"]
 
 _RANK = "LoRA rank; equal ranks carry over exactly between both stages"
-_WORDS = "Words of a passage around the first answer; 0: all"
+_WORDS = "Words of a passage, around the first answer; hard negatives are cut at the same place; 0: all"
 _MAX_LENGTH = "Maximum tokens in training, up to the base's maximum"
 
 

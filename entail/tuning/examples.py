@@ -185,11 +185,13 @@ def entailed_pairs(
     return (*found, *(EntailedPair(premise, hypothesis, hypothesis) for premise, hypothesis in texts))
 
 
-def excerpt(text: str, *, words: int, answers: Sequence[str] = ()) -> str:
-    """Return a part of a text around the first answer in it, else its beginning.
+def excerpt(text: str, *, words: int, answers: Sequence[str] = (), place: float = 0.0) -> str:
+    """Return a part of a text around the first answer in it, else around a place.
 
     >>> excerpt("a b c d e f", words=3, answers=["e"])
     'd e f'
+    >>> excerpt("a b c d e f", words=3, place=0.5)
+    'c d e'
     >>> excerpt("a b c d", words=3), excerpt("a b", words=0)
     ('a b c', 'a b')
 
@@ -197,13 +199,33 @@ def excerpt(text: str, *, words: int, answers: Sequence[str] = ()) -> str:
         text: Passage.
         words: Maximum number of words; 0 keeps all.
         answers: Answers; the first one found, in any case, is centred.
+        place: Share of the words before the centre, where no answer is found; see `answer_place`.
     """
     parts = text.split()
     if not words or len(parts) <= words:
         return text
-    low = " ".join(parts).lower()
-    places = (low.find(" ".join(answer.lower().split())) for answer in answers if answer.strip())
-    place = next((at for at in places if at >= 0), 0)
-    first = low[:place].count(" ")
-    start = min(max(0, first - words // 2), len(parts) - words) if place else 0
+    found = answer_word(text, answers)
+    centre = int(place * len(parts)) if found is None else found
+    start = min(max(0, centre - words // 2), len(parts) - words) if centre else 0
     return " ".join(parts[start : start + words])
+
+
+def answer_word(text: str, answers: Sequence[str]) -> int | None:
+    """Return the number of words before the first answer that is in a text, None without one."""
+    low = " ".join(text.lower().split())
+    places = (low.find(" ".join(answer.lower().split())) for answer in answers if answer.strip())
+    place = next((at for at in places if at >= 0), None)
+    return None if place is None else low[:place].count(" ")
+
+
+def answer_place(text: str, answers: Sequence[str]) -> float:
+    """Return the share of a text's words before its first answer; 0 without one.
+
+    Hard negatives are cut at the place of the answer in the gold passage. If they were cut from their start,
+    a passage that begins in the middle of a sentence would betray itself as gold.
+
+    >>> answer_place("a b c d", ["c"]), answer_place("a b c d", ["x"])
+    (0.5, 0.0)
+    """
+    found = answer_word(text, answers)
+    return found / len(text.split()) if found else 0.0

@@ -27,7 +27,7 @@ from entail.evaluation.passages.store import store_passages
 from entail.progress import ProgressCallback
 from entail.statistics.classification import Values
 from entail.training.nli_source import take_evenly
-from entail.tuning.examples import Examples, examples_of, excerpt, with_hard_negatives
+from entail.tuning.examples import Examples, answer_place, examples_of, excerpt, with_hard_negatives
 
 if TYPE_CHECKING:
     from entail.encoders.encoder import Encoder
@@ -107,7 +107,8 @@ def judge_claims(
     Args:
         examples: Questions; those without hard negatives are left out, of the others the hardest is taken.
         judge: Model of natural language inference.
-        words: Maximum number of words of a passage, of a gold one around its answer.
+        words: Maximum number of words of a passage, of a gold one around its answer, of another at the
+            same place.
         progress: Callback for progress.
 
     Raises:
@@ -326,16 +327,19 @@ class _ClaimTexts:
 def _claim_texts(examples: Examples, *, words: int = 100) -> list[_ClaimTexts]:
     """Return the texts of each question with a hard negative."""
     store = examples.store
-    return [
-        _ClaimTexts(
-            one.question,
-            existence_claim(one.question).text,
-            excerpt(store[one.gold[0]].whole, words=words, answers=one.answers),
-            excerpt(store[one.negatives[0]].whole, words=words),
+    found = []
+    for one in (one for one in examples.examples if one.negatives):
+        gold = store[one.gold[0]].whole
+        place = answer_place(gold, one.answers)
+        found.append(
+            _ClaimTexts(
+                one.question,
+                existence_claim(one.question).text,
+                excerpt(gold, words=words, answers=one.answers),
+                excerpt(store[one.negatives[0]].whole, words=words, place=place),
+            )
         )
-        for one in examples.examples
-        if one.negatives
-    ]
+    return found
 
 
 def _warn_few(figure: Relevance) -> str:

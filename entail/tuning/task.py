@@ -11,7 +11,7 @@ from entail.index.protocol import Ints
 from entail.training.adapters.tower import Tower
 from entail.training.loop.batches import BatchTask
 from entail.tuning.config import DprConfig, TuningConfig
-from entail.tuning.examples import Example, Examples, excerpt
+from entail.tuning.examples import Example, Examples, answer_place, excerpt
 from entail.tuning.masking import MaskedPrompt, Prompt, Prompts
 from entail.tuning.tower import MaskedTower
 
@@ -112,7 +112,7 @@ class DprTask(BatchTask):
         self, config: DprConfig, examples: Examples, tower: Tower, *, dev: Examples | None = None
     ) -> None:
         self.config, self.examples, self.tower, self.dev = config, examples, tower, dev
-        texts = [self._text(one.gold[0], one) for one in examples.examples]
+        texts = [self._gold_text(one) for one in examples.examples]
         super().__init__(config, tower.lengths(texts))
 
     def passages_of(self, batch: Ints) -> tuple[list[Example], dict[int, str]]:
@@ -120,10 +120,12 @@ class DprTask(BatchTask):
         questions = [self.examples.examples[row] for row in batch.tolist()]
         texts: dict[int, str] = {}
         for one in questions:
-            texts.setdefault(one.gold[0], self._text(one.gold[0], one))
+            texts.setdefault(one.gold[0], self._gold_text(one))
+        store, words = self.examples.store, self.config.words
         for one in questions:
+            place = answer_place(store[one.gold[0]].whole, one.answers)
             for at in self._hard_negatives(one):
-                texts.setdefault(at, self._text(at, None))
+                texts.setdefault(at, excerpt(store[at].whole, words=words, place=place))
         return questions, texts
 
     def loss(self, batch: Ints) -> tuple[Tensor, Mapping[str, float]]:
@@ -148,7 +150,8 @@ class DprTask(BatchTask):
     def evaluate(self) -> tuple[float, Mapping[str, float]] | None:
         """Return MRR and R@1 of dev questions over the gold passages and negatives of all of them.
 
-        This is DPR's validation by average rank, over a small pool.
+        This is DPR's validation by average rank, over a small pool. Passages are whole, as
+        `entail evaluate passages` reads them; training reads excerpts (`words`).
         """
         if self.dev is None or not len(self.dev):
             return None
@@ -172,6 +175,6 @@ class DprTask(BatchTask):
         count = min(self.config.negatives, several)
         return [one.negatives[(self._epoch * count + i) % several] for i in range(count)]
 
-    def _text(self, position: int, one: Example | None) -> str:
-        whole = self.examples.store[position].whole
-        return excerpt(whole, words=self.config.words, answers=one.answers if one else ())
+    def _gold_text(self, one: Example) -> str:
+        whole = self.examples.store[one.gold[0]].whole
+        return excerpt(whole, words=self.config.words, answers=one.answers)

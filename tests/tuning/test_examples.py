@@ -3,6 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,6 +14,7 @@ from entail.errors import EvaluationError
 from entail.evaluation.passages import search as passages_search
 from entail.evaluation.passages.store import PassageStore, store_passages
 from entail.tuning.examples import (
+    answer_place,
     entailed_pairs,
     examples_of,
     excerpt,
@@ -93,6 +95,23 @@ def test_a_claim_stands_beside_its_passage_and_false_pairs_are_left_out(store: P
     ]
     assert found[0].hypothesis.startswith("There exists a known number of degrees")
     assert "?" not in found[0].hypothesis
+
+
+def test_where_a_passage_is_cut_does_not_tell_whether_it_is_gold() -> None:
+    draw = np.random.default_rng(0)
+    begins: dict[str, list[bool]] = {"gold": [], "negative": []}
+    for gold_length, other_length in draw.integers(20, 300, size=(2000, 2)).tolist():
+        gold, other = ([f"w{i}" for i in range(length)] for length in (gold_length, other_length))
+        gold[int(draw.integers(gold_length))] = "answer"
+        text = " ".join(gold)
+        cut = excerpt(text, words=50, answers=["Answer"])
+        assert "answer" in cut.split()
+        begins["gold"].append(cut.split()[0] != gold[0])
+        place = answer_place(text, ["Answer"])
+        begins["negative"].append(excerpt(" ".join(other), words=50, place=place).split()[0] != other[0])
+    shares = [float(np.mean(some)) for some in begins.values()]
+    assert shares[0] > 0.5
+    assert shares[0] == pytest.approx(shares[1], abs=0.03)
 
 
 @given(st.lists(st.sampled_from(["a", "b", "Cc", "d-e"]), min_size=1, max_size=30), st.integers(1, 12))

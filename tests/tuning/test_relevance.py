@@ -39,7 +39,11 @@ def test_figure_2_by_hand(pool: PassageStore) -> None:
     judge = Shared()
     found = judge_claims(Examples(pool, (asked, Example("Why?", (), (3,)))), judge, words=3)
     said = f"There exists a known person who saw {words[4]}."
-    assert judge.asked == [(" ".join(words[3:6]), said), (" ".join(pool[1].text.split()[:3]), said)]
+    other = pool[1].text.split()
+    centre = int(4 / len(words) * len(other))
+    # The negative is cut where the gold passage is.
+    negative = " ".join(other[centre - 1 : centre + 2])
+    assert judge.asked == [(" ".join(words[3:6]), said), (negative, said)]
     assert found.groups["passages that answer"].tolist() == [0.05]
     told = found.to_json()
     assert json.dumps(told)

@@ -109,6 +109,15 @@ def test_every_epoch_takes_the_next_hard_negative() -> None:
         assert set(task.passages_of(np.array([0]))[1]) == expected
 
 
+def test_hard_negatives_are_cut_where_the_gold_passage_is() -> None:
+    tower: Any = UnitTower({})
+    gold, other = " ".join("abcdefghij"), " ".join("klmnopqrst")
+    for answer, expected in (("h", ("g h i", "q r s")), ("a", ("a b c", "k l m"))):
+        passages = small([gold, other], [Example("q", (answer,), (0,), (1,))])
+        _, texts = DprTask(replace(DPR, words=3), passages, tower).passages_of(np.array([0]))
+        assert (texts[0], texts[1]) == expected
+
+
 def test_dev_is_ranked_over_its_own_passages() -> None:
     tower: Any = UnitTower({"a": (1, 0), "b": (0, 1), "P": (1, 0), "Q": (0.8, 0.6), "N": (0, 1)})
     dev = small(["P", "Q", "N"], [Example("a", (), (0,)), Example("b", (), (1,), (2,))])
