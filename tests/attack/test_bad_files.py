@@ -33,12 +33,10 @@ from entail.trees.log.event_log import Event
 from entail.trees.log.replay import replay
 from entail.trees.store.archive import open_archive, write_archive
 from tests.attack.bad_files import bomb, damages, zip_of
-from tests.attack.conftest import Tally
-
-FULL = bool(os.environ.get("ENTAIL_ATTACK"))
-"""Whether every reader meets every damage; else a few of each kind."""
+from tests.attack.conftest import FULL, Tally
 
 EVERY = 1 if FULL else 23
+"""Every reader meets every damage in the whole attack, else a few of each kind."""
 
 SQUAD = {
     "data": [
@@ -186,17 +184,17 @@ def test_damaged_files(name: str, tmp_path: Path, tally: Tally) -> None:
 
 def at_path(path: Path) -> dict[str, str | None]:
     """Return what each reader of single files makes of a path."""
-    return {name: attempt(read, path) for name, (_, _, read) in READERS.items() if name not in OF_FOLDERS}
+    return {name: attempt(read, path) for name, (_, _, read) in READERS.items() if name in OF_FILES}
 
 
-OF_FOLDERS = ("card", "worldtree facts", "question table")
+OF_FILES = READERS.keys() - {"card", "worldtree facts", "question table"}
 
 
 PATHS = ("fifo", "loop", "device", "link to a device", "folder", "absent", "long", "nul", "process")
 
 
 @pytest.mark.parametrize("kind", PATHS if FULL else PATHS[:3])
-def test_paths_of_no_regular_file(kind: str, tmp_path: Path) -> None:
+def test_paths_of_no_regular_file(kind: str, tmp_path: Path, tally: Tally) -> None:
     """None of them may make a reader wait, or read for ever."""
     code = (
         "from pathlib import Path; from tests.attack import test_bad_files as attack\n"
@@ -206,6 +204,7 @@ def test_paths_of_no_regular_file(kind: str, tmp_path: Path) -> None:
     )
     done = run_limited(code)
     assert done.stdout.strip() == "[]", done.stderr[-2000:]
+    tally(attempts=len(OF_FILES), failures=0)
 
 
 BOMBS: dict[str, Callable[[], bytes]] = {
@@ -220,7 +219,7 @@ BOMBS: dict[str, Callable[[], bytes]] = {
 
 @pytest.mark.attack
 @pytest.mark.parametrize("kind", BOMBS)
-def test_bombs(kind: str, tmp_path: Path) -> None:
+def test_bombs(kind: str, tmp_path: Path, tally: Tally) -> None:
     """Each reader gives up within half a gigabyte."""
     content = BOMBS[kind]()
     for name in ("f.csv", "f.tsv", "f.json", "f.jsonl", "f.txt", "f.graphml"):
@@ -230,7 +229,7 @@ def test_bombs(kind: str, tmp_path: Path) -> None:
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
         "failures = []\n"
         "for name, (filename, _, read) in attack.READERS.items():\n"
-        "    if name not in attack.OF_FOLDERS:\n"
+        "    if name in attack.OF_FILES:\n"
         f"        found = attack.attempt(read, Path({str(tmp_path)!r}, f'{{filename}}.gz'))\n"
         "        failures += [(name, found)] if found else []\n"
         "after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
@@ -238,6 +237,7 @@ def test_bombs(kind: str, tmp_path: Path) -> None:
     )
     done = run_limited(code)
     assert done.stdout.strip() == "[] True", done.stderr[-2000:]
+    tally(attempts=len(OF_FILES), failures=0)
 
 
 def run_limited(code: str) -> subprocess.CompletedProcess[str]:
@@ -283,15 +283,17 @@ MANIFEST = {
 }
 
 
-def test_manifests_of_wrong_types(tmp_path: Path) -> None:
+def test_manifests_of_wrong_types(tmp_path: Path, tally: Tally) -> None:
     """Refuse a manifest with any value of another type."""
-    failures = {}
+    failures, attempts = {}, 0
     text = json.dumps(MANIFEST)
     for number, (kind, damaged) in enumerate(damages(text.encode(), seed=1)):
         if number % (EVERY if FULL else 5):
             continue
+        attempts += 1
         file = tmp_path / "backup.zip"
         file.write_bytes(zip_of({"manifest.json": damaged, "tables/authors.jsonl": b"{}\n"}))
         if found := attempt(archive, file):
             failures[kind] = found
+    tally(attempts=attempts, failures=len(failures))
     assert failures == {}

@@ -19,6 +19,7 @@ from entail.trees.log.acts import Create
 from entail.trees.log.event_log import TreeLog
 from entail.trees.store.database import open_database
 from entail.trees.store.seed import SAMPLE_ID, seed_sample
+from tests.attack.conftest import Tally
 from tests.attack.visitor import USER_COOKIE, XSRF_COOKIE, Answer, Visitor, ask
 
 HYPOTHESIS = "the sun is a secret hypothesis"
@@ -134,7 +135,7 @@ def test_pages(app: Installation, user: str) -> None:
     assert ("operator_view" in operator) == (user == "operator" if signs_in else app.mode == "open")
 
 
-def test_buttons_pressed_by_hand(app: Installation) -> None:
+def test_buttons_pressed_by_hand(app: Installation, tally: Tally) -> None:
     """A message can press each button of a page, also one that is disabled."""
     for user in (None, ADA):
         before = app.events()
@@ -144,9 +145,10 @@ def test_buttons_pressed_by_hand(app: Installation) -> None:
             for button in sorted(buttons, key=lambda id: "accept-" not in id):  # others leave the page
                 visitor.open("Trees", f"tree={app.tree}", id=button, trigger_value=True)
         assert (app.events() != before) == (app.mode.startswith("to-") and user is not None)
+        tally(attempts=len(buttons), failures=0)
 
 
-def test_component_messages(app: Installation) -> None:
+def test_component_messages(app: Installation, tally: Tally) -> None:
     """Messages of the keys of the authoring screen, and some that no component sends."""
     keys = [{"number": number, "key": key, "stamp": ""} for number, key in enumerate("123urxme", start=1)]
     sent: list[Any] = [
@@ -158,29 +160,34 @@ def test_component_messages(app: Installation) -> None:
     before = app.events()
     with app.visit(None) as visitor:
         page = app.ranked(visitor)
-        for component in page.ids("bidi_component"):
+        components = list(page.ids("bidi_component"))
+        for component in components:
             for message in sent:
                 state = json.dumps({"sent": message})
                 answer = visitor.open("Trees", f"tree={app.tree}", id=component, json_value=state)
                 assert "Traceback" not in answer
     assert app.events() == before
+    tally(attempts=len(components) * len(sent), failures=0)
 
 
-def test_media(app: Installation) -> None:
+def test_media(app: Installation, tally: Tally) -> None:
     """A file's address is a hash of its content: only who sees the page can name it."""
     with app.visit(ADA) as visitor:
         page = visitor.open("Trees", f"tree={app.tree}")
-    for path in re.findall(r"/media/[0-9a-f]{40,}[.\w]*", str(page)):
+    paths = re.findall(r"/media/[0-9a-f]{40,}[.\w]*", str(page))
+    for path in paths:
         assert ask(app.port, "GET", path[:15] + "0" * 8 + path[23:])[0] == 404
+    tally(attempts=len(paths), failures=0)
 
 
-def test_api(app: Installation) -> None:
+def test_api(app: Installation, tally: Tally) -> None:
     search = {"query": "sun", "premises": ["the sun is hot"], "k": 1}
     assert ask(app.port, "POST", "/api/search", search)[0] == 401
     assert ask(app.port, "POST", "/api/search", search, {"Authorization": "Bearer another"})[0] == 401
     status = ask(app.port, "POST", "/api/search", search, {"Authorization": f"Bearer {TOKEN}"})[0]
     assert status in (200, 422)
     assert ask(app.port, "GET", "/api/health")[0] == 200
+    tally(attempts=4, failures=0)
 
 
 @pytest.mark.parametrize(

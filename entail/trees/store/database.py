@@ -331,8 +331,11 @@ def _explain(error: Exception, url: str) -> DatabaseError:
             if sign in reason.lower():
                 return kind(f"the database {url} {meaning} (SQLite says: {reason})")
         return DatabaseError(f"the database {url} could not answer (SQLite says: {reason})")
-    if getattr(original, "sqlstate", None) == "55P03":  # lock_not_available, after `lock_timeout`
+    state = getattr(original, "sqlstate", None)
+    if state == "55P03":  # lock_not_available, after `lock_timeout`
         return LockedDatabaseError(f"the database {url} {_LOCKED}")
+    if state == "53100":  # disk_full
+        return DatabaseError(f"the database {url} {_FULL}")
     reason = reason if len(reason) <= 300 else reason[:299] + "…"
     if isinstance(error, sa.exc.OperationalError | sa.exc.InterfaceError | sa.exc.TimeoutError):
         return DatabaseError(
@@ -350,6 +353,7 @@ _DAMAGED = (
     "is damaged or not a database; bring back a backup with `entail restore FILE --replace`, which keeps "
     "the damaged file"
 )
+_FULL = "could not be written: the disk is full; make room and try again, nothing was lost"
 _FOREIGN = "does not have the tables of this version; see `entail doctor`"
 _SQLITE_ERRORS: dict[str, tuple[type[DatabaseError], str]] = {
     "readonly": (
@@ -360,10 +364,7 @@ _SQLITE_ERRORS: dict[str, tuple[type[DatabaseError], str]] = {
     "not a database": (DamagedDatabaseError, _DAMAGED),
     "malformed": (DamagedDatabaseError, _DAMAGED),
     "disk i/o": (DatabaseError, "could not be read or written: see that the disk works and has room"),
-    "full": (
-        DatabaseError,
-        "could not be written: the disk is full; make room and try again, nothing was lost",
-    ),
+    "full": (DatabaseError, _FULL),
     "unable to open": (
         DatabaseError,
         "cannot be opened: see that its folder exists and that this user may read and write it",
