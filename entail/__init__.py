@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from entail.data.judgements import Judgements
     from entail.data.records import Corpus, ExplanationTree, Premise, Step
     from entail.data.text import fold
+    from entail.encoders.cross.reranker import Reranker
     from entail.encoders.encoder import load
     from entail.encoders.gaussian.encoder import GaussianEncoder
     from entail.errors import EntailError
@@ -60,6 +61,7 @@ _HOMES = {
     "Jobs": "entail.jobs.jobs",
     "Judgements": "entail.data.judgements",
     "Premise": "entail.data.records",
+    "Reranker": "entail.encoders.cross.reranker",
     "Step": "entail.data.records",
     "TreeLog": "entail.trees.log.event_log",
     "active": "entail.registry.models",
@@ -104,6 +106,7 @@ __all__ = [
     "Jobs",
     "Judgements",
     "Premise",
+    "Reranker",
     "Step",
     "TreeLog",
     "__version__",

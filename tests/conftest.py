@@ -211,6 +211,32 @@ def scorer_folder(tiny_home: Path) -> Callable[..., Path]:
     return write
 
 
+@pytest.fixture
+def write_reranker(tiny_home: Path) -> Callable[..., Path]:
+    """Return what writes a re-ranker of random weights on `tiny` into `models/`."""
+
+    def write(name: str = "reader", *, seed: int = 0, **form: Any) -> Path:
+        import torch
+
+        from entail.encoders.catalogue import resolve
+        from entail.training.adapters.cross_tower import CrossTower
+        from entail.training.adapters.tower import Lora
+
+        base, folder = resolve("tiny"), tiny_home / name
+        tower = CrossTower(base, max_length=32, lora=Lora(rank=2), device="cpu", seed=seed)
+        draw = torch.Generator().manual_seed(seed)
+        with torch.no_grad():
+            for parameter in tower.parameters.values():
+                parameter.copy_(torch.randn(parameter.shape, generator=draw) * 0.3)
+        tower.save(folder)
+        settings = {"max_length": 32, "weight": 1.0, "depth": 4, **form}
+        about = {"method": "reranker", "base": "tiny", "base_revision": base.revision, "reranker": settings}
+        (folder / "entail.json").write_text(json.dumps(about), encoding="utf-8")
+        return folder
+
+    return write
+
+
 @pytest.fixture(scope="session")
 def grove() -> dict[str, Any]:
     """Eight trees and the 40 sentences of their corpus, as rows of official JSONL (task 2) and as texts."""

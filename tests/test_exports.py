@@ -17,6 +17,7 @@ PUBLIC = [
     "Jobs",
     "Judgements",
     "Premise",
+    "Reranker",
     "Step",
     "TreeLog",
     "__version__",

@@ -89,7 +89,8 @@ def _names(field: Field) -> list[str]:
 
 def active_or_packaged(role: Role) -> str:
     """Return the active model of a role, else the packaged one; a fallback is reported on stderr."""
-    from entail.registry.models import PACKAGED_MODELS, active
+    from entail.registry.models import active
+    from entail.registry.roles import PACKAGED_MODELS
 
     now = active(role=role)
     if now.notice is not None:

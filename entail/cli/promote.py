@@ -48,8 +48,9 @@ def promote(
     The command compares it with the active one on the same queries, and refuses it if it does worse. An
     encoder of Gaussians becomes the direction model, a scorer of facts the chain scorer, for all corpora.
     """
-    from entail.registry.models import DESCRIPTIONS, active, card_figures, role_of, roll_back
+    from entail.registry.models import active, card_figures, roll_back
     from entail.registry.models import promote as activate
+    from entail.registry.roles import DESCRIPTIONS, role_of
 
     if (encoder is None) == (not back) and (dev or premises or anyway):
         raise SettingsError("expected an ENCODER beside --dev, --premises and --anyway; name it")
@@ -165,8 +166,9 @@ def _corpus(name: str | None) -> Corpus | None:
 
 
 def _active(corpus: str | None) -> Report:
-    from entail.registry.models import PACKAGED_MODELS, active
+    from entail.registry.models import active
     from entail.registry.pointers import history, list_moves, list_pointers
+    from entail.registry.roles import PACKAGED_MODELS
 
     default, pointers = active(), list_pointers()
     others = {role: active(role=role) for role in PACKAGED_MODELS}

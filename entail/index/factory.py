@@ -8,6 +8,7 @@ from pathlib import Path
 
 from entail.data.records import Corpus
 from entail.encoders.catalogue import catalogue
+from entail.encoders.cross.reranker import Reranker, list_rerankers
 from entail.encoders.encoder import BiEncoder, Encoder
 from entail.encoders.gaussian.distributions import EncodesGaussians
 from entail.encoders.gaussian.encoder import GaussianEncoder, is_gaussian
@@ -17,6 +18,7 @@ from entail.index.gaussian import GaussianIndex, premise_gaussians
 from entail.index.hybrid import BM25_WEIGHT, HybridIndex
 from entail.index.lexical import Bm25Index, NgramIndex, TfidfIndex
 from entail.index.protocol import PremiseIndex
+from entail.index.reranked import RerankedIndex
 from entail.index.vectors import QueryVectors, premise_vectors
 from entail.progress import ProgressCallback
 from entail.settings import load_settings
@@ -28,7 +30,7 @@ LEXICAL: Mapping[str, Callable[[Corpus], PremiseIndex]] = {
 }
 """Retrievers that need no encoder."""
 
-_HYBRIDS: Mapping[str, Callable[[PremiseIndex, Corpus], HybridIndex]] = {
+_HYBRIDS: Mapping[str, Callable[[PremiseIndex, Corpus], PremiseIndex]] = {
     "+ngrams": lambda first, corpus: HybridIndex(first, NgramIndex(corpus)),
     "+bm25": lambda first, corpus: HybridIndex(first, Bm25Index(corpus), weight=BM25_WEIGHT, relative=True),
 }
@@ -61,8 +63,9 @@ def retriever(
 
     Args:
         name: `tfidf`, `bm25`, `ngrams`, `minilm`, a folder under `models/`, another folder, or a Hub id;
-            followed by `+ngrams` or `+bm25`, a `HybridIndex` of both. An encoder of Gaussians ranks by how
-            much a premise entails the query (`GaussianIndex`).
+            followed by `+ngrams` or `+bm25`, a `HybridIndex` of both, and by `+` and the name of a
+            re-ranker, a `RerankedIndex`. An encoder of Gaussians ranks by how much a premise entails the
+            query (`GaussianIndex`).
         corpus: The premises.
         encoder: The encoder of `name`, if it is in memory already.
         queries: Query vectors shared with other indexes of the encoder.
@@ -83,7 +86,9 @@ def retriever(
     if beside:
         warnings.warn("retriever(beside=) is called existing= now", DeprecationWarning, stacklevel=2)
     endings: list[str] = []
-    while ending := next((ending for ending in _HYBRIDS if name.endswith(ending)), None):
+    rerankers = {f"+{one}": one for one in list_rerankers()} if "+" in name else {}
+    known = (*_HYBRIDS, *rerankers)
+    while ending := next((ending for ending in known if name.endswith(ending)), None):
         name, endings = name.removesuffix(ending), [ending, *endings]
     index: PremiseIndex
     if name in LEXICAL:
@@ -93,8 +98,17 @@ def retriever(
         encoder = _encoder(name, device) if encoder is None else encoder
         index = _dense(corpus, encoder, queries, [*existing, *beside], folder, progress)
     for ending in endings:
-        index = _HYBRIDS[ending](index, corpus)
+        if ending in rerankers:
+            index = rerank(index, corpus, Reranker(rerankers[ending], device=device))
+        else:
+            index = _HYBRIDS[ending](index, corpus)
     return index
+
+
+def rerank(index: PremiseIndex, corpus: Corpus, reranker: Reranker) -> RerankedIndex:
+    """Return an index whose nearest premises a re-ranker reads again, by its own weight and depth."""
+    form = reranker.form
+    return RerankedIndex(index, corpus, reranker, weight=form.weight, depth=form.depth)
 
 
 def _encoder(name: str, device: str | None) -> Encoder | EncodesGaussians:

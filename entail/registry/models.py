@@ -11,12 +11,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from entail.arcf.scoring.scorer import SHIPPED as PACKAGED_SCORER
-from entail.arcf.scoring.scorer import list_scorers, scorer_revisions
 from entail.data.records import Corpus
-from entail.encoders.card import read_card
-from entail.encoders.catalogue import PACKAGED, catalogue, fetch, model_folder, resolve
-from entail.encoders.cross.encoder import cross_folder
+from entail.encoders.catalogue import PACKAGED, fetch, model_folder, resolve
 from entail.errors import EncoderError, PromotionError
 from entail.progress import ProgressCallback
 from entail.registry.pointers import (
@@ -28,27 +24,20 @@ from entail.registry.pointers import (
     require_unmoved,
     rollback_target,
 )
+from entail.registry.roles import (
+    DESCRIPTIONS,
+    HOW_TO_MEASURE,
+    PACKAGED_MODELS,
+    list_usable,
+    role_of,
+    unusable_reason,
+)
 from entail.settings import load_settings, refuse_in_demo
 from entail.training.cards.metrics import DECISIVE, MetricPair, compare_cards
 from entail.training.method import Role
 
 if TYPE_CHECKING:
     from entail.evaluation.retrieval.paired import PairedComparison
-
-PACKAGED_MODELS: Mapping[Role, str] = {"direction": "gausscse-minilm", "chains": PACKAGED_SCORER}
-"""Fallback of each role that has one pointer for all corpora."""
-
-DESCRIPTIONS: Mapping[Role, str] = {
-    "retriever": "ranks premises",
-    "direction": "tells which of two sentences entails the other",
-    "chains": "builds chains of facts",
-}
-"""Task of the model in each role."""
-
-_HOW_TO_MEASURE: Mapping[Role, str] = {
-    "direction": "entail evaluate direction --out FILE, then entail card --results FILE",
-    "chains": "entail evaluate chains --scorer NAME --out FILE, then entail card models/NAME --results FILE",
-}
 
 _log = logging.getLogger(__name__)
 
@@ -133,43 +122,6 @@ def fallback_notice(role: Role) -> str | None:
     """Return why a role uses the fallback instead of the promoted model; None where it does not."""
     now = _find_promoted(role)
     return now.notice if now is not None else None
-
-
-def list_usable(role: Role) -> dict[str, str]:
-    """Return the installed models that fit a role: name -> revision, empty where it is not known yet."""
-    if role == "chains":
-        revisions = scorer_revisions()
-        scorers = [one for one in list_scorers() if one.problem is None and one.form.scheme == "arcf"]
-        return {one.name: revisions[one.name] or "" for one in scorers if one.name in revisions}
-    gaussian = role == "direction"
-    fitting = [one for one in catalogue() if (one.gaussian is not None) == gaussian and one.problem is None]
-    return {entry.name: entry.revision or "" for entry in fitting}
-
-
-def role_of(name: str) -> Role:
-    """Return the role that a model fits: a folder under `models/`, or any other name of an encoder.
-
-    Raises:
-        PromotionError: If it fits none.
-        EncoderError: If there is no such model, or it cannot be loaded safely.
-    """
-    folder = cross_folder(name)
-    card = read_card(folder, folder.name) if folder is not None else None
-    if folder is None or card is None or not (card.judge or card.scorer):
-        return "direction" if resolve(name).gaussian is not None else "retriever"
-    if card.judge:
-        raise PromotionError(
-            f"{folder.name} cannot be promoted: expected an encoder or a scorer of chains, found a judge of "
-            f"entailment; name it where you need it: entail evaluate judge --judge {folder.name}"
-        )
-    listed = next((one for one in list_scorers() if one.name == folder.name), None)
-    if listed is not None and listed.problem is None and listed.form.scheme != "arcf":
-        raise PromotionError(
-            f"{folder.name} cannot be promoted: expected a scorer of chains, found one that learnt on single "
-            "facts and does not see those before; name it: entail rank --method single-fact --scorer "
-            f"{folder.name}"
-        )
-    return "chains"
 
 
 def promote(
@@ -298,7 +250,7 @@ def require_no_worse(
     if not rows:
         raise PromotionError(
             f"expected figures of {name} and of {now.encoder}, which is active, on the same data, "
-            f"found none; measure both: {_HOW_TO_MEASURE[now.role]}; or promote it anyway"
+            f"found none; measure both: {HOW_TO_MEASURE[now.role]}; or promote it anyway"
         )
     if sum(row.second or 0 for row in rows) < sum(row.first or 0 for row in rows):
         figures = "; ".join(f"{r.measure} on {r.data}: {r.second:.3f} against {r.first:.3f}" for r in rows)
@@ -335,7 +287,7 @@ def _active_or_fallback(role: Role, usable: Mapping[str, str]) -> Active:
         return fallback
     name = str(pointer.encoder)
     if name not in usable:
-        reason = _unusable_reason(name, role)
+        reason = unusable_reason(name, role)
     elif usable[name] not in ("", pointer.revision):
         reason = f"expected {pointer.revision}, found {usable[name]}: its weights changed since"
     else:
@@ -349,20 +301,6 @@ def _active_or_fallback(role: Role, usable: Mapping[str, str]) -> Active:
 
 def _fallback(role: Role, names: Collection[str]) -> str | None:
     return PACKAGED_MODELS[role] if PACKAGED_MODELS[role] in names else next(iter(names), None)
-
-
-def _unusable_reason(name: str, role: Role) -> str:
-    listed = next((one for one in (list_scorers() if role == "chains" else ()) if one.name == name), None)
-    if listed is not None and (listed.problem is not None or listed.form.scheme != "arcf"):
-        return listed.problem or "it is no scorer of chains"
-    if model_folder(name) is None:
-        return "its folder is gone"
-    if role == "direction":
-        try:
-            return "it makes points" if resolve(name).gaussian is None else "it cannot be loaded"
-        except EncoderError as error:
-            return str(error)
-    return "it cannot be read, or its base is gone"
 
 
 def _retriever(name: str) -> tuple[str, str, str]:
@@ -381,7 +319,7 @@ def _model(name: str, role: Role) -> tuple[str, str, str]:
     """Return name, revision and no premise revision of a model under `models/` that fits a role."""
     name, usable = _folder(name).name, list_usable(role)
     if not usable.get(name):
-        reason = "load it once, its base is not here yet" if name in usable else _unusable_reason(name, role)
+        reason = "load it once, its base is not here yet" if name in usable else unusable_reason(name, role)
         raise EncoderError(f"{name} cannot be promoted: {reason}")
     return name, usable[name], ""
 

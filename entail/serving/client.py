@@ -112,6 +112,7 @@ class Client:
         premises: Sequence[str] | None = None,
         retriever: str | None = None,
         direction: Way | None = None,
+        reranker: str | None = None,
         k: int = 10,
         exclude_own: bool = False,
     ) -> SearchAnswer:
@@ -125,6 +126,7 @@ class Client:
                 the first encoder of Gaussians.
             direction: With an encoder of Gaussians: premises that entail a query (`entails`, the default), or
                 that it entails (`entailed`).
+            reranker: Re-ranker that reads the nearest premises of each query again.
             k: Hits a query.
             exclude_own: Whether to leave a query's own text out of its hits.
         """
@@ -135,6 +137,7 @@ class Client:
             premises=premises,
             retriever=retriever,
             direction=direction,
+            reranker=reranker,
             k=k,
             exclude_own=exclude_own,
         )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from entail.data.records import Corpus
 from entail.encoders.catalogue import EncoderEntry, catalogue, resolve
+from entail.encoders.cross.reranker import Reranker, list_rerankers, reranker_revisions
 from entail.encoders.encoder import BiEncoder
 from entail.errors import EntailError, ServingError, UnknownEncoderError
 from entail.index.factory import LEXICAL, retriever
@@ -65,6 +66,7 @@ class Library:
         self._corpora = corpora
         self._lock = threading.RLock()
         self._served: dict[str, ServedEncoder] = {}
+        self._rerankers: dict[str, Reranker] = {}
         self._catalogue: tuple[float, dict[str, EncoderEntry]] = (-math.inf, {})
         self._indexes: OrderedDict[IndexKey, Future[PremiseIndex]] = OrderedDict()
         self._progress: dict[IndexKey, Progress] = {}
@@ -118,6 +120,22 @@ class Library:
                     served.batcher.close(wait=False)
                 served = self._served[name] = ServedEncoder(self._encoder_of(name), self.limits)
             return served
+
+    def reranker(self, name: str) -> Reranker:
+        """Return a re-ranker, loaded once and again after it was replaced on disk.
+
+        Raises:
+            UnknownEncoderError: If there is none of this name under `models/`.
+        """
+        revision = reranker_revisions().get(name)
+        if revision is None:
+            raise UnknownEncoderError(
+                f"no re-ranker of this name is served; available: {', '.join(list_rerankers()) or 'none'}"
+            )
+        with self._lock:
+            if name not in self._rerankers or self._rerankers[name].revision != revision:
+                self._rerankers[name] = Reranker(name)
+            return self._rerankers[name]
 
     def peek(self, name: str) -> ServedEncoder | None:
         """Return an encoder if it was requested before."""

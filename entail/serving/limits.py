@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from entail.errors import ServingError
 
+RERANKED = 16
+"""Queries of a request whose lists are re-ranked: each takes about half a second of one core."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
@@ -74,6 +77,16 @@ class Limits:
                 f"expected at most {self.chars:,} characters, found {len(text):,}; shorten the text",
                 kind="too_long",
                 field=field,
+            )
+
+    def check_reranked(self, queries: int, *, directed: bool) -> None:
+        """Raise `ServingError` if so many queries, or directed ones, cannot be re-ranked in a request."""
+        self.check_number("queries", queries, RERANKED)
+        if directed:
+            raise ServingError(
+                "expected either a direction or a reranker, found both: re-rankers order premises that "
+                "explain a query",
+                field="reranker",
             )
 
     def check_number(self, field: str, value: int, most: int) -> None:

@@ -130,6 +130,7 @@ class SearchRequest(Message):
         description="`entails` (default): premises that entail the query; `entailed`: that it entails. "
         "Only for an encoder of Gaussians.",
     )
+    reranker: Name | None = Field(default=None, description="Re-ranker of `GET /info`; at most 16 queries.")
     k: int = Field(default=10, ge=1, description="Hits a query; fewer where the corpus has no more.")
     exclude_own: bool = Field(default=False, description="Leave a query's own text out of its hits.")
 
@@ -355,6 +356,7 @@ class Info(Message):
     default_encoder: str
     encoders: list[EncoderInfo]
     retrievers: list[str]
+    rerankers: list[str]
     scorers: list[ScorerInfo] = Field(description="Scorers besides `tfidf`; empty until one is trained.")
     corpora: list[CorpusInfo]
     endpoints: list[EndpointInfo]

@@ -14,10 +14,12 @@ from entail.claims import existence_claim, state_answer
 from entail.data.records import Corpus
 from entail.data.text import premise_key
 from entail.data.worldtree.questions import Question
+from entail.encoders.cross.reranker import list_rerankers
 from entail.encoders.device import device_name
 from entail.errors import ServingError
 from entail.evaluation.chains import TFIDF
 from entail.gausscse.verdict import find_truncated, judge_gaussians
+from entail.index.factory import rerank
 from entail.index.gaussian import GaussianIndex
 from entail.index.lifted import Direction
 from entail.index.protocol import Hits
@@ -99,6 +101,8 @@ async def search(request: SearchRequest, service: ServiceDep) -> SearchAnswer:
         raise ServingError("expected either a corpus or premises, found both or neither", field="corpus")
     if request.premises is not None:
         limits.check_texts(request.premises, "premises", most=limits.premises)
+    if request.reranker is not None:
+        limits.check_reranked(queries, directed=request.direction is not None)
     return await service.in_thread(lambda: _search(service.library, request))
 
 
@@ -116,6 +120,8 @@ def _search(library: Library, request: SearchRequest) -> SearchAnswer:
     else:
         info, corpus = library.corpus(request.corpus or "")
         index = library.index(name, corpus, call, direction=way)
+    if request.reranker is not None:
+        index = rerank(index, corpus, library.reranker(request.reranker))
     call.check()
     queries, k = request.queries, request.k + request.exclude_own
     hits = (
@@ -380,6 +386,7 @@ def _collect(service: Service, endpoints: list[EndpointInfo]) -> Info:
         default_encoder=library.default(),
         encoders=encoders,
         retrievers=library.retrievers(),
+        rerankers=list_rerankers(),
         scorers=[
             ScorerInfo(name=name, revision=service.scorers.revision(name), method=scorer.form.scheme)
             for name, scorer in service.scorers.available().items()

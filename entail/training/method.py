@@ -33,7 +33,7 @@ GROUP = "entail.methods"
 _OWN = (
     *("entail.aeenc.method:AEENC", "entail.gausscse.method:GAUSSCSE"),
     *("entail.tuning.method:TUNING", "entail.tuning.method:DPR", "entail.arcf.method:ARCF"),
-    "entail.judge.method:JUDGE",
+    *("entail.judge.method:JUDGE", "entail.aeenc.reranking.method:RERANKER"),
 )
 _PREVIEW_ROWS = 500
 
@@ -294,9 +294,9 @@ def _load_methods() -> tuple[Mapping[str, Method], Mapping[str, str]]:
     return found, broken
 
 
-Role = Literal["retriever", "direction", "chains"]
+Role = Literal["retriever", "direction", "chains", "reranker"]
 ROLES: tuple[Role, ...] = get_args(Role)
-"""Roles of models: premise retriever, encoder of Gaussians for directions, scorer of chains."""
+"""Roles of models: premise retriever, encoder of Gaussians for directions, scorer of chains, re-ranker."""
 
 
 class Source(Protocol):

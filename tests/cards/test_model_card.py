@@ -111,7 +111,7 @@ def test_its_programs_run_and_agree(
     assert not np.allclose(ours, untrained, atol=5e-3)
 
 
-@pytest.mark.parametrize("name", ["aeenc", "gausscse", "tuning", "dpr", "arcf", "judge"])
+@pytest.mark.parametrize("name", ["aeenc", "gausscse", "tuning", "dpr", "arcf", "judge", "reranker"])
 def test_effective_values_are_those_of_the_configuration(name: str) -> None:
     method, effective = methods()[name], card_text(name).effective
     for setting, prop in effective.items():

@@ -13,13 +13,12 @@ from entail.evaluation.retrieval.paired import PairedComparison
 from entail.registry.models import (
     active,
     active_name,
-    list_usable,
     promote,
     require_no_worse,
-    role_of,
     roll_back,
 )
 from entail.registry.pointers import history
+from entail.registry.roles import list_usable, role_of
 from entail.statistics.paired import PairedDifference
 from entail.training.cards.metrics import compare_cards
 
@@ -77,6 +76,21 @@ def test_role_of(two: tuple[str, str], scorer_folder: Scorer, tiny_home: Path) -
     with pytest.raises(PromotionError, match="all corpora"):
         promote(two[1], by="Ann", corpus="sky", anyway=True)
     assert list(list_usable("chains")) == ["chain"]
+
+
+def test_a_reranker_has_a_role_of_its_own(write_reranker: Callable[..., Path], tiny_home: Path) -> None:
+    assert active(role="reranker").encoder == ""
+    write_reranker("mine")
+    write_reranker("reranker-minilm", seed=1)
+    assert (role_of("mine"), active(role="reranker").encoder) == ("reranker", "reranker-minilm")
+    with pytest.raises(PromotionError, match="found none"):
+        promote("mine", by="Ann")  # nobody compared them
+    put("mine")
+    assert (active(role="reranker").encoder, active_name("reranker", ["mine"])) == ("mine", "mine")
+    shutil.rmtree(tiny_home / "mine")
+    now = active(role="reranker")
+    assert (now.encoder, now.notice is None) == ("reranker-minilm", False)
+    assert roll_back(role="reranker", by="Bob").encoder is None
 
 
 def test_promote_and_roll_back_each_role(two: tuple[str, str], scorer_folder: Scorer) -> None:

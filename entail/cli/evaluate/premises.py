@@ -27,7 +27,8 @@ def premises(
     retriever: Annotated[
         list[str] | None,
         "Retriever: tfidf, bm25, ngrams, minilm, a folder under models/, a Hub id, or a hybrid "
-        "NAME+ngrams, NAME+bm25. Repeat to compare others with the first.  [default: minilm]",
+        "NAME+ngrams, NAME+bm25, each also followed by +RERANKER. Repeat to compare others with the first.  "
+        "[default: minilm]",
         "NAME",
     ] = None,
     effort: Annotated[bool, "Also measure candidates read per accepted premise."] = True,

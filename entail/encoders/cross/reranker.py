@@ -12,7 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from entail.encoders.card import read_card
-from entail.encoders.cross.encoder import HEAD, cross_folder, cross_folders, cross_parts, load_cross
+from entail.encoders.cross.encoder import (
+    HEAD,
+    CrossParts,
+    cross_folder,
+    cross_folders,
+    cross_parts,
+    load_cross,
+)
 from entail.encoders.cross.pairs import cut_pairs
 from entail.encoders.device import device_name
 from entail.encoders.weights import check_safe, open_tensors
@@ -109,7 +116,7 @@ class Reranker:
         parts = cross_parts(folder, card)
         with open_tensors(folder / HEAD, name=self.name, device=place, dtype=torch.float32) as tensors:
             head = tensors.get("weight", 1, parts.dimension), tensors.get("bias", 1)
-        self.revision = f"{parts.revision}-{self.form.weight:g}-{self.form.depth}"
+        self.revision = _revision(parts, self.form)
         self._cross = load_cross(
             parts, head, max_length=self.form.max_length, device=place, dtype=torch.float32
         )
@@ -138,12 +145,23 @@ class Reranker:
 
 def list_rerankers() -> list[str]:
     """Return the names of the re-rankers under `models/`, the packaged one first, without loading any."""
-    names = []
+    return list(reranker_revisions())
+
+
+def reranker_revisions() -> dict[str, str]:
+    """Return re-ranker -> revision, the packaged one first; damaged ones are left out."""
+    revisions = {}
     for folder in cross_folders():
         try:
             card = read_card(folder, folder.name)
-        except EncoderError:
-            continue
-        if card is not None and card.method == METHOD:
-            names.append(folder.name)
-    return sorted(names, key=lambda name: (name != SHIPPED, name))
+            if card is not None and card.method == METHOD:
+                form = RerankerForm.read(card.reranker, name=folder.name)
+                revisions[folder.name] = _revision(cross_parts(folder, card), form)
+        except (EncoderError, OSError):
+            continue  # it is being replaced, or its base is gone
+    return dict(sorted(revisions.items(), key=lambda item: (item[0] != SHIPPED, item[0])))
+
+
+def _revision(parts: CrossParts, form: RerankerForm) -> str:
+    """Return the revision of weights and settings: both change the order of a list."""
+    return f"{parts.revision}-{form.weight:g}-{form.depth}"

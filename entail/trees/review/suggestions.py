@@ -11,6 +11,7 @@ from entail.data.records import Corpus, Premise
 from entail.data.text import fold, premise_key
 from entail.errors import ManifestMismatchError, RetrievalError
 from entail.index.protocol import Floats, PremiseIndex
+from entail.index.reranked import combine
 from entail.trees.log.acts import ShownCandidate
 from entail.trees.log.tree import Judgement, Tree
 from entail.trees.log.wording import count_of
@@ -151,6 +152,26 @@ def rerank(pool: Sequence[Candidate], scores: Floats) -> tuple[Candidate, ...]:
     return tuple(
         replace(pool[at], rank=rank, score=float(scores[at]), retrieved=pool[at].rank)
         for rank, at in enumerate(order.tolist(), start=1)
+    )
+
+
+def reorder(pool: Sequence[Candidate], scores: Floats, *, weight: float) -> tuple[Candidate, ...]:
+    """Return candidates in the order of a re-ranker, which read the first of them.
+
+    Args:
+        pool: Candidates, best first.
+        scores: Scores of the first `len(scores)` by the re-ranker.
+        weight: Weight of these beside the retriever's; see `entail.index.reranked`.
+    """
+    first, others = pool[: len(scores)], pool[len(scores) :]
+    summed = combine(np.array([one.score for one in first], dtype=np.float32), scores, weight=weight)
+    order = np.argsort(-summed, kind="stable").tolist()
+    return (
+        *(
+            replace(first[at], rank=rank, score=float(summed[at]), retrieved=first[at].rank)
+            for rank, at in enumerate(order, start=1)
+        ),
+        *others,
     )
 
 

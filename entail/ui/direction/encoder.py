@@ -9,7 +9,8 @@ from entail.encoders.gaussian.encoder import GaussianEncoder
 from entail.index.gaussian import GaussianIndex, premise_gaussians
 from entail.operations.tasks import Task, TaskGroup
 from entail.progress import ProgressCallback
-from entail.registry.models import active_name, list_usable
+from entail.registry.models import active_name
+from entail.registry.roles import list_usable
 from entail.settings import load_settings
 from entail.ui.components.elements import pick_view
 from entail.ui.shared.active import draw_notice, pick_model

@@ -16,7 +16,7 @@ from entail.jobs.events import Panel, panels
 from entail.jobs.record import Job
 from entail.operations.encoders import read_comparison
 from entail.operations.storage import in_words
-from entail.registry.models import role_of
+from entail.registry.roles import role_of
 from entail.settings import is_demo
 from entail.training.method import methods
 from entail.ui.components.elements import draw_error, show_errors

@@ -14,17 +14,9 @@ from entail.evaluation.retrieval.paired import PairedComparison
 from entail.jobs.candidates import Candidate
 from entail.operations.encoders import read_comparison
 from entail.progress import ProgressCallback
-from entail.registry.models import (
-    DESCRIPTIONS,
-    PACKAGED_MODELS,
-    Active,
-    active,
-    list_usable,
-    promote,
-    require_no_worse,
-    roll_back,
-)
+from entail.registry.models import Active, active, promote, require_no_worse, roll_back
 from entail.registry.pointers import Pointer, list_moves, list_pointers, rollback_target
+from entail.registry.roles import DESCRIPTIONS, PACKAGED_MODELS, list_usable
 from entail.settings import is_demo
 from entail.training.method import Role
 from entail.trees.store.corpus_versions import CorpusInfo
@@ -46,10 +38,11 @@ _CORPUS = "models_corpus"
 _LINKED_SCORER = "models_scorer_asked"
 _MOVES_SHOWN = 50
 _DEFAULT = "all other corpora"
-_ROLES: Mapping[Role, str] = {"direction": "Directions", "chains": "Chains"}
+_ROLES: Mapping[Role, str] = {"direction": "Directions", "chains": "Chains", "reranker": "Re-ranking"}
 _USED_BY: Mapping[Role, str] = {
     "direction": "the Direction page, hints on the Trees page, `POST /direction` and `entail evaluate`",
     "chains": "the Chains page, proposals on the Trees page, `POST /chain` and `entail rank`",
+    "reranker": "the Trees page, where an author re-ranks the list",
 }
 
 
@@ -69,7 +62,7 @@ def draw_active_models(shared: Workspace, author: str | None, *, linked: str | N
             for info in shared.corpora.corpora():
                 _draw_active(info.name, active(info.name), info.name, author)
             _draw_active(_DEFAULT.capitalize(), active(), None, author)
-        st.markdown("##### Active direction and chain models")
+        st.markdown("##### Active direction, chain and re-ranking models")
         with st.container(border=True):
             for role, title in _ROLES.items():
                 _draw_active(title, active(role=role), None, author)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import streamlit as st
 
@@ -22,6 +22,7 @@ from entail.ui.shared.resources import Workspace
 from entail.ui.shared.waiting import draw_progress
 from entail.ui.trees.direction_hints import POOL, DirectionHints, current_hints
 from entail.ui.trees.ranked_by import Ranking, ranking_of
+from entail.ui.trees.reranking import ListReranker, current_reranker
 from entail.ui.trees.screen import AuthoringSession, Screen, screen_of
 from entail.ui.trees.suggester import POOL as NEXT_POOL
 from entail.ui.trees.suggester import Suggester, current_suggester
@@ -41,6 +42,7 @@ class TreeContext:
     ranking: Ranking = field(default_factory=Ranking)
     hints: DirectionHints | None = None
     suggester: Suggester | None = None
+    reranker: ListReranker | None = None
 
     @cached_property
     def index(self) -> PremiseIndex | None:
@@ -72,6 +74,7 @@ def open_tree(shared: Workspace, tree_id: str, choice: str, *, keywords: bool = 
         ranking,
         current_hints(),
         current_suggester() if len(corpus) else None,
+        current_reranker(),
     )
 
 
@@ -147,18 +150,27 @@ def load_session(context: TreeContext) -> AuthoringSession:
 def _retrieve(context: TreeContext, index: PremiseIndex, session: AuthoringSession) -> AuthoringSession:
     screen, node = session.screen, session.node
     hints = context.hints if context.hints is not None and not context.hints.is_plain else None
-    revision = index.manifest.revision
-    screen.rank_by(f"{revision}, {hints.name} {hints.only} {hints.order}" if hints is not None else revision)
-    k = (screen.furthest + 1) * PAGE
-    count = POOL if hints is not None else k
+    reranker = context.reranker if hints is None else None
+    name, revision = index.name, index.manifest.revision
+    count = (screen.furthest + 1) * PAGE
+    count = POOL if hints is not None else max(count, reranker.depth if reranker is not None else 0)
     candidates = suggest(session.tree, node.id, context.corpus, index, k=count, query=screen.query)
+    if reranker is not None:
+        words = screen.query or node.text
+        session = replace(session, reading=partial(reranker.read, words, candidates))
+        if (found := reranker.arrange(words, candidates)) is not None:
+            candidates, name = found, f"{name}+{reranker.name}"
+            revision = f"{revision}+{reranker.revision}"
+    screen.rank_by(f"{revision}, {hints.name} {hints.only} {hints.order}" if hints is not None else revision)
+    k = (screen.furthest + 1) * PAGE  # a new ranking begins on its first page
     if hints is not None:
         # The list stays empty until it is filtered: finish rejects what is on the screen.
         filtered = hints.arrange(node.text, candidates)
         session = replace(session, pool=candidates, list_length=None if filtered is None else len(filtered))
-        candidates = tuple(filtered or ())[:k]
+        candidates = tuple(filtered or ())
+    candidates = candidates[:k]
     evidence = Evidence(
-        retriever=index.name,
+        retriever=name,
         revision=revision,
         corpus_version=context.corpus_version,
         query=screen.query or node.text,

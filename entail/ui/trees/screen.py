@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import streamlit as st
 
 from entail.errors import ConflictError, EntailError, LockedDatabaseError
+from entail.operations.tasks import Task
 from entail.trees.log.acts import Accept, Act, Evidence, Finish, Reject, Reorder
 from entail.trees.log.event_log import TreeLog
 from entail.trees.log.replay import History
@@ -145,6 +146,7 @@ class AuthoringSession:
         pool: Unfiltered candidates, where a filter or another order is chosen.
         list_length: Length of the list, None for the whole corpus or while a filter is applied.
         offer: Proposals of a scorer, where they are shown.
+        reading: Returns the task that re-ranks the list; None if it is not re-ranked.
     """
 
     log: TreeLog
@@ -158,6 +160,7 @@ class AuthoringSession:
     pool: tuple[Candidate, ...] = ()
     list_length: int | None = None
     offer: Offer | None = None
+    reading: Callable[[], Task[Any]] | None = None
 
     @property
     def author(self) -> str | None:

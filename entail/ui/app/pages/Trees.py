@@ -16,6 +16,7 @@ from entail.ui.trees.direction_hints import draw_hints, draw_no_match
 from entail.ui.trees.learning import draw_learning, draw_learning_dialog, draw_learnt_encoder
 from entail.ui.trees.proposals import draw_lists, draw_proposals
 from entail.ui.trees.ranked_by import draw_ranked_by, includes_keywords, selected_retriever
+from entail.ui.trees.reranking import draw_reranking
 from entail.ui.trees.toolbar import draw_notice, draw_toolbar, draw_watch
 from entail.ui.trees.views import draw_export, draw_view, panes
 
@@ -55,6 +56,7 @@ with page("Trees") as (shared, author):
             if screen.query:
                 st.button("Clear search", on_click=screen.search, args=(None,), type="tertiary", key="own")
         draw_ranked_by(context.ranking)
+        draw_reranking(session)
         draw_learnt_encoder(context)
         draw_lists(context.suggester, session)
         if context.index is None and session.offer is None:
@@ -88,3 +90,5 @@ with page("Trees") as (shared, author):
         context.hints.start_loading()
     if context.suggester:
         context.suggester.start_loading()
+    if context.reranker:
+        context.reranker.start_loading()

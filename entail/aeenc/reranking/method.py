@@ -1,0 +1,126 @@
+"""Method record of re-rankers: training, evaluation, preview and model card."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from entail.aeenc.method import preview as preview_pairs
+from entail.aeenc.reranking.config import RerankerConfig
+from entail.aeenc.source import TrainingData, TreeSource
+from entail.encoders.cross.reranker import METHOD
+from entail.progress import ProgressCallback
+from entail.training.cards.markdown import code, number, shown, table
+from entail.training.method import CardText, CrossEncoderText, Method, Preview, Run
+
+if TYPE_CHECKING:
+    from entail.evaluation.retrieval.paired import QueryFigures
+
+
+def train(data: TrainingData, config: RerankerConfig, run: Run) -> Mapping[str, Any]:
+    """Run `train_reranker` on the lists of the retriever of the settings."""
+    from entail.aeenc.reranking.lists import ranked_lists
+    from entail.aeenc.reranking.training import train_reranker
+    from entail.index.factory import retriever
+
+    index = retriever(config.retriever, data.corpus, device=run.device, progress=run.progress)
+    return train_reranker(
+        data.corpus,
+        config,
+        index,
+        trees=data.trees,
+        judgements=data.judgements,
+        dev=ranked_lists(data.corpus, data.dev, index, depth=config.depth) if data.dev else (),
+        run=run,
+    ).to_json()
+
+
+def evaluate(model: str | Path, data: TrainingData, progress: ProgressCallback | None) -> QueryFigures | None:
+    """Evaluate the lists of the default retriever, re-ranked, on the dev trees; None without any."""
+    from entail.encoders.cross.reranker import Reranker
+    from entail.evaluation.retrieval.paired import QueryFigures
+    from entail.evaluation.retrieval.premises import evaluate_premises
+    from entail.index.factory import rerank, retriever
+
+    if not data.dev:
+        return None
+    reranker = Reranker(model)
+    index = retriever(RerankerConfig.retriever, data.given, progress=progress)
+    measured = evaluate_premises(data.given, data.dev, rerank(index, data.given, reranker), progress=progress)
+    split = f"{len(data.dev):,} dev trees over {data.given.name}, lists of {index.name}"
+    figures = QueryFigures.of_premises(measured, split=split)
+    return replace(figures, encoder=reranker.name, revision=reranker.revision)
+
+
+def preview(data: TrainingData, config: RerankerConfig) -> Preview:
+    """Return the pairs of trees or judgements; of trees, lists add negatives."""
+    from entail.aeenc.config import AeencConfig
+
+    return preview_pairs(data, AeencConfig())
+
+
+def card_text(record: Mapping[str, Any], name: str) -> CrossEncoderText:
+    """Return the text of a re-ranker's card."""
+    form = record.get("reranker") or {}
+    retriever = str((record.get("retriever") or {}).get("name") or RerankerConfig.retriever)
+    return CrossEncoderText(
+        kind="re-ranker",
+        description=[
+            "It reads a sentence and a premise together and returns one score. The score, times "
+            f"{shown(form.get('weight'))}, is added to that of a retriever, for the first "
+            f"{shown(form.get('depth'))} premises of its list. It learnt to order the lists of "
+            f"{code(retriever)}. It makes no sentence vectors.",
+        ],
+        usage=f"entail evaluate premises --corpus CORPUS --trees TREES --retriever {retriever}+{name}",
+        dev_caption="Measured during training, on the dev lists that the checkpoint was selected on:",
+        evaluation=_evaluation(record.get("figures") or {}),
+        limitations="It was trained on elementary science, against one corpus of facts and the lists of one "
+        "retriever. It finds no premise that the retriever did not place among the first. On other subjects "
+        "it may order worse than the retriever, so measure it there first.",
+        pipeline_tag="text-ranking",
+        tags=("reranker",),
+    )
+
+
+def _evaluation(figures: Mapping[str, Any]) -> list[str]:
+    """Return the figures that `scripts/make_reranker_minilm.py` stored: unseen queries first."""
+    paragraphs = []
+    for part in figures.get("reranked") or ():
+        rows = [
+            [code(str(row["list"])), *(number(row.get(name)) for name in ("MAP", "NDCG", "Hit@10", "Hit@50"))]
+            for row in part["rows"]
+        ]
+        head = ["list", "MAP", "NDCG", "Hit@10", "Hit@50"]
+        unseen = "that no training tree has" if part["unseen"] else "in all, training queries among them"
+        paragraphs.append(
+            f"{shown(part['queries'])} queries of EntailmentBank {shown(part['split'])} {unseen}; a query is "
+            f"no candidate of its own. Mean over {shown(part['seeds'])} seeds:\n\n{table(head, rows)}"
+        )
+    return paragraphs
+
+
+CARD = CardText(
+    title="Re-ranker",
+    idea="orders the first premises that a retriever finds by reading each together with the sentence",
+    tags=("explanation",),
+    cross_encoder=card_text,
+)
+
+RERANKER = Method(
+    name=METHOD,
+    source=TreeSource,
+    title="Re-ranker: learn to order a retriever's first premises",
+    card=CARD,
+    config=RerankerConfig,
+    train=train,
+    evaluate=evaluate,
+    preview=preview,
+    encodes=False,
+    makes="a re-ranker",
+    role="reranker",
+    use="the Trees page re-ranks its list by it, and `entail evaluate premises --retriever "
+    "RETRIEVER+NAME` measures it",
+    common=("base", "retriever", "tuning", "rank", "negatives", "epochs", "batch_size", "learning_rate"),
+)

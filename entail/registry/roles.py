@@ -1,0 +1,94 @@
+"""Roles of models: packaged fallbacks, the models that fit a role, and the role that a model fits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from entail.arcf.scoring.scorer import SHIPPED as PACKAGED_SCORER
+from entail.arcf.scoring.scorer import list_scorers, scorer_revisions
+from entail.encoders.card import read_card
+from entail.encoders.catalogue import catalogue, model_folder, resolve
+from entail.encoders.cross.encoder import cross_folder
+from entail.encoders.cross.reranker import SHIPPED as PACKAGED_RERANKER
+from entail.encoders.cross.reranker import reranker_revisions
+from entail.errors import EncoderError, PromotionError
+from entail.training.method import Role
+
+PACKAGED_MODELS: Mapping[Role, str] = {
+    "direction": "gausscse-minilm",
+    "chains": PACKAGED_SCORER,
+    "reranker": PACKAGED_RERANKER,
+}
+"""Fallback of each role that has one pointer for all corpora."""
+
+DESCRIPTIONS: Mapping[Role, str] = {
+    "retriever": "ranks premises",
+    "direction": "tells which of two sentences entails the other",
+    "chains": "builds chains of facts",
+    "reranker": "re-ranks the nearest premises",
+}
+"""Task of the model in each role."""
+
+HOW_TO_MEASURE: Mapping[Role, str] = {
+    "direction": "entail evaluate direction --out FILE, then entail card --results FILE",
+    "chains": "entail evaluate chains --scorer NAME --out FILE, then entail card models/NAME --results FILE",
+    "reranker": "train it with --dev, which compares the two",
+}
+"""Command that measures a model of a role."""
+
+
+def list_usable(role: Role) -> dict[str, str]:
+    """Return the installed models that fit a role: name -> revision, empty where it is not known yet."""
+    if role == "chains":
+        revisions = scorer_revisions()
+        scorers = [one for one in list_scorers() if one.problem is None and one.form.scheme == "arcf"]
+        return {one.name: revisions[one.name] or "" for one in scorers if one.name in revisions}
+    if role == "reranker":
+        return reranker_revisions()
+    gaussian = role == "direction"
+    fitting = [one for one in catalogue() if (one.gaussian is not None) == gaussian and one.problem is None]
+    return {entry.name: entry.revision or "" for entry in fitting}
+
+
+def role_of(name: str) -> Role:
+    """Return the role that a model fits: a folder under `models/`, or any other name of an encoder.
+
+    Raises:
+        PromotionError: If it fits none.
+        EncoderError: If there is no such model, or it cannot be loaded safely.
+    """
+    folder = cross_folder(name)
+    card = read_card(folder, folder.name) if folder is not None else None
+    if card is not None and card.reranker:
+        return "reranker"
+    if folder is None or card is None or not (card.judge or card.scorer):
+        return "direction" if resolve(name).gaussian is not None else "retriever"
+    if card.judge:
+        raise PromotionError(
+            f"{folder.name} cannot be promoted: expected an encoder, a scorer of chains or a re-ranker, "
+            f"found a judge of entailment; name it where you need it: entail evaluate judge --judge "
+            f"{folder.name}"
+        )
+    listed = next((one for one in list_scorers() if one.name == folder.name), None)
+    if listed is not None and listed.problem is None and listed.form.scheme != "arcf":
+        raise PromotionError(
+            f"{folder.name} cannot be promoted: expected a scorer of chains, found one that learnt on single "
+            "facts and does not see those before; name it: entail rank --method single-fact --scorer "
+            f"{folder.name}"
+        )
+    return "chains"
+
+
+def unusable_reason(name: str, role: Role) -> str:
+    """Return why a model cannot be used in a role."""
+    listed = next((one for one in (list_scorers() if role == "chains" else ()) if one.name == name), None)
+    if listed is not None and (listed.problem is not None or listed.form.scheme != "arcf"):
+        return listed.problem or "it is no scorer of chains"
+    if model_folder(name) is None:
+        return "its folder is gone"
+    if role == "direction":
+        try:
+            return "it makes points" if resolve(name).gaussian is None else "it cannot be loaded"
+        except EncoderError as error:
+            return str(error)
+    return "it cannot be read, or its base is gone"

@@ -1,0 +1,158 @@
+"""Re-rankers in training: lists and negatives, the loss by hand, and whether the order of lists is learnt."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from entail.aeenc.pairs import gold_pairs, judged_pairs
+from entail.aeenc.reranking.config import RerankerConfig
+from entail.aeenc.reranking.lists import RankedList, query_lists, ranked_lists
+from entail.aeenc.reranking.method import RERANKER
+from entail.aeenc.reranking.task import RerankTask, list_loss
+from entail.aeenc.reranking.training import train_reranker
+from entail.aeenc.source import TrainingData
+from entail.data.judgements import JudgedPair, Judgements
+from entail.data.records import Corpus, ExplanationTree, gold_children
+from entail.encoders.catalogue import resolve, training_queries_of
+from entail.encoders.cross.reranker import Reranker
+from entail.errors import TrainingError
+from entail.index.lexical import Bm25Index
+from entail.training.adapters.cross_tower import CrossTower
+from entail.training.adapters.tower import Lora
+from entail.training.method import Run
+
+Trees = tuple[ExplanationTree, ...]
+CONFIG = RerankerConfig(
+    base="tiny",
+    retriever="bm25",
+    rank=8,
+    epochs=20,
+    batch_size=8,
+    nearest=40,
+    max_length=32,
+    dropout=0.0,
+    learning_rate=0.01,
+    precision="fp32",
+    weight=1.0,
+    depth=40,
+)
+
+
+def test_negatives_are_near_premises_that_do_not_explain(facts: Corpus, trees: Trees) -> None:
+    pairs, index = gold_pairs(facts, trees), Bm25Index(facts)
+    lists = query_lists(facts, pairs, index, nearest=10, closed=True)
+    gold = gold_children(trees)
+    assert [one.query for one in lists] == list(gold)
+    for one, near in zip(lists, index.search(list(gold), k=10).positions, strict=True):
+        texts = {facts.texts[at] for at in one.negatives}
+        assert texts == {facts.texts[at] for at in near} - set(gold[one.query]) - {one.query}
+        assert {facts.texts[at] for at in one.positives} == set(gold[one.query])
+
+
+def test_of_a_team_only_rejected_premises_are_negatives(facts: Corpus) -> None:
+    said = [
+        JudgedPair("ba be", facts.texts[0], True),
+        JudgedPair("ba be", facts.texts[1], False),
+        JudgedPair("nothing rejected", facts.texts[0], True),
+    ]
+    pairs = judged_pairs(facts, Judgements.of_pairs(said))
+    (one,) = query_lists(facts, pairs, Bm25Index(facts), nearest=10, closed=False)
+    assert (one.query, one.positives.tolist(), one.negatives.tolist()) == ("ba be", [0], [1])
+
+
+def test_a_list_leaves_out_the_query_and_knows_what_it_lacks(facts: Corpus, trees: Trees) -> None:
+    lists = ranked_lists(facts, trees, Bm25Index(facts), depth=5)
+    for one, children in zip(lists, gold_children(trees).values(), strict=True):
+        assert len(one.positions) == 5
+        assert facts.position(one.query) not in one.positions
+        assert one.count == len(children)
+        assert one.gold.tolist() == [facts.texts[at] in children for at in one.positions]
+
+
+def test_average_precision_counts_what_the_list_lacks() -> None:
+    scores = np.array([3, 2, 1], dtype=np.float32)
+    one = RankedList("q", np.arange(3), scores, np.array([False, True, True]), count=4)
+    assert one.average_precision(scores) == pytest.approx((1 / 2 + 2 / 3) / 4)
+    assert one.average_precision(-scores) == pytest.approx((1 + 1) / 4)
+
+
+def test_the_loss_is_that_of_each_positive_among_the_negatives() -> None:
+    positives = torch.tensor([1.0, -1.0], requires_grad=True)
+    negatives = torch.tensor([0.0, 2.0], requires_grad=True)
+    loss = list_loss(positives, negatives)
+    below = np.exp(0) + np.exp(2)
+    expected = np.mean([-np.log(np.exp(p) / (np.exp(p) + below)) for p in (1.0, -1.0)])
+    assert float(loss.detach()) == pytest.approx(expected, abs=1e-6)
+    loss.backward()
+    assert positives.grad is not None
+    assert negatives.grad is not None
+    assert (positives.grad < 0).all()  # a step raises them
+    assert (negatives.grad > 0).all()
+
+
+def test_every_epoch_samples_other_negatives_and_a_seed_the_same(
+    facts: Corpus, trees: Trees, home: Path
+) -> None:
+    lists = query_lists(facts, gold_pairs(facts, trees), Bm25Index(facts), nearest=20, closed=True)
+    tower = CrossTower(resolve("tiny"), max_length=32, lora=Lora(rank=2), device="cpu")
+    tasks = [RerankTask(replace(CONFIG, seed=seed), facts, lists, tower) for seed in (0, 0, 1)]
+    drawn = []
+    for epoch in range(2):
+        for task in tasks:
+            task.batches(epoch)
+        drawn.append([[task.sample(at).tolist() for at in range(4)] for task in tasks])
+    first, again, other = drawn[0]
+    assert first == again
+    assert first != other
+    assert first != drawn[1][0]
+    for at, some in enumerate(first):
+        assert len(some) == len(set(some)) == CONFIG.negatives
+        assert set(some) <= set(lists[at].negatives.tolist())
+
+
+def test_it_learns_the_order_of_lists_and_is_saved_as_it_was(facts: Corpus, trees: Trees, home: Path) -> None:
+    index = Bm25Index(facts)
+    dev = ranked_lists(facts, trees, index, depth=40)
+    out = home / "reader"
+    done = train_reranker(facts, CONFIG, index, trees=trees, dev=dev, data=["entailment_bank"], out=out)
+    assert done.fitted.best is not None
+    best = done.fitted.best.figures
+    assert best["MAP by the re-ranker alone"] > best["MAP by the retriever"] + 0.05
+    about = json.loads((out / "entail.json").read_text(encoding="utf-8"))
+    assert about["reranker"] == {"max_length": 32, "weight": 1.0, "depth": 40}
+    assert about["retriever"]["name"] == "bm25"
+    assert "re-ranker" in (out / "README.md").read_text(encoding="utf-8")
+    reader = Reranker("reader")
+    texts = [[facts.texts[at] for at in one.positions] for one in dev]
+    again = [
+        one.average_precision(reader.score(one.query, some)) for one, some in zip(dev, texts, strict=True)
+    ]
+    assert np.mean(again) == pytest.approx(best["MAP by the re-ranker alone"], abs=0.03)  # fp16 on disk
+    queries = list(gold_children(trees))
+    assert training_queries_of("bm25+reader", [*queries, "new"]) == frozenset(queries)
+
+
+def test_the_method_trains_and_evaluates(facts: Corpus, trees: Trees, home: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr(RerankerConfig, "retriever", "bm25")
+    data = TrainingData(facts, facts, trees, None, trees)
+    config = replace(CONFIG, epochs=1)
+    result = RERANKER.train(data, config, Run(out=home / "reader"))
+    assert result["counts"]["queries"] == len(gold_children(trees))
+    assert RERANKER.evaluate is not None
+    figures = RERANKER.evaluate("reader", data, None)
+    assert figures is not None
+    assert (figures.encoder, figures.revision) == ("reader", Reranker("reader").revision)
+    assert RERANKER.evaluate("reader", replace(data, dev=()), None) is None
+    assert RERANKER.preview is not None
+    assert RERANKER.preview(data, config).counts["queries"] == len(gold_children(trees))
+
+
+def test_nothing_to_tell_apart_is_refused(facts: Corpus, home: Path) -> None:
+    judgements = Judgements.of_pairs([JudgedPair("ba be", facts.texts[0], True)])
+    with pytest.raises(TrainingError, match="none with both"):
+        train_reranker(facts, CONFIG, Bm25Index(facts), judgements=judgements)

@@ -1,0 +1,114 @@
+"""Lists that a re-ranker reads again: what moves, what stays, and how such an index is named."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from entail.data.records import Corpus
+from entail.encoders.catalogue import resolve
+from entail.encoders.cross.reranker import Reranker, list_rerankers, reranker_revisions
+from entail.errors import EncoderError, ManifestMismatchError, RetrievalError, UnknownEncoderError
+from entail.index.factory import retriever
+from entail.index.lexical import TfidfIndex
+from entail.index.protocol import Floats, PremiseIndex
+from entail.index.reranked import RerankedIndex
+
+TEXTS = ["ba be", "ba be bi", "ba du", "fa fe", "ga ge"]
+CORPUS = Corpus.of("five", TEXTS)
+Write = Callable[..., Path]
+
+
+class Longest:
+    """A re-ranker that prefers long premises."""
+
+    name, revision = "longest", "longest@1"
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, list[str]]] = []
+
+    def score(self, query: str, premises: Sequence[str]) -> Floats:
+        self.asked.append((query, list(premises)))
+        return np.array([len(text) for text in premises], dtype=np.float32)
+
+
+def test_the_first_premises_are_read_and_the_others_stay_behind() -> None:
+    first, reader = TfidfIndex(CORPUS), Longest()
+    index = RerankedIndex(first, CORPUS, reader, weight=10.0, depth=3)
+    assert isinstance(index, PremiseIndex)
+    before = first.search(["ba be"], k=5).positions[0].tolist()
+    after = index.search(["ba be"], k=5).positions[0].tolist()
+    assert reader.asked == [("ba be", [TEXTS[at] for at in before[:3]])]
+    assert sorted(after[:3]) == sorted(before[:3])
+    assert after[:3] == [1, 0, 2]
+    assert after[3:] == before[3:]
+    scores = index.scores(["ba be"])[0]
+    assert scores[after[2]] > max(scores[at] for at in after[3:])
+    assert first.search(["ba be"], k=5).positions[0].tolist() == before
+
+
+def test_without_weight_the_order_is_the_retrievers() -> None:
+    index = RerankedIndex(TfidfIndex(CORPUS), CORPUS, Longest(), weight=0.0, depth=9)
+    assert index.search(["ba be"], k=5).positions[0].tolist()[0] == 0
+    assert "longest@1" in index.manifest.revision
+
+
+def test_what_cannot_be_read_again_is_refused() -> None:
+    other = Corpus.of("other", ["ba"])
+    with pytest.raises(ManifestMismatchError):
+        RerankedIndex(TfidfIndex(CORPUS), other, Longest(), weight=1, depth=1)
+    for weight, depth in ((-1.0, 1), (1.0, 0)):
+        with pytest.raises(RetrievalError):
+            RerankedIndex(TfidfIndex(CORPUS), CORPUS, Longest(), weight=weight, depth=depth)
+
+
+def test_a_reranker_is_asked_for_by_name(write_reranker: Write) -> None:
+    write_reranker("reader", depth=3)
+    index = retriever("bm25+reader", CORPUS)
+    assert (index.name, index.manifest.count) == ("bm25+reader", 5)
+    reader = Reranker("reader")
+    first = retriever("bm25", CORPUS).search(["ba be"], k=3)
+    expected = first.scores[0] + reader.score("ba be", [TEXTS[at] for at in first.positions[0]])
+    found = index.search(["ba be"], k=3)
+    assert found.scores[0] == pytest.approx(sorted(expected, reverse=True), abs=1e-5)
+    with pytest.raises(RetrievalError):
+        retriever("bm25+nobody", CORPUS)
+
+
+def test_the_revision_is_that_of_weights_and_settings(write_reranker: Write) -> None:
+    found = {}
+    for name, settings in (("a", {}), ("b", {"depth": 9}), ("c", {"seed": 1})):
+        write_reranker(name, **settings)
+        found[name] = reranker_revisions()[name].partition("@")[2]
+        assert Reranker(name).revision == reranker_revisions()[name]
+    assert len(set(found.values())) == 3
+    assert list_rerankers() == ["a", "b", "c"]
+
+
+def test_scores_do_not_depend_on_the_list(write_reranker: Write) -> None:
+    reader = Reranker(write_reranker())
+    together = reader.score("ba be", TEXTS)
+    alone = [reader.score("ba be", [text])[0] for text in TEXTS]
+    assert together == pytest.approx(alone, abs=1e-5)
+    assert len(set(together.round(4).tolist())) > 1
+    assert reader.score("ba be", []).shape == (0,)
+
+
+@pytest.mark.parametrize(
+    "form", [{"depth": 0}, {"depth": "4"}, {"weight": -1}, {"weight": True}, {"max_length": 2}]
+)
+def test_settings_out_of_range_are_refused(write_reranker: Write, form: dict[str, object]) -> None:
+    folder = write_reranker("reader", **form)
+    with pytest.raises(EncoderError, match=next(iter(form))):
+        Reranker(folder)
+    assert list_rerankers() == []
+
+
+def test_other_models_are_refused_by_either_side(write_reranker: Write, scorer_folder: Write) -> None:
+    with pytest.raises(EncoderError, match="re-ranker"):
+        resolve(write_reranker())
+    with pytest.raises(EncoderError, match="expected a re-ranker"):
+        Reranker(scorer_folder("chain"))
+    with pytest.raises(UnknownEncoderError, match="reader"):
+        Reranker("nobody")

@@ -1,0 +1,121 @@
+"""The list of candidates, re-ranked behind the page."""
+
+import threading
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from entail.data.records import Corpus
+from entail.operations.tasks import CACHE
+from entail.trees.log.acts import Accept, Finish
+from entail.ui.shared.resources import Workspace
+from entail.ui.trees import reranking
+from entail.ui.trees.authoring import TreeContext, load_session
+from entail.ui.trees.reranking import ListReranker
+from tests.ui.conftest import context_of, press
+
+CLAIM = "ba be bi bo"
+TEXTS = [f"{CLAIM} {word}" for word in ("fa", "fe", "fi fo", "fu ga ge", "gi go gu la")]
+TEXTS += [f"ba {word}" for word in ("ma", "me", "mi", "mo", "mu", "na", "ne", "ni", "no", "nu")]
+
+
+class Reversing:
+    """A re-ranker that turns the first candidates round."""
+
+    def __init__(self, depth: int = 12) -> None:
+        self.form = SimpleNamespace(weight=10.0, depth=depth)
+
+    def score(self, query: str, premises: list[str]) -> Any:
+        return np.arange(len(premises), dtype=np.float32)
+
+
+@pytest.fixture
+def context(shared: Workspace, monkeypatch: pytest.MonkeyPatch) -> TreeContext:
+    monkeypatch.setattr(reranking, "SOON", 30)
+    return context_of(shared, Corpus.of("many", TEXTS), CLAIM)
+
+
+def reader(model: Any = None) -> ListReranker:
+    """Return a re-ranker that is in memory, or is loading for ever."""
+    found = ListReranker("reader", "reader@1")
+    CACHE.tasks.clear()
+    make: Any = (lambda _: model) if model is not None else (lambda _: threading.Event().wait())
+    ListReranker.models.get_or_start(found.key, make, wait=10 if model is not None else 0)
+    return found
+
+
+def texts(context: TreeContext) -> list[str]:
+    return [candidate.premise.text for candidate in load_session(context).shown]
+
+
+def test_the_list_is_shown_as_retrieved_until_it_is_read(
+    context: TreeContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    retrieved = texts(context)
+    monkeypatch.setattr(reranking, "SOON", 0)
+    waiting = load_session(replace(context, reranker=reader()))
+    assert [candidate.premise.text for candidate in waiting.shown] == retrieved
+    assert waiting.reading is not None
+    assert not waiting.reading().done.is_set()
+    assert waiting.evidence is not None
+    assert "reader" not in waiting.evidence.retriever
+
+
+def test_keys_and_evidence_mean_the_re_ranked_list(context: TreeContext) -> None:
+    retrieved = texts(context)
+    context.screen.turn(1)
+    twelve = [*retrieved, *texts(context)][:12]
+    context.screen.turn(-1)
+    ranked = replace(context, reranker=reader(Reversing()))
+    assert texts(ranked) == twelve[::-1][:10]
+    session = load_session(ranked)
+    assert session.screen.furthest == 0  # the author has not seen the second page of this list
+    assert [candidate.retrieved for candidate in session.shown] == list(range(12, 2, -1))
+    press(ranked, "1")
+    log, tree_id = context.shared.log, context.summary.id
+    accepted = log.history(tree_id).events[-1].act
+    assert isinstance(accepted, Accept)
+    assert accepted.premise.text == twelve[-1]
+    (evidence,) = log.evidence(tree_id).values()
+    assert evidence.retriever.endswith("+reader")
+    assert evidence.revision.endswith("+reader@1")
+    assert [(one.rank, one.retrieved) for one in evidence.shown][:2] == [(1, 12), (2, 11)]
+    press(ranked, "f")
+    finished = log.history(tree_id).events[-1].act
+    assert isinstance(finished, Finish)
+    assert [premise.text for premise in finished.premises] == twelve[::-1][1:10]
+
+
+def test_behind_the_candidates_that_are_read_the_others_follow(context: TreeContext) -> None:
+    retrieved = texts(context)
+    assert texts(replace(context, reranker=reader(Reversing(depth=3)))) == [
+        *retrieved[:3][::-1],
+        *retrieved[3:],
+    ]
+
+
+def test_the_switch_is_there_with_a_reranker_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    def script() -> None:
+        from types import SimpleNamespace
+
+        from entail.ui.trees.reranking import current_reranker, draw_reranking
+
+        draw_reranking(SimpleNamespace(reading=None, offer=None))  # type: ignore[arg-type]  # all that it reads
+        import streamlit as st
+
+        st.caption(str(current_reranker()))
+
+    usable: dict[str, str] = {}
+    monkeypatch.setattr(reranking, "list_usable", lambda role: usable)
+    monkeypatch.setattr(reranking, "active_name", lambda role, names: next(iter(names), None))
+    page = AppTest.from_function(script).run()
+    assert not page.toggle
+    usable["reader"] = "reader@1"
+    page.run()
+    assert page.caption[-1].value == "None"
+    page.toggle(key=reranking.KEY).set_value(True).run()
+    assert "reader@1" in page.caption[-1].value
