@@ -250,14 +250,38 @@ def measured(data: Data, index: PremiseIndex) -> dict[str, Any]:
     }
 
 
-def ship(folder: Path, out: Path, *, form: Mapping[str, Any]) -> int:
+def for_card(figures: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the figures of the card: unseen queries, then all; each list as retrieved and re-ranked."""
+    parts = []
+    for key in ("unseen", "all"):
+        rows = []
+        for name, found in figures["first"].items():
+            rows.append({"list": name, **found[key]["query_excluded"]})
+            seeds = [seed["measured"][name][key]["query_excluded"] for seed in figures["seeds"].values()]
+            means = {measure: mean(one[measure] for one in seeds) for measure in SHOWN}
+            rows.append({"list": f"{name}, re-ranked", **means})
+        first = next(iter(figures["first"].values()))
+        parts.append(
+            {
+                "unseen": key == "unseen",
+                "queries": first["unseen queries" if key == "unseen" else "queries"],
+                "split": figures["trees"]["split"],
+                "seeds": len(figures["seeds"]),
+                "rows": [{name: row[name] for name in ("list", *SHOWN)} for row in rows],
+            }
+        )
+    return parts
+
+
+def ship(folder: Path, out: Path, *, form: Mapping[str, Any], reranked: Sequence[Mapping[str, Any]]) -> int:
     """Put a re-ranker in its place under its own name; return its bytes."""
     require_place(out, method=METHOD)
     partial = out.with_name(f".{out.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
     shutil.copytree(folder, partial)
     facts = partial / "entail.json"
-    record = {**json.loads(facts.read_text(encoding="utf-8")), "reranker": dict(form)}
+    record = json.loads(facts.read_text(encoding="utf-8"))
+    record |= {"reranker": dict(form), "figures": {**record["figures"], "reranked": list(reranked)}}
     facts.write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     write_card(partial, name=out.name)
     shutil.rmtree(out, ignore_errors=True)
@@ -279,16 +303,27 @@ def run(given: argparse.Namespace, data: Data) -> None:
         return
     lists = held_out_lists(data, first, depth=max(DEPTHS))
     folders = [given.work / f"reranker-{seed}" for seed in given.seeds]
-    rows = choices(data, lists, folders)
+    chosen = given.work / "chosen.json"
+    if not chosen.is_file():
+        rows = choices(data, lists, folders)
+        record = {"seeds": list(given.seeds), "rows": rows, "run": provenance()}
+        chosen.write_text(json.dumps(record, indent=1), encoding="utf-8")
+    record = json.loads(chosen.read_text(encoding="utf-8"))
+    rows = record["rows"]
     best = max(rows, key=lambda row: row["MAP"])
-    (given.work / "chosen.json").write_text(json.dumps({"best": best, "rows": rows}, indent=1))
     print(json.dumps(best))
     if given.until == "chosen":
         return
     weight, depth = best["weight"], best["depth"]
     indexes = {name: retriever(name, data.corpus) for name in (FIRST, f"{FIRST}{KEYWORDS}")}
     figures: dict[str, Any] = {
-        "held out": {"trees": len(data.held_out), "queries": len(lists), "choices": rows, "best": best},
+        "held out": {
+            "trees": len(data.held_out),
+            "queries": len(lists),
+            "choices": rows,
+            "best": best,
+            "run": record.get("run"),
+        },
         "learnt": {"trees": len(data.learnt), **seeds[given.seeds[0]]["counts"]},
         "stand-in": json.loads((given.work / "stand-in.json").read_text(encoding="utf-8")),
         "trees": {"count": len(data.dev), "split": "test" if given.test else "dev"},
@@ -312,7 +347,7 @@ def run(given: argparse.Namespace, data: Data) -> None:
         }
     form = {"max_length": CONFIG.max_length, "weight": weight, "depth": depth}
     if not given.test:
-        size = ship(folders[0], given.out, form=form)
+        size = ship(folders[0], given.out, form=form, reranked=for_card(figures))
         figures |= {"shipped": given.seeds[0], "bytes": size, "revision": Reranker(given.out).revision}
     write_result(given.result, figures=figures, seed=given.seeds[0], started=started)
     print(f"wrote {write_page(given.result, markdown)}")

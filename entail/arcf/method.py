@@ -60,6 +60,10 @@ _POWER = (
     "training questions and the facts that explained them, but no text of a question. Facts worded "
     "differently have no explanatory power."
 )
+_SCAR = (
+    "With these terms the scorer is closer to SCAR (Valentino et al. 2022), which sums a sparse and a dense "
+    "score with explanatory power at every step, than to ARCF as printed."
+)
 _SIMILARITY = "The score counts the word similarity of question and fact (tf-idf of stems) at every step."
 _SINGLE_FACT = "scores each fact by itself, as if no other were chosen: the single-fact baseline of the paper"
 
@@ -96,6 +100,8 @@ def _description(scorer: Mapping[str, Any], *, is_single: bool) -> Iterator[str]
     for option, text in (("shared_pieces", _SHARED_PIECES), ("encoder", _POWER), ("similarity", _SIMILARITY)):
         if scorer.get(option):
             yield text
+    if scorer.get("reading") == "apart" and scorer.get("encoder"):
+        yield _SCAR
 
 
 def _evaluation(chains: Mapping[str, Any], *, is_single: bool) -> str:
