@@ -95,6 +95,29 @@ def _row_cells(runs: Sequence[Mapping[str, Any]], names: Sequence[str], *path: s
     return cells
 
 
+def _averaged(names: Sequence[str]) -> list[str]:
+    """Return the first set of each source (SNLI, MultiNLI, SICK), as in the paper; none of one alone."""
+    first: dict[str, str] = {}
+    for name in names:
+        first.setdefault(name.partition("-")[0], name)
+    return list(first.values()) if len(first) > 1 else []
+
+
+def _average_cells(runs: Sequence[Mapping[str, Any]], names: Sequence[str], *path: str) -> list[str]:
+    """Return the mean over some sets, with its spread over runs; nothing without sets."""
+    if not names:
+        return []
+    means = []
+    for run in runs:
+        values = [run["on"][name] for name in names]
+        for part in path:
+            values = [value[part] for value in values]
+        if None in values:
+            return ["-"]
+        means.append(mean(values))
+    return [_spread(means)]
+
+
 def _rate(config: Mapping[str, Any]) -> float:
     known = {field.name for field in fields(GausscseConfig)}
     return GausscseConfig(**{name: value for name, value in config.items() if name in known}).highest_rate
@@ -123,13 +146,18 @@ def markdown(result: Mapping[str, Any], *, file: str, papers: Path) -> Iterator[
     yield f"commit `{result['commit']}`, {hardware['cpu']}, {hardware['cores']} cores, GPUs:"
     yield f"{', '.join(hardware['gpus']) or 'none'}:"
     yield from ("", f"    {result['command']}", "")
+    if averaged := _averaged(names):
+        yield from (f"Avg. is the mean of {', '.join(averaged)}, one set a source as in the paper.", "")
     yield from _reading(figures)
     for title, path in TABLES.items():
         yield from (f"{title}:", "")
+        averaged = _averaged(names)
         rows = [
-            [row, *_row_cells(list(runs.values()), names, *path)] for row, runs in figures["rows"].items()
+            [row, *_row_cells(some, names, *path), *_average_cells(some, averaged, *path)]
+            for row, some in ((row, list(runs.values())) for row, runs in figures["rows"].items())
         ]
-        yield from _table(["", *names], [*_baseline(figures, path), *rows])
+        baseline = [[*cells, *([""] if averaged else [])] for cells in _baseline(figures, path)]
+        yield from _table(["", *names, *(["Avg."] if averaged else [])], [*baseline, *rows])
     yield from ("The same where the longer sentence is the entailed one, with 95 % intervals:", "")
     yield from _table(["", *names], _with_intervals(figures))
     if figures.get("significance"):
@@ -161,6 +189,7 @@ def markdown(result: Mapping[str, Any], *, file: str, papers: Path) -> Iterator[
         )
         cells = [[f"{b}", *(_cell(figures["grid"], f"{b}/{rate:g}") for rate in RATES)] for b in BATCHES]
         yield from _table(["batch", *(f"{rate:g}" for rate in RATES)], cells, words=0)
+        yield from _cell_in_words(figures)
     yield from ("Premise over hypothesis in characters, entailment pairs (Figure 2):", "")
     ratios = {name: figures["baselines"][name]["ratios"] for name in names}
     most = max(
@@ -181,6 +210,22 @@ def markdown(result: Mapping[str, Any], *, file: str, papers: Path) -> Iterator[
     yield from ("and its Table 5, AUPRC on SNLI dev:", "")
     head, *rows = _papers(papers, "gausscse_grid")
     yield from _table(head, rows, words=1)
+
+
+def _cell_in_words(figures: Mapping[str, Any]) -> Iterator[str]:
+    """Yield where the cell of the rows stands in the grid; the paper's rows use the best one."""
+    cells = {name: one["AUPRC"] for name, one in figures["grid"].items()}
+    config = next((run["config"] for run in figures["rows"].get("ent", {}).values()), None)
+    own = f"{config['batch_size']}/{_rate(config):g}" if config is not None else ""
+    if own not in cells:
+        return
+    best = max(cells, key=lambda name: cells[name])
+    place = 1 + sum(value > cells[own] for value in cells.values())
+    yield f"The rows above use batch {own.replace('/', ', rate ')}: place {place} of {len(cells)} here"
+    yield f"({100 * cells[own]:.2f}). The paper's rows use the best cell, here batch"
+    cell = best.replace("/", ", rate ")
+    yield f'{cell} ({100 * cells[best]:.2f}); rows called "best cell" do so, where they were run.'
+    yield ""
 
 
 def _reading(figures: Mapping[str, Any]) -> Iterator[str]:
