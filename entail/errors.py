@@ -144,6 +144,10 @@ class UnknownTreeError(TreeError):
     """No tree has this id."""
 
 
+class DamagedTreeError(TreeError):
+    """A stored act of a tree cannot be read, or does not fit the tree; names both."""
+
+
 class ActError(TreeError):
     """An act is invalid on this tree: no such node, an empty text, a cycle."""
 

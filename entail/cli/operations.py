@@ -120,6 +120,7 @@ def restore(
     notes = [
         f"the previous data is in {done.before}" if done.before else "",
         f"the damaged database was moved to {done.damaged}" if done.damaged else "",
+        *done.problems,
     ]
     return Report(
         data={
@@ -128,6 +129,7 @@ def restore(
             "models": done.models,
             "before": str(done.before) if done.before else None,
             "damaged": str(done.damaged) if done.damaged else None,
+            "problems": list(done.problems),
         },
         text="\n".join([f"restored {_counts(done.rows)} from {file}", *filter(None, notes)]),
     )

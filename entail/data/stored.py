@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from entail.data.reading import open_regular, shorten
 from entail.errors import DataError, EntailError
@@ -49,10 +49,11 @@ def read_json(
         ) from problem
 
 
-def parse_as(kind: type[T], data: bytes | str) -> T:
+def parse_as(kind: type[T], data: bytes | str, *, extra: Literal["ignore", "forbid"] = "ignore") -> T:
     """Return JSON as a type: `object` for any, or one of dataclasses with types that JSON has.
 
-    Types are strict: a number is no text, nor is a truth value a number. Unknown fields are ignored.
+    Types are strict: a number is no text, nor is a truth value a number. Unknown fields are ignored, as newer
+    versions may write them, or forbidden.
 
     Raises:
         ValueError: If it is not JSON in UTF-8, is nested 200 levels deep, has a number of 4,300 digits, or is
@@ -65,7 +66,7 @@ def parse_as(kind: type[T], data: bytes | str) -> T:
     from pydantic import ValidationError
 
     try:
-        content: T = _adapter(kind).validate_json(data, strict=True)  # type: ignore[arg-type]  # types are hashable
+        content: T = _adapter(kind).validate_json(data, strict=True, extra=extra)  # type: ignore[arg-type]  # types are hashable
     except ValidationError as error:
         found: Any = error.errors(include_url=False, include_context=False, include_input=False)[0]
         place = ".".join(map(str, found["loc"]))

@@ -268,4 +268,4 @@ def _read_file(file: Path, premises: Callable[[], Corpus] | None) -> _Trees:
 def _read_stored(log: TreeLog, tree_ids: Sequence[str], premises: Callable[[], Corpus]) -> _Trees:
     from entail.trees.formats.entailment_bank import refold
 
-    return premises(), tuple(refold(log.history(tree_id).tree) for tree_id in tree_ids)
+    return premises(), tuple(refold(history.tree) for _, history in log.histories(tree_ids))

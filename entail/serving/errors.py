@@ -40,6 +40,7 @@ from starlette.exceptions import HTTPException
 
 from entail.errors import (
     ConflictError,
+    DamagedTreeError,
     DatabaseError,
     DataError,
     EncoderError,
@@ -63,6 +64,7 @@ _KINDS: Sequence[tuple[type[EntailError], str, int]] = (
     (UnknownTreeError, "not_found", 404),
     (UnknownJobError, "not_found", 404),
     (ConflictError, "conflict", 409),
+    (DamagedTreeError, "internal", 500),
     (TreeError, "invalid", 422),
     (DataError, "invalid", 422),
     (ManifestMismatchError, "internal", 500),

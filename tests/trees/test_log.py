@@ -12,7 +12,15 @@ import pytest
 import sqlalchemy as sa
 
 from entail.data.records import Corpus, Premise
-from entail.errors import ActError, ConflictError, CorpusError, DatabaseError, UndoError, UnknownTreeError
+from entail.errors import (
+    ActError,
+    ConflictError,
+    CorpusError,
+    DamagedTreeError,
+    DatabaseError,
+    UndoError,
+    UnknownTreeError,
+)
 from entail.trees.log import event_log as log_module
 from entail.trees.log.acts import (
     Accept,
@@ -270,7 +278,7 @@ def test_an_archived_tree_can_be_brought_back(log: TreeLog, tree: str) -> None:
 def test_a_damaged_log_is_an_error_not_a_crash(log: TreeLog, tree: str, database: Database) -> None:
     with database.writing() as connection:
         connection.execute(sa.update(schema.events).values(payload={"hypothesis": 3}))
-    with pytest.raises(ActError, match="the act 'create' has the fields"):
+    with pytest.raises(DamagedTreeError, match=f"act 1 of tree {tree} "):
         log.history(tree)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -31,8 +32,8 @@ from entail.trees.log.acts import (
     Reorder,
     Undo,
     Write,
-    act_from_json,
     act_to_json,
+    parse_act,
 )
 from entail.trees.log.replay import History, replay
 from entail.trees.log.rules import check
@@ -239,8 +240,8 @@ def test_a_version_that_never_was_is_refused(story: Any, base: int) -> None:
     [
         ([], "starts with the act that creates"),
         ([Write(node=ROOT, text="x")], "starts with the act that creates"),
-        ([Create(hypothesis="h"), Write(node="n7", text="x")], "does not fit its tree"),
-        ([Create(hypothesis="h"), Remove(node="n7")], "no node n7"),
+        ([Create(hypothesis="h"), Write(node="n7", text="x")], "act 2 .* does not fit"),
+        ([Create(hypothesis="h"), Remove(node="n7")], "act 2 .* n7"),
         ([Create(hypothesis="h"), Undo(seq=1)], "cannot undo act 1"),
         ([Create(hypothesis="h"), Undo(seq=2)], "cannot undo act 2"),
         ([Create(hypothesis="h"), Undo(seq=0)], "cannot undo act 0"),
@@ -482,7 +483,7 @@ class Authoring(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         for past in getattr(self, "history", replay([event(1, Create(hypothesis="h"))])).events:
-            assert act_from_json(past.act.kind, act_to_json(past.act)) == past.act
+            assert parse_act(past.act.kind, json.dumps(act_to_json(past.act))) == past.act
 
 
 TestAuthoring = Authoring.TestCase

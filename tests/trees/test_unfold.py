@@ -28,8 +28,8 @@ from entail.trees.log.acts import (
     Remove,
     Reorder,
     Write,
-    act_from_json,
     act_to_json,
+    parse_act,
 )
 from entail.trees.log.tree import Tree
 
@@ -357,7 +357,7 @@ def rows(draw: st.DrawFn) -> ExplanationTree:
 @given(rows())
 def test_an_untouched_row_comes_back_as_it_was(row: ExplanationTree) -> None:
     act = unfold(row)
-    back = act_from_json("create", json.loads(json.dumps(act_to_json(act))))
+    back = parse_act("create", json.dumps(act_to_json(act)))
     assert isinstance(back, Create)
     again = refold(grow(back))
     assert again.steps == row.steps

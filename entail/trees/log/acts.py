@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
 from typing import Any, ClassVar, Literal
 
 from entail.data.records import Premise
-from entail.errors import ActError
+from entail.data.stored import parse_as
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,51 +236,16 @@ def to_json(value: Any) -> Any:  # noqa: ANN401 - JSON is of any type
     return value
 
 
-def act_from_json(kind: str, payload: Mapping[str, Any]) -> AnyAct:
-    """Return the act that `act_to_json` wrote.
+def parse_act(kind: str, payload: str) -> AnyAct:
+    """Return the act of a payload that `act_to_json` made, as JSON text.
 
     Raises:
-        ActError: If there is no such kind, or the payload does not have its fields.
+        ValueError: If there is no such kind, or the payload does not have its fields.
     """
-    act = _ACTS.get(kind)
-    if act is None:
-        raise ActError(f"no act is called {kind!r}; known: {', '.join(sorted(_ACTS))}")
-    try:
-        made: AnyAct = _from_json(act, payload)
-    except (AttributeError, KeyError, TypeError) as error:
-        expected = sorted(f.name for f in fields(act))
-        raise ActError(f"the act {kind!r} has the fields {expected}, found {payload!r}") from error
-    return made
-
-
-def _from_json(record: Any, payload: Mapping[str, Any]) -> Any:  # noqa: ANN401 - any of the records above
-    """Return a record; a log from a file may hold anything, so the types of its fields are checked."""
-    kinds = {f.name: str(f.type) for f in fields(record)}
-    return record(**{name: _READ[kinds[name]](value) for name, value in payload.items()})
-
-
-def _checked(kind: Any) -> Callable[[Any], Any]:  # noqa: ANN401 - a type or a union of types
-    def check(value: Any) -> Any:  # noqa: ANN401 - JSON is of any type
-        if not isinstance(value, kind):
-            raise TypeError(f"expected {kind}, found {value!r}")
-        return value
-
-    return check
-
-
-_READ: Mapping[str, Callable[[Any], Any]] = {
-    "str": _checked(str),
-    "str | None": _checked(str | None),
-    "int": _checked(int),
-    "int | None": _checked(int | None),
-    "bool": _checked(bool),
-    "Mapping[str, Any]": _checked(Mapping),
-    "tuple[str, ...]": tuple,
-    "Premise": lambda value: _from_json(Premise, value),
-    "tuple[Premise, ...]": lambda values: tuple(_from_json(Premise, value) for value in values),
-    "tuple[GivenNode, ...]": lambda values: tuple(_from_json(GivenNode, value) for value in values),
-}
-"""Readers of the fields of acts, by annotation."""
+    if kind not in _ACTS:
+        raise ValueError(f"no act is called {kind!r}; known: {', '.join(sorted(_ACTS))}")
+    act: AnyAct = parse_as(_ACTS[kind], payload, extra="forbid")
+    return act
 
 
 def evidence_to_json(evidence: Evidence | None) -> dict[str, Any] | None:
@@ -299,14 +264,3 @@ def evidence_to_json(evidence: Evidence | None) -> dict[str, Any] | None:
 
 def _without_none(record: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in record.items() if value is not None}
-
-
-def evidence_from_json(payload: Mapping[str, Any] | None) -> Evidence | None:
-    """Return the evidence that `evidence_to_json` wrote, None for None."""
-    if payload is None:
-        return None
-    shown = tuple(ShownCandidate(**candidate) for candidate in payload.get("shown", ()))
-    proposal = payload.get("proposal")
-    if proposal is not None:
-        proposal = Proposal(**{**proposal, "after": tuple(proposal.get("after", ()))})
-    return Evidence(**{**payload, "shown": shown, "proposal": proposal})

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import secrets
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import Any
 
 import sqlalchemy as sa
 
-from entail.errors import ActError, CorpusError, UnknownTreeError
+from entail.data.stored import parse_as
+from entail.errors import ActError, CorpusError, DamagedTreeError, TreeError, UnknownTreeError
 from entail.trees.log.acts import (
     Act,
     AnyAct,
@@ -22,10 +24,9 @@ from entail.trees.log.acts import (
     Evidence,
     Redo,
     Undo,
-    act_from_json,
     act_to_json,
-    evidence_from_json,
     evidence_to_json,
+    parse_act,
 )
 from entail.trees.log.replay import History, replay
 from entail.trees.log.rules import check_create
@@ -36,6 +37,13 @@ from entail.trees.store.database import Database
 CACHED_HISTORIES = 256
 """Histories in the cache of a `TreeLog`, which evicts the least recently used."""
 
+DAMAGED_REMEDY = (
+    "other trees are not affected: archive this one to set it aside, or restore a backup with "
+    "`entail restore FILE --replace`"
+)
+"""Remedy of a damaged tree."""
+
+_log = logging.getLogger(__name__)
 _TREE_ID = re.compile(r"[0-9a-f]{8}")
 
 
@@ -82,14 +90,67 @@ def summarise(history: History) -> dict[str, Any]:
 
 
 def read_events(connection: sa.Connection, tree_id: str, *, after: int = 0) -> list[Event]:
-    """Return the events of a tree after a seq, in order, without their evidence."""
+    """Return the events of a tree after a seq, in order, without their evidence.
+
+    Raises:
+        DamagedTreeError: If an act cannot be read.
+    """
     table = schema.events
-    columns = [column for column in table.columns if column.name not in ("tree_id", "evidence")]
-    rows = sa.select(*columns).where(table.c.tree_id == tree_id, table.c.seq > after).order_by(table.c.seq)
-    return [
-        Event(seq=seq, author=author, at=at, act=act_from_json(kind, payload), verified=verified)
-        for seq, author, at, kind, payload, verified in connection.execute(rows)
-    ]
+    columns = (table.c.seq, table.c.author, table.c.at, table.c.act, table.c.verified)
+    rows = sa.select(*columns, sa.cast(table.c.payload, sa.Text))
+    rows = rows.where(table.c.tree_id == tree_id, table.c.seq > after).order_by(table.c.seq)
+    events: list[Event] = []
+    for seq, author, at, kind, verified, payload in connection.execute(rows):
+        try:
+            act = parse_act(kind, payload)
+        except ValueError as error:
+            raise DamagedTreeError(
+                f"act {seq} of tree {tree_id} ({kind!r}) is damaged ({error}); {DAMAGED_REMEDY}"
+            ) from error
+        events.append(Event(seq=seq, author=author, at=at, act=act, verified=verified))
+    return events
+
+
+def read_history(connection: sa.Connection, tree_id: str, *, known: History | None = None) -> History | None:
+    """Return the history of a tree, None without events; of those that are known, only the last is read.
+
+    Raises:
+        DamagedTreeError: If an act cannot be read or does not fit the tree.
+    """
+    try:
+        if known is not None:
+            # The last known event is read again: another log may have been restored under the same id.
+            events = read_events(connection, tree_id, after=known.seq - 1)
+            if events and events[0] == known.events[-1]:
+                return known.extend(events[1:])
+        events = read_events(connection, tree_id)
+        return replay(events) if events else None
+    except DamagedTreeError:
+        raise
+    except TreeError as error:
+        raise DamagedTreeError(f"tree {tree_id} is damaged: {error}; {DAMAGED_REMEDY}") from error
+
+
+def read_evidence(
+    connection: sa.Connection, tree_id: str, *, seqs: Collection[int] | None = None
+) -> tuple[dict[int, Evidence], dict[int, str]]:
+    """Return the evidence of a tree's acts by seq, and of damaged evidence the reason by seq."""
+    table = schema.events
+    rows = (
+        sa.select(table.c.seq, sa.cast(table.c.evidence, sa.Text))
+        .where(table.c.tree_id == tree_id, table.c.evidence.is_not(None))
+        .order_by(table.c.seq)
+    )
+    if seqs is not None:
+        rows = rows.where(table.c.seq.in_(list(seqs)))
+    found: dict[int, Evidence] = {}
+    damaged: dict[int, str] = {}
+    for seq, text in connection.execute(rows):
+        try:
+            found[seq] = parse_as(Evidence, text)
+        except ValueError as error:
+            damaged[seq] = str(error)
+    return found, damaged
 
 
 def insert_trees(
@@ -186,6 +247,14 @@ class TreeLog:
         self._cache(tree_id, history)
         return history
 
+    def histories(self, tree_ids: Iterable[str]) -> Iterator[tuple[str, History]]:
+        """Yield id and history of the trees that are not damaged; the log of the program names the others."""
+        for tree_id in tree_ids:
+            try:
+                yield tree_id, self.history(tree_id)
+            except DamagedTreeError as error:
+                _log.warning("a tree is left out: %s", error)
+
     def act(
         self, tree_id: str, act: Act, *, author: str, base: int, evidence: Evidence | None = None
     ) -> History:
@@ -217,19 +286,13 @@ class TreeLog:
         return self._append(tree_id, author, History.plan_redo)
 
     def evidence(self, tree_id: str, *, seqs: Collection[int] | None = None) -> Mapping[int, Evidence]:
-        """Return the evidence of the judgements, by seq; with `seqs`, of these acts only."""
-        table = schema.events
-        rows = (
-            sa.select(table.c.seq, table.c.evidence)
-            .where(table.c.tree_id == tree_id, table.c.evidence.is_not(None))
-            .order_by(table.c.seq)
-        )
-        if seqs is not None:
-            rows = rows.where(table.c.seq.in_(list(seqs)))
+        """Return the evidence of the judgements, by seq; with `seqs`, of these acts only.
+
+        Damaged evidence is left out; `entail doctor` reports it.
+        """
         with self._database.reading() as connection:
             self._tree_row(connection, tree_id)
-            found = [(seq, evidence_from_json(payload)) for seq, payload in connection.execute(rows)]
-        return {seq: evidence for seq, evidence in found if evidence is not None}
+            return read_evidence(connection, tree_id, seqs=seqs)[0]
 
     def summary(self, tree_id: str) -> TreeSummary:
         """Return the summary of a tree."""
@@ -290,15 +353,10 @@ class TreeLog:
         """Return the history in this transaction."""
         with self._lock:
             known = self._histories.get(tree_id)
-        if known is not None:
-            # The last known event is read again: another log may have been restored under the same id.
-            events = read_events(connection, tree_id, after=known.seq - 1)
-            if events and events[0] == known.events[-1]:
-                return known.extend(events[1:])
-        events = read_events(connection, tree_id) if _TREE_ID.fullmatch(tree_id) else []
-        if not events:
+        history = read_history(connection, tree_id, known=known) if _TREE_ID.fullmatch(tree_id) else None
+        if history is None:
             raise UnknownTreeError(f"there is no tree {tree_id!r}; it may be in another database")
-        return replay(events)
+        return history
 
     def _cache(self, tree_id: str, history: History) -> None:
         with self._lock:
@@ -323,6 +381,6 @@ class TreeLog:
 def _summary(row: sa.Row[Any]) -> TreeSummary:
     values = row._mapping
     shown: dict[str, Any] = {field.name: values.get(field.name) for field in fields(TreeSummary)}
-    return TreeSummary(
-        **{**shown, "authors": tuple(values["authors"]), "archived": values["archived_at"] is not None}
-    )
+    # Damaged ones are none; the next act writes them anew.
+    authors = tuple(map(str, values["authors"])) if isinstance(values["authors"], list) else ()
+    return TreeSummary(**{**shown, "authors": authors, "archived": values["archived_at"] is not None})

@@ -191,7 +191,7 @@ class History:
         event = Event(seq=self.seq + 1, author=author, at=target.at, act=act)
         try:
             replay((*self.events, event), strict_from=target.seq)
-        except ActError as error:
+        except TreeError as error:
             done = self.describe(target)
             raise UndoError(
                 f"cannot {act.kind}: you {done}, and a later act would become invalid ({error})"
@@ -204,8 +204,9 @@ def replay(events: Sequence[Event], *, strict_from: int | None = None) -> Histor
     With `strict_from`, every act in force from that seq on is checked on the tree before it.
 
     Raises:
-        TreeError: If the log is empty, does not begin with `create`, or its seqs are not 1, 2, 3 ...
-        ActError: If an act does not fit the tree before it.
+        TreeError: If the log is empty, does not begin with `create`, its seqs are not 1, 2, 3 ..., or an act
+            does not fit the tree before it.
+        ActError: If an act from `strict_from` on is invalid.
     """
     if not events or not isinstance(events[0].act, Create):
         raise TreeError("a log starts with the act that creates the tree")
@@ -228,9 +229,7 @@ def _out_of_force(events: Sequence[Event]) -> frozenset[int]:
             or target.author != event.author
             or undone == isinstance(act, Undo)
         ):
-            raise TreeError(
-                f"event {event.seq} of the log cannot {act.kind} act {act.seq}; the log is damaged"
-            )
+            raise TreeError(f"act {event.seq} cannot {act.kind} act {act.seq}")
         (out.add if isinstance(act, Undo) else out.discard)(act.seq)
     return frozenset(out)
 
@@ -260,8 +259,10 @@ def _apply_all(history: History, events: Sequence[Event], *, strict_from: int | 
         try:
             footprints[event.seq] = footprint(before, act, seq=event.seq)
             builder.apply(act, seq=event.seq, author=event.author)
-        except (LookupError, TypeError, ValueError) as error:
-            raise TreeError(f"event {event.seq} does not fit its tree; the log is damaged") from error
+        except (ActError, LookupError, TypeError, ValueError) as error:
+            raise TreeError(
+                f"act {event.seq} ({act.kind!r}) does not fit the tree before it ({error})"
+            ) from error
     return History(
         events=(*history.events, *events),
         tree=builder.freeze(seq=events[-1].seq),

@@ -23,8 +23,10 @@ import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from entail.data.records import Premise
+from entail.data.stored import parse_as
 from entail.data.text import fold, premise_key
 from entail.errors import ActError
 from entail.trees.log import acts
@@ -112,7 +114,7 @@ def check_create(act: acts.Create) -> None:
             raise ActError(f"{quote(given.text)} is above itself; a sentence cannot explain itself")
         above.append(path | {fold(given.text)})
     try:
-        json.dumps(dict(act.source), allow_nan=False)
+        parse_as(dict[str, Any], json.dumps(dict(act.source), allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:
         raise ActError(f"expected plain JSON as the source of a tree ({error})") from error
 

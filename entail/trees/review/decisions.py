@@ -60,7 +60,8 @@ def judgements_of(log: TreeLog, *, corpus_id: str | None = None) -> Judgements:
     All texts below a node count as accepted: premises, own statements and conclusions. Rejections are single
     ones and those of `finish`. Unseen candidates count as neither, nor do pairs that are judged both ways.
     """
-    trees = [log.history(summary.id).tree for summary in _own_trees(log, corpus_id)]
+    ids = (summary.id for summary in _own_trees(log, corpus_id))
+    trees = [history.tree for _, history in log.histories(ids)]
     pairs = (pair for tree in trees for pair in pairs_of(tree))
     return Judgements.of_pairs(pairs, roots=(tree.nodes[ROOT].text for tree in trees))
 
@@ -114,7 +115,8 @@ def count_decisions(log: TreeLog, *, corpus_id: str) -> DecisionCounts:
         if summary.steps or summary.judgements:
             version = (summary.seq, summary.changed_at)
             if summary.id not in cache or cache[summary.id][0] != version:
-                judgements = Judgements.of_pairs(pairs_of(log.history(summary.id).tree))
+                trees = (history.tree for _, history in log.histories([summary.id]))
+                judgements = Judgements.of_pairs(pair for tree in trees for pair in pairs_of(tree))
                 cache[summary.id] = (version, _count(judgements))
             total += cache[summary.id][1]
     return total

@@ -14,16 +14,17 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
 
+from entail.data.stored import parse_as
 from entail.errors import DamagedDatabaseError, DatabaseError, DataError, FormatError
 from entail.progress import Meter, ProgressCallback
 from entail.settings import load_settings, refuse_in_demo
@@ -51,13 +52,15 @@ class Backup:
 class Restoration:
     """Result of a restore: rows by table, number of model files.
 
-    `before` is a backup of the replaced data, `damaged` the new path of a damaged database file.
+    `before` is a backup of the replaced data, `damaged` the new path of a damaged database file. `problems`
+    has a line for each tree that was damaged when it was backed up; it is restored as it was.
     """
 
     rows: Mapping[str, int]
     models: int
     before: Path | None = None
     damaged: Path | None = None
+    problems: tuple[str, ...] = ()
 
 
 def backup(
@@ -120,26 +123,27 @@ def restore(
                     database.close()
                     damaged = _move_aside(url)
                     database = open_database(url)
-            rows = _restore(database, archive, models, progress, keeps=before is None)
+            rows, problems = _restore(database, archive, models, progress, keeps=before is None)
         finally:
             database.close()
-    return Restoration(rows, sum(name.startswith("models/") for name in archive.parts), before, damaged)
+    count = sum(name.startswith("models/") for name in archive.parts)
+    return Restoration(rows, count, before, damaged, problems)
 
 
 def _restore(
     database: Database, archive: Archive, models: Path, progress: ProgressCallback | None, *, keeps: bool
-) -> dict[str, int]:
+) -> tuple[dict[str, int], tuple[str, ...]]:
     stamp = _stamp()
     before = models.with_name(f"models.before-restore-{stamp}")
     swap = FolderSwap(stamp, models, _stage_models(archive, models), before, keeps)
     try:
-        rows = _fill(database, archive, progress, last=swap.apply)
+        filled = _fill(database, archive, progress, last=swap.apply)
     except BaseException as error:
         swap.revert(error)
         raise
     with database.writing(wait_seconds=database.wait_seconds) as connection:
         swap.finish(connection)
-    return rows
+    return filled
 
 
 def _write(
@@ -164,11 +168,29 @@ def _write(
 
 
 def _lines(connection: sa.Connection, table: sa.Table, meter: Meter) -> Iterator[bytes]:
-    query = sa.select(table).order_by(*table.primary_key.columns).execution_options(yield_per=_BATCH)
-    for batch in connection.execute(query).mappings().partitions():
-        lines = [json.dumps(dict(row), default=datetime.isoformat, allow_nan=False) + "\n" for row in batch]
-        yield "".join(lines).encode()
+    is_json = {column.name: isinstance(column.type, sa.JSON) for column in table.columns}
+    columns = [sa.cast(column, sa.Text) if is_json[column.name] else column for column in table.columns]
+    query = sa.select(*columns).order_by(*table.primary_key.columns).execution_options(yield_per=_BATCH)
+    for batch in connection.execute(query).partitions():
+        yield "".join(_line(row, is_json) for row in batch).encode()
         meter.add(len(batch))
+
+
+def _line(row: Sequence[Any], is_json: Mapping[str, bool]) -> str:
+    fields = (
+        f'"{name}": {_as_json(value) if is_json[name] else json.dumps(value, default=datetime.isoformat)}'
+        for name, value in zip(is_json, row, strict=True)
+    )
+    return f"{{{', '.join(fields)}}}\n"
+
+
+def _as_json(text: str | None) -> str:
+    """Return the content of a JSON column; of a damaged one, its text, so that nothing is lost."""
+    with suppress(ValueError):
+        (content,) = parse_as(list[Any], f"[{text}]")  # as deep as in the line
+        if content is not None:  # which would be no content at all where it is restored
+            return json.dumps(content, allow_nan=False)
+    return json.dumps(text)
 
 
 def _is_filled(database: Database) -> bool:
@@ -231,7 +253,7 @@ def _fill(
     progress: ProgressCallback | None,
     *,
     last: Callable[[sa.Connection], None],
-) -> dict[str, int]:
+) -> tuple[dict[str, int], tuple[str, ...]]:
     """Create the tables at the backup's revision, fill them and migrate them.
 
     `last` is called when nothing but the commit is left to do; if it fails, nothing is committed.
@@ -266,10 +288,11 @@ def _fill(
                     f"its rows do not fit the table {table.name} ({reason})", source=archive.name
                 ) from error
         migrate(connection)
-        if problem := next(chain(corpus_problems(connection), tree_problems(connection)), None):
+        if problem := next(corpus_problems(connection), None):
             raise FormatError(f"nothing was restored, its content is damaged: {problem}", source=archive.name)
+        problems = tuple(tree_problems(connection))
         last(connection)
-    return {table.name: archive.parts[part].lines for part, table in parts.items()}
+    return {table.name: archive.parts[part].lines for part, table in parts.items()}, problems
 
 
 def _row(values: Mapping[str, Any], table: sa.Table) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from urllib.parse import quote, unquote
 import sqlalchemy as sa
 from sqlalchemy.engine import URL, make_url
 
+from entail.data.stored import parse_as
 from entail.errors import DamagedDatabaseError, DatabaseError, LockedDatabaseError
 from entail.masking import MASK, is_credential, mask_secrets
 from entail.settings import is_demo, load_settings
@@ -195,8 +196,20 @@ def _path(url: URL) -> Path:
 
 def _engine(url: URL, **options: Any) -> sa.Engine:  # noqa: ANN401 - passed on
     return sa.create_engine(
-        url, hide_parameters=True, json_serializer=partial(json.dumps, allow_nan=False), **options
+        url,
+        hide_parameters=True,
+        json_serializer=partial(json.dumps, allow_nan=False),
+        json_deserializer=_load_json,
+        **options,
     )
+
+
+def _load_json(text: str | bytes) -> Any:  # noqa: ANN401 - JSON is of any type
+    """Return the content of a JSON column, None if it is damaged: the rest of its row can be read."""
+    try:
+        return parse_as(object, text)
+    except ValueError:
+        return None
 
 
 def _open_sqlite(url: URL, shown: str, wait_seconds: float, *, read_only: bool) -> Database:
@@ -240,6 +253,7 @@ def _sqlite_engine(url: URL, wait_seconds: float) -> sa.Engine:
     @sa.event.listens_for(engine, "connect")
     def _configure(connection: sqlite3.Connection, _record: object) -> None:
         connection.isolation_level = None  # transactions begin where `_begin` says
+        connection.text_factory = _decode_text
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA synchronous = FULL")
 
@@ -251,6 +265,11 @@ def _sqlite_engine(url: URL, wait_seconds: float) -> sa.Engine:
         connection.exec_driver_sql("BEGIN" if wait is None else "BEGIN IMMEDIATE")
 
     return engine
+
+
+def _decode_text(text: bytes) -> str:
+    # A damaged text would make its whole table unreadable.
+    return text.decode("utf-8", "backslashreplace")
 
 
 def _limit_wait(connection: sa.Connection) -> None:

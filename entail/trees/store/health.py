@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from entail.errors import EntailError
+from entail.errors import DamagedTreeError
 from entail.progress import Meter, ProgressCallback
-from entail.trees.log.event_log import read_events, summarise
-from entail.trees.log.replay import replay
+from entail.trees.log.event_log import DAMAGED_REMEDY, read_evidence, read_history, summarise
 from entail.trees.store import schema
 from entail.trees.store.database import Database
 from entail.trees.store.migrations import schema_revision
@@ -62,11 +61,17 @@ def tree_problems(connection: sa.Connection, *, progress: ProgressCallback | Non
     meter = Meter(len(rows), "replaying logs", unit="trees", report=progress)
     for row in rows:
         stored = row._mapping
+        for seq, reason in read_evidence(connection, row.id)[1].items():
+            yield f"the evidence of act {seq} of tree {row.id} is damaged ({reason}); the tree is whole"
         try:
-            found = summarise(replay(read_events(connection, row.id)))
-        except EntailError as error:
-            yield f"the log of tree {row.id} is damaged ({error}): {_RESTORE}"
+            history = read_history(connection, row.id)
+        except DamagedTreeError as error:
+            yield str(error)
         else:
+            if history is None:
+                yield f"tree {row.id} is damaged: it has no acts; {DAMAGED_REMEDY}"
+                continue
+            found = summarise(history)
             wrong = [f"{k}: {stored[k]!r}, by its log {v!r}" for k, v in found.items() if stored[k] != v]
             if wrong:
                 yield (

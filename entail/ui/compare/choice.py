@@ -166,7 +166,7 @@ def pick_source(shared: Workspace, info: CorpusInfo) -> Source | None:
 def stored_trees(trees: tuple[tuple[str, int], ...]) -> tuple[ExplanationTree, ...]:
     """Return trees of the database, named by id and seq, as official rows."""
     log = workspace().log
-    return tuple(refold(log.history(tree_id).tree) for tree_id, _ in trees)
+    return tuple(refold(history.tree) for _, history in log.histories(tree_id for tree_id, _ in trees))
 
 
 def _pick_file(corpus: Corpus) -> Source | None:

@@ -138,10 +138,9 @@ def reference_premises(corpus_id: str | None) -> dict[str, dict[str, str]]:
     """Return the premises in a corpus's example trees: folded node text -> folded premise -> premise."""
     log = workspace().log
     known: dict[str, dict[str, str]] = {}
-    for summary in log.trees(corpus_id=corpus_id):
-        if not summary.example:
-            continue
-        tree = log.history(summary.id).tree
+    examples = (summary.id for summary in log.trees(corpus_id=corpus_id) if summary.example)
+    for _, history in log.histories(examples):
+        tree = history.tree
         for node in tree.nodes.values():
             if node.children:
                 children = known.setdefault(fold(node.text), {})

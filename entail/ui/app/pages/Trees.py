@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from entail.errors import UnknownTreeError
+from entail.errors import DamagedTreeError, UnknownTreeError
 from entail.ui.components.elements import pick_view
 from entail.ui.frame.shell import page
 from entail.ui.shared.resources import model_cache, reference_premises
@@ -26,9 +26,10 @@ with page("Trees") as (shared, author):
         draw_chooser(shared, author)
         st.stop()
     try:
-        shared.log.summary(tree_id)
-    except UnknownTreeError as error:
-        st.error(label(str(error), longest=300))
+        shared.log.history(tree_id)
+    except (UnknownTreeError, DamagedTreeError) as error:
+        st.session_state.pop("tree", None)
+        st.error(label(str(error), longest=600), icon=":material/error:")
         draw_chooser(shared, author)
         st.stop()
     st.session_state["tree"] = st.query_params["tree"] = tree_id

@@ -1,0 +1,134 @@
+"""Damaged payloads and evidence in the database: a tree opens, or an error names it; nothing else fails."""
+
+import json
+import shutil
+import sqlite3
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from entail.data.records import Corpus, Premise
+from entail.errors import DamagedTreeError
+from entail.trees import formats
+from entail.trees.log.acts import (
+    Accept,
+    Conclude,
+    Create,
+    Edit,
+    Evidence,
+    Finish,
+    GivenNode,
+    Move,
+    Reject,
+    Remove,
+    Reorder,
+    ShownCandidate,
+    Write,
+)
+from entail.trees.log.event_log import TreeLog
+from entail.trees.review.decisions import judgements_of
+from entail.trees.store.backup import backup, restore
+from entail.trees.store.corpora import CorpusStore
+from entail.trees.store.database import open_database
+from entail.trees.store.health import examine
+from tests.attack.bad_files import damages
+from tests.attack.conftest import Tally
+from tests.attack.test_bad_files import FULL
+
+ICE, FIRE, SKY = Premise("ice is cold", "u1"), Premise("fire is hot"), Premise("the sky is blue")
+EVIDENCE = Evidence(
+    retriever="tfidf", revision="r", corpus_version=1, query="h", shown=(ShownCandidate(ICE.key, 1, 0.5),)
+)
+ACTS = (
+    Accept(node="n1", premise=ICE),
+    Reject(node="n1", premise=SKY),
+    Finish(node="n1", premises=(FIRE,)),
+    Write(node="n1", text="a"),
+    Conclude(node="n1", premises=("n2", "n5"), text="b"),
+    Edit(node="n5", text="c"),
+    Reorder(node="n6", order=("n5", "n2")),
+    Move(node="n5", parent="n1"),
+    Remove(node="n5"),
+)
+
+
+def story(folder: Path) -> tuple[Path, str]:
+    """Write a database with a tree of every act; return its file and the tree's id."""
+    file = folder / "story.db"
+    database = open_database(f"sqlite:///{file}")
+    corpus = CorpusStore(database).add_corpus(Corpus.of("facts", [ICE, FIRE, SKY]), author="Ann")
+    log = TreeLog(database)
+    create = Create(hypothesis="h", nodes=(GivenNode("g", -1, "sent1"),), source={"id": "x", "n": [1, 0.5]})
+    tree = log.create(create, author="Ann", corpus_id=corpus.id)
+    for seq, act in enumerate(ACTS, start=1):
+        judges = isinstance(act, Accept | Reject | Finish)
+        log.act(tree, act, author="Ann", base=seq, evidence=EVIDENCE if judges else None)
+    log.undo(tree, author="Ann")
+    log.redo(tree, author="Ann")
+    log.create(Create(hypothesis="whole"), author="Ann", corpus_id=corpus.id)
+    database.close()
+    return file, tree
+
+
+def use(log: TreeLog, tree: str, corpus_id: str) -> None:
+    """Do with a tree what pages, exports and trainings do."""
+    history = log.history(tree)
+    for event in history.events:
+        history.describe(event, with_author=True)
+    formats.to_judged_csv({tree: (history, log.evidence(tree))})
+    for write in (formats.to_html, formats.to_graphml, formats.to_dot):
+        write(history.tree)
+    for act in (Write(node="n1", text="new"), Edit(node="n1", text="other")):
+        log.act(tree, act, author="Bob", base=log.history(tree).seq)
+    judgements_of(log, corpus_id=corpus_id)
+
+
+@pytest.mark.parametrize("column", ["payload", "evidence"])
+def test_damaged_columns(column: str, tmp_path: Path, tally: Tally) -> None:
+    file, tree = story(tmp_path)
+    with sqlite3.connect(file) as connection:
+        query = f"SELECT seq, {column} FROM events WHERE tree_id = ? AND {column} IS NOT NULL"
+        texts: dict[int, str] = dict(connection.execute(query, (tree,)))
+    connection.close()
+    assert len(texts) >= 3
+    attempts, failures = 0, {}
+    for seq, text in texts.items():
+        some = islice(damages(text.encode(), seed=seq), seq % 7, None, 3 if FULL else 151)
+        for kind, damaged in some:
+            attempts += 1
+            place = tmp_path / "damaged.db"
+            shutil.copy(file, place)
+            with sqlite3.connect(place) as connection:
+                query = f"UPDATE events SET {column} = CAST(? AS TEXT) WHERE tree_id = ? AND seq = ?"
+                connection.execute(query, (damaged, tree, seq))
+            connection.close()
+            if found := attempt_all(place, tree):
+                failures[seq, kind] = found
+    tally(attempts=attempts, failures=len(failures))
+    assert failures == {}
+
+
+def attempt_all(place: Path, tree: str) -> str | None:
+    """Return what failed with a damaged database, None if nothing did."""
+    database = open_database(f"sqlite:///{place}")
+    try:
+        log, corpus = TreeLog(database), CorpusStore(database).corpora()[0]
+        assert len(log.trees()) == 2
+        problems = examine(database).problems
+        assert json.dumps(problems)
+        try:
+            use(log, tree, corpus.id)
+        except DamagedTreeError as error:
+            if tree not in str(error) or not any(tree in problem for problem in problems):
+                return f"not named: {error}"
+        judgements_of(log, corpus_id=corpus.id)
+        backup(place.with_name("b.zip"), url=f"sqlite:///{place}", overwrite=True)
+        for old in place.parent.glob("new.db*"):
+            old.unlink()
+        restore(place.with_name("b.zip"), url=f"sqlite:///{place.with_name('new.db')}")
+    except Exception as error:
+        return f"{type(error).__name__}: {str(error)[:200]}"
+    finally:
+        database.close()
+    return None

@@ -1,0 +1,215 @@
+"""A damaged act names its tree; the others stay usable, and a backup keeps and brings back all of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from entail.data.records import Corpus, Premise
+from entail.errors import DamagedTreeError
+from entail.trees.log.acts import Accept, Create, Edit, Evidence, ShownCandidate, Write
+from entail.trees.log.event_log import TreeLog
+from entail.trees.review.decisions import count_decisions, judgements_of
+from entail.trees.store.archive import open_archive
+from entail.trees.store.backup import backup, restore
+from entail.trees.store.corpora import CorpusStore
+from entail.trees.store.database import Database, open_database
+from entail.trees.store.health import examine
+
+ICE = Premise("ice is cold")
+EVIDENCE = Evidence(
+    retriever="tfidf", revision="r", corpus_version=1, query="h", shown=(ShownCandidate(ICE.key, 1, 0.5),)
+)
+
+TEXTS = {
+    "cut": '{"node": "n1", "te',
+    "empty": "",
+    "null": "null",
+    "list": "[]",
+    "number": "5",
+    "no text": '{"node": "n1"}',
+    "text of a number": '{"node": "n1", "text": 7}',
+    "text of null": '{"node": "n1", "text": null}',
+    "unknown field": '{"node": "n1", "text": "x", "more": 1}',
+    "unknown node": '{"node": "n77", "text": "x"}',
+    "half a character": '{"node": "n1", "text": "\\ud800"}',
+    "long number": '{"node": ' + "9" * 5_000 + "}",
+    "infinity": '{"node": "n1", "text": 1e999}',
+    "brackets": "[" * 100_000,
+    "closed brackets": "[" * 100_000 + "]" * 100_000,
+    "twice": '{"node": "n1", "text": "x"} {}',
+}
+
+
+def fill(database: Database, *hypotheses: str) -> list[str]:
+    """Make trees with two decisions each; return their ids."""
+    corpus = CorpusStore(database).add_corpus(Corpus.of("facts", [ICE, "fire is hot"]), author="Ann")
+    log = TreeLog(database)
+    ids = []
+    for hypothesis in hypotheses or ("damaged", "whole"):
+        tree = log.create(Create(hypothesis=hypothesis), author="Ann", corpus_id=corpus.id)
+        log.act(tree, Write(node="n1", text="a"), author="Ann", base=1)
+        log.act(tree, Accept(node="n1", premise=ICE), author="Ann", base=2, evidence=EVIDENCE)
+        ids.append(tree)
+    return ids
+
+
+def run(database: Database, query: str, **values: object) -> None:
+    with database.engine.begin() as connection:
+        connection.execute(sa.text(query), values)
+
+
+def damage(database: Database, tree: str, text: str, *, seq: int = 2, column: str = "payload") -> bool:
+    """Put a text into a JSON column as it is; False if the server does not take it for JSON."""
+    kind = "TEXT" if database.file is not None else "JSON"
+    query = f"UPDATE events SET {column} = CAST(:text AS {kind}) WHERE tree_id = :tree AND seq = :seq"
+    try:
+        run(database, query, text=text, tree=tree, seq=seq)
+    except sa.exc.DBAPIError:
+        assert database.file is None
+        return False
+    return True
+
+
+def url_of(database: Database) -> str:
+    return database.engine.url.render_as_string(hide_password=False)
+
+
+@pytest.fixture
+def harmed(database: Database) -> tuple[list[str], str]:
+    """Return the ids of the damaged trees, and of the one that is whole."""
+    *trees, other = fill(database, *TEXTS, "whole")
+    found = [tree for tree, text in zip(trees, TEXTS.values(), strict=True) if damage(database, tree, text)]
+    for tree in set(trees) - set(found):  # what PostgreSQL refuses
+        run(database, "DELETE FROM events WHERE tree_id = :tree", tree=tree)
+        run(database, "DELETE FROM trees WHERE id = :tree", tree=tree)
+    assert len(found) >= (len(TEXTS) if database.file is not None else 10)
+    return found, other
+
+
+def test_damaged_payloads(database: Database, harmed: tuple[list[str], str]) -> None:
+    trees, _ = harmed
+    log = TreeLog(database)
+    for tree in trees:
+        with pytest.raises(DamagedTreeError) as error:
+            log.history(tree)
+        assert (tree in str(error.value), "act 2" in str(error.value)) == (True, True)
+        with pytest.raises(DamagedTreeError):
+            log.act(tree, Edit(node="n1", text="x"), author="Ann", base=3)
+        with pytest.raises(DamagedTreeError):
+            log.undo(tree, author="Ann")
+    problems = examine(database).problems
+    assert len(problems) == len(trees)
+    for tree in trees:
+        assert any(tree in problem and "act 2" in problem for problem in problems)
+
+
+def test_other_trees_stay_usable(database: Database, harmed: tuple[list[str], str]) -> None:
+    trees, other = harmed
+    log, corpus = TreeLog(database), CorpusStore(database).corpora()[0]
+    log.act(other, Write(node="n1", text="b"), author="Ann", base=3)
+    assert [id for id, _ in log.histories([*trees, other])] == [other]
+    assert {summary.id for summary in log.trees()} == {*trees, other}
+    assert list(judgements_of(log, corpus_id=corpus.id).accepted) == ["whole"]
+    assert count_decisions(log, corpus_id=corpus.id).accepted == 3
+    for tree in trees:
+        log.archive(tree, author="Ann")
+    assert [summary.id for summary in log.trees()] == [other]
+
+
+def test_damaged_payloads_are_backed_up_and_restored(
+    database: Database, harmed: tuple[list[str], str], blank_url: str, tmp_path: Path
+) -> None:
+    trees, other = harmed
+    backup(tmp_path / "b.zip", url=url_of(database))
+    found = restore(tmp_path / "b.zip", url=blank_url)
+    assert len(found.problems) == len(trees)
+    back = open_database(blank_url)
+    assert examine(back).problems == found.problems
+    assert TreeLog(back).history(other) == TreeLog(database).history(other)
+    with back.reading() as connection:
+        query = "SELECT tree_id, CAST(payload AS TEXT) FROM events WHERE seq = 2"
+        texts = {id: text for id, text in connection.execute(sa.text(query))}  # noqa: C416 - rows
+    for summary in TreeLog(back).trees():
+        if (text := TEXTS.get(summary.hypothesis)) is not None:
+            kept = json.loads(texts[summary.id])
+            assert kept == text or kept == json.loads(text)
+    # The texts of a second backup are those of the first.
+    backup(tmp_path / "c.zip", url=blank_url)
+    with open_archive(tmp_path / "b.zip") as first, open_archive(tmp_path / "c.zip") as second:
+        assert first.parts["tables/events.jsonl"] == second.parts["tables/events.jsonl"]
+
+
+@pytest.mark.parametrize("act", ["write", "edit", "conclude", "undo", "dance", ""])
+def test_another_kind_of_act(database: Database, act: str) -> None:
+    tree, other = fill(database)
+    run(database, "UPDATE events SET act = :act WHERE tree_id = :tree AND seq = 3", tree=tree, act=act)
+    log = TreeLog(database)
+    with pytest.raises(DamagedTreeError, match="act 3"):
+        log.history(tree)
+    assert log.history(other).seq == 3
+
+
+def test_an_act_that_is_damaged_while_its_tree_is_open(database: Database) -> None:
+    tree, _ = fill(database)
+    log = TreeLog(database)
+    assert log.history(tree).seq == 3
+    damage(database, tree, "{}", seq=3)
+    with pytest.raises(DamagedTreeError, match="act 3"):
+        log.history(tree)
+
+
+@pytest.mark.parametrize("text", ["{", "{}", '"x"', '{"retriever": 1}', "[" * 100_000])
+def test_damaged_evidence_is_left_out(database: Database, tmp_path: Path, text: str) -> None:
+    tree, other = fill(database)
+    if not damage(database, tree, text, seq=3, column="evidence"):
+        pytest.skip("PostgreSQL does not take this for JSON")
+    log = TreeLog(database)
+    assert log.history(tree).seq == 3
+    assert log.evidence(tree) == {}
+    assert log.evidence(other) == {3: EVIDENCE}
+    (problem,) = examine(database).problems
+    assert (tree in problem, "act 3" in problem) == (True, True)
+    backup(tmp_path / "b.zip", url=url_of(database))
+    found = restore(tmp_path / "b.zip", url=f"sqlite:///{tmp_path / 'new.db'}")
+    assert len(found.problems) == 1
+
+
+@pytest.mark.parametrize("text", ["{", "{}", "[" * 100_000])
+def test_damaged_authors_in_the_list_of_trees(database: Database, text: str) -> None:
+    tree, _ = fill(database)
+    kind = "TEXT" if database.file is not None else "JSON"
+    try:
+        run(
+            database,
+            f"UPDATE trees SET authors = CAST(:text AS {kind}) WHERE id = :tree",
+            text=text,
+            tree=tree,
+        )
+    except sa.exc.DBAPIError:
+        pytest.skip("PostgreSQL does not take this for JSON")
+    log = TreeLog(database)
+    assert {summary.id: summary.authors for summary in log.trees()}[tree] == ()
+    assert len(examine(database).problems) == 1
+    log.act(tree, Write(node="n1", text="b"), author="Ann", base=3)
+    assert log.summary(tree).authors == ("Ann",)
+    assert examine(database).problems == ()
+
+
+def test_a_text_that_is_not_utf_8(sqlite: Database, tmp_path: Path) -> None:
+    tree, other = fill(sqlite)
+    for query in (
+        "UPDATE events SET payload = CAST(x'7b226e6f6465ff' AS TEXT) WHERE tree_id = :tree AND seq = 2",
+        "UPDATE trees SET hypothesis = CAST(x'61ff' AS TEXT) WHERE id = :tree",
+    ):
+        run(sqlite, query, tree=tree)
+    log = TreeLog(sqlite)
+    assert len(log.trees()) == 2
+    assert log.history(other).seq == 3
+    with pytest.raises(DamagedTreeError, match="act 2"):
+        log.history(tree)
+    backup(tmp_path / "b.zip", url=f"sqlite:///{sqlite.file}")
+    assert len(restore(tmp_path / "b.zip", url=f"sqlite:///{tmp_path / 'new.db'}").problems) == 1
