@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from entail.cancellation import check_cancelled
+
 
 @dataclass(frozen=True, slots=True)
 class Progress:
@@ -44,6 +46,8 @@ ProgressCallback = Callable[[Progress], None]
 class Meter:
     """Counts items and tells a callback, at most every `interval` seconds and at the end.
 
+    A task that is cancelled ends here (`check_cancelled`).
+
     >>> seen = []
     >>> meter = Meter(3, "encoding", unit="sentences", report=seen.append, interval=0)
     >>> meter.add(2); meter.add(1)
@@ -67,7 +71,8 @@ class Meter:
         self._last = float("-inf")
 
     def add(self, count: int) -> None:
-        """Count `count` more items as done."""
+        """Count `count` more items as done; raise as `check_cancelled`."""
+        check_cancelled()
         self._done += count
         now = time.perf_counter()
         if self._report and (self._done >= self._total or now - self._last >= self._interval):

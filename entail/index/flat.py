@@ -14,7 +14,7 @@ from entail.data.records import Corpus
 from entail.encoders.encoder import Encoder
 from entail.errors import ManifestMismatchError, RetrievalError
 from entail.index.protocol import Floats, Hits, Manifest
-from entail.index.ranking import checked_k
+from entail.index.ranking import checked_k, query_blocks
 from entail.index.vectors import QueryVectors
 from entail.progress import ProgressCallback
 
@@ -139,10 +139,15 @@ class DenseIndex:
         return hits
 
     def _nearest(self, vectors: Floats, k: int) -> Hits:
-        with self._lock, single_threaded_faiss():
-            scores, positions = self._index.search(vectors, k)
-        order = np.lexsort((positions, -scores), axis=1)
-        return Hits(np.take_along_axis(positions, order, axis=1), np.take_along_axis(scores, order, axis=1))
+        hits = Hits(np.empty((len(vectors), k), np.int64), np.empty((len(vectors), k), np.float32))
+        # A hit that is ranked takes as long as some 16 inner products.
+        for rows in query_blocks(len(vectors), len(self._vectors) + 16 * k):
+            with self._lock, single_threaded_faiss():
+                scores, positions = self._index.search(vectors[rows], k)
+            order = np.lexsort((positions, -scores), axis=1)
+            hits.positions[rows] = np.take_along_axis(positions, order, axis=1)
+            hits.scores[rows] = np.take_along_axis(scores, order, axis=1)
+        return hits
 
 
 @contextlib.contextmanager

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from entail.cancellation import cancellable
 from entail.data.records import Corpus
 from entail.encoders.gaussian.distributions import (
     EncodesGaussians,
@@ -167,7 +168,7 @@ class GaussianIndex:
         """
         gaussians = self.encode(queries)
         scores = np.empty((len(queries), len(self._corpus)), dtype=np.float32)
-        for row in range(len(queries)):
+        for row in cancellable(range(len(queries))):
             scores[row] = self._similarities(gaussians[row], slice(None), direction)
         return scores
 
@@ -203,7 +204,7 @@ class GaussianIndex:
             return Hits(nearest.positions, scores.astype(np.float32))
         candidates = lifted.nearest(queries, k=min(max(k, RESCORED), len(lifted))).positions
         hits = Hits(np.empty((len(queries), k), np.int64), np.empty((len(queries), k), np.float32))
-        for row, positions in enumerate(candidates):
+        for row, positions in enumerate(cancellable(candidates)):
             similarities = self._similarities(queries[row], positions, direction)
             best = np.lexsort((positions, -similarities))[:k]
             hits.positions[row], hits.scores[row] = positions[best], similarities[best]

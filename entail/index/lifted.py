@@ -17,10 +17,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from entail.cancellation import cancellable
 from entail.encoders.gaussian.distributions import LOG_VARIANCE_LIMIT, Floats64, Gaussians, divergence
 from entail.errors import RetrievalError
 from entail.index.flat import single_threaded_faiss
 from entail.index.protocol import Floats, Ints
+from entail.index.ranking import query_blocks
 
 Direction = Literal["entailing", "entailed"]
 """Premises p that entail the query q, by KL(q || p), or premises that the query entails, by KL(p || q)."""
@@ -115,14 +117,16 @@ class LiftedGaussians:
         fetch = k + max(k // 4, _MARGIN)
         if fetch >= size:
             everything = np.arange(size)
-            for row in range(count):
+            for row in cancellable(range(count)):
                 self._rank(nearest, row, queries, everything)
             return nearest
         vectors = lifted.astype(np.float32)
-        with self._lock, single_threaded_faiss():
-            scores, positions = self._index.search(vectors, fetch)
+        scores, positions = np.empty((count, fetch), np.float32), np.empty((count, fetch), np.int64)
+        for rows in query_blocks(count, size):
+            with self._lock, single_threaded_faiss():
+                scores[rows], positions[rows] = self._index.search(vectors[rows], fetch)
         errors = self._errors(lifted)
-        for row in range(count):
+        for row in cancellable(range(count)):
             self._rank(nearest, row, queries, positions[row])
             # The rounding of the divergences themselves.
             own = 1e-11 * nearest.divergences[row, -1]

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from entail.cancellation import cancellable
 from entail.errors import RetrievalError
 from entail.index.protocol import Floats, Hits, Ints
 
-_CHUNK = 256
-"""Queries whose scores are in memory at once."""
+SCORES_AT_ONCE = 1 << 23
+"""Scores of one block of queries: 32 MB, and well under a second of inner products."""
 
 
 def search_by_scores(
@@ -18,12 +19,25 @@ def search_by_scores(
 ) -> Hits:
     """Search by a ranking of all scores."""
     k = checked_k(k, count)
-    parts = [top_k(scores(queries[i : i + _CHUNK]), k) for i in range(0, len(queries), _CHUNK)]
+    parts = [top_k(scores(queries[rows]), k) for rows in query_blocks(len(queries), count)]
     if not parts:
         return Hits(np.empty((0, k), dtype=np.int64), np.empty((0, k), dtype=np.float32))
     return Hits(
         np.concatenate([part.positions for part in parts]), np.concatenate([part.scores for part in parts])
     )
+
+
+def query_blocks(queries: int, scores: int) -> Iterator[slice]:
+    """Yield blocks of queries, with some scores each, of at most `SCORES_AT_ONCE` scores.
+
+    A search that is cancelled ends before the next block.
+
+    >>> list(query_blocks(5, SCORES_AT_ONCE // 2))
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 6, None)]
+    """
+    size = max(1, SCORES_AT_ONCE // scores)
+    for start in cancellable(range(0, queries, size)):
+        yield slice(start, start + size)
 
 
 def top_k(scores: Floats, k: int) -> Hits:
@@ -35,7 +49,7 @@ def top_k(scores: Floats, k: int) -> Hits:
     rows, columns = scores.shape
     k = checked_k(k, columns)
     positions: Ints = np.empty((rows, k), dtype=np.int64)
-    for row, values in enumerate(scores):
+    for row, values in enumerate(cancellable(scores)):
         candidates = np.arange(columns)
         if k < columns:
             # All at or above the k-th score, so that a tie across the cut goes to the first ones.

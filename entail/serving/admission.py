@@ -19,6 +19,7 @@ from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from entail.cancellation import cancelled_by
 from entail.errors import ServingError
 from entail.serving.batching import Call, current_call, timeout_error
 from entail.serving.errors import error_response, to_serving_error
@@ -147,7 +148,8 @@ class ApiRoute(APIRoute):
         async def answer(request: ApiRequest) -> Response:
             call = Call(request.limits.seconds)
             current_call.set(call)
-            response = asyncio.ensure_future(respond(request))
+            with cancelled_by(call.check):
+                response = asyncio.ensure_future(respond(request))
             disconnect = asyncio.ensure_future(_wait_for_disconnect(request))
             tasks = (response, disconnect)
             try:

@@ -10,11 +10,13 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, Future
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from entail.cancellation import cancelled_by
 from entail.errors import ServingError
 
 Floats = NDArray[np.float32]
@@ -43,16 +45,20 @@ class _Ticket:
 
 _Piece = tuple[_Ticket, Sequence[str]]
 
+CHARS_A_TEXT = 256
+"""Characters of a batch, times its most texts: what it goes on for where one of its requests has ended."""
+
 
 class Batcher:
     """Queue of texts in front of an encoder, processed by one thread.
 
     A batch holds texts of one lane, in order of arrival: equal texts once, the shortest first. A request with
     many texts takes turns with later ones. While several clients ask, a batch that is not full waits
-    `gather_ms` for more; a single client never waits. A request with a cancelled future leaves the queue.
+    `gather_ms` for more; a single client never waits. A request with a cancelled future leaves the queue, and
+    a batch ends (`check_cancelled`) when all of its requests are cancelled.
 
     `encode` maps distinct texts and their lane to vectors, shape (texts, d). `batch` and `queue` are the most
-    texts of a batch and of the queue.
+    texts of a batch and of the queue. A batch has at most `batch * CHARS_A_TEXT` characters, or one text.
     """
 
     def __init__(
@@ -146,14 +152,17 @@ class Batcher:
 
     def _take(self) -> list[_Piece]:
         pieces: list[_Piece] = []
-        room, lane = self._batch, None
+        room, chars, lane = self._batch, self._batch * CHARS_A_TEXT, None
         for ticket in tuple(self._queue):
             lane = lane or ticket.lane
-            if ticket.lane != lane or not room:
-                continue
             texts = ticket.texts[ticket.taken : ticket.taken + room]
+            fitting = sum(size <= chars for size in accumulate(map(len, texts)))
+            texts = texts[: fitting if pieces else max(1, fitting)]
+            if ticket.lane != lane or not texts:
+                continue
             ticket.taken += len(texts)
             room -= len(texts)
+            chars -= sum(map(len, texts))
             self._waiting -= len(texts)
             self._queue.remove(ticket)
             if ticket.taken < len(ticket.texts):
@@ -166,8 +175,16 @@ class Batcher:
         lane = pieces[0][0].lane
         texts = sorted(dict.fromkeys(text for _, some in pieces for text in some), key=len)
         began = time.monotonic()
+
+        def check() -> None:
+            if all(ticket.future.cancelled() for ticket, _ in pieces):
+                raise CancelledError
+
         try:
-            vectors = self._encode(texts, lane)
+            with cancelled_by(check):
+                vectors = self._encode(texts, lane)
+        except CancelledError:
+            return
         except Exception as error:
             if len(pieces) == 1:
                 self._fail(pieces[0][0], error)

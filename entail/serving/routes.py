@@ -10,6 +10,7 @@ from fastapi import APIRouter, Request, Response
 
 from entail.arcf.chains.chain import Search
 from entail.arcf.chains.stepwise import Step, follow, score_step
+from entail.cancellation import cancellable
 from entail.claims import existence_claim, state_answer
 from entail.data.records import Corpus
 from entail.data.text import premise_key
@@ -122,7 +123,6 @@ def _search(library: Library, request: SearchRequest) -> SearchAnswer:
         index = library.index(name, corpus, call, direction=way)
     if request.reranker is not None:
         index = rerank(index, corpus, library.reranker(request.reranker))
-    call.check()
     queries, k = request.queries, request.k + request.exclude_own
     hits = (
         index.search(queries, k=k, direction=way)
@@ -224,7 +224,9 @@ async def claim(request: ClaimRequest, service: ServiceDep) -> ClaimAnswer:
                 field="answers",
             )
     given: Sequence[str | None] = answers or [None] * len(questions)
-    return ClaimAnswer(claims=await service.in_thread(lambda: list(map(_to_claim, questions, given))))
+    return ClaimAnswer(
+        claims=await service.in_thread(lambda: list(map(_to_claim, cancellable(questions), given)))
+    )
 
 
 def _to_claim(question: str, answer: str | None) -> QuestionClaim:
@@ -256,11 +258,11 @@ async def chain(request: ChainRequest, service: ServiceDep) -> ChainAnswer:
         raise ServingError("expected either a corpus or facts, found both or neither", field="corpus")
     if request.facts is not None:
         limits.check_texts(request.facts, "facts", most=limits.premises)
-    return await service.in_thread(lambda: _build_chain(service, request))
+    return await service.in_thread(lambda: _build_chain(service, request), service.scorers.thread)
 
 
 def _build_chain(service: Service, request: ChainRequest) -> ChainAnswer:
-    call, info = current_call.get(), None
+    info = None
     if request.facts is not None:
         corpus = Corpus.of("request", request.facts)
     else:
@@ -268,18 +270,15 @@ def _build_chain(service: Service, request: ChainRequest) -> ChainAnswer:
         if not len(corpus):
             raise ServingError("expected a corpus with facts, found an empty one", field="corpus")
     scorers = service.scorers
-    with scorers.lock(call):
-        name = request.scorer or scorers.default()
-        scorer, steps, near = scorers.prepare(name, corpus, k=request.k, cache=info is not None)
-        question = Question("question", request.question, request.answer, {})
-        neighbours = steps.neighbours(question, near)
-
-        def make_step(chosen: tuple[int, ...]) -> Step:
-            call.check()
-            return score_step(question, neighbours, chosen, steps, near)
-
-        walk = follow(make_step, Search(length=request.length, least=request.least))
-        ranking = walk.ranking(question, near)[: request.top].tolist()
+    name = request.scorer or scorers.default()
+    scorer, steps, near = scorers.prepare(name, corpus, k=request.k, cache=info is not None)
+    question = Question("question", request.question, request.answer, {})
+    neighbours = steps.neighbours(question, near)
+    walk = follow(
+        lambda chosen: score_step(question, neighbours, chosen, steps, near),
+        Search(length=request.length, least=request.least),
+    )
+    ranking = walk.ranking(question, near)[: request.top].tolist()
     assert walk.stopped is not None
     return ChainAnswer(
         scorer=name,

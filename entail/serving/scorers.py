@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import threading
+import contextvars
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable
+from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar, cast
 
 from entail.arcf.chains.neighbourhoods import Neighbourhoods
@@ -16,7 +16,6 @@ from entail.data.records import Corpus
 from entail.errors import UnknownEncoderError
 from entail.evaluation.chains import TFIDF, fact_similarities
 from entail.registry.models import active_name
-from entail.serving.batching import Call, timeout_error
 
 MAX_CORPORA = 4
 """Prepared corpora in memory; the least recently used is evicted."""
@@ -25,11 +24,14 @@ T = TypeVar("T")
 
 
 class Scorers:
-    """Scorers of facts by name, loaded on first use; one request is scored at a time."""
+    """Scorers of facts by name, loaded on first use.
+
+    Attributes:
+        thread: Executor of the one thread that calls `prepare` and scores, one request at a time.
+    """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._scoring = threading.Lock()
+        self.thread = ThreadPoolExecutor(1, thread_name_prefix="score")
         self._loaded: dict[str, tuple[str, Scorer]] = {}
         self._cache: OrderedDict[Hashable, object] = OrderedDict()
 
@@ -52,8 +54,6 @@ class Scorers:
     ) -> tuple[Scorer | None, StepScorer, Neighbourhoods]:
         """Return a scorer (None for `tfidf`), its steps over a corpus, and k neighbours of each fact.
 
-        Call it under `lock`.
-
         Raises:
             UnknownEncoderError: If the scorer is not served.
         """
@@ -67,16 +67,6 @@ class Scorers:
         key = (corpus.hash, scorer.revision)
         return scorer, self._cached(key, lambda: PremiseScorer(scorer, facts), cache=cache), neighbourhoods
 
-    @contextmanager
-    def lock(self, call: Call) -> Iterator[None]:
-        """Hold the lock on scoring; raise `ServingError` if the deadline of the request passes first."""
-        if not self._scoring.acquire(timeout=max(0.0, call.left)):
-            raise timeout_error()
-        try:
-            yield
-        finally:
-            self._scoring.release()
-
     def _scorer(self, name: str) -> Scorer:
         listed = self.available()
         if name not in listed:
@@ -85,19 +75,18 @@ class Scorers:
                 f"no scorer of this name is served; available: {names}. `entail train arcf` makes one"
             )
         stamp = listed[name].stamp
-        with self._lock:
-            loaded = self._loaded.get(name)
-            if loaded is None or loaded[0] != stamp:
-                loaded = self._loaded[name] = (stamp, load_scorer(name, precision="auto"))
-            return loaded[1]
+        loaded = self._loaded.get(name)
+        if loaded is None or loaded[0] != stamp:
+            loaded = self._loaded[name] = (stamp, load_scorer(name, precision="auto"))
+        return loaded[1]
 
     def _cached(self, key: Hashable, make: Callable[[], T], *, cache: bool) -> T:
         if not cache:
             return make()
-        with self._lock:
-            if key not in self._cache:
-                self._cache[key] = make()
-            self._cache.move_to_end(key)
-            while len(self._cache) > 2 * MAX_CORPORA:
-                self._cache.popitem(last=False)
-            return cast(T, self._cache[key])  # a key always has values of one type
+        if key not in self._cache:
+            # For all requests, so it does not end with this one: a new context has no check that cancels.
+            self._cache[key] = contextvars.Context().run(make)
+        self._cache.move_to_end(key)
+        while len(self._cache) > 2 * MAX_CORPORA:
+            self._cache.popitem(last=False)
+        return cast(T, self._cache[key])  # a key always has values of one type

@@ -7,7 +7,7 @@ import contextvars
 import logging
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Annotated, TypeVar, cast
 
@@ -55,11 +55,15 @@ class Service:
         self._closing.set()
         self.library.close()
         self._threads.shutdown(wait=True)
+        self.scorers.thread.shutdown(wait=True)
 
-    async def in_thread(self, work: Callable[[], T]) -> T:
-        """Run blocking work of a request in a thread, in the context of the request."""
+    async def in_thread(self, work: Callable[[], T], threads: Executor | None = None) -> T:
+        """Run blocking work of a request in a thread, in the context of the request.
+
+        Work whose request ended before a thread was free never begins.
+        """
         run = contextvars.copy_context().run
-        return await asyncio.get_running_loop().run_in_executor(self._threads, run, work)
+        return await asyncio.get_running_loop().run_in_executor(threads or self._threads, run, work)
 
     @contextmanager
     def admit(self) -> Iterator[None]:

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from entail.cancellation import cancellable
 from entail.errors import EncoderError, ServingError
-from entail.serving.batching import Batcher, Call, Floats, Lane
+from entail.serving.batching import CHARS_A_TEXT, Batcher, Call, Floats, Lane
 
 QUERY, PREMISE, RAW = Lane("query"), Lane("premise"), Lane("query", normalised=False)
 SOON = 10.0
@@ -112,6 +113,51 @@ def test_cancelled_during_its_batches() -> None:
     encoder.gate.set()
     batcher.close()
     assert len(encoder.calls) == 1
+
+
+class Stepwise:
+    """An encoder of one text at a time that may be cancelled before each."""
+
+    def __init__(self) -> None:
+        self.begun, self.allowed = threading.Semaphore(0), threading.Semaphore(0)
+        self.encoded: list[str] = []
+
+    def __call__(self, texts: Sequence[str], lane: Lane) -> Floats:
+        for text in cancellable(texts):
+            self.encoded.append(text)
+            self.begun.release()
+            assert self.allowed.acquire(timeout=SOON)
+        return vectors(texts, lane)
+
+
+@pytest.mark.parametrize("both", [False, True])
+def test_batch_ends_when_all_its_requests_are_cancelled(both: bool) -> None:
+    encoder = Stepwise()
+    batcher = Batcher(encoder, name="stepwise")
+    batcher.submit(["first"], QUERY)
+    assert encoder.begun.acquire(timeout=SOON)
+    one, two = batcher.submit(["a", "b"], QUERY), batcher.submit(["cc", "dd"], QUERY)
+    encoder.allowed.release()
+    assert encoder.begun.acquire(timeout=SOON)
+    assert one.cancel()
+    assert not both or two.cancel()
+    encoder.allowed.release(9)
+    assert len(batcher.submit(["last"], QUERY).result(SOON)) == 1
+    assert encoder.encoded == ["first", "a", *([] if both else ["b", "cc", "dd"]), "last"]
+    assert both or len(two.result(SOON)) == 2
+    batcher.close()
+
+
+def test_batch_of_long_texts_is_small() -> None:
+    encoder = Slow()
+    batcher = held(encoder, batch=4)
+    long, longest = "long" * CHARS_A_TEXT, "longest" * CHARS_A_TEXT
+    futures = [batcher.submit([longest, "a", long, "b"], QUERY), batcher.submit(["c"], QUERY)]
+    encoder.gate.set()
+    for future, count in zip(futures, (4, 1), strict=True):
+        assert len(future.result(SOON)) == count
+    assert [texts for texts, _ in encoder.calls[1:]] == [[longest], ["c", "a"], [long], ["b"]]
+    batcher.close()
 
 
 def test_failing_text_fails_alone() -> None:

@@ -13,9 +13,7 @@ from entail.arcf.chains.stepwise import NearestSteps, corpus_facts, follow, scor
 from entail.arcf.scoring.scorer import ListedScorer, Scorer, ScorerForm
 from entail.data.records import Corpus
 from entail.data.worldtree.questions import Question
-from entail.errors import ServingError
 from entail.registry.models import promote
-from entail.serving.batching import Call
 from entail.serving.client import Client
 from tests.arcf.conftest import FakeScorer
 from tests.serving.conftest import Served
@@ -98,18 +96,6 @@ def test_scorer_with_nan(scorer: Scorer, served: Served) -> None:
     scorer.pairs.by = lambda prefix, candidate: float("nan")  # type: ignore[attr-defined]  # of the fake
     reply = served.post("/chain", question="ba", answer="be", facts=["ba"])
     assert (reply.status, reply.error["kind"]) == (500, "internal")
-
-
-def test_one_request_is_scored_at_a_time(served: Served) -> None:
-    scorers = served.service.scorers
-    with (
-        scorers.lock(Call(0.0)),
-        pytest.raises(ServingError, match="longer than it may"),
-        scorers.lock(Call(0.0)),
-    ):
-        raise AssertionError("nobody else is scored meanwhile")
-    with scorers.lock(Call(0.0)):
-        pass
 
 
 @pytest.mark.parametrize(

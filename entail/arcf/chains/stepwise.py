@@ -16,6 +16,7 @@ from entail.arcf.chains.chain import Search, Stopped
 from entail.arcf.chains.neighbourhoods import Neighbourhoods
 from entail.arcf.chains.ranking import rank_by_chain
 from entail.arcf.scoring.premises import StepScores
+from entail.cancellation import check_cancelled
 from entail.data.records import Corpus
 from entail.data.worldtree.questions import Question
 from entail.data.worldtree.tables import Fact, FactTables
@@ -159,6 +160,7 @@ def follow(step_of: StepOf, search: Search, *, given: Sequence[int] = (), automa
     by_hand = 0
     stopped: Stopped | None = "length"
     while len(facts) < search.length:
+        check_cancelled()
         one = step_of(facts)
         if one is None:
             stopped = None

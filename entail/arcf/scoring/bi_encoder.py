@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from entail.arcf.scoring.inputs import by_prefix
+from entail.cancellation import cancellable
 from entail.encoders.bert.model import mean_of
 from entail.encoders.cross.pairs import Frame, Ids, Pair, Tokenize
 from entail.encoders.row_batches import Spent, budget_of, pad_rows, token_batches
@@ -67,7 +68,7 @@ class RowEncoder:
         """Return positions and fp32 vectors (rows, d) of texts, batch by batch, with their gradient."""
         rows = [(*self._frame.head, *ids, *self._frame.tail) for ids in texts]
         batches = token_batches([len(row) for row in rows], budget=self._budget)
-        return [(some, self._encode([rows[i] for i in some])) for some in batches]
+        return [(some, self._encode([rows[i] for i in some])) for some in cancellable(batches)]
 
     def _encode(self, texts: Sequence[Ids]) -> Tensor:
         import torch

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakValueDictionary
 
+from entail.cancellation import cancellable
 from entail.encoders.bert.folder import BertConfig
 from entail.encoders.row_batches import pad_rows
 from entail.encoders.weights import TensorFile, open_tensors
@@ -128,7 +129,7 @@ class Bert:
         attended = None if mask is None else mask[:, None, None, :]
         *lower, last = self.config.layer_prefixes
         maps = _Maps(linears or self.linears, adapter or {})
-        for at in lower:
+        for at in cancellable(lower):
             x = self._layer(x, attended, at, maps)
         return self._layer(x, attended, last, maps, first_only=first_only)
 

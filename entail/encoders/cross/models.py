@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from entail.cancellation import cancellable
 from entail.encoders.bert.lora import merge_adapter
 from entail.encoders.bert.model import Bert, LowRank
 from entail.encoders.cross.pairs import Frame, Pair, Tokenize
@@ -83,7 +84,7 @@ def cross_outputs(
     rows = [frame.row(pair) for pair in pairs]
     batches = token_batches([len(row) for row in rows], budget=budget)
     parts = []
-    for batch in batches:
+    for batch in cancellable(batches):
         ids, mask = pad_rows([rows[i] for i in batch], frame.padding)
         first = np.array([[frame.first(pairs[i])] for i in batch])
         parts.append(forward(ids, mask, mask & (np.arange(ids.shape[1]) >= first)))

@@ -1,0 +1,187 @@
+"""Work of a request that ends with its answer: at the deadline, and when its client disconnects.
+
+The first step of the work is held until the request has ended. Then the next request is answered by the same
+threads, one of each kind, so whatever the first one still computed would have been counted before.
+"""
+
+import json
+import socket
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any
+
+import faiss
+import pytest
+
+from entail.arcf.chains.stepwise import NearestSteps
+from entail.arcf.scoring.scorer import ListedScorer, Scorer, ScorerForm
+from entail.encoders import encoder as encoders
+from entail.encoders.towers import BertTowers
+from entail.index import ranking
+from entail.index.lexical import TfidfIndex, load_bm25s
+from entail.index.lifted import LiftedGaussians
+from entail.serving import routes, scorers
+from entail.serving.limits import Limits
+from tests.arcf.conftest import FakeScorer
+from tests.serving.conftest import SOON, Served, until
+
+Fields = dict[str, Any]
+
+PATIENT = Limits(requests=1)
+HURRIED = Limits(requests=1, seconds=0.3)
+
+TEXTS = [" ".join([word] * 20) for word in ("ba", "be", "bi", "bo", "bu", "da")]
+"""Texts that make a forward pass each."""
+
+
+class Steps:
+    """Counts steps of work and holds them until it is released."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.count = 0
+        self.reached, self.released = threading.Event(), threading.Event()
+        self._monkeypatch = monkeypatch
+
+    def of(self, owner: object, name: str) -> None:
+        """Count the calls of a function of a class or module."""
+        do = getattr(owner, name)
+
+        @wraps(do)
+        def step(*args: Any, **options: Any) -> Any:
+            self.count += 1
+            self.reached.set()
+            assert self.released.wait(SOON)
+            return do(*args, **options)
+
+        self._monkeypatch.setattr(owner, name, step)
+
+
+@pytest.fixture
+def steps(monkeypatch: pytest.MonkeyPatch) -> Iterator[Steps]:
+    counted = Steps(monkeypatch)
+    yield counted
+    counted.released.set()
+
+
+@pytest.fixture
+def mine(gaussian: str, serve: Callable[..., Served], monkeypatch: pytest.MonkeyPatch) -> Served:
+    """A server of an encoder of points, one of Gaussians and a scorer, with one thread for requests."""
+    monkeypatch.setattr(encoders, "PASS_TOKENS", 30)
+    found = Scorer(
+        "mine", "mine@1", ScorerForm(), FakeScorer(lambda prefix, candidate: float(len(candidate)))
+    )
+    listed = [ListedScorer("mine", found.form, "1")]
+    monkeypatch.setattr(scorers, "list_scorers", lambda: listed)
+    monkeypatch.setattr(scorers, "load_scorer", lambda name, **options: found)
+    return serve(limits=PATIENT, others=[gaussian])
+
+
+@dataclass(frozen=True)
+class Work:
+    """Work of a request, a step for each of its texts.
+
+    Attributes:
+        step: Class or module and the name of its function that is a step.
+        path: Path of the request.
+        fields: Its fields, by its texts.
+    """
+
+    step: tuple[object, str]
+    path: str
+    fields: Callable[[Sequence[str]], Fields]
+
+
+def search(retriever: str) -> Callable[[Sequence[str]], Fields]:
+    return lambda texts: {"queries": texts, "corpus": "grove", "retriever": retriever}
+
+
+def chain(scorer: str) -> Callable[[Sequence[str]], Fields]:
+    asked = {"question": "ba", "answer": "be", "facts": TEXTS, "scorer": scorer, "least": len(TEXTS)}
+    return lambda texts: asked | {"length": len(texts)}
+
+
+WORK = {
+    "vectors": Work((BertTowers, "encode"), "/encode", lambda texts: {"texts": texts}),
+    "Gaussians": Work((BertTowers, "encode"), "/encode", lambda texts: {"texts": texts, "encoder": "mine"}),
+    "premises": Work(
+        (BertTowers, "encode"),
+        "/search",
+        lambda texts: {"queries": texts[:1], "premises": texts, "retriever": "tiny"},
+    ),
+    "dense": Work((faiss.IndexFlatIP, "search"), "/search", search("tiny")),
+    "by direction": Work((LiftedGaussians, "divergences"), "/search", search("mine")),
+    "bm25": Work((load_bm25s().BM25, "get_scores_from_ids"), "/search", search("bm25")),
+    "tfidf": Work((TfidfIndex, "scores"), "/search", search("tfidf")),
+    "direction": Work((BertTowers, "encode"), "/direction", lambda texts: {"first": texts, "second": texts}),
+    "claim": Work((routes, "existence_claim"), "/claim", lambda texts: {"questions": texts}),
+    "chain": Work((FakeScorer, "score"), "/chain", chain("mine")),
+    "chain by tfidf": Work((NearestSteps, "score"), "/chain", chain("tfidf")),
+}
+
+
+@pytest.mark.parametrize("work", WORK.values(), ids=WORK)
+@pytest.mark.parametrize("disconnects", [False, True], ids=["deadline", "disconnect"])
+def test_work_ends_with_its_request(
+    work: Work,
+    disconnects: bool,
+    mine: Served,
+    grove: dict[str, Any],
+    steps: Steps,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(ranking, "SCORES_AT_ONCE", 1)
+    texts = grove["facts"][:6] if work.path == "/search" and work.step[0] is not BertTowers else TEXTS
+    # So that weights, indexes and scorers are there.
+    assert mine.post(work.path, **work.fields(texts[-1:])).status == 200
+    steps.of(*work.step)
+    if disconnects:
+        disconnect(mine, work.path, work.fields(texts), once=steps.reached)
+    else:
+        mine.service.limits = HURRIED
+        while not steps.reached.is_set():  # again if it took longer to get there
+            reply = mine.post(work.path, **work.fields(texts))
+            assert (reply.status, reply.error["kind"]) == (504, "timeout")
+        mine.service.limits = PATIENT
+    steps.released.set()
+    assert mine.post(work.path, **work.fields(texts[:1])).status == 200
+    assert steps.count == 2
+
+
+def disconnect(served: Served, path: str, fields: Fields, *, once: threading.Event) -> None:
+    """Send a request, disconnect when its work has begun, and wait until the server knows."""
+    body = json.dumps(fields).encode()
+    about = f"Host: x\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
+    with socket.create_connection(("127.0.0.1", served.port)) as connection:
+        connection.sendall(f"POST {path} HTTP/1.1\r\n{about}\r\n\r\n".encode() + body)
+        assert once.wait(SOON)
+        assert served.post(path).status == 429
+    until(lambda: served.post(path).status == 422)
+
+
+def test_one_chain_at_a_time(mine: Served, steps: Steps) -> None:
+    mine.service.limits = Limits(requests=2)
+    steps.of(FakeScorer, "score")
+    first = mine.apart(("/chain", chain("mine")(TEXTS)))
+    assert steps.reached.wait(SOON)
+    mine.service.limits = Limits(requests=2, seconds=0.3)
+    assert mine.post("/chain", **chain("mine")(TEXTS)).status == 504
+    mine.service.limits = PATIENT
+    steps.released.set()
+    assert first.join()[0].status == 200
+    assert mine.post("/chain", **chain("mine")(TEXTS[:1])).status == 200
+    assert steps.count == len(TEXTS) + 1
+
+
+def test_what_serves_all_requests_is_finished(mine: Served, steps: Steps) -> None:
+    # Else a corpus that takes longer to prepare than a request may last would never be ready.
+    steps.of(scorers, "fact_similarities")
+    asked = {"question": "ba", "answer": "be", "corpus": "grove", "scorer": "tfidf", "length": 2}
+    mine.service.limits = HURRIED
+    while not steps.reached.is_set():
+        assert mine.post("/chain", **asked).status == 504
+    mine.service.limits = PATIENT
+    steps.released.set()
+    assert mine.post("/chain", **asked).status == 200
+    assert steps.count == 1
