@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import wraps
+from pathlib import Path
 from typing import Any
 
 import faiss
@@ -18,6 +19,7 @@ import pytest
 from entail.arcf.chains.stepwise import NearestSteps
 from entail.arcf.scoring.scorer import ListedScorer, Scorer, ScorerForm
 from entail.encoders import encoder as encoders
+from entail.encoders.cross.reranker import Reranker
 from entail.encoders.towers import BertTowers
 from entail.index import ranking
 from entail.index.lexical import TfidfIndex, load_bm25s
@@ -66,8 +68,14 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> Iterator[Steps]:
 
 
 @pytest.fixture
-def mine(gaussian: str, serve: Callable[..., Served], monkeypatch: pytest.MonkeyPatch) -> Served:
-    """A server of an encoder of points, one of Gaussians and a scorer, with one thread for requests."""
+def mine(
+    gaussian: str,
+    write_reranker: Callable[..., Path],
+    serve: Callable[..., Served],
+    monkeypatch: pytest.MonkeyPatch,
+) -> Served:
+    """A server of encoders of points and of Gaussians, a re-ranker and a scorer; one thread for requests."""
+    write_reranker("reader", depth=5)
     monkeypatch.setattr(encoders, "PASS_TOKENS", 30)
     found = Scorer(
         "mine", "mine@1", ScorerForm(), FakeScorer(lambda prefix, candidate: float(len(candidate)))
@@ -93,8 +101,8 @@ class Work:
     fields: Callable[[Sequence[str]], Fields]
 
 
-def search(retriever: str) -> Callable[[Sequence[str]], Fields]:
-    return lambda texts: {"queries": texts, "corpus": "grove", "retriever": retriever}
+def search(retriever: str, **options: str) -> Callable[[Sequence[str]], Fields]:
+    return lambda texts: {"queries": texts, "corpus": "grove", "retriever": retriever, **options}
 
 
 def chain(scorer: str) -> Callable[[Sequence[str]], Fields]:
@@ -114,6 +122,7 @@ WORK = {
     "by direction": Work((LiftedGaussians, "divergences"), "/search", search("mine")),
     "bm25": Work((load_bm25s().BM25, "get_scores_from_ids"), "/search", search("bm25")),
     "tfidf": Work((TfidfIndex, "scores"), "/search", search("tfidf")),
+    "re-ranked": Work((Reranker, "score"), "/search", search("bm25", reranker="reader")),
     "direction": Work((BertTowers, "encode"), "/direction", lambda texts: {"first": texts, "second": texts}),
     "claim": Work((routes, "existence_claim"), "/claim", lambda texts: {"questions": texts}),
     "chain": Work((FakeScorer, "score"), "/chain", chain("mine")),
