@@ -67,7 +67,4 @@ def _prepare() -> None:
     import pandas  # noqa: F401 - loaded for the first page
     import PIL.Image  # noqa: F401 - loaded for the first page
 
-    from entail.ui.components.graph import prepare_graph
     from entail.ui.trees import authoring, chooser, dialogs, views  # noqa: F401 - loaded for the first page
-
-    prepare_graph()

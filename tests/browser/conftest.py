@@ -1,7 +1,7 @@
 """A running app and a real Chromium for the tests of this folder, which talk to this machine only."""
 
-import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Request, expect
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, Request, expect
 
 ROOT = Path(__file__).parents[2]
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -28,6 +28,16 @@ PATIENCE = 60.0
 """Seconds that a slow machine is given; nothing is measured here."""
 
 expect.set_options(timeout=PATIENCE * 1000)
+
+PLACES = """root => {
+  const corner = root.querySelector(".canvas").getBoundingClientRect();
+  return Object.fromEntries([...root.querySelectorAll(".node")].map((node) => {
+    const box = node.querySelector(".shape").getBoundingClientRect();
+    const [x, y] = [box.x + box.width / 2 - corner.x, box.y + box.height / 2 - corner.y];
+    return [node.dataset.node, [Math.round(x), Math.round(y)]];
+  }));
+}"""
+"""Middles of the boxes of a graph, seen from its corner."""
 
 StartApp = Callable[..., str]
 
@@ -154,67 +164,54 @@ def _wait_for(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
 
 
 class Graph:
-    """Hands and eyes on the graph of a page; it says where its nodes are in `data-positions`."""
+    """Hands and eyes on the graph of a page, whose boxes have the id of their node in `data-node`."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
         self.root = page.locator(".graph")
 
+    def box(self, node: str) -> Locator:
+        return self.root.locator(f'[data-node="{node}"] > .shape')
+
     def see(self, *nodes: str) -> dict[str, tuple[int, int]]:
-        """Return where the nodes are, by id, once the graph stands still, with just those named."""
+        """Return where the middles of the nodes are in the graph, by id, once just those named are drawn."""
         deadline = time.monotonic() + PATIENCE
+        expect(self.root.locator(".node").first).to_be_attached()
         while True:
-            expect(self.root).to_have_attribute("data-still", "true")
-            places = json.loads(self.root.get_attribute("data-positions") or "{}")
-            if not nodes or set(places) == set(nodes):
+            places = self.root.evaluate(PLACES)
+            self.page.wait_for_timeout(60)
+            if (not nodes or set(places) == set(nodes)) and places == self.root.evaluate(PLACES):
                 return {id: (x, y) for id, (x, y) in places.items()}
             if time.monotonic() > deadline:
                 pytest.fail(f"expected the nodes {sorted(nodes)} in the graph, found {sorted(places)}")
-            self.page.wait_for_timeout(50)
 
     @property
     def scale(self) -> float:
         return float(self.root.get_attribute("data-scale") or "nan")
 
     @property
-    def corner(self) -> tuple[float, float]:
+    def size(self) -> tuple[float, float]:
         box = self.root.locator(".canvas").bounding_box()
         assert box is not None
-        return box["x"], box["y"]
-
-    def spot(self, node: str) -> tuple[float, float]:
-        """Return where a node is in the window."""
-        (x, y), (left, top) = self.see()[node], self.corner
-        return left + x, top + y
+        return box["width"], box["height"]
 
     def click(self, node: str) -> None:
-        self.page.mouse.click(*self.spot(node))
+        self.box(node).click(force=True)  # the text lies over the box
 
     def open(self, node: str) -> None:
-        self.page.mouse.dblclick(*self.spot(node))
+        self.box(node).dblclick(force=True)
 
     def fold(self, node: str) -> None:
         """Click on the sign at a node that collapses and expands it."""
-        self.see()
-        signs = json.loads(self.root.get_attribute("data-signs") or "{}")
-        (x, y), (left, top) = signs[node], self.corner
-        self.page.mouse.click(left + x, top + y)
+        self.root.locator(f'[data-node="{node}"] > .fold').click(force=True)
 
     def tool(self, name: str) -> None:
         self.root.get_by_role("button", name=name, exact=True).click()
 
-    def colour(self, node: str, dx: float, dy: float) -> str:
-        """Return the colour (`#rrggbb`, `clear`) of a point so far from a node's middle, at zoom 1."""
-        x, y = self.see()[node]
-        script = """(canvas, [x, y]) => {
-          const density = canvas.width / canvas.clientWidth;
-          const [r, g, b, a] = canvas.getContext("2d").getImageData(x * density, y * density, 1, 1).data;
-          if (!a) return "clear";
-          return "#" + [r, g, b].map((part) => part.toString(16).padStart(2, "0")).join("");
-        }"""
-        return str(
-            self.root.locator(".canvas canvas").evaluate(script, [x + self.scale * dx, y + self.scale * dy])
-        )
+    def colour(self, node: str) -> str:
+        """Return the colour (`#rrggbb`) of a box."""
+        found = re.findall(r"\d+", self.box(node).evaluate("box => getComputedStyle(box).fill"))
+        return "#" + "".join(f"{int(part):02x}" for part in found)
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """The app on a narrow screen, as a phone has it."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -49,12 +48,11 @@ def test_both_halves_of_a_tree_are_in_reach_on_a_narrow_screen(
     assert page.evaluate(WIDE) == [0, 0]
     graph.tool("Fit the whole tree")
     places = graph.see()
-    box = graph.root.locator(".canvas").bounding_box()
-    assert box is not None
-    assert all(0 <= x <= box["width"] and 0 <= y <= box["height"] for x, y in places.values())
+    width, height = graph.size
+    assert all(0 <= x <= width and 0 <= y <= height for x, y in places.values())
 
     # What is chosen in the tree is what the candidates are for.
-    other = next(id for id in json.loads(graph.root.get_attribute("data-positions") or "{}") if id != "n1")
+    other = next(id for id in places if id != "n1")
     graph.click(other)
     switch.get_by_text("Candidates", exact=True).click()
     expect(page.get_by_text("Premises for this hypothesis")).to_have_count(0)

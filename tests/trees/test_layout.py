@@ -1,31 +1,23 @@
-"""Places of nodes: layers, no overlaps, always the same; lines of text."""
+"""Places of nodes: no overlaps, whatever the tree, always the same; lines of text."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from entail.data.records import Premise
 from entail.trees.formats.entailment_bank import grow
 from entail.trees.layout import appearance
-from entail.trees.layout.positions import (
-    LAYER_GAP,
-    LOOSE_GAP,
-    NARROW,
-    SIBLING_GAP,
-    WIDE,
-    Layout,
-    columns_of,
-    layout,
-    rejected_id,
-    wrap,
-)
-from entail.trees.log.acts import Accept, Conclude, Create, GivenNode, Reject, Write
+from entail.trees.layout.boxes import SCREEN, STACK_GAP, WIDTHS, width_of
+from entail.trees.layout.drawing import Direction, Layout, Place, Segment, rejected_id
+from entail.trees.layout.lines import columns_of, wrap
+from entail.trees.layout.positions import PANE, choose_direction, layout
+from entail.trees.log.acts import Accept, Create, GivenNode, Reject, Write
 from entail.trees.log.tree import Tree, TreeBuilder
 
 Tell = Callable[..., Any]
@@ -73,24 +65,49 @@ def test_lines_keep_every_word_and_stay_within_the_width(text: str, width: int) 
 
 # --- places, by hand ---
 
+DIRECTIONS: tuple[Direction, ...] = ("right", "down")
+BOTH = pytest.mark.parametrize("direction", DIRECTIONS)
+
 
 def labels(drawing: Layout) -> dict[str, str]:
     return {id: place.text for id, place in drawing.places.items()}
 
 
-def test_parents_stand_over_the_middle_of_their_premises(tell: Tell) -> None:
+def grown(*parents: int | None, text: str = "a fact of a few words") -> Tree:
+    """Return a tree of one node below each of these parents, -1 for the hypothesis."""
+    return grow(
+        Create(hypothesis="h", nodes=tuple(GivenNode(f"{text} {i}", p) for i, p in enumerate(parents)))
+    )
+
+
+def test_premises_stand_in_a_column_beside_their_conclusion(tell: Tell) -> None:
     story = tell("h")
     for text in ("a", "b", "c"):
         story.ann(Write(node="n1", text=text))
-    story.ann(Conclude(node="n1", premises=("n2", "n3"), text="d"))
-    places = layout(story.tree).places
-    assert list(places) == ["n1", "n5", "n2", "n3", "n4"]
-    assert places["n1"].x == (places["n5"].x + places["n4"].x) / 2
-    assert places["n5"].x == (places["n2"].x + places["n3"].x) / 2
-    assert places["n3"].left - places["n2"].right == SIBLING_GAP
-    assert [places[id].layer for id in ("n1", "n5", "n4", "n2", "n3")] == [0, 1, 1, 2, 2]
-    assert places["n5"].top == places["n4"].top == places["n1"].bottom + LAYER_GAP
-    assert [place.kind for place in places.values()] == ["hypothesis", "intermediate", *["premise"] * 3]
+    places = layout(story.tree, direction="right").places
+    a, b, c = (places[id] for id in ("n2", "n3", "n4"))
+    assert a.left == b.left == c.left > places["n1"].right
+    assert (b.top - a.bottom, c.top - b.bottom) == (STACK_GAP, STACK_GAP)
+    assert places["n1"].y == b.y
+    assert [place.kind for place in places.values()] == ["hypothesis", *["premise"] * 3]
+
+
+def test_from_top_to_bottom_premises_that_follow_each_other_are_one_stack() -> None:
+    places = layout(grown(-1, -1, -1, -1, 2), direction="down").places
+    a, b, c, d = (places[f"n1.{i}"] for i in (1, 2, 3, 4))
+    assert a.left == b.left
+    assert b.top - a.bottom == STACK_GAP
+    assert a.right < c.left
+    assert c.right < d.left
+    assert a.top == c.top == d.top > places["n1"].bottom
+
+
+@BOTH
+def test_a_chain_of_conclusions_is_straight(direction: Direction) -> None:
+    places = layout(grown(-1, -1, 0, 0, 2), direction=direction).places
+    middles = {(p.y if direction == "right" else p.x) for p in (places["n1"], places["n1.1"], places["n1.3"])}
+    assert len({round(middle, 3) for middle in middles}) <= 2  # a list begins at the side of its conclusion
+    assert len(places) == 6
 
 
 def test_nothing_below_a_collapsed_node_is_drawn_and_it_says_how_much(tell: Tell) -> None:
@@ -107,49 +124,84 @@ def test_nothing_below_a_collapsed_node_is_drawn_and_it_says_how_much(tell: Tell
     assert everything.places["n1"].hidden == 3
 
 
-def test_rejected_premises_stand_right_of_the_premises_when_asked(tell: Tell) -> None:
+def test_a_subtree_is_drawn_alone() -> None:
+    tree = grown(-1, -1, 0, 0, None)
+    drawing = layout(tree, start="n1.1")
+    assert list(drawing.places) == ["n1.1", "n1.3", "n1.4"]
+    assert drawing.places["n1.1"].parent is None
+    assert min(place.left for place in drawing.places.values()) == 0
+
+
+@BOTH
+def test_rejected_premises_follow_the_premises_when_asked(tell: Tell, direction: Direction) -> None:
     story = tell("h")
     story.ann(Reject(node="n1", premise=Premise("r")))
     story.ann(Accept(node="n1", premise=Premise("a")))
     story.ann(Reject(node="n3", premise=Premise("s")))
     tree = story.tree
-    assert labels(layout(tree)) == {"n1": "h", "n3": "a"}
-    places = layout(tree, with_rejected=True).places
+    assert labels(layout(tree, direction=direction)) == {"n1": "h", "n3": "a"}
+    drawing = layout(tree, with_rejected=True, direction=direction)
+    places = drawing.places
     r, s = rejected_id("n1", Premise("r").key), rejected_id("n3", Premise("s").key)
     assert set(places) == {"n1", "n3", r, s}
     assert (places[r].kind, places[r].parent, places[r].layer) == ("rejected", "n1", 1)
     assert (places[s].parent, places[s].layer) == ("n3", 2)
-    assert places[r].left >= places["n3"].right + SIBLING_GAP
+    assert places[r].top > places["n3"].bottom or places[r].left > places["n3"].right
+    steps = [(step.parent, step.rejected, step.stem is not None) for step in drawing.steps]
+    assert steps == [("n1", False, True), ("n1", True, False), ("n3", True, True)]
 
 
-def test_loose_trees_stand_to_the_right_from_the_first_layer_on() -> None:
-    nodes = (
-        GivenNode("a", -1),
-        GivenNode("loose", None),
-        GivenNode("below", 1),
-        GivenNode("loose too", None),
-    )
-    places = layout(grow(Create(hypothesis="h", nodes=nodes))).places
-    assert [(p.text, p.layer, p.parent) for p in places.values()] == [
-        ("h", 0, None),
-        ("a", 1, "n1"),
-        ("loose", 1, None),
-        ("below", 2, "n1.2"),
-        ("loose too", 1, None),
+@BOTH
+def test_loose_trees_stand_behind_the_hypothesis_and_its_premises(direction: Direction) -> None:
+    places = layout(grown(-1, None, 1, None), direction=direction).places
+    assert [(p.layer, p.parent) for p in places.values()] == [
+        (0, None),
+        (1, "n1"),
+        (1, None),
+        (2, "n1.2"),
+        (1, None),
     ]
-    assert places["n1.2"].left == max(places["n1"].right, places["n1.1"].right) + LOOSE_GAP
-    assert places["n1.4"].left == max(places["n1.2"].right, places["n1.3"].right) + LOOSE_GAP
+    above = [places["n1"], places["n1.1"]]
+    if direction == "right":
+        assert places["n1.2"].top > max(place.bottom for place in above)
+    else:
+        assert places["n1.2"].left > max(place.right for place in above)
 
 
-def test_long_texts_make_wider_boxes_and_can_be_cut() -> None:
+def test_small_trees_stand_and_large_ones_lie() -> None:
+    small = grown(-1, -1, 0, 0)
+    wide = grown(*[-1] * 8, *range(8), *range(8), *range(8))
+    huge = grown(-1, *[i // 3 for i in range(400)])
+    assert [choose_direction(tree) for tree in (small, huge)] == ["down", "right"]
+    for tree, room in ((small, PANE), (wide, SCREEN)):
+        drawing = layout(tree)
+        assert drawing.width <= room[0]
+        assert drawing.height <= room[1]
+    assert layout(small, direction="right").direction == "right"
+    assert layout(huge, direction="down").direction == "down"
+
+
+def test_a_tree_of_forty_nodes_fits_on_a_screen() -> None:
+    sentence = "a sentence of a usual length says that one kind of thing is another"
+    shapes = (
+        grown(*[(i - 1) // 3 for i in range(39)], text=sentence),  # three premises of each conclusion
+        grown(*[-1] * 5, *[i // 2 for i in range(34)], text=sentence),
+    )
+    for tree in shapes:
+        drawing = layout(tree)
+        assert len(drawing.places) == 40
+        assert drawing.width <= SCREEN[0]
+        assert drawing.height <= SCREEN[1]
+
+
+def test_long_texts_are_wrapped_and_can_be_cut() -> None:
     def box(text: str, **options: Any) -> Any:
         return layout(grow(Create(hypothesis="h", nodes=(GivenNode(text, -1),))), **options).places["n1.1"]
 
-    short, long, huge = box("word " * 20), box("word " * 120), box("word " * 3000)
-    assert short.width < long.width < huge.width
-    assert all(columns_of(line) <= NARROW for line in short.lines)
-    assert max(columns_of(line) for line in huge.lines) <= WIDE
-    assert " ".join(huge.lines) == ("word " * 3000).strip()
+    short, long = box("word " * 20), box("word " * 120)
+    assert short.height < long.height
+    assert max(columns_of(line) for line in long.lines) <= WIDTHS[-1]
+    assert " ".join(long.lines) == ("word " * 120).strip()
     cut = box("word " * 120, max_lines=3)
     assert len(cut.lines) == 3
     assert cut.lines[-1].endswith("…")
@@ -158,19 +210,19 @@ def test_long_texts_make_wider_boxes_and_can_be_cut() -> None:
     assert box("few words", max_lines=1).lines == ("few words",)
 
 
-def test_the_corners_of_a_text_lie_inside_the_ellipse() -> None:
-    for words in (1, 3, 6, 40, 400):
-        place = layout(grow(Create(hypothesis="word " * words))).places["n1"]
-        half_width = max(columns_of(line) for line in place.lines) * 0.6 * appearance.FONT_SIZE / 2
-        half_height = len(place.lines) * appearance.LINE_HEIGHT / 2
-        assert (half_width / (place.width / 2)) ** 2 + (half_height / (place.height / 2)) ** 2 <= 1
+def test_collapsing_does_not_wrap_other_texts_anew() -> None:
+    tree = grown(*[-1] * 3, *[i // 4 for i in range(60)])
+    before, after = layout(tree), layout(tree, collapsed={"n1.1", "n1.2"})
+    assert after.direction == before.direction
+    assert all(place.lines == before.places[id].lines for id, place in after.places.items())
 
 
-def test_a_chain_of_thousands_and_a_fan_of_thousands_are_laid_out() -> None:
+@BOTH
+def test_a_chain_of_thousands_and_a_fan_of_thousands_are_laid_out(direction: Direction) -> None:
     chain = grow(Create(hypothesis="h", nodes=tuple(GivenNode(f"t{i}", i - 1) for i in range(3000))))
     fan = grow(Create(hypothesis="h", nodes=tuple(GivenNode(f"t{i}", -1) for i in range(3000))))
-    assert layout(chain).places["n1.3000"].layer == 3000
-    assert len({place.x for place in layout(fan).places.values()}) >= 3000
+    assert layout(chain, direction=direction).places["n1.3000"].layer == 3000
+    assert len({place.y for place in layout(fan, direction=direction).places.values()}) >= 3000
 
 
 # --- places, whatever the tree ---
@@ -191,43 +243,97 @@ def trees(draw: st.DrawFn) -> Tree:
     return builder.freeze(seq=9)
 
 
-@given(trees(), st.booleans())
-def test_layers_gaps_and_middles(tree: Tree, with_rejected: bool) -> None:
-    drawing = layout(tree, with_rejected=with_rejected)
+DIRECTION = st.sampled_from(DIRECTIONS)
+
+
+def apart(one: Place, other: Place) -> bool:
+    """Return whether there is room between two boxes."""
+    aside = max(one.left - other.right, other.left - one.right)
+    below = max(one.top - other.bottom, other.top - one.bottom)
+    return max(aside, below) >= STACK_GAP - 1e-6
+
+
+def crosses(segment: Segment, place: Place) -> bool:
+    """Return whether a horizontal or vertical line runs through a box."""
+    (x1, y1), (x2, y2) = segment
+    inside = max(x1, x2) > place.left + 1 and min(x1, x2) < place.right - 1
+    return inside and max(y1, y2) > place.top + 1 and min(y1, y2) < place.bottom - 1
+
+
+@given(trees(), DIRECTION, st.booleans(), st.data())
+def test_no_boxes_overlap_and_no_line_runs_through_a_box(
+    tree: Tree, direction: Direction, with_rejected: bool, data: st.DataObject
+) -> None:
+    collapsed = data.draw(st.sets(st.sampled_from([*tree.nodes])))
+    drawing = layout(tree, collapsed=collapsed, with_rejected=with_rejected, direction=direction)
     places = [*drawing.places.values()]
-    rows = {
-        layer: [p for p in places if p.layer == layer] for layer in range(max(p.layer for p in places) + 1)
-    }
-    for row in rows.values():
-        for left, right in pairwise(sorted(row, key=lambda p: p.left)):
-            assert right.left - left.right >= SIBLING_GAP - 1e-6
-    for upper, lower in pairwise(rows.values()):
-        bottom = max(p.bottom for p in upper)
-        assert all(abs(p.top - bottom - LAYER_GAP) < 1e-6 for p in lower)
-    for place in places:
-        assert place.parent is None or place.layer == drawing.places[place.parent].layer + 1
+    assert all(apart(one, other) for one, other in combinations(places, 2))
+    assert min(place.left for place in places) >= -1e-6
+    assert min(place.top for place in places) >= -1e-6
+    for step in drawing.steps:
+        for segment in (*step.rails, *([step.stem] if step.stem else [])):
+            assert not any(crosses(segment, place) for place in places)
+
+
+@given(trees(), DIRECTION, st.booleans())
+def test_lines_lead_from_every_premise_to_its_conclusion(
+    tree: Tree, direction: Direction, with_rejected: bool
+) -> None:
+    drawing = layout(tree, with_rejected=with_rejected, direction=direction)
+    points = {(round(x, 3), round(y, 3)) for step in drawing.steps for rail in step.rails for x, y in rail}
+    stems = {step.parent: step.stem for step in drawing.steps if step.stem}
+    for id, place in drawing.places.items():
+        if place.parent is not None:
+            sides = ((place.left, place.y), (place.x, place.top))
+            assert any((round(x, 3), round(y, 3)) in points for x, y in sides), id
+            (x, y), end = stems[place.parent][1], drawing.places[place.parent]
+            on_the_right = abs(x - end.right) < 1e-6 and abs(y - end.y) < end.height / 2
+            below = abs(y - end.bottom) < 1e-6 and abs(x - end.x) < end.width / 2
+            assert on_the_right if direction == "right" else below
+
+
+@given(trees(), DIRECTION)
+def test_premises_keep_their_order(tree: Tree, direction: Direction) -> None:
+    places = layout(tree, direction=direction).places
     for node in tree.nodes.values():
-        below = [place.x for place in places if place.parent == node.id]
-        assert [drawing.places[child].x for child in node.children] == sorted(below)[: len(node.children)]
-        if below:
-            assert abs(drawing.places[node.id].x - (min(below) + max(below)) / 2) < 1e-6
+        for one, other in pairwise(node.children):
+            beside = places[one].right < places[other].left and direction == "down"
+            assert beside or places[one].bottom < places[other].top
 
 
+@settings(max_examples=30)
 @given(trees())
-def test_the_same_tree_gives_the_same_places_with_the_hypothesis_at_the_origin(tree: Tree) -> None:
+def test_texts_lie_inside_their_boxes(tree: Tree) -> None:
+    for place in layout(tree, with_rejected=True).places.values():
+        room = place.width - 2 * appearance.PADDING_X, place.height - 2 * appearance.PADDING_Y
+        assert max(width_of(line, place.kind) for line in place.lines) <= room[0] + 1e-6
+        assert len(place.lines) * appearance.LINE_HEIGHT <= room[1]
+
+
+@settings(max_examples=30)
+@given(trees())
+def test_the_same_tree_gives_the_same_places(tree: Tree) -> None:
     drawing = layout(tree, with_rejected=True)
     again = layout(TreeBuilder(tree).freeze(seq=99), with_rejected=True)
     assert [*drawing.places.items()] == [*again.places.items()]
-    assert (drawing.places["n1"].x, drawing.places["n1"].top) == (0, 0)
+    assert drawing.steps == again.steps
     assert drawing.edges == tuple((p.parent, id) for id, p in drawing.places.items() if p.parent)
 
 
-@given(trees(), st.data())
-def test_one_more_leaf_moves_nobody_past_anybody(tree: Tree, data: st.DataObject) -> None:
+@given(trees(), DIRECTION, st.data())
+def test_one_more_leaf_moves_nobody_past_anybody(
+    tree: Tree, direction: Direction, data: st.DataObject
+) -> None:
     builder = TreeBuilder(tree)
     parent = data.draw(st.sampled_from([*tree.nodes]))
     builder.apply(Write(node=parent, text="one more"), seq=50, author="Ann")
-    before, after = layout(tree).places, layout(builder.freeze(seq=50)).places
-    for layer in {place.layer for place in before.values()}:
+    before = layout(tree, direction=direction).places
+    after = layout(builder.freeze(seq=50), direction=direction).places
+    for node in tree.nodes.values():
+        for one, other in pairwise(node.children):
+            assert (after[one].y, after[one].x) < (after[other].y, after[other].x) or (
+                after[one].x < after[other].x
+            )
+    for layer in {place.layer for place in before.values()} if direction == "right" else ():
         ids = [id for id in before if before[id].layer == layer]
-        assert sorted(ids, key=lambda id: after[id].x) == sorted(ids, key=lambda id: before[id].x)
+        assert sorted(ids, key=lambda id: after[id].y) == sorted(ids, key=lambda id: before[id].y)

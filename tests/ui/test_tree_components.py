@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -14,12 +15,13 @@ from entail.data.records import Premise
 from entail.trees.formats.text import Line
 from entail.trees.formats.text import outline as lines_of
 from entail.trees.layout import appearance
-from entail.trees.layout.positions import layout, rejected_id
+from entail.trees.layout.drawing import rejected_id
+from entail.trees.layout.positions import choose_direction, layout
 from entail.trees.log.acts import Act, Conclude, Create, Event, Finish, GivenNode, Reject, Remove
 from entail.trees.log.replay import replay
 from entail.trees.log.tree import Tree
 from entail.ui.components import graph, outline
-from entail.ui.components.graph import build_network, describe_graph
+from entail.ui.components.graph import GraphView, describe_graph, draw_picture
 from entail.ui.components.inbox import NodeEvent
 from entail.ui.components.keyboard import KeyPress
 from entail.ui.shared.resources import Workspace
@@ -27,6 +29,7 @@ from entail.ui.trees.authoring import handle_key, open_tree
 from entail.ui.trees.screen import Screen
 from entail.ui.trees.views import apply_event
 
+SVG = "{http://www.w3.org/2000/svg}"
 ICE = Premise("ice is a kind of solid")
 SNOW = Premise("snow is white")
 HOSTILE = "it is turned <b>away</b> :red[now] $x$"
@@ -51,60 +54,89 @@ def grown(*acts: Act) -> Tree:
     return replay(events).tree
 
 
-def nodes_of(tree: Tree, **options: Any) -> dict[str, dict[str, Any]]:
-    network = build_network(tree, layout(tree, **options), collapsed=options.get("collapsed", ()))
-    assert json.loads(json.dumps([network.nodes, network.edges])) == [network.nodes, network.edges]
-    return {node["id"]: node for node in network.nodes}
+def boxes_of(tree: Tree, **options: Any) -> dict[str, ET.Element]:
+    """Return the group of each box in the picture of the graph, by id."""
+    picture = draw_picture(tree, layout(tree, **options), collapsed=options.get("collapsed", ()))
+    groups = {group.get("data-node"): group for group in ET.fromstring(picture).iter(f"{SVG}g")}
+    return {id: group for id, group in groups.items() if id}
 
 
-def test_the_network_has_the_places_of_the_layout_and_edges_to_conclusions() -> None:
-    drawing = layout(grown())
-    network = build_network(grown(), drawing)
-    assert network.get_nodes() == list(drawing.places)
-    for node in network.nodes:
-        place = drawing.places[node["id"]]
-        assert (node["x"], node["y"]) == pytest.approx((place.x, place.y), abs=0.5)
-        assert (node["fixed"], node["physics"]) == (True, False)
-    assert {(edge["from"], edge["to"], edge["arrows"]) for edge in network.edges} == {
-        ("n1.1", "n1", "to"),
-        ("n1.3", "n1.1", "to"),
-        ("n1.4", "n1.3", "to"),
-        ("n1.2", "n1", "to"),
-        ("n1.6", "n1.5", "to"),
+def title(box: ET.Element) -> tuple[str, str]:
+    """Return the caption and the text of a box."""
+    found = box.find(f"{SVG}title")
+    assert found is not None
+    caption, _, text = (found.text or "").partition(":\n")
+    return caption, text
+
+
+def test_a_box_shows_kind_text_and_author() -> None:
+    boxes = boxes_of(grown(Finish(node="n1.2", premises=(ICE,))))
+    kinds = [boxes[id].attrib["class"] for id in ("n1", "n1.1", "n1.2")]
+    assert kinds == ["node hypothesis", "node intermediate", "node premise"]
+    assert title(boxes["n1.4"]) == ("Premise sent7, by Ada", HOSTILE)
+    assert " ".join(span.text or "" for span in boxes["n1.4"].iter(f"{SVG}tspan")) == HOSTILE
+    assert "finished" in title(boxes["n1.2"])[0]
+    assert boxes["n1.2"].find(f"{SVG}g[@class='tick']") is not None
+    assert boxes["n1.4"].find(f"{SVG}g[@class='tick']") is None
+
+
+def test_boxes_are_items_of_an_aria_tree() -> None:
+    boxes = boxes_of(grown(), collapsed={"n1.1", "n1.2"})
+    assert {box.get("role") for box in boxes.values()} == {"treeitem"}
+    assert {id: (box.get("aria-level"), box.get("aria-expanded")) for id, box in boxes.items()} == {
+        "n1": ("1", "true"),
+        "n1.1": ("2", "false"),
+        "n1.2": ("2", None),
+        "n1.5": ("2", "true"),
+        "n1.6": ("3", None),
     }
 
 
-def test_a_node_shows_kind_text_and_author() -> None:
-    nodes = nodes_of(grown(Finish(node="n1.2", premises=(ICE,))))
-    assert [nodes[id]["group"] for id in ("n1", "n1.1", "n1.2")] == ["hypothesis", "intermediate", "premise"]
-    assert nodes["n1"]["shape"] == "ellipse" != nodes["n1.1"]["shape"]
-    assert len({appearance.SHAPES[kind] for kind in appearance.KINDS}) == 4
-    leaf = nodes["n1.4"]
-    assert (leaf["title"], leaf["label"].replace("\n", " ")) == (HOSTILE, HOSTILE)
-    assert leaf["caption"] == "Premise sent7, by Ada"
-    assert "below" not in leaf
-    assert "finished" not in leaf
-    assert nodes["n1.2"]["finished"] is True
+def test_a_collapsed_node_says_how_many_it_hides() -> None:
+    boxes = boxes_of(grown(), collapsed={"n1.1", "n1.2"})
+    signs = {id: box.find(f"{SVG}g[@class='fold']/{SVG}text") for id, box in boxes.items()}
+    assert {id: sign.text for id, sign in signs.items() if sign is not None} == {
+        "n1": "\N{MINUS SIGN}",
+        "n1.1": "+2",
+        "n1.5": "\N{MINUS SIGN}",
+    }
+    assert "2 below" in title(boxes["n1.1"])[0]
 
 
-def test_a_collapsed_node_counts_and_keeps_the_hidden_texts_for_the_search() -> None:
-    nodes = nodes_of(grown(), collapsed={"n1.1", "n1.2"})
-    assert set(nodes) == {"n1", "n1.1", "n1.2", "n1.5", "n1.6"}
-    assert nodes["n1"]["below"] == 4
-    assert nodes["n1.1"] | {"below": 2, "collapsed": True} == nodes["n1.1"]
-    assert nodes["n1.1"]["inside"] == f"a side is dark\n{HOSTILE}"
-    assert not {"n1", "n1.2"} & {id for id, node in nodes.items() if "collapsed" in node}, "a leaf is none"
-
-
-def test_rejected_premises_are_dotted_and_lead_back_to_their_node() -> None:
+def test_rejected_premises_lead_back_to_their_node() -> None:
     tree = grown(Reject(node="n1.1", premise=ICE))
     id = rejected_id("n1.1", ICE.key)
-    assert id not in nodes_of(tree)
-    network = build_network(tree, layout(tree, with_rejected=True))
-    node = network.get_node(id)
-    assert node | {"group": "rejected", "of": "n1.1", "key": ICE.key, "caption": "Rejected by Bo"} == node
-    dotted = [edge for edge in network.edges if "dashes" in edge]
-    assert [(edge["from"], edge["to"]) for edge in dotted] == [(id, "n1.1")]
+    assert id not in boxes_of(tree)
+    box = boxes_of(tree, with_rejected=True)[id]
+    assert box.attrib | {"class": "node rejected", "data-of": "n1.1", "data-key": ICE.key} == box.attrib
+    assert title(box) == ("Rejected by Bo", ICE.text)
+
+
+# ---- part of a tree, and direction
+
+
+def test_the_focus_follows_the_browser_and_ends_where_something_else_is_selected() -> None:
+    tree, view = grown(), GraphView()
+    view.handle({"kind": "focus", "node": "n1.1"}, tree)
+    for selected in ("n1.1", "n1.4", None):
+        view.show(tree, selected)
+        assert view.focus == "n1.1"
+    view.show(tree, "n1.2")
+    assert view.focus == "n1"
+    view.handle({"kind": "focus", "node": "n99"}, tree)
+    assert view.focus == "n1"
+    view.handle({"kind": "focus", "node": "n1.1"}, tree)
+    view.show(grown(Remove(node="n1.1")), "n1")
+    assert view.focus == "n1"
+
+
+def test_turning_a_graph_twice_leaves_the_direction_to_the_tree_again() -> None:
+    tree, view = grown(), GraphView()
+    suits = choose_direction(tree)
+    view.handle({"kind": "turn", "node": ""}, tree)
+    assert view.direction not in (None, suits)
+    view.handle({"kind": "turn", "node": ""}, tree)
+    assert view.direction is None
 
 
 def test_the_graph_is_described_in_words() -> None:
@@ -192,12 +224,8 @@ def page() -> None:
         )
 
 
-@pytest.mark.parametrize(
-    ("view", "texts", "selected"), [("outline", "rows", "n1.2"), ("graph", "nodes", "n1.1")]
-)
-def test_the_browser_receives_texts_as_data_and_a_hint_for_a_new_tree(
-    view: str, texts: str, selected: str
-) -> None:
+@pytest.mark.parametrize(("view", "selected"), [("outline", "n1.2"), ("graph", "n1.1")])
+def test_the_browser_receives_texts_as_data_and_a_hint_for_a_new_tree(view: str, selected: str) -> None:
     def received(app: AppTest) -> dict[str, Any]:
         assert not app.exception
         (mount,) = (
@@ -212,7 +240,12 @@ def test_the_browser_receives_texts_as_data_and_a_hint_for_a_new_tree(
     assert received(app.run())["hint"]
     app.session_state["full"] = True
     data = received(app.run())
-    assert "no <i>light</i> makes cold" in {row.get("text", row.get("title")) for row in data[texts]}
+    if view == "outline":
+        assert "no <i>light</i> makes cold" in {row["text"] for row in data["rows"]}
+    else:
+        titles = [found.text or "" for found in ET.fromstring(data["picture"]).iter(f"{SVG}title")]
+        assert any(text.endswith("no <i>light</i> makes cold") for text in titles)
+        assert data["inside"] == {"n1.1": "it is dark"}
     assert (data["selected"], data["collapsed"], data["hint"]) == (selected, ["n1.1"], "")
     assert data["acknowledged"] == {"mount": "", "seen": 0}
 
@@ -224,14 +257,14 @@ def test_the_scripts_are_whole_fetch_nothing_and_make_no_markup_of_text() -> Non
         for theme in (appearance.LIGHT, appearance.DARK):
             assert all(look.border in js and look.fill in js for look in theme.looks.values())
         assert all(name in js for name in appearance.NAMES.values())
-    assert "vis-network" in graph._library_js()
-    for name in ("innerHTML", "insertAdjacentHTML", "outerHTML", "document.write"):
-        assert name not in outline._library_js()
+        for name in ("innerHTML", "insertAdjacentHTML", "outerHTML", "document.write"):
+            assert name not in js
 
 
-def test_pyvis_is_loaded_by_the_first_graph_and_not_before() -> None:
+def test_pyvis_is_loaded_by_the_first_exported_page_and_not_before() -> None:
     names = "{'pyvis', 'IPython', 'networkx'}"
-    code = f"import sys, entail.ui.components.graph; print(sorted({names} & set(sys.modules)))"
+    modules = "sys, entail.trees.formats, entail.ui.components.graph"
+    code = f"import {modules}; print(sorted({names} & set(sys.modules)))"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "[]"
 

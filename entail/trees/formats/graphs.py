@@ -19,7 +19,8 @@ from entail.errors import FormatError
 from entail.trees.formats.entailment_bank import grow, refold
 from entail.trees.formats.text import printable, quote_dot
 from entail.trees.layout.appearance import FONT_SIZE, LIGHT, SHAPES
-from entail.trees.layout.positions import layout, rejected_id
+from entail.trees.layout.drawing import rejected_id
+from entail.trees.layout.positions import layout
 from entail.trees.log.acts import Create, GivenNode
 from entail.trees.log.tree import Node, Tree
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     import networkx as nx
 
 
-_STYLES = {"ellipse": "filled", "rounded": "filled,rounded", "rectangle": "filled", "dashed": "filled,dashed"}
+_STYLES = {"double": "filled", "rounded": "filled,rounded", "rectangle": "filled", "dashed": "filled,dashed"}
 
 
 def to_dot(tree: Tree, *, with_rejected: bool = False) -> str:
@@ -48,7 +49,7 @@ def to_dot(tree: Tree, *, with_rejected: bool = False) -> str:
         shape, look = SHAPES[place.kind], LIGHT.looks[place.kind]
         wrapped = "\n".join(place.lines)
         lines.append(
-            f"  {quote_dot(id)} [shape={'ellipse' if shape == 'ellipse' else 'box'}, "
+            f"  {quote_dot(id)} [shape=box, peripheries={2 if shape == 'double' else 1}, "
             f"style={quote_dot(_STYLES[shape])}, fillcolor={quote_dot(look.fill)}, "
             f"color={quote_dot(look.border)}, fontcolor={quote_dot(look.text)}, "
             f"label={quote_dot(wrapped)}];"

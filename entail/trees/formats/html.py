@@ -15,14 +15,18 @@ from entail.trees.layout.appearance import (
     DASHES,
     FONT_SIZE,
     FONTS,
+    INNER_LINE,
     KINDS,
     LIGHT,
     NAMES,
-    PADDING,
+    PADDING_X,
+    PADDING_Y,
     SHAPES,
     Theme,
 )
-from entail.trees.layout.positions import Place, layout
+from entail.trees.layout.drawing import Direction
+from entail.trees.layout.lines import COLUMN, columns_of
+from entail.trees.layout.positions import choose_direction, layout
 from entail.trees.log.tree import Tree
 
 if TYPE_CHECKING:
@@ -36,15 +40,21 @@ _OPTIONS = {
         "keyboard": {"enabled": True, "bindToWindow": False},
     },
     "edges": {
-        "arrows": {"to": {"enabled": True, "scaleFactor": 0.6}},
-        "smooth": {"type": "cubicBezier", "forceDirection": "vertical", "roundness": 0.4},
+        "arrows": {"to": {"scaleFactor": 0.6}},
+        "arrowStrikethrough": False,
+        "color": {"inherit": "from"},
+        "smooth": False,
         "width": 1.5,
     },
 }
 """Options of vis-network."""
 
+_SAMPLE = "at night a side of the moon is turned away from the sun"
+SMALLEST = 11
+"""Pixels of the letters below which the page begins at the hypothesis, instead of showing the whole tree."""
 
-def to_html(tree: Tree, *, with_rejected: bool = True) -> str:
+
+def to_html(tree: Tree, *, with_rejected: bool = True, direction: Direction | None = None) -> str:
     """Return a page with a tree as a graph to move and zoom, a legend, and below it the tree as an outline.
 
     The graph is pyvis's `Network` in the places of `layout`, drawn by the script that pyvis ships, which is
@@ -54,11 +64,13 @@ def to_html(tree: Tree, *, with_rejected: bool = True) -> str:
     Args:
         tree: The tree.
         with_rejected: Whether the page can show rejected premises, by a switch that is off at first.
+        direction: Where premises stand; by default as `choose_direction` says.
     """
     with_rejected = with_rejected and any(not judgement.accepted for judgement in tree.judgements.values())
-    drawings = [_drawing(tree, with_rejected=False)]
+    direction = direction or choose_direction(tree)
+    drawings = [_drawing(tree, direction, with_rejected=False)]
     if with_rejected:
-        drawings.append(_drawing(tree, with_rejected=True))
+        drawings.append(_drawing(tree, direction, with_rejected=True))
     drawn = {node["group"] for node in drawings[-1]["nodes"]}
     return _template().render(
         title=printable(tree.root.text),
@@ -74,6 +86,9 @@ def to_html(tree: Tree, *, with_rejected: bool = True) -> str:
         drawings=drawings,
         themes={"light": _groups(LIGHT), "dark": _groups(DARK)},
         options=_OPTIONS,
+        direction=direction,
+        smallest=SMALLEST / FONT_SIZE,
+        sample={"text": _SAMPLE, "width": columns_of(_SAMPLE) * COLUMN, "size": FONT_SIZE},
     )
 
 
@@ -86,34 +101,31 @@ def _template() -> jinja2.Template:
     return environment.from_string((Path(__file__).parent / "page.html").read_text(encoding="utf-8"))
 
 
-def _drawing(tree: Tree, *, with_rejected: bool) -> dict[str, Any]:
+def _drawing(tree: Tree, direction: Direction, *, with_rejected: bool) -> dict[str, Any]:
     """Return nodes and edges as vis-network takes them."""
-    network = to_network(layout(tree, with_rejected=with_rejected), _size)
+    network = to_network(layout(tree, with_rejected=with_rejected, direction=direction))
     return {"nodes": network.nodes, "edges": network.edges}
 
 
-def _size(_id: str, place: Place) -> dict[str, Any]:
-    # vis-network makes an ellipse twice as high as the room that it is given, as `layout` expects.
-    size = {} if SHAPES[place.kind] == "ellipse" else {"width": place.width, "height": place.height}
-    return {f"{side}Constraint": {"minimum": round(pixels - 2 * PADDING)} for side, pixels in size.items()}
-
-
 def _groups(theme: Theme) -> dict[str, Any]:
-    """Return the looks of a theme as vis-network takes them."""
+    """Return the groups of a theme as vis-network takes them; lines have the colour of their points."""
     groups: dict[str, Any] = {}
     for kind in KINDS:
         look, shape = theme.looks[kind], SHAPES[kind]
+        inner = INNER_LINE if shape == "double" else 0
         colours = {"background": look.fill, "border": look.border}
         groups[kind] = {
             "color": {**colours, "highlight": colours, "hover": colours},
-            "font": {"color": look.text, "size": FONT_SIZE, "face": FONTS},
-            "borderWidth": BORDER_WIDTH,
-            "borderWidthSelected": 2 * BORDER_WIDTH,
-            "margin": PADDING,
+            "font": {"color": look.text, "size": FONT_SIZE, "face": FONTS, "align": "left"},
+            "borderWidth": BORDER_WIDTH + inner / 2,
+            "borderWidthSelected": 2 * BORDER_WIDTH + inner,
+            "margin": dict.fromkeys(("left", "right"), PADDING_X)
+            | dict.fromkeys(("top", "bottom"), PADDING_Y + inner),
             "shapeProperties": {
-                "borderRadius": CORNER if shape == "rounded" else 0,
+                "borderRadius": CORNER if shape == "rounded" else 2,
                 "borderDashes": list(DASHES) if shape == "dashed" else False,
             },
         }
-    edge = dict.fromkeys(("color", "highlight", "hover"), theme.edge)
-    return {"groups": groups, "edges": {"color": edge}}
+    for name, colour in (("step", theme.edge), ("rejected-step", theme.looks["rejected"].border)):
+        groups[name] = {"color": {"background": colour, "border": colour}, "chosen": False}
+    return groups

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from entail.trees.formats.text import printable
-from entail.trees.layout.appearance import DOTS, SHAPES
-from entail.trees.layout.positions import Layout, Place
+from entail.trees.layout.appearance import BORDER_WIDTH, DOTS, INNER_LINE, PADDING_X, PADDING_Y, SHAPES
+from entail.trees.layout.drawing import Layout
 
 if TYPE_CHECKING:
     from pyvis.network import Network
@@ -17,30 +16,40 @@ if TYPE_CHECKING:
 _VIS = "lib/vis-9.1.2/vis-network.min.js"
 
 
-def to_network(drawing: Layout, describe: Callable[[str, Place], Mapping[str, Any]]) -> Network:
-    """Return a drawing as a network: fixed positions, groups by kind, edges from premises to conclusions.
+def to_network(drawing: Layout) -> Network:
+    """Return a drawing as a network of boxes in their places, in groups by kind.
 
-    Args:
-        drawing: Boxes of the nodes.
-        describe: Function from the id and the box of a node to further fields of the node.
+    The lines of a step run between points, which are nodes of the groups `step` and `rejected-step` without a
+    size. So vis-network draws them just as they are laid out.
     """
     from pyvis.network import Network
 
     network = Network(directed=True)
     for id, place in drawing.places.items():
+        inner = INNER_LINE if SHAPES[place.kind] == "double" else 0
         network.add_node(
             id,
             label="\n".join(map(printable, place.lines)) or " ",
-            shape="ellipse" if SHAPES[place.kind] == "ellipse" else "box",
+            title=printable(place.text),
+            shape="box",
             group=place.kind,
             x=round(place.x),
             y=round(place.y),
             fixed=True,
-            **describe(id, place),
+            widthConstraint={"minimum": round(place.width - 2 * PADDING_X - BORDER_WIDTH)},
+            heightConstraint={"minimum": round(place.height - 2 * (PADDING_Y + inner) - BORDER_WIDTH)},
         )
-    for parent, child in drawing.edges:
-        rejected = {"dashes": list(DOTS), "arrows": ""} if drawing.places[child].kind == "rejected" else {}
-        network.add_edge(child, parent, id=child, **rejected)
+    for step in drawing.steps:
+        group = "rejected-step" if step.rejected else "step"
+        for line in (*step.rails, *([step.stem] if step.stem else [])):
+            points = [f"{step.parent}@{group}@{x:.1f},{y:.1f}" for x, y in line]
+            for id, (x, y) in zip(points, line, strict=True):
+                network.add_node(
+                    id, label=" ", shape="dot", size=0, group=group, x=round(x), y=round(y), fixed=True
+                )
+            arrow = "to" if line is step.stem and not step.rejected else ""
+            dotted = {"dashes": list(DOTS)} if step.rejected else {}
+            network.add_edge(*points, arrows=arrow, **dotted)
     return network
 
 

@@ -1,8 +1,9 @@
-"""Trees as self-contained SVG pictures."""
+"""Trees as SVG pictures: standalone files, and what the graph of the Trees page shows."""
 
 from __future__ import annotations
 
-from xml.sax.saxutils import escape
+from collections.abc import Collection, Mapping
+from xml.sax.saxutils import escape, quoteattr
 
 from entail.trees.formats.text import outline, printable
 from entail.trees.layout.appearance import (
@@ -12,97 +13,185 @@ from entail.trees.layout.appearance import (
     DOTS,
     FONT_SIZE,
     FONTS,
+    INNER_LINE,
     KINDS,
     LIGHT,
     LINE_HEIGHT,
     NAMES,
+    PADDING_X,
     SHAPES,
     DrawnKind,
 )
-from entail.trees.layout.positions import LAYER_GAP, Place, columns_of, layout
-from entail.trees.log.tree import Tree
+from entail.trees.layout.boxes import width_of
+from entail.trees.layout.drawing import Direction, Layout, Place, Segment, Step
+from entail.trees.layout.lines import COLUMN, columns_of
+from entail.trees.layout.positions import layout
+from entail.trees.log.tree import ROOT, Tree
 
-_HEAD = 8
-_MARGIN, _KEY_WIDTH, _KEY_HEIGHT, _KEY_GAP = 24, 36, 20, 28
-_ARROW = (
-    f'<defs><marker id="arrow" viewBox="0 0 {_HEAD} {_HEAD}" refX="{_HEAD}" refY="4" markerWidth="{_HEAD}" '
-    f'markerHeight="{_HEAD}" markerUnits="userSpaceOnUse" orient="auto">'
-    f'<path d="M0 0 L{_HEAD} {_HEAD / 2} L0 {_HEAD} z" fill="{LIGHT.edge}" /></marker></defs>'
-)
+MARGIN = 16
+"""Pixels around the drawing; on the right or below also for the numbers of collapsed nodes."""
+_HEAD, _KEY_WIDTH, _KEY_HEIGHT, _KEY_GAP = 8, 36, 20, 28
+_SIGN, _AWAY = 17, 9
+"""Height of the sign at a node that collapses and expands it, and its distance from the box."""
 
 
-def to_svg(tree: Tree, *, with_rejected: bool = False) -> str:
-    """Return a tree as a standalone SVG picture with a legend.
+def to_svg(
+    tree: Tree,
+    *,
+    with_rejected: bool = False,
+    collapsed: Collection[str] = (),
+    direction: Direction | None = None,
+    start: str = ROOT,
+) -> str:
+    """Return a tree as a standalone SVG picture with a legend; see `layout` for the arguments.
 
     Fonts are generic and nothing is fetched. Each box has its whole sentence as its title; the description of
     the picture is the tree as an outline.
     """
-    drawing = layout(tree, with_rejected=with_rejected)
-    kinds = [kind for kind in KINDS if any(place.kind == kind for place in drawing.places.values())]
-    left, top = drawing.left - _MARGIN, -float(_MARGIN)
-    width = max(drawing.right - drawing.left, sum(map(_key_width, kinds))) + 2 * _MARGIN
-    height = drawing.bottom + _KEY_HEIGHT + 3 * _MARGIN
-    x, y, w, h = map(_number, (left, top, width, height))
+    drawing = layout(tree, with_rejected=with_rejected, collapsed=collapsed, direction=direction, start=start)
     description = "\n".join(map(str, outline(tree, with_rejected=with_rejected)))
+    words = f'<title id="title">{_text(tree.node(start).text)}</title>'
+    words += f'<desc id="description">{_text(description)}</desc>'
+    titles = {id: f"{NAMES[place.kind]}: {place.text}" for id, place in drawing.places.items()}
+    attributes = 'role="img" aria-labelledby="title description"'
+    return draw_svg(drawing, titles, finished=tree.finished, attributes=attributes, words=words)
+
+
+def draw_svg(
+    drawing: Layout,
+    titles: Mapping[str, str],
+    *,
+    finished: Collection[str] = (),
+    expandable: Collection[str] = (),
+    roles: Mapping[str, str] | None = None,
+    attributes: str = "",
+    words: str = "",
+) -> str:
+    """Return a layout as an SVG element.
+
+    The group of a box has the classes `node` and its kind, and its id in `data-node`; the sign to collapse it
+    the class `fold`. The legend is the last group.
+
+    Args:
+        drawing: Boxes and lines.
+        titles: Id -> title of the box.
+        finished: Ids of the nodes with a tick.
+        expandable: Ids of the nodes with a sign to collapse them.
+        roles: Id -> further attributes of the group of a box.
+        attributes: Further attributes of the picture.
+        words: Title and description of the picture, as elements.
+    """
+    kinds = [kind for kind in KINDS if any(place.kind == kind for place in drawing.places.values())]
+    below = MARGIN + (_SIGN if drawing.direction == "down" else 0)
+    aside = MARGIN + (0 if drawing.direction == "down" else 2 * _SIGN)
+    width = max(drawing.width + aside, sum(map(_key_width, kinds))) + MARGIN
+    height = drawing.height + below
+    w, h, whole = map(_number, (width, height + MARGIN, height + _KEY_HEIGHT + 2 * MARGIN))
+    roles, stems = roles or {}, {step.parent: step.stem for step in drawing.steps if step.stem}
     elements = [
-        f'<title id="title">{_text(tree.root.text)}</title>',
-        f'<desc id="description">{_text(description)}</desc>',
-        _ARROW,
-        f'<rect x="{x}" y="{y}" width="{w}" height="{h}" fill="{LIGHT.background}" />',
-        *(_edge(drawing.places[parent], drawing.places[child]) for parent, child in drawing.edges),
-        *map(_box, drawing.places.values()),
-        _legend(kinds, drawing.left, drawing.bottom + _MARGIN),
+        words,
+        f'<defs><marker id="arrow" viewBox="0 0 {_HEAD} {_HEAD}" refX="{_HEAD}" refY="4" '
+        f'markerWidth="{_HEAD}" markerHeight="{_HEAD}" markerUnits="userSpaceOnUse" orient="auto">'
+        f'<path d="M0 0 L{_HEAD} {_HEAD / 2} L0 {_HEAD} z" fill="{LIGHT.edge}" /></marker></defs>',
+        f'<rect class="ground" x="-{MARGIN}" y="-{MARGIN}" width="{w}" height="{whole}" '
+        f'fill="{LIGHT.background}" />',
+        *map(_step, drawing.steps),
     ]
+    for id, place in drawing.places.items():
+        sign = ""
+        if place.hidden or id in expandable:
+            sign = _fold_sign(place, stems.get(id), drawing.direction)
+        tick = _tick(place) if id in finished else ""
+        box = f"<title>{_text(titles[id])}</title>{_box(place)}{tick}{sign}"
+        name = f"data-node={quoteattr(printable(id))} {roles.get(id, '')}".rstrip()
+        elements.append(f'<g class="node {place.kind}" {name}>{box}</g>')
+    elements.append(_legend(kinds, height))
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{x} {y} {w} {h}" width="{w}" height="{h}" '
-        f'role="img" aria-labelledby="title description" font-family="{FONTS}" font-size="{FONT_SIZE}">'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="-{MARGIN} -{MARGIN} {w} {whole}" width="{w}" '
+        f'height="{whole}" data-height="{h}" font-family="{FONTS}" font-size="{FONT_SIZE}" {attributes}>'
         + "\n".join((*elements, "</svg>\n"))
     )
 
 
-def _edge(parent: Place, child: Place) -> str:
-    # The bend is between the layers, so that no edge runs behind a box of its parent's layer; the rest is
-    # straight and at least as long as the arrow's head.
-    gap, middle = child.top - LAYER_GAP + _HEAD, child.top - LAYER_GAP / 2
-    x1, x2, y1, y2, y3, y4 = map(_number, (child.x, parent.x, child.top, middle, gap, parent.bottom))
-    stroke, end = LIGHT.edge, 'marker-end="url(#arrow)"'
-    if child.kind == "rejected":
-        stroke, end = LIGHT.looks["rejected"].border, f'stroke-dasharray="{DOTS[0]} {DOTS[1]}"'
-    path = f"M{x1} {y1} C{x1} {y2} {x2} {y2} {x2} {y3} L{x2} {y4}"
-    return f'<path d="{path}" fill="none" stroke="{stroke}" stroke-width="1.5" {end} />'
+def _step(step: Step) -> str:
+    lines = [*step.rails, *([step.stem] if step.stem else [])]  # the path ends with the arrow's line
+    path = " ".join(map(_line, lines))
+    kind, stroke, end = "step", LIGHT.edge, 'stroke-linecap="round" marker-end="url(#arrow)"'
+    if step.rejected:
+        kind, stroke = "step rejected", LIGHT.looks["rejected"].border
+        end = f'stroke-dasharray="{DOTS[0]} {DOTS[1]}"'
+    return f'<path class="{kind}" d="{path}" fill="none" stroke="{stroke}" stroke-width="1.5" {end} />'
+
+
+def _line(segment: Segment) -> str:
+    (x1, y1), (x2, y2) = segment
+    return f"M{_number(x1)} {_number(y1)}L{_number(x2)} {_number(y2)}"
 
 
 def _box(place: Place) -> str:
+    inner = INNER_LINE if SHAPES[place.kind] == "double" else 0
+    x = _number(place.left + PADDING_X + inner)
     first = place.y - (len(place.lines) - 1) * LINE_HEIGHT / 2 + 0.35 * FONT_SIZE
-    lines = "".join(
-        f'<tspan x="{_number(place.x)}" y="{_number(first + i * LINE_HEIGHT)}">{_text(line)}</tspan>'
-        for i, line in enumerate(place.lines)
-    )
+    lines = ""
+    for i, line in enumerate(place.lines):
+        at = f'x="{x}" y="{_number(first + i * LINE_HEIGHT)}"'
+        length = f'textLength="{_number(width_of(line, place.kind))}" lengthAdjust="spacingAndGlyphs"'
+        lines += f"<tspan {at} {length}>{_text(line)}</tspan>"
+    weight = ' font-weight="600"' if place.kind == "hypothesis" else ""
     return (
-        f'<g class="{place.kind}"><title>{_text(f"{NAMES[place.kind]}: {place.text}")}</title>'
-        f"{_shape(place.kind, place.x, place.y, place.width, place.height)}"
-        f'<text text-anchor="middle" fill="{LIGHT.looks[place.kind].text}" style="unicode-bidi: plaintext">'
-        f"{lines}</text></g>"
+        f"{_shape(place.kind, place.left, place.top, place.width, place.height)}"
+        f'<text fill="{LIGHT.looks[place.kind].text}"{weight} style="unicode-bidi: plaintext">{lines}</text>'
     )
 
 
-def _shape(kind: DrawnKind, x: float, y: float, width: float, height: float) -> str:
+def _shape(kind: DrawnKind, left: float, top: float, width: float, height: float) -> str:
     shape, look = SHAPES[kind], LIGHT.looks[kind]
-    paint = f'fill="{look.fill}" stroke="{look.border}" stroke-width="{BORDER_WIDTH}"'
-    if shape == "ellipse":
-        cx, cy, rx, ry = map(_number, (x, y, width / 2, height / 2))
-        return f'<ellipse cx="{cx}" cy="{cy}" rx="{rx}" ry="{ry}" {paint} />'
-    if shape == "dashed":
-        paint += f' stroke-dasharray="{DASHES[0]} {DASHES[1]}"'
-    radius = min(CORNER, height / 2) if shape == "rounded" else 0
-    left, top, w, h, r = map(_number, (x - width / 2, y - height / 2, width, height, radius))
-    return f'<rect x="{left}" y="{top}" width="{w}" height="{h}" rx="{r}" {paint} />'
+    dashes = f' stroke-dasharray="{DASHES[0]} {DASHES[1]}"' if shape == "dashed" else ""
+    radius = min(CORNER, height / 2) if shape == "rounded" else 2
+    paint = f'fill="{look.fill}" stroke="{look.border}"'
+    outer = _rect("shape", left, top, width, height, radius, f'{paint} stroke-width="{BORDER_WIDTH}"{dashes}')
+    if shape != "double":
+        return outer
+    inset = 2 * INNER_LINE
+    sides = (left + INNER_LINE, top + INNER_LINE, width - inset, height - inset)
+    return outer + _rect("inner", *sides, 0, f'fill="none" stroke="{look.border}"')
 
 
-def _legend(kinds: list[DrawnKind], left: float, top: float) -> str:
-    keys, x, y = "", left, top + _KEY_HEIGHT / 2
+def _rect(name: str, x: float, y: float, width: float, height: float, radius: float, paint: str) -> str:
+    x_, y_, w, h, r = map(_number, (x, y, width, height, radius))
+    return f'<rect class="{name}" x="{x_}" y="{y_}" width="{w}" height="{h}" rx="{r}" {paint} />'
+
+
+def _tick(place: Place) -> str:
+    """Return the mark of a finished node, on the upper right corner of its box."""
+    look = LIGHT.looks[place.kind]
+    x, y = place.right - 8, place.top
+    path = f"M{_number(x - 3.5)} {_number(y)}l2.5 3 4.5 -6"
+    return (
+        f'<g class="tick"><circle cx="{_number(x)}" cy="{_number(y)}" r="8" fill="{look.border}" />'
+        f'<path d="{path}" fill="none" stroke="{LIGHT.background}" stroke-width="2" /></g>'
+    )
+
+
+def _fold_sign(place: Place, stem: Segment | None, direction: Direction) -> str:
+    """Return the sign to collapse or expand a node: on the line into it, with the number of hidden nodes."""
+    words = f"+{place.hidden}" if place.hidden else "\N{MINUS SIGN}"
+    width = max(_SIGN, 8 + columns_of(words) * COLUMN)
+    if direction == "right":
+        x, y = place.right + _AWAY + width / 2, place.y
+    else:
+        x, y = stem[1][0] if stem else place.x, place.bottom + _AWAY + _SIGN / 2
+    look = LIGHT.looks[place.kind]
+    paint = f'fill="{LIGHT.background}" stroke="{look.border}" stroke-width="1.5"'
+    box = _rect("", x - width / 2, y - _SIGN / 2, width, _SIGN, _SIGN / 2, paint)
+    at = f'x="{_number(x)}" y="{_number(y + 4.5)}" text-anchor="middle" font-size="12" font-weight="600"'
+    return f'<g class="fold">{box}<text {at} fill="{LIGHT.text}">{words}</text></g>'
+
+
+def _legend(kinds: list[DrawnKind], top: float) -> str:
+    keys, x, y = "", 0.0, top + _KEY_HEIGHT / 2
     for kind in kinds:
-        keys += _shape(kind, x + _KEY_WIDTH / 2, y, _KEY_WIDTH, _KEY_HEIGHT)
+        keys += _shape(kind, x, top, _KEY_WIDTH, _KEY_HEIGHT)
         at = f'x="{_number(x + _KEY_WIDTH + 8)}" y="{_number(y + 0.35 * FONT_SIZE)}"'
         keys += f'<text {at} fill="{LIGHT.text}">{NAMES[kind]}</text>'
         x += _key_width(kind)
@@ -110,7 +199,7 @@ def _legend(kinds: list[DrawnKind], left: float, top: float) -> str:
 
 
 def _key_width(kind: DrawnKind) -> float:
-    return _KEY_WIDTH + 8 + columns_of(NAMES[kind]) * 0.6 * FONT_SIZE + _KEY_GAP
+    return _KEY_WIDTH + 8 + columns_of(NAMES[kind]) * COLUMN + _KEY_GAP
 
 
 def _text(text: str) -> str:

@@ -7,7 +7,7 @@ import unicodedata
 from dataclasses import dataclass
 
 from entail.trees.layout.appearance import NAMES, DrawnKind
-from entail.trees.layout.positions import rejected_id
+from entail.trees.layout.drawing import rejected_id
 from entail.trees.log.tree import Node, Tree
 
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -14,8 +14,8 @@ from typing import Literal
 DrawnKind = Literal["hypothesis", "intermediate", "premise", "rejected"]
 """Kind of a drawn element: a kind of node, or a rejected premise."""
 
-Shape = Literal["ellipse", "rounded", "rectangle", "dashed"]
-"""Outline of a box; `rounded` has half-round corners, `dashed` is a rectangle with a dashed border."""
+Shape = Literal["double", "rounded", "rectangle", "dashed"]
+"""Outline of a box: a rectangle with a double border, round corners, a plain or a dashed border."""
 
 KINDS: tuple[DrawnKind, ...] = ("hypothesis", "intermediate", "premise", "rejected")
 """Kinds in the order of the legend."""
@@ -28,7 +28,7 @@ NAMES: Mapping[DrawnKind, str] = {
 }
 
 SHAPES: Mapping[DrawnKind, Shape] = {
-    "hypothesis": "ellipse",
+    "hypothesis": "double",
     "intermediate": "rounded",
     "premise": "rectangle",
     "rejected": "dashed",
@@ -36,11 +36,13 @@ SHAPES: Mapping[DrawnKind, Shape] = {
 
 FONT_SIZE = 14
 """Pixels."""
-LINE_HEIGHT = 18
+LINE_HEIGHT = 17
 """Pixels from one line of text to the next."""
-PADDING = 12
-"""Pixels between text and outline."""
-CORNER = 16
+PADDING_X, PADDING_Y = 11, 5
+"""Pixels between text and outline, at the sides, and above and below."""
+INNER_LINE = 4
+"""Pixels between the two lines of a `double` border."""
+CORNER = 14
 """Radius of a `rounded` box, in pixels."""
 BORDER_WIDTH = 2
 DASHES = (7, 4)

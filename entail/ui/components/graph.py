@@ -1,34 +1,63 @@
-"""Interactive graph of a tree: pyvis's `Network`, drawn by a Streamlit component."""
+"""Interactive graph of a tree: the picture that is also exported, in a Streamlit component."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection
-from dataclasses import asdict
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import streamlit as st
 
-from entail.trees.formats.network import to_network, vis_script
-from entail.trees.formats.text import caption_of
+from entail.trees.formats.svg import draw_svg
+from entail.trees.formats.text import caption_of, printable
 from entail.trees.layout import appearance
-from entail.trees.layout.positions import COLUMN, Layout, Place, columns_of, layout, rejected_id
-from entail.trees.log.tree import Tree
+from entail.trees.layout.drawing import Direction, Layout, rejected_id
+from entail.trees.layout.positions import choose_direction, layout
+from entail.trees.log.tree import ROOT, Tree
 from entail.ui.components.inbox import FIRST_HINT, NodeEvent, component, mount, node_handler, read_assets
 
-if TYPE_CHECKING:
-    from pyvis.network import Network
-
 MAX_LINES = 7
-"""Most lines of text in a box; the tooltip has all of it."""
+"""Most lines of text in a box; its title has all of it."""
 
-_SCRIPTS = (
-    *("outbox.js", "meeting.js", "elements.js", "graph_paint.js", "graph_view.js", "graph_panel.js"),
-    "graph.js",
-)
+_SCRIPTS = ("outbox.js", "meeting.js", "elements.js", "graph_view.js", "graph.js")
 
-_SAMPLE = "at night a side of the moon is turned away from the sun"
+
+@dataclass
+class GraphView:
+    """Part of a tree that an author looks at, and how.
+
+    Attributes:
+        focus: Node that is shown with everything below it.
+        direction: Where premises stand; None for the direction that suits the tree.
+    """
+
+    focus: str = ROOT
+    direction: Direction | None = None
+
+    def handle(self, message: Mapping[str, Any], tree: Tree) -> None:
+        """Apply a message of the browser: `focus` on a node, or `turn` to the other direction."""
+        if message.get("kind") == "focus" and message.get("node") in tree.nodes:
+            self.focus = message["node"]
+        elif message.get("kind") == "turn":
+            suits = choose_direction(tree, start=self.focus)
+            other: Direction = "down" if (self.direction or suits) == "right" else "right"
+            self.direction = None if other == suits else other
+
+    def show(self, tree: Tree, selected: str | None) -> None:
+        """Look at the whole tree again if the focus is gone, or something outside it is selected."""
+        if self.focus not in tree.nodes:
+            self.focus = ROOT
+        elif selected is not None and selected in tree.nodes and selected != self.focus:
+            above = {node.id for node in tree.ancestors(selected)}
+            self.focus = self.focus if self.focus in above else ROOT
+
+
+def graph_view(key: str) -> GraphView:
+    """Return the view of the graph with this key, which lasts as long as the session."""
+    view: GraphView = st.session_state.setdefault(f"{key}:view", GraphView())
+    return view
 
 
 def draw_graph(
@@ -43,54 +72,75 @@ def draw_graph(
 ) -> None:
     """Draw the tree; pass every event to `on_event` before the next run of the script.
 
-    The caller stores the selected and collapsed nodes. The browser keeps zoom and position across reruns.
-    Each tree needs a `key` of its own.
+    The caller stores the selected and collapsed nodes. The browser keeps zoom and position across reruns, the
+    session the focus and the direction. Each tree needs a `key` of its own.
     """
-    drawing = layout(tree, collapsed=collapsed, with_rejected=show_rejected, max_lines=MAX_LINES)
-    network = build_network(tree, drawing, collapsed=collapsed)
+    view = graph_view(key)
+    view.show(tree, selected)
+    drawing = layout(
+        tree,
+        collapsed=collapsed,
+        with_rejected=show_rejected,
+        max_lines=MAX_LINES,
+        direction=view.direction,
+        start=view.focus,
+    )
+    path = [tree.nodes[view.focus], *tree.ancestors(view.focus)][::-1]
     data = {
-        "nodes": network.nodes,
-        "edges": network.edges,
+        "picture": draw_picture(tree, drawing, collapsed=collapsed),
         "key": key,
         "height": height,
+        "direction": drawing.direction,
+        "path": [{"id": node.id, "text": node.text} for node in path],
         "selected": _visible(tree, drawing, selected),
         "collapsed": [id for id in tree.nodes if id in collapsed and tree.nodes[id].children],
+        "inside": {
+            id: "\n".join(node.text for node in tree.descendants(id))
+            for id, place in drawing.places.items()
+            if place.hidden
+        },
         "description": describe_graph(tree, selected=selected),
-        "hint": "" if len(drawing.places) > 1 else FIRST_HINT,
+        "hint": "" if len(drawing.places) > 1 or view.focus != ROOT else FIRST_HINT,
     }
+    pass_on = node_handler(("select", "open", "toggle"), on_event)
+
+    def handle(message: Mapping[str, Any]) -> None:
+        view.handle(message, tree)
+        pass_on(message)
+
     with st.container(gap=None):
         # The scripts are sent once a session; the small component with each change of the tree.
         component("entail_graph_library", _library_js())(key=f"{key}:library")
         small = component("entail_graph", read_assets("meeting.js", "graph_mount.js"))
-        mount(small, key, data, node_handler(("select", "open", "toggle"), on_event))
+        mount(small, key, data, handle)
 
 
-def prepare_graph() -> None:
-    """Load the modules and scripts of the first graph; for a thread at start, so that no page waits."""
-    import pyvis.network  # noqa: F401 - loaded for the first page
+def draw_picture(tree: Tree, drawing: Layout, *, collapsed: Collection[str] = frozenset()) -> str:
+    """Return the drawing as SVG whose boxes are items of an ARIA tree, with their captions as titles.
 
-    _library_js()
-
-
-def build_network(tree: Tree, drawing: Layout, *, collapsed: Collection[str] = frozenset()) -> Network:
-    """Return the drawing as pyvis's `Network`, with the fields of `graph.js`.
-
-    A node has `width`, `height`, `title`, `caption`, `below` (number of descendants), `collapsed`, `inside`
-    (texts of hidden descendants, for the search) and `finished`. A rejected premise has `of` (the node that
-    it was rejected for) and `key`.
+    The box of a rejected premise has `data-of` (the node that it was rejected for) and `data-key`.
     """
-    rejected = {
-        rejected_id(node, key): {"of": node, "key": key, "caption": f"Rejected by {judgement.author}"}
-        for (node, key), judgement in tree.judgements.items()
-        if not judgement.accepted
-    }
-
-    def describe(id: str, place: Place) -> dict[str, Any]:
-        about = rejected[id] if place.kind == "rejected" else _about(tree, id, folded=id in collapsed)
-        size = {"width": round(place.width), "height": round(place.height)}
-        return {"title": place.text, "physics": False, **size, **about}
-
-    return to_network(drawing, describe)
+    titles: dict[str, str] = {}
+    roles: dict[str, str] = {}
+    rejected = {rejected_id(*judged): judged for judged, j in tree.judgements.items() if not j.accepted}
+    for id, place in drawing.places.items():
+        role = f'id="{printable(id)}" role="treeitem" aria-level="{place.layer + 1}"'
+        if place.kind == "rejected":
+            node_id, key = rejected[id]
+            caption = f"Rejected by {tree.judgements[node_id, key].author}"
+            role += f' data-of="{node_id}" data-key="{key}"'
+        else:
+            caption = caption_of(tree.nodes[id])
+            if id in tree.finished:
+                caption += "; finished"
+            if tree.nodes[id].children:
+                role += f' aria-expanded="{str(id not in collapsed).lower()}"'
+                caption += f"; {len(tree.descendants(id))} below" if id in collapsed else ""
+        titles[id], roles[id] = f"{caption}:\n{place.text}", role
+    expandable = {id for id in drawing.places if id in tree.nodes and tree.nodes[id].children}
+    return draw_svg(
+        drawing, titles, finished=tree.finished, expandable=expandable, roles=roles, attributes='role="none"'
+    )
 
 
 def _visible(tree: Tree, drawing: Layout, selected: str | None) -> str | None:
@@ -99,19 +149,6 @@ def _visible(tree: Tree, drawing: Layout, selected: str | None) -> str | None:
         return None
     path = (selected, *(node.id for node in tree.ancestors(selected)))
     return next((id for id in path if id in drawing.places), None)
-
-
-def _about(tree: Tree, node_id: str, *, folded: bool) -> dict[str, Any]:
-    node = tree.nodes[node_id]
-    about: dict[str, Any] = {"caption": caption_of(node)}
-    if node.children:
-        below = [other.text for other in tree.descendants(node_id)]
-        about["below"] = len(below)
-        if folded:
-            about |= {"collapsed": True, "inside": "\n".join(below)}
-    if node_id in tree.finished:
-        about |= {"finished": True, "caption": f"{caption_of(node)}; finished"}
-    return about
 
 
 def describe_graph(tree: Tree, *, selected: str | None) -> str:
@@ -128,33 +165,25 @@ def describe_graph(tree: Tree, *, selected: str | None) -> str:
 
 @cache
 def _library_js() -> str:
-    """Return the script of the component: pyvis's vis-network, the styles, our scripts."""
+    """Return the script of the component: styles and our scripts."""
     style = {
-        "light": _theme(appearance.LIGHT),
-        "dark": _theme(appearance.DARK),
         "legend": [{"kind": kind, "name": appearance.NAMES[kind]} for kind in appearance.KINDS],
         "shapes": dict(appearance.SHAPES),
-        "font_size": appearance.FONT_SIZE,
-        "sample": {"text": _SAMPLE, "width": columns_of(_SAMPLE) * COLUMN},
-        "line_height": appearance.LINE_HEIGHT,
-        "padding": appearance.PADDING,
-        "corner": appearance.CORNER,
-        "border_width": appearance.BORDER_WIDTH,
-        "dashes": appearance.DASHES,
-        "dots": appearance.DOTS,
     }
-    return "\n".join(
-        (
-            # vis-network's exports stay out of the page's globals.
-            "const vis = {};\n(function (exports, module, define) {",
-            vis_script(),
-            "})(vis, {}, undefined);",
-            f"const STYLE = {json.dumps(style)};",
-            f"const CSS = {json.dumps(read_assets('tools.css', 'graph.css'))};",
-            read_assets(*_SCRIPTS),
-        )
-    )
+    css = f"{read_assets('tools.css', 'graph.css')}\n{_colours()}"
+    return f"const STYLE = {json.dumps(style)};\nconst CSS = {json.dumps(css)};\n{read_assets(*_SCRIPTS)}"
 
 
-def _theme(theme: appearance.Theme) -> dict[str, Any]:
-    return {"edge": theme.edge, "looks": {kind: asdict(look) for kind, look in theme.looks.items()}}
+def _colours() -> str:
+    """Return the colours of boxes and lines; `light-dark` follows the page's theme.
+
+    They replace those that the picture has for those who take it out of the page.
+    """
+    light, dark = appearance.LIGHT, appearance.DARK
+    rules = [f".graph {{ --edge: light-dark({light.edge}, {dark.edge}); }}"]
+    for kind in appearance.KINDS:
+        one, other = light.looks[kind], dark.looks[kind]
+        pairs = {name: (getattr(one, name), getattr(other, name)) for name in ("fill", "border", "text")}
+        values = " ".join(f"--{name}: light-dark({a}, {b});" for name, (a, b) in pairs.items())
+        rules.append(f'.{kind}, [data-kind="{kind}"] {{ {values} }}')
+    return "\n".join(rules)

@@ -13,7 +13,7 @@ from entail.trees.log.acts import Evidence, Redo, Undo
 from entail.trees.log.replay import History
 from entail.trees.review.provenance import describe_provenance, describe_retriever
 from entail.ui.components.elements import pick_view
-from entail.ui.components.graph import draw_graph
+from entail.ui.components.graph import draw_graph, graph_view
 from entail.ui.components.inbox import NodeEvent
 from entail.ui.components.outline import draw_outline
 from entail.ui.frame.author import with_mark
@@ -85,7 +85,8 @@ def draw_export(shared: Workspace, session: AuthoringSession, corpus: Corpus) ->
     """Draw the download buttons; a file is made when its button is pressed."""
     from entail.trees import formats
 
-    tree, tree_id, history = session.tree, session.screen.tree_id, session.history
+    tree, tree_id, history, screen = session.tree, session.screen.tree_id, session.history, session.screen
+    view = graph_view(f"graph-{tree_id}")
 
     def judged() -> str:
         return formats.to_judged_csv({tree_id: (history, shared.log.evidence(tree_id))})
@@ -97,8 +98,24 @@ def draw_export(shared: Workspace, session: AuthoringSession, corpus: Corpus) ->
             "application/jsonl",
             lambda: formats.to_jsonl([tree], corpus=corpus),
         ),
-        ("Web page (HTML)", ".html", "text/html", lambda: formats.to_html(tree)),
-        ("Picture (SVG)", ".svg", "image/svg+xml", lambda: formats.to_svg(tree)),
+        (
+            "Web page (HTML)",
+            ".html",
+            "text/html",
+            lambda: formats.to_html(tree, direction=view.direction),
+        ),
+        (
+            "Picture (SVG)",
+            ".svg",
+            "image/svg+xml",
+            lambda: formats.to_svg(
+                tree,
+                with_rejected=screen.show_rejected,
+                collapsed=screen.collapsed,
+                direction=view.direction,
+                start=view.focus,
+            ),
+        ),
         ("GraphML", ".graphml", "application/xml", lambda: formats.to_graphml(tree)),
         ("Graphviz (DOT)", ".dot", "text/vnd.graphviz", lambda: formats.to_dot(tree)),
         ("Judged pairs (CSV)", ".csv", "text/csv", judged),

@@ -60,13 +60,14 @@ def test_kinds_differ_in_shape_and_colour_and_edges_point_up(story: Any) -> None
     assert nodes["graph"]["rankdir"] == "BT"
     assert nodes["graph"]["label"] == "snow is cold"
     looks = {
-        id: tuple(about.get(name) for name in ("shape", "style", "fillcolor")) for id, about in nodes.items()
+        id: tuple(about.get(name) for name in ("peripheries", "style", "fillcolor"))
+        for id, about in nodes.items()
     }
     rejected = next(id for id in nodes if "!" in id)
-    assert looks["n1"] == ("ellipse", "filled", LIGHT.looks["hypothesis"].fill)
-    assert looks["n2"] == ("box", "filled,rounded", LIGHT.looks["intermediate"].fill)
-    assert looks["n4"] == ("box", "filled", LIGHT.looks["premise"].fill)
-    assert looks[rejected] == ("box", "filled,dashed", LIGHT.looks["rejected"].fill)
+    assert looks["n1"] == ("2", "filled", LIGHT.looks["hypothesis"].fill)
+    assert looks["n2"] == ("1", "filled,rounded", LIGHT.looks["intermediate"].fill)
+    assert looks["n4"] == ("1", "filled", LIGHT.looks["premise"].fill)
+    assert looks[rejected] == ("1", "filled,dashed", LIGHT.looks["rejected"].fill)
     assert edges == {("n2", "n1"): False, ("n3", "n2"): False, ("n4", "n3"): False, (rejected, "n1"): True}
 
 

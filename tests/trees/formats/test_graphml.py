@@ -16,7 +16,7 @@ from entail.errors import FormatError
 from entail.trees.formats import from_graphml, to_graphml
 from entail.trees.formats.entailment_bank import grow, refold, unfold
 from entail.trees.formats.text import printable
-from entail.trees.layout.positions import rejected_id
+from entail.trees.layout.drawing import rejected_id
 from entail.trees.log.acts import Create, GivenNode
 from entail.trees.log.tree import Tree
 

@@ -11,6 +11,7 @@ from entail.trees.formats import to_html
 from entail.trees.formats.entailment_bank import grow
 from entail.trees.formats.text import printable
 from entail.trees.layout.appearance import DARK, LIGHT
+from entail.trees.layout.drawing import Direction
 from entail.trees.layout.positions import layout
 from entail.trees.log.acts import Create
 from entail.trees.log.tree import Tree
@@ -57,30 +58,49 @@ class Page(HTMLParser):
         return json.loads(match[1])
 
 
+def boxes(drawing: Any) -> list[Any]:
+    return [node for node in drawing["nodes"] if not node["group"].endswith("step")]
+
+
 def test_the_graph_is_drawn_where_the_layout_says(story: Any) -> None:
     page = Page(to_html(story.tree))
     without, with_ = page.constant("drawings")
-    places = layout(story.tree).places
-    assert [(n["id"], n["x"], n["y"], n["group"]) for n in without["nodes"]] == [
-        (id, round(p.x), round(p.y), p.kind) for id, p in places.items()
+    drawing = layout(story.tree)
+    assert [(n["id"], n["x"], n["y"], n["group"]) for n in boxes(without)] == [
+        (id, round(p.x), round(p.y), p.kind) for id, p in drawing.places.items()
     ]
-    assert [(e["from"], e["to"]) for e in without["edges"]] == [("n2", "n1"), ("n3", "n2"), ("n4", "n3")]
-    assert {n["shape"] for n in without["nodes"] if n["id"] == "n1"} == {"ellipse"}
     assert all(n["fixed"] for n in without["nodes"])
-    assert [n["group"] for n in with_["nodes"]].count("rejected") == 1
-    assert [edge.get("dashes") for edge in with_["edges"]] == [None, None, None, [2, 4]]
+    spots = {node["id"]: (node["x"], node["y"]) for node in without["nodes"]}
+    lines = [line for step in drawing.steps for line in (*step.rails, *([step.stem] if step.stem else []))]
+    assert [(spots[edge["from"]], spots[edge["to"]]) for edge in without["edges"]] == [
+        tuple((round(x), round(y)) for x, y in line) for line in lines
+    ]
+    assert [edge["arrows"] for edge in without["edges"]].count("to") == 3
+    assert [n["group"] for n in boxes(with_)].count("rejected") == 1
+    assert {edge.get("dashes") == [2, 4] for edge in with_["edges"]} == {True, False}
     assert page.constant("options")["physics"] == {"enabled": False}
+
+
+def test_the_direction_can_be_chosen(story: Any) -> None:
+    directions: tuple[Direction, ...] = ("right", "down")
+    for direction in directions:
+        (drawing, _) = Page(to_html(story.tree, direction=direction)).constant("drawings")
+        places = layout(story.tree, direction=direction).places
+        assert [(n["x"], n["y"]) for n in boxes(drawing)] == [
+            (round(p.x), round(p.y)) for p in places.values()
+        ]
 
 
 def test_both_themes_are_in_the_page(story: Any) -> None:
     html = to_html(story.tree)
     themes = Page(html).constant("themes")
     for name, theme in (("light", LIGHT), ("dark", DARK)):
-        groups = themes[name]["groups"]
+        groups = themes[name]
         assert groups["premise"]["color"]["background"] == theme.looks["premise"].fill
-        assert groups["premise"]["shapeProperties"] == {"borderRadius": 0, "borderDashes": False}
+        assert groups["premise"]["shapeProperties"] == {"borderRadius": 2, "borderDashes": False}
         assert groups["intermediate"]["shapeProperties"]["borderRadius"] > 0
         assert groups["rejected"]["shapeProperties"]["borderDashes"] == [7, 4]
+        assert groups["rejected-step"]["color"]["border"] == theme.looks["rejected"].border
         assert theme.background in html
 
 

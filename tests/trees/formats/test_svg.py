@@ -9,9 +9,12 @@ from xml.etree import ElementTree as ET
 from entail.trees.formats import to_svg
 from entail.trees.formats.text import printable
 from entail.trees.layout.appearance import FONTS, LIGHT
+from entail.trees.layout.drawing import Direction
 from entail.trees.layout.positions import layout
+from entail.trees.log.acts import Finish
 from entail.trees.log.tree import Tree
 
+DIRECTIONS: tuple[Direction, ...] = ("right", "down")
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -37,8 +40,7 @@ def test_each_kind_has_its_shape_and_colour(story: Any) -> None:
     assert "fire is hot" not in to_svg(story.tree)
     svg = ET.fromstring(to_svg(story.tree, with_rejected=True))
     shapes = {
-        title: next(child for child in group if child.tag in (f"{SVG}ellipse", f"{SVG}rect"))
-        for title, group in boxes(svg).items()
+        title: [child for child in group if child.tag == f"{SVG}rect"] for title, group in boxes(svg).items()
     }
     assert list(shapes) == [
         "Hypothesis: snow is cold",
@@ -47,12 +49,13 @@ def test_each_kind_has_its_shape_and_colour(story: Any) -> None:
         "Premise: water freezes",
         "Rejected premise: fire is hot",
     ]
-    ellipse, rounded, _, plain, dashed = shapes.values()
-    assert ellipse.tag == f"{SVG}ellipse"
-    assert ellipse.attrib["fill"] == LIGHT.looks["hypothesis"].fill
+    (double, inner), (rounded,), _, (plain,), (dashed,) = shapes.values()
+    assert double.attrib["fill"] == LIGHT.looks["hypothesis"].fill
+    assert float(inner.attrib["width"]) < float(double.attrib["width"])
     assert float(rounded.attrib["rx"]) > 5
     assert rounded.attrib["stroke"] == LIGHT.looks["intermediate"].border
-    assert (plain.attrib["rx"], plain.attrib["fill"]) == ("0", LIGHT.looks["premise"].fill)
+    assert float(plain.attrib["rx"]) < 5
+    assert plain.attrib["fill"] == LIGHT.looks["premise"].fill
     assert dashed.attrib["stroke-dasharray"] == "7 4"
     assert dashed.attrib["fill"] == LIGHT.looks["rejected"].fill
     (legend,) = (group for group in svg.iter(f"{SVG}g") if group.get("class") == "legend")
@@ -60,13 +63,40 @@ def test_each_kind_has_its_shape_and_colour(story: Any) -> None:
     assert [text.text for text in legend.iter(f"{SVG}text")] == names
 
 
-def test_the_edge_to_a_rejected_premise_is_dotted_and_has_no_arrow(story: Any) -> None:
+def test_each_step_has_one_arrow_and_lines_of_rejected_premises_are_dotted(story: Any) -> None:
     svg = ET.fromstring(to_svg(story.tree, with_rejected=True))
-    edges = [path for path in svg.findall(f"{SVG}path") if path.get("fill") == "none"]
-    dotted = [edge for edge in edges if "stroke-dasharray" in edge.attrib]
-    assert (len(edges), len(dotted)) == (4, 1)
+    steps = [path for path in svg.findall(f"{SVG}path") if "step" in path.attrib["class"]]
+    dotted = [step for step in steps if "stroke-dasharray" in step.attrib]
+    assert (len(steps), len(dotted)) == (4, 1)
     assert dotted[0].get("stroke") == LIGHT.looks["rejected"].border
-    assert [edge.get("marker-end") for edge in edges if edge not in dotted] == ["url(#arrow)"] * 3
+    assert [step.get("marker-end") for step in steps if step not in dotted] == ["url(#arrow)"] * 3
+    assert dotted[0].get("marker-end") is None
+
+
+def test_a_collapsed_node_has_the_number_of_nodes_below_and_a_finished_one_a_tick(story: Any) -> None:
+    story.ann(Finish(node="n3", premises=()))
+    svg = ET.fromstring(to_svg(story.tree, collapsed={"n2"}))
+    groups = {group.get("data-node"): group for group in svg.iter(f"{SVG}g")}
+    assert {id for id in groups if id} == {"n1", "n2"}
+    (count,) = (group for group in svg.iter(f"{SVG}g") if group.get("class") == "fold")
+    assert [text.text for text in count.iter(f"{SVG}text")] == ["+2"]
+    whole = ET.fromstring(to_svg(story.tree))
+    ticked = [group for group in whole.iter(f"{SVG}g") if group.find(f"{SVG}g[@class='tick']") is not None]
+    assert [group.get("data-node") for group in ticked] == ["n3"]
+
+
+def test_a_picture_of_a_subtree_and_of_either_direction(story: Any) -> None:
+    svg = ET.fromstring(to_svg(story.tree, start="n2"))
+    assert svg[0].text == "snow is ice"
+    assert len(boxes(svg)) == 3
+    sizes = [
+        tuple(
+            map(float, ET.fromstring(to_svg(story.tree, direction=direction)).attrib["viewBox"].split()[2:])
+        )
+        for direction in DIRECTIONS
+    ]
+    assert sizes[0][0] > sizes[1][0]
+    assert sizes[0][1] < sizes[1][1]
 
 
 def test_title_and_description_say_what_the_picture_shows(story: Any) -> None:
@@ -87,10 +117,10 @@ def test_everything_stands_inside_the_view(nasty: Tree) -> None:
     svg = ET.fromstring(to_svg(nasty, with_rejected=True))
     left, top, width, height = map(float, svg.attrib["viewBox"].split())
     drawing = layout(nasty, with_rejected=True)
-    assert left < drawing.left
-    assert drawing.right < left + width
+    assert left < 0
+    assert drawing.width < left + width
     assert top < 0
-    assert drawing.bottom < top + height
+    assert drawing.height < top + height
     texts = [element for element in svg.iter() if element.tag in (f"{SVG}tspan", f"{SVG}text")]
     assert all(left < float(e.attrib["x"]) < left + width for e in texts if "x" in e.attrib)
     assert all(top < float(e.attrib["y"]) < top + height for e in texts if "y" in e.attrib)
@@ -100,7 +130,7 @@ def test_nothing_is_fetched_or_run(nasty: Tree) -> None:
     text = to_svg(nasty, with_rejected=True)
     svg = ET.fromstring(text)
     tags = {element.tag.removeprefix(SVG) for element in svg.iter()}
-    known = {"svg", "title", "desc", "defs", "marker", "path", "rect", "g", "ellipse", "text", "tspan"}
+    known = {"svg", "title", "desc", "defs", "marker", "path", "rect", "g", "text", "tspan"}
     assert tags == known
     for element in svg.iter():
         for name, value in element.attrib.items():

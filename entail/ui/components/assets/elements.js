@@ -7,6 +7,9 @@ const ICONS = {
   fit: "M4 9V4h5M20 9V4h-5M4 15v5h5M20 15v5h-5",
   fold: "M7 4l5 5 5-5M7 20l5-5 5 5",
   foldAll: "M4 5l4 4 4-4M4 19l4-4 4 4M12 5l4 4 4-4M12 19l4-4 4 4",
+  focus: "M12 3v4M12 17v4M3 12h4M17 12h4M12 9a3 3 0 1 0 0 6 3 3 0 0 0 0-6z",
+  turn: "M4 7h12M13 4l3 3-3 3M7 20v-9M4 17l3 3 3-3",
+  save: "M12 4v11M7 11l5 5 5-5M4 20h16",
   screen: "M14 4h6v6M20 4l-7 7M10 20H4v-6M4 20l7-7",
 };
 
@@ -38,11 +41,10 @@ const tool = (name, label, onClick) => {
 
 const sample = (shape, look) => {
   const common = { fill: look.fill, stroke: look.border, "stroke-width": "2" };
-  const mark = shape === "ellipse"
-    ? svg("ellipse", { cx: "12", cy: "8", rx: "10.5", ry: "6.5", ...common })
-    : svg("rect", {
-      x: "1.5", y: "1.5", width: "21", height: "13", rx: shape === "rounded" ? "6" : "1",
-      ...(shape === "dashed" ? { "stroke-dasharray": "4 2.5" } : {}), ...common,
-    });
-  return svg("svg", { viewBox: "0 0 24 16", width: "24", height: "16", "aria-hidden": "true" }, [mark]);
+  const mark = svg("rect", {
+    x: "1.5", y: "1.5", width: "21", height: "13", rx: shape === "rounded" ? "6" : "1",
+    ...(shape === "dashed" ? { "stroke-dasharray": "4 2.5" } : {}), ...common,
+  });
+  const inner = svg("rect", { x: "5", y: "5", width: "14", height: "6", ...common, "stroke-width": "1" });
+  return svg("svg", { viewBox: "0 0 24 16", width: "24", height: "16", "aria-hidden": "true" }, shape === "double" ? [mark, inner] : [mark]);
 };

@@ -1,282 +1,315 @@
-// The tree as a vis-network graph. STYLE (looks, legend, sizes), CSS and vis are put in front by entail/ui/graph.py.
+// The tree as a picture to read: Python draws it (entail/trees/formats/svg.py), the browser scrolls, selects and zooms it.
+// STYLE (legend, shapes) and CSS are put in front by entail/ui/components/graph.py.
 const graphs = new WeakMap();
 
 class TreeGraph {
   constructor(parentElement, key) {
     this.outbox = new Outbox();
-    this.records = new Map();
     this.matches = [];
     this.match = 0;
-    this.panel = new Panel({
-      find: (words) => this.find(words),
-      step: (by) => this.step(by),
-      zoom: (by) => this.view.zoom(by),
-      fit: () => this.view.fit(),
-      fold: () => this.send("toggle", this.selected),
-      foldAll: () => this.foldAll(),
-      screen: () => (this.root.ownerDocument.fullscreenElement ? document.exitFullscreen() : this.root.requestFullscreen()),
-    });
-    this.map = new TreeMap((position) => this.view.lookAt({ position }, { byReader: true }));
-    this.place = element("div", { class: "canvas" });
-    this.wheelHint = element("div", { class: "wheel" }, ["Ctrl + scroll to zoom, drag to move"]);
-    const { legend, hint, tools } = this.panel;
-    this.root = element("div", { class: "graph", "data-graph": key }, [
-      this.place, hint, this.wheelHint, legend, this.map.canvas, tools,
-    ]);
+    this.words = "";
+    this.build(key);
     const style = element("style");
     style.textContent = CSS;
     parentElement.append(style, this.root);
-    this.nodes = new vis.DataSet();
-    this.edges = new vis.DataSet();
-    this.network = new vis.Network(this.place, { nodes: this.nodes, edges: this.edges }, this.options());
-    this.view = new View(this.network, this.place, key, () => (this.root.dataset.still = "false"));
-    this.network.canvas.frame.tabIndex = -1;
-    this.network.canvas.frame.canvas.setAttribute("role", "img");
-    this.network.on("click", (event) => this.click(event));
-    this.network.on("doubleClick", (event) => this.open(event));
-    for (const moved of ["dragStart", "zoom"]) this.network.on(moved, () => (this.view.free = true));
-    this.network.on("hoverNode", () => (this.place.style.cursor = "pointer"));
-    this.network.on("blurNode", () => (this.place.style.cursor = ""));
-    this.network.on("beforeDrawing", (ctx) => paintSteps(ctx, this.records, this.theme, this.network.getScale()));
-    this.network.on("afterDrawing", () => this.afterDrawing());
-    this.place.addEventListener("mouseleave", () => this.forgetMouse());
-    this.place.addEventListener("wheel", (event) => this.wheel(event), { passive: false, capture: true });
+    this.view = new View(this.scroller, key, () => this.moved());
+    this.map = new TreeMap(this.view);
+    this.scroller.after(this.map.root);
+    this.scroller.addEventListener("click", (event) => this.click(event));
+    this.scroller.addEventListener("dblclick", (event) => !event.target.closest(".fold") && this.send("open", nodeAt(event)));
+    this.scroller.addEventListener("pointerdown", (event) => this.drag(event));
+    this.scroller.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
+    this.scroller.addEventListener("touchmove", (event) => this.pinch(event), { passive: false });
+    this.scroller.addEventListener("touchend", () => (this.apart = null));
     this.resizing = new ResizeObserver(() => this.view.resized());
-    this.resizing.observe(this.place);
-    document.fonts?.ready.then(() => this.data && this.network && this.update(this.data, this.outbox.setTriggerValue));
+    this.resizing.observe(this.scroller);
   }
 
-  options() {
-    return {
-      autoResize: true,
-      physics: { enabled: false },
-      layout: { randomSeed: 1, improvedLayout: false },
-      nodes: { shape: "custom", ctxRenderer: (drawing) => this.draw(drawing), fixed: true, physics: false },
-      edges: { hidden: true }, // painted by `paintSteps`, which draws a step as one
-      interaction: {
-        dragNodes: false, hover: true, hoverConnectedEdges: false, selectable: false, selectConnectedEdges: false,
-        tooltipDelay: 600,
-      },
-    };
+  build(key) {
+    this.found = element("output", { class: "count", "aria-live": "polite" });
+    this.field = element("input", {
+      type: "search", placeholder: "Find in tree", "aria-label": "Find in tree", spellcheck: "false", autocomplete: "off",
+    });
+    this.field.addEventListener("input", () => this.find(this.field.value));
+    this.field.addEventListener("keydown", (event) => this.pressInField(event));
+    this.previous = tool("previous", "Previous match (Shift+Enter)", () => this.step(-1));
+    this.next = tool("next", "Next match (Enter)", () => this.step(1));
+    this.fold = tool("fold", "Collapse the selected node", () => this.send("toggle", this.node(this.selected)));
+    this.foldAll = tool("foldAll", "Collapse all", () => this.toggleAll());
+    this.focus = tool("focus", "Show the selected subtree only", () => this.outbox.send({ kind: "focus", node: this.selected }));
+    this.turn = tool("turn", "Top-down layout", () => this.outbox.send({ kind: "turn", node: this.selected ?? "" }));
+    const screen = tool("screen", "Full screen", () =>
+      this.root.ownerDocument.fullscreenElement ? document.exitFullscreen() : this.root.requestFullscreen());
+    this.tools = element("div", { class: "tools", role: "toolbar", "aria-label": "Graph" }, [
+      element("span", { class: "find" }, [this.field, this.found, this.previous, this.next]),
+      element("span", { class: "group" }, [this.fold, this.foldAll, this.focus, this.turn]),
+      element("span", { class: "group" }, [
+        tool("out", "Zoom out", () => this.view.zoom(1 / 1.25)),
+        tool("in", "Zoom in", () => this.view.zoom(1.25)),
+        tool("fit", "Fit the whole tree", () => this.view.fit()),
+        tool("save", "Save as PNG", () => this.save()),
+        ...(document.fullscreenEnabled ? [screen] : []),
+      ]),
+    ]);
+    this.path = element("nav", { class: "path", "aria-label": "Shown part of the tree" });
+    this.scroller = element("div", { class: "canvas", role: "tree", tabindex: "0" });
+    this.hint = element("p", { class: "hint" });
+    this.legend = element("ul", { class: "legend", "aria-label": "Legend" });
+    this.root = element("div", { class: "graph", "data-graph": key }, [
+      element("div", { class: "parts" }, [
+        this.tools, this.path, element("div", { class: "stage" }, [this.scroller, this.hint]), this.legend,
+      ]),
+    ]);
   }
 
   update(data, setTriggerValue) {
-    this.data = data;
     this.outbox.connect(setTriggerValue, data.acknowledged);
-    this.root.dataset.still = "false";
+    const [before, changed] = [this.selected, data.picture !== this.data?.picture];
+    const elsewhere = this.data && data.path.at(-1).id !== this.data.path.at(-1).id;
+    Object.assign(this, { data, selected: data.selected, sent: null });
     this.root.style.height = `${data.height}px`;
-    const before = this.records;
-    this.selected = data.selected;
-    this.collapsed = data.collapsed;
-    this.sent = null;
-    this.readTheme();
-    this.records = this.read(data);
-    this.nodes.remove([...before.keys()].filter((id) => !this.records.has(id)));
-    const records = [...this.records.values()];
-    this.nodes.update(records.map((node) => ({ id: node.id, x: node.x, y: node.y, title: this.tooltip(node) })));
-    this.edges.remove(this.edges.getIds().filter((id) => !data.edges.some((edge) => edge.id === id)));
-    this.edges.update(data.edges);
-    const drawn = new Set(data.nodes.map((node) => node.group));
-    this.panel.showLegend(STYLE.legend.filter(({ kind }) => kind !== "rejected" || drawn.has(kind)), this.theme.looks);
-    this.panel.showFold(this.records.get(this.selected), this.collapsed, this.records);
-    this.panel.hint.textContent = data.hint;
-    this.panel.hint.hidden = !data.hint;
-    this.network.canvas.frame.canvas.setAttribute("aria-label", data.description);
+    this.scroller.setAttribute("aria-label", data.description);
+    this.hint.textContent = data.hint;
+    this.hint.hidden = !data.hint;
+    if (changed) this.draw(before, elsewhere);
+    else if (before !== this.selected) this.view.reveal(this.selected);
     this.search();
-    this.view.change(this.records, this.selected, this.theme.size);
-    this.network.redraw();
+    this.showSelected();
+    this.showTools();
+    this.note();
   }
 
-  read({ nodes, edges }) {
-    const supports = new Map(edges.map((edge) => [edge.from, edge.to]));
-    const floors = new Map(); // lower edge of a layer, by its upper edge
-    for (const { y, height } of nodes) {
-      const top = Math.round(y - height / 2);
-      floors.set(top, Math.max(floors.get(top) ?? -Infinity, y + height / 2));
+  draw(before, elsewhere) {
+    const picture = parsePicture(this.data.picture);
+    const [left, top, width] = picture.getAttribute("viewBox").split(" ").map(Number);
+    const size = { width, height: Number(picture.dataset.height) };
+    picture.setAttribute("viewBox", `${left} ${top} ${size.width} ${size.height}`); // the legend stands below
+    if (elsewhere) this.view.free = false;
+    this.map.change(picture, size, -left);
+    this.view.change(picture, size, [this.selected, "n1"].filter(Boolean), before !== undefined && before !== this.selected);
+    if (elsewhere) this.view.begunAt();
+    const kinds = new Set([...picture.querySelectorAll(".node")].map((node) => node.classList[1]));
+    this.legend.replaceChildren(...STYLE.legend.filter(({ kind }) => kinds.has(kind)).map(({ kind, name }) =>
+      element("li", { "data-kind": kind }, [sample(STYLE.shapes[kind], { fill: "", border: "" }), name])));
+    this.path.hidden = this.data.path.length < 2;
+    this.path.replaceChildren(...this.data.path.flatMap(({ id, text }, i, { length }) => {
+      const name = i ? text : "Whole tree";
+      if (i === length - 1) return [element("span", { "aria-current": "true", title: text }, [name])];
+      const button = element("button", { type: "button", title: text }, [name]);
+      button.addEventListener("click", () => this.outbox.send({ kind: "focus", node: id }));
+      return [button, element("span", { "aria-hidden": "true" }, ["›"])];
+    }));
+  }
+
+  node(id) {
+    return this.view.nodes?.get(id) ?? null;
+  }
+
+  nodes() {
+    return [...(this.view.nodes?.values() ?? [])];
+  }
+
+  showSelected() {
+    const shown = this.node(this.sent ?? this.selected);
+    for (const node of this.nodes()) node.setAttribute("aria-selected", String(node === shown));
+    if (shown) this.scroller.setAttribute("aria-activedescendant", shown.id);
+    else this.scroller.removeAttribute("aria-activedescendant");
+  }
+
+  showTools() {
+    const name = (button, label, pressed) => {
+      button.title = label;
+      button.setAttribute("aria-label", label);
+      if (pressed !== undefined) button.setAttribute("aria-pressed", String(pressed));
+    };
+    const { collapsed, direction, path } = this.data;
+    const one = collapsed.includes(this.selected);
+    name(this.fold, one ? "Expand the selected node" : "Collapse the selected node", one);
+    name(this.foldAll, collapsed.length ? "Expand all" : "Collapse all", collapsed.length > 0);
+    name(this.turn, direction === "right" ? "Top-down layout" : "Left-to-right layout");
+    const inner = this.node(this.selected)?.hasAttribute("aria-expanded") ?? false;
+    this.fold.disabled = !inner;
+    this.foldAll.disabled = !collapsed.length && !this.conclusions().length;
+    this.focus.disabled = !inner || this.selected === path.at(-1).id;
+  }
+
+  conclusions() {
+    return this.nodes().filter((node) => node.matches(".intermediate[aria-expanded]"));
+  }
+
+  moved() {
+    this.map.show();
+    if (!this.noting) {
+      this.noting = requestAnimationFrame(() => {
+        this.noting = null;
+        this.note();
+      });
     }
-    return new Map(nodes.map((node) => [node.id, {
-      ...node,
-      x: node.x * this.theme.narrow,
-      width: node.width * this.theme.narrow,
-      lines: node.label.split("\n"),
-      supports: supports.get(node.id),
-      floor: floors.get(Math.round(node.y - node.height / 2)),
-    }]));
   }
 
-  readTheme() {
-    const style = getComputedStyle(this.root);
-    const read = (name, otherwise) => style.getPropertyValue(name).trim() || otherwise;
-    const background = read("--st-background-color", "#ffffff");
-    this.theme = {
-      ...(isDark(background) ? STYLE.dark : STYLE.light),
-      background,
-      text: read("--st-text-color", "#222222"),
-      accent: read("--st-primary-color", "#0066cc"),
-      found: "#e69f00",
-      font: style.fontFamily,
-    };
-    Object.assign(this.theme, fitFont(this.theme.font));
-  }
-
-  tooltip(node) {
-    const kind = element("small", {}, [node.caption]);
-    return element("div", {}, [kind, node.title]);
-  }
-
-  draw({ ctx, id, state }) {
-    const node = this.records.get(id);
-    if (!node) return { nodeDimensions: { width: 0, height: 0 } };
-    return {
-      drawNode: () => paintNode(ctx, node, this.theme, {
-        scale: this.network.getScale(), selected: id === (this.sent ?? this.selected), hover: state.hover,
-        match: this.matches.includes(id), current: this.matches[this.match] === id,
-      }),
-      nodeDimensions: { width: node.width, height: node.height },
-    };
+  // Says in the page what is shown, for whoever drives the page from outside.
+  note() {
+    Object.assign(this.root.dataset, {
+      scale: this.view.scale.toFixed(3),
+      selected: this.selected ?? "",
+      matches: JSON.stringify(this.matches),
+      match: this.matches[this.match] ?? "",
+    });
   }
 
   // ---- what the reader does
 
-  send(kind, id) {
-    const node = this.records.get(id);
+  send(kind, node) {
     if (!node) return;
-    this.outbox.send({ kind, node: node.of ?? node.id, premise: node.key ?? null });
+    this.outbox.send({ kind, node: node.dataset.of ?? node.dataset.node, premise: node.dataset.key ?? null });
   }
 
   // Expands all if anything is collapsed, also below what is collapsed itself; else leaves the hypothesis and its premises.
-  foldAll() {
-    const conclusions = [...this.records.values()].filter((node) => node.below && node.group !== "hypothesis");
-    const ids = this.collapsed.length ? this.collapsed : conclusions.map(({ id }) => id);
+  toggleAll() {
+    const { collapsed } = this.data;
+    const ids = collapsed.length ? collapsed : this.conclusions().map((node) => node.dataset.node);
     this.outbox.send(...ids.map((node) => ({ kind: "toggle", node, premise: null })));
   }
 
-  click({ pointer }) {
-    const scale = this.network.getScale();
-    const badge = [...this.records.values()].find((node) => {
-      const { x, y, wide, high } = badgeOf(node);
-      const near = Math.abs(pointer.canvas.x - x) <= wide + 2 && Math.abs(pointer.canvas.y - y) <= high + 2;
-      return near && hasBadge(node, scale);
-    });
-    if (badge) return this.send("toggle", badge.id);
-    const id = this.network.getNodeAt(pointer.DOM);
-    if (id === undefined || id === (this.sent ?? this.selected)) return;
+  click(event) {
+    const node = nodeAt(event);
+    if (!node || String(getSelection())) return; // text was selected
+    if (event.target.closest(".fold")) return this.send("toggle", node);
+    const id = node.dataset.node;
+    if (id === (this.sent ?? this.selected)) return;
     this.sent = id; // shown at once; Python's answer decides
-    this.send("select", id);
-    this.network.redraw();
+    this.send("select", node);
+    this.showSelected();
   }
 
-  open({ pointer }) {
-    const id = this.network.getNodeAt(pointer.DOM);
-    if (id !== undefined) this.send("open", id);
+  // Between the boxes the mouse moves the picture; on a box it selects text. Fingers scroll, as anywhere.
+  drag(event) {
+    if (event.button !== 0 || event.pointerType !== "mouse" || nodeAt(event)) return;
+    if (event.offsetX > this.scroller.clientWidth || event.offsetY > this.scroller.clientHeight) return; // scroll bars
+    event.preventDefault();
+    this.scroller.focus({ preventScroll: true });
+    this.scroller.setPointerCapture(event.pointerId);
+    const move = ({ movementX, movementY }) => {
+      this.view.free = true;
+      this.scroller.scrollBy(-movementX, -movementY);
+    };
+    const end = () => {
+      this.scroller.classList.remove("dragged");
+      this.scroller.removeEventListener("pointermove", move);
+    };
+    this.scroller.classList.add("dragged");
+    this.scroller.addEventListener("pointermove", move);
+    for (const over of ["pointerup", "pointercancel"]) this.scroller.addEventListener(over, end, { once: true });
   }
 
-  // vis-network does not notice that the mouse is gone: it would leave the tooltip standing.
-  forgetMouse() {
-    const away = new MouseEvent("mousemove", { clientX: -1e5, clientY: -1e5 });
-    this.network.canvas.frame.canvas.dispatchEvent(away);
+  wheel(event) {
+    if (!event.ctrlKey && !event.metaKey) {
+      this.view.free = true;
+      return;
+    }
+    event.preventDefault();
+    const box = this.scroller.getBoundingClientRect();
+    const by = Math.exp(-event.deltaY * (event.deltaMode ? 0.05 : 0.002));
+    this.view.zoom(by, { x: event.clientX - box.x, y: event.clientY - box.y });
+  }
+
+  pinch(event) {
+    this.view.free = true;
+    if (event.touches.length !== 2) return;
+    event.preventDefault();
+    const [a, b] = event.touches;
+    const [apart, box] = [Math.hypot(a.clientX - b.clientX, a.clientY - b.clientY), this.scroller.getBoundingClientRect()];
+    const at = { x: (a.clientX + b.clientX) / 2 - box.x, y: (a.clientY + b.clientY) / 2 - box.y };
+    if (this.apart) this.view.zoom(apart / this.apart, at);
+    this.apart = apart;
+  }
+
+  pressInField(event) {
+    event.stopPropagation();
+    if (event.key === "Enter") this.step(event.shiftKey ? -1 : 1);
+    if (event.key === "Escape") {
+      this.field.value = "";
+      this.find("");
+    }
   }
 
   find(words) {
     this.words = words.trim().toLowerCase();
     this.match = 0;
     this.search();
-    if (this.matches.length) this.goToMatch();
-    this.network.redraw();
+    this.goToMatch();
   }
 
+  // In order of reading; a collapsed node also stands for what is in it.
   search() {
-    const words = this.words ?? "";
     const current = this.matches[this.match];
-    this.matches = words
-      ? [...this.records.values()].filter((node) => `${node.title}\n${node.inside ?? ""}`.toLowerCase().includes(words))
-        .sort((a, b) => a.y - b.y || a.x - b.x).map((node) => node.id)
-      : [];
+    const { inside } = this.data;
+    const says = (node) => {
+      const title = node.querySelector("title").textContent;
+      const text = title.slice(title.indexOf("\n") + 1);
+      return `${text}\n${inside[node.dataset.node] ?? ""}`.toLowerCase().includes(this.words);
+    };
+    this.matches = this.words ? this.nodes().filter(says).map((node) => node.dataset.node) : [];
     this.match = Math.max(0, this.matches.indexOf(current));
-    this.panel.showFound(words, this.matches.length, this.match);
+    this.showFound();
+  }
+
+  showFound() {
+    const [found, current] = [new Set(this.matches), this.matches[this.match]];
+    for (const node of this.nodes()) {
+      node.classList.toggle("found", found.has(node.dataset.node));
+      node.classList.toggle("current", node.dataset.node === current);
+    }
+    const total = this.matches.length;
+    this.found.textContent = !this.words ? "" : total ? `${this.match + 1} / ${total}` : "none";
+    for (const part of [this.found, this.previous, this.next]) part.hidden = !this.words;
+    this.previous.disabled = this.next.disabled = total < 2;
+    this.note();
   }
 
   step(by) {
     if (!this.matches.length) return;
     this.match = (this.match + by + this.matches.length) % this.matches.length;
-    this.panel.showFound(this.words, this.matches.length, this.match);
+    this.showFound();
     this.goToMatch();
-    this.network.redraw();
   }
 
   goToMatch() {
-    const { x, y } = this.records.get(this.matches[this.match]);
-    const scale = Math.max(this.view.legible, this.network.getScale());
-    this.view.lookAt({ position: { x, y }, scale }, { byReader: true, slowly: true });
+    if (!this.matches.length) return;
+    if (this.view.scale < SMALLEST) this.view.zoom(READABLE / this.view.scale);
+    this.view.reveal(this.matches[this.match], { slowly: false });
   }
 
-  wheel(event) {
-    event.stopPropagation();
-    if (!event.ctrlKey && !event.metaKey) {
-      this.wheelHint.classList.add("shown");
-      clearTimeout(this.hiding);
-      this.hiding = setTimeout(() => this.wheelHint.classList.remove("shown"), 900);
-      return;
-    }
-    event.preventDefault();
-    const box = this.place.getBoundingClientRect();
-    this.view.zoom(Math.exp(-event.deltaY * (event.deltaMode ? 0.05 : 0.002)), {
-      x: event.clientX - box.left, y: event.clientY - box.top,
-    });
-  }
-
-  afterDrawing() {
-    if (!this.records.size || this.noting) return;
-    this.noting = setTimeout(() => {
-      this.noting = null;
-      if (this.network) this.note();
-    }, 30);
-  }
-
-  // Says in the page where things are: for the map, for the way back, and for whoever drives the page from outside.
-  note() {
-    if (!this.view.begun || !this.place.clientWidth) return;
-    this.view.remember();
-    this.map.paint(this.records.values(), this.view.box(), this.view.frame(), this.theme, this.selected);
-    const [positions, signs, scale] = [{}, {}, this.network.getScale()];
-    const pixels = (place) => {
-      const { x, y } = this.network.canvasToDOM(place);
-      return [Math.round(x), Math.round(y)];
-    };
-    for (const node of this.records.values()) {
-      positions[node.id] = pixels(node);
-      if (hasBadge(node, scale)) signs[node.id] = pixels(badgeOf(node));
-    }
-    Object.assign(this.root.dataset, {
-      positions: JSON.stringify(positions),
-      signs: JSON.stringify(signs),
-      scale: scale.toFixed(3),
-      selected: this.selected ?? "",
-      matches: JSON.stringify(this.matches),
-      match: this.matches[this.match] ?? "",
-      still: String(!this.view.moving),
-    });
+  // The picture as it was drawn, without the page's colours: what the file of the same tree has.
+  async save() {
+    const image = new Image();
+    image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(this.data.picture)}`;
+    await image.decode();
+    const density = Math.min(2, 16000 / Math.max(image.width, image.height)); // browsers draw no more pixels
+    const canvas = element("canvas", { width: image.width * density, height: image.height * density });
+    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+    const file = await new Promise((done) => canvas.toBlob(done));
+    const link = element("a", { href: URL.createObjectURL(file), download: `${this.data.key}.png` });
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
   }
 
   destroy() {
     this.resizing.disconnect();
-    this.view.stop();
-    clearTimeout(this.noting);
-    clearTimeout(this.hiding);
-    const network = this.network;
-    this.network = null;
-    network.destroy();
+    cancelAnimationFrame(this.noting);
     this.root.remove();
   }
 }
 
+const nodeAt = (event) => event.target.closest?.(".node") ?? null;
+
+// XML, not markup of a page: nothing in it runs or is fetched.
+const parsePicture = (text) => document.adoptNode(new DOMParser().parseFromString(text, "image/svg+xml").documentElement);
+
 // The mounts of this page draw through here; see graph_mount.js.
 const draw = ({ data, parentElement, setTriggerValue }) => {
   let graph = graphs.get(parentElement);
-  if (!graph) {
-    graph = new TreeGraph(parentElement, data.key);
-    graphs.set(parentElement, graph);
-  }
+  if (!graph) graphs.set(parentElement, (graph = new TreeGraph(parentElement, data.key)));
   graph.update(data, setTriggerValue);
   return whenGone(parentElement, () => {
     graph.outbox.close();

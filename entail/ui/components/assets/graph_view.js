@@ -1,168 +1,176 @@
-// What part of the tree is seen, and that it stays where it is while the tree changes.
-const LEGIBLE = 12; // pixels: text is not made smaller than this, unless the reader does
-const MARGIN = { top: 52, right: 12, bottom: 52, left: 12 }; // for what stands around the tree
+// The part of the picture that is seen: zoom by size, position by the scrolling of the browser.
+const FONT = 15; // pixels of the letters at zoom 1, see graph.css
+const SMALLEST = 11 / FONT; // zoom down to which a tree is made smaller so that all of it is seen
+const READABLE = 13 / FONT; // zoom of a tree that is too large to be seen as a whole
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 const remembered = new Map(); // key of a graph -> where the reader was, for when it is drawn anew
 
-const holds = (frame, box) =>
-  frame.left <= box.left && frame.right >= box.right && frame.top <= box.top && frame.bottom >= box.bottom;
-
 class View {
-  constructor(network, place, key, onMove) {
-    Object.assign(this, { network, place, key, onMove });
-    this.records = new Map();
-    this.free = false; // whether the reader has moved it
-    this.begun = false;
+  constructor(scroller, key, onMove) {
+    Object.assign(this, { scroller, key, onMove, scale: 1, free: false, begun: false });
+    scroller.addEventListener("scroll", () => this.moved(), { passive: true });
   }
 
-  // Takes in the tree as it is now; `size` is that of its text at zoom 1.
-  change(records, selected, size) {
-    const [before, moved] = [this.records, this.selected !== selected];
-    Object.assign(this, { records, selected, legible: LEGIBLE / size });
-    if (this.begun) this.keepPlace(before, moved);
-    else this.begin();
+  // Takes in the picture as it is now; `anchors` are the nodes that should stay where they are, the first that can.
+  change(picture, size, anchors, reveal) {
+    const before = this.begun && anchors.map((id) => [id, this.spot(id)]).find(([, spot]) => spot);
+    const nodes = new Map([...picture.querySelectorAll(".node")].map((node) => [node.dataset.node, node]));
+    Object.assign(this, { picture, size, nodes });
+    this.scroller.replaceChildren(picture);
+    this.resize();
+    if (!this.begun) return this.begin();
+    if (!this.free && this.whole() >= SMALLEST) return this.fit();
+    if (before && nodes.has(before[0])) {
+      const now = this.spot(before[0]);
+      this.scroller.scrollBy(now.x - before[1].x, now.y - before[1].y);
+    }
+    if (reveal) this.reveal(anchors[0]);
+    this.moved();
   }
 
-  remember() {
-    remembered.set(this.key, { scale: this.network.getScale(), position: this.network.getViewPosition(), free: this.free });
+  // Where the middle of a node is, seen from the corner of what is in view.
+  spot(id) {
+    const shape = this.nodes?.get(id)?.querySelector(".shape");
+    if (!shape) return null;
+    const [box, frame] = [shape.getBoundingClientRect(), this.scroller.getBoundingClientRect()];
+    return { x: box.x + box.width / 2 - frame.x, y: box.y + box.height / 2 - frame.y, box, frame };
   }
 
-  stop() {
-    cancelAnimationFrame(this.moving);
+  resize() {
+    this.picture.style.width = `${this.size.width * this.scale}px`;
+    this.picture.style.height = `${this.size.height * this.scale}px`;
+    this.picture.classList.toggle("tiny", this.scale < 0.3);
   }
 
-  zoom(by, at = { x: this.place.clientWidth / 2, y: this.place.clientHeight / 2 }) {
-    const old = this.network.getScale();
-    const scale = Math.min(3, Math.max(0.03, old * by));
-    const fixed = this.network.DOMtoCanvas(at);
-    const middle = this.network.getViewPosition();
-    const position = {
-      x: fixed.x + ((middle.x - fixed.x) * old) / scale, y: fixed.y + ((middle.y - fixed.y) * old) / scale,
-    };
-    this.lookAt({ position, scale }, { byReader: true });
-  }
-
-  fit() {
-    this.lookAt(this.wholeTree(), { slowly: true });
-    this.free = false;
-  }
-
-  box() {
-    const all = [...this.records.values()];
-    return {
-      left: Math.min(...all.map((node) => node.x - node.width / 2)),
-      right: Math.max(...all.map((node) => node.x + node.width / 2)),
-      top: Math.min(...all.map((node) => node.y - node.height / 2)),
-      bottom: Math.max(...all.map((node) => node.y + node.height / 2)),
-    };
-  }
-
-  frame() {
-    const [scale, { x, y }] = [this.network.getScale(), this.network.getViewPosition()];
-    const [halfWidth, halfHeight] = [this.place.clientWidth / 2 / scale, this.place.clientHeight / 2 / scale];
-    return { left: x - halfWidth, right: x + halfWidth, top: y - halfHeight, bottom: y + halfHeight };
-  }
-
-  room() {
-    return {
-      width: Math.max(50, this.place.clientWidth - MARGIN.left - MARGIN.right),
-      height: Math.max(50, this.place.clientHeight - MARGIN.top - MARGIN.bottom),
-    };
-  }
-
-  wholeTree() {
-    const [box, room] = [this.box(), this.room()];
-    const scale = Math.min(1, room.width / (box.right - box.left), room.height / (box.bottom - box.top));
-    return {
-      scale,
-      position: {
-        x: (box.left + box.right) / 2 + (MARGIN.right - MARGIN.left) / 2 / scale,
-        y: (box.top + box.bottom) / 2 + (MARGIN.bottom - MARGIN.top) / 2 / scale,
-      },
-    };
+  whole() {
+    const { clientWidth, clientHeight } = this.scroller;
+    return Math.min(1, clientWidth / this.size.width, clientHeight / this.size.height);
   }
 
   begin() {
-    if (!this.place.clientWidth || !this.place.clientHeight) return; // in a closed tab: `resized` comes back to it
+    if (!this.scroller.clientWidth || !this.scroller.clientHeight) return; // in a closed tab: `resized` comes back
     this.begun = true;
     const before = remembered.get(this.key);
     if (before) {
-      this.free = before.free;
-      return this.lookAt({ scale: before.scale, position: before.position });
+      Object.assign(this, { scale: before.scale, free: before.free });
+      this.resize();
+      this.scroller.scrollTo(before.left, before.top);
+      return this.moved();
     }
-    const whole = this.wholeTree();
-    if (whole.scale >= this.legible) return this.lookAt(whole);
-    // Too large to be read as a whole: begin at the hypothesis, in letters that can be read.
-    const [box, room, root] = [this.box(), this.room(), this.records.values().next().value];
-    const wide = (box.right - box.left) * this.legible <= room.width;
-    const high = (box.bottom - box.top) * this.legible <= room.height;
-    this.lookAt({
-      scale: this.legible,
-      position: {
-        x: wide ? whole.position.x : root.x,
-        y: high ? whole.position.y : box.top + (this.place.clientHeight / 2 - MARGIN.top) / this.legible,
-      },
+    this.begunAt();
+  }
+
+  // The whole tree if it can be read; else from the first node on, in letters that can be read.
+  begunAt() {
+    const whole = this.whole();
+    if (whole >= SMALLEST) return this.fit();
+    this.scale = READABLE;
+    this.resize();
+    this.centre(this.nodes.keys().next().value);
+    this.moved();
+  }
+
+  fit() {
+    this.free = false;
+    this.scale = this.whole();
+    this.resize();
+    this.moved();
+  }
+
+  zoom(by, at = { x: this.scroller.clientWidth / 2, y: this.scroller.clientHeight / 2 }) {
+    const [old, box] = [this.scale, this.picture.getBoundingClientRect()];
+    const frame = this.scroller.getBoundingClientRect();
+    const [x, y] = [(frame.x + at.x - box.x) / old, (frame.y + at.y - box.y) / old];
+    this.free = true;
+    this.scale = Math.min(3, Math.max(0.05, old * by));
+    this.resize();
+    const now = this.picture.getBoundingClientRect();
+    this.scroller.scrollBy(now.x + x * this.scale - frame.x - at.x, now.y + y * this.scale - frame.y - at.y);
+    this.moved();
+  }
+
+  reveal(id, { slowly = true } = {}) {
+    const spot = this.spot(id);
+    if (!spot) return;
+    const past = (low, high, from, to) => (low < from + 8 ? low - from - 8 : high > to - 8 ? high - to + 8 : 0);
+    const { box, frame } = spot;
+    const behavior = slowly && !calm.matches ? "smooth" : "instant";
+    this.scroller.scrollBy({
+      left: past(box.left, box.right, frame.left, frame.right),
+      top: past(box.top, box.bottom, frame.top, frame.bottom),
+      behavior,
     });
-    this.reveal(this.selected, false);
   }
 
-  keepPlace(before, moved) {
-    const anchor = [this.selected, this.records.keys().next().value].find((id) => before.has(id) && this.records.has(id));
-    if (anchor !== undefined) {
-      const [old, now, { x, y }] = [before.get(anchor), this.records.get(anchor), this.network.getViewPosition()];
-      if (old.x !== now.x || old.y !== now.y) this.lookAt({ position: { x: x + now.x - old.x, y: y + now.y - old.y } });
-    }
-    const whole = this.wholeTree();
-    const [box, frame] = [this.box(), this.frame()];
-    const inside = holds(frame, box);
-    if (!this.free && !inside && whole.scale >= this.legible) this.lookAt(whole, { slowly: true });
-    else if (moved) this.reveal(this.selected, true);
+  centre(id) {
+    const spot = this.spot(id);
+    if (!spot) return;
+    const { clientWidth, clientHeight } = this.scroller;
+    this.scroller.scrollBy(spot.x - clientWidth / 2, spot.y - clientHeight / 2);
   }
 
-  reveal(id, slowly) {
-    const node = this.records.get(id);
-    if (!node || !this.place.clientWidth) return;
-    const [frame, scale, { x, y }] = [this.frame(), this.network.getScale(), this.network.getViewPosition()];
-    const past = (low, high, from, to) => (low < from ? low - from : high > to ? high - to : 0);
-    const by = {
-      x: past(node.x - node.width / 2, node.x + node.width / 2, frame.left + MARGIN.left / scale, frame.right - MARGIN.right / scale),
-      y: past(node.y - node.height / 2, node.y + node.height / 2, frame.top + MARGIN.top / scale, frame.bottom - MARGIN.bottom / scale),
-    };
-    if (by.x || by.y) this.lookAt({ position: { x: x + by.x, y: y + by.y } }, { slowly });
-  }
-
-  lookAt(view, { byReader = false, slowly = false } = {}) {
-    if (byReader) this.free = true;
-    cancelAnimationFrame(this.moving);
-    this.moving = null;
-    this.onMove();
-    const from = { scale: this.network.getScale(), position: this.network.getViewPosition() };
-    const to = { ...from, ...view };
-    if (!slowly || calm.matches) {
-      this.network.moveTo(to);
-      return this.network.redraw();
-    }
-    // By the clock, not by frames as vis-network does it: a large tree takes no longer than a small one.
-    const began = performance.now();
-    const step = (now) => {
-      const passed = Math.min(1, Math.max(0, (now - began) / 250));
-      const part = passed * passed * (3 - 2 * passed);
-      const between = (a, b) => a + (b - a) * part;
-      this.network.moveTo({
-        scale: Math.exp(between(Math.log(from.scale), Math.log(to.scale))),
-        position: { x: between(from.position.x, to.position.x), y: between(from.position.y, to.position.y) },
-      });
-      this.moving = passed < 1 ? requestAnimationFrame(step) : null;
-      this.network.redraw();
-    };
-    this.moving = requestAnimationFrame(step);
-  }
-
+  // A larger frame shows more of the tree, not larger letters.
   resized() {
-    if (!this.begun && this.records.size) this.begin();
-    else if (this.begun && !this.free && this.place.clientWidth) {
-      const whole = this.wholeTree();
-      if (whole.scale >= this.legible) this.lookAt(whole);
+    if (!this.picture) return;
+    if (!this.begun) this.begin();
+    else if (!this.free) this.begunAt();
+    else this.moved();
+  }
+
+  moved() {
+    const { scrollLeft: left, scrollTop: top } = this.scroller;
+    if (this.begun && this.scroller.clientWidth) {
+      remembered.set(this.key, { left, top, scale: this.scale, free: this.free });
     }
+    this.onMove();
+  }
+}
+
+// A small picture of the whole tree, with a frame around what is in view; a click goes there.
+class TreeMap {
+  constructor(view) {
+    this.view = view;
+    this.frame = svg("rect", { class: "frame" });
+    this.boxes = svg("g", {});
+    this.root = svg("svg", { class: "map", "aria-hidden": "true" }, [this.boxes, this.frame]);
+    const go = (event) => {
+      if (event.type === "pointermove" && !event.buttons) return;
+      const [box, { scroller }] = [this.root.getBoundingClientRect(), view];
+      view.free = true;
+      scroller.scrollTo(
+        ((event.clientX - box.x) / box.width) * scroller.scrollWidth - scroller.clientWidth / 2,
+        ((event.clientY - box.y) / box.height) * scroller.scrollHeight - scroller.clientHeight / 2,
+      );
+    };
+    for (const kind of ["pointerdown", "pointermove"]) this.root.addEventListener(kind, go);
+  }
+
+  // One path for each kind: it costs nothing, however many nodes there are.
+  change(picture, { width, height }, margin) {
+    const paths = new Map();
+    for (const node of picture.querySelectorAll(".node")) {
+      const { x, y, width: w, height: h } = node.querySelector(".shape").attributes;
+      const kind = node.classList[1];
+      paths.set(kind, `${paths.get(kind) ?? ""}M${x.value} ${y.value}h${w.value}v${h.value}h-${w.value}z`);
+    }
+    this.boxes.replaceChildren(...[...paths].map(([kind, d]) => svg("path", { class: kind, d })));
+    const scale = Math.min(170 / width, 220 / height);
+    this.root.setAttribute("viewBox", `-${margin} -${margin} ${width} ${height}`);
+    Object.assign(this.root.style, { width: `${width * scale}px`, height: `${height * scale}px` });
+    Object.assign(this, { margin, size: { width, height } });
+  }
+
+  show() {
+    const { scrollLeft, scrollTop, scrollWidth, scrollHeight, clientWidth, clientHeight } = this.view.scroller;
+    const all = scrollWidth <= clientWidth + 1 && scrollHeight <= clientHeight + 1;
+    this.root.toggleAttribute("hidden", all);
+    if (all || !this.size) return;
+    const { width, height } = this.size;
+    const part = (value, whole, size) => (value / whole) * size;
+    const frame = {
+      x: part(scrollLeft, scrollWidth, width) - this.margin, y: part(scrollTop, scrollHeight, height) - this.margin,
+      width: part(clientWidth, scrollWidth, width), height: part(clientHeight, scrollHeight, height),
+    };
+    for (const [name, value] of Object.entries(frame)) this.frame.setAttribute(name, value);
   }
 }

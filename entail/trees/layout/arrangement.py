@@ -1,0 +1,186 @@
+"""Places of measured boxes: side by side, one below the other, or in lists."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import accumulate, groupby, pairwise
+from types import MappingProxyType
+
+from entail.trees.layout.boxes import LEVEL_GAP, LIST_GAP, STACK_GAP, Box
+from entail.trees.layout.drawing import Direction, Layout, Place
+from entail.trees.layout.steps import INDENT, draw_steps
+
+SUBTREE_GAP, COLUMN_GAP, LOOSE_GAP = 16, 22, 48
+"""Pixels between subtrees, one below the other and side by side, and before a loose tree."""
+
+_Stacks = list[list[str]]
+_Outline = list[tuple[float, float, float]]
+"""Outline of a subtree from its far end to its root: (end, lower side, upper side) of each piece, which
+begins at the end of the next piece."""
+
+
+def arrange(
+    boxes: dict[str, Box], direction: Direction, *, listed: float = 0, beside_first: bool = False
+) -> Layout:
+    """Return the places of measured boxes, each after its parent.
+
+    Args:
+        boxes: Boxes; where they begin, and the widths of those of a level or a list, are set.
+        direction: Where premises stand.
+        listed: From top to bottom, height up to which a subtree is a list, all boxes below each other.
+        beside_first: From left to right, whether conclusions stand beside their first premise.
+    """
+    down = direction == "down"
+    lists = {id for id, height in _listed_heights(boxes).items() if height <= listed} if down else set()
+    stacks = {id: _stack(boxes, id, down=down, listed=id in lists) for id in boxes}
+    if down:
+        _begin_below(boxes, stacks)
+    else:
+        _begin_by_level(boxes)
+
+    outlines: dict[str, _Outline] = {}
+    for id in reversed(boxes):
+        outlines[id] = _pack_children(boxes, boxes[id], stacks[id], outlines, down, beside_first)
+
+    places: dict[str, Place] = {}
+    end = 0.0
+    for id, box in boxes.items():
+        if box.parent is not None:
+            above = places[box.parent]
+            across = (above.x if down else above.y) + box.across
+        else:
+            across = end + (LOOSE_GAP if places else 0) - min(low for _, low, _ in outlines[id])
+            end = across + max(high for _, _, high in outlines[id])
+        x, y = (across, box.start + box.height / 2) if down else (box.start + box.width / 2, across)
+        about = (box.lines, box.kind, box.text, box.layer, box.parent, box.hidden)
+        places[id] = Place(x, y, box.width, box.height, *about)
+    steps = [step for id in boxes if stacks[id] for step in draw_steps(id, stacks[id], places, direction)]
+    return Layout(MappingProxyType(places), tuple(steps), direction)
+
+
+def _gap(boxes: Mapping[str, Box], one: str, other: str) -> int:
+    """Return the pixels between two boxes that follow each other from top to bottom."""
+    return SUBTREE_GAP if boxes[one].children or boxes[other].children else STACK_GAP
+
+
+def _listed_heights(boxes: dict[str, Box]) -> dict[str, float]:
+    """Return the height of each subtree as a list."""
+    heights: dict[str, float] = {}
+    for id in reversed(boxes):
+        box = boxes[id]
+        below = sum(heights[child] for child in box.children)
+        gaps = sum(_gap(boxes, one, other) for one, other in pairwise(box.children))
+        heights[id] = box.height + below + gaps + (LIST_GAP if box.children else 0)
+    return heights
+
+
+def _stack(boxes: Mapping[str, Box], id: str, *, down: bool, listed: bool) -> _Stacks:
+    """Return what stands side by side below a node: lists, or premises that follow each other."""
+    children = boxes[id].children
+    if listed:
+        return [[*children]] if children else []
+    if not down:
+        return [[child] for child in children]
+    runs = groupby(children, key=lambda child: not boxes[child].children and not boxes[child].hidden)
+    return [stack for leaf, run in runs for stack in ([[*run]] if leaf else [[child] for child in run])]
+
+
+def _is_list(stacks: _Stacks) -> bool:
+    """Return whether all premises of a conclusion stand below each other."""
+    return len(stacks) == 1 and len(stacks[0]) > 1
+
+
+def _gap_below(stacks: _Stacks) -> int:
+    return LIST_GAP if _is_list(stacks) else LEVEL_GAP
+
+
+def _begin_below(boxes: dict[str, Box], stacks: Mapping[str, _Stacks]) -> None:
+    """Set where boxes begin, each below its conclusion or the one before it in its stack."""
+    lengths: dict[str, float] = {}
+    for id in reversed(boxes):
+        below = [
+            sum(lengths[child] for child in stack) + sum(_gap(boxes, *pair) for pair in pairwise(stack))
+            for stack in stacks[id]
+        ]
+        lengths[id] = boxes[id].height + (_gap_below(stacks[id]) + max(below) if below else 0)
+    first = next(iter(boxes.values()))
+    for id, box in boxes.items():
+        if box.parent is None and box is not first:
+            box.start = first.height + LEVEL_GAP
+        for stack in stacks[id]:
+            width = max(boxes[child].width for child in stack)
+            start = box.start + box.height + _gap_below(stacks[id])
+            for child, following in zip(stack, [*stack[1:], stack[-1]], strict=True):
+                boxes[child].start, boxes[child].width = start, width
+                start += lengths[child] + _gap(boxes, child, following)
+
+
+def _begin_by_level(boxes: Mapping[str, Box]) -> None:
+    """Set where boxes begin: a level in one column, of one width."""
+    widths: dict[int, float] = {}
+    for box in boxes.values():
+        widths[box.layer] = max(widths.get(box.layer, 0.0), box.width)
+    starts = [0.0, *accumulate(widths.get(level, 0.0) + LEVEL_GAP for level in range(max(widths)))]
+    for box in boxes.values():
+        box.start, box.width = starts[box.layer], widths[box.layer]
+
+
+def _pack_children(
+    boxes: Mapping[str, Box],
+    box: Box,
+    stacks: _Stacks,
+    outlines: dict[str, _Outline],
+    down: bool,
+    beside_first: bool,
+) -> _Outline:
+    """Set the offsets of the children of a node across the drawing; return the outline of its subtree."""
+    parts: list[_Outline] = []
+    for stack in stacks:
+        members = [outlines.pop(child) for child in stack]
+        if len(stack) > 1:
+            low = -boxes[stack[0]].width / 2 - INDENT
+            high = max(high for member in members for _, _, high in member)
+            members = [[(max(member[0][0] for member in members), low, high)]]
+        parts += members
+    gaps = [COLUMN_GAP if down else _gap(boxes, one[0], other[0]) for one, other in pairwise(stacks)]
+    outline, offsets = _pack(parts, gaps)
+
+    middle = 0.0
+    if down and _is_list(stacks):
+        # A list below its conclusion, whose rail begins at the left.
+        middle = (box.width - boxes[stacks[0][0]].width) / 2 - INDENT
+    elif stacks and (down or not beside_first):
+        heads = [(offset, boxes[stack[0]]) for offset, stack in zip(offsets, stacks, strict=True)]
+        explained = [offset for offset, child in heads if child.children]
+        accepted = [offset for offset, child in heads if child.kind != "rejected"] or offsets
+        ends = explained if len(explained) == 1 else accepted
+        middle = (ends[0] + ends[-1]) / 2
+    for stack, offset in zip(stacks, offsets, strict=True):
+        for child in stack:
+            boxes[child].across = offset - middle
+    if middle:
+        outline = [(end, low - middle, high - middle) for end, low, high in outline]
+    depth, half = (box.height, box.width / 2) if down else (box.width, box.height / 2)
+    outline.append((box.start + depth, -half, half))
+    return outline
+
+
+def _pack(parts: list[_Outline], gaps: list[int]) -> tuple[_Outline, list[float]]:
+    """Move outlines together that begin at the same line; return that of all, and the offset of each."""
+    if not parts:
+        return [], []
+    whole, offsets = parts[0], [0.0]
+    for part, gap in zip(parts[1:], gaps, strict=True):
+        i, j = len(whole) - 1, len(part) - 1
+        pieces: list[tuple[float, float, float]] = []
+        offset = float("-inf")
+        while i >= 0 and j >= 0:
+            end = min(whole[i][0], part[j][0])
+            offset = max(offset, whole[i][2] - part[j][1] + gap)
+            pieces.append((end, whole[i][1], part[j][2]))
+            i, j = i - (whole[i][0] == end), j - (part[j][0] == end)
+        far = [(end, low + offset, high + offset) for end, low, high in part[: j + 1]]
+        near = [(end, low, high + offset) for end, low, high in reversed(pieces)]
+        whole = [*whole[: i + 1], *far, *near]
+        offsets.append(offset)
+    return whole, offsets

@@ -1,0 +1,132 @@
+"""Boxes of the nodes of a tree before they have a place: which are drawn, their lines and their size."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from entail.trees.layout.appearance import INNER_LINE, LINE_HEIGHT, PADDING_X, PADDING_Y, SHAPES, DrawnKind
+from entail.trees.layout.drawing import rejected_id
+from entail.trees.layout.lines import COLUMN, columns_of, wrap
+from entail.trees.log.tree import ROOT, Tree
+
+LEVEL_GAP, LIST_GAP, STACK_GAP = 38, 28, 6
+"""Pixels between a conclusion and its premises, the same in a list, and between the premises of a stack."""
+
+WIDTHS = (28, 34, 42, 54, 72)
+"""Columns of text that the boxes of a level can have."""
+USUAL, DEEP = 2, 1
+"""Index in `WIDTHS` of the levels of a tree, and of one that is too deep for a screen."""
+SCREEN = (1840, 1115)
+"""Pixels of a drawing that a full screen of 1400 x 900 shows with letters of 11 pixels."""
+BOLD = 1.07
+"""Width of a bold text, compared to the same text in regular weight."""
+
+
+@dataclass(slots=True)
+class Box:
+    """Box without a place.
+
+    Attributes:
+        hidden: Number of nodes below that are not drawn.
+        children: Ids of the drawn premises, rejected ones last.
+        lines: Text, wrapped; with `width` and `height` set by the one who measures.
+        start: Near edge along the direction of growth.
+        across: Offset of its centre from that of its parent, across the direction of growth.
+    """
+
+    kind: DrawnKind
+    text: str
+    parent: str | None
+    layer: int
+    hidden: int
+    children: list[str] = field(default_factory=list)
+    lines: tuple[str, ...] = ()
+    width: float = 0.0
+    height: float = 0.0
+    start: float = 0.0
+    across: float = 0.0
+
+
+def visible_boxes(
+    tree: Tree, start: str, collapsed: Collection[str] = (), *, with_rejected: bool = False
+) -> dict[str, Box]:
+    """Return the visible boxes, each after its parent; see `layout`."""
+    boxes: dict[str, Box] = {}
+
+    def add(id: str, kind: DrawnKind, text: str, parent: str | None, hidden: int = 0) -> None:
+        layer = boxes[parent].layer + 1 if parent is not None else 0 if id == start else 1
+        boxes[id] = Box(kind, text, parent, layer, hidden)
+        if parent is not None:
+            boxes[parent].children.append(id)
+
+    for node in tree.walk(None if start == ROOT else start):
+        parent = None if node.id == start else node.parent
+        if parent is None or (parent in boxes and parent not in collapsed):
+            hidden = len(tree.descendants(node.id)) if node.id in collapsed else 0
+            add(node.id, node.kind, node.text, parent, hidden)
+    if with_rejected:
+        for (id, key), judgement in sorted(tree.judgements.items(), key=lambda item: item[1].seq):
+            if not judgement.accepted and id in boxes and id not in collapsed:
+                add(rejected_id(id, key), "rejected", judgement.premise.text, id)
+    return boxes
+
+
+@lru_cache(maxsize=16384)
+def measure(
+    text: str, kind: DrawnKind, columns: int, max_lines: int | None
+) -> tuple[tuple[str, ...], float, float]:
+    """Return the lines of a box, its width and its height."""
+    columns = int(columns / (BOLD if kind == "hypothesis" else 1))
+    lines = wrap(text, columns)
+    if max_lines is not None and len(lines) > max_lines:
+        last = wrap(lines[max_lines - 1], columns - 2)[0]
+        lines = (*lines[: max_lines - 1], f"{last.rstrip()}…")
+    inner = INNER_LINE if SHAPES[kind] == "double" else 0
+    width = max(40.0, *(width_of(line, kind) for line in lines)) + 2 * (PADDING_X + inner)
+    return lines, width, len(lines) * LINE_HEIGHT + 2 * (PADDING_Y + inner)
+
+
+def width_of(line: str, kind: DrawnKind) -> float:
+    """Return the pixels that a line of text takes in a box of this kind."""
+    return columns_of(line) * COLUMN * (BOLD if kind == "hypothesis" else 1)
+
+
+def level_widths(boxes: Mapping[str, Box]) -> tuple[int, ...]:
+    """Return the columns of text of each level of a tree from left to right.
+
+    Levels have one width. If the tree does not fit on a screen then, the lowest levels become narrower and
+    the highest one wider, as far as that helps.
+    """
+    levels: dict[int, list[Box]] = {}
+    for box in boxes.values():
+        levels.setdefault(box.layer, []).append(box)
+
+    def size(level: int, width: int) -> tuple[float, float]:
+        sizes = [measure(box.text, box.kind, WIDTHS[width], None)[1:] for box in levels[level]]
+        return max(w for w, _ in sizes) + LEVEL_GAP, sum(h + STACK_GAP for _, h in sizes)
+
+    def is_too_wide(chosen: Mapping[int, int]) -> bool:
+        return sum(size(*choice)[0] for choice in chosen.items()) - LEVEL_GAP > SCREEN[0]
+
+    def fit(chosen: dict[int, int], keep: int | None = None) -> bool:
+        """Make levels narrower until all fit, first those that stay the lowest; return whether they do."""
+        while is_too_wide(chosen):
+            lower = {size(level, i - 1)[1]: level for level, i in chosen.items() if i > 0 and level != keep}
+            if not lower or (keep is not None and min(lower) > SCREEN[1]):
+                return False
+            chosen[lower[min(lower)]] -= 1
+        return True
+
+    if is_too_wide(dict.fromkeys(levels, 0)):
+        return (WIDTHS[DEEP],) * len(levels)
+    chosen = dict.fromkeys(levels, USUAL)
+    fit(chosen)
+    highest = max(levels, key=lambda level: size(level, chosen[level])[1])
+    while size(highest, chosen[highest])[1] > SCREEN[1] and chosen[highest] + 1 < len(WIDTHS):
+        wider = {**chosen, highest: chosen[highest] + 1}
+        if not fit(wider, keep=highest):
+            break
+        chosen = wider
+    return tuple(WIDTHS[chosen[level]] for level in range(len(levels)))

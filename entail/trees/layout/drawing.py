@@ -1,0 +1,111 @@
+"""Result of a layout: boxes, and the lines of each step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from entail.trees.layout.appearance import DrawnKind
+
+Direction = Literal["right", "down"]
+"""Where premises stand, seen from their conclusion."""
+
+Segment = tuple[tuple[float, float], tuple[float, float]]
+"""Straight line between two points."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Box of a node in pixels, outline included: centre (x to the right, y downwards), width, height.
+
+    Attributes:
+        lines: Text, wrapped.
+        layer: 0 for the hypothesis, 1 for its premises and for loose nodes ...
+        parent: Id of the parent's box, None for the hypothesis and loose nodes.
+        hidden: Number of nodes below that are not drawn since the node is collapsed.
+    """
+
+    x: float
+    y: float
+    width: float
+    height: float
+    lines: tuple[str, ...]
+    kind: DrawnKind
+    text: str
+    layer: int
+    parent: str | None
+    hidden: int = 0
+
+    @property
+    def top(self) -> float:
+        """Upper edge."""
+        return self.y - self.height / 2
+
+    @property
+    def bottom(self) -> float:
+        """Lower edge."""
+        return self.y + self.height / 2
+
+    @property
+    def left(self) -> float:
+        """Left edge."""
+        return self.x - self.width / 2
+
+    @property
+    def right(self) -> float:
+        """Right edge."""
+        return self.x + self.width / 2
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Lines from the premises of a conclusion to it, accepted and rejected ones apart.
+
+    Attributes:
+        parent: Id of the conclusion.
+        stem: Line into the conclusion; None where the lines of rejected premises join those of the others.
+        rails: The other lines.
+        rejected: Whether these are the lines of rejected premises.
+    """
+
+    parent: str
+    stem: Segment | None
+    rails: tuple[Segment, ...]
+    rejected: bool
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Boxes and lines of a drawing, whose upper left corner is at (0, 0).
+
+    Attributes:
+        places: Node id (`rejected_id` for a rejected premise) -> box; parents before their premises, depth
+            first, loose trees after the hypothesis's, rejected premises last.
+        steps: Lines of each step.
+        direction: Where premises stand, seen from their conclusion.
+    """
+
+    places: Mapping[str, Place]
+    steps: tuple[Step, ...]
+    direction: Direction
+
+    @property
+    def width(self) -> float:
+        """Right edge of the drawing."""
+        return max(place.right for place in self.places.values())
+
+    @property
+    def height(self) -> float:
+        """Lower edge of the drawing."""
+        return max(place.bottom for place in self.places.values())
+
+    @property
+    def edges(self) -> tuple[tuple[str, str], ...]:
+        """(parent, child) of each box with a parent, in the order of the places."""
+        return tuple((place.parent, id) for id, place in self.places.items() if place.parent is not None)
+
+
+def rejected_id(node_id: str, key: str) -> str:
+    """Return the id of the box of a premise that was rejected for a node."""
+    return f"{node_id}!{key}"
