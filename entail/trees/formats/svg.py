@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from xml.sax.saxutils import escape, quoteattr
 
 from entail.trees.formats.text import outline, printable
@@ -54,7 +55,28 @@ def to_svg(
     words += f'<desc id="description">{_text(description)}</desc>'
     titles = {id: f"{NAMES[place.kind]}: {place.text}" for id, place in drawing.places.items()}
     attributes = 'role="img" aria-labelledby="title description"'
-    return draw_svg(drawing, titles, finished=tree.finished, attributes=attributes, words=words)
+    return str(draw_svg(drawing, titles, finished=tree.finished, attributes=attributes, words=words))
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """SVG element in parts, so that a page can change only those that are new.
+
+    Attributes:
+        head: Begin of the element, with title, description, arrow head and ground.
+        steps: Group of the lines of all steps.
+        boxes: (id, place as "x y", group without its place) of each node.
+        tail: Legend, and the end of the element.
+    """
+
+    head: str
+    steps: str
+    boxes: tuple[tuple[str, str, str], ...]
+    tail: str
+
+    def __str__(self) -> str:
+        boxes = [f'<g transform="translate({at})"{group[2:]}' for _, at, group in self.boxes]
+        return "\n".join((self.head, self.steps, *boxes, self.tail))
 
 
 def draw_svg(
@@ -66,7 +88,7 @@ def draw_svg(
     roles: Mapping[str, str] | None = None,
     attributes: str = "",
     words: str = "",
-) -> str:
+) -> Picture:
     """Return a layout as an SVG element.
 
     The group of a box has the classes `node` and its kind, and its id in `data-node`; the sign to collapse it
@@ -88,29 +110,29 @@ def draw_svg(
     height = drawing.height + below
     w, h, whole = map(_number, (width, height + MARGIN, height + _KEY_HEIGHT + 2 * MARGIN))
     roles, stems = roles or {}, {step.parent: step.stem for step in drawing.steps if step.stem}
-    elements = [
-        words,
-        f'<defs><marker id="arrow" viewBox="0 0 {_HEAD} {_HEAD}" refX="{_HEAD}" refY="4" '
-        f'markerWidth="{_HEAD}" markerHeight="{_HEAD}" markerUnits="userSpaceOnUse" orient="auto">'
-        f'<path d="M0 0 L{_HEAD} {_HEAD / 2} L0 {_HEAD} z" fill="{LIGHT.edge}" /></marker></defs>',
-        f'<rect class="ground" x="-{MARGIN}" y="-{MARGIN}" width="{w}" height="{whole}" '
-        f'fill="{LIGHT.background}" />',
-        *map(_step, drawing.steps),
-    ]
-    for id, place in drawing.places.items():
-        sign = ""
-        if place.hidden or id in expandable:
-            sign = _fold_sign(place, stems.get(id), drawing.direction)
-        tick = _tick(place) if id in finished else ""
-        box = f"<title>{_text(titles[id])}</title>{_box(place)}{tick}{sign}"
-        name = f"data-node={quoteattr(printable(id))} {roles.get(id, '')}".rstrip()
-        elements.append(f'<g class="node {place.kind}" {name}>{box}</g>')
-    elements.append(_legend(kinds, height))
-    return (
+    head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="-{MARGIN} -{MARGIN} {w} {whole}" width="{w}" '
         f'height="{whole}" data-height="{h}" font-family="{FONTS}" font-size="{FONT_SIZE}" {attributes}>'
-        + "\n".join((*elements, "</svg>\n"))
+        f'{words}<defs><marker id="arrow" viewBox="0 0 {_HEAD} {_HEAD}" refX="{_HEAD}" refY="4" '
+        f'markerWidth="{_HEAD}" markerHeight="{_HEAD}" markerUnits="userSpaceOnUse" orient="auto">'
+        f'<path d="M0 0 L{_HEAD} {_HEAD / 2} L0 {_HEAD} z" fill="{LIGHT.edge}" /></marker></defs>'
+        f'<rect class="ground" x="-{MARGIN}" y="-{MARGIN}" width="{w}" height="{whole}" '
+        f'fill="{LIGHT.background}" />'
     )
+    boxes: list[tuple[str, str, str]] = []
+    for id, place in drawing.places.items():
+        at = replace(place, x=place.width / 2, y=place.height / 2)  # its upper left corner at (0, 0)
+        parts = f"<title>{_text(titles[id])}</title>{_box(at)}"
+        if id in finished:
+            parts += _tick(at)
+        if place.hidden or id in expandable:
+            stem = stems[id][1][0] - place.left if id in stems else at.x
+            parts += _fold_sign(at, stem, drawing.direction)
+        name = f"data-node={quoteattr(printable(id))} {roles.get(id, '')}".rstrip()
+        group = f'<g class="node {place.kind}" {name}>{parts}</g>'
+        boxes.append((id, f"{_number(place.left)} {_number(place.top)}", group))
+    steps = f'<g class="steps">{"".join(map(_step, drawing.steps))}</g>'
+    return Picture(head, steps, tuple(boxes), f"{_legend(kinds, height)}</svg>\n")
 
 
 def _step(step: Step) -> str:
@@ -173,14 +195,14 @@ def _tick(place: Place) -> str:
     )
 
 
-def _fold_sign(place: Place, stem: Segment | None, direction: Direction) -> str:
+def _fold_sign(place: Place, stem: float, direction: Direction) -> str:
     """Return the sign to collapse or expand a node: on the line into it, with the number of hidden nodes."""
     words = f"+{place.hidden}" if place.hidden else "\N{MINUS SIGN}"
     width = max(_SIGN, 8 + columns_of(words) * COLUMN)
     if direction == "right":
         x, y = place.right + _AWAY + width / 2, place.y
     else:
-        x, y = stem[1][0] if stem else place.x, place.bottom + _AWAY + _SIGN / 2
+        x, y = stem, place.bottom + _AWAY + _SIGN / 2
     look = LIGHT.looks[place.kind]
     paint = f'fill="{LIGHT.background}" stroke="{look.border}" stroke-width="1.5"'
     box = _rect("", x - width / 2, y - _SIGN / 2, width, _SIGN, _SIGN / 2, paint)

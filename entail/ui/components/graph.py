@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any
 
 import streamlit as st
 
-from entail.trees.formats.svg import draw_svg
+from entail.trees.formats.svg import Picture, draw_svg
 from entail.trees.formats.text import caption_of, printable
 from entail.trees.layout import appearance
 from entail.trees.layout.drawing import Direction, Layout, rejected_id
@@ -87,7 +87,7 @@ def draw_graph(
     )
     path = [tree.nodes[view.focus], *tree.ancestors(view.focus)][::-1]
     data = {
-        "picture": draw_picture(tree, drawing, collapsed=collapsed),
+        "picture": asdict(draw_picture(tree, drawing, collapsed=collapsed)),
         "key": key,
         "height": height,
         "direction": drawing.direction,
@@ -115,7 +115,7 @@ def draw_graph(
         mount(small, key, data, handle)
 
 
-def draw_picture(tree: Tree, drawing: Layout, *, collapsed: Collection[str] = frozenset()) -> str:
+def draw_picture(tree: Tree, drawing: Layout, *, collapsed: Collection[str] = frozenset()) -> Picture:
     """Return the drawing as SVG whose boxes are items of an ARIA tree, with their captions as titles.
 
     The box of a rejected premise has `data-of` (the node that it was rejected for) and `data-key`.

@@ -64,9 +64,10 @@ class TreeGraph {
 
   update(data, setTriggerValue) {
     this.outbox.connect(setTriggerValue, data.acknowledged);
-    const [before, changed] = [this.selected, data.picture !== this.data?.picture];
+    const text = JSON.stringify(data.picture);
+    const [before, changed] = [this.selected, text !== this.text];
     const elsewhere = this.data && data.path.at(-1).id !== this.data.path.at(-1).id;
-    Object.assign(this, { data, selected: data.selected, sent: null });
+    Object.assign(this, { data, text, selected: data.selected, sent: null });
     this.root.style.height = `${data.height}px`;
     this.scroller.setAttribute("aria-label", data.description);
     this.hint.textContent = data.hint;
@@ -80,15 +81,20 @@ class TreeGraph {
   }
 
   draw(before, elsewhere) {
-    const picture = parsePicture(this.data.picture);
+    const anchors = [this.selected, "n1"].filter(Boolean);
+    const held = this.view.hold(anchors);
+    this.paint(this.data.picture);
+    const { picture } = this;
     const [left, top, width] = picture.getAttribute("viewBox").split(" ").map(Number);
     const size = { width, height: Number(picture.dataset.height) };
     picture.setAttribute("viewBox", `${left} ${top} ${size.width} ${size.height}`); // the legend stands below
     if (elsewhere) this.view.free = false;
-    this.map.change(picture, size, -left);
-    this.view.change(picture, size, [this.selected, "n1"].filter(Boolean), before !== undefined && before !== this.selected);
+    const nodes = new Map([...this.boxes.children].map((node) => [node.dataset.node, node]));
+    this.map.change(nodes, size, -left);
+    this.view.change(picture, nodes, size, held);
+    if (before !== undefined && before !== this.selected) this.view.reveal(this.selected);
     if (elsewhere) this.view.begunAt();
-    const kinds = new Set([...picture.querySelectorAll(".node")].map((node) => node.classList[1]));
+    const kinds = new Set([...nodes.values()].map((node) => node.classList[1]));
     this.legend.replaceChildren(...STYLE.legend.filter(({ kind }) => kinds.has(kind)).map(({ kind, name }) =>
       element("li", { "data-kind": kind }, [sample(STYLE.shapes[kind], { fill: "", border: "" }), name])));
     this.path.hidden = this.data.path.length < 2;
@@ -99,6 +105,32 @@ class TreeGraph {
       button.addEventListener("click", () => this.outbox.send({ kind: "focus", node: id }));
       return [button, element("span", { "aria-hidden": "true" }, ["›"])];
     }));
+  }
+
+  // Changes what differs: boxes that only move are moved, so that their texts need not be laid out again.
+  paint({ head, steps, boxes, tail }) {
+    const frame = parse(head + steps + tail);
+    if (!this.picture) {
+      this.picture = frame;
+      this.boxes = svg("g", {});
+      frame.querySelector(".legend").before(this.boxes);
+    } else {
+      for (const { name, value } of frame.attributes) this.picture.setAttribute(name, value);
+      this.picture.querySelector(".steps").replaceWith(frame.querySelector(".steps"));
+    }
+    const before = this.drawn ?? new Map();
+    const fresh = boxes.filter(([id, , group]) => before.get(id)?.group !== group);
+    const made = [...parse(`<svg xmlns="${SVG}">${fresh.map(([, , group]) => group).join("")}</svg>`).children];
+    const elements = new Map(fresh.map(([id], i) => [id, made[i]]));
+    this.drawn = new Map(boxes.map(([id, , group]) => [id, { group, box: elements.get(id) ?? before.get(id).box }]));
+    for (const [id, { box }] of before) if (this.drawn.get(id)?.box !== box) box.remove();
+    let next = this.boxes.firstChild;
+    for (const [id, at] of boxes) {
+      const { box } = this.drawn.get(id);
+      box.setAttribute("transform", `translate(${at})`);
+      if (box === next) next = next.nextSibling;
+      else this.boxes.insertBefore(box, next);
+    }
   }
 
   node(id) {
@@ -283,7 +315,10 @@ class TreeGraph {
   // The picture as it was drawn, without the page's colours: what the file of the same tree has.
   async save() {
     const image = new Image();
-    image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(this.data.picture)}`;
+    const { head, steps, boxes, tail } = this.data.picture;
+    const groups = boxes.map(([, at, group]) => `<g transform="translate(${at})"${group.slice(2)}`);
+    const text = [head, steps, ...groups, tail].join("");
+    image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
     await image.decode();
     const density = Math.min(2, 16000 / Math.max(image.width, image.height)); // browsers draw no more pixels
     const canvas = element("canvas", { width: image.width * density, height: image.height * density });
@@ -304,7 +339,8 @@ class TreeGraph {
 const nodeAt = (event) => event.target.closest?.(".node") ?? null;
 
 // XML, not markup of a page: nothing in it runs or is fetched.
-const parsePicture = (text) => document.adoptNode(new DOMParser().parseFromString(text, "image/svg+xml").documentElement);
+const SVG = "http://www.w3.org/2000/svg";
+const parse = (text) => document.adoptNode(new DOMParser().parseFromString(text, "image/svg+xml").documentElement);
 
 // The mounts of this page draw through here; see graph_mount.js.
 const draw = ({ data, parentElement, setTriggerValue }) => {

@@ -11,20 +11,20 @@ class View {
     scroller.addEventListener("scroll", () => this.moved(), { passive: true });
   }
 
-  // Takes in the picture as it is now; `anchors` are the nodes that should stay where they are, the first that can.
-  change(picture, size, anchors, reveal) {
-    const before = this.begun && anchors.map((id) => [id, this.spot(id)]).find(([, spot]) => spot);
-    const nodes = new Map([...picture.querySelectorAll(".node")].map((node) => [node.dataset.node, node]));
+  // Where the first of these nodes is that is drawn, which should stay there.
+  hold(ids) {
+    return this.begun ? ids.map((id) => ({ id, spot: this.spot(id) })).find(({ spot }) => spot) : undefined;
+  }
+
+  // Takes in the picture as it is now, its nodes by id, and what was held before it changed.
+  change(picture, nodes, size, held) {
     Object.assign(this, { picture, size, nodes });
-    this.scroller.replaceChildren(picture);
+    if (picture.parentNode !== this.scroller) this.scroller.replaceChildren(picture);
     this.resize();
     if (!this.begun) return this.begin();
     if (!this.free && this.whole() >= SMALLEST) return this.fit();
-    if (before && nodes.has(before[0])) {
-      const now = this.spot(before[0]);
-      this.scroller.scrollBy(now.x - before[1].x, now.y - before[1].y);
-    }
-    if (reveal) this.reveal(anchors[0]);
+    const now = held && this.spot(held.id);
+    if (now) this.scroller.scrollBy(now.x - held.spot.x, now.y - held.spot.y);
     this.moved();
   }
 
@@ -146,12 +146,13 @@ class TreeMap {
   }
 
   // One path for each kind: it costs nothing, however many nodes there are.
-  change(picture, { width, height }, margin) {
+  change(nodes, { width, height }, margin) {
     const paths = new Map();
-    for (const node of picture.querySelectorAll(".node")) {
-      const { x, y, width: w, height: h } = node.querySelector(".shape").attributes;
+    for (const node of nodes.values()) {
+      const at = node.getAttribute("transform").slice("translate(".length, -1);
+      const { width: w, height: h } = node.querySelector(".shape").attributes;
       const kind = node.classList[1];
-      paths.set(kind, `${paths.get(kind) ?? ""}M${x.value} ${y.value}h${w.value}v${h.value}h-${w.value}z`);
+      paths.set(kind, `${paths.get(kind) ?? ""}M${at}h${w.value}v${h.value}h-${w.value}z`);
     }
     this.boxes.replaceChildren(...[...paths].map(([kind, d]) => svg("path", { class: kind, d })));
     const scale = Math.min(170 / width, 220 / height);
