@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeVar
 
 from entail.data.text import fold
 from entail.encoders.gaussian.distributions import Gaussians
@@ -14,14 +13,6 @@ from entail.gausscse.verdict import Verdict, find_truncated, judge_gaussians
 from entail.index.gaussian import GaussianRows
 from entail.index.vectors import QueryVectors
 from entail.progress import ProgressCallback
-
-Only = Literal["all", "entails", "is entailed by", "neither"]
-"""Filter by direction; a verdict of both ways passes the first two."""
-
-Order = Literal["rank", "similarity", "margin"]
-"""Original order; by entailment of the sentence; by certainty of the direction."""
-
-_Item = TypeVar("_Item")
 
 
 @dataclass(frozen=True)
@@ -91,25 +82,3 @@ def join_premises(premises: Sequence[str]) -> str:
     'ice is cold and snow is a kind of ice'
     """
     return " and ".join(text for text in (fold(premise).rstrip(" .;") for premise in premises) if text)
-
-
-def arrange(
-    items: Sequence[_Item], verdicts: Sequence[Verdict], *, only: Only = "all", order: Order = "rank"
-) -> list[_Item]:
-    """Return the items that pass a filter, in an order; ties in the original order.
-
-    >>> narrow, wide = (Verdict(t, "s", f, b, says, f - b, None, None) for t, f, b, says in
-    ...     [("n", 0.4, 0.6, "is entailed by"), ("w", 0.7, 0.2, "entails")])
-    >>> arrange(["n", "w"], [narrow, wide], order="similarity")
-    ['w', 'n']
-    >>> arrange(["n", "w"], [narrow, wide], only="is entailed by")
-    ['n']
-    """
-    passing = [
-        (item, verdict)
-        for item, verdict in zip(items, verdicts, strict=True)
-        if only == "all" or verdict.says == only or (verdict.says == "both ways" and only != "neither")
-    ]
-    if order != "rank":
-        passing.sort(key=lambda pair: -(pair[1].forward if order == "similarity" else pair[1].margin))
-    return [item for item, _ in passing]

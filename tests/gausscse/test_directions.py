@@ -10,8 +10,8 @@ import pytest
 from entail.encoders.gaussian.distributions import Gaussians
 from entail.encoders.gaussian.encoder import GaussianEncoder
 from entail.encoders.gaussian.form import Calibration
-from entail.gausscse.directions import Directions, Only, Order, arrange, join_premises
-from entail.gausscse.verdict import Says, Verdict, judge
+from entail.gausscse.directions import Directions, join_premises
+from entail.gausscse.verdict import judge
 
 PREMISES = ["ba be bi bo", "da", "ba be", "fo fu"]
 
@@ -96,29 +96,3 @@ def test_a_step_says_which_of_its_premises_were_read(arrows: Directions, untrain
     alone = arrows.step(["ba " * 500], "fo fu")
     assert (alone.read, alone.count, alone.verdict.truncated) == (0, 1, ("first",))
     assert arrows.between(["ba"], "fo " * 500)[0].truncated == ("second",)
-
-
-def told(says: Says, forward: float, margin: float) -> Verdict:
-    return Verdict("p", "s", forward, 0.5, says, margin, None, None)
-
-
-SAID = [
-    told("neither", 0.2, 3.0),
-    told("entails", 0.7, 1.0),
-    told("both ways", 0.9, 0.5),
-    told("is entailed by", 0.4, -2.0),
-    told("entails", 0.7, 1.0),
-]
-
-
-@pytest.mark.parametrize(
-    ("only", "order", "expected"),
-    [
-        ("is entailed by", "rank", "cd"),
-        ("neither", "rank", "a"),
-        ("all", "margin", "abecd"),
-        ("entails", "similarity", "cbe"),
-    ],
-)
-def test_candidates_are_picked_and_sorted_by_their_arrows(only: Only, order: Order, expected: str) -> None:
-    assert "".join(arrange("abcde", SAID, only=only, order=order)) == expected

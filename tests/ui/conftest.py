@@ -26,8 +26,8 @@ from entail.ui.components.keyboard import KeyPress
 from entail.ui.frame.author import Visitor
 from entail.ui.shared.resources import Workspace, workspace
 from entail.ui.trees.authoring import TreeContext, handle_key, load_session, stamp
-from entail.ui.trees.direction_hints import DirectionHints
 from entail.ui.trees.screen import AuthoringSession, Screen
+from entail.ui.trees.step_check import StepCheck
 
 ROOT = Path(__file__).parents[2]
 
@@ -65,7 +65,7 @@ def opened(app: AppTest, page: str, **address: str) -> AppTest:
 
 
 def by(app: AppTest, author: str = "Ada") -> AppTest:
-    """Enter an author, as the sidebar does."""
+    """Enter an author, as a field for the name does."""
     app.session_state["author"], app.session_state["visitor"] = author, Visitor(author)
     return app
 
@@ -149,7 +149,7 @@ def shared(seeded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
     monkeypatch.chdir(ROOT)
     # No test here types a query that needs the weights; loading them behind every page would only cost time.
     monkeypatch.setattr(ModelCache, "warm", lambda self, name="minilm": None)
-    monkeypatch.setattr(DirectionHints, "start_loading", lambda self: None)
+    monkeypatch.setattr(StepCheck, "start_loading", lambda self: None)
     # Whatever is packaged, Trees begins without a scorer that proposes.
     monkeypatch.setattr("entail.ui.trees.suggester.list_scorers", list)
     st.cache_resource.clear()

@@ -11,6 +11,7 @@ from entail.trees.log.acts import Create, GivenNode, Write
 from entail.trees.store.seed import SAMPLE_ID
 from entail.ui.shared.resources import Workspace
 from entail.ui.trees.chooser import default_corpus, import_trees
+from tests.ui.conftest import by
 
 GIVEN = Create(
     hypothesis="snow is cold", nodes=(GivenNode("snow is ice", -1), GivenNode("ice is <cold>", -1))
@@ -52,17 +53,18 @@ def test_the_corpus_follows_the_author_until_one_is_picked(
     shared.log.create(Create(hypothesis="a"), author="Ada", corpus_id=small)
     app = app.run()
     assert app.selectbox(key=key).value == SAMPLE_ID
-    app = app.text_input(key="sidebar_name").set_value("Ada").run()
+    app = by(app).run()
     assert app.selectbox(key=key).value == small
     app = app.selectbox(key=key).set_value(SAMPLE_ID).run()
-    app = app.button(key="leave").click().run().text_input(key="sidebar_name").set_value("Ada").run()
+    app = by(app.button(key="leave").click().run()).run()
     assert app.selectbox(key=key).value == SAMPLE_ID
 
 
 def test_a_corpus_picked_before_the_name_stays(app: AppTest, shared: Workspace, small: str) -> None:
     app = app.run().selectbox(key="start_corpus").set_value(small).run()
-    app = app.text_input(key="sidebar_name").set_value("Ada").run()
-    app = app.text_input(key="start_text").set_value("ice floats").run().button(key="start").click().run()
+    app = app.text_input(key="start_text").set_value("ice floats").run()
+    app.text_input(key="author_name-start").set_value("Ada")
+    app = app.button(key="start").click().run()
     assert not app.exception
     assert {tree.corpus_id for tree in shared.log.trees() if not tree.example} == {small}
 

@@ -294,7 +294,7 @@ def test_a_tree_starts_from_a_question(app: AppTest, shared: Workspace, five: di
     app = app.button(key="claims_start").click().run()
     app = app.switch_page("pages/Trees.py").run()  # the harness goes back to the page that was left
     assert not app.exception
-    assert app.selectbox(key="start_pick").value == "A question and its answer"
+    assert app.segmented_control(key="start_pick").value == "A question"
     assert app.text_input(key="start_question").value == "When did Tesla die?"
     assert app.text_input(key="start_answer").value == "1943"
     app = app.button(key="start").click().run()
@@ -305,7 +305,7 @@ def test_a_tree_starts_from_a_question(app: AppTest, shared: Workspace, five: di
 def test_the_form_of_a_new_tree_takes_a_question(app: AppTest, shared: Workspace) -> None:
     app.session_state["author"] = "Ada"
     app = app.switch_page("pages/Trees.py").run()
-    app = app.selectbox(key="start_pick").set_value("A question and its answer").run()
+    app = app.segmented_control(key="start_pick").set_value("A question").run()
     app = app.button(key="start").click().run()
     assert "Enter the claim first" in said(app)
     app = app.text_input(key="start_question").set_value("Who discovered radium?").run()
@@ -325,7 +325,7 @@ def test_another_way_to_start_leaves_the_question_behind(app: AppTest) -> None:
     app.query_params["question"] = "Who won?"
     app = app.switch_page("pages/Trees.py").run()
     assert app.text_input(key="start_question").value == "Who won?"
-    app = app.selectbox(key="start_pick").set_value("My own sentence").run()
+    app = app.segmented_control(key="start_pick").set_value("A claim").run()
     assert "question" not in app.query_params
     assert app.text_input(key="start_text").value == ""
 

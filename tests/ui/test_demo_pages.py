@@ -96,7 +96,7 @@ def test_a_tree_of_the_teams_can_be_looked_at(demo: Path) -> None:
     app = with_candidates(opened("pages/Trees.py", tree=example()))
     acts = [b for b in app.button if (b.key or "").startswith(("accept-", "reject-", "finish-", "tool-"))]
     assert len(acts) > 20
-    assert {b.key for b in acts if not b.disabled} == {"tool-search", "tool-keys"}
+    assert {b.key for b in acts if not b.disabled} == {"tool-search", "tool-keys", "tool-rejected"}
     assert "the team's trees cannot be changed" in said(app)
     assert "training is unavailable" in said(app)
     assert not any("Train on decisions" in button.label for button in app.button)

@@ -27,7 +27,7 @@ from entail.ui.shared.resources import Workspace, jobs, retrievers
 from entail.ui.trees import learning
 from entail.ui.trees.authoring import TreeContext
 from entail.ui.trees.screen import Screen
-from tests.ui.conftest import ROOT, buttons, named, on_tree, said
+from tests.ui.conftest import ROOT, buttons, by, named, on_tree, said
 
 SYLLABLES = [a + b for a in "bdfglmnprst" for b in "aeiou"]
 FACTS = Corpus.of(
@@ -132,7 +132,7 @@ def test_others_see_a_queued_training_and_may_cancel_it(on_trees: AppTest, corpu
     assert (job.spec.method, job.spec.source["from_log"]) == ("aeenc", corpus_id)
     assert job.spec.config["alpha"] == FEW_DECISIONS.alpha
     other = AppTest.from_file(str(ROOT / "streamlit_app.py"), default_timeout=60).run()
-    other.text_input(key="sidebar_name").set_value("Bob").run()
+    by(other, "Bob")
     other.session_state["tree"], other.session_state["retriever"] = on_trees.session_state["tree"], "tfidf"
     other = other.switch_page("pages/Trees.py").run()
     assert "Started by Ada" in said(other)
@@ -211,6 +211,7 @@ def test_a_trained_encoder_is_offered_and_used(on_trees: AppTest, monkeypatch: p
 
 def test_a_removed_retriever_is_named_behind_its_judgements(on_trees: AppTest) -> None:
     on_trees.session_state["view"] = "History"
+    on_trees.session_state["candidate_details"] = True
     on_trees.run()
     assert "ranked 1st by team-old-1 (team-old-1@aaa, removed since), 8 shown" in said(on_trees)
     notes = [c.value.replace("\\", "") for c in on_trees.caption if "team" in c.value]

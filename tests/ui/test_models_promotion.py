@@ -28,7 +28,7 @@ from entail.trees.log.acts import Create
 from entail.ui.components.elements import differences_table
 from entail.ui.models.comparison import card_figures_table
 from entail.ui.shared.resources import Workspace, jobs
-from entail.ui.trees.direction_hints import current_hints
+from entail.ui.trees.step_check import current_check
 from entail.ui.trees.suggester import current_suggester
 from tests.ui.conftest import by, keys, named, said, settled
 
@@ -97,7 +97,7 @@ def test_a_promotion_needs_a_name_and_insistence_without_a_comparison(
     app = insist(opened(app, name=""))
     assert app.button(key="promote-mine").disabled
     assert all(b.disabled for b in app.button if str(b.key).startswith("back-"))
-    app = settled(app.text_input(key="sidebar_name").set_value("Ada").run())
+    app = settled(app.text_input(key="author_name-promotion").set_value("Ada").run())
     app = press(app, "Promote mine for grove")
     assert active("grove").encoder == "mine"
     assert "Not compared" in said(app)
@@ -307,7 +307,7 @@ def test_a_page_follows_the_active_model_and_keeps_a_selected_one(
     assert f"{active_one}, promoted by Bo, cannot be used: its folder is gone" in said(app)
 
 
-def test_hints_and_proposals_of_the_trees_page_follow(
+def test_check_and_proposals_of_the_trees_page_follow(
     app: AppTest,
     shared: Workspace,
     two: tuple[str, str],
@@ -320,19 +320,20 @@ def test_hints_and_proposals_of_the_trees_page_follow(
     for name in ("a-first", "arcf-minilm", "scores"):
         scorer_folder(name)
 
-    def used() -> tuple[tuple[str, ...], tuple[str, ...]]:
-        hints, proposals = current_hints(), current_suggester()
-        assert hints is not None
+    def used() -> tuple[str, tuple[str, ...]]:
+        check, proposals = current_check(), current_suggester()
+        assert check is not None
         assert proposals is not None
-        return (hints.name, *hints.names), (proposals.name, *proposals.names)
+        return check.name, (proposals.name, *proposals.names)
 
     packaged = "gausscse-minilm", "arcf-minilm"
-    assert used() == ((packaged[0], packaged[0], "mine"), (packaged[1], packaged[1], "a-first", "scores"))
+    assert used() == (packaged[0], (packaged[1], packaged[1], "a-first", "scores"))
     put("mine", "scores")
-    assert used() == (("mine", "mine", packaged[0]), ("scores", "scores", packaged[1], "a-first"))
+    assert used() == ("mine", ("scores", "scores", packaged[1], "a-first"))
     for name in ("mine", "scores"):
         shutil.rmtree(tiny_home / name)
-    assert tuple(names[0] for names in used()) == packaged
+    check, proposals = used()
+    assert (check, proposals[0]) == packaged
     corpus = shared.corpora.add_corpus(Corpus.of("two", ["ice is cold", "snow is ice"]), author="Ada")
     app.session_state["tree"] = shared.log.create(
         Create(hypothesis="snow is cold"), author="Ada", corpus_id=corpus.id

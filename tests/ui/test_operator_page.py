@@ -77,7 +77,7 @@ def test_a_removal_is_selected_and_confirmed(show: Any) -> None:
 
     dialog = AppTest.from_function(confirmed, default_timeout=60).run()
     dialog = dialog.button(key="remove_confirmed").click().run()
-    assert dialog.warning
+    assert dialog.text_input(key="author_name-storage")
     assert checkpoints.exists()
     dialog.session_state["author"] = "Ada"
     dialog.button(key="remove_confirmed").click().run()

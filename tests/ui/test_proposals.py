@@ -273,7 +273,7 @@ def with_scorer(shared: Workspace, monkeypatch: pytest.MonkeyPatch) -> Callable[
         def load(name: str, **_: object) -> Scorer:
             return Scorer(name, f"{name}@1", ScorerForm(), FakeScorer(score, max_length=max_length))
 
-        monkeypatch.setattr("entail.ui.trees.direction_hints.gaussian_names", dict)
+        monkeypatch.setattr("entail.ui.trees.step_check.gaussian_names", dict)
         monkeypatch.setattr("entail.ui.shared.active.WARM_AFTER", 0)
         monkeypatch.setattr(suggester_module, "list_scorers", lambda: list(listed))
         revisions = {one.name: f"{one.name}@1" for one in listed}
@@ -322,6 +322,7 @@ def test_proposals_on_the_page(
     app: AppTest, shared: Workspace, tree: str, with_scorer: Callable[..., None]
 ) -> None:
     with_scorer(LISTED)
+    app.session_state["candidate_details"] = True
     app = ready(on_tree(app, tree))
     retrieved = len(rows(app))
     app = turn(app, tree, "retrieved", "next")

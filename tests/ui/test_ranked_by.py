@@ -47,6 +47,7 @@ def tree(shared: Workspace, trained: Callable[..., Path], grove: dict[str, Any])
 
 @pytest.fixture
 def active_tree(app: AppTest, tree: str) -> AppTest:
+    app.session_state["shared_words"] = False
     return on_tree(app, tree, retriever=ACTIVE)
 
 

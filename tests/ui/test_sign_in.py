@@ -11,9 +11,8 @@ from entail.settings import load_settings
 from entail.trees.log.acts import Create, Write
 from entail.trees.store.seed import SAMPLE_ID
 from entail.ui.frame import sign_in
-from entail.ui.frame.author import DIALOG
 from entail.ui.shared.resources import Workspace
-from tests.ui.conftest import said
+from tests.ui.conftest import by, said
 
 ROOT = Path(__file__).parents[2]
 AUTH = {
@@ -58,7 +57,7 @@ def own_trees(shared: Workspace) -> list[Any]:
 
 
 def test_nothing_is_written_before_a_sign_in(home: AppTest, shared: Workspace) -> None:
-    home.session_state[DIALOG] = "Ada"  # a typed name is ignored
+    home.session_state["author_name-dialog"] = "Ada"  # a typed name is ignored
     app = home.run()
     assert not app.exception
     assert "Sign in" in labels(app)
@@ -153,7 +152,7 @@ def test_pages_are_hidden_where_sign_in_is_required_to_read(
 def test_names_are_marked_as_typed_or_signed_in(
     app: AppTest, shared: Workspace, claims: dict[str, Any]
 ) -> None:
-    app = app.run().text_input(key="sidebar_name").set_value("Bob").run()
+    app = by(app.run(), "Bob").run()
     assert "**Bob** :gray[unverified]" in said(app)
     name = shared.authors.sign_in(sign_in.identity_of(ada(name="Ada Byron")))
     tree = shared.log.create(Create(hypothesis="h"), author="Bob", corpus_id=SAMPLE_ID)
@@ -178,4 +177,4 @@ def test_a_signed_in_author_is_removed_with_the_section(home: AppTest, claims: d
     del app.secrets["auth"]
     app = app.run()
     assert "author" not in app.session_state
-    assert [field.label for field in app.text_input if field.key == "sidebar_name"] == ["Your name"]
+    assert [field.label for field in app.text_input if field.key == "author_name-start"] == ["Your name"]

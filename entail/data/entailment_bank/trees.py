@@ -188,7 +188,7 @@ def _derive(tree: ExplanationTree) -> dict[str, Any]:
     texts = {
         key: text
         for key, text in (("question", tree.question), ("answer", tree.answer))
-        if text or not tree.extra
+        if text or "context" not in tree.extra
     }
     root = notation.hypothesis_id(tree.steps, tree.intermediates)
     proof = format_proof(tree.steps, tree.intermediates)

@@ -15,7 +15,7 @@ from entail.trees.log.wording import quote
 from entail.trees.store.corpora import CorpusChange
 from entail.trees.store.corpus_versions import CorpusInfo
 from entail.ui.components.elements import show_errors
-from entail.ui.frame.author import draw_name_request, with_mark
+from entail.ui.frame.author import ask_name, with_mark
 from entail.ui.shared.demo import is_locked_in_demo
 from entail.ui.shared.form import upload_limit
 from entail.ui.shared.resources import Workspace
@@ -46,7 +46,7 @@ def draw_upload(shared: Workspace, author: str | None) -> None:
         if not clicked or file is None:
             return
         if author is None:
-            draw_name_request(shared.authors)
+            ask_name("import")
             return
         with show_errors():
             reading = read_corpus(
@@ -124,7 +124,7 @@ def draw_growth(shared: Workspace, author: str | None, corpus: CorpusInfo) -> No
 
 def _change(shared: Workspace, author: str | None, change: Callable[[str], CorpusInfo]) -> None:
     if author is None:
-        draw_name_request(shared.authors)
+        ask_name("change")
         return
     with show_errors():
         info = change(author)

@@ -15,8 +15,8 @@ from entail.ui.shared.text import label
 UNVERIFIED, VERIFIED = ":gray[unverified]", ":material/verified_user:"
 """Marks of a typed name, which nobody vouches for, and of a signed-in one."""
 
-SIDEBAR, DIALOG, INLINE = FIELDS = ("sidebar_name", "dialog_name", "inline_name")
-"""Keys of the fields for the name: in the sidebar, in a dialog, at a form that needs it."""
+FIELD = "author_name-"
+"""Beginning of the keys of the fields for the name, one at each form that needs it."""
 
 
 @dataclass
@@ -60,7 +60,7 @@ def read_author(authors: Authors) -> str | None:
     name: str | None = st.session_state.get("author")
     if name is not None or sign_in.is_configured():
         return name
-    typed = (str(st.session_state.get(key, "")) for key in FIELDS)
+    typed = [str(st.session_state[key] or "") for key in st.session_state if str(key).startswith(FIELD)]
     return next((enter(authors, name) for name in typed if name.strip()), None)
 
 
@@ -80,17 +80,19 @@ def leave() -> None:
     """Remove the session's author, here and in the browser."""
     st.session_state.pop("author", None)
     visitor().name = None
-    for key in FIELDS:
-        st.session_state.pop(key, None)
+    for key in [key for key in st.session_state if str(key).startswith(FIELD)]:
+        del st.session_state[key]
     st.session_state["forget_author"] = True
 
 
 def draw_author(authors: Authors) -> str | None:
-    """Draw the author, or the field for their name; return the author."""
+    """Draw the author, or the buttons to sign in; return the author."""
     author = current_author(authors)
     if author is None:
-        ask_name(authors, key=SIDEBAR)
+        if sign_in.is_configured():
+            ask_name("sidebar")
         return None
+    st.divider()
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f":material/person: {with_mark(author, verified=is_signed_in(author))}")
         if sign_in.is_configured():
@@ -105,28 +107,15 @@ def with_mark(author: str, *, verified: bool) -> str:
     return f"**{label(sign_in.shown_name(author))}** {VERIFIED if verified else UNVERIFIED}"
 
 
-def name_request() -> str:
-    """Return the request to sign in, or to enter a name in the sidebar."""
-    if sign_in.is_configured():
-        return "Sign in first: the button is in the sidebar."
-    return "Enter your name in the sidebar first."
-
-
-def draw_name_request(authors: Authors) -> None:
-    """Draw the request for a name, with its field, where an unnamed author tried to save something."""
-    st.caption(f":material/person: {name_request() if sign_in.is_configured() else 'Your name is needed.'}")
-    ask_name(authors, key=INLINE)
-
-
-def ask_name(authors: Authors, *, key: str) -> None:
-    """Draw the buttons to sign in, or the field for a name; the key is one of `FIELDS`."""
+def ask_name(place: str) -> None:
+    """Draw the buttons to sign in, or the field for a name; `place` differs for each field of a page."""
     if sign_in.is_configured():
         if sign_in.provider_claims() is None:
-            sign_in.draw_sign_in(key=key)
+            sign_in.draw_sign_in(key=f"sign_in-{place}")
         return
     st.text_input(
         "Your name",
-        key=key,
+        key=f"{FIELD}{place}",
         max_chars=60,
         placeholder="Known to your colleagues",
         help="Shown at your edits, marked as unverified because anybody can type any name. This browser "
@@ -140,7 +129,7 @@ def _remember(name: str | None, forget: bool) -> str | None:
     component = st.components.v2.component("entail_author", js=read_assets("author.js"))
     result = component(
         key="author_memory",
-        data={"name": name, "forget": forget, "fields": FIELDS},
+        data={"name": name, "forget": forget, "field": FIELD},
         on_name_change=lambda: None,
         height="content",
     )

@@ -30,15 +30,15 @@ class PageRecord(NamedTuple):
 
 
 PAGES: Final = (
-    PageRecord("Home", "streamlit_app.py", ":material/home:", "Build"),
-    PageRecord("Trees", "pages/Trees.py", ":material/account_tree:", "Build"),
-    PageRecord("Corpora", "pages/Corpora.py", ":material/library_books:", "Build"),
+    PageRecord("Home", "streamlit_app.py", ":material/home:", "Author"),
+    PageRecord("Trees", "pages/Trees.py", ":material/account_tree:", "Author"),
+    PageRecord("Corpora", "pages/Corpora.py", ":material/library_books:", "Author"),
     PageRecord("Compare", "pages/Compare.py", ":material/compare_arrows:", "Explore"),
     PageRecord("Direction", "pages/Direction.py", ":material/moving:", "Explore"),
     PageRecord("Chains", "pages/Chains.py", ":material/link:", "Explore"),
     PageRecord("Claims", "pages/Claims.py", ":material/live_help:", "Explore"),
-    PageRecord("Models", "pages/Models.py", ":material/model_training:", "Manage"),
-    PageRecord("Operator", "pages/Operator.py", ":material/monitor_heart:", "Manage"),
+    PageRecord("Models", "pages/Models.py", ":material/model_training:", "Operate"),
+    PageRecord("Operator", "pages/Operator.py", ":material/monitor_heart:", "Operate"),
 )
 """All pages in the order of the navigation, those of a group together."""
 
@@ -65,6 +65,7 @@ def _begin(title: str, *, wide: bool) -> tuple[Workspace, str | None]:
         page_title=f"{title} · entail",
         page_icon=str(_ICON),
         layout="wide" if wide else "centered",
+        initial_sidebar_state=220,
         menu_items={"about": f"entail {__version__}: explanation trees over your own corpus"},
     )
     st.html(f"<style>{read_assets('page.css')}</style>")
@@ -85,7 +86,6 @@ def _begin(title: str, *, wide: bool) -> tuple[Workspace, str | None]:
     if shared.database.read_only and not is_demo():
         st.warning("Read-only database: you can view everything and change nothing.", icon=":material/lock:")
     with st.sidebar:
-        st.divider()
         author = draw_author(shared.authors)
     if author is None and sign_in.is_required_to_read():
         st.title(title)

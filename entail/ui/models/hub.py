@@ -22,7 +22,7 @@ from entail.progress import ProgressCallback
 from entail.training.cards.markdown import readable_card, section
 from entail.training.cards.sources import KNOWN, OTHER
 from entail.ui.components.elements import draw_table, pick_view
-from entail.ui.frame.author import name_request
+from entail.ui.frame.author import ask_name
 from entail.ui.frame.sign_in import shown_name
 from entail.ui.models.encoders import open_encoder
 from entail.ui.shared.demo import is_locked_in_demo
@@ -296,11 +296,11 @@ def _draw_plan_and_push(
 def _draw_start(
     title: str, *, key: str, icon: str, author: str | None, enabled: bool, on_click: Callable[[], None]
 ) -> None:
+    if author is None:
+        ask_name(key)
     st.button(
         title, key=key, icon=icon, type="primary", disabled=author is None or not enabled, on_click=on_click
     )
-    if author is None:
-        st.caption(name_request())
 
 
 def _draw_plan(plan: PushResult) -> None:

@@ -21,7 +21,7 @@ from entail.settings import is_demo
 from entail.training.method import Role
 from entail.trees.store.corpus_versions import CorpusInfo
 from entail.ui.components.elements import draw_error
-from entail.ui.frame.author import name_request
+from entail.ui.frame.author import ask_name
 from entail.ui.models.comparison import candidate_of, compare_on_split, draw_card_figures, draw_comparison
 from entail.ui.models.details import ENCODER_TASKS
 from entail.ui.shared.demo import is_locked_in_demo
@@ -116,7 +116,7 @@ def _draw_active(title: str, now: Active, corpus: str | None, author: str | None
         disabled=author is None or is_demo(),
         key=f"back-{own.number}",
         width="stretch",
-        help="Rolls back the last promotion for everyone." if author is not None else name_request(),
+        help="Rolls back the last promotion for everyone.",
     )
 
 
@@ -266,7 +266,7 @@ def _draw_promote(
     if is_locked_in_demo("nothing can be promoted"):
         return
     if author is None:
-        st.caption(f":material/person: {name_request()}")
+        ask_name("promotion")
     where = f" for {label(info.name)}" if info is not None else ""
     corpora = workspace().corpora
 

@@ -15,7 +15,7 @@ from entail.training.fields import values_of
 from entail.training.method import Method, Preview, broken_methods, methods
 from entail.trees.review.decisions import free_name, propose_name, read_source
 from entail.ui.components.elements import show_errors
-from entail.ui.frame.author import name_request
+from entail.ui.frame.author import ask_name
 from entail.ui.models.data import DECISIONS, Chosen, draw_data
 from entail.ui.models.job import draw_job
 from entail.ui.shared.demo import is_locked_in_demo
@@ -176,7 +176,7 @@ def _draw_start(
     if waiting := sum(1 for job in jobs().jobs() if job.open):
         st.caption(f":material/schedule: Jobs before it in the queue: {waiting}.")
     if author is None:
-        st.info(name_request(), icon=":material/person:")
+        ask_name("training")
     ready = author is not None and source is not None and config is not None
     if st.button("Start training", type="primary", icon=":material/play_arrow:", disabled=not ready):
         assert chosen is not None

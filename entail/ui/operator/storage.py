@@ -19,7 +19,7 @@ from entail.trees.store import schema
 from entail.trees.store.backup import Backup
 from entail.trees.store.health import counts
 from entail.ui.components.elements import draw_table, show_errors
-from entail.ui.frame.author import name_request
+from entail.ui.frame.author import ask_name
 from entail.ui.shared.downloads import draw_download
 from entail.ui.shared.resources import Workspace, jobs
 from entail.ui.shared.text import ago, label
@@ -108,7 +108,7 @@ def _confirm(items: Sequence[Removable], shared: Workspace) -> None:
 
 def _remove(items: Sequence[Removable], shared: Workspace) -> None:
     if not st.session_state.get("author"):
-        st.warning(name_request())
+        ask_name("storage")
         return
     with show_errors():
         result = clean([item.id for item in items], jobs=jobs(), corpora=shared.corpora)

@@ -20,10 +20,10 @@ from entail.ui.components.keyboard import KeyPress, listen
 from entail.ui.frame.author import Visitor, visitor
 from entail.ui.shared.resources import Workspace
 from entail.ui.shared.waiting import draw_progress
-from entail.ui.trees.direction_hints import POOL, DirectionHints, current_hints
 from entail.ui.trees.ranked_by import Ranking, ranking_of
 from entail.ui.trees.reranking import ListReranker, current_reranker
 from entail.ui.trees.screen import AuthoringSession, Screen, screen_of
+from entail.ui.trees.step_check import StepCheck, current_check
 from entail.ui.trees.suggester import POOL as NEXT_POOL
 from entail.ui.trees.suggester import Suggester, current_suggester
 
@@ -40,7 +40,7 @@ class TreeContext:
     screen: Screen
     visitor: Visitor
     ranking: Ranking = field(default_factory=Ranking)
-    hints: DirectionHints | None = None
+    check: StepCheck | None = None
     suggester: Suggester | None = None
     reranker: ListReranker | None = None
 
@@ -72,7 +72,7 @@ def open_tree(shared: Workspace, tree_id: str, choice: str, *, keywords: bool = 
         screen_of(tree_id),
         visitor(),
         ranking,
-        current_hints(),
+        current_check(),
         current_suggester() if len(corpus) else None,
         current_reranker(),
     )
@@ -149,11 +149,10 @@ def load_session(context: TreeContext) -> AuthoringSession:
 
 def _retrieve(context: TreeContext, index: PremiseIndex, session: AuthoringSession) -> AuthoringSession:
     screen, node = session.screen, session.node
-    hints = context.hints if context.hints is not None and not context.hints.is_plain else None
-    reranker = context.reranker if hints is None else None
     name, revision = index.name, index.manifest.revision
-    count = (screen.furthest + 1) * PAGE
-    count = POOL if hints is not None else max(count, reranker.depth if reranker is not None else 0)
+    reranker = context.reranker
+    depth = reranker.depth if reranker is not None else 0
+    count = max((screen.furthest + 1) * PAGE, depth)
     candidates = suggest(session.tree, node.id, context.corpus, index, k=count, query=screen.query)
     if reranker is not None:
         words = screen.query or node.text
@@ -161,14 +160,8 @@ def _retrieve(context: TreeContext, index: PremiseIndex, session: AuthoringSessi
         if (found := reranker.arrange(words, candidates)) is not None:
             candidates, name = found, f"{name}+{reranker.name}"
             revision = f"{revision}+{reranker.revision}"
-    screen.rank_by(f"{revision}, {hints.name} {hints.only} {hints.order}" if hints is not None else revision)
-    k = (screen.furthest + 1) * PAGE  # a new ranking begins on its first page
-    if hints is not None:
-        # The list stays empty until it is filtered: finish rejects what is on the screen.
-        filtered = hints.arrange(node.text, candidates)
-        session = replace(session, pool=candidates, list_length=None if filtered is None else len(filtered))
-        candidates = tuple(filtered or ())
-    candidates = candidates[:k]
+    screen.rank_by(revision)
+    candidates = candidates[: (screen.furthest + 1) * PAGE]  # a new ranking begins on its first page
     evidence = Evidence(
         retriever=name,
         revision=revision,

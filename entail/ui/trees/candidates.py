@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -13,11 +12,10 @@ from entail.trees.review.provenance import describe_rank, describe_retriever, or
 from entail.trees.review.suggestions import Candidate
 from entail.ui.shared.resources import retriever_name, revisions
 from entail.ui.shared.text import label, marked, words_of
-from entail.ui.trees.direction_hints import describe_verdict
 from entail.ui.trees.screen import AuthoringSession
 
-if TYPE_CHECKING:
-    from entail.gausscse.verdict import Verdict
+DETAILS_KEY = "candidate_details"
+"""Widget key of the switch for scores and provenance."""
 
 
 def draw_candidates(
@@ -26,7 +24,6 @@ def draw_candidates(
     total: int,
     gold: Mapping[str, str],
     revision: str,
-    verdicts: Mapping[str, Verdict],
 ) -> None:
     """Draw the candidates on the screen.
 
@@ -35,10 +32,9 @@ def draw_candidates(
         total: Number of premises in the corpus.
         gold: Premises of reference trees at this node, by folded text.
         revision: Revision of the corpus.
-        verdicts: Entailment between candidate and node, by premise key.
     """
     screen = session.screen
-    if not session.shown and not session.pool and session.evidence is not None:
+    if not session.shown and session.evidence is not None:
         # A failed search has its own message.
         st.info(
             "No candidates in this corpus. Search with your own words, write a premise (key **w**), or add "
@@ -46,14 +42,15 @@ def draw_candidates(
             icon=":material/search_off:",
         )
     query_words = words_of(screen.query or session.node.text)
-    provenance = _provenance(session)
+    details = bool(st.session_state.get(DETAILS_KEY))
+    provenance = _provenance(session) if details else {}
     for index, candidate in enumerate(session.shown):
         key = candidate.premise.key
-        notes = _notes(session, candidate)
+        rank, notes = _rank(session, candidate), _notes(session, candidate)
+        if details:
+            notes.insert(0, rank)
         if candidate.premise.folded in gold:
             notes.append(":orange[:material/star: in the reference tree]")
-        if key in verdicts:
-            notes.insert(1, describe_verdict(verdicts[key]))
         short, full = provenance.get(key, ("", None))
         if short:
             notes.append(label(short))
@@ -64,6 +61,7 @@ def draw_candidates(
             digit=str((index + 1) % 10),
             key=f"{screen.tree_id}-{screen.selected}-{key}-{revision}",
             text=marked(candidate.premise.text, query_words),
+            rank=rank,
             notes=" · ".join(notes),
             help_=full,
         )
@@ -88,6 +86,7 @@ def _draw_row(
     digit: str,
     key: str,
     text: str,
+    rank: str,
     notes: str,
     help_: str | None,
 ) -> None:
@@ -100,13 +99,14 @@ def _draw_row(
             on_click=session.run,
             args=(Command("accept", candidate.premise.key),),
             help=f"Accept (key {digit})",
-            width=62,
+            width=56,
         )
         with st.container(gap=None):
             proposed = session.offer is not None and session.offer.means == "draft"
             style = " entail-proposed" if proposed and not candidate.is_decided else ""
-            st.html(f'<div class="entail-sentence{style}">{text}</div>')
-            st.caption(notes, help=help_)
+            st.html(f'<div class="entail-sentence{style}" title="{rank}">{text}</div>')
+            if notes:
+                st.caption(notes, help=help_)
         st.button(
             "",
             icon=":material/close:",
@@ -169,12 +169,15 @@ def _provenance(session: AuthoringSession) -> dict[str, tuple[str, str]]:
     return provenance
 
 
-def _notes(session: AuthoringSession, candidate: Candidate) -> list[str]:
+def _rank(session: AuthoringSession, candidate: Candidate) -> str:
     means = session.offer.means if session.offer is not None else "retrieved"
     name = {"retrieved": "rank", "next": "next", "draft": "proposal"}[means]
-    notes = [f"{name} {candidate.rank} · {candidate.score:.3f}"]
-    if candidate.retrieved is not None:
-        notes.append(f"retrieved {ordinal(candidate.retrieved)}")
+    retrieved = f" · retrieved {ordinal(candidate.retrieved)}" if candidate.retrieved is not None else ""
+    return f"{name} {candidate.rank} · {candidate.score:.3f}{retrieved}"
+
+
+def _notes(session: AuthoringSession, candidate: Candidate) -> list[str]:
+    notes = []
     if candidate.is_child:
         notes.append(":green[:material/check: accepted here]")
     elif candidate.in_tree is not None:

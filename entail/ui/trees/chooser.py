@@ -8,12 +8,14 @@ import streamlit as st
 
 from entail.errors import EntailError
 from entail.settings import is_demo
+from entail.trees.formats import to_svg
 from entail.trees.log.acts import Create
 from entail.trees.log.event_log import TreeLog, TreeSummary
 from entail.trees.log.wording import count_of
 from entail.trees.store.corpus_versions import CorpusInfo
-from entail.ui.components.elements import show_errors
-from entail.ui.frame.author import draw_name_request
+from entail.ui.components.elements import pick_view, show_errors
+from entail.ui.frame import sign_in
+from entail.ui.frame.author import ask_name
 from entail.ui.frame.sign_in import shown_name
 from entail.ui.shared.demo import is_locked_in_demo
 from entail.ui.shared.form import upload_limit
@@ -22,8 +24,8 @@ from entail.ui.shared.start_question import begin_start, draw_question, forget, 
 from entail.ui.shared.text import ago, label
 from entail.ui.trees.screen import AuthoringSession
 
-_OWN = "My own sentence"
-_QUESTION = "A question and its answer"
+_CLAIM, _QUESTION, _EXAMPLE = WAYS = ("A claim", "A question", "An example")
+"""Sources of a hypothesis."""
 
 
 def draw_chooser(shared: Workspace, author: str | None) -> None:
@@ -43,30 +45,42 @@ def draw_start(shared: Workspace, author: str | None) -> None:
     """Draw the form of a new tree: a corpus, and a hypothesis typed, picked or made from a question."""
     corpora = shared.corpora.corpora()
     trees = shared.log.trees()
-    with st.container(border=True):
+    with st.container(border=True, key="start_box"):
         st.markdown("**Start a tree**")
         if not corpora:
             st.info("There is no corpus yet. Upload one on the Corpora page.", icon=":material/library_add:")
             return
         begin_start(_QUESTION)
-        picked = st.selectbox(
-            "Hypothesis",
-            [_OWN, _QUESTION, *(tree.hypothesis for tree in trees if tree.example)],
-            key="start_pick",
-            help="Type to search the examples",
-        )
-        text = picked
-        if picked == _QUESTION:
+        way = pick_view("From", WAYS, default=_CLAIM, key="start_pick", width="stretch")
+        if way == _QUESTION:
             text = draw_question()
         else:
             leave_question()
-        if picked == _OWN:
+        if way == _CLAIM:
             text = st.text_input(
                 "Claim to explain", key="start_text", max_chars=2000, placeholder="One sentence"
             )
+        elif way == _EXAMPLE:
+            examples = [tree.hypothesis for tree in trees if tree.example]
+            text = st.selectbox("Hypothesis", examples, key="start_example") or ""
         corpus = pick_corpus(corpora, trees, author, key="start_corpus")
-        if st.button("Start", type="primary", key="start", disabled=not shared.accepts_trees):
-            _start(shared, author, text, corpus)
+        is_signing_in = sign_in.is_configured()
+        if author is None and is_signing_in:
+            ask_name("start")
+        # In a form, so that the button stays where it is while the name is entered.
+        with st.form("start_form", border=False):
+            if author is None and not is_signing_in:
+                ask_name("start")
+            if st.form_submit_button(
+                "Start",
+                type="primary",
+                key="start",
+                disabled=not shared.accepts_trees,
+                # The corpus on the screen counts, also where a name is entered that would have another one.
+                on_click=_mark_chosen,
+                args=("start_corpus",),
+            ):
+                _start(shared, author, text, corpus)
 
 
 def default_corpus(
@@ -82,13 +96,8 @@ def pick_corpus(
     corpora: Sequence[CorpusInfo], trees: Sequence[TreeSummary], author: str | None, *, key: str
 ) -> CorpusInfo:
     """Draw the list of corpora and return the chosen one; the author's default until they choose."""
-    is_chosen = f"{key}:touched"
-
-    def choose() -> None:
-        st.session_state[is_chosen] = True
-
     # The name may be entered, or a tree started, after the first drawing.
-    if not st.session_state.get(is_chosen):
+    if not st.session_state.get(f"{key}:touched"):
         st.session_state[key] = default_corpus(corpora, trees, author).id
     ids = {corpus.id: corpus for corpus in corpora}
     picked = st.selectbox(
@@ -96,14 +105,20 @@ def pick_corpus(
         list(ids),
         format_func=lambda id: f"{ids[id].name} ({ids[id].count:,} premises)",
         key=key,
-        on_change=choose,
+        on_change=_mark_chosen,
+        args=(key,),
     )
     return ids[picked]
 
 
+def _mark_chosen(key: str) -> None:
+    st.session_state[f"{key}:touched"] = True
+
+
 def _start(shared: Workspace, author: str | None, text: str, corpus: CorpusInfo) -> None:
     if author is None:
-        draw_name_request(shared.authors)
+        what = "Sign in" if sign_in.is_configured() else "Enter your name"
+        st.warning(f"{what} first.", icon=":material/person:")
     elif not text.strip():
         st.warning("Enter the claim first: one sentence.", icon=":material/edit:")
     else:
@@ -143,6 +158,19 @@ def draw_tree_list(
         st.caption("No hypothesis has these words.")
     if len(found) > most:
         st.caption(f"{len(found) - most:,} more: type a word to search.")
+
+
+def draw_example(shared: Workspace, examples: Sequence[TreeSummary]) -> None:
+    """Draw the smallest example of two steps or more, with a button to open it."""
+    if not (small := [tree for tree in examples if tree.steps > 1]):
+        return
+    tree = min(small, key=lambda tree: (tree.premises, len(tree.hypothesis)))
+    with st.container(border=True, key="example-tree"):
+        st.image(to_svg(shared.log.history(tree.id).tree), width="stretch")
+        if st.button(
+            "Open this example", icon=":material/account_tree:", key="open_example", type="tertiary"
+        ):
+            show_tree(tree.id)
 
 
 def _archive(shared: Workspace, tree: TreeSummary, author: str) -> None:
@@ -221,7 +249,7 @@ def draw_import(shared: Workspace, author: str | None) -> None:
         if file is None or not st.button("Import", key="import_go", disabled=shared.database.read_only):
             return
         if author is None:
-            draw_name_request(shared.authors)
+            ask_name("import")
             return
         with show_errors():
             count = import_trees(shared, file.getvalue(), name=file.name, author=author, corpus_id=corpus_id)

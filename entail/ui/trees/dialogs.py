@@ -10,7 +10,7 @@ from entail.trees.log.acts import Act, Conclude, Edit, Move, Remove, Write
 from entail.trees.log.tree import ROOT, Node
 from entail.trees.log.wording import count_of, quote
 from entail.trees.review.commands import KEYS
-from entail.ui.frame.author import DIALOG, ask_name, read_author
+from entail.ui.frame.author import ask_name, read_author
 from entail.ui.shared.resources import workspace
 from entail.ui.shared.text import label
 from entail.ui.trees.screen import AuthoringSession, close_dialogs
@@ -27,6 +27,8 @@ def _act(session: AuthoringSession, act: Act) -> None:
     screen = session.screen
     if session.act(act):
         screen.dialog = None
+        st.rerun()
+    if screen.unnamed is not None:  # the dialog for the name opens, and saves the act
         st.rerun()
     if screen.notice is None:
         return
@@ -147,9 +149,12 @@ def _keys(session: AuthoringSession) -> None:
 @st.dialog("Your name", on_dismiss=close_dialogs)
 def _name(session: AuthoringSession) -> None:
     st.caption("Every edit is saved with its author's name.")
-    ask_name(workspace().authors, key=DIALOG)
+    ask_name("dialog")
     if read_author(workspace().authors):
-        session.screen.dialog = None
+        screen = session.screen
+        screen.dialog, act, screen.unnamed = None, screen.unnamed, None
+        if act is not None:
+            act()
         st.rerun()
 
 

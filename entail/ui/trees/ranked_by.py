@@ -91,7 +91,7 @@ def selected_retriever() -> str:
 
 def includes_keywords() -> bool:
     """Return whether the session's author combines encoders with keyword match."""
-    return bool(st.session_state.get(KEYWORDS_KEY))
+    return bool(st.session_state.get(KEYWORDS_KEY, True))
 
 
 def ranking_of(choice: str, corpus: str | None, *, keywords: bool = False) -> Ranking:
@@ -132,6 +132,7 @@ def draw_ranked_by(ranking: Ranking) -> None:
     if ranking.base not in LEXICAL:
         st.toggle(
             "Include keyword match (BM25)",
+            value=True,
             key=KEYWORDS_KEY,
             persist_state="session",
             help="Ranks premises higher that share rare words with the sentence.",

@@ -75,8 +75,8 @@ def current_reranker() -> ListReranker | None:
     return ListReranker(name, usable[name]) if name is not None else None
 
 
-def draw_reranking(session: AuthoringSession) -> None:
-    """Draw the switch, and wait for the list while it is read."""
+def draw_switch() -> None:
+    """Draw the switch of the re-ranking; nothing if no re-ranker is installed."""
     if not list_usable("reranker"):
         return
     st.toggle(
@@ -85,6 +85,10 @@ def draw_reranking(session: AuthoringSession) -> None:
         persist_state="session",
         help="Reads the first candidates together with the sentence and re-orders them within a second.",
     )
+
+
+def draw_reranking(session: AuthoringSession) -> None:
+    """Draw the state of the re-ranking, and redraw the page when the list is read."""
     if session.reading is None or session.offer is not None:
         return
     if (error := session.reading().error) is not None:

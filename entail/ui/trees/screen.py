@@ -59,6 +59,7 @@ class Screen:
         collapsed: Nodes whose premises the graph hides.
         dialog: Name of the dialog to open in this run.
         notice: Reason why the last act failed: (`error`, `conflict`, `locked` or `stale`, message).
+        unnamed: Act that waits for its author's name.
         pending: Acts not saved yet because the database was locked, the oldest first.
         drafts: Node -> basis of the chain drafted for it last.
     """
@@ -74,6 +75,7 @@ class Screen:
     show_rejected: bool = False
     dialog: str | None = None
     notice: tuple[str, str] | None = None
+    unnamed: Callable[[], object] | None = None
     pending: tuple[PendingAct, ...] = ()
     listing: Listing = "retrieved"
     drafts: dict[str, Basis] = field(default_factory=dict)
@@ -129,7 +131,7 @@ def screen_of(tree_id: str) -> Screen:
 def close_dialogs() -> None:
     """Record that a dialog was dismissed, so that the next run does not open it again."""
     for screen in st.session_state.get("screens", {}).values():
-        screen.dialog = None
+        screen.dialog = screen.unnamed = None
 
 
 @dataclass(frozen=True)
@@ -143,8 +145,7 @@ class AuthoringSession:
         shown: Candidates on the screen.
         candidates: Candidates from the first up to the furthest page seen.
         evidence: Evidence of a judgement on them.
-        pool: Unfiltered candidates, where a filter or another order is chosen.
-        list_length: Length of the list, None for the whole corpus or while a filter is applied.
+        list_length: Length of the list, None for the whole corpus.
         offer: Proposals of a scorer, where they are shown.
         reading: Returns the task that re-ranks the list; None if it is not re-ranked.
     """
@@ -157,7 +158,6 @@ class AuthoringSession:
     shown: tuple[Candidate, ...] = ()
     candidates: tuple[Candidate, ...] = ()
     evidence: Evidence | None = None
-    pool: tuple[Candidate, ...] = ()
     list_length: int | None = None
     offer: Offer | None = None
     reading: Callable[[], Task[Any]] | None = None
@@ -272,6 +272,7 @@ class AuthoringSession:
     def _write(self, act: Act | str, description: str, run: Callable[[str], History], *, keep: bool) -> bool:
         if (author := self.author) is None:
             self.screen.dialog = "name"
+            self.screen.unnamed = lambda: self._write(act, description, run, keep=keep)
             return False
         return self._try(PendingAct(act, description, lambda: run(author)), keep=keep)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import streamlit as st
 
 from entail.errors import EntailError
@@ -9,10 +11,16 @@ from entail.trees.log.tree import ROOT
 from entail.trees.log.wording import quote
 from entail.trees.review.commands import Command
 from entail.ui.frame.author import with_mark
-from entail.ui.shared.resources import Workspace
+from entail.ui.shared.resources import Workspace, retriever_name
 from entail.ui.shared.text import label
-from entail.ui.trees.ranked_by import Ranking
-from entail.ui.trees.screen import AuthoringSession
+from entail.ui.trees.candidates import DETAILS_KEY
+from entail.ui.trees.proposals import draw_lists
+from entail.ui.trees.ranked_by import Ranking, draw_ranked_by
+from entail.ui.trees.reranking import draw_switch
+from entail.ui.trees.screen import LISTS, AuthoringSession
+
+if TYPE_CHECKING:
+    from entail.ui.trees.authoring import TreeContext
 
 EVERY = 3.0
 """Seconds between two refreshes of the status."""
@@ -24,40 +32,85 @@ _NOTICES = {
     "conflict": (st.warning, ":material/group:"),
 }
 
+_UNDO = (("undo", "", ":material/undo:", "u"), ("redo", "", ":material/redo:", "r"))
 _TOOLS = (
-    ("undo", "", ":material/undo:", "u"),
-    ("redo", "", ":material/redo:", "r"),
     ("dialog", "write", ":material/edit_note:", "w"),
     ("dialog", "conclude", ":material/call_merge:", "c"),
     ("dialog", "edit", ":material/edit:", "e"),
     ("dialog", "move", ":material/drive_file_move:", "m"),
     ("dialog", "remove", ":material/delete:", "x"),
-    ("dialog", "search", ":material/search:", "s"),
+    ("toggle", "rejected", ":material/visibility:", "v"),
     ("dialog", "keys", ":material/keyboard:", "?"),
 )
+_READING = ("search", "rejected", "keys")
+"""Tools that change nothing in the tree."""
 
 
-def draw_toolbar(session: AuthoringSession) -> None:
-    """Draw a button for each tool, disabled where it has no effect."""
+def draw_undo(session: AuthoringSession) -> None:
+    """Draw the buttons to undo and redo, with the author's last act in their help."""
     author = session.author or ""
-    possible = {"undo": session.history.undoable(author), "redo": session.history.redoable(author)}
+    for tool, event in zip(
+        _UNDO, (session.history.undoable(author), session.history.redoable(author)), strict=True
+    ):
+        last_act = f": {label(session.history.describe(event), longest=80)}" if event else ""
+        _draw_tool(session, *tool, disabled=event is None, more=last_act)
+
+
+def draw_tools(session: AuthoringSession) -> None:
+    """Draw a button for each tool of the selected node, disabled where it has no effect."""
     root = session.screen.selected == ROOT
-    with st.container(horizontal=True, gap="xsmall"):
-        for verb, target, icon, key in _TOOLS:
-            name = target or verb
-            event = possible.get(verb)
-            disabled = (verb in possible and event is None) or (root and target in ("move", "remove"))
-            disabled = disabled or (session.is_locked and target not in ("search", "keys"))
-            last_act = f": {label(session.history.describe(event), longest=80)}" if event else ""
-            st.button(
-                name.capitalize() if target in ("write", "conclude") else "",
-                icon=icon,
-                key=f"tool-{name}",
-                disabled=disabled,
-                on_click=session.run,
-                args=(Command(verb, target),),
-                help=f"{name.capitalize()} (key {key}){last_act}",
-            )
+    for tool in _TOOLS:
+        target = tool[1]
+        more = f": {len(session.tree.rejected(session.screen.selected))} here" if target == "rejected" else ""
+        _draw_tool(session, *tool, disabled=root and target in ("move", "remove"), more=more)
+
+
+def draw_search(session: AuthoringSession) -> None:
+    """Draw the button to search with one's own words, and one to return to the node's text."""
+    _draw_tool(session, "dialog", "search", ":material/search:", "s")
+    if session.screen.query:
+        st.button("Clear search", on_click=session.screen.search, args=(None,), type="tertiary", key="own")
+
+
+def draw_order(context: TreeContext, session: AuthoringSession) -> None:
+    """Draw the list of candidates and its ranking as one button, which opens their fields."""
+    name = retriever_name(context.ranking.name)
+    shown = name if session.offer is None else f"{LISTS[session.screen.listing]} · {name}"
+    with st.popover(shown, icon=":material/sort:", help="Ranking and list of the candidates", key="ranking"):
+        draw_lists(context.suggester, session)
+        draw_ranked_by(context.ranking)
+        draw_switch()
+        st.toggle(
+            "Show scores and provenance",
+            key=DETAILS_KEY,
+            persist_state="session",
+            help="Rank and score of each candidate, and the ranking behind each judgement.",
+        )
+
+
+def _draw_tool(
+    session: AuthoringSession,
+    verb: str,
+    target: str,
+    icon: str,
+    key: str,
+    *,
+    disabled: bool = False,
+    more: str = "",
+) -> None:
+    name = target or verb
+    is_on = name == "rejected" and session.screen.show_rejected
+    title = {"rejected": "Hide rejected" if is_on else "Show rejected"}.get(name, name.capitalize())
+    st.button(
+        name.capitalize() if name in ("write", "conclude") else "",
+        icon=icon,
+        key=f"tool-{name}",
+        disabled=disabled or (session.is_locked and name not in _READING),
+        type="primary" if is_on else "secondary",
+        on_click=session.run,
+        args=(Command(verb, target),),
+        help=f"{title} (key {key}){more}",
+    )
 
 
 def draw_notice(session: AuthoringSession) -> None:
@@ -108,9 +161,10 @@ def draw_watch(shared: Workspace, session: AuthoringSession, ranking: Ranking) -
     if (now != screen.version or is_outdated) and screen.dialog is None:
         st.rerun()
     last = session.history.events[-1]
-    lines = [f":gray[:material/cloud_done: saved {last.at.astimezone():%H:%M:%S} · version {now}]"]
+    parts = []
     for other in others[:3]:
         node = session.tree.nodes.get(other.node)
         text = quote(node.text, longest=40) if node is not None else "a removed node"
-        lines.append(f":material/person: {with_mark(other.author, verified=other.verified)} at {label(text)}")
-    st.markdown("  \n".join(lines))
+        parts.append(f":material/person: {with_mark(other.author, verified=other.verified)} at {label(text)}")
+    parts.append(f":gray[:material/cloud_done: version {now}, saved {last.at.astimezone():%H:%M:%S}]")
+    st.markdown(" · ".join(parts), width="content")

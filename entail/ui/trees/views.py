@@ -28,13 +28,6 @@ def draw_view(view: str, shared: Workspace, session: AuthoringSession) -> None:
     if view == "History":
         draw_history(session.history, shared.log.evidence(screen.tree_id))
         return
-    st.toggle(
-        f"Show rejected premises ({len(tree.rejected(screen.selected))} here)",
-        value=screen.show_rejected,
-        key=f"rejected-{screen.tree_id}-{screen.show_rejected}",
-        on_change=screen.toggle_rejected,
-        help="Key v. Violet, with dotted edges.",
-    )
     draw = draw_outline if view == "Outline" else partial(draw_graph, height=640)
     draw(
         tree,
@@ -120,7 +113,7 @@ def draw_export(shared: Workspace, session: AuthoringSession, corpus: Corpus) ->
         ("Graphviz (DOT)", ".dot", "text/vnd.graphviz", lambda: formats.to_dot(tree)),
         ("Judged pairs (CSV)", ".csv", "text/csv", judged),
     )
-    with st.popover("Export", icon=":material/download:"):
+    with st.popover("", icon=":material/download:", help="Export"):
         for name, suffix, mime, make in files:
             st.download_button(
                 name,
@@ -141,23 +134,32 @@ NARROW = 640
 
 _STYLE = """
 <style>
-  @media (min-width: {above}px) {{ .st-key-panes-switch {{ display: none; }} }}
+  @media (min-width: {above}px) {{ *:has(> .st-key-panes-switch) {{ display: none; }} }}
   @media (max-width: {narrow}px) {{
-    /* The toolbar first, which both panes need. */
-    .st-key-panes [data-testid="stColumn"]:has(.st-key-tools) {{ order: -1; }}
+    /* A bar at the bottom, in reach of a thumb: the panes, undo and redo. */
+    .st-key-panes-switch, .st-key-undo-redo {{ position: fixed; bottom: 0; z-index: 99; height: 3.5rem;
+      padding: .6rem .5rem; }}
+    .st-key-panes-switch {{ left: 0; width: 100% !important; padding-right: 7.2rem;
+      border-top: 1px solid #8884; backdrop-filter: blur(30px); }}
+    .st-key-undo-redo {{ right: 0; width: 7rem !important; flex-wrap: nowrap; justify-content: end; }}
+    [data-testid="stMainBlockContainer"] {{ padding-bottom: 5rem; }}
     /* Hidden, but with a size: a graph without one cannot fit itself. */
     {hidden} {{ position: absolute; width: 100%; height: 0; overflow: hidden; visibility: hidden; }}
   }}
 </style>
 """
-_PARTS = {"Candidates": (".st-key-candidates",), "Tree": (".st-key-tree-head", ".st-key-tree-body")}
+_PARTS = {
+    "Candidates": (".st-key-candidates",),
+    "Tree": (".st-key-tree-head", ".st-key-export", ".st-key-tools", ".st-key-tree-body"),
+}
 
 
 @contextmanager
 def panes() -> Iterator[None]:
     """Lay out the two panes, with a switch between them on narrow screens.
 
-    The containers inside have the keys `candidates`, `tree-head`, `tools` and `tree-body`.
+    The containers inside have the keys `candidates`, `tree-head`, `undo-redo`, `export`,
+    `tools` and `tree-body`.
     """
     with st.container(key="panes-switch"):
         shown = pick_view("Show", PANES, default=PANES[0], key="pane", width="stretch")

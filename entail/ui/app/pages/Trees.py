@@ -12,12 +12,12 @@ from entail.ui.trees import authoring
 from entail.ui.trees.candidates import draw_candidates
 from entail.ui.trees.chooser import draw_chooser, draw_demo_notice, leave_tree
 from entail.ui.trees.dialogs import open_dialog
-from entail.ui.trees.direction_hints import draw_hints, draw_no_match
 from entail.ui.trees.learning import draw_learning, draw_learning_dialog, draw_learnt_encoder
-from entail.ui.trees.proposals import draw_lists, draw_proposals
-from entail.ui.trees.ranked_by import draw_ranked_by, includes_keywords, selected_retriever
+from entail.ui.trees.proposals import draw_proposals
+from entail.ui.trees.ranked_by import includes_keywords, selected_retriever
 from entail.ui.trees.reranking import draw_reranking
-from entail.ui.trees.toolbar import draw_notice, draw_toolbar, draw_watch
+from entail.ui.trees.step_check import draw_step_check
+from entail.ui.trees.toolbar import draw_notice, draw_order, draw_search, draw_tools, draw_undo, draw_watch
 from entail.ui.trees.views import draw_export, draw_view, panes
 
 with page("Trees") as (shared, author):
@@ -39,47 +39,46 @@ with page("Trees") as (shared, author):
     tree, screen = session.tree, session.screen
     screen.version = session.history.seq
 
-    title, side = st.columns([5, 2])
-    title.markdown(f"#### {label(tree.root.text, longest=240)}")
-    with side:
+    with st.container(key="tree-top", horizontal=True, horizontal_alignment="distribute", gap="small"):
+        st.button(
+            "All trees", icon=":material/arrow_back:", on_click=leave_tree, type="tertiary", key="all_trees"
+        )
         draw_watch(shared, session, context.ranking)
-        st.button("All trees", icon=":material/list:", on_click=leave_tree, type="tertiary", key="all_trees")
     draw_notice(session)
     draw_demo_notice(session)
     with panes():
-        left, right = st.columns([5, 8], gap="medium")
-    with left, st.container(key="candidates"):
+        left, right = st.columns(2, gap="medium")
+    with left, st.container(key="candidates", gap="small"):
         node = session.node
-        words = screen.query or node.text
-        st.caption(("Your search for this " if screen.query else "Premises for this ") + node.kind)
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(f"**{label(words, longest=600)}**")
-            if screen.query:
-                st.button("Clear search", on_click=screen.search, args=(None,), type="tertiary", key="own")
-        draw_ranked_by(context.ranking)
+        with st.container(key="candidates-head", gap="xxsmall"):
+            st.caption(("Your search for this " if screen.query else "Premises for this ") + node.kind)
+            st.markdown(f"# {label(screen.query or node.text, longest=600)}")
+            draw_step_check(context.check, session)
+        with st.container(key="order", horizontal=True, vertical_alignment="center", gap="xsmall"):
+            draw_order(context, session)
+            draw_search(session)
         draw_reranking(session)
         draw_learnt_encoder(context)
-        draw_lists(context.suggester, session)
         if context.index is None and session.offer is None:
             authoring.draw_building(context)
         elif draw_proposals(context, session):
-            verdicts = draw_hints(context.hints, session)
-            if context.hints and session.offer is None and session.list_length == 0:
-                draw_no_match(context.hints)
             draw_candidates(
                 session,
                 total=len(context.corpus),
                 gold=reference_premises(context.summary.corpus_id).get(node.folded, {}),
                 revision=context.corpus.hash[:8],
-                verdicts=verdicts,
             )
         draw_learning(context, session)
     with right:
-        with st.container(key="tree-head", horizontal=True, horizontal_alignment="distribute"):
-            view = pick_view("View", ("Graph", "Outline", "History"), default="Graph", key="view")
-            draw_export(shared, session, context.corpus)
-        with st.container(key="tools"):
-            draw_toolbar(session)
+        with st.container(key="tree-bar", horizontal=True, vertical_alignment="center", gap="xsmall"):
+            with st.container(key="tree-head", width="content"):
+                view = pick_view("View", ("Graph", "Outline", "History"), default="Graph", key="view")
+            with st.container(key="undo-redo", horizontal=True, width="content", gap="xsmall"):
+                draw_undo(session)
+            with st.container(key="export", width="content"):
+                draw_export(shared, session, context.corpus)
+        with st.container(key="tools", horizontal=True, gap="xsmall"):
+            draw_tools(session)
         with st.container(key="tree-body"):
             draw_view(view, shared, session)
     if screen.dialog == "learn":
@@ -87,8 +86,8 @@ with page("Trees") as (shared, author):
     elif screen.dialog:
         open_dialog(screen.dialog, session)
     model_cache().warm(context.ranking.encoder)
-    if context.hints:
-        context.hints.start_loading()
+    if context.check:
+        context.check.start_loading()
     if context.suggester:
         context.suggester.start_loading()
     if context.reranker:

@@ -5,7 +5,7 @@ export default function (component) {
   // Streamlit keeps the field, and the focus in it, until the run that goes without it ends: keys meant for
   // the page would be typed into it meanwhile.
   const field = document.activeElement;
-  if (data.name && data.fields.some((key) => field?.closest(`.st-key-${key}`))) field.blur();
+  if (data.name && field?.closest(`[class*="st-key-${data.field}"]`)) field.blur();
   try {
     if (data.name) localStorage.setItem(place, data.name);
     else if (data.forget) localStorage.removeItem(place);
