@@ -3,8 +3,9 @@
     python scripts/build_sample_vectors.py [--out FOLDER]
 
 Writes `vectors.json`, `premise_vectors.npy` and `query_vectors.npy` (fp16): every bundled fact, and every
-hypothesis and intermediate conclusion of the bundled trees as a query. Run it again when the sample or
-the packaged encoder changes; the same input gives the same files on the same kind of processor.
+hypothesis and intermediate conclusion of the bundled trees as a query of `minilm` and of `aeenc-minilm`, the
+sample's default. Run it again when the sample or one of the two changes; the same input gives the same files
+on the same kind of processor.
 """
 
 import argparse
@@ -21,16 +22,22 @@ Floats = NDArray[np.float32]
 
 
 def write_shipped(
-    folder: Path, *, revision: str, premises: Mapping[str, Floats], queries: Mapping[str, Floats]
+    folder: Path,
+    *,
+    revision: str,
+    premises: Mapping[str, Floats],
+    queries: Mapping[str, Mapping[str, Floats]],
 ) -> None:
-    """Write vectors by key into a folder: two arrays, and their keys in `vectors.json`."""
-    for name, vectors in (("premise", premises), ("query", queries)):
-        np.save(folder / f"{name}_vectors.npy", np.stack(list(vectors.values())).astype(np.float16))
+    """Write premises by key, and queries by encoder revision and key: two arrays, and `vectors.json`."""
+    np.save(folder / "premise_vectors.npy", np.stack(list(premises.values())).astype(np.float16))
+    stacked = np.stack([np.stack(list(vectors.values())) for vectors in queries.values()])
+    np.save(folder / "query_vectors.npy", stacked.astype(np.float16))
     record = {
         "revision": revision,
         "dtype": "float16",
         "premise_keys": list(premises),
-        "query_keys": list(queries),
+        "query_revisions": list(queries),
+        "query_keys": list(next(iter(queries.values()))),
     }
     (folder / "vectors.json").write_text(json.dumps(record, indent=0) + "\n", encoding="utf-8")
 
@@ -49,19 +56,26 @@ def main() -> None:
 
     corpus, trees = sample_corpus(), sample_trees()
     parents = [text for tree in trees for text in (tree.hypothesis, *tree.intermediates.values())]
-    queries = {premise_key(text): fold(text) for text in parents}
-    encoder = BiEncoder("minilm", device="cpu", precision="fp32")
+    texts = {premise_key(text): fold(text) for text in parents}
+    encoder, debiased = (
+        BiEncoder(name, device="cpu", precision="fp32") for name in ("minilm", "aeenc-minilm")
+    )
 
     def report(progress: object) -> None:
         print(progress, file=sys.stderr)
 
     premises = encoder.encode_premises([fold(text) for text in corpus.texts], progress=report)
-    found = encoder.encode_queries(list(queries.values()), progress=report)
+    queries = {
+        one.revision: dict(
+            zip(texts, one.encode_queries(list(texts.values()), progress=report), strict=True)
+        )
+        for one in (encoder, debiased)
+    }
     write_shipped(
         out,
         revision=encoder.revision,
         premises=dict(zip(corpus.keys, premises, strict=True)),
-        queries=dict(zip(queries, found, strict=True)),
+        queries=queries,
     )
     for name in ("vectors.json", "premise_vectors.npy", "query_vectors.npy"):
         print(f"{name}: {(out / name).stat().st_size / 2**20:.2f} MiB")

@@ -78,8 +78,7 @@ def premise_rows(
     if cache_dir is None:
         return _encode(encoder, corpus.texts, progress)
     revision = encoder.premise_revision
-    shipped = shipped_vectors(revision)
-    rows = {} if shipped is None else dict(shipped.premises)
+    rows = dict(shipped_premises(revision))
     if all(key in rows for key in corpus.keys):
         return np.stack([rows[key] for key in corpus.keys])
     expected = Manifest(revision, encoder.dimension, metric, len(corpus), corpus.hash)
@@ -256,8 +255,7 @@ class QueryVectors:
         self._capacity = capacity
         self._lock = threading.Lock()
         self._cache: OrderedDict[str, Floats] = OrderedDict()
-        shipped = shipped_vectors(encoder.revision)
-        self._shipped = {} if shipped is None else shipped.queries
+        self._shipped = shipped_queries(encoder.revision)
 
     def __len__(self) -> int:
         return len(self._cache)
@@ -341,34 +339,39 @@ class QueryVectors:
 
 @dataclass(frozen=True)
 class ShippedVectors:
-    """Unit vectors of one encoder revision in fp16, each of shape (d,), by premise key.
+    """Unit vectors in fp16, each of shape (d,), by encoder revision and premise key.
 
     Attributes:
-        revision: The encoder's.
         premises: Vectors of the bundled facts.
         queries: Vectors of the bundled hypotheses and intermediate conclusions.
     """
 
-    revision: str
-    premises: Mapping[str, Halves]
-    queries: Mapping[str, Halves]
+    premises: Mapping[str, Mapping[str, Halves]]
+    queries: Mapping[str, Mapping[str, Halves]]
 
 
-def shipped_vectors(revision: str) -> ShippedVectors | None:
-    """Return the vectors that ship for an encoder revision, None if there are none."""
-    shipped = _read_shipped(sample_dir())
-    return shipped if shipped is not None and shipped.revision == revision else None
+def shipped_premises(revision: str) -> Mapping[str, Halves]:
+    """Return the vectors that ship of the bundled facts for an encoder revision; empty if there are none."""
+    return _read_shipped(sample_dir()).premises.get(revision, {})
+
+
+def shipped_queries(revision: str) -> Mapping[str, Halves]:
+    """Return the vectors that ship of the bundled trees' sentences; empty if there are none."""
+    return _read_shipped(sample_dir()).queries.get(revision, {})
 
 
 @cache
-def _read_shipped(folder: Path) -> ShippedVectors | None:
+def _read_shipped(folder: Path) -> ShippedVectors:
     """Read what `scripts/build_sample_vectors.py` writes."""
     try:
         record = read_json(folder / "vectors.json", dict[str, Any]) or {}
-        premises, queries = (
-            dict(zip(record[f"{name}_keys"], np.load(folder / f"{name}_vectors.npy"), strict=True))
-            for name in ("premise", "query")
-        )
+        premises = dict(zip(record["premise_keys"], np.load(folder / "premise_vectors.npy"), strict=True))
+        queries = {
+            revision: dict(zip(record["query_keys"], vectors, strict=True))
+            for revision, vectors in zip(
+                record["query_revisions"], np.load(folder / "query_vectors.npy"), strict=True
+            )
+        }
     except (OSError, ValueError, TypeError, KeyError, DataError):
-        return None  # missing or damaged: the encoder answers instead
-    return ShippedVectors(record["revision"], premises=premises, queries=queries)
+        return ShippedVectors({}, {})  # missing or damaged: the encoder answers instead
+    return ShippedVectors({record["revision"]: premises}, queries)

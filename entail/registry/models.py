@@ -11,8 +11,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from entail.data.bundled import SAMPLE_NAME
 from entail.data.records import Corpus
-from entail.encoders.catalogue import PACKAGED, fetch, model_folder, resolve
+from entail.encoders.catalogue import PACKAGED, catalogue, fetch, model_folder, resolve
 from entail.errors import EncoderError, PromotionError
 from entail.progress import ProgressCallback
 from entail.registry.pointers import (
@@ -38,6 +39,9 @@ from entail.training.method import Role
 
 if TYPE_CHECKING:
     from entail.evaluation.retrieval.paired import PairedComparison
+
+MEASURED: Mapping[str, str] = {SAMPLE_NAME: "aeenc-minilm"}
+"""Best measured retriever of a corpus, by its name (`docs/results/aeenc.md`)."""
 
 _log = logging.getLogger(__name__)
 
@@ -94,7 +98,8 @@ class Active:
 def active(corpus: str | None = None, *, role: Role = "retriever") -> Active:
     """Return the active model of a corpus, or of a role.
 
-    A corpus without a pointer of its own follows the default; only retrievers differ by corpus.
+    A corpus without a pointer of its own follows the default, else its best measured retriever, else the
+    packaged one; only retrievers differ by corpus.
 
     Raises:
         PromotionError: If the file of pointers cannot be read; of retrievers only, the others fall back.
@@ -102,11 +107,24 @@ def active(corpus: str | None = None, *, role: Role = "retriever") -> Active:
     """
     if role != "retriever":
         return _active_or_fallback(role, list_usable(role))
-    pointer = current_pointer(corpus) or current_pointer()
+    pointer = current_pointer(corpus)
     if pointer is not None:
         return Active(str(pointer.encoder), pointer.revision, pointer.premise_revision, pointer)
-    packaged = resolve(PACKAGED)
-    return Active(packaged.name, str(packaged.revision), str(packaged.revision))
+    return default_retriever(corpus)
+
+
+def default_retriever(corpus: str | None = None) -> Active:
+    """Return the retriever of a corpus without a pointer of its own.
+
+    Raises:
+        PromotionError: If the file of pointers cannot be read.
+        EncoderError: If no retriever was promoted and the packaged one is not installed.
+    """
+    if (pointer := current_pointer()) is not None:
+        return Active(str(pointer.encoder), pointer.revision, pointer.premise_revision, pointer)
+    measured = MEASURED.get(corpus or "")
+    is_installed = any(one.name == measured and one.problem is None for one in catalogue())
+    return Active(*_retriever(measured if measured is not None and is_installed else PACKAGED))
 
 
 def active_name(role: Role, names: Collection[str]) -> str | None:

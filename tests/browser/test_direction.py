@@ -1,6 +1,5 @@
 """Directions in a real Chromium: the page, and the arrows that come to the candidates by themselves."""
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +7,6 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 ROOT = Path(__file__).parents[2]
-ARROW = re.compile(r"(entails it|follows from it|equivalent|no entailment)")
 
 pytestmark = pytest.mark.browser
 
@@ -33,24 +31,6 @@ def test_directions_on_a_phone_in_the_dark(browser: Browser, start_app: Any, gau
     before = first.input_value()
     page.get_by_role("button", name="Swap").press("Enter")
     expect(second).to_have_value(before)
-    assert fits(page)
-    page.goto(url)
-    page.get_by_role("button", name="Open").first.click()
-    rows = page.locator('[class*="st-key-row-"]')
-    expect(rows).to_have_count(10)
-    expect(rows.last).to_contain_text(ARROW)
-    assert fits(page)
-    page.get_by_role("button", name="Entailment hints").press("Enter")
-    page.get_by_role("combobox", name="Order").press("ArrowDown")
-    page.get_by_role("option", name="Clearest direction").click()
-    expect(
-        page.get_by_role("button", name="Entailment hints: All candidates · Clearest direction")
-    ).to_be_visible()
-    expect(page.get_by_text("1 to 10 of 50")).to_be_visible()
-    expect(rows.last).to_contain_text(ARROW)
-    ranks = [int(re.search(r"rank (\d+)", row.inner_text())[1]) for row in rows.all()]  # type: ignore[index]  # every row has a rank
-    assert len(ranks) == 10
-    assert ranks != sorted(ranks), "ordered by direction, not by rank"
     assert fits(page)
     assert not broken
     context.close()

@@ -34,10 +34,11 @@ def test_both_halves_of_a_tree_are_in_reach_on_a_narrow_screen(
     switch = page.locator(".st-key-panes-switch")
     write = page.get_by_role("button", name="Write", exact=True)
 
-    # The candidates first; the tools are in sight, the tree is one tap away.
+    # The candidates first: at least four; undo and the tree are one tap away, in a bar at the bottom.
     expect(rows(page)).to_have_count(10)
-    expect(rows(page).first).to_be_in_viewport()
-    expect(write).to_be_in_viewport()
+    expect(rows(page).nth(3)).to_be_in_viewport(ratio=1)
+    expect(page.locator(".st-key-tool-undo")).to_be_in_viewport()
+    expect(write).not_to_be_visible()
     expect(graph.root).not_to_be_visible()
     assert page.evaluate(WIDE) == [0, 0]
 
@@ -74,3 +75,19 @@ def test_no_page_is_wider_than_a_narrow_screen(page: Page, start_app: Any, tmp_p
         expect(main.get_by_role("heading").first).to_be_visible()
         expect(main.locator("button, input").first).to_be_visible()
         assert page.evaluate(WIDE) == [0, 0], path
+
+
+def test_candidates_come_first_on_a_desk(page: Page, start_app: Any, tmp_path: Path) -> None:
+    """The first candidate is at most 250 px from the top, and eight are in sight."""
+    database = open_database(f"sqlite:///{tmp_path / 'data' / 'entail.db'}")
+    seed_sample(database)
+    tree = max(TreeLog(database).trees(), key=lambda tree: tree.premises)
+    database.close()
+    url = start_app(ROOT / "streamlit_app.py", data_dir=tmp_path / "data")
+    page.set_viewport_size({"width": 1400, "height": 900})
+    page.goto(f"{url}/Trees?tree={tree.id}")
+    expect(rows(page)).to_have_count(10)
+    box = rows(page).first.bounding_box()
+    assert box is not None
+    assert box["y"] <= 250
+    expect(rows(page).nth(7)).to_be_in_viewport(ratio=1)

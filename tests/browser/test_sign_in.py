@@ -61,7 +61,7 @@ def test_authors_are_who_they_signed_in_as(
     provider.claims = {"sub": "2", "name": "Ada Lovelace"}
     other = browser.new_context().new_page()
     other.goto(app)
-    other.get_by_role("button", name="Sign in").click()
+    other.get_by_role("button", name="Sign in").first.click()
     expect(other.get_by_test_id("stSidebar").get_by_text("Ada Lovelace (2)")).to_be_visible()
     other.context.close()
 

@@ -15,10 +15,11 @@ import pytest
 from entail.data.bundled import sample_corpus, sample_dir, sample_trees
 from entail.data.records import Corpus
 from entail.data.text import premise_key
+from entail.encoders.catalogue import resolve
 from entail.errors import CorpusError, ManifestMismatchError
 from entail.index import vectors as module
 from entail.index.protocol import Manifest
-from entail.index.vectors import KEEP, QueryVectors, premise_vectors, shipped_vectors, slug
+from entail.index.vectors import KEEP, QueryVectors, premise_vectors, shipped_premises, shipped_queries, slug
 from entail.progress import Progress
 from tests.conftest import script
 
@@ -221,14 +222,14 @@ def test_the_bundled_corpus_needs_neither_encoder_nor_disk(encoder: Any, cache_d
 
 
 def test_every_bundled_fact_and_every_parent_has_a_vector() -> None:
-    assert shipped_vectors("minilm@000000000000") is None
-    shipped = shipped_vectors(MINILM)
-    assert shipped is not None
-    assert set(shipped.premises) == set(sample_corpus().keys)
+    assert shipped_premises("minilm@000000000000") == shipped_queries("minilm@000000000000") == {}
+    premises, queries = shipped_premises(MINILM), shipped_queries(MINILM)
+    assert set(premises) == set(sample_corpus().keys)
     trees = sample_trees()
     parents = {text for tree in trees for text in (tree.hypothesis, *tree.intermediates.values())}
-    assert set(shipped.queries) == set(map(premise_key, parents))
-    for vectors in (shipped.premises, shipped.queries):
+    debiased = shipped_queries(str(resolve("aeenc-minilm").revision))
+    assert set(queries) == set(debiased) == set(map(premise_key, parents))
+    for vectors in (premises, queries, debiased):
         stacked = np.stack(list(vectors.values()))
         assert (stacked.dtype, stacked.shape[1]) == (np.float16, 384)
         np.testing.assert_allclose(np.linalg.norm(stacked.astype(np.float32), axis=1), 1, atol=2e-3)
@@ -242,27 +243,25 @@ def shipped_folder(tmp_path: Path) -> Path:
         tmp_path,
         revision="a@1",
         premises={"p": np.array([1, 0], dtype=np.float32), "q": np.array([0, 1], dtype=np.float32)},
-        queries={"r": np.array([0.6, 0.8], dtype=np.float32)},
+        queries={"a@1": {"r": np.array([0.6, 0.8], dtype=np.float32)}},
     )
     return tmp_path
 
 
 def test_shipped_vectors_are_read_as_written(shipped_folder: Path) -> None:
     shipped = module._read_shipped(shipped_folder)
-    assert shipped is not None
-    assert shipped.revision == "a@1"
-    assert [shipped.premises[key].tolist() for key in "pq"] == [[1, 0], [0, 1]]
-    np.testing.assert_allclose(shipped.queries["r"], [0.6, 0.8], atol=1e-3)
+    assert [shipped.premises["a@1"][key].tolist() for key in "pq"] == [[1, 0], [0, 1]]
+    np.testing.assert_allclose(shipped.queries["a@1"]["r"], [0.6, 0.8], atol=1e-3)
     module._read_shipped.cache_clear()
     np.save(shipped_folder / "premise_vectors.npy", np.zeros((1, 2), dtype=np.float16))
-    assert module._read_shipped(shipped_folder) is None  # keys of another number
+    assert module._read_shipped(shipped_folder).premises == {}  # keys of another number
 
 
 @pytest.mark.parametrize("name", ["premise_vectors.npy", "query_vectors.npy", "vectors.json"])
 @pytest.mark.parametrize("damage", [_truncate, Path.unlink])
 def test_damaged_or_missing_shipped_vectors_are_ignored(shipped_folder: Path, name: str, damage: Any) -> None:
     damage(shipped_folder / name)
-    assert module._read_shipped(shipped_folder) is None
+    assert module._read_shipped(shipped_folder).queries == {}
 
 
 # --- queries in memory -------------------------------------------------------------------------------------

@@ -106,7 +106,7 @@ def _draw_active(title: str, now: Active, corpus: str | None, author: str | None
     if own is None:
         return
     target = rollback_target(own)
-    fallback = active().encoder if corpus is not None else packaged
+    fallback = default_retriever(corpus).encoder if corpus is not None else packaged
     restored = str(target.encoder) if target is not None else fallback
     rollback.button(
         f"Restore {label(retriever_label(restored), longest=40)}",
