@@ -4,10 +4,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from entail.data.records import Corpus
-from entail.trees.log.acts import Create, Edit
+from entail.trees.log.acts import Create, Edit, Remove
 from entail.trees.store.seed import SAMPLE_ID
 from entail.ui.components.inbox import NodeEvent
+from entail.ui.frame.author import Visitor
 from entail.ui.shared.resources import Workspace
+from entail.ui.trees.screen import AuthoringSession, Screen
 from entail.ui.trees.views import apply_event
 from tests.ui.conftest import ROOT, accepts, buttons, by, named, on_tree, opens, said
 
@@ -114,6 +116,22 @@ def test_a_colleagues_change_that_matters_is_named(app: AppTest, shared: Workspa
     warning = str(app.warning[0].value)
     assert "Bo" in warning
     assert "snow is a very cold kind of ice" in warning
+
+
+def test_an_edit_of_a_removed_node_can_be_restored(app: AppTest, shared: Workspace, own: str) -> None:
+    app = accepts(on_tree(app, own))[0].click().run()
+    screen: Screen = app.session_state["screens"][own]
+    session = AuthoringSession(shared.log, Visitor("Ada"), screen, shared.log.history(own))
+    shared.log.act(own, Remove(node="n2", keep_premises=False), author="Bo", base=2)
+    assert not session.act(Edit(node="n2", text="snow is a soft kind of ice"))
+    app = app.run()
+    assert "Bo" in str(app.warning[0].value)
+    assert "snow is a soft kind of ice" in str(app.warning[0].value), "the input is not lost"
+    app = app.button(key="recover").click().run()
+    assert not app.exception
+    assert not app.warning
+    tree = shared.log.history(own).tree
+    assert [tree.nodes[child].text for child in tree.root.children] == ["snow is a soft kind of ice"]
 
 
 def test_hostile_text_is_shown_as_text(app: AppTest, own: str) -> None:

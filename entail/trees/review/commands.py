@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from entail.trees.log.tree import Tree
+from entail.trees.log.acts import Act, Edit, Write
+from entail.trees.log.replay import History, replay
+from entail.trees.log.tree import ROOT, Tree
 from entail.trees.review.suggestions import Candidate
 
 PAGE = 10
@@ -114,3 +116,15 @@ def swap_siblings(tree: Tree, node_id: str, step: int) -> tuple[str, ...] | None
         return None
     order[at], order[at + step] = order[at + step], order[at]
     return tuple(order)
+
+
+def restore_edited(act: Act, history: History, *, base: int) -> Write | None:
+    """Return an act that brings back an edited node which another author removed, with the new sentence.
+
+    The sentence goes below the node's parent in version `base`, or below the hypothesis if that is gone, too.
+    None if the act edits no node, or the node is still there.
+    """
+    if not isinstance(act, Edit) or act.node in history.tree.nodes:
+        return None
+    parent = replay(history.events[:base]).tree.node(act.node).parent
+    return Write(node=parent if parent in history.tree.nodes else ROOT, text=act.text)

@@ -178,7 +178,7 @@ def _draw_done(job: Job) -> None:
         return
     of_direction = role == "direction"
     pages = (
-        "Use it on the Direction page, and for hints on the Trees page."
+        "Use it on the Direction page, and to check steps on the Trees page."
         if of_direction
         else "Select it under “Ranked by” on the Trees page."
     )

@@ -14,7 +14,14 @@ from entail.evaluation.retrieval.paired import PairedComparison
 from entail.jobs.candidates import Candidate
 from entail.operations.encoders import read_comparison
 from entail.progress import ProgressCallback
-from entail.registry.models import Active, active, promote, require_no_worse, roll_back
+from entail.registry.models import (
+    Active,
+    active,
+    default_retriever,
+    promote,
+    require_no_worse,
+    roll_back,
+)
 from entail.registry.pointers import Pointer, list_moves, list_pointers, rollback_target
 from entail.registry.roles import DESCRIPTIONS, PACKAGED_MODELS, list_usable
 from entail.settings import is_demo
@@ -40,7 +47,7 @@ _MOVES_SHOWN = 50
 _DEFAULT = "all other corpora"
 _ROLES: Mapping[Role, str] = {"direction": "Directions", "chains": "Chains", "reranker": "Re-ranking"}
 _USED_BY: Mapping[Role, str] = {
-    "direction": "the Direction page, hints on the Trees page, `POST /direction` and `entail evaluate`",
+    "direction": "the Direction page, the check of steps on the Trees page, `POST /direction` and `entail evaluate`",
     "chains": "the Chains page, proposals on the Trees page, `POST /chain` and `entail rank`",
     "reranker": "the Trees page, where an author re-ranks the list",
 }

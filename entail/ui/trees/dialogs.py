@@ -32,6 +32,9 @@ def _act(session: AuthoringSession, act: Act) -> None:
         st.rerun()
     if screen.notice is None:
         return
+    if screen.recovery is not None:  # nothing to try again here: the page offers what can be done
+        screen.dialog = None
+        st.rerun()
     kind, words = screen.notice
     screen.notice = None
     if kind == "locked":

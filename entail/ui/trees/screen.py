@@ -16,7 +16,7 @@ from entail.trees.log.event_log import TreeLog
 from entail.trees.log.replay import History
 from entail.trees.log.tree import ROOT, Node, Tree
 from entail.trees.log.wording import describe
-from entail.trees.review.commands import PAGE, Command, swap_siblings
+from entail.trees.review.commands import PAGE, Command, restore_edited, swap_siblings
 from entail.trees.review.suggestions import Basis, Candidate, basis_of
 from entail.ui.frame.author import Visitor
 from entail.ui.trees.suggester import Offer
@@ -59,6 +59,7 @@ class Screen:
         collapsed: Nodes whose premises the graph hides.
         dialog: Name of the dialog to open in this run.
         notice: Reason why the last act failed: (`error`, `conflict`, `locked` or `stale`, message).
+        recovery: Act that saves the input of a conflicting one in another way.
         unnamed: Act that waits for its author's name.
         pending: Acts not saved yet because the database was locked, the oldest first.
         drafts: Node -> basis of the chain drafted for it last.
@@ -75,6 +76,7 @@ class Screen:
     show_rejected: bool = False
     dialog: str | None = None
     notice: tuple[str, str] | None = None
+    recovery: Act | None = None
     unnamed: Callable[[], object] | None = None
     pending: tuple[PendingAct, ...] = ()
     listing: Listing = "retrieved"
@@ -115,7 +117,7 @@ class Screen:
 
     def dismiss_notice(self) -> None:
         """Hide the reason why the last act failed."""
-        self.notice = None
+        self.notice = self.recovery = None
 
     def discard_pending(self) -> None:
         """Give up the acts that wait for the database."""
@@ -289,9 +291,12 @@ class AuthoringSession:
             # After a conflict the author sees the newer version and the change; a retry is based on it.
             screen.pending = tuple(other for other in screen.pending if other != act)
             screen.notice = ("conflict" if isinstance(error, ConflictError) else "error", str(error))
+            if isinstance(error, ConflictError) and not isinstance(act.act, str):
+                newest = self.log.history(screen.tree_id)
+                screen.recovery = restore_edited(act.act, newest, base=screen.version)
             return False
         screen.pending = tuple(other for other in screen.pending if other != act)
-        screen.version, screen.notice = history.seq, None
+        screen.version, screen.notice, screen.recovery = history.seq, None, None
         if screen.selected not in history.tree.nodes:
             screen.select(ROOT)
         return True

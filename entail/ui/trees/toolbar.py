@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from entail.errors import EntailError
+from entail.trees.log.acts import Act, Write
 from entail.trees.log.tree import ROOT
 from entail.trees.log.wording import quote
 from entail.trees.review.commands import Command
@@ -122,10 +123,27 @@ def draw_notice(session: AuthoringSession) -> None:
         return
     kind, words = screen.notice
     draw, icon = _NOTICES[kind]
-    advice = "This is the newest version. Repeat your edit if it still applies." if kind == "conflict" else ""
+    advice = ""
+    if isinstance(screen.recovery, Write):
+        advice = f"Your sentence: {label(quote(screen.recovery.text))}"
+    elif kind == "conflict":
+        advice = "This is the newest version. Repeat your edit if it still applies."
     with st.container(horizontal=True, vertical_alignment="center"):
         draw(f"{label(words)}  \n{advice}" if advice else label(words), icon=icon)
+        if screen.recovery is not None:
+            st.button(
+                "Restore with your text",
+                on_click=_recover,
+                args=(session, screen.recovery),
+                key="recover",
+                icon=":material/restore_from_trash:",
+            )
         st.button("Dismiss", on_click=screen.dismiss_notice, type="tertiary", key="dismiss")
+
+
+def _recover(session: AuthoringSession, act: Act) -> None:
+    session.screen.version = session.log.summary(session.screen.tree_id).seq
+    session.act(act, keep=True)
 
 
 def _draw_pending(session: AuthoringSession) -> None:

@@ -113,7 +113,7 @@ def draw_export(shared: Workspace, session: AuthoringSession, corpus: Corpus) ->
         ("Graphviz (DOT)", ".dot", "text/vnd.graphviz", lambda: formats.to_dot(tree)),
         ("Judged pairs (CSV)", ".csv", "text/csv", judged),
     )
-    with st.popover("", icon=":material/download:", help="Export"):
+    with st.popover("Export", icon=":material/download:"):
         for name, suffix, mime, make in files:
             st.download_button(
                 name,

@@ -42,7 +42,16 @@ const belongsTo = (element, key) => {
   return false;
 };
 
-const dialogIsOpen = () => document.querySelector('[role="dialog"][aria-modal="true"], [data-testid="stDialog"], dialog[open]') !== null;
+const openDialog = () => document.querySelector('[role="dialog"][aria-modal="true"], [data-testid="stDialog"], dialog[open]');
+
+// A dialog begins in its first field. Streamlit gives the focus to its close button, and draws the field later.
+const focusField = (dialog) => {
+  const field = dialog.querySelector("textarea, input:not([type=hidden]):not([type=checkbox])");
+  if (field === null || dialog.dataset.focused) return;
+  dialog.dataset.focused = "yes";
+  field.focus();
+  field.setSelectionRange?.(field.value.length, field.value.length);
+};
 
 const listeners = new WeakMap();
 
@@ -56,7 +65,7 @@ export default function (component) {
       if (event.isComposing || event.keyCode === 229) return;
       const key = nameOf(event);
       if (key === null || !listener.keys.has(key)) return;
-      if (dialogIsOpen()) return;
+      if (openDialog() !== null) return;
       if (belongsTo(event.composedPath()[0], key)) return;
       event.preventDefault();
       event.stopImmediatePropagation();
@@ -66,7 +75,10 @@ export default function (component) {
     };
     // On the window, so that it comes before every listener of Streamlit's on the document.
     window.addEventListener("keydown", press, { capture: true });
+    const watch = new MutationObserver(() => { const dialog = openDialog(); if (dialog !== null) focusField(dialog); });
+    watch.observe(document.body, { childList: true, subtree: true });
     listener.cleanUp = () => {
+      watch.disconnect();
       window.removeEventListener("keydown", press, { capture: true });
       listener.outbox.close();
       listeners.delete(parentElement);
