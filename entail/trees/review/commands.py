@@ -127,4 +127,6 @@ def restore_edited(act: Act, history: History, *, base: int) -> Write | None:
     if not isinstance(act, Edit) or act.node in history.tree.nodes:
         return None
     parent = replay(history.events[:base]).tree.node(act.node).parent
-    return Write(node=parent if parent in history.tree.nodes else ROOT, text=act.text)
+    if parent is None or parent not in history.tree.nodes:
+        parent = ROOT
+    return Write(node=parent, text=act.text)
