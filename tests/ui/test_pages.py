@@ -188,6 +188,20 @@ def test_corpora_grow_are_corrected_and_say_so(app: AppTest, shared: Workspace) 
     assert shared.corpora.info(SAMPLE_ID).version == 2
 
 
+def test_an_upload_leads_to_the_new_corpus_and_a_tree_over_it(app: AppTest, shared: Workspace) -> None:
+    app = by(app).switch_page("pages/Corpora.py").run()
+    facts = b"ice is cold\nsnow is ice"
+    app = app.file_uploader(key="corpus_file").upload("facts.txt", facts, "text/plain").run()
+    app = named(app.button, "Import").click().run()
+    assert not app.exception
+    info = next(one for one in shared.corpora.corpora() if one.name == "facts")
+    assert app.selectbox(key="corpus").value == info
+    app = app.button(key="start_on_corpus").click().run()
+    assert not app.exception
+    app = app.switch_page("pages/Trees.py").run()  # the harness goes back to the page that was left
+    assert app.selectbox(key="start_corpus").value == info.id
+
+
 def test_a_corpus_that_nobody_owns_yet_needs_a_name(app: AppTest, shared: Workspace) -> None:
     app = app.switch_page("pages/Corpora.py").run()
     app.text_area[0].set_value("glass is a solid")

@@ -14,9 +14,11 @@ from entail.data.entailment_bank.trees import read_trees
 from entail.data.judgements import Judgements
 from entail.data.records import Corpus, ExplanationTree
 from entail.data.text import fold
-from entail.encoders.catalogue import catalogue, training_queries_of
+from entail.encoders.catalogue import training_queries_of
+from entail.errors import EntailError
 from entail.evaluation.retrieval.comparison import Comparison, compare
 from entail.index.protocol import PremiseIndex
+from entail.registry.models import MEASURED, active
 from entail.settings import load_settings
 from entail.trees.formats.entailment_bank import refold
 from entail.trees.review.decisions import judgements_of
@@ -71,18 +73,26 @@ class Choice:
     depth: int
 
 
-def default_pair(names: Sequence[str], debiased: Sequence[str] = ()) -> tuple[str, str]:
-    """Return the retrievers of a first visit: a baseline and a better one.
+def default_pair(names: Sequence[str], preferred: Sequence[str] = ()) -> tuple[str, str]:
+    """Return the retrievers of a first visit: a baseline, and the first preferred one that is another.
 
     >>> default_pair(["minilm", "bm25", "tfidf"])
     ('tfidf', 'minilm')
     >>> default_pair(["minilm", "tfidf", "aeenc-minilm"], ["aeenc-minilm"])
     ('minilm', 'aeenc-minilm')
     """
-    trained = [name for name in debiased if name in names]
     if "minilm" not in names:
         return names[0], names[-1]
-    return ("minilm", trained[0]) if trained else ("tfidf", "minilm")
+    better = next((name for name in preferred if name in names and name != "minilm"), None)
+    return ("minilm", better) if better is not None else ("tfidf", "minilm")
+
+
+def _preferred(corpus: str) -> list[str]:
+    """Return the active encoder of a corpus and the shipped ones: never one that nobody has measured."""
+    try:
+        return [active(corpus).encoder, *MEASURED.values()]
+    except EntailError:  # the Models page says what is wrong
+        return list(MEASURED.values())
 
 
 def draw_fields(corpora: Sequence[CorpusInfo]) -> Choice:
@@ -90,15 +100,15 @@ def draw_fields(corpora: Sequence[CorpusInfo]) -> Choice:
     names, ids = retrievers(), {corpus.id: corpus for corpus in corpora}
     mode = LINK.pick("mode", "Compare over", MODES, QUERY, draw=pick_view)
     largest = max(corpora, key=lambda corpus: corpus.count).id
-    debiased = [one.name for one in catalogue() if one.problem is None and "aeenc" in one.method.lower()]
     cells = st.columns([3, 2, 2, 1])
     titles = {id_: f"{info.name} ({info.count:,} premises)" for id_, info in ids.items()}
     corpus = LINK.pick("corpus", "Corpus", titles, largest, draw=cells[0].selectbox)
+    defaults = default_pair(names, _preferred(ids[corpus].name))
     first, second = (
         cell.selectbox(
             part.capitalize(), names, key=LINK.init_widget(part, names, name), format_func=retriever_label
         )
-        for cell, part, name in zip(cells[1:], ("left", "right"), default_pair(names, debiased), strict=False)
+        for cell, part, name in zip(cells[1:], ("left", "right"), defaults, strict=False)
     )
     depth = LINK.pick("depth", "Depth", DEPTHS, 20, draw=cells[3].selectbox)
     if first == second:

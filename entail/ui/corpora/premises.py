@@ -19,6 +19,7 @@ from entail.ui.frame.author import ask_name, with_mark
 from entail.ui.shared.demo import is_locked_in_demo
 from entail.ui.shared.form import upload_limit
 from entail.ui.shared.resources import Workspace
+from entail.ui.shared.start_question import open_start_over
 from entail.ui.shared.text import label
 
 
@@ -55,6 +56,7 @@ def draw_upload(shared: Workspace, author: str | None) -> None:
             corpus = replace(reading.corpus, name=name.strip() or reading.corpus.name)
             info = shared.corpora.add_corpus(corpus, author=author, licence=licence.strip(), source=file.name)
             st.session_state["corpus_notice"] = f"{label(info.name)}: {label(str(reading))}"
+            st.session_state["corpus_imported"] = info.id
             st.rerun()
 
 
@@ -62,6 +64,10 @@ def draw_premises(shared: Workspace, author: str | None, corpus: CorpusInfo) -> 
     """Draw the searchable table of premises, and the form of the selected one."""
     if notice := st.session_state.pop("corpus_notice", None):
         st.success(notice)
+    if st.session_state.get("corpus_imported") == corpus.id and st.button(
+        "Start a tree", icon=":material/park:", type="primary", key="start_on_corpus"
+    ):
+        open_start_over(corpus.id)
     premises = shared.corpora.corpus(corpus.id, version=corpus.version).premises
     words = st.text_input("Find premises", key="find_facts", placeholder="Words of a premise").lower().split()
     found = [p for p in premises if all(word in p.text.lower() for word in words)]

@@ -27,6 +27,13 @@ def open_start(question: str, answer: str, hypothesis: str) -> None:
     )
 
 
+def open_start_over(corpus_id: str) -> None:
+    """Open the form of a new tree over a corpus."""
+    st.session_state.pop("tree", None)
+    st.session_state["start_corpus"], st.session_state["start_corpus:touched"] = corpus_id, True
+    st.switch_page("pages/Trees.py")
+
+
 def begin_start(way: str) -> None:
     """Select the question, by its name in the form's list, where the address or this session has one."""
     is_new = _LINK.load_from_url()

@@ -44,7 +44,9 @@ def test_many_trees_are_many_rows_and_come_back(story: Any, tmp_path: Path) -> N
 def test_a_corpus_goes_in_and_out(story: Any) -> None:
     corpus = Corpus.of("facts", [Premise("water freezes", "uid-7")])
     text = to_jsonl([story.tree], corpus=corpus)
-    assert json.loads(text)["premise_ids"] == {"sent1": "uid-7"}
+    row = json.loads(text)
+    assert row["premise_ids"] == {"sent1": "uid-7"}
+    assert (row["question"], row["answer"]) == ("", ""), "an official row has both"
     (act,) = from_jsonl(text.encode(), corpus=corpus)
     assert [node.key is not None for node in act.nodes] == [False, False, True]
 

@@ -19,6 +19,10 @@ with page("Corpora") as (shared, author):
                 icon=":material/library_add:",
             )
             st.stop()
+        imported = st.session_state.get("corpus_imported")
+        if imported != st.session_state.get("corpus_shown"):  # an upload leads to the new corpus, once
+            st.session_state["corpus_shown"] = imported
+            st.session_state["corpus"] = next((one for one in corpora if one.id == imported), corpora[0])
         corpus = st.selectbox(
             "Corpus", corpora, format_func=lambda c: f"{c.name} ({c.count:,} premises)", key="corpus"
         )
