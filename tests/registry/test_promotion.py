@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
+from entail.data.bundled import SAMPLE_NAME
 from entail.encoders.catalogue import EncoderEntry
 from entail.errors import PromotionError
 from entail.evaluation.retrieval.paired import PairedComparison
-from entail.registry.models import Active, active, promote, roll_back
+from entail.registry.models import MEASURED, Active, active, promote, roll_back
 from entail.registry.pointers import (
     append_move,
     current_pointer,
@@ -84,6 +85,17 @@ def test_corpus_follows_the_default_without_its_own_pointer() -> None:
     assert json.loads(json.dumps(active("sky").to_json()))["pointer"]["corpus"] == "sky"
     roll_back("sky", by="Bob")
     assert active("sky").encoder == "three"
+
+
+def test_the_sample_begins_with_the_best_measured_retriever(
+    models: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert set(MEASURED) == {SAMPLE_NAME}
+    assert active(SAMPLE_NAME).encoder == PACKAGED, "it is not installed here"
+    monkeypatch.setitem(MEASURED, SAMPLE_NAME, "one")  # type: ignore[attr-defined]  # a dict
+    assert (active(SAMPLE_NAME).encoder, active(SAMPLE_NAME).pointer, active().encoder) == ("one", None, PACKAGED)
+    put("two")
+    assert active(SAMPLE_NAME).encoder == "two", "what somebody promoted for all corpora counts more"
 
 
 def test_roll_back_repeatedly() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -23,6 +24,7 @@ from entail.trees.log.acts import (
     Reorder,
     Write,
 )
+from entail.trees.log.replay import Event, replay
 from entail.trees.log.rules import LONGEST_SENTENCE, check_create, footprint
 from entail.trees.log.tree import ROOT, Node, Tree
 
@@ -350,3 +352,13 @@ def test_a_loose_node_has_no_place_to_be_taken_from(story: Any, tell: Any) -> No
     assert footprint(loose, Remove(node="n1.1"), seq=9).writes == {("node", "n1.1"), ("children", "n1.1")}
     moved = footprint(loose, Move(node="n1.1", parent=ROOT), seq=9)
     assert moved.writes == {("parent", "n1.1"), ("children", ROOT)}
+
+
+def test_a_damaged_order_neither_adds_nor_loses_a_child() -> None:
+    create = Create(hypothesis="h", nodes=(GivenNode("a", -1), GivenNode("b", -1)))
+    order = Reorder(node=ROOT, order=("n1.2", "<script>", "n1.2"))
+    events = [
+        Event(seq=seq, author="Ann", at=datetime(2026, 1, 1, tzinfo=UTC), act=act)
+        for seq, act in enumerate((create, order), start=1)
+    ]
+    assert replay(events).tree.root.children == ("n1.2", "n1.1")

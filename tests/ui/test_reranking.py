@@ -100,11 +100,9 @@ def test_behind_the_candidates_that_are_read_the_others_follow(context: TreeCont
 
 def test_the_switch_is_there_with_a_reranker_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     def script() -> None:
-        from types import SimpleNamespace
+        from entail.ui.trees.reranking import current_reranker, draw_switch
 
-        from entail.ui.trees.reranking import current_reranker, draw_reranking
-
-        draw_reranking(SimpleNamespace(reading=None, offer=None))  # type: ignore[arg-type]  # all that it reads
+        draw_switch()
         import streamlit as st
 
         st.caption(str(current_reranker()))

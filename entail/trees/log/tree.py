@@ -205,7 +205,10 @@ class TreeBuilder:
             case acts.Remove(node=node, keep_premises=keep):
                 self._remove(node, keep=keep)
             case acts.Reorder(node=node, order=order):
-                self._replace_children(node, list(order))
+                children = self._nodes[node].children
+                # A damaged order neither adds nor loses a child.
+                known = [child for child in dict.fromkeys(order) if child in children]
+                self._replace_children(node, known + [child for child in children if child not in known])
             case acts.Move(node=node, parent=parent):
                 old = self._nodes[node].parent
                 if old is not None:
