@@ -93,7 +93,12 @@ def test_the_sample_begins_with_the_best_measured_retriever(
     assert set(MEASURED) == {SAMPLE_NAME}
     assert active(SAMPLE_NAME).encoder == PACKAGED, "it is not installed here"
     monkeypatch.setitem(MEASURED, SAMPLE_NAME, "one")  # type: ignore[attr-defined]  # a dict
-    assert (active(SAMPLE_NAME).encoder, active(SAMPLE_NAME).pointer, active().encoder) == ("one", None, PACKAGED)
+    now = active(SAMPLE_NAME)
+    assert (now.encoder, now.pointer, active().encoder) == ("one", None, PACKAGED)
+        "one",
+        None,
+        PACKAGED,
+    )
     put("two")
     assert active(SAMPLE_NAME).encoder == "two", "what somebody promoted for all corpora counts more"
 

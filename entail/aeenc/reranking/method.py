@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from entail.aeenc.method import preview as preview_pairs
 from entail.aeenc.reranking.config import RerankerConfig
 from entail.aeenc.source import TrainingData, TreeSource
-from entail.encoders.cross.reranker import METHOD
 from entail.progress import ProgressCallback
 from entail.training.cards.markdown import code, number, shown, table
 from entail.training.method import CardText, CrossEncoderText, Method, Preview, Run
@@ -109,7 +108,7 @@ CARD = CardText(
 )
 
 RERANKER = Method(
-    name=METHOD,
+    name="reranker",
     source=TreeSource,
     title="Re-ranker: learn to order a retriever's first premises",
     card=CARD,
