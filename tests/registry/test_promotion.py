@@ -95,10 +95,6 @@ def test_the_sample_begins_with_the_best_measured_retriever(
     monkeypatch.setitem(MEASURED, SAMPLE_NAME, "one")  # type: ignore[attr-defined]  # a dict
     now = active(SAMPLE_NAME)
     assert (now.encoder, now.pointer, active().encoder) == ("one", None, PACKAGED)
-        "one",
-        None,
-        PACKAGED,
-    )
     put("two")
     assert active(SAMPLE_NAME).encoder == "two", "what somebody promoted for all corpora counts more"
 
