@@ -288,7 +288,7 @@ def new_session(browser: Browser) -> Page:
 def full(page: Page) -> None:
     """Wait until ten candidates and the graph are drawn."""
     page.locator(ROW).nth(9).wait_for()
-    page.locator("canvas").first.wait_for()
+    page.locator(".graph .node").first.wait_for(state="attached")
 
 
 def tree_id(folder: Path) -> str:
