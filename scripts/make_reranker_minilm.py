@@ -370,9 +370,13 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
     yield f"{split.capitalize()} was read once, with these settings; it chose nothing. The retriever itself"
     yield "and its share of BM25 were chosen on dev earlier"
     yield "([the retriever](aeenc_minilm.md), [its share of BM25](aeenc_further.md))."
-    yield f"Mean ± standard deviation over {len(seeds)} seeds. Seed {figures.get('shipped', '-')} ships, not"
-    yield f"the best: {figures.get('bytes', 0) / 1e6:.1f} MB. Commit `{result['commit']}`, {hardware['cpu']},"
-    yield f"{hardware['cores']} cores:"
+    size = f"{figures.get('bytes', 0) / 1e6:.1f} MB"
+    if len(seeds) > 1:
+        yield f"Mean ± standard deviation over {len(seeds)} seeds; seed {figures.get('shipped', '-')} ships"
+        yield f"({size}), not the best."
+    else:
+        yield f"One seed was trained and ships ({size}); the spread over seeds was not measured."
+    yield f"Commit `{result['commit']}`, {hardware['cpu']}, {hardware['cores']} cores:"
     yield from ("", f"    {result['command']}", "")
     for key, words in (
         ("unseen", f"{unseen} queries that no training tree has, query excluded"),

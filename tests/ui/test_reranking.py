@@ -1,7 +1,10 @@
 """The list of candidates, re-ranked behind the page."""
 
 import threading
+import time
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,7 +19,7 @@ from entail.ui.shared.resources import Workspace
 from entail.ui.trees import reranking
 from entail.ui.trees.authoring import TreeContext, load_session
 from entail.ui.trees.reranking import ListReranker
-from tests.ui.conftest import context_of, press
+from tests.ui.conftest import context_of, on_tree, press, ready
 
 CLAIM = "ba be bi bo"
 TEXTS = [f"{CLAIM} {word}" for word in ("fa", "fe", "fi fo", "fu ga ge", "gi go gu la")]
@@ -117,3 +120,25 @@ def test_the_switch_is_there_with_a_reranker_alone(monkeypatch: pytest.MonkeyPat
     assert page.caption[-1].value == "None"
     page.toggle(key=reranking.KEY).set_value(True).run()
     assert "reader@1" in page.caption[-1].value
+
+
+def test_the_page_re_ranks_by_a_real_reranker(
+    app: AppTest,
+    context: TreeContext,
+    write_reranker: Callable[..., Path],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    write_reranker("reader", depth=12)
+    monkeypatch.setattr("entail.ui.shared.active.WARM_AFTER", 0)
+    CACHE.tasks.clear()
+    app = on_tree(app, context.summary.id)
+    assert not app.exception
+    assert not any("retrieved " in str(caption.value) for caption in app.caption)
+    app = ready(app.toggle(key=reranking.KEY).set_value(True))
+    for _ in range(40):  # it loads behind the page
+        if any("retrieved " in str(caption.value) for caption in app.caption):
+            break
+        time.sleep(0.25)
+        app = ready(app.run())
+    assert not app.exception
+    assert any("retrieved " in str(caption.value) for caption in app.caption)

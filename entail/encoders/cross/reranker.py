@@ -49,7 +49,7 @@ class RerankerForm:
     """
 
     max_length: int = 128
-    weight: float = 0.03
+    weight: float = 0.015
     depth: int = 50
 
     def to_json(self) -> dict[str, Any]:
