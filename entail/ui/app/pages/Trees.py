@@ -29,7 +29,8 @@ with page("Trees") as (shared, author):
         shared.log.history(tree_id)
     except (UnknownTreeError, DamagedTreeError) as error:
         st.session_state.pop("tree", None)
-        st.error(label(str(error), longest=600), icon=":material/error:")
+        longest = 600 if isinstance(error, DamagedTreeError) else 300
+        st.error(label(str(error), longest=longest), icon=":material/error:")
         draw_chooser(shared, author)
         st.stop()
     st.session_state["tree"] = st.query_params["tree"] = tree_id
