@@ -54,7 +54,11 @@ def tally(request: pytest.FixtureRequest) -> Tally:
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     reports = {
-        outcome: [kind_of(report.nodeid) for report in terminalreporter.getreports(outcome)]
+        outcome: [
+            kind_of(report.nodeid)
+            for report in terminalreporter.getreports(outcome)
+            if "::test_" in report.nodeid
+        ]
         for outcome in ("passed", "failed", "error", "skipped")
     }
     for kind in dict.fromkeys([*reports["passed"], *reports["failed"], *reports["error"]]):

@@ -90,7 +90,7 @@ def test_generated_requests(
 
     @seed(SEED)
     @settings(
-        max_examples=200 if FULL else 8,
+        max_examples=100 if FULL else 8,
         deadline=None,
         database=None,
         phases=[Phase.generate],

@@ -31,7 +31,7 @@ from tests.attack.installation import check_health, empty, fill, read_names
 from tests.jobs.conftest import fork_child
 
 PAGE = 4096
-ROOM = [*range(60), *range(60, 400, 8)] if FULL else [0, 10, 60]
+ROOM = [*range(30), *range(30, 400, 15)] if FULL else [0, 10, 60]
 """Free pages with which each change is tried."""
 
 PLAIN = ("is full", "No space left", "has room", "make room")

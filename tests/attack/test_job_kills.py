@@ -40,7 +40,7 @@ def test_acts_on_jobs(
     if kind == "postgres":
         monkeypatch.setenv("ENTAIL_QUEUE_URL", request.getfixturevalue("new_postgres_url")())
         jobs = Jobs()
-    striker, attempts, most = Striker(SEED), 0, 250 if FULL else 5
+    striker, attempts, most = Striker(SEED), 0, 100 if FULL else 5
     expected: dict[str, str] = {}
 
     def states() -> dict[str, str]:
@@ -94,7 +94,7 @@ def test_acts_on_jobs(
 
 
 def test_trainings(jobs: Jobs, submit: Submit, until: Until, tally: Tally) -> None:
-    draw, most, kills, attempts = random.Random(1), 150 if FULL else 8, 0, 0
+    draw, most, kills, attempts = random.Random(1), 60 if FULL else 6, 0, 0
 
     def progress(job_id: str) -> int:
         return getattr(jobs.job(job_id).progress, "done", 0)

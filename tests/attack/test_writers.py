@@ -13,7 +13,7 @@ from entail.trees.store.health import examine
 from tests.attack.conftest import FULL, Tally
 from tests.attack.forks import Report, Work, run
 
-ACTS = 100 if FULL else 6
+ACTS = 50 if FULL else 5
 
 
 def writer(url: str, trees: list[str], name: str) -> Work:
