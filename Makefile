@@ -55,7 +55,7 @@ wheel: $(APP_STAMP) ## build the wheel, install it in an empty environment, try 
 	cd build/wheel && ../../$(VENV)-wheel/bin/python ../../scripts/smoke_wheel.py
 
 attack: $(TEST_STAMP) ## the standing attack in full
-	ENTAIL_ATTACK=$${ENTAIL_ATTACK:-1} $(BIN)/python -m pytest tests/attack tests/ui/test_hostile.py
+	ENTAIL_ATTACK=$${ENTAIL_ATTACK:-1} $(BIN)/python -m pytest tests/attack
 
 bench: $(TEST_STAMP) ## measure speed, write docs/results/
 	$(BIN)/python scripts/bench_search.py

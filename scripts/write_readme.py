@@ -1,4 +1,4 @@
-"""Write the table of figures in README.md from docs/results/.
+"""Write the tables of figures in README.md and docs/security.md from docs/results/.
 
 python scripts/write_readme.py
 """
@@ -14,7 +14,6 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "docs" / "results"
-BEGIN, END = "<!-- figures: scripts/write_readme.py -->", "<!-- /figures -->"
 LIST = "aeenc-minilm+bm25"
 GAUSSCSE = "ent+con+rev, ranked, directed, longer twice"
 
@@ -132,12 +131,35 @@ def table() -> str:
     return "\n".join(lines)
 
 
+def attack() -> str:
+    """Return the table of the standing attack as Markdown."""
+    result = json.loads((RESULTS / "attack.json").read_text(encoding="utf-8"))
+    found, hardware = result["figures"], result["hardware"]
+    lines = [
+        f"Commit `{result['commit'][:12]}`, {hardware['cpu']}, {hardware['cores']} cores, "
+        f"{result['wall_seconds'] / 60:.0f} minutes, seed {result['seed']}, `{result['command']}`.",
+        "",
+        "| kind | attempts | failures | kills |",
+        "|---|---:|---:|---:|",
+    ]
+    kinds = {**found["kinds"], "**all**": found}
+    for kind, row in kinds.items():
+        kills = f"{row['kills']:,}" if row["kills"] else ""
+        lines.append(f"| {kind} | {row['attempts']:,} | {row['failures']:,} | {kills} |")
+    return "\n".join(lines)
+
+
+TABLES = {"README.md": ("figures", table), "docs/security.md": ("attack", attack)}
+"""Page -> name of the marks between which its table is, and the function that returns it."""
+
+
 def main() -> None:
-    """Replace the table between the marks."""
-    readme = ROOT / "README.md"
-    text = readme.read_text(encoding="utf-8")
-    between = f"{BEGIN}\n{table()}\n{END}"
-    readme.write_text(re.sub(f"{BEGIN}.*{END}", lambda _: between, text, flags=re.S), encoding="utf-8")
+    """Replace the tables between the marks."""
+    for page, (name, write) in TABLES.items():
+        begin, end = f"<!-- {name}: scripts/write_readme.py -->", f"<!-- /{name} -->"
+        between, file = f"{begin}\n{write()}\n{end}", ROOT / page
+        text = file.read_text(encoding="utf-8")
+        file.write_text(re.sub(f"{begin}.*{end}", lambda _: between, text, flags=re.S), encoding="utf-8")  # noqa: B023 - called here
 
 
 if __name__ == "__main__":

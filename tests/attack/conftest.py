@@ -1,8 +1,12 @@
-"""Table of what was tried and what failed, printed after the tests and written where `ENTAIL_ATTACK` says."""
+"""Table of what was tried and what failed, printed after the tests and written where `ENTAIL_ATTACK` says.
 
+Kinds of attack that a run does not try stay as an earlier one wrote them, so that parts can be repeated.
+"""
+
+import json
 import os
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -75,18 +79,16 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         terminalreporter.write_line(f"{kind:50} {'{:7.0f} {:5.0f} {:6.0f}'.format(*numbers)}  {more}")
     target = Path(os.environ["ENTAIL_ATTACK"])
     if target.suffix == ".json":
+        earlier = json.loads(target.read_text()) if target.exists() else {"figures": {}, "wall_seconds": 0}
+        kinds = dict(sorted({**earlier["figures"].get("kinds", {}), **_COUNTS}.items()))
         totals = {
-            name: sum(row[name] for row in _COUNTS.values()) for name in ("attempts", "failures", "kills")
+            name: sum(row[name] for row in kinds.values()) for name in ("attempts", "failures", "kills")
         }
-        figures = {
-            **totals,
-            "skipped": sorted(set(reports["skipped"])),
-            "kinds": dict(sorted(_COUNTS.items())),
-        }
+        skipped = sorted({*reports["skipped"], *earlier["figures"].get("skipped", [])} - kinds.keys())
         write_result(
             target,
-            figures=figures,
+            figures={**totals, "skipped": skipped, "kinds": kinds},
             seed=SEED,
-            started=STARTED,
+            started=STARTED - timedelta(seconds=earlier["wall_seconds"]),
             command=["ENTAIL_ATTACK=docs/results/attack.json", "make", "attack"],
         )

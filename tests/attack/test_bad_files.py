@@ -241,15 +241,20 @@ def test_bombs(kind: str, tmp_path: Path, tally: Tally) -> None:
 
 
 def run_limited(code: str) -> subprocess.CompletedProcess[str]:
-    """Run code with 4 GB of address space for at most three minutes."""
+    """Run code with 6 GB of address space for at most three minutes of a processor."""
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (6 * 2**30, 6 * 2**30))
+        resource.setrlimit(resource.RLIMIT_CPU, (180, 180))
+
     return subprocess.run(
         [sys.executable, "-c", code],
         cwd=Path(__file__).parents[2],
         env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(Path(__file__).parents[2])},
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (6 * 2**30, 6 * 2**30)),
+        preexec_fn=limit,
         capture_output=True,
         text=True,
-        timeout=180,
+        timeout=1200,  # of a busy machine, or a reader that waits for ever
         check=False,
     )
 
