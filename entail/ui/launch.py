@@ -31,6 +31,10 @@ def launch(*, port: int = 8501, address: str | None = None, api: bool = False) -
     if address is not None:
         options["server.address"] = address
     flags = [part for name, value in options.items() for part in (f"--{name}", str(value))]
+    # Charts in one thread and scikit-learn in another would import its halves in opposite orders, which
+    # Python ends by an error.
+    import narwhals.stable  # noqa: F401 - loaded before there are threads
+
     with app_log(load_settings().data_dir / "log" / "app.log"):
         threading.Thread(target=_prepare, name="prepare", daemon=True).start()
         from streamlit.web import cli

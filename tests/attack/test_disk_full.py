@@ -116,9 +116,10 @@ def count_done(disk: Path, pages: int | None, work: Work) -> tuple[int, int]:
     set_room(disk, None)
     said = [words for (words,) in reports]
     refused = [words for words in said if words != "done"]
-    assert all(
-        any(sign in words for sign in PLAIN) and "does not answer" not in words for words in refused
-    ), refused
+    for words in refused:
+        assert any(sign in words for sign in PLAIN), words
+        # Where PostgreSQL lets nobody in for want of room it does not say why.
+        assert "does not answer" not in words or "could not write init file" in words
     return len(said) - len(refused), len(refused)
 
 

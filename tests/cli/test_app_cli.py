@@ -44,6 +44,21 @@ def test_options_of_streamlit(installed: bool, tmp_path: Path, monkeypatch: pyte
         assert (Path.cwd() / ".streamlit" / "config.toml").is_file()
 
 
+def test_modules_of_two_threads_are_loaded_before_the_threads(tmp_path: Path) -> None:
+    """Two halves of narwhals, imported at once by two threads in opposite orders, are an error in Python."""
+    code = (
+        "import sys, threading; from streamlit.web import cli; from entail.ui import launch\n"
+        "launch._prepare = lambda: print('narwhals.stable.v1' in sys.modules)\n"
+        "cli.main = lambda *_, **__: [one.join() for one in threading.enumerate() if one.name == 'prepare']\n"
+        "launch.launch()"
+    )
+    environment = {**os.environ, "ENTAIL_DATA_DIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True
+    )
+    assert done.stdout == "True\n"
+
+
 def secrets_at(place: str, folder: Path) -> tuple[Path, dict[str, str]]:
     """Return a place of secrets in a folder, and the environment in which Streamlit looks there."""
     match place:

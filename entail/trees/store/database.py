@@ -358,8 +358,8 @@ def _explain(error: Exception, url: str) -> DatabaseError:
     reason = reason if len(reason) <= 300 else reason[:299] + "…"
     if isinstance(error, sa.exc.OperationalError | sa.exc.InterfaceError | sa.exc.TimeoutError):
         return DatabaseError(
-            f"the database server at {url} does not answer: see that it runs, that ENTAIL_DATABASE_URL is "
-            f"right, and that this user may connect ({reason})"
+            f"the database server at {url} does not answer: see that it runs and its disk has room, that "
+            f"ENTAIL_DATABASE_URL is right, and that this user may connect ({reason})"
         )
     return DatabaseError(f"the database {url} could not answer ({reason}); see `entail doctor`")
 
