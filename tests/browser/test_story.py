@@ -223,7 +223,7 @@ def test_an_own_corpus_by_upload_searched_with_own_words(page: Page, url: str, f
         {"name": "facts.txt", "mimeType": "text/plain", "buffer": "\n".join(facts).encode()}
     )
     page.get_by_role("button", name="Import", exact=True).click()
-    expect(page.get_by_text(re.compile("42 of 42 premises"))).to_be_visible()
+    expect(page.get_by_text(re.compile("^42 of 42 premises"))).to_be_visible()
 
     page.goto(url)
     claim = page.locator(".st-key-start_text input")

@@ -121,4 +121,4 @@ def test_an_upload_over_the_limit_is_refused_in_words_and_the_page_goes_on(
     expect(read).to_be_disabled()
     field.set_input_files(small)
     read.click()
-    expect(page.get_by_text(re.compile("2 premises"))).to_be_visible()
+    expect(page.get_by_text(re.compile("^2 of 2 premises"))).to_be_visible()
