@@ -1,8 +1,8 @@
-"""Packages of the wheel; pyproject.toml has everything else, but cannot name a package outside `entail/`."""
+"""Packages of the wheel; pyproject.toml has everything else, but cannot name packages outside `entail/`."""
 
 from setuptools import find_packages, setup
 
 setup(
-    packages=[*find_packages(include=["entail*"]), "entail.models"],
-    package_dir={"entail.models": "models"},
+    packages=[*find_packages(include=["entail*"]), "entail.models", "entail.result_pages"],
+    package_dir={"entail.models": "models", "entail.result_pages": "docs/results"},
 )

@@ -37,6 +37,7 @@ PAGES: Final = (
     PageRecord("Direction", "pages/Direction.py", ":material/moving:", "Explore"),
     PageRecord("Chains", "pages/Chains.py", ":material/link:", "Explore"),
     PageRecord("Claims", "pages/Claims.py", ":material/live_help:", "Explore"),
+    PageRecord("What it can do", "pages/Results.py", ":material/insights:", "Explore"),
     PageRecord("Models", "pages/Models.py", ":material/model_training:", "Operate"),
     PageRecord("Operator", "pages/Operator.py", ":material/monitor_heart:", "Operate"),
 )

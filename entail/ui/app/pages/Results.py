@@ -1,0 +1,10 @@
+"""What it can do: the measured figures on one page, to show and to print."""
+
+import streamlit as st
+
+from entail.ui.frame.shell import page
+from entail.ui.results.cards import draw_cards
+
+with page("What it can do"):
+    st.title("What it can do")
+    draw_cards()

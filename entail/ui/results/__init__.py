@@ -1,0 +1,1 @@
+"""Page "What it can do": headline figures with a chart each."""
