@@ -4,6 +4,7 @@ import streamlit as st
 
 from entail.ui.frame.author import with_mark
 from entail.ui.frame.shell import page
+from entail.ui.frame.walk import draw_walk_button
 from entail.ui.shared.text import ago, label
 from entail.ui.trees.chooser import draw_example, draw_import, draw_start, draw_tree_list
 
@@ -20,6 +21,7 @@ with page("Home") as (shared, author):
     left, right = st.columns([7, 4], gap="large")
     with right:
         draw_start(shared, author)
+        draw_walk_button()
         st.page_link("pages/Corpora.py", label="Bring your own corpus", icon=":material/library_add:")
         if present := shared.authors.list_presences():
             st.subheader("Active now")

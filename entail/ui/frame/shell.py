@@ -14,6 +14,7 @@ from entail.settings import is_demo
 from entail.ui.components.inbox import ASSETS, read_assets
 from entail.ui.frame import sign_in
 from entail.ui.frame.author import draw_author
+from entail.ui.frame.walk import draw_walk
 from entail.ui.shared.demo import draw_banner
 from entail.ui.shared.resources import Workspace, workspace
 from entail.ui.shared.text import label
@@ -92,4 +93,5 @@ def _begin(title: str, *, wide: bool) -> tuple[Workspace, str | None]:
         st.title(title)
         st.info("Sign in to view this page: the button is in the sidebar.", icon=":material/login:")
         st.stop()
+    draw_walk(title, shared.log)
     return shared, author

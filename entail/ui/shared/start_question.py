@@ -15,6 +15,9 @@ PARTS = ("question", "answer", "hypothesis")
 LONGEST = 2000
 """Most characters of a hypothesis, a question or an answer."""
 
+CLAIM = "start_claim"
+"""Key of the session state: first text of the field for a claim, until a tree is started."""
+
 _LINK = Link("start", PARTS, called={})
 
 
@@ -32,6 +35,13 @@ def open_start_over(corpus_id: str) -> None:
     st.session_state.pop("tree", None)
     st.session_state["start_corpus"], st.session_state["start_corpus:touched"] = corpus_id, True
     st.switch_page("pages/Trees.py")
+
+
+def open_start_with(claim: str) -> None:
+    """Open the form of a new tree with a claim in it."""
+    st.session_state.pop("tree", None)
+    st.session_state[CLAIM] = claim
+    st.switch_page("pages/Trees.py", query_params={})
 
 
 def begin_start(way: str) -> None:
@@ -85,6 +95,7 @@ def leave_question() -> None:
 
 def forget() -> None:
     """Remove the question from the address and the session."""
+    st.session_state.pop(CLAIM, None)
     for part in PARTS:
         st.session_state.pop(f"start_{part}", None)
     if _LINK.values:

@@ -18,9 +18,17 @@ from entail.ui.frame import sign_in
 from entail.ui.frame.author import ask_name
 from entail.ui.frame.sign_in import shown_name
 from entail.ui.shared.demo import is_locked_in_demo
+from entail.ui.shared.example_tree import smallest_example
 from entail.ui.shared.form import upload_limit
 from entail.ui.shared.resources import Workspace, reference_premises
-from entail.ui.shared.start_question import begin_start, draw_question, forget, leave_question
+from entail.ui.shared.start_question import (
+    CLAIM,
+    LONGEST,
+    begin_start,
+    draw_question,
+    forget,
+    leave_question,
+)
 from entail.ui.shared.text import ago, label
 from entail.ui.trees.screen import AuthoringSession
 
@@ -58,7 +66,11 @@ def draw_start(shared: Workspace, author: str | None) -> None:
             leave_question()
         if way == _CLAIM:
             text = st.text_input(
-                "Claim to explain", key="start_text", max_chars=2000, placeholder="One sentence"
+                "Claim to explain",
+                st.session_state.get(CLAIM, ""),
+                key="start_text",
+                max_chars=LONGEST,
+                placeholder="One sentence",
             )
         elif way == _EXAMPLE:
             examples = [tree.hypothesis for tree in trees if tree.example]
@@ -162,9 +174,9 @@ def draw_tree_list(
 
 def draw_example(shared: Workspace, examples: Sequence[TreeSummary]) -> None:
     """Draw the smallest example of two steps or more, with a button to open it."""
-    if not (small := [tree for tree in examples if tree.steps > 1]):
+    tree = smallest_example(examples)
+    if tree is None:
         return
-    tree = min(small, key=lambda tree: (tree.premises, len(tree.hypothesis)))
     with st.container(border=True, key="example-tree"):
         st.image(to_svg(shared.log.history(tree.id).tree), width="stretch")
         if st.button(

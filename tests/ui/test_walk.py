@@ -1,0 +1,70 @@
+"""The five-minute walk: a bar above the pages that leads from one to the next."""
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from entail.ui.frame.shell import PAGES
+from entail.ui.frame.walk import STATE, STEPS
+from entail.ui.shared.example_tree import smallest_example
+from entail.ui.shared.resources import Workspace
+from tests.ui.conftest import keys
+
+
+def test_every_step_is_a_page_of_the_navigation() -> None:
+    pages = {(record.title, record.path) for record in PAGES}
+    assert {(step.page, step.path) for step in STEPS} <= pages
+
+
+def test_the_walk_starts_and_ends_on_home(home: AppTest) -> None:
+    assert "walk_next" not in keys(home)
+    home = home.button(key="walk_start").click().run()
+    assert {"walk_next", "walk_leave"} <= keys(home)
+    assert "walk_start" not in keys(home)
+    home = home.button(key="walk_leave").click().run()
+    assert "walk_start" in keys(home)
+    assert "walk_next" not in keys(home)
+
+
+def test_next_opens_the_example_tree(home: AppTest, shared: Workspace) -> None:
+    home = home.button(key="walk_start").click().run()
+    app = home.button(key="walk_next").click().run()
+    assert not app.exception
+    tree = smallest_example(shared.log.trees())
+    assert tree is not None
+    assert app.session_state["tree"] == tree.id
+    assert app.session_state[STATE] == 1
+
+
+@pytest.mark.parametrize("number", range(len(STEPS)))
+def test_every_step_has_its_bar_and_the_last_one_ends_it(app: AppTest, number: int) -> None:
+    app.session_state[STATE] = number
+    app = app.switch_page(STEPS[number].path).run()
+    assert not app.exception
+    assert ("walk_next" in keys(app)) == (number + 1 < len(STEPS))
+    assert "walk_leave" in keys(app)
+    assert "walk_resume" not in keys(app)
+
+
+def test_a_page_off_the_walk_leads_back(app: AppTest) -> None:
+    app.session_state[STATE] = 3
+    app = app.switch_page("pages/Corpora.py").run()
+    assert "walk_next" not in keys(app)
+    app = app.button(key="walk_resume").click().run()
+    assert not app.exception
+    assert "walk_next" in keys(app)
+
+
+def test_trying_it_fills_in_the_claim_and_leaves_the_example_alone(app: AppTest, shared: Workspace) -> None:
+    tree = smallest_example(shared.log.trees())
+    assert tree is not None
+    app.session_state[STATE] = 1
+    app.session_state["tree"] = tree.id
+    app = app.switch_page("pages/Trees.py").run()
+    app = app.button(key="walk_try").click().run()
+    assert app.text_input(key="start_text").value == tree.hypothesis
+    app.text_input(key="author_name-start").set_value("Ada")
+    app = app.button(key="start").click().run()
+    assert not app.exception
+    (own,) = (one for one in shared.log.trees() if not one.example)
+    assert own.hypothesis == tree.hypothesis
+    assert "walk_next" in keys(app.switch_page("pages/Trees.py").run())
