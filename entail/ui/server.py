@@ -1,4 +1,4 @@
-"""Parts of the app's ASGI application: middleware in front of pages and API, route and lifespan of the API.
+"""Parts of the app's ASGI application: middleware in front of pages and API, routes and lifespan.
 
 With `--api`, the HTTP API answers under `/api` on the same port with the same encoders in memory, see
 docs/serving.md.
@@ -24,6 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from entail.errors import SettingsError
 from entail.settings import load_settings
 from entail.ui.frame import sign_in
+from entail.ui.links.route import share_routes
 
 if TYPE_CHECKING:
     from entail.serving.service import Service
@@ -71,12 +72,12 @@ def open_service() -> Service:
 
 
 def routes(service: Service | None) -> Sequence[BaseRoute]:
-    """Return the route of the API, if there is a service for it."""
+    """Return the routes of read-only links, and of the API if there is a service for it."""
     if service is None:
-        return []
+        return share_routes()
     from entail.serving.app import create_app
 
-    return [Mount(API, create_app(service, token=load_settings().serve_token))]
+    return [*share_routes(), Mount(API, create_app(service, token=load_settings().serve_token))]
 
 
 def lifespan(service: Service | None) -> Callable[[st.App], AbstractAsyncContextManager[None]]:

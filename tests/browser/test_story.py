@@ -127,7 +127,7 @@ def test_the_newcomers_story(
     context.close()
 
     # Out as official EntailmentBank JSONL, which reads back to the same tree.
-    page.get_by_role("button", name="Export").click()
+    page.get_by_role("button", name="Share").click()
     with page.expect_download() as download:
         page.get_by_role("button", name="EntailmentBank JSONL").click()
     file = tmp_path / "tree.jsonl"

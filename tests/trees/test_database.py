@@ -404,7 +404,7 @@ def test_an_older_database_is_brought_up_to_date(blank_url: str, next_version: C
     next_version()
     database = open_database(blank_url)
     with database.reading() as connection:
-        assert schema_revision(connection) == "0003"
+        assert schema_revision(connection) == "0004"
         assert "note" in {column["name"] for column in sa.inspect(connection).get_columns("trees")}
     assert TreeLog(database).history(tree).seq == 1
 

@@ -54,7 +54,9 @@ SMALLEST = 11
 """Pixels of the letters below which the page begins at the hypothesis, instead of showing the whole tree."""
 
 
-def to_html(tree: Tree, *, with_rejected: bool = True, direction: Direction | None = None) -> str:
+def to_html(
+    tree: Tree, *, with_rejected: bool = True, direction: Direction | None = None, note: str = ""
+) -> str:
     """Return a page with a tree as a graph to move and zoom, a legend, and below it the tree as an outline.
 
     The graph is pyvis's `Network` in the places of `layout`, drawn by the script that pyvis ships, which is
@@ -65,6 +67,7 @@ def to_html(tree: Tree, *, with_rejected: bool = True, direction: Direction | No
         tree: The tree.
         with_rejected: Whether the page can show rejected premises, by a switch that is off at first.
         direction: Where premises stand; by default as `choose_direction` says.
+        note: Sentence below the title.
     """
     with_rejected = with_rejected and any(not judgement.accepted for judgement in tree.judgements.values())
     direction = direction or choose_direction(tree)
@@ -74,6 +77,7 @@ def to_html(tree: Tree, *, with_rejected: bool = True, direction: Direction | No
     drawn = {node["group"] for node in drawings[-1]["nodes"]}
     return _template().render(
         title=printable(tree.root.text),
+        note=note,
         fonts=FONTS,
         border=BORDER_WIDTH,
         light=LIGHT,

@@ -24,7 +24,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import TypeDecorator
 
-REVISION = "0002"
+REVISION = "0003"
 """Newest migration; a database of another revision is migrated when it is opened, or refused."""
 
 
@@ -170,4 +170,16 @@ presence = Table(
     Column("at", Utc, nullable=False),
     _verified(),
     Index(None, "at"),
+)
+
+shares = Table(
+    "shares",
+    metadata,
+    Column("token", String(43), primary_key=True),
+    Column("tree_id", String(8), ForeignKey("trees.id")),
+    Column("comparison", JSON(none_as_null=True)),
+    _author("author", nullable=False),
+    Column("at", Utc, nullable=False),
+    _verified(),
+    Index(None, "tree_id"),
 )

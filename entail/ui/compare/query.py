@@ -15,11 +15,14 @@ from entail.evaluation.retrieval.comparison import (
     comparison_json,
     comparison_rows,
 )
+from entail.evaluation.retrieval.comparison_page import keep, to_json
 from entail.evaluation.retrieval.split_comparison import FOUND_AT, QueryChange
 from entail.trees.log.wording import quote
+from entail.trees.store.corpus_versions import CorpusInfo
 from entail.ui.compare.choice import LINK, Pair, draw_training_notice
 from entail.ui.compare.slopes import show_slopes, slopes_of
 from entail.ui.components.elements import draw_ranked_list, moved_mark, pick_view
+from entail.ui.links.control import draw_comparison_links
 from entail.ui.shared.chart_marks import words_of as decisions_of
 from entail.ui.shared.downloads import draw_download
 from entail.ui.shared.resources import Workspace, retriever_label
@@ -43,8 +46,8 @@ def pick_query(shared: Workspace, corpus_id: str, known: Mapping[str, Mapping[st
 
 def draw_query(
     pair: Pair, query: str, *, k: int, gold: Mapping[str, str] | None = None, heading: bool = True
-) -> None:
-    """Draw the comparison of one query to depth k; see `Pair.compare`."""
+) -> Comparison:
+    """Draw and return the comparison of one query to depth k; see `Pair.compare`."""
     with st.spinner("Searching …", show_time=True):
         comparison = pair.compare(query, k=k, gold=gold)
     if heading:
@@ -76,6 +79,21 @@ def draw_query(
     with st.container(horizontal=True):
         draw_download("Ranks (CSV)", "comparison.csv", lambda: comparison_rows(comparison))
         draw_download("Figures (JSON)", "comparison.json", lambda: comparison_json(comparison))
+    return comparison
+
+
+def draw_share(
+    shared: Workspace, comparison: Comparison, pair: Pair, info: CorpusInfo, author: str | None
+) -> None:
+    """Draw the read-only links to this comparison and to earlier ones."""
+
+    def snapshot() -> object:
+        return to_json(
+            keep(comparison, names=pair.names, corpus=info.name, version=info.version, count=info.count)
+        )
+
+    with st.popover("Share", icon=":material/ios_share:"):
+        draw_comparison_links(shared, author, snapshot)
 
 
 def largest_changes(comparison: Comparison) -> str:

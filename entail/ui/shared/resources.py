@@ -61,14 +61,15 @@ class Workspace:
 
 def workspace() -> Workspace:
     """Return the stores; open, migrate and seed the database at the first call."""
-    shared = _stores()
+    shared = team_stores()
     if not is_demo():
         return shared
     return replace(shared, log=visitor_log(shared.log, shared.corpora))
 
 
 @st.cache_resource(show_spinner="Opening the database …")
-def _stores() -> Workspace:
+def team_stores() -> Workspace:
+    """Return the stores of the team, in a demo read-only and without a visitor's trees."""
     database, owner = open_shown() if is_demo() else (open_database(), None)
     if not database.read_only:
         seed_sample(database)

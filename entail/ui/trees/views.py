@@ -17,6 +17,7 @@ from entail.ui.components.graph import draw_graph, graph_view
 from entail.ui.components.inbox import NodeEvent
 from entail.ui.components.outline import draw_outline
 from entail.ui.frame.author import with_mark
+from entail.ui.links.control import draw_tree_link
 from entail.ui.shared.resources import Workspace, retriever_name, revisions
 from entail.ui.shared.text import label
 from entail.ui.trees.screen import AuthoringSession, Screen
@@ -75,7 +76,7 @@ def draw_history(history: History, evidence: Mapping[int, Evidence]) -> None:
 
 
 def draw_export(shared: Workspace, session: AuthoringSession, corpus: Corpus) -> None:
-    """Draw the download buttons; a file is made when its button is pressed."""
+    """Draw the read-only link and the download buttons; a file is made when its button is pressed."""
     from entail.trees import formats
 
     tree, tree_id, history, screen = session.tree, session.screen.tree_id, session.history, session.screen
@@ -113,7 +114,9 @@ def draw_export(shared: Workspace, session: AuthoringSession, corpus: Corpus) ->
         ("Graphviz (DOT)", ".dot", "text/vnd.graphviz", lambda: formats.to_dot(tree)),
         ("Judged pairs (CSV)", ".csv", "text/csv", judged),
     )
-    with st.popover("Export", icon=":material/download:"):
+    with st.popover("Share", icon=":material/ios_share:"):
+        draw_tree_link(shared, tree_id, session.author)
+        st.markdown("**Download**")
         for name, suffix, mime, make in files:
             st.download_button(
                 name,

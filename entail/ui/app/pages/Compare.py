@@ -14,7 +14,7 @@ from entail.ui.compare.choice import (
     save_link,
     take_pair,
 )
-from entail.ui.compare.query import draw_query, pick_query
+from entail.ui.compare.query import draw_query, draw_share, pick_query
 from entail.ui.compare.split import draw_split, draw_tree, pick_tree
 from entail.ui.compare.tour import draw_tour
 from entail.ui.components.elements import show_errors
@@ -46,7 +46,8 @@ with page("Compare") as (shared, author):
             if pair is None:
                 st.stop()
             if query:
-                draw_query(pair, query, k=choice.depth)
+                comparison = draw_query(pair, query, k=choice.depth)
+                draw_share(shared, comparison, pair, info, author)
             elif tree:
                 draw_tree(pair, tree, k=choice.depth)
             elif source and choice.mode == SPLIT:

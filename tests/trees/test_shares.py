@@ -1,0 +1,90 @@
+"""Read-only links: their tokens, what they lead to, and their end."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from entail.errors import DatabaseError, UnknownTreeError
+from entail.trees.log.acts import Create
+from entail.trees.log.event_log import TreeLog
+from entail.trees.store import schema
+from entail.trees.store.backup import backup, restore
+from entail.trees.store.database import Database, open_database
+from entail.trees.store.shares import TOKEN_LENGTH, Shares
+
+FIXTURES = Path(__file__).parent.parent / "fixtures" / "version_0_1"
+
+
+def grow(database: Database) -> str:
+    return TreeLog(database).create(Create(hypothesis="ice floats"), author="Ada", corpus_id=None)
+
+
+def test_a_tree_has_one_link_until_it_is_revoked(database: Database) -> None:
+    shares, tree = Shares(database), grow(database)
+    assert shares.of_tree(tree) is None
+    share = shares.share_tree(tree, author="Ada")
+    assert len(share.token) == TOKEN_LENGTH
+    assert shares.share_tree(tree, author="Bo") == share
+    assert shares.find(share.token) == shares.of_tree(tree) == share
+    assert (share.tree_id, share.comparison, share.author, share.verified) == (tree, None, "Ada", False)
+    shares.revoke(share.token)
+    assert shares.find(share.token) is None
+    assert shares.share_tree(tree, author="Ada").token != share.token
+
+
+def test_comparisons_are_kept_as_they_were(database: Database) -> None:
+    shares = Shares(database)
+    content = {"query": "ice <floats>", "premises": [{"text": "é", "gold": None}]}
+    first = shares.share_comparison(content, author="Ada")
+    second = shares.share_comparison({"query": "snow"}, author="Ada")
+    assert shares.find(first.token) == first
+    assert first.comparison == content
+    assert {share.token for share in shares.comparisons()} == {first.token, second.token}
+    shares.share_tree(grow(database), author="Ada")
+    assert len(shares.comparisons()) == 2
+
+
+@pytest.mark.parametrize("token", ["", "a", "a" * TOKEN_LENGTH, "é" * TOKEN_LENGTH, "%" * TOKEN_LENGTH])
+def test_other_tokens_lead_nowhere(database: Database, token: str) -> None:
+    Shares(database).share_tree(grow(database), author="Ada")
+    assert Shares(database).find(token) is None
+
+
+def test_an_unknown_tree_is_not_shared(database: Database) -> None:
+    with pytest.raises(UnknownTreeError):
+        Shares(database).share_tree("00000000", author="Ada")
+
+
+def test_a_read_only_database_shows_links_and_makes_none(sqlite: Database) -> None:
+    tree = grow(sqlite)
+    share = Shares(sqlite).share_tree(tree, author="Ada")
+    assert sqlite.file is not None
+    reading = Shares(open_database(f"sqlite:///{sqlite.file}", read_only=True))
+    assert reading.find(share.token) == share
+    with pytest.raises(DatabaseError):
+        reading.revoke(share.token)
+
+
+def test_links_are_in_the_backup(sqlite: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ENTAIL_DATA_DIR", str(tmp_path / "data"))
+    share = Shares(sqlite).share_tree(grow(sqlite), author="Ada")
+    comparison = Shares(sqlite).share_comparison({"query": "ice"}, author="Ada")
+    backup(tmp_path / "b.zip", url=f"sqlite:///{sqlite.file}")
+    restore(tmp_path / "b.zip", url=f"sqlite:///{tmp_path / 'restored.db'}")
+    restored = Shares(open_database(f"sqlite:///{tmp_path / 'restored.db'}"))
+    assert restored.find(share.token) == share
+    assert restored.find(comparison.token) == comparison
+
+
+def test_a_database_of_the_version_before_gets_the_table(tmp_path: Path) -> None:
+    shutil.copy(FIXTURES / "team.sqlite", tmp_path / "team.db")
+    before = sa.create_engine(f"sqlite:///{tmp_path / 'team.db'}")
+    assert not sa.inspect(before).has_table("shares")
+    before.dispose()
+    database = open_database(f"sqlite:///{tmp_path / 'team.db'}")
+    with database.reading() as connection:
+        (tree,) = connection.scalars(sa.select(schema.trees.c.id).limit(1))
+    share = Shares(database).share_tree(tree, author="Ann")
+    assert Shares(database).find(share.token) == share

@@ -1,0 +1,201 @@
+"""Read-only links: made and revoked on the pages, answered to anybody who has them."""
+
+import json
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import pytest
+import sqlalchemy as sa
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+from streamlit.testing.v1 import AppTest
+
+from entail.data.records import Corpus, Premise
+from entail.evaluation.retrieval.comparison import compare
+from entail.evaluation.retrieval.comparison_page import SharedComparison, from_json, keep, to_json, to_page
+from entail.index.lexical import Bm25Index, TfidfIndex
+from entail.trees.log.acts import Accept, Create, Edit, Reject
+from entail.trees.store import schema
+from entail.trees.store.shares import TOKEN_LENGTH, Share, Shares
+from entail.ui.frame import sign_in
+from entail.ui.links import route
+from entail.ui.server import ProtectionMiddleware
+from entail.ui.shared.resources import Workspace
+from tests.ui.conftest import buttons, by, keys, on_tree, opened
+
+HOSTILE = "ice <script>alert(1)</script> & <b>snow</b>"
+CORPUS = Corpus.of("four", ["ice is cold", "snow is ice", "fire is hot", HOSTILE])
+
+
+@pytest.fixture
+def served() -> Iterator[None]:
+    """Serve links in this process, as `entail app` does."""
+    route.share_routes()
+    yield
+    route._served.clear()
+
+
+@pytest.fixture
+def visitor(shared: Workspace) -> TestClient:
+    """Return a client without a session, behind the app's own middleware."""
+    app = Starlette(routes=route.share_routes())
+    return TestClient(ProtectionMiddleware(app, token=None))
+
+
+@pytest.fixture
+def tree(shared: Workspace) -> str:
+    info = shared.corpora.add_corpus(CORPUS, author="Ada")
+    tree = shared.log.create(Create(hypothesis="snow is cold"), author="Ada", corpus_id=info.id)
+    shared.log.act(tree, Accept(node="n1", premise=Premise(HOSTILE)), author="Ada", base=1)
+    shared.log.act(tree, Reject(node="n1", premise=Premise("fire is hot")), author="Ada", base=2)
+    return tree
+
+
+def comparison() -> SharedComparison:
+    compared = compare(
+        "snow is cold",
+        CORPUS,
+        (TfidfIndex(CORPUS), Bm25Index(CORPUS)),
+        k=3,
+        gold=["ice is cold"],
+        decisions={"snow is ice": True, "fire is hot": False},
+    )
+    return keep(compared, names=("TF-IDF", "<i>BM25</i>"), corpus="four", version=1, count=4)
+
+
+def path(share: Share) -> str:
+    return f"/shared/{share.token}"
+
+
+def test_a_tree_link_shows_its_newest_version_as_text_and_nothing_rejected(
+    visitor: TestClient, shared: Workspace, tree: str
+) -> None:
+    share = Shares(shared.database).share_tree(tree, author="Ada")
+    answer = visitor.get(path(share))
+    assert answer.status_code == 200
+    assert "snow is cold" in answer.text
+    assert "<script>alert(1)" not in answer.text
+    assert "fire is hot" not in answer.text
+    shared.log.act(tree, Edit(node="n1", text="snow feels cold"), author="Ada", base=3)
+    assert "snow feels cold" in visitor.get(path(share)).text
+
+
+def test_a_page_behind_a_link_is_sandboxed_and_not_kept(
+    visitor: TestClient, shared: Workspace, tree: str
+) -> None:
+    headers = visitor.get(path(Shares(shared.database).share_tree(tree, author="Ada"))).headers
+    policy = dict(part.strip().partition(" ")[::2] for part in headers["content-security-policy"].split(";"))
+    assert policy["default-src"] == "'none'"
+    assert "allow-same-origin" not in policy["sandbox"]
+    assert headers["cache-control"] == "no-store"
+    assert headers["referrer-policy"] == "no-referrer"
+
+
+def test_sign_in_does_not_close_links_and_nothing_else_opens(
+    visitor: TestClient, shared: Workspace, tree: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    share = Shares(shared.database).share_tree(tree, author="Ada")
+    monkeypatch.setenv("ENTAIL_SIGN_IN", "to-read")
+    monkeypatch.setattr(sign_in, "is_configured", lambda: True)
+    assert visitor.get(path(share)).status_code == 200
+    assert visitor.post(path(share)).status_code == 405
+    assert visitor.get(f"/shared/{tree}").status_code == 404
+    assert visitor.get(f"{path(share)}/more").status_code == 404
+
+
+def test_a_revoked_and_an_unknown_link_look_alike(visitor: TestClient, shared: Workspace, tree: str) -> None:
+    shares = Shares(shared.database)
+    share = shares.share_tree(tree, author="Ada")
+    shares.revoke(share.token)
+    revoked, unknown = visitor.get(path(share)), visitor.get(f"/shared/{'a' * TOKEN_LENGTH}")
+    assert (revoked.status_code, revoked.text) == (unknown.status_code, unknown.text) == (404, route.GONE)
+
+
+def test_a_comparison_stays_as_it_was_and_texts_are_text(visitor: TestClient, shared: Workspace) -> None:
+    share = Shares(shared.database).share_comparison(to_json(comparison()), author="Ada")
+    page = visitor.get(path(share)).text
+    assert "<script" not in page
+    assert "<i>BM25" not in page
+    assert "&lt;i&gt;BM25" in page
+    assert "ice is cold" in page
+
+
+def test_a_damaged_comparison_says_so_without_a_trace(visitor: TestClient, shared: Workspace) -> None:
+    share = Shares(shared.database).share_comparison({"query": 1}, author="Ada")
+    answer = visitor.get(path(share))
+    assert answer.status_code == 500
+    assert "Traceback" not in answer.text
+    assert "query" not in answer.text
+
+
+def test_the_page_of_a_comparison_has_both_lists_in_order() -> None:
+    kept = comparison()
+    assert from_json(json.dumps(to_json(kept))) == kept
+    page = to_page(kept, at=datetime(2026, 1, 2, 3, 4, tzinfo=UTC))
+    lists = re.findall(r"<table>(.*?)</table>", page, flags=re.DOTALL)
+    assert len(lists) == 2
+    for which, shown in enumerate(lists):
+        ranks = [int(rank) for rank in re.findall(r"<tr>\s*<td>(\d+)</td>", shown)]
+        assert ranks == [premise.ranks[which] for premise in kept.side(which)]
+    assert page.count('class="gold"') == sum(bool(p.gold) for side in (0, 1) for p in kept.side(side))
+
+
+def test_the_owner_makes_and_revokes_a_tree_link(
+    app: AppTest, shared: Workspace, tree: str, served: None
+) -> None:
+    shares = Shares(shared.database)
+    app = on_tree(app, tree)
+    app = app.button(key="share").click().run()
+    share = shares.of_tree(tree)
+    assert share is not None
+    assert share.author == "Ada"
+    assert any(share.token in str(code.value) for code in app.code)
+    assert "share" not in keys(app)
+    (revoke,) = buttons(app, "revoke-")
+    app = revoke.click().run()
+    assert not app.exception
+    assert shares.of_tree(tree) is None
+    assert not app.code
+
+
+def test_a_link_needs_a_name(app: AppTest, shared: Workspace, tree: str, served: None) -> None:
+    app = on_tree(app, tree, author="")
+    assert app.button(key="share").disabled
+    app.text_input(key="author_name-share").set_value("Bo")
+    app = app.run()
+    app = app.button(key="share").click().run()
+    share = Shares(shared.database).of_tree(tree)
+    assert share is not None
+    assert share.author == "Bo"
+
+
+def test_a_comparison_is_shared_as_it_is_on_the_screen(app: AppTest, shared: Workspace, served: None) -> None:
+    info = shared.corpora.add_corpus(CORPUS, author="Ada")
+    address = {"mode": "query", "corpus": info.id, "left": "tfidf", "right": "bm25", "query": "snow is cold"}
+    app = opened(by(app), "pages/Compare.py", **address)
+    app = app.button(key="share").click().run()
+    assert not app.exception
+    (share,) = Shares(shared.database).comparisons()
+    kept = from_json(json.dumps(share.comparison))
+    assert (kept.query, kept.corpus, kept.count) == ("snow is cold", "four", 4)
+    assert {premise.text for premise in kept.premises} == set(CORPUS.texts)
+    (revoke,) = buttons(app, "revoke-")
+    revoke.click().run()
+    assert Shares(shared.database).comparisons() == []
+
+
+def test_no_link_is_offered_where_none_would_be_answered(app: AppTest, tree: str) -> None:
+    app = on_tree(app, tree)
+    assert "share" not in keys(app)
+
+
+def test_a_demo_makes_no_links(
+    app: AppTest, shared: Workspace, tree: str, served: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ENTAIL_DEMO", "1")
+    app = on_tree(app, tree)
+    assert not app.exception
+    assert "share" not in keys(app)
+    with shared.database.reading() as connection:
+        assert connection.scalar(sa.select(sa.func.count()).select_from(schema.shares)) == 0
