@@ -17,7 +17,9 @@ from entail.ui.compare.bias import MOST, draw_bias, pairs_table
 from entail.ui.compare.slopes import Slope, draw_slopes, height_of, slopes_of
 from entail.ui.shared.chart_marks import (
     ACCEPTED,
+    BLUE,
     DECISIONS,
+    GREEN,
     GROUPS,
     OTHER,
     REFERENCE,
@@ -26,6 +28,7 @@ from entail.ui.shared.chart_marks import (
     mark_of,
     words_of,
 )
+from entail.ui.shared.retriever_marks import RETRIEVERS, retriever_marks
 
 PAGES = ("#ffffff", "#11161d")  # the themes of .streamlit/config.toml
 SIZES = (30, 20, 500)
@@ -42,7 +45,7 @@ def contrast(one: str, other: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-@pytest.mark.parametrize("marks", [DECISIONS, GROUPS])
+@pytest.mark.parametrize("marks", [DECISIONS, GROUPS, retriever_marks(tuple(RETRIEVERS))])
 def test_marks_differ_by_colour_and_shape_and_are_visible_on_both_themes(marks: tuple[Mark, ...]) -> None:
     assert all(contrast(mark.colour, page) >= 3 for mark in marks for page in PAGES)
     for channel in ("name", "colour", "shape"):
@@ -65,6 +68,7 @@ def test_a_decision_takes_precedence_over_a_reference_tree(
     assert (mark_of(row), words_of(row)) == (mark, words)
 
 
+SIDES = Mark("Words", BLUE, "circle"), Mark("Meaning", GREEN, "square")
 LINES = [
     Slope("moved far", (31, 2), REFERENCE, "in a reference tree"),
     Slope("stayed", (1, 1), OTHER, "Not judged"),
@@ -73,7 +77,7 @@ LINES = [
 
 def drawn(lines: list[Slope], *, k: int = 20) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Return the chart and its rows."""
-    chart: dict[str, Any] = draw_slopes(lines, ("Words", "Meaning"), k=k).to_dict()
+    chart: dict[str, Any] = draw_slopes(lines, SIDES, k=k).to_dict()
     (rows,) = (table for table in chart["datasets"].values() if "premise" in table[0])
     return chart, list(rows)
 
@@ -162,7 +166,7 @@ def test_a_row_is_a_pair_with_its_cosine_under_each_encoder(found: SimilarityBia
 
 
 def test_one_brush_links_all_panels(found: SimilarityBias) -> None:
-    chart: dict[str, Any] = draw_bias(pairs_table(found, "all"), ["one", "two"]).to_dict()
+    chart: dict[str, Any] = draw_bias(pairs_table(found, "all"), retriever_marks(["one", "two"])).to_dict()
     views = chart["vconcat"]
     assert [view["mark"]["type"] for view in views] == ["boxplot", "point", "boxplot", "point", "boxplot"]
     (brush,) = chart["params"]

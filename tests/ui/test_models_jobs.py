@@ -17,7 +17,7 @@ from entail.jobs.events import panels
 from entail.jobs.folder import JobFolder
 from entail.jobs.record import Ending, Outcome
 from entail.progress import Progress
-from entail.ui.models.job import COLOURS, DASHES, describe, draw_panel
+from entail.ui.models.job import DASHES, describe, draw_panel
 from entail.ui.shared.resources import jobs
 from tests.ui.conftest import keys, named, said
 from tests.ui.job_runs import end, rewrite, submit, train
@@ -296,7 +296,7 @@ def test_terms_of_the_loss_share_a_chart_and_repeated_dev_figures_are_left_out()
     assert [panel.series for panel in panels(other)] == [("dev", "MAP")]
 
 
-@pytest.mark.parametrize("count", [1, 2, len(COLOURS) + 2])
+@pytest.mark.parametrize("count", [1, 2, len(DASHES) + 2])
 def test_a_chart_has_its_points_and_a_dash_for_each_series(count: int) -> None:
     (panel,) = panels([row for number in range(count) for row in rows(f"term {number}", [1.0, 2.0])])
     drawn = draw_panel(panel).to_dict()

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     import altair as alt
     import pandas as pd
 
-_HEIGHT = 340
+_HEIGHT = 365
 """Pixels of the steps, with title, legend and axis: the page fits all of it into the height."""
 
-_ROW, _AXIS = 42, 80
+_ROW, _AXIS = 42, 105
 """Pixels of a group's mean and quartiles, its name above them; of what is below all of them."""
 
-_BELOW = "mean, and the middle half of each group"
+_SUMMARY = "Mean and middle half of each group"
 
 _MARGIN = 40
 """Pixels left of both charts, so that the same value stands in the same place."""
@@ -76,8 +76,7 @@ def draw_relevance(data: Mapping[str, Any]) -> alt.LayerChart | alt.FacetChart:
 
     scale, order = scales(marks_of(list(data["groups"]))), list(data["groups"])
     legend = alt.Legend(
-        title="share of",
-        titleOrient="left",
+        title=None,
         orient="top",
         columns=len(order),
         labelLimit=400,
@@ -86,11 +85,19 @@ def draw_relevance(data: Mapping[str, Any]) -> alt.LayerChart | alt.FacetChart:
     )
     low, high = drawn_bounds(data)
     x = alt.X(
-        "from:Q", title=None, scale=alt.Scale(domain=[low, high], nice=False), axis=alt.Axis(tickCount=8)
+        "from:Q",
+        title=_capitalise(data["measure"]),
+        scale=alt.Scale(domain=[low, high], nice=False),
+        axis=alt.Axis(tickCount=8),
     )
-    # No title beside it: both charts then begin at the same place.
+    # The title stands above the axis, not beside it: both charts then begin at the same place.
+    above: dict[str, Any] = {"titleAngle": 0, "titleAnchor": "end", "titleAlign": "left"}
+    above |= {"titleX": -_MARGIN, "titleY": -8}
     y = alt.Y(
-        "share:Q", title=None, axis=alt.Axis(format=".0%", minExtent=_MARGIN, maxExtent=_MARGIN), stack=None
+        "share:Q",
+        title="Share of group",
+        axis=alt.Axis(format=".0%", minExtent=_MARGIN, maxExtent=_MARGIN, **above),
+        stack=None,
     )
     colour = alt.Color("group:N", scale=scale["color"], legend=legend, sort=order)
     shares = relevance_table(data)
@@ -112,7 +119,7 @@ def draw_relevance(data: Mapping[str, Any]) -> alt.LayerChart | alt.FacetChart:
     bins = alt.Chart(wide).mark_rect(opacity=0.001)
     bins = bins.encode(x=x, x2="to:Q", y=alt.value(0), y2=alt.value("height"), tooltip=tips)
     return alt.layer(area, line, bins).properties(
-        height=_HEIGHT, width="container", title=f"{data['measure']}, by {data['by']}"
+        height=_HEIGHT, width="container", title=_capitalise(f"{data['measure']}, by {data['by']}")
     )
 
 
@@ -122,6 +129,7 @@ def draw_quartiles(data: Mapping[str, Any]) -> alt.LayerChart | alt.FacetChart:
 
     scale, order = scales(marks_of(list(data["groups"]))), list(data["groups"])
     span = alt.Scale(domain=list(drawn_bounds(data)), nice=False)
+    measure = _capitalise(data["measure"])
     # A name stands above its line: beside it, it would take the room of the lines on a telephone.
     names = alt.Axis(
         labelAlign="left",
@@ -148,13 +156,20 @@ def draw_quartiles(data: Mapping[str, Any]) -> alt.LayerChart | alt.FacetChart:
         ],
     )
     quartiles = base.mark_rule(strokeWidth=4).encode(
-        x=alt.X("lower:Q", title=_BELOW, scale=span, axis=alt.Axis(tickCount=8)), x2="upper:Q"
+        x=alt.X("lower:Q", title=measure, scale=span, axis=alt.Axis(tickCount=8)),
+        x2="upper:Q",
     )
     mean = base.mark_point(filled=True, size=90, opacity=1).encode(
-        x=alt.X("mean:Q", title=_BELOW, scale=span),
+        x=alt.X("mean:Q", title=measure, scale=span),
         shape=alt.Shape("group:N", scale=scale["shape"], legend=None, sort=order),
     )
-    return alt.layer(quartiles, mean).properties(height=_ROW * len(order) + _AXIS, width="container")
+    return alt.layer(quartiles, mean).properties(
+        height=_ROW * len(order) + _AXIS, width="container", title=_SUMMARY
+    )
+
+
+def _capitalise(words: str) -> str:
+    return words[:1].upper() + words[1:]
 
 
 def drawn_bounds(data: Mapping[str, Any]) -> tuple[float, float]:

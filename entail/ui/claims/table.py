@@ -14,9 +14,9 @@ from entail.operations.tasks import COMPARISONS
 from entail.progress import ProgressCallback
 from entail.trees.log.wording import count_of
 from entail.ui.components.inbox import widget_value
+from entail.ui.shared.chart_marks import BLUE, VERMILION
 from entail.ui.shared.downloads import draw_download
 from entail.ui.shared.form import upload_limit
-from entail.ui.shared.text import label
 from entail.ui.shared.waiting import await_value
 
 if TYPE_CHECKING:
@@ -70,10 +70,11 @@ def _draw_claims(digest: str, table: QuestionTable, claimed: Claimed) -> None:
         f"**{count_of(count, 'question')}:** {claimed.fallback:,} by a fallback rule "
         f"({claimed.fallback / count:.1%})"
     )
-    st.altair_chart(counts_chart(claimed), width="stretch", key=f"claims-chart-{digest}")
-    st.caption(
-        f"By rule: {label(counts_in_words(claimed))}."
-        + (" Orange: fallback rules." if claimed.fallback else "")
+    st.altair_chart(
+        counts_chart(claimed),
+        width="stretch",
+        key=f"claims-chart-{digest}",
+        alt=f"Questions by rule: {counts_in_words(claimed)}",
     )
     rules = [rule for rule, _ in claimed.counts()]
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -152,21 +153,22 @@ def counts_chart(claimed: Claimed) -> alt.Chart:
     import altair as alt
     import pandas as pd
 
-    counts, kinds = claimed.counts(), ["a rule", "fallback"]
+    counts, kinds = claimed.counts(), ["question rule", "fallback rule"]
     frame = pd.DataFrame(
         [(rule, count, kinds[rule in FALLBACK]) for rule, count in counts],
         columns=["rule", "questions", "kind"],
     )
-    colours = alt.Scale(domain=kinds, range=["#0072b2", "#d55e00"])
+    colours = alt.Scale(domain=kinds, range=[BLUE, VERMILION])
     bars = alt.Chart(frame).encode(
-        x=alt.X("questions:Q", title=None, axis=alt.Axis(tickMinStep=1, format=",d", tickCount=5)),
+        x=alt.X("questions:Q", title="Questions", axis=alt.Axis(tickMinStep=1, format=",d", tickCount=5)),
         y=alt.Y("rule:N", title=None, sort=None, axis=alt.Axis(labelLimit=160, labelOverlap=False)),
-        tooltip=["rule:N", alt.Tooltip("questions:Q", format=",d")],
-        color=alt.Color("kind:N", scale=colours, legend=None),
+        tooltip=[
+            alt.Tooltip("rule:N", title="Rule"),
+            alt.Tooltip("questions:Q", title="Questions", format=",d"),
+        ],
+        color=alt.Color("kind:N", scale=colours, legend=alt.Legend(title=None, orient="top")),
     )
-    chart: alt.Chart = bars.mark_bar().properties(
-        height=24 * len(counts) + 24, description=f"Questions by rule: {counts_in_words(claimed)}"
-    )
+    chart: alt.Chart = bars.mark_bar().properties(height=24 * len(counts) + 100, title="Questions by rule")
     return chart
 
 

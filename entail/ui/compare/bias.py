@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pandas as pd
@@ -15,9 +15,10 @@ from entail.operations.tasks import COMPARISONS
 from entail.progress import ProgressCallback
 from entail.ui.compare.choice import Pair, Source
 from entail.ui.components.elements import pick_view
-from entail.ui.shared.chart_marks import GROUPS, OTHER, scales
+from entail.ui.shared.chart_marks import GROUPS, OTHER, Mark, scales
 from entail.ui.shared.downloads import draw_download
 from entail.ui.shared.resources import retriever_label
+from entail.ui.shared.retriever_marks import retriever_marks
 from entail.ui.shared.text import label
 from entail.ui.shared.waiting import await_value
 
@@ -87,9 +88,8 @@ def _draw(found: SimilarityBias) -> None:
     titles = {"TP": "true positives", "FN": "false negatives", "FP": "false positives"}
     for cell, (name, title) in zip(st.columns(3), titles.items(), strict=True):
         cell.metric(f"{name}, {title}", f"{counts[name]:,}", border=True)
-    names = [retriever_label(name).partition(" (")[0] for name in found.retrievers]
     st.altair_chart(
-        draw_bias(pairs_table(found, rule), names),
+        draw_bias(pairs_table(found, rule), retriever_marks(found.retrievers)),
         width="stretch",
         alt="Token overlap and cosine of true positives, false negatives and false positives. "
         + " ".join(verdict.words for verdict in found.verdicts[rule]),
@@ -130,20 +130,21 @@ def pairs_table(found: SimilarityBias, rule: str, *, most: int = MOST) -> pd.Dat
     return pd.DataFrame(columns)
 
 
-def draw_bias(table: pd.DataFrame, names: list[str]) -> alt.VConcatChart:
+def draw_bias(table: pd.DataFrame, encoders: Sequence[Mark]) -> alt.VConcatChart:
     """Return the panels: (a) overlap by group; for each encoder, cosine against overlap.
 
-    Pairs brushed in one panel stay lit in the others, and the boxes count only these.
+    Pairs brushed in one panel stay lit in the others, and the boxes count only these. The axis of an encoder
+    has its colour.
     """
     import altair as alt
 
-    scale = scales(GROUPS)
+    scale, names = scales(GROUPS), [mark.name for mark in encoders]
     brush = alt.selection_interval(name="brush", resolve="global")
     order = [mark.name for mark in GROUPS]
     legend = alt.Legend(title=None, orient="top")
     colour = alt.Color("group:N", scale=scale["color"], legend=legend)
     ticks = alt.Axis(tickCount=10, labelFlush=True, format=".1f")
-    overlap = alt.X("overlap:Q", title="token overlap", scale=alt.Scale(domain=[0, 1]), axis=ticks)
+    overlap = alt.X("overlap:Q", title="Token overlap", scale=alt.Scale(domain=[0, 1]), axis=ticks)
     base = alt.Chart(table)
 
     box = base.transform_filter(brush).mark_boxplot(
@@ -157,7 +158,7 @@ def draw_bias(table: pd.DataFrame, names: list[str]) -> alt.VConcatChart:
         chart = box.encode(x=x, y=alt.Y("group:N", sort=order, title=None), color=colour)
         return cast("alt.Chart", chart.properties(height=96, width="container", title=title))
 
-    views = [boxes(overlap, "(a) token overlap")]
+    views = [boxes(overlap, "(a) Token overlap")]
     cosines = table.filter(like="cosine").to_numpy()
     low = float(np.floor(cosines.min(initial=0.0) * 10) / 10)
     tip = [
@@ -169,18 +170,21 @@ def draw_bias(table: pd.DataFrame, names: list[str]) -> alt.VConcatChart:
     ]
     for i, name in enumerate(names):
         letter, field, span = chr(ord("b") + i), f"cosine{i}:Q", alt.Scale(domain=[low, 1])
+        coloured: dict[str, Any] = {"domain": True, "domainColor": encoders[i].colour, "domainWidth": 3}
+        side = alt.Axis(**coloured)
+        below = alt.Axis(tickCount=10, labelFlush=True, format=".1f", **coloured)
         points = base.mark_point(filled=True, size=26).encode(
             x=overlap,
-            y=alt.Y(field, title="cosine", scale=span),
+            y=alt.Y(field, title="Cosine", scale=span, axis=side),
             color=colour,
             shape=alt.Shape("group:N", scale=scale["shape"], legend=legend),
             opacity=alt.when(brush).then(alt.value(0.85)).otherwise(alt.value(0.04)),
             tooltip=tip,
         )
-        title = f"({letter}) cosine against overlap, {name}"
+        title = f"({letter}) Cosine against overlap, {name}"
         views += [
             points.properties(name=f"scatter{i}", height=260, width="container", title=title),
-            boxes(alt.X(field, title="cosine", scale=span, axis=ticks), f"({letter}) cosine, {name}"),
+            boxes(alt.X(field, title="Cosine", scale=span, axis=below), f"({letter}) Cosine, {name}"),
         ]
     # One brush for all panels; adding it to each would make altair warn that it merges them.
     linked = alt.TopLevelSelectionParameter(

@@ -24,6 +24,7 @@ from entail.trees.formats.entailment_bank import refold
 from entail.trees.review.decisions import judgements_of
 from entail.trees.store.corpus_versions import CorpusInfo
 from entail.ui.components.elements import pick_view
+from entail.ui.shared.chart_marks import Mark
 from entail.ui.shared.form import upload_limit
 from entail.ui.shared.link import Link
 from entail.ui.shared.resources import (
@@ -34,6 +35,7 @@ from entail.ui.shared.resources import (
     retrievers,
     workspace,
 )
+from entail.ui.shared.retriever_marks import retriever_marks
 from entail.ui.shared.text import label
 from entail.ui.shared.waiting import draw_progress
 
@@ -233,6 +235,12 @@ class Pair:
     def names(self) -> tuple[str, str]:
         """Short display names of the two, for sentences."""
         first, second = (retriever_label(index.name).partition(" (")[0] for index in self.indexes)
+        return first, second
+
+    @property
+    def marks(self) -> tuple[Mark, Mark]:
+        """Marks of the two in charts."""
+        first, second = retriever_marks([index.name for index in self.indexes])
         return first, second
 
     @property

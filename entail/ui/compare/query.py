@@ -71,7 +71,7 @@ def draw_query(
         changes = largest_changes(comparison)
         show_slopes(
             slopes_of(comparison),
-            pair.names,
+            pair.marks,
             k=comparison.k,
             alt=f"Ranks of {len(comparison.rows)} premises, {' and '.join(pair.names)}. {changes}",
         )

@@ -54,10 +54,10 @@ def height_of(rank: int, k: int) -> float:
     return float(rank) if rank <= k else k + 1 + _DECADE * math.log10(rank / k)
 
 
-def draw_slopes(lines: Sequence[Slope], names: tuple[str, str], *, k: int) -> alt.LayerChart:
+def draw_slopes(lines: Sequence[Slope], sides: tuple[Mark, Mark], *, k: int) -> alt.LayerChart:
     """Return the chart of lines, the top ones first; hovering over one highlights it and shows its text.
 
-    Ranks below k are on a logarithmic scale.
+    Ranks below k are on a logarithmic scale. A side has the mark of its retriever.
     """
     import altair as alt
     import pandas as pd
@@ -73,7 +73,11 @@ def draw_slopes(lines: Sequence[Slope], names: tuple[str, str], *, k: int) -> al
     bottom = height_of(lowest, k) + 0.6
     ticks = {height_of(rank, k): rank for rank in _ticks(k, lowest)}
     axis = alt.Axis(
-        title=None,
+        title="Rank",
+        titleAngle=0,
+        titleAnchor="end",
+        titleAlign="left",
+        titleY=-8,
         values=list(ticks),
         labelExpr=_labels(ticks),
         grid=True,
@@ -94,8 +98,8 @@ def draw_slopes(lines: Sequence[Slope], names: tuple[str, str], *, k: int) -> al
     tip = [
         alt.Tooltip("premise:N", title="Premise"),
         *([alt.Tooltip("parent:N", title="Explains")] if any(line.parent for line in shown) else []),
-        alt.Tooltip("rank1:Q", title=names[0], format=",d"),
-        alt.Tooltip("rank2:Q", title=names[1], format=",d"),
+        alt.Tooltip("rank1:Q", title=sides[0].name, format=",d"),
+        alt.Tooltip("rank2:Q", title=sides[1].name, format=",d"),
         alt.Tooltip("known:N", title="Judgement"),
     ]
     base = alt.Chart(table)
@@ -126,17 +130,26 @@ def draw_slopes(lines: Sequence[Slope], names: tuple[str, str], *, k: int) -> al
             fontSize=12,
             limit=alt.ExprRef(f"width * {_MARGIN} - 44"),
         )
-        head = alt.Chart(pd.DataFrame({"name": [names[side - 1]]})).mark_text(
+        head = alt.Chart(pd.DataFrame({"name": [sides[side - 1].name]})).mark_text(
             align=align, baseline="bottom", fontWeight="bold", fontSize=13, y=-6
         )
+        rail = alt.Chart(pd.DataFrame({"name": [sides[side - 1].name]})).mark_rule(
+            aria=False,
+            color=sides[side - 1].colour,
+            strokeWidth=3,
+            strokeDash=list(sides[side - 1].dash or (1, 0)),
+        )
         layers += [
+            rail.encode(x=x, y=alt.value(0), y2=alt.value(alt.ExprRef("height"))),
             points,
             texts.encode(x=x, y=y(side), text=f"label{side}:N", tooltip=tip),
             head.encode(x=x, text="name:N"),
         ]
     rows = bottom * (22 if len(shown) >= k <= 25 else 16)
     chart = alt.LayerChart(layer=layers).properties(
-        height=max(_LEAST, int(rows)), padding={"left": 2, "right": 2, "top": 24, "bottom": 4}
+        height=max(_LEAST, int(rows)),
+        title="Rank of each premise",
+        padding={"left": 2, "right": 2, "top": 24, "bottom": 4},
     )
     return cast("alt.LayerChart", chart.configure_view(stroke=None))
 
@@ -185,9 +198,9 @@ _STYLE = """
 
 
 def show_slopes(
-    lines: Sequence[Slope], names: tuple[str, str], *, k: int, alt: str, key: str = "one"
+    lines: Sequence[Slope], sides: tuple[Mark, Mark], *, k: int, alt: str, key: str = "one"
 ) -> None:
     """Draw the chart with a text alternative; the key must be unique on the page."""
     with st.container(key=f"slopes-{key}"):
         st.html(_STYLE)
-        st.altair_chart(draw_slopes(lines, names, k=k), width="stretch", alt=alt)
+        st.altair_chart(draw_slopes(lines, sides, k=k), width="stretch", alt=alt)

@@ -207,7 +207,7 @@ def draw_tree(pair: Pair, tree: TreeSummary, *, k: int) -> None:
     if lines := _tree_slopes(split, example=tree.example):
         show_slopes(
             lines,
-            pair.names,
+            pair.marks,
             k=k,
             key="tree",
             alt=f"Ranks of {len(lines)} premises with {pair.names[0]} and {pair.names[1]}.",

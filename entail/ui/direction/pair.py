@@ -12,6 +12,7 @@ from entail.encoders.gaussian.encoder import GaussianEncoder
 from entail.encoders.gaussian.form import GaussianForm
 from entail.gausscse.projection import Projection, ellipse, project
 from entail.gausscse.verdict import Verdict, judge, threshold_of
+from entail.ui.shared.chart_marks import BLUE, VERMILION
 from entail.ui.shared.text import certainty
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 FIRST, SECOND = "direction_first", "direction_second"
 EXAMPLE = ("A girl in a yellow dress is jumping into a swimming pool.", "A girl is jumping into water.")
-COLOURS = ("#0072b2", "#d55e00")
 LONGEST = 200_000
 """Most characters of a sentence."""
 
@@ -98,13 +98,19 @@ def _draw_gaussians(one: Gaussians, two: Gaussians) -> None:
     plane = project(pair)
     left, right = st.columns(2)
     with left:
-        st.altair_chart(_draw_ellipses(plane), width="stretch")
+        st.altair_chart(
+            draw_ellipses(plane),
+            width="stretch",
+            alt="Gaussians of the two sentences as ellipses on a plane",
+        )
         st.caption(
             "One standard deviation around each mean, projected to the plane of largest difference "
             f"({plane.share:.1%} of all variance in {pair.dimension} dimensions)."
         )
     with right:
-        st.altair_chart(_draw_variances(pair), width="stretch")
+        st.altair_chart(
+            draw_variances(pair), width="stretch", alt="Log variance of both sentences by dimension"
+        )
         wider = int((pair.log_variance[0] > pair.log_variance[1]).sum())
         st.caption(
             f"Sorted by difference. The first sentence has the larger variance in {wider} of "
@@ -113,14 +119,20 @@ def _draw_gaussians(one: Gaussians, two: Gaussians) -> None:
         )
 
 
+def _legend() -> alt.Legend:
+    import altair as alt
+
+    return alt.Legend(title=None, orient="top")
+
+
 def _colour() -> alt.Color:
     import altair as alt
 
-    scale = alt.Scale(domain=_NAMES, range=list(COLOURS))
-    return alt.Color("sentence:N", scale=scale, legend=alt.Legend(title=None, orient="top"))
+    scale = alt.Scale(domain=_NAMES, range=[BLUE, VERMILION])
+    return alt.Color("sentence:N", scale=scale, legend=_legend())
 
 
-def _draw_ellipses(plane: Projection) -> alt.LayerChart:
+def draw_ellipses(plane: Projection) -> alt.LayerChart:
     """Return two Gaussians on a plane, one standard deviation around their means."""
     import altair as alt
     import pandas as pd
@@ -130,23 +142,27 @@ def _draw_ellipses(plane: Projection) -> alt.LayerChart:
         for name, mean, covariance in zip(_NAMES, plane.means, plane.covariances, strict=True)
         for order, (x, y) in enumerate(ellipse(mean, covariance))
     ]
-    axis = alt.Axis(title=None, tickCount=5)
+    axes = [alt.Axis(title=f"Axis {number} of the projection", tickCount=5) for number in (1, 2)]
     dash = alt.Scale(domain=_NAMES, range=[[1, 0], [6, 3]])
     line = alt.Chart(pd.DataFrame(outlines)).mark_line(strokeWidth=2)
     line = line.encode(
-        x=alt.X("x:Q", axis=axis),
-        y=alt.Y("y:Q", axis=axis),
+        x=alt.X("x:Q", axis=axes[0]),
+        y=alt.Y("y:Q", axis=axes[1]),
         order="order:Q",
         color=_colour(),
-        strokeDash=alt.StrokeDash("sentence:N", scale=dash, legend=None),
+        strokeDash=alt.StrokeDash("sentence:N", scale=dash, legend=_legend()),
     )
     points = pd.DataFrame({"sentence": _NAMES, "x": plane.means[:, 0], "y": plane.means[:, 1]})
-    dots = alt.Chart(points).mark_point(filled=True, size=60).encode(x="x:Q", y="y:Q", color=_colour())
-    chart: alt.LayerChart = (line + dots).properties(height=300, title="The two Gaussians")
+    dots = (
+        alt.Chart(points)
+        .mark_point(filled=True, size=60)
+        .encode(x=alt.X("x:Q", axis=axes[0]), y=alt.Y("y:Q", axis=axes[1]), color=_colour())
+    )
+    chart: alt.LayerChart = (line + dots).properties(height=300, title="Gaussians of the two sentences")
     return chart
 
 
-def _draw_variances(pair: Gaussians) -> alt.Chart:
+def draw_variances(pair: Gaussians) -> alt.Chart:
     """Return the log variances of two Gaussians, dimensions sorted by their difference."""
     import altair as alt
     import numpy as np
@@ -163,9 +179,12 @@ def _draw_variances(pair: Gaussians) -> alt.Chart:
     axis = alt.Axis(tickCount=5)
     line = alt.Chart(table).mark_line(strokeWidth=1.5)
     chart: alt.Chart = line.encode(
-        x=alt.X("place:Q", title=None, axis=axis),
-        y=alt.Y("log variance:Q", title=None, axis=axis),
+        x=alt.X("place:Q", title="Dimension, by difference", axis=axis),
+        y=alt.Y("log variance:Q", title="Log variance", axis=axis),
         color=_colour(),
-        tooltip=["sentence:N", "log variance:Q"],
+        tooltip=[
+            alt.Tooltip("sentence:N", title="Sentence"),
+            alt.Tooltip("log variance:Q", title="Log variance", format=".2f"),
+        ],
     ).properties(height=300, title="Log variance by dimension")
     return chart

@@ -12,7 +12,7 @@ import streamlit as st
 
 from entail.encoders.catalogue import model_folder
 from entail.errors import EntailError
-from entail.jobs.events import Panel, panels
+from entail.jobs.events import DEV, LOSS, Panel, panels
 from entail.jobs.record import Job
 from entail.operations.encoders import read_comparison
 from entail.operations.storage import in_words
@@ -21,6 +21,7 @@ from entail.settings import is_demo
 from entail.training.method import methods
 from entail.ui.components.elements import draw_error, show_errors
 from entail.ui.models.comparison import draw_comparison
+from entail.ui.shared.chart_marks import SERIES
 from entail.ui.shared.form import setting_label
 from entail.ui.shared.job_list import (
     LIVE,
@@ -255,14 +256,14 @@ def _act(act: Callable[[], object], *, leave: bool = False) -> None:
     st.rerun()
 
 
-HEIGHT, LEGEND = 190, 50
+HEIGHT, LEGEND = 215, 50
 """Heights of a chart and of its legend, in pixels."""
-
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#c2699b", "#7d858e")
-"""Colours of Okabe and Ito with a contrast of 3:1 in both themes; dashes differ too."""
 
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [1, 3])
 _DOTS = 40
+
+_VALUES = {LOSS: "Loss", DEV: "Score"}
+"""Title of the upright axis by title of the chart, where they differ."""
 
 
 def draw_panel(panel: Panel) -> alt.Chart:
@@ -271,7 +272,7 @@ def draw_panel(panel: Panel) -> alt.Chart:
 
     table = pd.DataFrame(panel.points, columns=["step", "epoch", "series", "value"])
     names = list(panel.series)
-    colours = list(islice(cycle(COLOURS), len(names)))
+    colours = list(islice(cycle(SERIES), len(names)))
     dashes = list(islice(cycle(DASHES), len(names)))
     legend = alt.Legend(title=None, orient="top", columns=3, symbolType="stroke") if len(names) > 1 else None
     few = len(panel.points) <= _DOTS * len(names)
@@ -279,10 +280,10 @@ def draw_panel(panel: Panel) -> alt.Chart:
         alt.Chart(table)
         .mark_line(point={"size": 22} if few else False, strokeWidth=1.8)
         .encode(
-            x=alt.X("step:Q", title=None, axis=alt.Axis(tickMinStep=1, format=",d", tickCount=6)),
+            x=alt.X("step:Q", title="Step", axis=alt.Axis(tickMinStep=1, format=",d", tickCount=6)),
             y=alt.Y(
                 "value:Q",
-                title=None,
+                title=_VALUES.get(panel.title.partition(",")[0], panel.title),
                 scale=alt.Scale(zero=False, nice=True),
                 axis=alt.Axis(tickCount=5, format=",.5~g"),
             ),

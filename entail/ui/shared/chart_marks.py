@@ -13,6 +13,13 @@ from typing import Any
 
 from entail.evaluation.retrieval.comparison import ComparedPremise
 
+BLUE, VERMILION, GREEN, PURPLE, GREY = "#0072b2", "#d55e00", "#009e73", "#c2699b", "#7d858e"
+SKY, AMBER, VIOLET = "#1e88c8", "#a37a00", "#8a6fd1"
+"""Okabe and Ito's colours, the light ones darkened."""
+
+SERIES = (BLUE, VERMILION, GREEN, PURPLE, GREY)
+"""Colours of series that mean nothing by themselves."""
+
 
 @dataclass(frozen=True, slots=True)
 class Mark:
@@ -31,17 +38,17 @@ class Mark:
     dash: tuple[int, ...] = ()
 
 
-REFERENCE = Mark("in a reference tree", "#d55e00", "diamond")
-ACCEPTED = Mark("accepted by an author", "#0072b2", "square")
-REJECTED = Mark("rejected by an author", "#c2699b", "cross", (6, 4))
-OTHER = Mark("Not judged", "#7d858e", "circle", (1, 0))
+REFERENCE = Mark("in a reference tree", VERMILION, "diamond")
+ACCEPTED = Mark("accepted by an author", BLUE, "square")
+REJECTED = Mark("rejected by an author", PURPLE, "cross", (6, 4))
+OTHER = Mark("Not judged", GREY, "circle", (1, 0))
 
 DECISIONS = (REFERENCE, ACCEPTED, REJECTED, OTHER)
 """Decisions on a premise, in the order of the legend."""
 
-TRUE_POSITIVE = Mark("TP", "#009e73", "circle")
-FALSE_NEGATIVE = Mark("FN", "#d55e00", "triangle-up")
-FALSE_POSITIVE = Mark("FP", "#0072b2", "square")
+TRUE_POSITIVE = Mark("TP", GREEN, "circle")
+FALSE_NEGATIVE = Mark("FN", VERMILION, "triangle-up")
+FALSE_POSITIVE = Mark("FP", BLUE, "square")
 
 GROUPS = (TRUE_POSITIVE, FALSE_NEGATIVE, FALSE_POSITIVE)
 """The groups of Figure 3."""

@@ -178,7 +178,8 @@ def draw_example(shared: Workspace, examples: Sequence[TreeSummary]) -> None:
     if tree is None:
         return
     with st.container(border=True, key="example-tree"):
-        st.image(to_svg(shared.log.history(tree.id).tree), width="stretch")
+        picture = to_svg(shared.log.history(tree.id).tree)
+        st.image(picture, width="stretch", alt=f"Explanation tree of “{tree.hypothesis}”")
         if st.button(
             "Open this example", icon=":material/account_tree:", key="open_example", type="tertiary"
         ):

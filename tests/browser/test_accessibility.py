@@ -1,0 +1,171 @@
+"""WCAG 2.2 AA on every page in both themes, as axe-core finds it; no chart warns in the console."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from playwright.sync_api import BrowserContext, ConsoleMessage, Page, expect
+
+from entail.trees.log.event_log import TreeLog
+from entail.trees.store.database import open_database
+from entail.ui.frame.shell import PAGES
+
+ROOT = Path(__file__).parents[2]
+AXE = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
+TAGS = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa")
+RULES = {"runOnly": TAGS, "rules": {"target-size": {"enabled": True}}, "resultTypes": ["violations"]}
+
+EXCLUDED: Mapping[tuple[str, str], str] = {
+    ("svg-img-alt", "[class*=brush_brush]"): "Vega draws an empty brush as two rectangles without a name",
+}
+"""(rule of axe, selector) -> reason why what the rule finds there cannot be mended here."""
+
+THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+STILL = "*, *::before, *::after { transition: none !important; animation: none !important; }"
+BUSY = ", ".join(f'[data-testid="st{name}"]' for name in ("Spinner", "Skeleton")) + ", [data-stale=true]"
+
+pytestmark = pytest.mark.browser
+
+
+@dataclass(frozen=True)
+class Screen:
+    """Part of a page: its address, where `{tree}` is an example tree, and steps from there."""
+
+    path: str
+    open: Callable[[Page], object] = lambda page: None
+
+
+def see(selector: str) -> Callable[[Page], None]:
+    return lambda page: expect(page.locator(selector).first).to_be_visible()
+
+
+def choose(name: str, selector: str | None = None) -> Callable[[Page], None]:
+    """Return the step that chooses a view and waits for something in it."""
+
+    def step(page: Page) -> None:
+        page.get_by_role("radio", name=name, exact=True).click()
+        expect(page.get_by_role("radio", name=name, exact=True)).to_be_checked()
+        if selector:
+            see(selector)(page)
+
+    return step
+
+
+def press(key: str, selector: str) -> Callable[[Page], None]:
+    def step(page: Page) -> None:
+        see('[class*="st-key-row-"]')(page)
+        page.locator("body").press(key)
+        see(selector)(page)
+
+    return step
+
+
+CHART = '[data-testid="stVegaLiteChart"] :is(svg, canvas)'
+SCREENS = {
+    **{record.title: Screen("/" if record.title == "Home" else f"/{record.title}") for record in PAGES},
+    "tree": Screen("/Trees?tree={tree}", see('[class*="st-key-row-"]')),
+    "outline": Screen("/Trees?tree={tree}", choose("Outline", '[role="treeitem"]')),
+    "dialog": Screen("/Trees?tree={tree}", press("e", '[role="dialog"] :is(input, textarea)')),
+    "Compare": Screen("/Compare?mode=query&left=tfidf&right=minilm", see(CHART)),
+    "lists": Screen("/Compare?mode=query&left=tfidf&right=minilm", choose("Side by side", "table.ranked")),
+    "split": Screen("/Compare?mode=split&left=tfidf&right=bm25", see('[data-testid="stDataFrame"]')),
+    "bias": Screen("/Compare?mode=bias&left=tfidf&right=minilm", see(CHART)),
+    "tour": Screen("/Compare?mode=tour&left=tfidf&right=bm25", see('[data-testid="stMetric"]')),
+    "Direction": Screen("/Direction", see(CHART)),
+    "pairs": Screen("/Direction", choose("Table")),
+    "Chains": Screen("/Chains", see('[class*="chain-"]')),
+    "Claims": Screen("/Claims?left=tfidf&right=bm25", see("table.ranked .says")),
+    "questions": Screen("/Claims?mode=many"),
+    "relevance": Screen("/Claims?mode=relevance"),
+    "training": Screen("/Models?models_view=Training"),
+    "hub": Screen("/Models?models_view=Hub"),
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("accessibility") / "data"
+
+
+@pytest.fixture(scope="module")
+def url(start_app: Any, folder: Path) -> str:
+    return str(start_app(ROOT / "streamlit_app.py", data_dir=folder))
+
+
+@pytest.fixture(scope="module")
+def context(one_context: BrowserContext, url: str) -> BrowserContext:
+    page = one_context.new_page()
+    page.goto(url)  # seeds the database
+    page.evaluate("localStorage.setItem('entail.author', 'Ada')")
+    page.reload()
+    expect(page.get_by_text("Not you?")).to_be_visible()
+    page.close()
+    return one_context
+
+
+@pytest.fixture(scope="module")
+def tree(context: BrowserContext, folder: Path) -> str:
+    """Return the id of an example tree of a few steps."""
+    log = TreeLog(open_database(f"sqlite:///{folder / 'entail.db'}"))
+    return min((one for one in log.trees() if one.steps > 2), key=lambda one: one.premises).id
+
+
+@pytest.fixture
+def warnings(page: Page) -> list[str]:
+    """Return the warnings of Vega so far."""
+    said: list[str] = []
+
+    def note(message: ConsoleMessage) -> None:
+        if message.text.startswith("WARN"):
+            said.append(message.text)
+
+    page.on("console", note)
+    return said
+
+
+def settle(page: Page) -> None:
+    """Wait until nothing on the page is old or on its way."""
+    page.wait_for_timeout(250)  # a run may follow another, and the theme is told to the server
+    expect(page.locator('.stApp[data-test-script-state="notRunning"]')).to_be_attached()
+    expect(page.locator(BUSY)).to_have_count(0)
+
+
+def violations(page: Page) -> list[str]:
+    found = page.evaluate("rules => axe.run(document, rules)", RULES)["violations"]
+    return [
+        f"{rule['id']} at {node['target']}: {node['html'][:200]}\n    {node['failureSummary']}"
+        for rule in found
+        for node in rule["nodes"]
+        if not any(rule["id"] == id and _is_at(page, node, selector) for id, selector in EXCLUDED)
+    ]
+
+
+def _is_at(page: Page, node: dict[str, Any], selector: str) -> bool:
+    return bool(
+        page.evaluate("([t, s]) => document.querySelector(t)?.matches(s)", [node["target"][-1], selector])
+    )
+
+
+@pytest.mark.parametrize("name", SCREENS)
+def test_a_screen_keeps_to_wcag_in_both_themes(
+    page: Page, url: str, tree: str, warnings: list[str], name: str
+) -> None:
+    screen = SCREENS[name]
+    page.goto(url + screen.path.format(tree=tree))
+    screen.open(page)
+    page.add_style_tag(content=STILL)
+    page.mouse.move(0, 0)
+    settle(page)
+    page.evaluate(AXE)
+    found: list[str] = []
+    for theme in THEMES:
+        page.emulate_media(color_scheme=theme)
+        expect(page.locator(".stApp")).to_have_css("color-scheme", theme)
+        settle(page)
+        found += [f"{theme}: {one}" for one in violations(page)]
+    if found:
+        pytest.fail("\n".join([f"{name}:", *found]), pytrace=False)
+    assert not warnings

@@ -1,0 +1,127 @@
+"""Titles, axes and colours of every chart of the app, as Vega receives them."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from entail.claims.table import claim_table
+from entail.data.passages.question_table import read_pasted
+from entail.encoders.gaussian.distributions import Gaussians
+from entail.gausscse.projection import project
+from entail.jobs.events import panels
+from entail.tuning.relevance import Relevance
+from entail.ui.claims.relevance_chart import draw_quartiles, draw_relevance
+from entail.ui.claims.table import counts_chart
+from entail.ui.compare.bias import draw_bias
+from entail.ui.compare.slopes import Slope, draw_slopes
+from entail.ui.direction.pair import draw_ellipses, draw_variances
+from entail.ui.models.job import draw_panel
+from entail.ui.shared.chart_marks import ACCEPTED, AMBER, GROUPS, OTHER, SERIES, SKY, VIOLET
+from entail.ui.shared.retriever_marks import RETRIEVERS, retriever_marks
+
+PALETTE = {*SERIES, SKY, AMBER, VIOLET}
+SIDES = retriever_marks(["minilm", "aeenc-minilm"])
+
+
+def relevance() -> dict[str, Any]:
+    values = {"entailing": np.array([0.5, 0.9]), "neutral": np.array([0.1, 0.5])}
+    return Relevance("similarity", "minilm", values, (-1.0, 1.0)).to_json()
+
+
+def gaussians() -> Gaussians:
+    draw = np.random.default_rng(0)
+    return Gaussians(draw.normal(size=(2, 8)), draw.normal(size=(2, 8)))
+
+
+def pairs() -> pd.DataFrame:
+    columns = {"overlap": [0.1, 0.2, 0.3], "cosine0": [0.1, 0.2, 0.3], "cosine1": [0.3, 0.2, 0.1]}
+    return pd.DataFrame({"group": [mark.name for mark in GROUPS], "query": "q", "premise": "p", **columns})
+
+
+def training(*series: str) -> Any:
+    points = [
+        {"step": step, "epoch": 0, "kind": "term", "series": name, "value": 1.0}
+        for name in series
+        for step in (1, 2)
+    ]
+    return draw_panel(panels(points)[0])
+
+
+LINES = [Slope("ice is cold", (1, 30), ACCEPTED, ""), Slope("fire is hot", (2, 1), OTHER, "")]
+CHARTS: dict[str, Callable[[], Any]] = {
+    "slopes": lambda: draw_slopes(LINES, (SIDES[0], SIDES[1]), k=20),
+    "bias": lambda: draw_bias(pairs(), SIDES),
+    "relevance": lambda: draw_relevance(relevance()),
+    "quartiles": lambda: draw_quartiles(relevance()),
+    "rules": lambda: counts_chart(claim_table(read_pasted("When did it rain?\nhello"))),
+    "ellipses": lambda: draw_ellipses(project(gaussians())),
+    "variances": lambda: draw_variances(gaussians()),
+    "loss": lambda: training("loss", "triplet"),
+    "memory": lambda: training("memory"),
+}
+
+
+def views(chart: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the parts of a chart that have axes of their own."""
+    parts = chart.get("vconcat")
+    yield from parts if parts else [chart]
+
+
+def encodings(view: dict[str, Any]) -> list[dict[str, Any]]:
+    return [layer["encoding"] for layer in view.get("layer", [view])]
+
+
+@pytest.fixture(params=CHARTS)
+def chart(request: pytest.FixtureRequest) -> dict[str, Any]:
+    drawn: dict[str, Any] = CHARTS[request.param]().to_dict()
+    return drawn
+
+
+def test_a_chart_has_a_title_and_its_axes_of_numbers_have_one_each(chart: dict[str, Any]) -> None:
+    for view in views(chart):
+        assert view["title"]
+        for encoding in encodings(view):
+            for channel in ("x", "y"):
+                field = encoding.get(channel, {})
+                if field.get("type") == "quantitative":
+                    assert field.get("title") or field.get("axis", {}).get("title"), (channel, field)
+
+
+def test_colours_are_of_the_palette_and_explained(chart: dict[str, Any]) -> None:
+    for view in views(chart):
+        for encoding in encodings(view):
+            if (colour := encoding.get("color")) is None:
+                continue
+            assert set(colour["scale"]["range"]) <= PALETTE
+            # A legend, or the values themselves along an axis, or one series named by the title.
+            labelled = any(encoding.get(axis, {}).get("field") == colour["field"] for axis in ("x", "y"))
+            assert colour.get("legend") or labelled or len(colour["scale"]["domain"]) == 1
+
+
+def test_legends_of_one_field_agree(chart: dict[str, Any]) -> None:
+    """Vega merges the legends of channels with one field, and warns where they differ."""
+    for view in views(chart):
+        legends: dict[str, list[Any]] = {}
+        for encoding in encodings(view):
+            for channel in ("color", "strokeDash", "shape"):
+                if "scale" in encoding.get(channel, {}):
+                    legends.setdefault(encoding[channel]["field"], []).append(encoding[channel]["legend"])
+        assert all(one == found[0] for found in legends.values() for one in found)
+
+
+def test_a_retriever_has_one_mark_wherever_it_is_drawn() -> None:
+    alone, pair = retriever_marks(["bm25"]), retriever_marks(["aeenc-minilm", "bm25"])
+    assert alone[0] == pair[1]
+    plain, hybrid = retriever_marks(["minilm", "minilm+bm25"])
+    assert plain.colour == hybrid.colour
+    assert plain.dash != hybrid.dash
+
+
+@pytest.mark.parametrize("names", [tuple(RETRIEVERS), ("minilm", "my-encoder", "another", "bm25")])
+def test_retrievers_of_one_chart_differ_by_colour_and_shape(names: tuple[str, ...]) -> None:
+    marks = retriever_marks(names)
+    assert len({mark.colour for mark in marks}) == len({mark.shape for mark in marks}) == len(names)
+    assert {mark.colour for mark in marks} <= PALETTE
