@@ -64,8 +64,9 @@ def press(key: str, selector: str) -> Callable[[Page], None]:
 
 
 CHART = '[data-testid="stVegaLiteChart"] :is(svg, canvas)'
+ADDRESSES = ["Home", *(Path(record.path).stem for record in PAGES if record.path.startswith("pages/"))]
 SCREENS = {
-    **{record.title: Screen("/" if record.title == "Home" else f"/{record.title}") for record in PAGES},
+    **{name: Screen("/" if name == "Home" else f"/{name}") for name in ADDRESSES},
     "tree": Screen("/Trees?tree={tree}", see('[class*="st-key-row-"]')),
     "outline": Screen("/Trees?tree={tree}", choose("Outline", '[role="treeitem"]')),
     "dialog": Screen("/Trees?tree={tree}", press("e", '[role="dialog"] :is(input, textarea)')),
