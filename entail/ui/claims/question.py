@@ -12,6 +12,7 @@ import streamlit as st
 from entail.claims import RULES, Claim, Statement, existence_claim, state_answer
 from entail.evaluation.passages.pool import KnownQuestion
 from entail.ui.claims.fields import LINK, LONGEST, edited_claim, store_edit
+from entail.ui.shared.link import init_value
 from entail.ui.shared.start_question import open_start
 from entail.ui.shared.text import label
 
@@ -102,7 +103,7 @@ def _draw_claim(claim: Claim) -> ClaimedQuestion | None:
     rule = RULES[claim.rule]
     digest = hashlib.sha256(claim.question.encode("utf-8", "surrogatepass")).hexdigest()[:12]
     key = f"claims_said-{digest}"
-    st.session_state.setdefault(key, edited_claim(claim.question) or claim.text)
+    init_value(key, edited_claim(claim.question) or claim.text)
 
     def reset() -> None:
         st.session_state[key] = claim.text

@@ -13,6 +13,7 @@ from entail.encoders.gaussian.form import GaussianForm
 from entail.gausscse.projection import Projection, ellipse, project
 from entail.gausscse.verdict import Verdict, judge, threshold_of
 from entail.ui.shared.chart_marks import BLUE, VERMILION
+from entail.ui.shared.link import init_value
 from entail.ui.shared.text import certainty
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ _WORDS = {
 def draw_pair(encoder: GaussianEncoder) -> None:
     """Draw the fields for two sentences, and the verdict."""
     for key, text in zip((FIRST, SECOND), EXAMPLE, strict=True):
-        st.session_state.setdefault(key, text)
+        init_value(key, text)
     left, right = st.columns(2)
     first = left.text_area("First sentence", key=FIRST, max_chars=LONGEST, height=90)
     second = right.text_area("Second sentence", key=SECOND, max_chars=LONGEST, height=90)

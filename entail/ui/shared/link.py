@@ -7,6 +7,7 @@ no longer exists.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
@@ -15,6 +16,23 @@ import streamlit as st
 from entail.ui.shared.text import label
 
 _Option = TypeVar("_Option")
+
+UNSENT = 10.0
+"""Seconds for which messages of a finished run may wait to be sent, on a busy machine."""
+
+
+def init_value(key: str, value: object) -> None:
+    """Set a widget's first value, again in every run of the first seconds.
+
+    Streamlit sends a value that was set only in that run, and drops what waits to be sent when the next run
+    starts. The browser would then start with the widget's own default.
+    """
+    since: dict[str, float] = st.session_state.setdefault("first_values", {})
+    if key not in st.session_state:
+        st.session_state[key] = value
+        since[key] = time.monotonic()
+    elif time.monotonic() - since.get(key, -UNSENT) < UNSENT:
+        st.session_state[key] = st.session_state[key]
 
 
 class Link:
@@ -104,9 +122,10 @@ class Link:
             matching = [option for option in options if str(option) == value]
             if value is not None and not matching and key not in st.session_state:
                 unknown[part] = value, default
-            st.session_state[key] = matching[0] if matching else default
-            self._pending.add(key)
-        self._set_first(key, default)  # again, while it may not have been sent
+            st.session_state.pop(key, None)
+            init_value(key, matching[0] if matching else default)
+        else:
+            init_value(key, default)  # again, while it may not have been sent
         value, instead = unknown.get(part, (None, None))
         if value is not None and st.session_state[key] == instead:
             name = self._called.get(part, part)
@@ -118,37 +137,15 @@ class Link:
     def init_text(self, part: str, default: str, *, longest: int) -> str:
         """Set the first value of a part's text field and return the field's key."""
         key = f"{self.page}_{part}"
-        self._set_first(key, (self.requested(part) or default)[:longest])
+        init_value(key, (self.requested(part) or default)[:longest])
         return key
 
     def init_number(self, part: str, default: int, *, least: int, most: int) -> str:
         """Set the first value of a part's number field and return the field's key."""
         key, value = f"{self.page}_{part}", self.requested(part) or ""
         number = int(value) if value.isascii() and value.isdigit() and len(value) < 10 else default
-        self._set_first(key, min(max(number, least), most))
+        init_value(key, min(max(number, least), most))
         return key
-
-    def mark_drawn(self) -> None:
-        """Note that the page was drawn to its end, with all first values sent; call it last."""
-        self._pending.clear()
-
-    @property
-    def _pending(self) -> set[str]:
-        """Keys of widgets whose first value may not have reached the browser."""
-        pending: set[str] = st.session_state.setdefault(f"{self.page}_pending", set())
-        return pending
-
-    def _set_first(self, key: str, value: object) -> None:
-        """Set a widget's first value, again in every run until the page was drawn to its end.
-
-        Streamlit sends a value that was set only in that run. When a second run replaces the first one before
-        it is sent, the browser would otherwise start with the widget's own default.
-        """
-        if key not in st.session_state:
-            st.session_state[key] = value
-            self._pending.add(key)
-        elif key in self._pending:
-            st.session_state[key] = st.session_state[key]
 
     def save_to_url(self, parts: Sequence[str], *, further: Mapping[str, str] | None = None) -> None:
         """Write the values of widgets into the address.

@@ -7,7 +7,7 @@ import hashlib
 import streamlit as st
 
 from entail.claims import state_answer
-from entail.ui.shared.link import Link
+from entail.ui.shared.link import Link, init_value
 
 PARTS = ("question", "answer", "hypothesis")
 """Query parameters of the Trees page for a new tree."""
@@ -69,11 +69,10 @@ def draw_question() -> str:
     made = state_answer(question, answer)
     digest = hashlib.sha256(f"{question}\n{answer}".encode("utf-8", "surrogatepass")).hexdigest()[:12]
     key = f"start_hypothesis-{digest}"
-    if key not in st.session_state:
-        requested = [(_LINK.requested(part) or "").strip() for part in ("question", "answer")]
-        is_unchanged = requested == [question.strip(), answer.strip()]
-        given = _LINK.requested("hypothesis") if is_unchanged else None
-        st.session_state[key] = (given or made.text)[:LONGEST]
+    requested = [(_LINK.requested(part) or "").strip() for part in ("question", "answer")]
+    is_unchanged = requested == [question.strip(), answer.strip()]
+    given = _LINK.requested("hypothesis") if is_unchanged else None
+    init_value(key, (given or made.text)[:LONGEST])
     hypothesis = st.text_area(
         "The claim to explain",
         key=key,
@@ -83,7 +82,6 @@ def draw_question() -> str:
     )
     further = {"hypothesis": hypothesis} if hypothesis.strip() else {}
     _LINK.save_to_url(("question", "answer"), further=further)
-    _LINK.mark_drawn()
     return hypothesis
 
 

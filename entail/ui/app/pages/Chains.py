@@ -22,4 +22,3 @@ with page("Chains") as (shared, author):
             draw_chain(scene)
             draw_gold(scene)
             draw_compare(scene, scorers)
-    LINK.mark_drawn()

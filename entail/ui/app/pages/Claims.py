@@ -46,4 +46,3 @@ with page("Claims") as (shared, author):
             if pool is not None and asked is not None:
                 draw_passages(pool, asked, pair, judges)
     model_cache().warm()
-    LINK.mark_drawn()

@@ -58,4 +58,3 @@ with page("Compare") as (shared, author):
                 draw_tour(pair, source, k=choice.depth)
                 save_link(choice.mode)
     model_cache().warm()
-    LINK.mark_drawn()
