@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -63,6 +63,9 @@ class TreeSource:
         "Add judged sentences that are not in the corpus; default: with from_log",
     ] = None
     limit: Annotated[int | None, Ge(1), "Maximum number of trees"] = None
+    hold_out: Annotated[
+        int | None, Ge(2), "Without dev trees: every n-th of the trees is one, and is not trained on"
+    ] = None
 
     def __post_init__(self) -> None:
         """Check that there is one source."""
@@ -94,6 +97,8 @@ class TreeSource:
             assert self.corpus is not None
             assert self.trees is not None
             given, trees = read_corpus(self.corpus).corpus, tuple(read_trees(self.trees))[: self.limit]
+            if self.hold_out is not None and not dev:
+                trees, dev = hold_out(trees, every=self.hold_out)
             corpus = training_corpus(given, trees=trees) if self.extend else given
             return TrainingData(corpus, given, trees, None, dev)
         if keep is not None and (keep / _SNAPSHOT).exists():
@@ -115,6 +120,21 @@ class TreeSource:
             return f"the decisions on {self.from_log}"
         first = f"the first {self.limit:,} trees of " if self.limit else ""
         return f"{first}{Path(str(self.trees)).name} over {Path(str(self.corpus)).name}"
+
+
+def hold_out(
+    trees: Sequence[ExplanationTree], *, every: int
+) -> tuple[tuple[ExplanationTree, ...], tuple[ExplanationTree, ...]]:
+    """Return the trees to train on and every n-th one; trees of one hypothesis stay together."""
+    from entail.data.text import fold
+
+    hypotheses = dict.fromkeys(fold(tree.hypothesis) for tree in trees)
+    held = set(list(hypotheses)[every - 1 :: every])
+    training, dev = (
+        tuple(tree for tree in trees if (fold(tree.hypothesis) in held) == is_held)
+        for is_held in (False, True)
+    )
+    return training, dev
 
 
 @dataclass(frozen=True)

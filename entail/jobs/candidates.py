@@ -209,10 +209,11 @@ def list_splits(
         candidate: Candidate of the job that trained the encoder, if any.
     """
     splits: list[Split] = []
-    dev = candidate.job.spec.source.get("dev") if candidate is not None else None
+    source = candidate.job.spec.source if candidate is not None else {}
+    dev = source.get("dev") or source.get("hold_out")
     if candidate is not None and dev:
-        job, file_name = candidate.job.id, str(dev).replace("\\", "/").rpartition("/")[2]
-        name = f"dev trees of its training ({file_name})"
+        job, file_name = candidate.job.id, str(source.get("dev") or "held out").replace("\\", "/")
+        name = f"dev trees of its training ({file_name.rpartition('/')[2]})"
         splits.append(Split(name, ("job", job), partial(_compare_job, jobs, job)))
     premises = partial(corpora.corpus, info.id, version=info.version)
     version = (info.id, info.version)

@@ -8,7 +8,7 @@ import pytest
 
 from entail.aeenc.config import AeencConfig
 from entail.aeenc.method import AEENC, preview
-from entail.aeenc.source import TrainingData, TreeSource
+from entail.aeenc.source import TrainingData, TreeSource, hold_out
 from entail.data.judgements import JudgedPair, Judgements
 from entail.data.records import Corpus
 from entail.errors import JobError
@@ -35,6 +35,17 @@ def test_what_is_left_out_is_said(files: TreeSource) -> None:
     whole = TreeSource(trees=files.trees, corpus=files.corpus)
     # The last fact, a distractor of the last tree, is not in the corpus.
     assert preview(whole.read(), AeencConfig()).left_out == {"not in the corpus": 2}
+
+
+def test_every_nth_tree_is_held_out_with_all_trees_of_its_hypothesis(files: TreeSource) -> None:
+    whole = TreeSource(trees=files.trees, corpus=files.corpus).read()
+    data = TreeSource(trees=files.trees, corpus=files.corpus, hold_out=3).read()
+    assert len(data.trees) + len(data.dev) == len(whole.trees)
+    assert [tree.id for tree in data.dev] == [tree.id for tree in whole.trees[2::3]]
+    again = hold_out([*whole.trees, whole.trees[2]], every=3)
+    assert [tree.id for tree in again[1]].count(whole.trees[2].id) == 2
+    with_dev = TreeSource(trees=files.trees, corpus=files.corpus, dev=files.trees, hold_out=3).read()
+    assert (len(with_dev.trees), len(with_dev.dev)) == (len(whole.trees), len(whole.trees))
 
 
 def test_in_words(files: TreeSource) -> None:

@@ -122,6 +122,15 @@ def test_gold_trees_over_a_stored_corpus_are_previewed_and_queued(view: View) ->
     assert job.spec.about == "the bundled sample over EntailmentBank sample"
 
 
+def test_gold_trees_without_dev_trees_hold_some_out(view: View) -> None:
+    app = view()
+    named(app.selectbox, "Premises").set_value("EntailmentBank sample")
+    named(app.selectbox, "Trees").set_value("Trees of the bundled sample").run()
+    app = previewed(app)
+    assert [(m.label, m.value) for m in app.metric][-1] == ("Dev trees", "12")
+    assert submitted(app).spec.source["hold_out"] == 10
+
+
 def test_a_file_on_the_server(view: View, tmp_path: Path) -> None:
     facts = tmp_path / "facts.txt"
     facts.write_text("\n".join(FACTS.texts), encoding="utf-8")

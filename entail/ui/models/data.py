@@ -152,6 +152,17 @@ def _draw_gold(shared: Workspace, method: Method) -> Chosen | None:
     if corpus is None or trees is None:
         st.info("Choose premises, and gold trees over them.", icon=":material/upload_file:")
         return None
+    if (
+        "hold_out" in known
+        and values.get("dev") is None
+        and st.checkbox(
+            "Hold every tenth tree out as a dev tree",
+            value=True,
+            key=f"{key}-hold_out",
+            help="Dev trees select the weights, and compare the result with the active encoder.",
+        )
+    ):
+        values["hold_out"] = 10
     if values.get("dev") == trees:
         st.warning(
             "Dev and training trees are the same: dev figures will be optimistic.", icon=":material/warning:"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -25,6 +25,7 @@ from entail.ui.shared.waiting import draw_result
 SELECTED = "models_encoder"
 """Session key of the selected encoder."""
 
+_LINKED = "models_linked"
 _VIEWS = ("About", "Figures", "Card", "Memory and speed", "Promote")
 _ROWS_SHOWN = 10
 
@@ -37,18 +38,30 @@ def open_encoder(name: str, view: str = "About") -> None:
 
 
 def draw_encoders(shared: Workspace, author: str | None) -> None:
-    """Draw the active models, the available encoders, and the selected one."""
-    linked = st.query_params.pop("candidate", None)  # a link from a finished training
-    draw_active_models(shared, author, linked=linked)
-    st.markdown("##### Available encoders")
+    """Draw the active models, the available encoders, and the selected one.
+
+    An encoder that a link from its training leads to comes first, until another one is selected.
+    """
+    linked = st.query_params.pop("candidate", None)
     corpora = [info.name for info in shared.corpora.corpora()]
     encoders = {one.name: one for one in list_encoders(corpora, jobs(), extra=_fetched())}
     if linked in encoders:
         st.session_state[SELECTED], st.session_state["models_encoder_view"] = linked, "Promote"
+        st.session_state[_LINKED] = linked
     if st.session_state.get(SELECTED) not in encoders:  # on the first run, or after a deletion
         st.session_state[SELECTED] = next(iter(encoders))
+    is_linked = st.session_state.get(_LINKED) == st.session_state[SELECTED]
+    if is_linked:
+        _draw_selected(shared, author, encoders)
+    draw_active_models(shared, author, linked=linked)
+    st.markdown("##### Available encoders")
     _draw_list(list(encoders.values()), selected=str(st.session_state[SELECTED]))
     _draw_fetch()
+    if not is_linked:
+        _draw_selected(shared, author, encoders)
+
+
+def _draw_selected(shared: Workspace, author: str | None, encoders: Mapping[str, EncoderSummary]) -> None:
     left, right = st.columns([2, 3], vertical_alignment="bottom")
     left.selectbox(
         "Encoder", list(encoders), format_func=retriever_label, key=SELECTED, persist_state="session"
