@@ -17,6 +17,7 @@ from entail.ui.shared.text import label
 from entail.ui.trees.candidates import DETAILS_KEY
 from entail.ui.trees.proposals import draw_lists
 from entail.ui.trees.ranked_by import Ranking, draw_ranked_by
+from entail.ui.trees.ranking_check import draw_ranking_check
 from entail.ui.trees.reranking import draw_switch
 from entail.ui.trees.screen import LISTS, AuthoringSession
 
@@ -80,6 +81,7 @@ def draw_order(context: TreeContext, session: AuthoringSession) -> None:
     with st.popover(shown, icon=":material/sort:", help="Ranking and list of the candidates", key="ranking"):
         draw_lists(context.suggester, session)
         draw_ranked_by(context.ranking)
+        draw_ranking_check(context)
         draw_switch()
         st.toggle(
             "Show scores and provenance",
