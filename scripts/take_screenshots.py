@@ -1,0 +1,103 @@
+"""Take screenshots of every page of a fresh installation, light and dark, wide and narrow.
+
+::
+
+    python scripts/take_screenshots.py [--out docs/images] [--pages trees compare]
+
+README and docs show `<page>.png`; the other forms are `<page>-dark.png`, `-phone.png` and `-phone-dark.png`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from pathlib import Path
+
+from bench_app import FLAGS, PATIENCE, start, stop
+from PIL import Image
+from playwright.sync_api import Browser, Page, sync_playwright
+
+IMAGES = Path(__file__).resolve().parent.parent / "docs" / "images"
+PAGES = {
+    "home": "",
+    "trees": "Trees",
+    "corpora": "Corpora",
+    "compare": "Compare",
+    "direction": "Direction",
+    "chains": "Chains",
+    "claims": "Claims",
+    "results": "Results",
+    "models": "Models",
+    "operator": "Operator",
+}
+SIZES = {"": (1400, 900), "-phone": (420, 860)}
+THEMES = {"": "light", "-dark": "dark"}
+COLOURS = 128
+"""Colours of a picture: pages are flat, and a picture of all colours takes three times the room."""
+
+QUIET = """() => {
+  const app = document.querySelector('[data-testid="stApp"]');
+  const busy = '[data-testid="stSkeleton"], [data-testid="stProgress"], [data-testid="stSpinner"]';
+  const still = app?.dataset.testScriptState === "notRunning" && !document.querySelector(busy);
+  window.quietSince = still ? window.quietSince ?? Date.now() : undefined;
+  return still && Date.now() - window.quietSince > 1500;
+}"""
+
+
+def main() -> None:
+    """Take all screenshots, or those of some pages."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--out", type=Path, default=IMAGES)
+    parser.add_argument("--pages", nargs="+", choices=PAGES, default=list(PAGES), metavar="PAGE")
+    arguments = parser.parse_args()
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=FLAGS)
+        server, url = start(Path(folder))
+        try:
+            for size in SIZES:
+                for theme in THEMES:
+                    take(browser, url, arguments.pages, arguments.out, size, theme)
+        finally:
+            stop(server)
+            browser.close()
+
+
+def take(browser: Browser, url: str, pages: list[str], out: Path, size: str, theme: str) -> None:
+    """Take the screenshots of one size and theme."""
+    width, height = SIZES[size]
+    context = browser.new_context(
+        viewport={"width": width, "height": height},
+        color_scheme="dark" if THEMES[theme] == "dark" else "light",
+    )
+    context.add_init_script("localStorage.setItem('entail.author', 'Ada Lovelace')")
+    context.set_default_timeout(PATIENCE)
+    page = context.new_page()
+    for name in pages:
+        page.goto(f"{url}/{PAGES[name]}")
+        settle(page)
+        prepare(page, name)
+        file = out / f"{name}{size}{theme}.png"
+        page.screenshot(path=file)
+        Image.open(file).convert("RGB").quantize(COLOURS).save(file, optimize=True)
+    context.close()
+
+
+def settle(page: Page) -> None:
+    """Wait until a page is drawn."""
+    page.wait_for_function(QUIET, polling=200)
+
+
+def prepare(page: Page, name: str) -> None:
+    """Bring a page where its work is to be seen."""
+    if name == "trees":
+        page.goto(page.url.partition("/Trees")[0])
+        page.get_by_role("button", name="Open this example").click()
+        page.locator('[class*="st-key-row-"]').first.wait_for()
+        settle(page)
+
+
+if __name__ == "__main__":
+    main()
