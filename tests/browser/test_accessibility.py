@@ -24,7 +24,12 @@ EXCLUDED: Mapping[tuple[str, str], str] = {
 """(rule of axe, selector) -> reason why what the rule finds there cannot be mended here."""
 
 THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
-STILL = "*, *::before, *::after { transition: none !important; animation: none !important; }"
+STILL = """
+  *, *::before, *::after { transition: none !important; animation: none !important; }
+  [data-stale="true"] { opacity: 1 !important; }
+"""
+"""Styles without motion, and without what Streamlit dims for the moment of a run."""
+
 BUSY = ", ".join(f'[data-testid="st{name}"]' for name in ("Spinner", "Skeleton")) + ", [data-stale=true]"
 
 pytestmark = pytest.mark.browser
@@ -54,10 +59,9 @@ def choose(name: str, selector: str | None = None) -> Callable[[Page], None]:
     return step
 
 
-def press(key: str, selector: str) -> Callable[[Page], None]:
+def click(button: str, selector: str) -> Callable[[Page], None]:
     def step(page: Page) -> None:
-        see('[class*="st-key-row-"]')(page)
-        page.locator("body").press(key)
+        page.locator(f".st-key-{button} button").first.click()
         see(selector)(page)
 
     return step
@@ -69,7 +73,7 @@ SCREENS = {
     **{name: Screen("/" if name == "Home" else f"/{name}") for name in ADDRESSES},
     "tree": Screen("/Trees?tree={tree}", see('[class*="st-key-row-"]')),
     "outline": Screen("/Trees?tree={tree}", choose("Outline", '[role="treeitem"]')),
-    "dialog": Screen("/Trees?tree={tree}", press("e", '[role="dialog"] :is(input, textarea)')),
+    "dialog": Screen("/Trees?tree={tree}", click("tool-edit", '[role="dialog"] :is(input, textarea)')),
     "Compare": Screen("/Compare?mode=query&left=tfidf&right=minilm", see(CHART)),
     "lists": Screen("/Compare?mode=query&left=tfidf&right=minilm", choose("Side by side", "table.ranked")),
     "split": Screen("/Compare?mode=split&left=tfidf&right=bm25", see('[data-testid="stDataFrame"]')),

@@ -56,7 +56,7 @@ def _gold_table(coverage: GoldCoverage, facts: FactTables) -> str:
         f"<td>{'never' if row.visible is None else row.visible}</td></tr>"
         for row in coverage.rows
     )
-    titles = ("Gold premise", "In the chain", "Rank", "Visible from step")
+    titles = ("Reference premise", "In the chain", "Rank", "Visible from step")
     head = "".join(f'<th scope="col">{title}</th>' for title in titles)
     return f'<table class="chain-gold"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
 
@@ -116,7 +116,7 @@ def _draw_compared(scene: Scene, compared: MethodComparison) -> None:
             columns[f"in {name}"] = [fact in compared.chains[name] for fact, _ in rows]
     config: dict[str, Any] = {
         "fact": st.column_config.TextColumn("Premise", width="large"),
-        "gold": st.column_config.TextColumn("Gold"),
+        "gold": st.column_config.TextColumn("Reference"),
         **{name: st.column_config.NumberColumn(f"Rank, {name}") for name in compared.rankings},
         **{f"in {name}": st.column_config.CheckboxColumn("In its chain") for name in compared.chains},
     }

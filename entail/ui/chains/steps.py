@@ -30,7 +30,7 @@ PAGE = 8
 _WAIT = 0.6
 """Seconds that the page waits for steps before it draws the finished ones."""
 
-_WHICH = {"all": "All", "joined": "New here", "gold": "Gold"}
+_WHICH = {"all": "All", "joined": "New here", "gold": "Reference"}
 _ROLES = {CENTRAL: "central", GROUNDING: "grounding", LEXICAL_GLUE: "lexical glue"}
 _CLASSES = {CENTRAL: "central", GROUNDING: "grounding", LEXICAL_GLUE: "glue"}
 

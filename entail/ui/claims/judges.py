@@ -46,7 +46,7 @@ def pick_judges() -> list[str]:
         key=BY_KEY,
         part="by",
         format_func=lambda name: f"{name} (direction)" if name in gaussians else name,
-        placeholder="Nobody",
+        placeholder="None",
         help_="Cross-encoders give P(passage entails claim), Gaussian encoders the direction.",
     )
     _draw_other(missing=not cross, take=_add_other)

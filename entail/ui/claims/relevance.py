@@ -45,8 +45,7 @@ _FILES = TaskGroup("labelled pairs", failure="the pairs could not be read")
 def draw_relevance_figures(shared: Workspace) -> None:
     """Draw the fields of both figures, then the figures."""
     st.markdown(
-        "Entailment tuning assumes that a relevant passage entails the question's claim. Two figures test "
-        "this on your data."
+        "Entailment tuning assumes that a relevant passage entails the question's claim: test it here."
     )
     first = st.container()
     st.divider()

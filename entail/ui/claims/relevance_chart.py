@@ -152,7 +152,7 @@ def draw_quartiles(data: Mapping[str, Any]) -> alt.LayerChart | alt.FacetChart:
             alt.Tooltip("n:Q", title="Values", format=",d"),
             alt.Tooltip("mean:Q", title="Mean", format=".3f"),
             alt.Tooltip("median:Q", title="Median", format=".3f"),
-            alt.Tooltip("above:Q", title=f"P({order[0]} stand above)", format=".3f"),
+            alt.Tooltip("above:Q", title=f"P({order[0]} higher)", format=".3f"),
         ],
     )
     quartiles = base.mark_rule(strokeWidth=4).encode(

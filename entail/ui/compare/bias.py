@@ -29,7 +29,7 @@ MOST = 1000
 """Most pairs drawn of each group; the download has all."""
 
 RULE_NAMES = {
-    "all": "All retrieved non-gold premises",
+    "all": "All other retrieved premises",
     "outside_tree": "Only those outside the claim's trees",
 }
 
@@ -72,9 +72,9 @@ def draw_similarity_bias(pair: Pair, source: Source) -> None:
 
 def _draw(found: SimilarityBias) -> None:
     st.markdown(
-        f"Labels are those of **{label(retriever_label(found.retrievers[0]))}**: gold premises in its top "
-        f"{found.k} are true positives (**TP**), the others false positives (**FP**), gold premises below "
-        "false negatives (**FN**)."
+        f"Labels are those of **{label(retriever_label(found.retrievers[0]))}**: reference premises in its "
+        f"top {found.k} are true positives (**TP**), the others false positives (**FP**), reference "
+        "premises below false negatives (**FN**)."
     )
     rule = pick_view(
         "False positives",

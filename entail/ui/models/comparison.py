@@ -69,7 +69,7 @@ def compare_on_split(
             args=(ENCODER_TASKS, key, lambda report: split.compare(name, corpus, report)),
             disabled=fresh is not None or is_demo(),
             key=f"compare-{name}",
-            help="Compares both on the gold premises of the same claims.",
+            help="Compares both on the reference premises of the same claims.",
         )
     if comparison is not None:
         draw_comparison(comparison, (retriever_label(now.encoder), retriever_label(name)))

@@ -33,7 +33,7 @@ FromName = Callable[[str], Path]
 """Function from the name of a Hub data set to a field's value, see `entail.training.method.Source`."""
 
 DECISIONS, GOLD, SAME = "decisions", "gold", "same"
-_KINDS = {DECISIONS: "Our decisions", GOLD: "Gold trees"}
+_KINDS = {DECISIONS: "Our decisions", GOLD: "Reference trees"}
 _NONE, _UPLOAD, _PATH = "None", "Upload a file …", "A file on the server …"
 _HUB = "A data set on the Hub …"
 _SAMPLE = "Trees of the bundled sample"
@@ -119,7 +119,7 @@ def _draw_decisions(shared: Workspace, method: Method) -> Chosen | None:
     info, count = infos[corpus_id], counts[corpus_id]
     if not count.accepted:
         st.info(
-            "No premise is accepted on this corpus yet. Build a tree on the Trees page, or use gold trees.",
+            "No premise is accepted on this corpus yet. Build a tree, or use reference trees.",
             icon=":material/park:",
         )
         return None
@@ -150,7 +150,7 @@ def _draw_gold(shared: Workspace, method: Method) -> Chosen | None:
     values: dict[str, object] = {"corpus": corpus, "trees": trees}
     values |= _draw_rest(method, ("extend", "limit"), SAMPLE_NAME, key=key)
     if corpus is None or trees is None:
-        st.info("Choose premises, and gold trees over them.", icon=":material/upload_file:")
+        st.info("Choose premises, and reference trees over them.", icon=":material/upload_file:")
         return None
     if (
         "hold_out" in known

@@ -171,7 +171,7 @@ def draw_card(encoder: EncoderSummary) -> None:
         except EncoderError as error:
             st.warning(label(str(error)))
     if not text:
-        st.info("It has no card.", icon=":material/description:")
+        st.info("No model card.", icon=":material/description:")
         return
     with st.container(border=True, height=560):
         st.markdown(readable_card(text))

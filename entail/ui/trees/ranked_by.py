@@ -156,4 +156,4 @@ def _draw_active(now: Active, corpus: str | None) -> None:
         scope = ", for all corpora without their own" if move.corpus is None else ""
         st.caption(f"{verb} by {label(move.by)}, {move.at.astimezone():%d %b %H:%M}{scope}")
     elif now.encoder == MEASURED.get(corpus or ""):
-        st.caption("Default here: of all that ship, it finds most premises of unseen trees of this kind.")
+        st.caption("Default: finds most premises of unseen trees of this corpus.")
