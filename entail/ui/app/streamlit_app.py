@@ -21,8 +21,14 @@ with page("Home") as (shared, author):
     left, right = st.columns([7, 4], gap="large")
     with right:
         draw_start(shared, author)
-        draw_walk_button()
-        st.page_link("pages/Corpora.py", label="Bring your own corpus", icon=":material/library_add:")
+        with st.container(key="ways", gap="small"):
+            draw_walk_button()
+            st.page_link(
+                "pages/Corpora.py",
+                label="Bring your own corpus",
+                icon=":material/library_add:",
+                width="stretch",
+            )
         if present := shared.authors.list_presences():
             st.subheader("Active now")
         for presence in present:

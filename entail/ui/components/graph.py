@@ -10,7 +10,7 @@ from typing import Any
 
 import streamlit as st
 
-from entail.trees.formats.svg import Picture, draw_svg
+from entail.trees.formats.svg import Picture, draw_svg, to_svg
 from entail.trees.formats.text import caption_of, printable
 from entail.trees.layout import appearance
 from entail.trees.layout.drawing import Direction, Layout, rejected_id
@@ -163,6 +163,13 @@ def describe_graph(tree: Tree, *, selected: str | None) -> str:
     return " ".join([*words, "The outline has the same as text."])
 
 
+def show_picture(tree: Tree) -> None:
+    """Draw a tree as a still picture, which follows the page's theme."""
+    style = f"<style>{read_assets('picture.css')}\n{_colours('svg')}</style>"
+    head, end, rest = to_svg(tree).partition(">")
+    st.image(f"{head}{end}{style}{rest}", width="stretch", alt=f"Explanation tree of “{tree.root.text}”")
+
+
 @cache
 def _library_js() -> str:
     """Return the script of the component: styles and our scripts."""
@@ -174,13 +181,13 @@ def _library_js() -> str:
     return f"const STYLE = {json.dumps(style)};\nconst CSS = {json.dumps(css)};\n{read_assets(*_SCRIPTS)}"
 
 
-def _colours() -> str:
+def _colours(root: str = ".graph") -> str:
     """Return the colours of boxes and lines; `light-dark` follows the page's theme.
 
     They replace those that the picture has for those who take it out of the page.
     """
     light, dark = appearance.LIGHT, appearance.DARK
-    rules = [f".graph {{ --edge: light-dark({light.edge}, {dark.edge}); }}"]
+    rules = [f"{root} {{ --edge: light-dark({light.edge}, {dark.edge}); }}"]
     for kind in appearance.KINDS:
         one, other = light.looks[kind], dark.looks[kind]
         pairs = {name: (getattr(one, name), getattr(other, name)) for name in ("fill", "border", "text")}

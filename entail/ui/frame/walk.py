@@ -9,7 +9,7 @@ import streamlit as st
 
 from entail.trees.log.event_log import TreeLog
 from entail.ui.shared.example_tree import smallest_example
-from entail.ui.shared.start_question import forget, open_start_with
+from entail.ui.shared.start_question import CLAIM, open_start_with
 
 STATE: Final = "walk"
 """Key of the session state: index of the current step; missing while nobody walks."""
@@ -101,4 +101,4 @@ def _open(number: int, log: TreeLog) -> None:
 
 def _leave() -> None:
     st.session_state.pop(STATE, None)
-    forget()
+    st.session_state.pop(CLAIM, None)

@@ -8,12 +8,12 @@ import streamlit as st
 
 from entail.errors import EntailError
 from entail.settings import is_demo
-from entail.trees.formats import to_svg
 from entail.trees.log.acts import Create
 from entail.trees.log.event_log import TreeLog, TreeSummary
 from entail.trees.log.wording import count_of
 from entail.trees.store.corpus_versions import CorpusInfo
 from entail.ui.components.elements import pick_view, show_errors
+from entail.ui.components.graph import show_picture
 from entail.ui.frame import sign_in
 from entail.ui.frame.author import ask_name
 from entail.ui.frame.sign_in import shown_name
@@ -178,8 +178,7 @@ def draw_example(shared: Workspace, examples: Sequence[TreeSummary]) -> None:
     if tree is None:
         return
     with st.container(border=True, key="example-tree"):
-        picture = to_svg(shared.log.history(tree.id).tree)
-        st.image(picture, width="stretch", alt=f"Explanation tree of “{tree.hypothesis}”")
+        show_picture(shared.log.history(tree.id).tree)
         if st.button(
             "Open this example", icon=":material/account_tree:", key="open_example", type="tertiary"
         ):
