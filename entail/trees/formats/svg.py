@@ -213,7 +213,7 @@ def _fold_sign(place: Place, stem: float, direction: Direction) -> str:
 def _legend(kinds: list[DrawnKind], top: float) -> str:
     keys, x, y = "", 0.0, top + _KEY_HEIGHT / 2
     for kind in kinds:
-        keys += _shape(kind, x, top, _KEY_WIDTH, _KEY_HEIGHT)
+        keys += f'<g class="{kind}">{_shape(kind, x, top, _KEY_WIDTH, _KEY_HEIGHT)}</g>'
         at = f'x="{_number(x + _KEY_WIDTH + 8)}" y="{_number(y + 0.35 * FONT_SIZE)}"'
         keys += f'<text {at} fill="{LIGHT.text}">{NAMES[kind]}</text>'
         x += _key_width(kind)
