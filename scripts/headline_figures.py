@@ -205,5 +205,21 @@ def page_figures() -> dict[str, Any]:
     return {"headlines": headlines, "limits": limits}
 
 
+RETRIEVER_OF = {
+    "MiniLM": "minilm",
+    "AE-Enc": "aeenc-minilm",
+    "+ keywords": "aeenc-minilm",
+    "+ re-ranking": "aeenc-minilm",
+    "Shared words": "tfidf",
+    "Chains (ARCF)": "arcf-minilm",
+    "BM25": "bm25",
+    "Without tuning": "dpr-minilm",
+    "Entailment tuning": "dpr-minilm-tuned",
+    **dict.fromkeys(("MultiNLI dev", "SICK train", "SNLI dev", "Steps of trees"), "gausscse-minilm"),
+}
+"""Bar -> retriever whose colour it has."""
+
+
 def _bar(name: str, *values: float) -> dict[str, Any]:
-    return {"name": name, "values": [round(value, 4) for value in values]}
+    rounded = [round(value, 4) for value in values]
+    return {"name": name, "values": rounded, "retriever": RETRIEVER_OF.get(name, "")}

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from entail.ui.results.figures import Headline
-from entail.ui.shared.chart_marks import ACCEPTED, REFERENCE
+from entail.ui.results.figures import Bar, Headline
+from entail.ui.shared.chart_marks import GREY
+from entail.ui.shared.retriever_marks import RETRIEVERS
 
 if TYPE_CHECKING:
     import altair as alt
 
-_HEIGHT, _LEGEND = 132, 72
-"""Pixels of a chart, and of what a second measure adds: a legend and twice as many bars."""
-
-_MEASURES = (ACCEPTED.colour, REFERENCE.colour)
+_HEIGHT, _SECOND = 132, 60
+"""Pixels of a chart, and of what a second measure adds: twice as many bars."""
 
 
 def draw_bars(headline: Headline) -> alt.LayerChart:
@@ -21,17 +20,22 @@ def draw_bars(headline: Headline) -> alt.LayerChart:
     import altair as alt
     import pandas as pd
 
+    several = len(headline.measures) > 1
+    largest = max(value for bar in headline.bars for value in bar.values)
+    digits = ".3f" if largest <= 1 else ".1f"
     table = pd.DataFrame(
         [
-            {"name": bar.name, "measure": measure, "value": value}
+            {
+                "name": bar.name,
+                "measure": measure,
+                "value": value,
+                "label": f"{value:{digits}}" + (f" {measure}" if several else ""),
+            }
             for bar in headline.bars
             for measure, value in zip(headline.measures, bar.values, strict=True)
         ]
     )
-    several = len(headline.measures) > 1
-    largest = float(table["value"].max())
-    top = max(largest, 1.0) * 1.18
-    digits = ".3f" if largest <= 1 else ".1f"
+    top = max(largest, 1.0) * (1.3 if several else 1.18)
     base = alt.Chart(table).encode(
         y=alt.Y("name:N", sort=None, title=None, axis=alt.Axis(labelLimit=130, ticks=False, domain=False)),
         x=alt.X(
@@ -47,16 +51,22 @@ def draw_bars(headline: Headline) -> alt.LayerChart:
         ],
     )
     colour = alt.Color(
-        "measure:N",
-        scale=alt.Scale(domain=headline.measures, range=list(_MEASURES[: len(headline.measures)])),
-        legend=alt.Legend(title=None, orient="top") if several else None,
+        "name:N",
+        scale=alt.Scale(
+            domain=[bar.name for bar in headline.bars], range=[_colour(bar) for bar in headline.bars]
+        ),
+        legend=None,
     )
     if several:
         base = base.encode(yOffset=alt.YOffset("measure:N", sort=headline.measures))
     bars = base.mark_bar(cornerRadiusEnd=2).encode(color=colour)
-    values = base.mark_text(align="left", dx=4, fontSize=11).encode(text=alt.Text("value:Q", format=digits))
-    chart = alt.layer(bars, values).properties(height=_HEIGHT + _LEGEND * several)
+    values = base.mark_text(align="left", dx=4, fontSize=11).encode(text="label:N")
+    chart = alt.layer(bars, values).properties(height=_HEIGHT + _SECOND * several)
     return cast("alt.LayerChart", chart.configure_view(stroke=None))
+
+
+def _colour(bar: Bar) -> str:
+    return RETRIEVERS[bar.retriever][0] if bar.retriever else GREY
 
 
 def describe(headline: Headline) -> str:

@@ -16,10 +16,11 @@ FILE = Path(__file__).with_name("figures.json")
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """Bar of a chart: its name, and a value for each measure."""
+    """Bar of a chart: its name, a value for each measure, the retriever whose colour it has."""
 
     name: str
     values: list[float]
+    retriever: str = ""
 
 
 @dataclass(frozen=True, slots=True)
