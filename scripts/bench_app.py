@@ -66,9 +66,7 @@ def main() -> None:
     options = parser.parse_args()
     name = "app_beside_training" if options.beside_training else "app"
     out = options.out or ROOT / "docs" / "results" / f"{name}.json"
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if chromium is None:
-        sys.exit("no Chromium on the PATH: install the package 'chromium'")
+    chromium = find_chromium()
     started = datetime.now(UTC)
     with (
         sync_playwright() as playwright,
@@ -83,6 +81,14 @@ def main() -> None:
         browser.close()
     write_result(out, figures=figures, command=sys.argv, seed=None, started=started)
     print(out.read_text(encoding="utf-8"))
+
+
+def find_chromium() -> str:
+    """Return the path of Chromium; exit without one."""
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if chromium is None:
+        sys.exit("no Chromium on the PATH: install the package 'chromium'")
+    return chromium
 
 
 def alone(browser: Browser, folder: Path, *, starts: int, accepts: int) -> dict[str, Any]:

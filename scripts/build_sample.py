@@ -43,21 +43,21 @@ def main() -> None:
 
 def build(data: Path, out: Path, *, count: int = TREES) -> None:
     """Write both files: `count` trees of all sizes, and the facts of all rows."""
-    train = read_trees(_find(data, "dataset/task_2/train*.jsonl*"))
+    train = read_trees(find_file(data, "dataset/task_2/train*.jsonl*"))
     trees = [tree for tree in train if not tree.id.startswith("Mercury")]
     chosen = choose(trees, count)
-    uids = _uids(_find(data, "supporting_data/worldtree_corpus_sentences_extended.json*"))
+    uids = find_uids(data)
     facts: dict[str, str] = {}
     for tree in trees:
         for text in tree.sentences.values():
             facts.setdefault(fold(text), text)
     rows = [
-        {"id": uids[_loose(text)], "text": text} if _loose(text) in uids else {"text": text}
+        {"id": uids[loose(text)], "text": text} if loose(text) in uids else {"text": text}
         for text in facts.values()
     ]
     out.mkdir(parents=True, exist_ok=True)
-    _write(out / "trees.jsonl.gz", (without_exam(tree.extra) for tree in chosen))
-    _write(out / "premises.jsonl.gz", rows)
+    write_rows(out / "trees.jsonl.gz", (without_exam(tree.extra) for tree in chosen))
+    write_rows(out / "premises.jsonl.gz", rows)
     known = sum("id" in row for row in rows)
     print(f"{len(chosen)} trees, {len(rows):,} facts, {known:,} of them with a uid, in {out}")
 
@@ -92,29 +92,33 @@ def _nth(queues: Iterable[list[Any]], turn: int) -> list[Any]:
     return [queue[turn] for queue in queues if turn < len(queue)]
 
 
-def _uids(file: Path) -> dict[str, str]:
+def find_uids(data: Path) -> dict[str, str]:
     """Return loose text -> uid; one of WorldTree's own wins over one that EntailmentBank added."""
+    file = find_file(data, "supporting_data/worldtree_corpus_sentences_extended.json*")
     uids: dict[str, str] = {}
     for uid, text in json.loads(read_text(file)).items():
-        key = _loose(text)
+        key = loose(text)
         if key not in uids or (uids[key].startswith("ET_addon") and not uid.startswith("ET_addon")):
             uids[key] = uid
     return uids
 
 
-def _loose(text: str) -> str:
+def loose(text: str) -> str:
+    """Return a text as the uids are looked up by."""
     # The corpus file separates alternatives by ";" where the contexts of the trees have "/".
     return re.sub(r"\s*[;/]\s*", " / ", fold(text))
 
 
-def _find(data: Path, pattern: str) -> Path:
+def find_file(data: Path, pattern: str) -> Path:
+    """Return the first file of a pattern; exit without one."""
     found = sorted(data.glob(pattern))
     if not found:
         raise SystemExit(f"expected a file {pattern} in {data}, found none")
     return found[0]
 
 
-def _write(file: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+def write_rows(file: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write gzipped JSON lines, the same bytes for the same rows."""
     packed = gzip.compress("".join(f"{json.dumps(row)}\n" for row in rows).encode(), mtime=0)
     if len(packed) > MAX_BYTES:
         raise SystemExit(f"{file}: expected at most {MAX_BYTES:,} bytes, found {len(packed):,}")

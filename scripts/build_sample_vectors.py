@@ -3,9 +3,9 @@
     python scripts/build_sample_vectors.py [--out FOLDER]
 
 Writes `vectors.json`, `premise_vectors.npy` and `query_vectors.npy` (fp16): every bundled fact, and every
-hypothesis and intermediate conclusion of the bundled trees as a query of `minilm` and of `aeenc-minilm`, the
-sample's default. Run it again when the sample or one of the two changes; the same input gives the same files
-on the same kind of processor.
+hypothesis and intermediate conclusion of the bundled trees, the held-out ones too, as a query of `minilm` and
+of `aeenc-minilm`, the sample's default. Run it again when the sample or one of the two changes; the same
+input gives the same files on the same kind of processor.
 """
 
 import argparse
@@ -45,7 +45,7 @@ def write_shipped(
 def main() -> None:
     """Encode and write."""
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    from entail.data.bundled import sample_corpus, sample_dir, sample_trees
+    from entail.data.bundled import held_out_corpus, held_out_trees, sample_dir, sample_trees
     from entail.data.text import fold, premise_key
     from entail.encoders.encoder import BiEncoder
 
@@ -54,7 +54,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=sample_dir(), help="folder (default: the sample's)")
     out = parser.parse_args().out
 
-    corpus, trees = sample_corpus(), sample_trees()
+    corpus, trees = held_out_corpus(), (*sample_trees(), *held_out_trees())
     parents = [text for tree in trees for text in (tree.hypothesis, *tree.intermediates.values())]
     texts = {premise_key(text): fold(text) for text in parents}
     encoder, debiased = (

@@ -12,6 +12,9 @@ from entail.data.records import Corpus, ExplanationTree
 SAMPLE_NAME = "EntailmentBank sample"
 """Name of the bundled corpus."""
 
+HELD_OUT_NAME = "EntailmentBank held-out"
+"""Name of the bundled corpus of the held-out trees."""
+
 
 def sample_dir() -> Path:
     """Return the folder of the sample's files."""
@@ -36,3 +39,16 @@ def sample_corpus() -> Corpus:
     ('EntailmentBank sample', True)
     """
     return read_corpus(sample_dir() / "premises.jsonl.gz", name=SAMPLE_NAME).corpus
+
+
+@cache
+def held_out_trees() -> tuple[ExplanationTree, ...]:
+    """Return the bundled trees that no shipped retriever was trained on; see `scripts/build_held_out.py`."""
+    return tuple(read_trees(sample_dir() / "held_out.jsonl.gz", name="held-out trees"))
+
+
+@cache
+def held_out_corpus() -> Corpus:
+    """Return the facts of `sample_corpus`, then the further ones in the contexts of `held_out_trees`."""
+    further = read_corpus(sample_dir() / "held_out_premises.jsonl.gz", name=HELD_OUT_NAME).corpus
+    return Corpus(HELD_OUT_NAME, (*sample_corpus().premises, *further.premises))

@@ -160,6 +160,14 @@ def training_queries_of(name: str, queries: Iterable[str]) -> frozenset[str]:
     return frozenset(query for query in queries if premise_key(query) in keys) if keys else frozenset()
 
 
+def has_training_record(name: str) -> bool:
+    """Return whether a retriever, or a part of a combination, has a record of its training queries."""
+    return any(
+        folder is not None and read_training_queries(folder)
+        for folder in map(_trained_folder, dict.fromkeys((name, *name.split("+"))))
+    )
+
+
 def _trained_folder(name: str) -> Path | None:
     """Return the folder of an encoder or of a cross-encoder under `models/`, None without one."""
     try:

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from entail.data.bundled import HELD_OUT_NAME, SAMPLE_NAME
 from entail.data.records import Corpus
 from entail.encoders.catalogue import PACKAGED, catalogue, fetch, model_folder, resolve
 from entail.errors import EncoderError, PromotionError
@@ -39,7 +40,7 @@ from entail.training.method import Role
 if TYPE_CHECKING:
     from entail.evaluation.retrieval.paired import PairedComparison
 
-MEASURED: Mapping[str, str] = {"EntailmentBank sample": "aeenc-minilm"}
+MEASURED: Mapping[str, str] = dict.fromkeys((SAMPLE_NAME, HELD_OUT_NAME), "aeenc-minilm")
 """Best measured retriever of a corpus, by its name (`docs/results/aeenc.md`)."""
 
 _log = logging.getLogger(__name__)

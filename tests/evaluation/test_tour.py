@@ -137,7 +137,10 @@ def test_headline_gives_both_figures_doubt_and_effort(split: SplitComparison) ->
     told = headline(split, NAMES)
     paired = split.figure("MAP").paired
     assert told[0].startswith("Over 4 claims and 7 facts")
-    assert f"{paired.first:.3f} with Words and {paired.second:.3f} with Meaning" in told[0]
+    for value, (low, high), name in zip(
+        (paired.first, paired.second), split.figure("MAP").intervals, NAMES, strict=True
+    ):
+        assert f"{value:.3f} [{low:.3f}, {high:.3f}] with {name}" in told[0]
     assert "cannot be said" in told[1]  # four claims say nothing
     assert "2 claims are answered better by Meaning, 1 by Words, 1 equally well." in told
     assert any("candidates for each premise accepted" in sentence for sentence in told)

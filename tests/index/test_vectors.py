@@ -12,7 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from entail.data.bundled import sample_corpus, sample_dir, sample_trees
+from entail.data.bundled import (
+    held_out_corpus,
+    held_out_trees,
+    sample_corpus,
+    sample_dir,
+    sample_trees,
+)
 from entail.data.records import Corpus
 from entail.data.text import premise_key
 from entail.encoders.catalogue import resolve
@@ -224,8 +230,8 @@ def test_the_bundled_corpus_needs_neither_encoder_nor_disk(encoder: Any, cache_d
 def test_every_bundled_fact_and_every_parent_has_a_vector() -> None:
     assert shipped_premises("minilm@000000000000") == shipped_queries("minilm@000000000000") == {}
     premises, queries = shipped_premises(MINILM), shipped_queries(MINILM)
-    assert set(premises) == set(sample_corpus().keys)
-    trees = sample_trees()
+    assert set(premises) == set(held_out_corpus().keys)
+    trees = (*sample_trees(), *held_out_trees())
     parents = {text for tree in trees for text in (tree.hypothesis, *tree.intermediates.values())}
     debiased = shipped_queries(str(resolve("aeenc-minilm").revision))
     assert set(queries) == set(debiased) == set(map(premise_key, parents))

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from entail.data.bundled import SAMPLE_NAME
+from entail.data.bundled import HELD_OUT_NAME, SAMPLE_NAME
 from entail.encoders.catalogue import EncoderEntry
 from entail.errors import PromotionError
 from entail.evaluation.retrieval.paired import PairedComparison
@@ -90,7 +90,7 @@ def test_corpus_follows_the_default_without_its_own_pointer() -> None:
 def test_the_sample_begins_with_the_best_measured_retriever(
     models: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert set(MEASURED) == {SAMPLE_NAME}
+    assert set(MEASURED) == {SAMPLE_NAME, HELD_OUT_NAME}
     assert active(SAMPLE_NAME).encoder == PACKAGED, "it is not installed here"
     monkeypatch.setitem(MEASURED, SAMPLE_NAME, "one")  # type: ignore[attr-defined]  # a dict
     now = active(SAMPLE_NAME)

@@ -18,7 +18,7 @@ from entail.trees.store.backup import restore
 from entail.trees.store.corpora import CorpusStore
 from entail.trees.store.database import open_database
 from entail.trees.store.demo import VisitorLog, open_shown
-from entail.trees.store.seed import SAMPLE_ID
+from entail.trees.store.seed import HELD_OUT_ID, SAMPLE_ID
 
 
 @pytest.fixture
@@ -167,7 +167,7 @@ def test_without_a_database_the_sample_is_shown(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setenv("ENTAIL_DEMO", "1")
     shown, held = open_shown()
     assert held is not None
-    assert [info.id for info in CorpusStore(shown).corpora()] == [SAMPLE_ID]
+    assert {info.id for info in CorpusStore(shown).corpora()} == {SAMPLE_ID, HELD_OUT_ID}
     with pytest.raises(DatabaseError, match="this is a demo"):
         TreeLog(shown).create(Create(hypothesis="x"), author="Eve")
     assert not (tmp_path / "data").exists()

@@ -1,5 +1,6 @@
 """The Compare page in its modes and states."""
 
+import re
 import threading
 from pathlib import Path
 from typing import Any
@@ -7,12 +8,16 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from entail.data.bundled import sample_trees
+from entail.data.bundled import held_out_trees, sample_trees
 from entail.data.entailment_bank.trees import write_trees
 from entail.data.records import Corpus, Premise
+from entail.encoders.catalogue import training_queries_of
 from entail.evaluation.retrieval.split_comparison import SplitComparison
 from entail.operations.tasks import CACHE
 from entail.trees.log.acts import Accept, Create, Reject
+from entail.trees.store.seed import HELD_OUT_ID
+from entail.ui.compare.query import OPENING_CLAIM
+from entail.ui.compare.tour import HELD_OUT
 from entail.ui.shared.resources import Workspace
 from tests.ui.conftest import said, settled
 
@@ -145,9 +150,9 @@ def test_a_file_of_the_data_folder_is_a_split(app: AppTest, tmp_path: Path) -> N
     folder.mkdir()
     write_trees(sample_trees()[:3], folder / "three.jsonl")
     app = opened(app, mode="split", trees="file")
-    assert "in 3 trees (three.jsonl), 4,785 candidates" in said(app)
+    assert "in 3 trees (three.jsonl), 5,081 candidates" in said(app)
     app = settled(app.radio(key="compare_candidates").set_value("Only the file's own premises").run())
-    assert "4,785 candidates" not in said(app)
+    assert "5,081 candidates" not in said(app)
     (folder / "three.jsonl").write_text('{"id": "x"}\n', encoding="utf-8")
     app = settled(app.run())
     assert "line 1" in str(app.error[0].value)
@@ -170,6 +175,9 @@ def test_bias_is_drawn_for_encoders_with_its_verdict_by_both_rules(app: AppTest)
 def test_the_tour_leads_from_an_opening_to_a_closing_card(app: AppTest) -> None:
     app = opened(app, mode="tour")
     assert "TF-IDF and BM25, in 7 examples" in said(app)
+    assert app.selectbox(key="compare_corpus").value == HELD_OUT_ID, "claims that no shipped model has seen"
+    assert HELD_OUT.replace("\\", "") in said(app)
+    assert re.search(r"difference [+-]0\.\d{3} \[[+-]0\.\d{3}, [+-]0\.\d{3}\]", said(app))
     assert app.button(key="tour_back").disabled
     assert len(app.get("download_button")) == 2
     app = settled(app.button(key="tour_next").click().run())
@@ -237,3 +245,17 @@ def test_a_corpus_without_trees_says_what_to_do(
     info = shared.corpora.add_corpus(Corpus.of("bare", ["ice is cold", "fire is hot"]), author="Ada")
     app = opened(app, mode=mode, corpus=info.id)
     assert words_there in said(app)
+
+
+def test_the_first_claim_is_one_that_no_side_was_trained_on(app: AppTest, shared: Workspace) -> None:
+    def picked(**address: str) -> tuple[str, AppTest]:
+        opened_app = opened(app, left="minilm", right="aeenc-minilm", **address)
+        return str(opened_app.selectbox(key="compare_pick").value), opened_app
+
+    claim, first = picked()
+    assert claim == OPENING_CLAIM in {tree.hypothesis for tree in held_out_trees()}
+    assert not training_queries_of("aeenc-minilm", [claim])
+    assert "held out, not trained on this claim" in said(first)
+    assert "scores are optimistic" not in said(first)
+    _, seen = picked(query=sample_trees()[0].hypothesis)
+    assert "scores are optimistic" in said(seen)

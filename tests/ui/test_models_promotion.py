@@ -25,6 +25,7 @@ from entail.registry.pointers import history
 from entail.statistics.paired import PairedDifference
 from entail.training.cards.metrics import MetricPair
 from entail.trees.log.acts import Create
+from entail.trees.store.seed import SAMPLE_ID
 from entail.ui.components.elements import differences_table
 from entail.ui.models.comparison import card_figures_table
 from entail.ui.shared.resources import Workspace, jobs
@@ -182,7 +183,7 @@ def test_broken_links_and_folders_are_no_splits(shared: Workspace, tmp_path: Pat
     (folder / "gone.jsonl").symlink_to(tmp_path / "nowhere")
     (folder / "folder.jsonl").mkdir()
     (folder / "dev.jsonl").touch()
-    (corpus,) = shared.corpora.corpora()
+    corpus = shared.corpora.info(SAMPLE_ID)
     splits = list_splits(jobs(), shared.log, shared.corpora, corpus, None)
     assert [split.name.partition(" ")[0] for split in splits] == ["dev.jsonl", "dev.jsonl", "example"]
 

@@ -117,7 +117,8 @@ def headline(split: SplitComparison, names: tuple[str, str]) -> tuple[str, ...]:
     first, second = (effort.reads_per_accepted for effort in split.efforts)
     sentences = [
         f"Over {paired.queries:,} claims and {len(split.corpus):,} facts, mean average precision is "
-        f"{paired.first:.3f} with {names[0]} and {paired.second:.3f} with {names[1]}.",
+        f"{_figure(paired.first, figure.intervals[0])} with {names[0]} and "
+        f"{_figure(paired.second, figure.intervals[1])} with {names[1]} (95 % intervals over claims).",
         f"{better} is better, hardly by chance: the difference lies between {paired.low:+.3f} and "
         f"{paired.high:+.3f} (95 %, p {_p(paired.p)})."
         if sure
@@ -173,6 +174,10 @@ def tour_json(split: SplitComparison, stops: Sequence[Stop], names: tuple[str, s
         ],
         "comes_to": list(headline(split, names)),
     }
+
+
+def _figure(value: float, interval: tuple[float, float]) -> str:
+    return f"{value:.3f} [{interval[0]:.3f}, {interval[1]:.3f}]"
 
 
 def _p(p: float) -> str:

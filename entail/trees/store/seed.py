@@ -1,10 +1,21 @@
-"""Bundled sample in a new database, so that the first start is not empty."""
+"""Bundled sample and held-out trees in a new database, so that the first start is not empty."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 import sqlalchemy as sa
 
-from entail.data.bundled import SAMPLE_NAME, sample_corpus, sample_trees
+from entail.data.bundled import (
+    HELD_OUT_NAME,
+    SAMPLE_NAME,
+    held_out_corpus,
+    held_out_trees,
+    sample_corpus,
+    sample_trees,
+)
+from entail.data.records import Corpus, ExplanationTree
 from entail.errors import DatabaseError
 from entail.trees.formats.entailment_bank import unfold
 from entail.trees.log.event_log import insert_trees
@@ -16,25 +27,50 @@ from entail.trees.store.database import Database
 SAMPLE_ID = "5a3b1e00"
 """Id of the bundled corpus, the same in every database."""
 
+HELD_OUT_ID = "5a3b1e01"
+"""Id of the bundled corpus of the held-out trees, the same in every database."""
+
 SAMPLE_AUTHOR = "EntailmentBank"
 """Author of the bundled trees."""
 
 
-def seed_sample(database: Database) -> None:
-    """Add the bundled corpus and its trees to the database, unless they were added before or it is read-only.
+class Bundle(NamedTuple):
+    """Bundled corpus with its trees: id and name in a database, and the readers of both."""
 
-    Of two processes at the same moment one adds them, all or nothing.
+    id: str
+    name: str
+    corpus: Callable[[], Corpus]
+    trees: Callable[[], tuple[ExplanationTree, ...]]
+
+
+BUNDLES = (
+    Bundle(SAMPLE_ID, SAMPLE_NAME, sample_corpus, sample_trees),
+    Bundle(HELD_OUT_ID, HELD_OUT_NAME, held_out_corpus, held_out_trees),
+)
+"""Corpora of a new database; the trees of the last one come first in lists."""
+
+
+def seed_sample(database: Database) -> None:
+    """Add the bundled corpora and their trees to the database, unless it is read-only.
+
+    A corpus is left out if it, or another of its name, was added before. Of two processes at the same moment
+    one adds it, all or nothing.
 
     Raises:
         DatabaseError: If the database cannot be written.
     """
-    if database.read_only or _is_seeded(database):
-        return
-    corpus = sample_corpus()
-    acts = [unfold(tree, corpus=corpus) for tree in sample_trees()]
+    if not database.read_only:
+        for bundle in BUNDLES:
+            if not _is_seeded(database, bundle):
+                _seed(database, bundle)
+
+
+def _seed(database: Database, bundle: Bundle) -> None:
+    corpus = bundle.corpus()
+    acts = [unfold(tree, corpus=corpus) for tree in bundle.trees()]
     try:
         with database.writing(wait_seconds=database.wait_seconds) as connection:
-            if connection.scalar(_SEEDED) is not None:
+            if connection.scalar(_seeded(bundle)) is not None:
                 return
             insert_corpus(
                 connection,
@@ -42,19 +78,21 @@ def seed_sample(database: Database) -> None:
                 author=SAMPLE_AUTHOR,
                 licence="Apache-2.0 (EntailmentBank), CC BY-SA 4.0 (WorldTree)",
                 source="EntailmentBank and WorldTree, Allen Institute for AI",
-                corpus_id=SAMPLE_ID,
+                corpus_id=bundle.id,
             )
-            insert_trees(connection, acts, author=SAMPLE_AUTHOR, corpus_id=SAMPLE_ID, example=True)
+            insert_trees(connection, acts, author=SAMPLE_AUTHOR, corpus_id=bundle.id, example=True)
     except DatabaseError:
-        if not _is_seeded(database):  # another process was quicker
+        if not _is_seeded(database, bundle):  # another process was quicker
             raise
 
 
-_SEEDED = sa.select(schema.corpora.c.id).where(
-    sa.or_(schema.corpora.c.id == SAMPLE_ID, schema.corpora.c.folded == fold_name(SAMPLE_NAME))
-)
+def _seeded(bundle: Bundle) -> sa.Select[tuple[str]]:
+    corpora = schema.corpora.c
+    return sa.select(corpora.id).where(
+        sa.or_(corpora.id == bundle.id, corpora.folded == fold_name(bundle.name))
+    )
 
 
-def _is_seeded(database: Database) -> bool:
+def _is_seeded(database: Database, bundle: Bundle) -> bool:
     with database.reading() as connection:
-        return connection.scalar(_SEEDED) is not None
+        return connection.scalar(_seeded(bundle)) is not None

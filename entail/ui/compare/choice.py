@@ -14,7 +14,7 @@ from entail.data.entailment_bank.trees import read_trees
 from entail.data.judgements import Judgements
 from entail.data.records import Corpus, ExplanationTree
 from entail.data.text import fold
-from entail.encoders.catalogue import training_queries_of
+from entail.encoders.catalogue import has_training_record, training_queries_of
 from entail.errors import EntailError
 from entail.evaluation.retrieval.comparison import Comparison, compare
 from entail.index.protocol import PremiseIndex
@@ -292,7 +292,7 @@ def _read_judgements(corpus_id: str, trees: tuple[tuple[str, int, bool], ...]) -
 
 
 def draw_training_notice(queries: Sequence[str], names: Iterable[str]) -> None:
-    """Warn for each retriever that was trained on some of the queries."""
+    """Draw for each retriever with a record of its training queries whether some of these are among them."""
     for name in names:
         if seen := len(training_queries_of(name, queries)):
             subject = (
@@ -301,3 +301,8 @@ def draw_training_notice(queries: Sequence[str], names: Iterable[str]) -> None:
                 else f"Training examples: {seen:,} of {len(queries):,} claims"
             )
             st.caption(f":material/school: {label(retriever_label(name))}: {subject}; scores are optimistic.")
+        elif has_training_record(name):
+            subject = "this claim" if len(queries) == 1 else f"any of the {len(queries):,} claims"
+            st.caption(
+                f":material/verified: {label(retriever_label(name))}: held out, not trained on {subject}."
+            )

@@ -37,6 +37,9 @@ PROTOCOL_NAMES: Mapping[Protocol, str] = {
     "query_excluded": "Without the claim itself",
     "paper": "As in the paper",
 }
+Figures = Mapping[str, Mapping[str, ComparedFigure]]
+"""Protocol -> measure -> figures of both retrievers, with intervals and tests."""
+
 _MAIN = ("MAP", "NDCG", "NDCG@10", "Hit@10", "Hit@20", "Hit@50", "Recall@10")
 _NAMED = 20
 _ORDERS = ("Gained most", "Lost most", "All")
@@ -100,9 +103,7 @@ def _draw_effort(efforts: tuple[Effort, Effort], names: tuple[str, str]) -> None
     st.caption(f"Premises never found: {', '.join(shares)}.")
 
 
-def take_figures(
-    split: SplitComparison, pair: Pair, source: Source, *, wait: float
-) -> Task[Mapping[str, Mapping[str, ComparedFigure]]]:
+def take_figures(split: SplitComparison, pair: Pair, source: Source, *, wait: float) -> Task[Figures]:
     """Return the task of all figures with intervals and tests, which are slower than figures alone."""
     return COMPARISONS.get_or_start(("figures", pair.key, source.stamp), lambda _: split.figures, wait=wait)
 

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import streamlit as st
 
+from entail.data.bundled import HELD_OUT_NAME
 from entail.evaluation.retrieval.split_comparison import SplitComparison
 from entail.evaluation.retrieval.tour import Stop, choose_stops, headline, tell, tour_json, tour_rows
-from entail.operations.tasks import COMPARISONS
+from entail.operations.tasks import COMPARISONS, Task
+from entail.statistics.paired import ComparedFigure
 from entail.ui.compare.choice import LINK, Pair, Source, draw_training_notice
-from entail.ui.compare.split import draw_change, take_figures, take_split
+from entail.ui.compare.split import Figures, draw_change, take_figures, take_split
 from entail.ui.shared.downloads import draw_download
 from entail.ui.shared.text import label
-from entail.ui.shared.waiting import draw_progress
+from entail.ui.shared.waiting import await_value, draw_progress
+
+HELD_OUT = (
+    ":material/verified: **Held-out claims**: trees of EntailmentBank dev on which no shipped retriever or "
+    "re-ranker was trained. Dev selected the shipped checkpoint, so these figures are slightly optimistic."
+)
+"""Origin of the claims of the held-out corpus."""
 
 
 def draw_tour(pair: Pair, source: Source, *, k: int) -> None:
@@ -19,21 +27,20 @@ def draw_tour(pair: Pair, source: Source, *, k: int) -> None:
     split = take_split(pair, source)
     if split is None:
         return
-    figures = take_figures(split, pair, source, wait=2.5)
+    figures = take_figures(split, pair, source, wait=0)
     work = COMPARISONS.get_or_start(
         ("tour", pair.key, source.stamp), lambda _: choose_stops(split, pair.indexes)
     )
-    if figures.value is None or work.value is None:
-        draw_progress(figures if figures.value is None else work)
+    stops = await_value(work)
+    if stops is None:
         return
-    stops = work.value
     last = len(stops) + 1
     cards = list(range(last + 1))
     key = LINK.init_widget("stop", cards, 0)
     card = int(st.session_state[key])
     with st.container(border=True):
         if card in (0, last):
-            _draw_end(split, pair, stops, closing=card == last)
+            _draw_end(split, pair, stops, figures, closing=card == last)
         else:
             stop = stops[card - 1]
             st.caption(f"{card} of {len(stops)}")
@@ -68,9 +75,12 @@ def _draw_steps(key: str, card: int, last: int) -> None:
         )
 
 
-def _draw_end(split: SplitComparison, pair: Pair, stops: tuple[Stop, ...], *, closing: bool) -> None:
+def _draw_end(
+    split: SplitComparison, pair: Pair, stops: tuple[Stop, ...], figures: Task[Figures], *, closing: bool
+) -> None:
     """Draw the opening or the closing card, with the figures over all claims and the files."""
     first, second = map(label, pair.names)
+    measured = figures.value  # read once: it may be there before the card is drawn to its end
     if closing:
         better = sum(stop.better for stop in stops)
         st.markdown("##### Summary")
@@ -78,7 +88,8 @@ def _draw_end(split: SplitComparison, pair: Pair, stops: tuple[Stop, ...], *, cl
             f"{second} is better on {better} of {len(stops)} examples, {first} on {len(stops) - better}. "
             "Examples are extremes; over all claims:"
         )
-        st.markdown("\n".join(f"- {label(sentence)}" for sentence in headline(split, pair.names)))
+        if measured is not None:
+            st.markdown("\n".join(f"- {label(sentence)}" for sentence in headline(split, pair.names)))
     else:
         st.markdown(f"##### {first} and {second}, in {len(stops)} examples")
         st.markdown(
@@ -86,7 +97,13 @@ def _draw_end(split: SplitComparison, pair: Pair, stops: tuple[Stop, ...], *, cl
             f"{first} and {second} search {len(split.corpus):,} premises for those of {len(split.gold):,} "
             "claims. The examples are the claims where they differ most."
         )
+    if split.corpus.name == HELD_OUT_NAME:
+        st.markdown(HELD_OUT)
     _draw_headline(split, pair)
+    if measured is None:
+        draw_progress(figures, waiting="Computing intervals and tests …")
+    else:
+        st.caption(_interval_words(measured["query_excluded"]["MAP"], pair.names))
     if not stops and not closing:
         st.info("Both rank all reference premises alike: no examples.", icon=":material/balance:")
     draw_training_notice(split.gold.texts, split.names)
@@ -96,27 +113,45 @@ def _draw_end(split: SplitComparison, pair: Pair, stops: tuple[Stop, ...], *, cl
             draw_download("Examples (JSON)", "tour.json", lambda: tour_json(split, stops, pair.names))
 
 
+def _interval_words(figure: ComparedFigure, names: tuple[str, str]) -> str:
+    """Return both mean average precisions and their difference, with 95 % intervals."""
+    paired = figure.paired
+    sides = ", ".join(
+        f"{label(name)} {value:.3f} [{low:.3f}, {high:.3f}]"
+        for name, value, (low, high) in zip(
+            names, (paired.first, paired.second), figure.intervals, strict=True
+        )
+    )
+    return (
+        f"Mean average precision over {paired.queries:,} claims: {sides}; difference "
+        f"{paired.difference:+.3f} [{paired.low:+.3f}, {paired.high:+.3f}] "
+        "(95 % bootstrap intervals over claims)."
+    )
+
+
 def _draw_headline(split: SplitComparison, pair: Pair) -> None:
     names = f"{pair.names[0]} → {pair.names[1]}"
     st.caption(label(names))
     cells = st.columns(3)
+    # Without intervals, which take seconds.
+    plain = [evaluation.figures()["query_excluded"] for evaluation in split.evaluations]
     for cell, measure, title in (
         (cells[0], "MAP", "Mean average precision"),
         (cells[1], "Hit@10", "Reference premises in top 10"),
     ):
-        paired = split.figure(measure).paired
+        before, after = (figures[measure] for figures in plain)
         cell.metric(
             title,
-            f"{paired.first:.3f} → {paired.second:.3f}",
-            delta=f"{paired.difference:+.3f}",
+            f"{before:.3f} → {after:.3f}",
+            delta=f"{after - before:+.3f}",
             border=True,
             help=names,
         )
     first, second = (effort.reads_per_accepted for effort in split.efforts)
-    before, after = ("?" if reads is None else f"{reads:.1f}" for reads in (first, second))
+    reads_before, reads_after = ("?" if reads is None else f"{reads:.1f}" for reads in (first, second))
     cells[2].metric(
         "Read per accepted premise",
-        f"{before} → {after}",
+        f"{reads_before} → {reads_after}",
         delta=None if not first or second is None else f"{second / first - 1:+.0%}",
         delta_color="inverse",
         border=True,

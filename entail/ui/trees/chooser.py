@@ -12,6 +12,7 @@ from entail.trees.log.acts import Create
 from entail.trees.log.event_log import TreeLog, TreeSummary
 from entail.trees.log.wording import count_of
 from entail.trees.store.corpus_versions import CorpusInfo
+from entail.trees.store.seed import HELD_OUT_ID
 from entail.ui.components.elements import pick_view, show_errors
 from entail.ui.components.graph import show_picture
 from entail.ui.frame import sign_in
@@ -98,10 +99,15 @@ def draw_start(shared: Workspace, author: str | None) -> None:
 def default_corpus(
     corpora: Sequence[CorpusInfo], trees: Sequence[TreeSummary], author: str | None
 ) -> CorpusInfo:
-    """Return the corpus of the author's last tree, else the largest; `trees` has the last changed first."""
+    """Return the corpus of the author's last tree, else the largest that is not the held-out one.
+
+    `trees` has the last changed first.
+    """
     known = {corpus.id: corpus for corpus in corpora}
     used = (known.get(tree.corpus_id or "") for tree in trees if author in tree.authors)
-    return next(filter(None, used), None) or max(corpora, key=lambda corpus: corpus.count)
+    return next(filter(None, used), None) or max(
+        corpora, key=lambda corpus: (corpus.id != HELD_OUT_ID, corpus.count)
+    )
 
 
 def pick_corpus(
@@ -173,7 +179,7 @@ def draw_tree_list(
 
 
 def draw_example(shared: Workspace, examples: Sequence[TreeSummary]) -> None:
-    """Draw the smallest example of two steps or more, with a button to open it."""
+    """Draw the smallest example of two steps or more, held-out ones first, with a button to open it."""
     tree = smallest_example(examples)
     if tree is None:
         return

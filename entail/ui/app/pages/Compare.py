@@ -32,7 +32,7 @@ with page("Compare") as (shared, author):
     info, query, tree, source = choice.corpus, "", None, None
     with show_errors():
         if choice.mode == QUERY:
-            query = pick_query(shared, info.id, reference_premises(info.id))
+            query = pick_query(shared, info.id, reference_premises(info.id), (choice.left, choice.right))
         elif choice.mode == TREE:
             tree = pick_tree(shared, info.id)
         else:
