@@ -12,7 +12,7 @@ from entail.data.records import Corpus, ExplanationTree
 SAMPLE_NAME = "EntailmentBank sample"
 """Name of the bundled corpus."""
 
-HELD_OUT_NAME = "EntailmentBank held-out"
+HELD_OUT_NAME = "EntailmentBank sample, held-out"
 """Name of the bundled corpus of the held-out trees."""
 
 

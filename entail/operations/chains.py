@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
+from entail.arcf.chains.example_steps import ExampleSteps, find_steps
 from entail.arcf.chains.neighbourhoods import Neighbourhoods
 from entail.arcf.chains.stepwise import NearestSteps, Step, StepScorer, score_step
-from entail.arcf.scoring.premises import PremiseScorer
-from entail.arcf.scoring.scorer import ListedScorer, Scorer, load_scorer
+from entail.arcf.scoring.premises import PremiseScorer, StepScores
+from entail.arcf.scoring.scorer import ListedScorer, Scorer, ScorerForm, load_scorer, scorer_revisions
 from entail.data.worldtree.questions import Question
 from entail.data.worldtree.tables import FactTables
 from entail.evaluation.chains import TFIDF, fact_similarities
+from entail.index.protocol import Ints
 from entail.operations.tasks import Task, TaskGroup, finish
 from entail.progress import ProgressCallback
 
@@ -28,6 +32,57 @@ _STEPS = TaskGroup("steps", failure="the step could not be scored")
 
 
 @dataclass(frozen=True)
+class DeferredScorer:
+    """Scorer that is loaded at its first use, as the first steps over some premises ship.
+
+    Attributes:
+        listed: The scorer.
+        revision: Its revision.
+        known: The steps that ship.
+    """
+
+    listed: ListedScorer
+    revision: str
+    known: ExampleSteps
+
+    @property
+    def name(self) -> str:
+        """Name of the scorer."""
+        return self.listed.name
+
+    @property
+    def form(self) -> ScorerForm:
+        """Settings of its training."""
+        return self.listed.form
+
+
+class DeferredSteps:
+    """Steps by a `DeferredScorer`."""
+
+    def __init__(self, scorer: DeferredScorer, facts: FactTables) -> None:
+        self._scorer, self._facts = scorer, facts
+
+    @cached_property
+    def _steps(self) -> PremiseScorer:
+        return PremiseScorer(finish(take_scorer(self._scorer.listed, wait=0)), self._facts)
+
+    def score(self, question: Question, chosen: Sequence[int], candidates: Sequence[int]) -> StepScores:
+        """Score candidates after the chosen premises."""
+        return self._steps.score(question, chosen, candidates)
+
+    def neighbours(self, question: Question, neighbourhoods: Neighbourhoods) -> Ints:
+        """Return the premises visible from the question alone, nearest first."""
+        return self._steps.neighbours(question, neighbourhoods)
+
+
+def defer_scorer(listed: ListedScorer, facts: FactTables, *, k: int) -> DeferredScorer | None:
+    """Return a scorer without loading it if steps of it over these premises ship, else None."""
+    revision = scorer_revisions().get(listed.name)
+    known = find_steps(revision, facts.digest, k)
+    return None if known is None or revision is None else DeferredScorer(listed, revision, known)
+
+
+@dataclass(frozen=True)
 class Builder:
     """Builder of chains over some premises.
 
@@ -37,7 +92,7 @@ class Builder:
         steps: Scorer of steps.
     """
 
-    scorer: Scorer | None
+    scorer: Scorer | DeferredScorer | None
     around: Neighbourhoods
     steps: StepScorer
 
@@ -49,7 +104,9 @@ def take_scorer(listed: ListedScorer, *, wait: float = 2.5) -> Task[Scorer]:
     )
 
 
-def take_builder(facts: FactTables, scorer: Scorer | None, *, k: int, wait: float = 2.5) -> Task[Builder]:
+def take_builder(
+    facts: FactTables, scorer: Scorer | DeferredScorer | None, *, k: int, wait: float = 2.5
+) -> Task[Builder]:
     """Return the task that prepares a builder, of TF-IDF without a scorer; k neighbours of each premise."""
     metric = scorer.form.metric if scorer is not None else TFIDF
 
@@ -58,18 +115,28 @@ def take_builder(facts: FactTables, scorer: Scorer | None, *, k: int, wait: floa
             (facts.digest, metric), lambda _: fact_similarities(facts, metric, progress=report), wait=0
         )
         around = Neighbourhoods(facts, k=k, metric=metric, similarities=finish(similarities))
-        return Builder(
-            scorer, around, NearestSteps(around) if scorer is None else PremiseScorer(scorer, facts)
-        )
+        steps: StepScorer
+        if scorer is None:
+            steps = NearestSteps(around)
+        elif isinstance(scorer, DeferredScorer):
+            steps = DeferredSteps(scorer, facts)
+        else:
+            steps = PremiseScorer(scorer, facts)
+        return Builder(scorer, around, steps)
 
     name = scorer.revision if scorer is not None else TFIDF
-    return GROUNDS.get_or_start((facts.digest, name, k), make, wait=wait)
+    is_deferred = isinstance(scorer, DeferredScorer)
+    return GROUNDS.get_or_start((facts.digest, name, k, is_deferred), make, wait=wait)
 
 
 def take_step(builder: Builder, question: Question, chosen: tuple[int, ...], *, wait: float) -> Task[Step]:
     """Return the task that scores the next step after the chosen premises."""
 
     def make(report: ProgressCallback) -> Step:
+        if isinstance(builder.scorer, DeferredScorer):
+            known = builder.scorer.known.find(question, chosen)
+            if known is not None:
+                return known
         with SCORING:
             neighbours = builder.steps.neighbours(question, builder.around)
             return score_step(question, neighbours, chosen, builder.steps, builder.around)

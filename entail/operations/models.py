@@ -45,7 +45,7 @@ class ModelCache:
     def get_or_start(self, name: str, corpus: Corpus, *, wait: float = 1.0) -> Task[PremiseIndex]:
         """Return the task that builds a corpus's index, and wait up to `wait` seconds for it."""
         try:
-            revision = _revision(name)
+            revision = model_revision(name)
         except EncoderError as error:
             return failed(error)
         return INDEXES.get_or_start(
@@ -124,5 +124,10 @@ class ModelCache:
             return index
 
 
-def _revision(name: str) -> str | None:
+def model_revision(name: str) -> str | None:
+    """Return the revision of a retriever's weights, None for lexical ones.
+
+    Raises:
+        EncoderError: If there is no encoder of this name.
+    """
     return None if name in LEXICAL else resolve(name.removesuffix(SHARED_WORDS)).revision

@@ -28,7 +28,7 @@ PASSAGES = [
 
 
 def on_claims(app: AppTest, **address: str) -> AppTest:
-    return opened(app, "pages/Claims.py", **address)
+    return opened(app, "pages/Claims.py", **{"beside": "retrievers", **address})
 
 
 def tables(app: AppTest) -> list[str]:
@@ -67,7 +67,7 @@ def test_the_first_visit_asks_an_example(app: AppTest) -> None:
     app = on_claims(app, left="tfidf", right="bm25")
     assert app.text_area(key="claims_question").value == EXAMPLES[0].question
     assert app.text_input(key="claims_answer").value == EXAMPLES[0].answer
-    assert "There exists a known way in which sound can travel" in claim_field(app).value
+    assert "There exists a known person who discovered the theory of gravity" in claim_field(app).value
     assert "No NLI cross-encoder yet" in said(app)
     assert "No encoder with entailment tuning yet" in said(app)
     assert len(tables(app)) == 4

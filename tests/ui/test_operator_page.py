@@ -101,7 +101,7 @@ def test_the_queue_its_worker_and_a_log_without_secrets(show: Any, monkeypatch: 
 
 def test_the_database_and_its_backup(show: Any, shared: Workspace) -> None:
     app = show("Database")
-    assert (metrics(app)["Kind"], metrics(app)["Trees"]) == ("SQLite", "120")
+    assert (metrics(app)["Kind"], metrics(app)["Trees"]) == ("SQLite", "180")
     app = finished(app, "back_up", "backup")
     assert "Wrote entail" in said(app)
     assert len(list((shared.database.file or Path()).parent.glob("backups/*.zip"))) == 1

@@ -11,11 +11,18 @@ import streamlit as st
 
 from entail.arcf.chains.comparison import EXAMPLE
 from entail.arcf.chains.stepwise import corpus_facts
-from entail.arcf.scoring.scorer import ListedScorer, list_scorers
+from entail.arcf.scoring.scorer import ListedScorer, Scorer, list_scorers
 from entail.data.worldtree.questions import Question, WorldtreeRelease, read_release
 from entail.data.worldtree.tables import FactTables
 from entail.evaluation.chains import TFIDF
-from entail.operations.chains import GROUNDS, Builder, take_builder, take_scorer
+from entail.operations.chains import (
+    GROUNDS,
+    Builder,
+    DeferredScorer,
+    defer_scorer,
+    take_builder,
+    take_scorer,
+)
 from entail.operations.tasks import TaskGroup, finish
 from entail.trees.store.corpus_versions import CorpusInfo
 from entail.ui.shared.active import draw_notice, sync_with_active
@@ -36,6 +43,9 @@ LINK = Link(
 
 LONGEST = 2000
 """Most characters of a question or an answer."""
+
+DEFAULT_K, DEFAULT_LENGTH = 60, 9
+"""Neighbours of each premise, and most premises of a chain, of a first visit."""
 
 OWN = "own"
 """Row id of a question that the user enters."""
@@ -151,7 +161,9 @@ def pick_source(shared: Workspace) -> Source | None:
         gold = {uid: role for uid, role in EXAMPLE.gold.items() if uid in facts.positions}
         question = Question(question.id, question.stem, question.answer, gold)
         if gold:
-            st.caption("Example with a known explanation. Enter your own question.")
+            st.caption(
+                "An example of our own, in no training set, chosen from 18 for its chain. Enter your own question."
+            )
     return Source(facts, question, ("facts", "question", "answer"))
 
 
@@ -221,14 +233,14 @@ def pick_builder(facts: FactTables) -> tuple[Builder, int, tuple[ListedScorer, .
         "Neighbours (k)",
         min_value=1,
         max_value=1000,
-        key=LINK.init_number("k", 60, least=1, most=1000),
+        key=LINK.init_number("k", DEFAULT_K, least=1, most=1000),
         help="Higher values make more premises visible at each step, and take longer. The paper uses 290.",
     )
     length = right.number_input(
         "Max. premises (L)",
         min_value=1,
         max_value=20,
-        key=LINK.init_number("length", 9, least=1, most=20),
+        key=LINK.init_number("length", DEFAULT_LENGTH, least=1, most=20),
         help="A trained scorer may stop earlier, from three premises on.",
     )
     for one in listed:
@@ -241,9 +253,11 @@ def pick_builder(facts: FactTables) -> tuple[Builder, int, tuple[ListedScorer, .
                 "explanation is complete. Train one with the method ARCF or `entail train arcf`."
             )
             st.page_link("pages/Models.py", label="Models", icon=":material/model_training:")
-    scorer = None
+    scorer: Scorer | DeferredScorer | None = None
     if by != TFIDF:
-        scorer = await_value(take_scorer(usable[by]), waiting="Loading the scorer …")
+        scorer = defer_scorer(usable[by], facts, k=k) or await_value(
+            take_scorer(usable[by]), waiting="Loading the scorer …"
+        )
         if scorer is None:
             return None
     builder = await_value(take_builder(facts, scorer, k=k), waiting="Preparing the premises …")

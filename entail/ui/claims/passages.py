@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from entail.evaluation.passages.pool import Pool
+from entail.data.bundled import sample_dir
+from entail.evaluation.passages.example_lists import ExampleLists, find_lists, read_lists
+from entail.evaluation.passages.pool import EXAMPLES, Pool
 from entail.evaluation.passages.wordings import (
     LIST_KEYS,
     ListedPassage,
@@ -19,6 +21,7 @@ from entail.evaluation.passages.wordings import (
     Wording,
     search_wordings,
 )
+from entail.operations.models import model_revision
 from entail.operations.tasks import TaskGroup
 from entail.ui.claims.fields import LINK
 from entail.ui.claims.judges import take_scores
@@ -30,9 +33,9 @@ from entail.ui.shared.text import label, marked, words_of
 from entail.ui.shared.waiting import await_value, draw_progress
 
 RETRIEVERS, WORDED = "retrievers", "wordings"
-COLUMNS = {RETRIEVERS: "Retrievers", WORDED: "Question and claim"}
+COLUMNS = {WORDED: "Question and claim", RETRIEVERS: "Retrievers"}
 DEPTHS = (5, 10, 20, 50)
-_SHOWN = 320
+_SHOWN, _NOTED = 320, 5
 _SEARCHES = TaskGroup("claim searches", failure="the passages could not be searched")
 
 
@@ -58,7 +61,7 @@ class View:
 def _pick_view() -> View:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         columns = LINK.pick(
-            "beside", "Side by side", COLUMNS, RETRIEVERS, draw=st.segmented_control, required=True
+            "beside", "Side by side", COLUMNS, WORDED, draw=st.segmented_control, required=True
         )
         k = LINK.pick("k", "Passages", DEPTHS, 5, width=110)
         only_moved = st.toggle("Only differences", key="claims_differing")
@@ -67,20 +70,8 @@ def _pick_view() -> View:
 
 def draw_passages(pool: Pool, asked: ClaimedQuestion, names: tuple[str, str], judges: Sequence[str]) -> None:
     """Draw the passages that both retrievers find for question and claim."""
-    first, second = (model_cache().get_or_start(name, pool.corpus) for name in names)
-    if first.value is None or second.value is None:
-        draw_progress(first if first.value is None else second, waiting="Preparing the passages …")
-        st.caption("Passage vectors are computed once and cached.")
-        return
-    indexes = first.value, second.value
     view = _pick_view()
-    gold = known.gold if (known := pool.known(asked.question)) else frozenset()
-    revisions = tuple((index.name, index.manifest.revision) for index in indexes)
-    search = _SEARCHES.get_or_start(
-        (revisions, pool.corpus.hash, asked.question, asked.claim, view.k, gold),
-        lambda report: search_wordings(indexes, asked.question, asked.claim, k=view.k, gold=gold),
-    )
-    lists = await_value(search, waiting="Searching …")
+    lists = _find_lists(pool, asked, names, view.k)
     if lists is None:
         return
     if not lists.all_positions:
@@ -91,12 +82,67 @@ def draw_passages(pool: Pool, asked: ClaimedQuestion, names: tuple[str, str], ju
     texts: Mapping[Wording, str] = {"question": asked.question, "claim": asked.claim}
     for pair in view.pairs():
         _draw_pair(pool, lists, pair, view, texts, scores)
+    _draw_examples_note(asked, lists)
     st.caption(
         "Highlighted: words of the query."
-        + (" ★ known to answer." if gold else "")
+        + (" ★ known to answer." if lists.gold else "")
         + " ▲ ▼ ranks against the other list; “new”: not in it."
     )
     draw_download("Lists (CSV)", "claims_passages.csv", lambda: lists.to_rows(pool.corpus, texts, scores))
+
+
+def _draw_examples_note(asked: ClaimedQuestion, lists: PassageLists) -> None:
+    """Draw, under the question of a first visit, that it was chosen, and the figures over all examples."""
+    stored = read_lists(sample_dir())
+    if stored is None or asked.question != EXAMPLES[0].question or list(lists.names) != stored.names:
+        return
+    st.caption(f":material/info: {label(examples_note(stored))}")
+
+
+def examples_note(stored: ExampleLists) -> str:
+    """Return the figures of question and claim over all examples, by each retriever."""
+    sides = "; ".join(
+        f"{retriever_name(name)}: MRR {stored.reciprocal_rank((number, 'question')):.2f} by question, "
+        f"{stored.reciprocal_rank((number, 'claim')):.2f} by claim, "
+        f"{stored.shared(number, k=_NOTED):.1f} of {_NOTED} passages in both"
+        for number, name in enumerate(stored.names)
+    )
+    return (
+        f"Example chosen because its lists differ. All {len(stored.examples)} examples, first known passage: "
+        f"{sides}."
+    )
+
+
+def _find_lists(pool: Pool, asked: ClaimedQuestion, names: tuple[str, str], k: int) -> PassageLists | None:
+    """Return the lists of question and claim; draw the progress and return None while they are made.
+
+    Those of the examples ship. Meanwhile the indexes are built for whatever is asked next.
+    """
+    gold = known.gold if (known := pool.known(asked.question)) else frozenset()
+    shipped = find_lists(
+        names,
+        [model_revision(name) for name in names],
+        pool.corpus.hash,
+        asked.question,
+        asked.claim,
+        k=k,
+        gold=gold,
+    )
+    wait = 1.0 if shipped is None else 0
+    first, second = (model_cache().get_or_start(name, pool.corpus, wait=wait) for name in names)
+    if shipped is not None:
+        return shipped
+    if first.value is None or second.value is None:
+        draw_progress(first if first.value is None else second, waiting="Preparing the passages …")
+        st.caption("Passage vectors are computed once and cached.")
+        return None
+    indexes = first.value, second.value
+    revisions = tuple((index.name, index.manifest.revision) for index in indexes)
+    search = _SEARCHES.get_or_start(
+        (revisions, pool.corpus.hash, asked.question, asked.claim, k, gold),
+        lambda report: search_wordings(indexes, asked.question, asked.claim, k=k, gold=gold),
+    )
+    return await_value(search, waiting="Searching …")
 
 
 def _judge(pool: Pool, lists: PassageLists, claim: str, judges: Sequence[str]) -> Scores:

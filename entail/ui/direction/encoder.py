@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import streamlit as st
 
 from entail.data.records import Corpus
@@ -55,8 +57,24 @@ def take_index(encoder: GaussianEncoder, corpus: Corpus) -> Task[GaussianIndex]:
     return _INDEXES.get_or_start((encoder.revision, corpus.hash), make)
 
 
-def pick_mode() -> tuple[str, GaussianEncoder] | None:
-    """Draw the fields; return mode and encoder, None without a Gaussian encoder or while it is loaded."""
+@dataclass(frozen=True)
+class ChosenEncoder:
+    """A Gaussian encoder that is loaded where it is needed."""
+
+    name: str
+    revision: str | None
+
+    def load(self) -> GaussianEncoder | None:
+        """Return the loaded encoder; draw the progress and return None while it is loaded."""
+        return await_value(take_encoder(self.name, self.revision), waiting="Loading the encoder …")
+
+    def load_in_background(self) -> None:
+        """Start to load the encoder, for what is asked next."""
+        take_encoder(self.name, self.revision, wait=0)
+
+
+def pick_mode() -> tuple[str, ChosenEncoder] | None:
+    """Draw the fields; return mode and encoder, None without a Gaussian encoder."""
     names = gaussian_names()
     if not names:
         st.info(
@@ -74,5 +92,4 @@ def pick_mode() -> tuple[str, GaussianEncoder] | None:
     name = right.selectbox(
         "Encoder", list(names), key=_KEY, help="Gaussian encoders only: others have no direction."
     )
-    encoder = await_value(take_encoder(name, names[name]), waiting="Loading the encoder …")
-    return None if encoder is None else (mode, encoder)
+    return mode, ChosenEncoder(name, names[name])

@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from entail.data.text import is_blank
+from entail.encoders.catalogue import resolve
 from entail.encoders.gaussian.distributions import Gaussians
-from entail.encoders.gaussian.encoder import GaussianEncoder
 from entail.encoders.gaussian.form import GaussianForm
+from entail.gausscse.example_pair import EXAMPLE, find_gaussians
 from entail.gausscse.projection import Projection, ellipse, project
+<<<<<<< HEAD
 from entail.gausscse.verdict import Verdict, judge, threshold_of
 from entail.ui.shared.chart_marks import BLUE, VERMILION
 from entail.ui.shared.link import init_value
+=======
+from entail.gausscse.verdict import Verdict, judge, judge_gaussians, threshold_of
+from entail.ui.direction.encoder import ChosenEncoder
+>>>>>>> 5585b3b (Claims, Chains and Direction open at once: what the packaged models make of the examples ships, bound to their revisions)
 from entail.ui.shared.text import certainty
 
 if TYPE_CHECKING:
     import altair as alt
 
 FIRST, SECOND = "direction_first", "direction_second"
+<<<<<<< HEAD
 EXAMPLE = ("A girl in a yellow dress is jumping into a swimming pool.", "A girl is jumping into water.")
+=======
+COLOURS = ("#0072b2", "#d55e00")
+>>>>>>> 5585b3b (Claims, Chains and Direction open at once: what the packaged models make of the examples ships, bound to their revisions)
 LONGEST = 200_000
 """Most characters of a sentence."""
 
@@ -33,7 +44,32 @@ _WORDS = {
 }
 
 
-def draw_pair(encoder: GaussianEncoder) -> None:
+@dataclass(frozen=True)
+class JudgedPair:
+    """Verdict on two sentences, with their Gaussians and the settings of the encoder."""
+
+    verdict: Verdict
+    form: GaussianForm
+    gaussians: tuple[Gaussians, Gaussians]
+
+
+def _judge_pair(chosen: ChosenEncoder, first: str, second: str) -> JudgedPair | None:
+    """Judge two sentences; return None while the encoder is loaded. The example needs none."""
+    form = resolve(chosen.name).gaussian
+    known = find_gaussians(chosen.revision, (first, second))
+    if known is not None and form is not None:
+        one, two = known[0], known[1]
+        (verdict,) = judge_gaussians(form, [first], [second], one, two, truncated=())
+        return JudgedPair(verdict, form, (one, two))
+    encoder = chosen.load()
+    if encoder is None:
+        return None
+    with st.spinner("Encoding …", show_time=True):
+        (verdict,) = judge(encoder, [first], [second])
+        return JudgedPair(verdict, encoder.form, encoder.encode_pairs([first], [second]))
+
+
+def draw_pair(chosen: ChosenEncoder) -> None:
     """Draw the fields for two sentences, and the verdict."""
     for key, text in zip((FIRST, SECOND), EXAMPLE, strict=True):
         init_value(key, text)
@@ -44,16 +80,16 @@ def draw_pair(encoder: GaussianEncoder) -> None:
     if is_blank(first) or is_blank(second):
         st.info("Enter two sentences.", icon=":material/edit:")
         return
-    with st.spinner("Encoding …", show_time=True):
-        (verdict,) = judge(encoder, [first], [second])
-        one, two = encoder.encode_pairs([first], [second])
-    _draw_verdict(verdict, encoder.form)
-    for which in verdict.truncated:
+    judged = _judge_pair(chosen, first, second)
+    if judged is None:
+        return
+    _draw_verdict(judged.verdict, judged.form)
+    for which in judged.verdict.truncated:
         st.warning(
             f"The {which} sentence exceeds the encoder's input and was truncated.",
             icon=":material/content_cut:",
         )
-    _draw_gaussians(one, two)
+    _draw_gaussians(*judged.gaussians)
 
 
 def _swap() -> None:

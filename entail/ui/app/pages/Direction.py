@@ -3,7 +3,7 @@
 import streamlit as st
 
 from entail.ui.components.elements import show_errors
-from entail.ui.direction.encoder import SEARCH, TABLE, pick_mode
+from entail.ui.direction.encoder import PAIR, TABLE, pick_mode
 from entail.ui.direction.pair import draw_pair
 from entail.ui.direction.search import draw_search
 from entail.ui.direction.table import draw_table
@@ -16,9 +16,11 @@ with page("Direction") as (shared, author):
         st.stop()
     mode, encoder = choice
     with show_errors():
-        if mode == TABLE:
-            draw_table(encoder)
-        elif mode == SEARCH:
-            draw_search(shared, encoder)
-        else:
+        if mode == PAIR:
             draw_pair(encoder)
+            encoder.load_in_background()
+        elif (loaded := encoder.load()) is not None:
+            if mode == TABLE:
+                draw_table(loaded)
+            else:
+                draw_search(shared, loaded)

@@ -1,0 +1,119 @@
+"""Passage lists of the examples over the bundled corpus, which ship so that they need no encoder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+
+from entail.data.bundled import sample_dir
+from entail.data.stored import read_json
+from entail.data.text import fold
+from entail.errors import DataError
+from entail.evaluation.passages.wordings import LIST_KEYS, ListKey, PassageLists
+
+FILE = "claim_lists.json"
+"""File beside the bundled corpus; `scripts/build_openings.py` writes it."""
+
+
+@dataclass(frozen=True)
+class StoredLists:
+    """Lists of one question and its claim, each field in the order of `LIST_KEYS`.
+
+    Attributes:
+        ranks: Position of a listed or gold passage, then its rank in each list.
+    """
+
+    question: str
+    claim: str
+    gold: list[int]
+    positions: list[list[int]]
+    scores: list[list[float]]
+    ranks: list[list[int]]
+
+    @classmethod
+    def of(cls, lists: PassageLists, question: str, claim: str) -> StoredLists:
+        """Return lists as they are stored."""
+        at = sorted({*lists.all_positions, *lists.gold})
+        return cls(
+            question,
+            claim,
+            sorted(lists.gold),
+            [list(lists.positions[key]) for key in LIST_KEYS],
+            [[round(score, 6) for score in lists.scores[key]] for key in LIST_KEYS],
+            [[one, *(lists.ranks[key][one] for key in LIST_KEYS)] for one in at],
+        )
+
+    def cut(self, names: tuple[str, str], k: int) -> PassageLists:
+        """Return the first k passages of each list."""
+        return PassageLists(
+            names,
+            k,
+            {key: tuple(some[:k]) for key, some in zip(LIST_KEYS, self.positions, strict=True)},
+            {key: tuple(some[:k]) for key, some in zip(LIST_KEYS, self.scores, strict=True)},
+            {key: {one[0]: one[1 + i] for one in self.ranks} for i, key in enumerate(LIST_KEYS)},
+            frozenset(self.gold),
+        )
+
+
+@dataclass(frozen=True)
+class ExampleLists:
+    """Lists of all examples by two retrievers, to depth k, over the corpus of a hash."""
+
+    names: list[str]
+    revisions: list[str]
+    corpus_hash: str
+    k: int
+    examples: list[StoredLists]
+
+    def reciprocal_rank(self, key: ListKey) -> float:
+        """Return the mean reciprocal rank of the first known passage in a list, over all examples."""
+        firsts = [one.cut(self._pair, self.k).first_gold(key) for one in self.examples]
+        return sum(1 / first for first in firsts if first) / len(firsts)
+
+    def shared(self, retriever: int, *, k: int) -> float:
+        """Return how many of the first k passages question and claim have in common, on average."""
+        every = [one.cut(self._pair, k) for one in self.examples]
+        return sum(one.shared((retriever, "question"), (retriever, "claim")) for one in every) / len(every)
+
+    @property
+    def _pair(self) -> tuple[str, str]:
+        return self.names[0], self.names[1]
+
+    def to_json(self) -> dict[str, object]:
+        """Return a JSON-serialisable dict."""
+        return asdict(self)
+
+
+def find_lists(
+    names: tuple[str, str],
+    revisions: Sequence[str | None],
+    corpus_hash: str,
+    question: str,
+    claim: str,
+    *,
+    k: int,
+    gold: frozenset[int],
+    folder: Path | None = None,
+) -> PassageLists | None:
+    """Return the lists that ship; None unless they are of just these retrievers, passages and texts."""
+    stored = read_lists(folder or sample_dir())
+    if stored is None or k > stored.k or stored.corpus_hash != corpus_hash:
+        return None
+    if (*names, *revisions) != (*stored.names, *stored.revisions):
+        return None
+    wanted = fold(question), fold(claim), sorted(gold)
+    for one in stored.examples:
+        if (fold(one.question), fold(one.claim), one.gold) == wanted:
+            return one.cut(names, k)
+    return None
+
+
+@cache
+def read_lists(folder: Path) -> ExampleLists | None:
+    """Return the lists of a folder; None if they are missing or damaged: the encoders answer instead."""
+    try:
+        return read_json(folder / FILE, ExampleLists)
+    except DataError:
+        return None

@@ -1,0 +1,117 @@
+"""Compute what Claims, Chains and Direction show first, so that a fresh installation encodes nothing for it.
+
+    python scripts/build_openings.py [claims] [chain] [direction] [--out FOLDER]
+
+Writes `claim_lists.json` (lists of the bundled examples by the packaged pair of encoders), `chain.json`
+(steps of the example's chain by the packaged scorer) and `direction.json` (Gaussians of the example pair by
+the packaged encoder). Each names the revisions that made it, and is not used for others: run this again when
+the sample, an example or one of these models changes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+PARTS = ("claims", "chain", "direction")
+
+
+def main() -> None:
+    """Compute and write."""
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    from entail.data.bundled import sample_dir
+
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
+    parser.add_argument("parts", nargs="*", help="files to write (default: all)")
+    parser.add_argument("--out", type=Path, default=sample_dir(), help="folder (default: the sample's)")
+    args = parser.parse_args()
+    makers = {"claims": claim_lists, "chain": chain_steps, "direction": example_gaussians}
+    for part in args.parts or PARTS:
+        name, content = makers[part]()
+        file = args.out / name
+        file.write_text(json.dumps(content, separators=(",", ":")) + "\n", encoding="utf-8")
+        print(f"{name}: {file.stat().st_size / 2**10:.0f} KiB")
+
+
+def claim_lists() -> tuple[str, dict[str, Any]]:
+    """Return the lists of all examples by the packaged pair, searched as the Claims page does."""
+    from entail.claims import existence_claim
+    from entail.data.bundled import sample_corpus
+    from entail.evaluation.passages.example_lists import FILE, ExampleLists, StoredLists
+    from entail.evaluation.passages.pool import corpus_pool
+    from entail.evaluation.passages.wordings import search_wordings
+    from entail.index.factory import retriever
+    from entail.ui.claims.fields import TUNED, UNTUNED
+    from entail.ui.claims.passages import DEPTHS
+
+    pool = corpus_pool(sample_corpus())
+    first, second = (
+        retriever(name, pool.corpus, progress=lambda one: print(one, file=sys.stderr))
+        for name in (UNTUNED, TUNED)
+    )
+    examples = []
+    for known in pool.questions.values():
+        claim = existence_claim(known.question).text
+        lists = search_wordings((first, second), known.question, claim, k=max(DEPTHS), gold=known.gold)
+        examples.append(StoredLists.of(lists, known.question, claim))
+    stored = ExampleLists(
+        [first.name, second.name],
+        [str(index.manifest.revision) for index in (first, second)],
+        pool.corpus.hash,
+        max(DEPTHS),
+        examples,
+    )
+    return FILE, stored.to_json()
+
+
+def chain_steps() -> tuple[str, dict[str, Any]]:
+    """Return the steps of the example's chain by the packaged scorer, as the Chains page builds it."""
+    from entail.arcf.chains.chain import Search
+    from entail.arcf.chains.comparison import EXAMPLE
+    from entail.arcf.chains.example_steps import FILE, ExampleSteps, StoredStep
+    from entail.arcf.chains.neighbourhoods import Neighbourhoods
+    from entail.arcf.chains.stepwise import corpus_facts, follow, score_step
+    from entail.arcf.scoring.premises import PremiseScorer
+    from entail.arcf.scoring.scorer import SHIPPED, load_scorer
+    from entail.data.bundled import sample_corpus
+    from entail.ui.chains.fields import DEFAULT_K, DEFAULT_LENGTH
+
+    scorer, facts = load_scorer(SHIPPED, precision="auto"), corpus_facts(sample_corpus())
+    around = Neighbourhoods(facts, k=DEFAULT_K, metric=scorer.form.metric)
+    steps = PremiseScorer(scorer, facts)
+    near = steps.neighbours(EXAMPLE, around)
+    walk = follow(
+        lambda chosen: score_step(EXAMPLE, near, chosen, steps, around), Search(length=DEFAULT_LENGTH)
+    )
+    print(walk.stopped, [facts.texts[fact] for fact in walk.facts], file=sys.stderr)
+    stored = ExampleSteps(
+        scorer.revision,
+        facts.digest,
+        DEFAULT_K,
+        EXAMPLE.stem,
+        EXAMPLE.answer,
+        [StoredStep.of(step) for step in walk.steps],
+    )
+    return FILE, stored.to_json()
+
+
+def example_gaussians() -> tuple[str, dict[str, Any]]:
+    """Return the Gaussians of the example pair by the packaged encoder."""
+    from dataclasses import asdict
+
+    from entail.encoders.gaussian.encoder import GaussianEncoder
+    from entail.gausscse.example_pair import EXAMPLE, FILE, StoredGaussians
+
+    encoder = GaussianEncoder("gausscse-minilm", device="cpu")
+    rows = encoder.encode(EXAMPLE).values
+    values = {text: [float(f"{one:.7g}") for one in row] for text, row in zip(EXAMPLE, rows, strict=True)}
+    return FILE, asdict(StoredGaussians(encoder.revision, values))
+
+
+if __name__ == "__main__":
+    main()

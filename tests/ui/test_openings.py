@@ -1,0 +1,136 @@
+"""First contents of Claims, Chains and Direction: they ship, and are of just the models that are packaged."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from entail.arcf.chains.comparison import EXAMPLE as QUESTION
+from entail.arcf.chains.example_steps import FILE as STEPS
+from entail.arcf.chains.example_steps import find_steps
+from entail.arcf.chains.stepwise import corpus_facts
+from entail.arcf.scoring.scorer import SHIPPED, scorer_revisions
+from entail.claims import existence_claim
+from entail.data.bundled import sample_corpus, sample_dir
+from entail.encoders.catalogue import resolve
+from entail.evaluation.passages.example_lists import FILE as LISTS
+from entail.evaluation.passages.example_lists import find_lists, read_lists
+from entail.evaluation.passages.pool import EXAMPLES, corpus_pool
+from entail.gausscse.example_pair import EXAMPLE as PAIR
+from entail.gausscse.example_pair import find_gaussians
+from entail.operations.models import ModelCache
+from entail.operations.tasks import Task
+from entail.ui.chains.fields import DEFAULT_K
+from entail.ui.claims.fields import TUNED, UNTUNED
+from tests.ui.conftest import html, opened, said
+
+NAMES = (UNTUNED, TUNED)
+
+
+def stored(question: str = EXAMPLES[0].question, **changed: Any) -> Any:
+    """Return the lists of an example as the page looks them up, with some arguments changed."""
+    pool = corpus_pool(sample_corpus())
+    known = pool.known(question)
+    assert known is not None
+    given: dict[str, Any] = {
+        "names": NAMES,
+        "revisions": [resolve(name).revision for name in NAMES],
+        "corpus_hash": pool.corpus.hash,
+        "question": question,
+        "claim": existence_claim(question).text,
+        "k": 5,
+        "gold": known.gold,
+    }
+    return find_lists(**(given | changed))
+
+
+def test_every_example_has_lists_of_the_packaged_encoders() -> None:
+    for example in EXAMPLES:
+        lists = stored(example.question)
+        assert all(len(some) == 5 for some in lists.positions.values())
+        assert all(row.other for row in lists.rows((0, "question"), (0, "claim"))), "ranks beyond the first 5"
+    first = stored()
+    shared = [first.shared((n, "question"), (n, "claim")) for n in (0, 1)]
+    assert min(shared) < 4, "the lists of the first example differ"
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"revisions": ["dpr-minilm@0", None]},
+        {"names": NAMES[::-1]},
+        {"corpus_hash": "0"},
+        {"claim": "edited"},
+        {"k": 51},
+        {"gold": frozenset()},
+    ],
+)
+def test_lists_of_anything_else_are_not_taken(changed: dict[str, Any]) -> None:
+    assert stored(**changed) is None
+
+
+def test_steps_and_gaussians_are_of_the_packaged_models_alone() -> None:
+    facts, revision = corpus_facts(sample_corpus()), scorer_revisions()[SHIPPED]
+    steps = find_steps(revision, facts.digest, DEFAULT_K)
+    assert steps is not None
+    first = steps.find(QUESTION, ())
+    assert first is not None
+    assert steps.find(QUESTION, first.candidates[:1]) is not None
+    assert steps.find(QUESTION, first.candidates[-1:]) is None
+    for other in (
+        ("other@0", facts.digest, DEFAULT_K),
+        (revision, "0", DEFAULT_K),
+        (revision, facts.digest, 61),
+    ):
+        assert find_steps(*other) is None
+    gaussian = resolve("gausscse-minilm").revision
+    made = find_gaussians(gaussian, PAIR)
+    assert made is not None
+    assert made.mean.shape == (2, 384)
+    assert np.isfinite(made.log_variance).all()
+    assert find_gaussians("gausscse-minilm@0", PAIR) is find_gaussians(gaussian, ("another",)) is None
+
+
+def test_damaged_files_are_left_to_the_models(tmp_path: Path) -> None:
+    shutil.copytree(sample_dir(), tmp_path / "sample")
+    for name in (LISTS, STEPS):
+        content = json.loads((tmp_path / "sample" / name).read_text(encoding="utf-8"))
+        content.popitem()
+        (tmp_path / "sample" / name).write_text(json.dumps(content), encoding="utf-8")
+    assert read_lists(tmp_path / "sample") is None
+    revision = scorer_revisions()[SHIPPED]
+    assert (
+        find_steps(revision, corpus_facts(sample_corpus()).digest, DEFAULT_K, folder=tmp_path / "sample")
+        is None
+    )
+
+
+@pytest.fixture
+def without_models(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every encoder, scorer and judge be in the making for ever."""
+    waiting: Task[Any] = Task()
+    monkeypatch.setattr(ModelCache, "get_or_start", lambda *_, **__: waiting)
+    monkeypatch.setattr("entail.operations.chains.take_scorer", lambda *_, **__: waiting)
+    monkeypatch.setattr("entail.ui.chains.fields.take_scorer", lambda *_, **__: waiting)
+    monkeypatch.setattr("entail.ui.direction.encoder.take_encoder", lambda *_, **__: waiting)
+    monkeypatch.setattr("entail.ui.claims.judges.list_judges", list)
+    monkeypatch.setattr("entail.ui.claims.judges.gaussian_names", dict)
+
+
+@pytest.mark.usefixtures("without_models")
+def test_the_pages_open_without_a_model(app: AppTest) -> None:
+    app = opened(app, "pages/Claims.py")
+    assert len(html(app, 'class="ranked"')) == 4
+    assert app.segmented_control(key="claims_beside").value == "wordings"
+    assert f"All {len(EXAMPLES)} examples" in said(app)
+    app.query_params.clear()
+    app = opened(app, "pages/Chains.py")
+    assert any(str(button.key).startswith("chain-choose-0-") for button in app.button)
+    assert "Complete" in said(app) or "Stopped" in said(app)
+    app.query_params.clear()
+    app = opened(app, "pages/Direction.py")
+    assert len(app.metric) == 4
