@@ -13,25 +13,16 @@ from entail.encoders.gaussian.distributions import Gaussians
 from entail.encoders.gaussian.form import GaussianForm
 from entail.gausscse.example_pair import EXAMPLE, find_gaussians
 from entail.gausscse.projection import Projection, ellipse, project
-<<<<<<< HEAD
-from entail.gausscse.verdict import Verdict, judge, threshold_of
-from entail.ui.shared.chart_marks import BLUE, VERMILION
-from entail.ui.shared.link import init_value
-=======
 from entail.gausscse.verdict import Verdict, judge, judge_gaussians, threshold_of
 from entail.ui.direction.encoder import ChosenEncoder
->>>>>>> 5585b3b (Claims, Chains and Direction open at once: what the packaged models make of the examples ships, bound to their revisions)
+from entail.ui.shared.chart_marks import BLUE, VERMILION
+from entail.ui.shared.link import init_value
 from entail.ui.shared.text import certainty
 
 if TYPE_CHECKING:
     import altair as alt
 
 FIRST, SECOND = "direction_first", "direction_second"
-<<<<<<< HEAD
-EXAMPLE = ("A girl in a yellow dress is jumping into a swimming pool.", "A girl is jumping into water.")
-=======
-COLOURS = ("#0072b2", "#d55e00")
->>>>>>> 5585b3b (Claims, Chains and Direction open at once: what the packaged models make of the examples ships, bound to their revisions)
 LONGEST = 200_000
 """Most characters of a sentence."""
 

@@ -81,7 +81,10 @@ def draw_walk(page: str, log: TreeLog) -> None:
         st.markdown(f"**{number + 1} of {len(STEPS)}** {step.sentence}")
         if page == "Trees" and on_page and st.button("Try it", key="walk_try", icon=":material/park:"):
             example = smallest_example(log.trees())
-            open_start_with(example.hypothesis if example is not None else "")
+            if example is None:
+                open_start_with("")
+            else:
+                open_start_with(example.hypothesis, example.corpus_id)
         if not on_page:
             if st.button("Resume", key="walk_resume", icon=":material/undo:", type="primary"):
                 _open(number, log)

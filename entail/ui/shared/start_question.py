@@ -37,10 +37,12 @@ def open_start_over(corpus_id: str) -> None:
     st.switch_page("pages/Trees.py")
 
 
-def open_start_with(claim: str) -> None:
-    """Open the form of a new tree with a claim in it."""
+def open_start_with(claim: str, corpus_id: str | None = None) -> None:
+    """Open the form of a new tree with a claim in it, over a corpus if one is given."""
     st.session_state.pop("tree", None)
     st.session_state[CLAIM] = claim
+    if corpus_id is not None:
+        st.session_state["start_corpus"], st.session_state["start_corpus:touched"] = corpus_id, True
     st.switch_page("pages/Trees.py", query_params={})
 
 

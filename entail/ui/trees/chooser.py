@@ -65,6 +65,7 @@ def draw_start(shared: Workspace, author: str | None) -> None:
             text = draw_question()
         else:
             leave_question()
+        usual = None
         if way == _CLAIM:
             text = st.text_input(
                 "Claim to explain",
@@ -74,9 +75,10 @@ def draw_start(shared: Workspace, author: str | None) -> None:
                 placeholder="One sentence",
             )
         elif way == _EXAMPLE:
-            examples = [tree.hypothesis for tree in trees if tree.example]
-            text = st.selectbox("Hypothesis", examples, key="start_example") or ""
-        corpus = pick_corpus(corpora, trees, author, key="start_corpus")
+            examples = {tree.hypothesis: tree.corpus_id for tree in trees if tree.example}
+            text = st.selectbox("Hypothesis", list(examples), key="start_example") or ""
+            usual = examples.get(text)  # its premises are there
+        corpus = pick_corpus(corpora, trees, author, key="start_corpus", usual=usual)
         is_signing_in = sign_in.is_configured()
         if author is None and is_signing_in:
             ask_name("start")
@@ -111,12 +113,18 @@ def default_corpus(
 
 
 def pick_corpus(
-    corpora: Sequence[CorpusInfo], trees: Sequence[TreeSummary], author: str | None, *, key: str
+    corpora: Sequence[CorpusInfo],
+    trees: Sequence[TreeSummary],
+    author: str | None,
+    *,
+    key: str,
+    usual: str | None = None,
 ) -> CorpusInfo:
-    """Draw the list of corpora and return the chosen one; the author's default until they choose."""
+    """Draw the list of corpora and return the chosen one: `usual`, else the default, until one is picked."""
     # The name may be entered, or a tree started, after the first drawing.
     if not st.session_state.get(f"{key}:touched"):
-        st.session_state[key] = default_corpus(corpora, trees, author).id
+        first = next((one for one in corpora if one.id == usual), None)
+        st.session_state[key] = (first or default_corpus(corpora, trees, author)).id
     ids = {corpus.id: corpus for corpus in corpora}
     picked = st.selectbox(
         "Corpus",
