@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _HEIGHT = 365
 """Pixels of the steps, with title, legend and axis: the page fits all of it into the height."""
 
-_ROW, _AXIS = 42, 105
+_ROW, _AXIS = 42, 130
 """Pixels of a group's mean and quartiles, its name above them; of what is below all of them."""
 
 _SUMMARY = "Mean and middle half of each group"

@@ -168,7 +168,7 @@ def counts_chart(claimed: Claimed) -> alt.Chart:
         ],
         color=alt.Color("kind:N", scale=colours, legend=alt.Legend(title=None, orient="top")),
     )
-    chart: alt.Chart = bars.mark_bar().properties(height=24 * len(counts) + 100, title="Questions by rule")
+    chart: alt.Chart = bars.mark_bar().properties(height=24 * len(counts) + 180, title="Questions by rule")
     return chart
 
 

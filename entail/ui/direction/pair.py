@@ -186,7 +186,7 @@ def draw_ellipses(plane: Projection) -> alt.LayerChart:
         .mark_point(filled=True, size=60)
         .encode(x=alt.X("x:Q", axis=axes[0]), y=alt.Y("y:Q", axis=axes[1]), color=_colour())
     )
-    chart: alt.LayerChart = (line + dots).properties(height=300, title="Gaussians of the two sentences")
+    chart: alt.LayerChart = (line + dots).properties(height=380, title="Gaussians of the two sentences")
     return chart
 
 
@@ -214,5 +214,5 @@ def draw_variances(pair: Gaussians) -> alt.Chart:
             alt.Tooltip("sentence:N", title="Sentence"),
             alt.Tooltip("log variance:Q", title="Log variance", format=".2f"),
         ],
-    ).properties(height=300, title="Log variance by dimension")
+    ).properties(height=380, title="Log variance by dimension")
     return chart
