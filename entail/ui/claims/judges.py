@@ -28,6 +28,9 @@ _WORDS = {
     "both ways": "says the same",
     "neither": "no entailment",
 }
+_WAIT = 0.3
+"""Seconds that the page waits for verdicts before it draws the lists without them."""
+
 _READ = 2000
 """Characters of a passage that are judged."""
 
@@ -129,7 +132,7 @@ def take_scores(name: str, passages: Sequence[str], claim: str) -> Task[list[Pas
         return _score_by_cross_encoder(name, texts, claim, report)
 
     key = (name, gaussians.get(name) or judge_stamp(name), claim[:LONGEST], tuple(texts))
-    return _SCORES.get_or_start(key, make)
+    return _SCORES.get_or_start(key, make, wait=_WAIT)
 
 
 def _score_by_gaussians(

@@ -89,6 +89,10 @@ def draw_passages(pool: Pool, asked: ClaimedQuestion, names: tuple[str, str], ju
         + " ▲ ▼ ranks against the other list; “new”: not in it."
     )
     draw_download("Lists (CSV)", "claims_passages.csv", lambda: lists.to_rows(pool.corpus, texts, scores))
+    # Where the lists ship, the indexes are still missing for whatever is asked next. Building them would slow
+    # down the drawing.
+    for name in names:
+        model_cache().get_or_start(name, pool.corpus, wait=0)
 
 
 def _draw_examples_note(asked: ClaimedQuestion, lists: PassageLists) -> None:
@@ -116,7 +120,7 @@ def examples_note(stored: ExampleLists) -> str:
 def _find_lists(pool: Pool, asked: ClaimedQuestion, names: tuple[str, str], k: int) -> PassageLists | None:
     """Return the lists of question and claim; draw the progress and return None while they are made.
 
-    Those of the examples ship. Meanwhile the indexes are built for whatever is asked next.
+    Those of the examples ship.
     """
     gold = known.gold if (known := pool.known(asked.question)) else frozenset()
     shipped = find_lists(
@@ -128,10 +132,9 @@ def _find_lists(pool: Pool, asked: ClaimedQuestion, names: tuple[str, str], k: i
         k=k,
         gold=gold,
     )
-    wait = 1.0 if shipped is None else 0
-    first, second = (model_cache().get_or_start(name, pool.corpus, wait=wait) for name in names)
     if shipped is not None:
         return shipped
+    first, second = (model_cache().get_or_start(name, pool.corpus) for name in names)
     if first.value is None or second.value is None:
         draw_progress(first if first.value is None else second, waiting="Preparing the passages …")
         st.caption("Passage vectors are computed once and cached.")
