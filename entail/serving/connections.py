@@ -38,6 +38,8 @@ class ConnectionProtocol(H11Protocol):
         same = sum(client is not None and client[0] == host for client in others)
         if len(self.connections) > CONNECTIONS or same > CONNECTIONS_A_CLIENT:
             self.logger.warning("a connection was closed: too many are open")
+            # Before it is lost: a burst of closed ones would count against an honest client.
+            self.connections.discard(self)
             transport.abort()
         else:
             self._watch()

@@ -1,14 +1,17 @@
 """Limits on connections: heads that never end, and more connections than there may be."""
 
+import asyncio
 import logging
 import socket
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from unittest.mock import Mock
 
 import pytest
 import uvicorn
+from uvicorn.server import ServerState
 
 from entail.serving import connections
 from entail.serving.connections import ConnectionProtocol, RateFilter
@@ -86,6 +89,28 @@ def test_connections_in_total(port: int) -> None:
         with opened(port, "127.0.0.99") as late:
             assert end_of(late) == b""
         assert answers(first)
+
+
+def test_connections_that_were_closed_do_not_count_until_they_are_lost(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(connections, "CONNECTIONS", 12)
+    monkeypatch.setattr(connections, "CONNECTIONS_A_CLIENT", 8)
+
+    async def connect(hosts: list[str]) -> list[bool]:
+        config = uvicorn.Config(Mock(), log_config=None)
+        state, aborted = ServerState(), []
+        for host in hosts:
+            transport = Mock()
+            transport.get_extra_info = {"peername": (host, 1), "sockname": ("127.0.0.1", 2)}.get
+            protocol = ConnectionProtocol(config, state, {})
+            protocol.connection_made(transport)
+            aborted.append(transport.abort.called)
+        return aborted
+
+    attacker, other = "127.0.0.1", "127.0.0.2"
+    aborted = asyncio.run(connect([*[attacker] * 20, other]))
+    assert aborted == [False] * 8 + [True] * 12 + [False]
 
 
 def test_a_warning_is_logged_once_in_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
