@@ -10,12 +10,13 @@ README and docs show `<page>.png`; the other forms are `<page>-dark.png`, `-phon
 from __future__ import annotations
 
 import argparse
+import contextlib
 import tempfile
 from pathlib import Path
 
 from bench_app import FLAGS, PATIENCE, start, stop
 from PIL import Image
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, TimeoutError, sync_playwright
 
 IMAGES = Path(__file__).resolve().parent.parent / "docs" / "images"
 PAGES = {
@@ -40,7 +41,7 @@ QUIET = """() => {
   const busy = '[data-testid="stSkeleton"], [data-testid="stProgress"], [data-testid="stSpinner"]';
   const still = app?.dataset.testScriptState === "notRunning" && !document.querySelector(busy);
   window.quietSince = still ? window.quietSince ?? Date.now() : undefined;
-  return still && Date.now() - window.quietSince > 1500;
+  return still && Date.now() - window.quietSince > 800;
 }"""
 
 
@@ -86,8 +87,9 @@ def take(browser: Browser, url: str, pages: list[str], out: Path, size: str, the
 
 
 def settle(page: Page) -> None:
-    """Wait until a page is drawn."""
-    page.wait_for_function(QUIET, polling=200)
+    """Wait until a page is drawn; one that renews itself is never still for long."""
+    with contextlib.suppress(TimeoutError):
+        page.wait_for_function(QUIET, polling=200, timeout=20_000)
 
 
 def prepare(page: Page, name: str) -> None:
