@@ -131,7 +131,7 @@ def test_from_decisions_to_what_ranks_and_back(
     page.goto(address)
     expect(page.get_by_role("heading", name="team-ours-1")).to_be_visible()
     expect(page.get_by_text("is trained")).to_be_visible(timeout=SLOW)
-    expect(page.get_by_text("Active triplets (share)")).to_be_visible()
+    expect(page.get_by_text("Active triplets (share)").first).to_be_visible()
     (job,) = Jobs().jobs()
     assert (job.state, job.spec.by, job.spec.about) == ("done", "Ada", "the decisions on ours")
 
