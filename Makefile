@@ -44,7 +44,7 @@ unit: $(TEST_STAMP) ## all tests but the browser's and the long attack
 	$(BIN)/python -m pytest -m "not browser and not attack" -n 2 --dist worksteal
 
 browser: $(TEST_STAMP) ## the newcomer's story in a real Chromium
-	$(BIN)/python -m pytest -m browser tests/browser
+	$(BIN)/python -m pytest -m browser tests/browser -n 2 --dist loadfile
 
 wheel: $(APP_STAMP) ## build the wheel, install it in an empty environment, try it there
 	rm -rf build/wheel $(VENV)-wheel
