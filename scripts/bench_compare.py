@@ -16,9 +16,7 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import statistics
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -26,7 +24,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from bench_app import FLAGS, start, stop
+from bench_app import FLAGS, find_chromium, start, stop
 from playwright.sync_api import Page, sync_playwright
 
 from entail.data.corpora import read_corpus
@@ -55,9 +53,7 @@ def main() -> None:
     pair = options.left, options.right
     if len(set(pair)) < 2:
         parser.error(f"expected two retrievers to compare, found {options.left} twice; name another one")
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if chromium is None:
-        sys.exit("no Chromium on the PATH: install the package 'chromium'")
+    chromium = find_chromium()
     started = datetime.now(UTC)
     corpus = read_corpus(options.corpus).corpus
     trees = first_trees(read_trees(options.trees), options.queries)
@@ -98,6 +94,7 @@ def library(
     from entail.index.factory import retriever
     from entail.index.flat import DenseIndex
     from entail.ui.compare.bias import draw_bias, encoders_of, pairs_table
+    from entail.ui.shared.retriever_marks import retriever_marks
 
     os.environ["ENTAIL_DATA_DIR"] = str(folder)  # where the page finds the premise vectors, too
     first, second = (retriever(name, corpus) for name in pair)
@@ -123,10 +120,10 @@ def library(
     }
     if not encoders:
         return {"panels": 0, "library_seconds": seconds}
-    found, names = panels(), [index.name for index in encoders]
-    chart = draw_bias(pairs_table(found, "all"), names)
+    found, marks = panels(), retriever_marks([index.name for index in encoders])
+    chart = draw_bias(pairs_table(found, "all"), marks)
     seconds["bias"] = timed(panels, repeats)
-    seconds["bias_chart"] = timed(lambda: draw_bias(pairs_table(found, "all"), names).to_dict(), repeats)
+    seconds["bias_chart"] = timed(lambda: draw_bias(pairs_table(found, "all"), marks).to_dict(), repeats)
     return {"panels": len(chart.vconcat), "library_seconds": seconds}
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import socket
 import statistics
 import subprocess
@@ -25,6 +24,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
+from bench_app import find_chromium
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from entail.results import write_result
@@ -80,9 +80,7 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=5, help="fresh pages of each checkout")
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "results" / "graph.json")
     options = parser.parse_args()
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if chromium is None:
-        sys.exit("no Chromium on the PATH: install the package 'chromium'")
+    chromium = find_chromium()
     started = datetime.now(UTC)
     checkouts = dict(text.split("=", 1) for text in options.checkout)
     taken: dict[str, dict[str, list[float]]] = {name: {} for name in checkouts}

@@ -14,7 +14,7 @@ import contextlib
 import tempfile
 from pathlib import Path
 
-from bench_app import FLAGS, PATIENCE, start, stop
+from bench_app import FLAGS, PATIENCE, find_chromium, start, stop
 from PIL import Image
 from playwright.sync_api import Browser, Page, TimeoutError, sync_playwright
 
@@ -55,7 +55,7 @@ def main() -> None:
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=find_chromium(), args=FLAGS)
         server, url = start(Path(folder))
         try:
             for size in SIZES:

@@ -81,7 +81,7 @@ def test_the_page_is_opened_with_the_pair_that_was_asked_for(
     monkeypatch.setattr(bench, "sync_playwright", lambda: browser)
     monkeypatch.setattr(bench, "start", lambda _: (None, "http://here"))
     monkeypatch.setattr(bench, "stop", lambda _: None)
-    monkeypatch.setattr(bench.shutil, "which", lambda _: "chromium")
+    monkeypatch.setattr(bench, "find_chromium", lambda: "chromium")
     given = ["--trees", str(files[0]), "--corpus", str(files[1]), "--out", str(tmp_path / "compare.json")]
     monkeypatch.setattr("sys.argv", ["bench", *given, "--repeats", "1", "--left", "tiny", "--right", "other"])
     bench.main()
