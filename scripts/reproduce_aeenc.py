@@ -133,13 +133,11 @@ ROWS = (
         "+TML siamese",
         replace(_GOLD, towers="siamese"),
         paper=_paper("SBERT+TML-siamese"),
-        subset=300,
     ),
     Row(
         "+TML dual",
         replace(_GOLD, towers="dual"),
         paper=_paper("SBERT+TML-dual"),
-        subset=300,
     ),
     Row(f"+SCL single{REGULARISED}", replace(_GOLD, loss="contrastive", alpha=_OURS.alpha)),
     Row(f"+TML single{REGULARISED}", replace(_GOLD, alpha=_OURS.alpha)),
