@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
+from typing import TypeVar, cast
 
 from entail.data.corpora import read_corpus
 from entail.data.entailment_bank.trees import read_trees
 from entail.data.records import Corpus, ExplanationTree
+from entail.data.stored import read_json
+from entail.errors import DataError
+
+_Record = TypeVar("_Record")
 
 SAMPLE_NAME = "EntailmentBank sample"
 """Name of the bundled corpus."""
@@ -52,3 +57,16 @@ def held_out_corpus() -> Corpus:
     """Return the facts of `sample_corpus`, then the further ones in the contexts of `held_out_trees`."""
     further = read_corpus(sample_dir() / "held_out_premises.jsonl.gz", name=HELD_OUT_NAME).corpus
     return Corpus(HELD_OUT_NAME, (*sample_corpus().premises, *further.premises))
+
+
+def read_shipped(file: Path, kind: type[_Record]) -> _Record | None:
+    """Return a record that ships to save a model's work; None if it is missing or damaged."""
+    return cast("_Record | None", _read_once(file, kind))
+
+
+@cache
+def _read_once(file: Path, kind: type[object]) -> object | None:
+    try:
+        return read_json(file, kind)
+    except DataError:
+        return None

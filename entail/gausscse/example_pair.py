@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 import numpy as np
 
-from entail.data.bundled import sample_dir
-from entail.data.stored import read_json
+from entail.data.bundled import read_shipped, sample_dir
 from entail.encoders.gaussian.distributions import Gaussians
-from entail.errors import DataError
 
 EXAMPLE = ("A girl in a yellow dress is jumping into a swimming pool.", "A girl is jumping into water.")
 """Two sentences of our own, not of the training data."""
@@ -33,17 +30,8 @@ def find_gaussians(
     revision: str | None, texts: Sequence[str], *, folder: Path | None = None
 ) -> Gaussians | None:
     """Return the Gaussians of texts that ship; None unless there is one of each by this revision."""
-    stored = _read_gaussians(folder or sample_dir())
+    stored = read_shipped((folder or sample_dir()) / FILE, StoredGaussians)
     if stored is None or stored.revision != revision or not set(texts) <= set(stored.values):
         return None
     rows = np.array([stored.values[text] for text in texts], dtype=np.float32)
     return Gaussians.of(rows, revision=revision)
-
-
-@cache
-def _read_gaussians(folder: Path) -> StoredGaussians | None:
-    """Return the Gaussians of a folder; None if they are missing or damaged: the encoder answers instead."""
-    try:
-        return read_json(folder / FILE, StoredGaussians)
-    except DataError:
-        return None

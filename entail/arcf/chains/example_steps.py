@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
 from pathlib import Path
 
 from entail.arcf.chains.stepwise import Step
-from entail.data.bundled import sample_dir
-from entail.data.stored import read_json
+from entail.data.bundled import read_shipped, sample_dir
 from entail.data.worldtree.questions import Question
-from entail.errors import DataError
 
 FILE = "chain.json"
 """File beside the bundled corpus; `scripts/build_openings.py` writes it."""
@@ -86,14 +83,5 @@ def find_steps(
     revision: str | None, digest: str, k: int, *, folder: Path | None = None
 ) -> ExampleSteps | None:
     """Return the steps that ship; None unless they are of just this scorer, these premises and this k."""
-    stored = _read_steps(folder or sample_dir())
+    stored = read_shipped((folder or sample_dir()) / FILE, ExampleSteps)
     return stored if stored and (stored.revision, stored.digest, stored.k) == (revision, digest, k) else None
-
-
-@cache
-def _read_steps(folder: Path) -> ExampleSteps | None:
-    """Return the steps of a folder; None if they are missing or damaged: the scorer answers instead."""
-    try:
-        return read_json(folder / FILE, ExampleSteps)
-    except DataError:
-        return None

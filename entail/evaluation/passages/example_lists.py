@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
 from pathlib import Path
 
-from entail.data.bundled import sample_dir
-from entail.data.stored import read_json
+from entail.data.bundled import read_shipped, sample_dir
 from entail.data.text import fold
-from entail.errors import DataError
 from entail.evaluation.passages.wordings import LIST_KEYS, ListKey, PassageLists
 
 FILE = "claim_lists.json"
@@ -110,10 +107,6 @@ def find_lists(
     return None
 
 
-@cache
 def read_lists(folder: Path) -> ExampleLists | None:
     """Return the lists of a folder; None if they are missing or damaged: the encoders answer instead."""
-    try:
-        return read_json(folder / FILE, ExampleLists)
-    except DataError:
-        return None
+    return read_shipped(folder / FILE, ExampleLists)
