@@ -12,12 +12,11 @@ Then run `scripts/build_sample_vectors.py`, and keep `ATTRIBUTION.md` true.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
-from build_sample import find_file, find_uids, loose, without_exam, write_rows
+from build_sample import find_file, find_uids, parse_folders, premise_rows, without_exam, write_rows
 
 from entail.data.corpora import read_corpus
 from entail.data.entailment_bank.trees import read_trees
@@ -37,12 +36,7 @@ DEV_ONLY = frozenset(
 
 def main() -> None:
     """Build the held-out files and print what they hold."""
-    formatter = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=formatter)
-    parser.add_argument("--data", type=Path, required=True, help="folder of the official release")
-    parser.add_argument("--out", type=Path, default=Path("entail/data/sample"), help="folder to write to")
-    args = parser.parse_args()
-    build(args.data, args.out)
+    build(*parse_folders(__doc__))
 
 
 def build(data: Path, out: Path) -> None:
@@ -51,15 +45,11 @@ def build(data: Path, out: Path) -> None:
     seen = frozenset().union(*(read_training_queries(folder) for folder in model_folders()))
     dev = read_trees(find_file(data, "dataset/task_2/dev.jsonl*"))
     trees = choose(dev, train, seen=seen)
-    uids = find_uids(data)
     known = read_corpus(out / "premises.jsonl.gz", name="sample").corpus
     facts = {
         fold(text): text for tree in trees for text in tree.sentences.values() if known.position(text) is None
     }
-    rows = [
-        {"id": uids[loose(text)], "text": text} if loose(text) in uids else {"text": text}
-        for text in facts.values()
-    ]
+    rows = premise_rows(facts.values(), find_uids(data))
     write_rows(out / "held_out.jsonl.gz", (as_sample(tree) for tree in trees))
     write_rows(out / "held_out_premises.jsonl.gz", rows)
     named = sum("id" in row for row in rows)

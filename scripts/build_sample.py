@@ -33,12 +33,17 @@ EXAM_FIELDS = frozenset({"question", "answer", "question_text", "answer_text"})
 
 def main() -> None:
     """Build the sample and print what it holds."""
+    build(*parse_folders(__doc__))
+
+
+def parse_folders(about: str | None) -> tuple[Path, Path]:
+    """Return the folder of the release and the one to write to, of the command line."""
     formatter = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=formatter)
+    parser = argparse.ArgumentParser(description=about, formatter_class=formatter)
     parser.add_argument("--data", type=Path, required=True, help="folder of the official release")
     parser.add_argument("--out", type=Path, default=Path("entail/data/sample"), help="folder to write to")
     args = parser.parse_args()
-    build(args.data, args.out)
+    return args.data, args.out
 
 
 def build(data: Path, out: Path, *, count: int = TREES) -> None:
@@ -46,15 +51,11 @@ def build(data: Path, out: Path, *, count: int = TREES) -> None:
     train = read_trees(find_file(data, "dataset/task_2/train*.jsonl*"))
     trees = [tree for tree in train if not tree.id.startswith("Mercury")]
     chosen = choose(trees, count)
-    uids = find_uids(data)
     facts: dict[str, str] = {}
     for tree in trees:
         for text in tree.sentences.values():
             facts.setdefault(fold(text), text)
-    rows = [
-        {"id": uids[loose(text)], "text": text} if loose(text) in uids else {"text": text}
-        for text in facts.values()
-    ]
+    rows = premise_rows(facts.values(), find_uids(data))
     out.mkdir(parents=True, exist_ok=True)
     write_rows(out / "trees.jsonl.gz", (without_exam(tree.extra) for tree in chosen))
     write_rows(out / "premises.jsonl.gz", rows)
@@ -86,6 +87,13 @@ def without_exam(row: Mapping[str, Any]) -> dict[str, Any]:
     kept = {key: copy.deepcopy(value) for key, value in row.items() if key not in EXAM_FIELDS}
     kept["meta"] = {key: value for key, value in kept.get("meta", {}).items() if key not in EXAM_FIELDS}
     return kept
+
+
+def premise_rows(texts: Iterable[str], uids: Mapping[str, str]) -> list[dict[str, str]]:
+    """Return the rows of premises, with the uid of those that have one."""
+    return [
+        {"id": uids[loose(text)], "text": text} if loose(text) in uids else {"text": text} for text in texts
+    ]
 
 
 def _nth(queues: Iterable[list[Any]], turn: int) -> list[Any]:
