@@ -150,6 +150,18 @@ def start_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StartApp]:
             process.wait()
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the data folder of the app of a module."""
+    return tmp_path_factory.mktemp("folder") / "data"
+
+
+@pytest.fixture(scope="module")
+def url(start_app: StartApp, folder: Path) -> str:
+    """Return the address of one app for all tests of a module."""
+    return start_app(ROOT / "streamlit_app.py", data_dir=folder)
+
+
 def _wait_for(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:

@@ -91,16 +91,6 @@ SCREENS = {
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("accessibility") / "data"
-
-
-@pytest.fixture(scope="module")
-def url(start_app: Any, folder: Path) -> str:
-    return str(start_app(ROOT / "streamlit_app.py", data_dir=folder))
-
-
-@pytest.fixture(scope="module")
 def context(one_context: BrowserContext, url: str) -> BrowserContext:
     page = one_context.new_page()
     page.goto(url)  # seeds the database

@@ -21,11 +21,6 @@ pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("compare") / "data"
-
-
-@pytest.fixture(scope="module")
 def url(start_app: Any, folder: Path) -> str:
     """Return one app for all tests here; none of them changes what another looks at."""
     return f"{start_app(ROOT / 'streamlit_app.py', data_dir=folder)}/Compare"

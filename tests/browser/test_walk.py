@@ -16,16 +16,6 @@ PAGES = ("/", "/Trees", "/Compare", "/Direction", "/Results")
 pytestmark = pytest.mark.browser
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("walk") / "data"
-
-
-@pytest.fixture(scope="module")
-def url(start_app: Any, folder: Path) -> str:
-    return str(start_app(ROOT / "streamlit_app.py", data_dir=folder))
-
-
 def bar(page: Page) -> Locator:
     return page.locator(".st-key-walk")
 
