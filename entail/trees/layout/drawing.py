@@ -9,7 +9,7 @@ from typing import Literal
 from entail.trees.layout.appearance import DrawnKind
 
 Direction = Literal["right", "down"]
-"""Where premises stand, seen from their conclusion."""
+"""Side of the premises, seen from their conclusion."""
 
 Segment = tuple[tuple[float, float], tuple[float, float]]
 """Straight line between two points."""
@@ -83,7 +83,7 @@ class Layout:
         places: Node id (`rejected_id` for a rejected premise) -> box; parents before their premises, depth
             first, loose trees after the hypothesis's, rejected premises last.
         steps: Lines of each step.
-        direction: Where premises stand, seen from their conclusion.
+        direction: Side of the premises, seen from their conclusion.
     """
 
     places: Mapping[str, Place]

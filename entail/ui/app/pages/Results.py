@@ -1,4 +1,4 @@
-"""What it can do: the measured figures on one page, to show and to print."""
+"""Results page: the measured figures, to show and to print."""
 
 import streamlit as st
 
