@@ -13,16 +13,15 @@ A folder is a plain sentence-transformers model or a PEFT adapter, whose base is
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path, PurePath
 from typing import Literal
 
-from entail.data.text import premise_key
 from entail.encoders import weights
-from entail.encoders.card import Card, TowerKind, read_card, read_training_queries
+from entail.encoders.card import Card, TowerKind, read_card
 from entail.encoders.gaussian.form import HEAD, GaussianForm
 from entail.encoders.hub import ask, hub_api
 from entail.errors import EncoderError, HubError, UnknownEncoderError
@@ -150,32 +149,6 @@ def model_folders() -> list[Path]:
     return [folder for name, folder in sorted(folders.items()) if _NAME.fullmatch(name) and folder.is_dir()]
 
 
-def training_queries_of(name: str, queries: Iterable[str]) -> frozenset[str]:
-    """Return the queries that a retriever was trained on; none for lexical ones and without a record.
-
-    Of a combination such as `aeenc-minilm+bm25+reranker-minilm` those of its parts count.
-    """
-    folders = [_trained_folder(part) for part in dict.fromkeys((name, *name.split("+")))]
-    keys = frozenset().union(*(read_training_queries(one) for one in folders if one is not None))
-    return frozenset(query for query in queries if premise_key(query) in keys) if keys else frozenset()
-
-
-def has_training_record(name: str) -> bool:
-    """Return whether a retriever, or a part of a combination, has a record of its training queries."""
-    return any(
-        folder is not None and read_training_queries(folder)
-        for folder in map(_trained_folder, dict.fromkeys((name, *name.split("+"))))
-    )
-
-
-def _trained_folder(name: str) -> Path | None:
-    """Return the folder of an encoder or of a cross-encoder under `models/`, None without one."""
-    try:
-        return resolve(name).path
-    except EncoderError:
-        return model_folder(name)
-
-
 def fetch(entry: EncoderEntry) -> EncoderEntry:
     """Download a Hub model's files and return its complete entry; return other entries unchanged.
 
@@ -187,7 +160,7 @@ def fetch(entry: EncoderEntry) -> EncoderEntry:
     """
     if entry.base is not None and entry.base.revision is None:
         base = fetch(entry.base)
-        return _folder_entry(entry.path, entry.name, base=base) if entry.path else entry
+        return _read_entry(entry.path, entry.name, base=base) if entry.path else entry
     if entry.kind != "hub" or entry.path is not None:
         return entry
     hub_id, _, revision = entry.name.partition("@")
@@ -294,7 +267,27 @@ def _locate(name: str | Path) -> Path | Literal["packaged", "hub"]:
     )
 
 
-def _folder_entry(folder: Path, name: str, *, base: EncoderEntry | None = None) -> EncoderEntry:
+_KNOWN: dict[tuple[Path, str], tuple[tuple[tuple[str, int, int], ...], EncoderEntry]] = {}
+"""Entries of folders, beside the stamp of the folder's files when they were read."""
+
+
+def _folder_entry(folder: Path, name: str) -> EncoderEntry:
+    """Return the entry of a folder, read again if a file of it or the entry of its base changed."""
+    stamp = weights.folder_stamp(folder)
+    known, entry = _KNOWN.get((folder.absolute(), name), ((), None))
+    if entry is None or known != stamp or entry.path != folder or not _is_current(entry.base):
+        entry = _read_entry(folder, name)
+        _KNOWN[folder.absolute(), name] = stamp, entry
+    return entry
+
+
+def _is_current(base: EncoderEntry | None) -> bool:
+    with contextlib.suppress(EncoderError):
+        return base is None or resolve(base.name) == base
+    return False
+
+
+def _read_entry(folder: Path, name: str, *, base: EncoderEntry | None = None) -> EncoderEntry:
     if not folder.is_dir():
         raise EncoderError(f"{name!r}: expected a folder of weights, found none at the path given")
     weights.check_safe(folder, name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -79,6 +80,18 @@ def folder_digest(folder: Path) -> str:
         if path.suffix in _IDENTITY and path.name != "entail.json":
             digest.update(f"{path.relative_to(folder).as_posix()}\0{file_sha256(path)}\n".encode())
     return digest.hexdigest()[:12]
+
+
+def folder_stamp(folder: Path) -> tuple[tuple[str, int, int], ...]:
+    """Return path, size and modification time of the files below a folder; equal while nothing changes."""
+    found = []
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            path = os.path.join(parent, name)  # noqa: PTH118 - a Path for each file would take longer than its stat
+            with contextlib.suppress(OSError):  # a link to nothing
+                state = os.stat(path)  # noqa: PTH116
+                found.append((path, state.st_size, state.st_mtime_ns))
+    return tuple(sorted(found))
 
 
 def file_sha256(path: Path) -> str:

@@ -11,7 +11,8 @@ from typing import Any
 from entail.aeenc.method import AEENC
 from entail.aeenc.source import TrainingData
 from entail.data.records import Corpus, ExplanationTree
-from entail.encoders.catalogue import resolve, training_queries_of
+from entail.encoders.catalogue import resolve
+from entail.encoders.training_queries import training_queries_of
 from entail.errors import EncoderError, JobError
 from entail.evaluation.retrieval.paired import PairedComparison, QueryFigures, compare_paired
 from entail.jobs.jobs import Jobs

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from entail.data.bundled import HELD_OUT_NAME, SAMPLE_NAME
 from entail.data.records import Corpus
-from entail.encoders.catalogue import PACKAGED, catalogue, fetch, model_folder, resolve
+from entail.encoders.catalogue import PACKAGED, fetch, model_folder, resolve
 from entail.errors import EncoderError, PromotionError
 from entail.progress import ProgressCallback
 from entail.registry.pointers import (
@@ -122,9 +122,10 @@ def default_retriever(corpus: str | None = None) -> Active:
     """
     if (pointer := current_pointer()) is not None:
         return Active(str(pointer.encoder), pointer.revision, pointer.premise_revision, pointer)
-    measured = MEASURED.get(corpus or "")
-    is_installed = any(one.name == measured and one.problem is None for one in catalogue())
-    return Active(*_retriever(measured if measured is not None and is_installed else PACKAGED))
+    if (measured := MEASURED.get(corpus or "")) is not None:
+        with contextlib.suppress(EncoderError):
+            return Active(*_retriever(measured))
+    return Active(*_retriever(PACKAGED))
 
 
 def active_name(role: Role, names: Collection[str]) -> str | None:

@@ -18,8 +18,9 @@ from entail.aeenc.reranking.training import train_reranker
 from entail.aeenc.source import TrainingData
 from entail.data.judgements import JudgedPair, Judgements
 from entail.data.records import Corpus, ExplanationTree, gold_children
-from entail.encoders.catalogue import resolve, training_queries_of
+from entail.encoders.catalogue import resolve
 from entail.encoders.cross.reranker import Reranker
+from entail.encoders.training_queries import training_queries_of
 from entail.errors import TrainingError
 from entail.index.lexical import Bm25Index
 from entail.training.adapters.cross_tower import CrossTower

@@ -22,7 +22,8 @@ from entail.data.entailment_bank.trees import read_trees
 from entail.data.records import ExplanationTree
 from entail.data.text import fold, premise_key
 from entail.encoders.card import read_training_queries
-from entail.encoders.catalogue import has_training_record, model_folders, training_queries_of
+from entail.encoders.catalogue import model_folders
+from entail.encoders.training_queries import has_training_record, training_queries_of
 from entail.index.vectors import shipped_premises, shipped_queries
 from tests.data.test_build_sample import row
 

@@ -15,7 +15,7 @@ from entail.encoders.card import (
     read_training_queries,
     write_training_queries,
 )
-from entail.encoders.catalogue import training_queries_of
+from entail.encoders.training_queries import training_queries_of
 from entail.errors import EncoderError
 
 WHOLE: dict[str, Any] = {

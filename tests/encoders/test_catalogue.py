@@ -87,6 +87,30 @@ def test_a_revision_follows_weights_and_configuration_only(copied: Path) -> None
     assert revision() not in (first, second)
 
 
+def test_a_folder_is_read_again_when_a_file_of_it_changes(
+    copied: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, read = resolve("mine"), []
+    monkeypatch.setattr(weights, "check_safe", lambda folder, name: read.append(name))
+    assert resolve("mine") == first
+    assert not read
+    (copied / "README.md").write_text("one file more", encoding="utf-8")
+    assert resolve("mine").revision == first.revision
+    assert read == ["mine"]
+
+
+def test_an_adapter_is_read_again_when_its_base_changes(
+    tiny_adapter: Path, copied: Path, models_dir: Path
+) -> None:
+    adapter = Path(shutil.copytree(tiny_adapter, models_dir / "tuned"))
+    card = json.dumps({"method": "siamese", "base": str(copied)})
+    (adapter / "entail.json").write_text(card, encoding="utf-8")
+    first = resolve("tuned")
+    config = json.loads((copied / "config.json").read_text(encoding="utf-8"))
+    (copied / "config.json").write_text(json.dumps({**config, "hidden_act": "relu"}), encoding="utf-8")
+    assert resolve("tuned").revision != first.revision
+
+
 def test_an_adapter_knows_its_base_and_its_revision_holds_both(tiny: Path, tiny_adapter: Path) -> None:
     entry, base = resolve(tiny_adapter), resolve(tiny)
     assert entry.base == base

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from entail.data.bundled import held_out_trees, sample_trees
 from entail.data.entailment_bank.trees import write_trees
 from entail.data.records import Corpus, Premise
-from entail.encoders.catalogue import training_queries_of
+from entail.encoders.training_queries import training_queries_of
 from entail.evaluation.retrieval.split_comparison import SplitComparison
 from entail.operations.tasks import CACHE
 from entail.trees.log.acts import Accept, Create, Reject

@@ -45,7 +45,7 @@ def premises(
     """
     from entail.data.corpora import read_corpus
     from entail.data.entailment_bank.trees import read_trees
-    from entail.encoders.catalogue import training_queries_of
+    from entail.encoders.training_queries import training_queries_of
     from entail.evaluation.retrieval.effort import measure_effort
     from entail.evaluation.retrieval.premises import compare_evaluations, evaluate_premises
     from entail.index.factory import retriever as make_retriever

@@ -14,7 +14,7 @@ from entail.data.entailment_bank.trees import read_trees
 from entail.data.judgements import Judgements
 from entail.data.records import Corpus, ExplanationTree
 from entail.data.text import fold
-from entail.encoders.catalogue import has_training_record, training_queries_of
+from entail.encoders.training_queries import has_training_record, training_queries_of
 from entail.errors import EntailError
 from entail.evaluation.retrieval.comparison import Comparison, compare
 from entail.index.protocol import PremiseIndex

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from entail.data.text import fold
-from entail.encoders.catalogue import training_queries_of
+from entail.encoders.training_queries import training_queries_of
 from entail.evaluation.retrieval.comparison import (
     ComparedPremise,
     Comparison,

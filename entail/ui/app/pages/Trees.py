@@ -54,7 +54,9 @@ with page("Trees") as (shared, author):
         with st.container(key="candidates-head", gap="xxsmall"):
             st.caption(("Your search for this " if screen.query else "Premises for this ") + node.kind)
             st.markdown(f"# {label(screen.query or node.text, longest=600)}")
-            draw_step_check(context.check, session)
+            verdict = st.container()  # filled last: it is computed while the rest is drawn
+            if context.check:
+                context.check.judge(tree, node.id)
         with st.container(key="order", horizontal=True, vertical_alignment="center", gap="xsmall"):
             draw_order(context, session)
             draw_search(session)
@@ -82,6 +84,8 @@ with page("Trees") as (shared, author):
             draw_tools(session)
         with st.container(key="tree-body"):
             draw_view(view, shared, session)
+    with verdict:
+        draw_step_check(context.check, session)
     if screen.dialog == "learn":
         draw_learning_dialog(context, session)
     elif screen.dialog:
