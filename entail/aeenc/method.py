@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +29,7 @@ def train(data: TrainingData, config: AeencConfig, run: Run) -> Mapping[str, Any
         dev=data.dev,
         dev_corpus=data.given,
         teaching=data.teaching,
-        run=run,
+        run=replace(run, data=run.data or data.names),
     ).to_json()
 
 

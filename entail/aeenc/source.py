@@ -34,6 +34,7 @@ class TrainingData:
         trees: Gold trees, empty with `judgements`.
         dev: Trees that select the weights.
         teaching: Targets of further sentences, for distillation.
+        names: Names of the data sets that are known, for the card.
     """
 
     corpus: Corpus
@@ -42,6 +43,7 @@ class TrainingData:
     judgements: Judgements | None
     dev: tuple[ExplanationTree, ...]
     teaching: Teaching | CrossEncoderTeacher | None = None
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,8 +91,10 @@ class TreeSource:
             EntailError: If a file or the database cannot be read.
         """
         from entail.aeenc.pairs import training_corpus
+        from entail.data.bundled import sample_dir
         from entail.data.corpora import read_corpus
         from entail.data.entailment_bank.trees import read_trees
+        from entail.training.cards.sources import TEAM
 
         dev = tuple(read_trees(self.dev)) if self.dev else ()
         if self.from_log is None:
@@ -100,9 +104,11 @@ class TreeSource:
             if self.hold_out is not None and not dev:
                 trees, dev = hold_out(trees, every=self.hold_out)
             corpus = training_corpus(given, trees=trees) if self.extend else given
-            return TrainingData(corpus, given, trees, None, dev)
+            is_sample = self.trees.absolute() == sample_dir() / "trees.jsonl.gz"
+            names = ("entailment_bank",) if is_sample else ()
+            return TrainingData(corpus, given, trees, None, dev, names=names)
         if keep is not None and (keep / _SNAPSHOT).exists():
-            return TrainingData(*_read_snapshot(keep / _SNAPSHOT), dev)
+            return TrainingData(*_read_snapshot(keep / _SNAPSHOT), dev, names=(TEAM,))
         if decisions is None:
             raise SettingsError(
                 f"expected a reader of decisions beside from_log={self.from_log!r}, found none; "
@@ -113,7 +119,7 @@ class TreeSource:
         corpus = given if self.extend is False else training_corpus(given, judgements=judgements)
         if keep is not None:
             _write_snapshot(keep / _SNAPSHOT, corpus, given, judgements)
-        return TrainingData(corpus, given, (), judgements, dev)
+        return TrainingData(corpus, given, (), judgements, dev, names=(TEAM,))
 
     def __str__(self) -> str:
         if self.from_log is not None:

@@ -32,7 +32,6 @@ from entail.progress import ProgressCallback
 from entail.settings import load_settings
 from entail.training.adapters.saving import name_of
 from entail.training.adapters.tower import Tower, TowerEncoder, save_routes
-from entail.training.cards.sources import TEAM
 from entail.training.distillation.task import DistillationTask
 from entail.training.distillation.teachers import CrossEncoderTeacher, Teaching
 from entail.training.loop.task import Event, Task
@@ -201,7 +200,7 @@ def train_aeenc(
         folder=run.out,
         teachers=teaching.teachers if teaching else (),
         sentences=len(teaching.sentences) if teaching else 0,
-        data=tuple(run.data) or ((TEAM,) if judgements is not None else ()),
+        data=tuple(run.data),
     )
     _save(training, towers, setup)
     return training

@@ -32,7 +32,7 @@ def train(data: TrainingData, config: RerankerConfig, run: Run) -> Mapping[str, 
         trees=data.trees,
         judgements=data.judgements,
         dev=ranked_lists(data.corpus, data.dev, index, depth=config.depth) if data.dev else (),
-        run=run,
+        run=replace(run, data=run.data or data.names),
     ).to_json()
 
 
