@@ -164,3 +164,49 @@ def test_a_screen_keeps_to_wcag_in_both_themes(
     if found:
         pytest.fail("\n".join([f"{name}:", *found]), pytrace=False)
     assert not warnings
+
+
+STOPS = 25
+"""How often the tabulator is pressed on a page."""
+
+LOOK = """async () => {
+  let one = document.activeElement;
+  while (one?.shadowRoot?.activeElement) one = one.shadowRoot.activeElement;
+  if (one === null || one === document.body || one.tagName === "IFRAME") return null;
+  const around = new Set([one, ...(one.closest("label")?.querySelectorAll("*") ?? [])]);
+  for (let parent = one, level = 0; parent !== null && level < 5; parent = parent.parentElement, level++)
+    around.add(parent);
+  const look = () => JSON.stringify([...around].map((each) => {
+    const style = getComputedStyle(each);
+    const outline = style.outlineStyle === "none" ? "" : style.outlineWidth + style.outlineColor;
+    return [outline, style.boxShadow, style.borderColor, style.backgroundColor, style.textDecorationLine];
+  }));
+  const focused = look();
+  one.blur();
+  await new Promise((done) => requestAnimationFrame(() => setTimeout(done, 0)));  // React draws some of it
+  const plain = look();
+  one.focus({ focusVisible: true });
+  return { name: one.outerHTML.slice(0, 200), visible: focused !== plain };
+}"""
+"""Returns the element that has the focus, and whether it or what is around it looks otherwise without it."""
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("name", ["Home", "tree", "outline", "Compare", "Models"])
+def test_the_focus_is_visible_wherever_the_tabulator_leads(
+    page: Page, url: str, tree: str, name: str, theme: Literal["light", "dark"]
+) -> None:
+    page.emulate_media(color_scheme=theme)
+    screen = SCREENS[name]
+    page.goto(url + screen.path.format(tree=tree))
+    screen.open(page)
+    page.add_style_tag(content=STILL)
+    settle(page)
+    stops = []
+    for _ in range(STOPS):
+        page.keyboard.press("Tab")
+        if (stop := page.evaluate(LOOK)) is not None:
+            stops.append(stop)
+    assert len({stop["name"] for stop in stops}) >= 10
+    if unseen := [stop["name"] for stop in stops if not stop["visible"]]:
+        pytest.fail("\n".join(unseen), pytrace=False)

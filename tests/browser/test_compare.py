@@ -125,7 +125,7 @@ def test_the_tour_goes_from_card_to_card_and_can_be_sent(page: Page, browser: Br
     expect(page.get_by_text("1 of 7")).to_be_visible()
     page.get_by_role("button", name="Next").click()
     expect(page.get_by_text("2 of 7")).to_be_visible()
-    sentence = page.get_by_text("at place").first.inner_text()
+    sentence = page.get_by_text("at rank").first.inner_text()
     page.wait_for_url("**stop=2**")
     assert address(page)["mode"] == "tour"
     context = browser.new_context()

@@ -92,11 +92,11 @@ def test_the_sentence_says_what_was_counted(split: SplitComparison, indexes: Pai
     moon, mirror, ice = choose_stops(split, indexes)
     assert tell(moon, NAMES) == (
         "Words puts 2 sentences that share more words with the claim first, such as “the moon is a moon of "
-        "the earth”. Meaning finds the premise “moonlight is reflected sunlight” at place 1 instead of 4."
+        "the earth”. Meaning finds the premise “moonlight is reflected sunlight” at rank 1 instead of 4."
     )
     assert tell(mirror, NAMES).startswith("Words puts 1 other sentence first, none of which shares more")
     assert tell(ice, NAMES).startswith("Here Words does better. ")
-    assert tell(ice, NAMES).endswith("Words finds the premise “ice floats” at place 1 instead of 3.")
+    assert tell(ice, NAMES).endswith("Words finds the premise “ice floats” at rank 1 instead of 3.")
 
 
 def test_with_several_premises_the_sentence_counts_the_first_page(

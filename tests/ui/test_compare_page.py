@@ -182,7 +182,7 @@ def test_the_tour_leads_from_an_opening_to_a_closing_card(app: AppTest) -> None:
     assert len(app.get("download_button")) == 2
     app = settled(app.button(key="tour_next").click().run())
     assert "1 of 7" in said(app)
-    assert "at place" in said(app)
+    assert "at rank" in said(app)
     assert app.get("vega_lite_chart")
     app = settled(opened(app, mode="tour", stop="7").button(key="tour_next").click().run())
     assert "Summary" in said(app)

@@ -87,8 +87,8 @@ def choose_stops(
 def tell(stop: Stop, names: tuple[str, str]) -> str:
     """Return the sentence of an example; `names` are those that a reader calls the two retrievers."""
     good, bad = names[stop.better], names[1 - stop.better]
-    place, other = stop.ranks[stop.better], stop.ranks[1 - stop.better]
-    sentence = f"{good} finds the premise “{stop.premise}” at place {place:,} instead of {other:,}."
+    rank, other = stop.ranks[stop.better], stop.ranks[1 - stop.better]
+    sentence = f"{good} finds the premise “{stop.premise}” at rank {rank:,} instead of {other:,}."
     if stop.alike:
         many = "1 sentence that shares" if stop.alike == 1 else f"{stop.alike:,} sentences that share"
         sentence = (

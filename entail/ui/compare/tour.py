@@ -94,8 +94,8 @@ def _draw_end(
         st.markdown(f"##### {first} and {second}, in {len(stops)} examples")
         st.markdown(
             "An explanation tree needs premises that *entail* a claim, not ones that only *resemble* it. "
-            f"{first} and {second} search {len(split.corpus):,} premises for those of {len(split.gold):,} "
-            "claims. The examples are the claims where they differ most."
+            f"The examples are those of {len(split.gold):,} claims, over {len(split.corpus):,} premises, on "
+            "which the two differ most."
         )
     if split.corpus.name == HELD_OUT_NAME:
         st.markdown(HELD_OUT)

@@ -9,6 +9,7 @@ import streamlit as st
 from entail.aeenc.config import FEW_DECISIONS
 from entail.errors import EntailError
 from entail.jobs.record import Job
+from entail.registry.models import default_retriever
 from entail.trees.log.wording import count_of
 from entail.trees.review.decisions import (
     Lesson,
@@ -119,8 +120,10 @@ def _draw_end(job: Job) -> None:
                 f" on {count_of(counts['positives'], 'accepted premise')} and {counts['negatives']:,} "
                 f"rejected, for {count_of(counts['queries'], 'sentence')}"
             )
+        is_active = default_retriever().encoder == job.name
+        use = "It ranks the candidates now" if is_active else "Choose it under “Ranked by”"
         st.success(
-            f"**{name}** {label(words)}. Choose it under “Ranked by”."
+            f"**{name}** {label(words)}. {use}."
             + "".join(f"  \n:material/warning: {label(warning)}" for warning in job.warnings),
             icon=":material/school:",
         )
