@@ -14,7 +14,7 @@ from entail.arcf.scoring.premises import PremiseScorer, StepScores
 from entail.arcf.scoring.scorer import ListedScorer, Scorer, ScorerForm, load_scorer, scorer_revisions
 from entail.data.worldtree.questions import Question
 from entail.data.worldtree.tables import FactTables
-from entail.evaluation.chains import TFIDF, fact_similarities
+from entail.evaluation.chains import TFIDF, Similarities, fact_similarities
 from entail.index.protocol import Ints
 from entail.operations.tasks import Task, TaskGroup, finish
 from entail.progress import ProgressCallback
@@ -109,12 +109,18 @@ def take_builder(
 ) -> Task[Builder]:
     """Return the task that prepares a builder, of TF-IDF without a scorer; k neighbours of each premise."""
     metric = scorer.form.metric if scorer is not None else TFIDF
+    is_deferred = isinstance(scorer, DeferredScorer)
 
     def make(report: ProgressCallback) -> Builder:
-        similarities = GROUNDS.get_or_start(
-            (facts.digest, metric), lambda _: fact_similarities(facts, metric, progress=report), wait=0
-        )
-        around = Neighbourhoods(facts, k=k, metric=metric, similarities=finish(similarities))
+        def prepare() -> Similarities:
+            task = GROUNDS.get_or_start(
+                (facts.digest, metric), lambda _: fact_similarities(facts, metric, progress=report), wait=0
+            )
+            return finish(task)
+
+        # Steps that ship need no similarities: their first use prepares them.
+        similarities = (lambda texts: prepare()(texts)) if is_deferred else prepare()
+        around = Neighbourhoods(facts, k=k, metric=metric, similarities=similarities)
         steps: StepScorer
         if scorer is None:
             steps = NearestSteps(around)
@@ -125,7 +131,6 @@ def take_builder(
         return Builder(scorer, around, steps)
 
     name = scorer.revision if scorer is not None else TFIDF
-    is_deferred = isinstance(scorer, DeferredScorer)
     return GROUNDS.get_or_start((facts.digest, name, k, is_deferred), make, wait=wait)
 
 
