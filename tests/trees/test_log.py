@@ -266,12 +266,15 @@ def test_trees_are_listed_the_last_changed_first(log: TreeLog, database: Databas
 
 def test_an_archived_tree_can_be_brought_back(log: TreeLog, tree: str) -> None:
     log.archive(tree, author="Bob")
-    assert log.trees() == []
+    example = log.create(Create(hypothesis="an example"), author="Ann", example=True)
+    assert [t.id for t in log.trees()] == [example]
     assert [t.id for t in log.trees(archived=True)] == [tree]
+    assert {t.id for t in log.trees(archived=None)} == {example, tree}
+    assert [t.id for t in log.trees(archived=None, examples=False)] == [tree]
     assert log.summary(tree).archived
     log.act(tree, Write(node=ROOT, text="a"), author="Ann", base=1)
     log.archive(tree, author="Bob", archived=False)
-    assert [t.seq for t in log.trees()] == [2]
+    assert [t.seq for t in log.trees(examples=False)] == [2]
     assert log.trees(archived=True) == []
 
 

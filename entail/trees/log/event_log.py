@@ -299,12 +299,24 @@ class TreeLog:
         with self._database.reading() as connection:
             return _summary(self._tree_row(connection, tree_id))
 
-    def trees(self, *, corpus_id: str | None = None, archived: bool = False) -> list[TreeSummary]:
-        """Return the trees of one corpus or of all, the last changed first; or only the archived ones."""
+    def trees(
+        self, *, corpus_id: str | None = None, archived: bool | None = False, examples: bool = True
+    ) -> list[TreeSummary]:
+        """Return the trees of one corpus or of all, the last changed first.
+
+        Args:
+            corpus_id: Corpus; None for all.
+            archived: Whether only archived trees, or only others; None for both.
+            examples: Whether to include the examples that ship.
+        """
         table = schema.trees
-        query = sa.select(table).where(
-            table.c.archived_at.is_not(None) if archived else table.c.archived_at.is_(None)
-        )
+        query = sa.select(table)
+        if archived is not None:
+            query = query.where(
+                table.c.archived_at.is_not(None) if archived else table.c.archived_at.is_(None)
+            )
+        if not examples:
+            query = query.where(table.c.example.is_(False))
         if corpus_id is not None:
             query = query.where(table.c.corpus_id == corpus_id)
         query = query.order_by(table.c.changed_at.desc(), table.c.hypothesis, table.c.id)

@@ -67,8 +67,7 @@ def judgements_of(log: TreeLog, *, corpus_id: str | None = None) -> Judgements:
 
 
 def _own_trees(log: TreeLog, corpus_id: str | None) -> list[TreeSummary]:
-    summaries = [s for archived in (False, True) for s in log.trees(corpus_id=corpus_id, archived=archived)]
-    return [summary for summary in summaries if not summary.example]
+    return log.trees(corpus_id=corpus_id, archived=None, examples=False)
 
 
 def pairs_of(tree: Tree) -> Iterator[JudgedPair]:

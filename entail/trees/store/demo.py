@@ -116,7 +116,7 @@ class VisitorLog(TreeLog):
     ) -> list[str]:
         """Create trees of the visitor; at most `TREES`. Raises as `TreeLog.create`."""
         new = list(acts)
-        if len(new) + len(super().trees()) + len(super().trees(archived=True)) > TREES:
+        if len(new) + len(super().trees(archived=None)) > TREES:
             raise DemoError(f"in this demo a visitor has at most {TREES} trees; nothing was created")
         if corpus_id is not None:
             self._add_corpus(corpus_id)
@@ -136,10 +136,12 @@ class VisitorLog(TreeLog):
         """Return the summary of a tree."""
         return super().summary(tree_id) if self.owns(tree_id) else self._team.summary(tree_id)
 
-    def trees(self, *, corpus_id: str | None = None, archived: bool = False) -> list[TreeSummary]:
+    def trees(
+        self, *, corpus_id: str | None = None, archived: bool | None = False, examples: bool = True
+    ) -> list[TreeSummary]:
         """Return the visitor's trees and the team's, the last changed first."""
-        own = super().trees(corpus_id=corpus_id, archived=archived)
-        team = self._team.trees(corpus_id=corpus_id, archived=archived)
+        own = super().trees(corpus_id=corpus_id, archived=archived, examples=examples)
+        team = self._team.trees(corpus_id=corpus_id, archived=archived, examples=examples)
         return sorted([*own, *team], key=lambda tree: tree.changed_at, reverse=True)
 
     def _require_editable(self, tree_id: str) -> None:

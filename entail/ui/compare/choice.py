@@ -276,17 +276,15 @@ def take_pair(shared: Workspace, corpus: Corpus, choice: Choice) -> Pair | None:
             return None
         indexes.append(task.value)
     trees = tuple(
-        (tree.id, tree.seq, archived)
-        for archived in (False, True)
-        for tree in shared.log.trees(corpus_id=choice.corpus.id, archived=archived)
-        if not tree.example
+        (tree.id, tree.seq)
+        for tree in shared.log.trees(corpus_id=choice.corpus.id, archived=None, examples=False)
     )
     judgements = _read_judgements(choice.corpus.id, trees)
     return Pair(corpus, (indexes[0], indexes[1]), reference_premises(choice.corpus.id), judgements)
 
 
 @st.cache_resource(show_spinner=False, max_entries=8)
-def _read_judgements(corpus_id: str, trees: tuple[tuple[str, int, bool], ...]) -> Judgements:
+def _read_judgements(corpus_id: str, trees: tuple[tuple[str, int], ...]) -> Judgements:
     """Return the decisions of the team's trees over a corpus; a changed tree is another key."""
     return judgements_of(workspace().log, corpus_id=corpus_id)
 
