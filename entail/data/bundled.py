@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from functools import cache
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from entail.data.corpora import read_corpus
 from entail.data.entailment_bank.trees import read_trees
@@ -61,11 +62,11 @@ def held_out_corpus() -> Corpus:
 
 def read_shipped(file: Path, kind: type[_Record]) -> _Record | None:
     """Return a record that ships to save a model's work; None if it is missing or damaged."""
-    return cast("_Record | None", _read_once(file, kind))
+    return cast("_Record | None", _read_once(file, cast("Hashable", kind)))
 
 
 @cache
-def _read_once(file: Path, kind: type[object]) -> object | None:
+def _read_once(file: Path, kind: Any) -> object | None:  # noqa: ANN401 - the type, as something hashable
     try:
         return read_json(file, kind)
     except DataError:
