@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_args
@@ -56,6 +56,8 @@ class RankingOptions:
     margin: Annotated[
         float | None, "Lazy scoring: rescore only facts within this margin of the best; default: all facts"
     ] = None
+    prune: Annotated[bool, "Drop chosen facts that the rest of the chain no longer needs"] = False
+    without_answer: Annotated[bool, "Rank by the question alone, as if its answer were unknown"] = False
     first: Annotated[int | None, "single-fact: score only the nearest facts; default: all"] = None
     paths: Annotated[int, "path-rerank: first facts of chains, the nearest to the question"] = 50
     linked: Annotated[int | None, "path-rerank: second facts of chains, the nearest; default: all"] = None
@@ -117,7 +119,9 @@ class RankingOptions:
             return SingleFactRanker(scorer, near, first=self.first)
         if part == "path-rerank":
             return PathRanker(scorer, near, top=self.paths, linked=self.linked)
-        search = Search(length=self.length, least=self.least, beam=self.beam, margin=self.margin)
+        search = Search(
+            length=self.length, least=self.least, beam=self.beam, margin=self.margin, prune=self.prune
+        )
         return ChainRanker(scorer, near, search=search, together=self.together)
 
 
@@ -143,6 +147,8 @@ class RankingMethods:
         """Yield the rankings of questions, in order."""
         from entail.arcf.chains.baselines import rank_ensemble
 
+        if self.options.without_answer:
+            questions = [replace(question, answer="") for question in questions]
         if self.options.method != "ensemble":
             return self._rank(self.rankers[0][1], questions, progress)
         parts = [self._rank(ranker, questions) for _, ranker in self.rankers]
@@ -175,6 +181,8 @@ class RankingMethods:
             settings |= {"scorer": ", ".join(revisions), "precision": options.precision}
         names = [name for part, some in _RANKING_OPTIONS.items() if part in methods for name in some]
         settings |= {name: getattr(options, name) for name in names}
+        # Files of earlier versions have no such settings.
+        settings |= {name: True for name in ("prune", "without_answer") if getattr(options, name)}
         return {name: str(value) for name, value in settings.items()}
 
     def write(

@@ -92,6 +92,21 @@ def test_it_does_not_stop_before_it_may_nor_goes_on_after(fake: Any) -> None:
     assert short.scored == {1: 1.0}
 
 
+def test_a_premise_that_the_rest_no_longer_needs_is_dropped(fake: Any) -> None:
+    def by(prefix: list[str], candidate: list[str]) -> float:
+        # Beside f3, f0 is worth less than the bare prefix; f2 and f3 stay what they are.
+        return 1.0 if candidate == ["f0"] and "f3." in prefix else by_worth(prefix, candidate)
+
+    assert built(fake, by)[0].facts == (0, 2, 3)
+    pruned, scorer = built(fake, by, Search(least=0, prune=True))
+    assert pruned.facts == (2, 3)
+    assert pruned.scored == {0: 1.0, 1: 1.0}
+    assert pruned.stopped == "bare prefix"
+    assert scorer.calls == [3, 3, 3, 2, 6, 4]  # a bare prefix and a premise for each that may go, twice
+    assert built(fake, by, Search(least=3, prune=True))[0].facts == (0, 2, 3)
+    assert built(fake, by_worth, Search(least=0, prune=True))[0].facts == (0, 2, 3)
+
+
 def test_scores_see_the_prefix(fake: Any) -> None:
     seen = []
 

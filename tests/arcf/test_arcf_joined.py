@@ -59,6 +59,18 @@ def test_trained_measured_and_ranked_from_the_command_line(
     assert alone["questions"] == 2
     assert alone["learnt_on"] == {"single-fact": "arcf"}
     assert "learnt_on" in chains
+    blind = told(capsys, "evaluate", "chains", *ours, "--limit", "3", "--without-answer", "--prune")
+    assert {name for name in blind["settings"] if name not in chains["settings"]} == {
+        "without_answer",
+        "prune",
+    }
+    answers = told(capsys, "evaluate", "answers", *ours, "--limit", "3", "--by", "mean")
+    assert (answers["questions"], answers["chance"]) == (3, 0.5)
+    assert 0 <= answers["interval"][0] <= answers["accuracy"] <= answers["interval"][1]
+    assert answers["nearest premise"]["questions"] == 3
+    assert (
+        "tfidf" in told(capsys, "evaluate", "answers", *ours, "--method", "tfidf", code=1)["error"]["message"]
+    )
 
     single = ["--scheme", "single-fact", "--out", str(tiny_home / "alone")]
     assert main(["train", "arcf", *given, *SMALL, *single]) == 0

@@ -8,7 +8,7 @@ chains at once. Searches are generators of pairs to score, so that `grow_all` ba
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -36,6 +36,8 @@ class Search:
         margin: Lazy: of the premises scored before, a step scores those anew whose last score is at most so
             much below the best one; None scores all anew.
         stop: Whether a chain ends when the bare prefix scores best; the scorer has to be trained for it.
+        prune: Whether a premise is dropped at the end where the bare prefix of the others scores as high, the
+            weakest first, down to `least`; the scorer has to be trained to stop. Not in the paper.
 
     Raises:
         SettingsError: If a value is out of range.
@@ -46,6 +48,7 @@ class Search:
     beam: int = 1
     margin: float | None = None
     stop: bool = True
+    prune: bool = False
 
     def may_stop(self, facts: Sequence[int]) -> bool:
         """Return whether a chain of these premises may end by itself."""
@@ -114,7 +117,30 @@ def grow(prompt: Prompt, visible: Visible, search: Search) -> Growth:
     Raises:
         EvaluationError: If a score is not finite.
     """
-    return (_grow_beam if search.beam > 1 else _grow_greedy)(prompt, visible, search)
+    chain = yield from (_grow_beam if search.beam > 1 else _grow_greedy)(prompt, visible, search)
+    return (yield from _prune(prompt, chain, search)) if search.prune and search.stop else chain
+
+
+def _prune(prompt: Prompt, chain: Chain, search: Search) -> Growth:
+    facts, scored = list(chain.facts), dict(chain.scored)
+    while len(facts) > max(1, search.least):
+        rests = [[*facts[:at], *facts[at + 1 :]] for at in range(len(facts))]
+        prefixes = [prompt.prefix(rest) for rest in rests]
+        scores = yield [
+            pair
+            for prefix, fact in zip(prefixes, facts, strict=True)
+            for pair in ((prefix.ids, ()), *prompt.pairs(prefix, [fact]))
+        ]
+        pairs = [
+            prompt.total(scores[2 * at : 2 * at + 2], rests[at], [fact]).tolist()
+            for at, fact in enumerate(facts)
+        ]
+        weakest = min(range(len(facts)), key=lambda at: pairs[at][1] - pairs[at][0])
+        bare, score = pairs[weakest]
+        if score > bare:
+            break
+        scored[facts.pop(weakest)] = score
+    return replace(chain, facts=tuple(facts), scored=scored)
 
 
 def grow_all(

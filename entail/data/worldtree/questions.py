@@ -43,6 +43,7 @@ class Question:
         level: `Easy` or `Challenge`, None without one.
         usable: Whether the shared task of its release scores it: SUCCESS or READY is the only flag (2020),
             is among the flags (2019).
+        choices: All answers, in order; empty where they are unknown.
     """
 
     id: str
@@ -52,11 +53,12 @@ class Question:
     flags: tuple[str, ...] = ()
     level: str | None = None
     usable: bool = True
+    choices: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
         """Stem and correct answer."""
-        return f"{self.stem} {self.answer}"
+        return f"{self.stem} {self.answer}".rstrip()
 
 
 @dataclass(frozen=True)
@@ -149,6 +151,7 @@ def read_questions(file: Path, *, release: Release | None = None) -> QuestionRea
                 flags=flags,
                 level=level if level in ("Easy", "Challenge") else None,
                 usable=bool(usable),
+                choices=tuple(choices(row["question"])[1].values()),
             )
         )
     if not questions:

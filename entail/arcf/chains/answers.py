@@ -1,0 +1,141 @@
+"""Answer selection: the answer of a multiple-choice question with the best explanation.
+
+A chain is built for each answer as if it were correct: future work of Cartuyvels et al. 2020.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from entail.arcf.chains.chain import Chain
+from entail.arcf.chains.neighbourhoods import Neighbourhoods
+from entail.arcf.chains.ranking import Ranked
+from entail.data.worldtree.questions import Question
+from entail.errors import EvaluationError
+from entail.statistics.classification import McNemar, mcnemar, wilson_interval
+
+Measure = Literal["first", "mean", "sum", "margin"]
+"""Value of a chain, of the scores that its premises had when they were chosen.
+
+`first` is that of the first premise, `margin` the mean distance to the bare prefix of the step.
+"""
+
+Rank = Callable[[Sequence[Question]], Iterator[Ranked]]
+"""Questions -> their rankings with chains, in order."""
+
+
+def chain_value(chain: Chain, by: Measure) -> float:
+    """Return the value of a chain, minus infinity for an empty one."""
+    steps = [step for step in chain.steps if step.chosen is not None]
+    if not steps:
+        return -np.inf
+    scores = [dict(zip(step.candidates, step.scores, strict=True))[step.chosen or 0] for step in steps]
+    if by == "margin":
+        scores = [score - step.stop_score for score, step in zip(scores, steps, strict=True)]
+    return float(scores[0] if by == "first" else sum(scores) if by == "sum" else np.mean(scores))
+
+
+@dataclass(frozen=True)
+class AnswerSelection:
+    """Answers that were selected.
+
+    Attributes:
+        questions: The questions, each with several answers.
+        values: A value for each answer of each question; of equal ones the first is selected.
+    """
+
+    questions: tuple[Question, ...]
+    values: tuple[tuple[float, ...], ...]
+
+    @property
+    def selected(self) -> tuple[str, ...]:
+        """The selected answer of each question."""
+        pairs = zip(self.questions, self.values, strict=True)
+        return tuple(question.choices[int(np.argmax(values))] for question, values in pairs)
+
+    @property
+    def correct(self) -> tuple[bool, ...]:
+        """Whether each is the correct one."""
+        pairs = zip(self.questions, self.selected, strict=True)
+        return tuple(question.answer == answer for question, answer in pairs)
+
+    @property
+    def accuracy(self) -> float:
+        """Share of the questions whose correct answer is selected."""
+        return float(np.mean(self.correct))
+
+    def compare(self, other: AnswerSelection) -> McNemar:
+        """Return McNemar's test against another selection for the same questions."""
+        return mcnemar(self.correct, other.correct)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a JSON-serialisable dict, with the accuracies of levels and of chance."""
+        levels: dict[str, list[bool]] = {}
+        for question, right in zip(self.questions, self.correct, strict=True):
+            levels.setdefault(question.level or "unknown", []).append(right)
+        return {
+            "accuracy": self.accuracy,
+            "interval": wilson_interval(sum(self.correct), len(self.correct)),
+            "chance": float(np.mean([1 / len(question.choices) for question in self.questions])),
+            "questions": len(self.questions),
+            "levels": {
+                level: {"accuracy": float(np.mean(some)), "questions": len(some)}
+                for level, some in sorted(levels.items())
+            },
+        }
+
+
+def select_answers(questions: Sequence[Question], rank: Rank, *, by: Measure = "margin") -> AnswerSelection:
+    """Select the answer with the best chain.
+
+    Raises:
+        EvaluationError: If no question has several answers, or rankings have no chains.
+    """
+    several = _with_choices(questions)
+    variants = [replace(one, answer=answer, gold={}) for one in several for answer in one.choices]
+    values = []
+    for ranked in rank(variants):
+        if ranked.chain is None:
+            raise EvaluationError("expected rankings by chains, found premises scored one by one")
+        values.append(chain_value(ranked.chain, by))
+    return AnswerSelection(several, _split(values, several))
+
+
+def select_nearest(questions: Sequence[Question], neighbourhoods: Neighbourhoods) -> AnswerSelection:
+    """Select the answer that, with the question, is most similar to a premise: a baseline without chains.
+
+    Raises:
+        EvaluationError: If no question has several answers.
+    """
+    several = _with_choices(questions)
+    texts = [replace(one, answer=answer).text for one in several for answer in one.choices]
+    values = [float(neighbourhoods.similarities([text])[0].max()) for text in texts]
+    return AnswerSelection(several, _split(values, several))
+
+
+def comparison_json(selection: AnswerSelection, baseline: AnswerSelection) -> dict[str, Any]:
+    """Return the figures of a selection beside those of a baseline, with McNemar's test."""
+    return {
+        **selection.to_json(),
+        "nearest premise": baseline.to_json(),
+        "test": asdict(selection.compare(baseline)),
+    }
+
+
+def _with_choices(questions: Sequence[Question]) -> tuple[Question, ...]:
+    several = tuple(question for question in questions if len(question.choices) > 1)
+    if not several:
+        raise EvaluationError("expected multiple-choice questions, found none with several answers")
+    return several
+
+
+def _split(values: Sequence[float], questions: Sequence[Question]) -> tuple[tuple[float, ...], ...]:
+    found, start = [], 0
+    for question in questions:
+        found.append(tuple(values[start : start + len(question.choices)]))
+        start += len(question.choices)
+    return tuple(found)

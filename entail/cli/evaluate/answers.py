@@ -1,0 +1,61 @@
+"""``entail evaluate answers``: multiple-choice questions answered by the best explanation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from entail.cli.console import Report, command, progress_bar, table
+from entail.cli.options import Out, options_of
+from entail.cli.rank import RankingOptions, select_questions
+from entail.errors import SettingsError
+
+app = typer.Typer()
+
+
+@command(app)
+@options_of(RankingOptions, into="how", panel="Ranking")
+def answers(
+    tables: Annotated[Path, "Folder of fact tables, as released.", "DIR"],
+    questions: Annotated[Path, "Multiple-choice questions, as released 2019 or 2020."],
+    by: Annotated[
+        str, "Value of a chain: first, mean, sum of its scores, or their mean margin over the bare prefix."
+    ] = "first",
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first questions.", metavar="N")] = None,
+    sample: Annotated[int | None, typer.Option(min=1, help="Size of a random sample.", metavar="N")] = None,
+    seed: Annotated[int, "Random seed of the sample."] = 0,
+    out: Out = None,
+    *,
+    how: RankingOptions,
+) -> Report:
+    """Select the answer whose chain of facts has the highest value, beside the nearest single fact."""
+    from functools import partial
+    from typing import cast, get_args
+
+    from entail.arcf.chains.answers import Measure, comparison_json, select_answers, select_nearest
+    from entail.data.worldtree.questions import read_questions
+    from entail.data.worldtree.tables import read_fact_tables
+
+    if by not in get_args(Measure) or how.method != "arcf" or how.without_answer:
+        raise SettingsError(
+            f"expected --by of {', '.join(get_args(Measure))}, --method arcf and answers to read, found "
+            f"{by!r} and {how.method!r}"
+        )
+    facts, reading = read_fact_tables(tables), read_questions(questions)
+    selected = select_questions(reading.usable, limit=limit, sample=sample, seed=seed)
+    with progress_bar() as progress:
+        loaded = how.load(facts, progress=progress)
+        rank = partial(loaded.rank, progress=progress)
+        selection = select_answers(selected, rank, by=cast(Measure, by))
+        baseline = select_nearest(selected, loaded.neighbourhoods)
+    figures = comparison_json(selection, baseline)
+    figures |= {"by": by, "source": reading.source, "facts": len(facts), "settings": loaded.settings}
+    rows: list[list[object]] = [
+        [name, one["accuracy"], *one["interval"], one["questions"]]
+        for name, one in (("chains", figures), ("nearest fact", figures["nearest premise"]))
+    ]
+    rows.append(["chance", figures["chance"], "", "", figures["questions"]])
+    text = table(["selected by", "accuracy", "from", "to", "questions"], rows)
+    return Report(data=figures, text=text, out=out, seed=seed if sample else None)

@@ -1,0 +1,87 @@
+"""Answers selected by the value of their chains."""
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from entail.arcf.chains.answers import (
+    AnswerSelection,
+    chain_value,
+    comparison_json,
+    select_answers,
+    select_nearest,
+)
+from entail.arcf.chains.chain import Chain, ChainStep
+from entail.arcf.chains.neighbourhoods import Neighbourhoods
+from entail.arcf.chains.ranking import Ranked
+from entail.data.worldtree.questions import Question
+from entail.data.worldtree.tables import Fact, FactTables
+from entail.errors import EvaluationError
+
+NONE = np.empty(0, dtype=np.int64)
+
+
+def chain(*steps: tuple[float, float]) -> Chain:
+    """Return a chain whose steps chose the second of two candidates, of (score, stop score)."""
+    made = [
+        ChainStep((7, number), (-9.0, score), bare, number, ()) for number, (score, bare) in enumerate(steps)
+    ]
+    facts = tuple(range(len(steps)))
+    return Chain(facts, (*made, ChainStep((7,), (-9.0,), 5.0, None, ())), "bare prefix", {7: -9.0})
+
+
+def question(name: str, answer: str, *choices: str, level: str = "Easy") -> Question:
+    return Question(name, name, answer, {"u0": "CENTRAL"}, level=level, choices=choices)
+
+
+QUESTIONS = [
+    question("ice", "melts", "melts", "burns"),
+    question("wood", "burns", "melts", "burns", "sings", level="Challenge"),
+    question("no choices", "x"),
+]
+
+
+@pytest.mark.parametrize(("by", "value"), [("first", 3.0), ("mean", 2.0), ("sum", 4.0), ("margin", 0.75)])
+def test_the_value_of_a_chain_is_of_the_scores_of_its_premises(by: Any, value: float) -> None:
+    assert chain_value(chain((3.0, 1.0), (1.0, 1.5)), by) == value
+    assert chain_value(chain(), by) == -math.inf
+
+
+def test_the_answer_with_the_best_chain_is_selected() -> None:
+    asked = []
+
+    def rank(variants: Sequence[Question]) -> Iterator[Ranked]:
+        for variant in variants:
+            asked.append((variant.text, variant.gold))
+            yield Ranked(variant, NONE, chain((2.0 if variant.answer == "burns" else 1.0, 0.0)))
+
+    found = select_answers(QUESTIONS, rank, by="first")
+    assert [text for text, _ in asked] == ["ice melts", "ice burns", "wood melts", "wood burns", "wood sings"]
+    assert not any(gold for _, gold in asked)  # the explanation of the correct answer is no help
+    assert found.selected == ("burns", "burns")
+    assert (found.correct, found.accuracy) == ((False, True), 0.5)
+    told = found.to_json()
+    assert told["chance"] == pytest.approx((1 / 2 + 1 / 3) / 2)
+    assert told["levels"] == {
+        "Challenge": {"accuracy": 1.0, "questions": 1},
+        "Easy": {"accuracy": 0.0, "questions": 1},
+    }
+
+
+def test_the_nearest_premise_is_the_baseline() -> None:
+    facts = FactTables((Fact("u0", "ice melts", "T"), Fact("u1", "wood burns", "T")))
+    nearest = select_nearest(QUESTIONS, Neighbourhoods(facts, k=1))
+    assert nearest.selected == ("melts", "burns")
+    worse = AnswerSelection(nearest.questions, ((0.0, 1.0), (0.0, 1.0, 0.0)))
+    told = comparison_json(worse, nearest)
+    assert (told["accuracy"], told["nearest premise"]["accuracy"]) == (0.5, 1.0)
+
+
+def test_questions_without_choices_and_rankings_without_chains_are_refused() -> None:
+    with pytest.raises(EvaluationError, match="several answers"):
+        select_answers(QUESTIONS[2:], lambda variants: iter(()))
+    with pytest.raises(EvaluationError, match="by chains"):
+        select_answers(QUESTIONS, lambda variants: (Ranked(one, NONE) for one in variants))
