@@ -44,10 +44,17 @@ QUESTIONS = [
 ]
 
 
-@pytest.mark.parametrize(("by", "value"), [("first", 3.0), ("mean", 2.0), ("sum", 4.0), ("margin", 0.75)])
-def test_the_value_of_a_chain_is_of_the_scores_of_its_premises(by: Any, value: float) -> None:
-    assert chain_value(chain((3.0, 1.0), (1.0, 1.5)), by) == value
-    assert chain_value(chain(), by) == -math.inf
+FACTS = FactTables((Fact("u0", "ice melts", "T"), Fact("u1", "wood burns", "T")))
+NEAR = Neighbourhoods(FACTS, k=1)
+
+
+@pytest.mark.parametrize(
+    ("by", "value"), [("first", 3.0), ("mean", 2.0), ("complete", 5.0), ("similarity", 0.5)]
+)
+def test_values_of_a_chain(by: Any, value: float) -> None:
+    asked = question("wood", "burns", "burns", "melts")
+    assert chain_value(asked, chain((3.0, 1.0), (1.0, 1.5)), NEAR, by) == pytest.approx(value)
+    assert chain_value(asked, chain(), NEAR, by) == -math.inf
 
 
 def test_the_answer_with_the_best_chain_is_selected() -> None:
@@ -58,7 +65,7 @@ def test_the_answer_with_the_best_chain_is_selected() -> None:
             asked.append((variant.text, variant.gold))
             yield Ranked(variant, NONE, chain((2.0 if variant.answer == "burns" else 1.0, 0.0)))
 
-    found = select_answers(QUESTIONS, rank, by="first")
+    found = select_answers(QUESTIONS, rank, NEAR, by="first")
     assert [text for text, _ in asked] == ["ice melts", "ice burns", "wood melts", "wood burns", "wood sings"]
     assert not any(gold for _, gold in asked)  # the explanation of the correct answer is no help
     assert found.selected == ("burns", "burns")
@@ -72,8 +79,7 @@ def test_the_answer_with_the_best_chain_is_selected() -> None:
 
 
 def test_the_nearest_premise_is_the_baseline() -> None:
-    facts = FactTables((Fact("u0", "ice melts", "T"), Fact("u1", "wood burns", "T")))
-    nearest = select_nearest(QUESTIONS, Neighbourhoods(facts, k=1))
+    nearest = select_nearest(QUESTIONS, NEAR)
     assert nearest.selected == ("melts", "burns")
     worse = AnswerSelection(nearest.questions, ((0.0, 1.0), (0.0, 1.0, 0.0)))
     told = comparison_json(worse, nearest)
@@ -82,6 +88,6 @@ def test_the_nearest_premise_is_the_baseline() -> None:
 
 def test_questions_without_choices_and_rankings_without_chains_are_refused() -> None:
     with pytest.raises(EvaluationError, match="several answers"):
-        select_answers(QUESTIONS[2:], lambda variants: iter(()))
+        select_answers(QUESTIONS[2:], lambda variants: iter(()), NEAR)
     with pytest.raises(EvaluationError, match="by chains"):
-        select_answers(QUESTIONS, lambda variants: (Ranked(one, NONE) for one in variants))
+        select_answers(QUESTIONS, lambda variants: (Ranked(one, NONE) for one in variants), NEAR)

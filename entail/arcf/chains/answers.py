@@ -18,25 +18,28 @@ from entail.data.worldtree.questions import Question
 from entail.errors import EvaluationError
 from entail.statistics.classification import McNemar, mcnemar, wilson_interval
 
-Measure = Literal["first", "mean", "sum", "margin"]
-"""Value of a chain, of the scores that its premises had when they were chosen.
+Measure = Literal["similarity", "complete", "first", "mean"]
+"""Value of a chain.
 
-`first` is that of the first premise, `margin` the mean distance to the bare prefix of the step.
+`similarity` is the mean similarity of its premises to question and answer, `complete` the score of the bare
+prefix at the end, `first` the score of the first premise, `mean` that of all when they were chosen.
 """
 
 Rank = Callable[[Sequence[Question]], Iterator[Ranked]]
 """Questions -> their rankings with chains, in order."""
 
 
-def chain_value(chain: Chain, by: Measure) -> float:
+def chain_value(question: Question, chain: Chain, neighbourhoods: Neighbourhoods, by: Measure) -> float:
     """Return the value of a chain, minus infinity for an empty one."""
     steps = [step for step in chain.steps if step.chosen is not None]
     if not steps:
         return -np.inf
+    if by == "similarity":
+        return float(neighbourhoods.similarities([question.text])[0][list(chain.facts)].mean())
+    if by == "complete":
+        return chain.steps[-1].stop_score
     scores = [dict(zip(step.candidates, step.scores, strict=True))[step.chosen or 0] for step in steps]
-    if by == "margin":
-        scores = [score - step.stop_score for score, step in zip(scores, steps, strict=True)]
-    return float(scores[0] if by == "first" else sum(scores) if by == "sum" else np.mean(scores))
+    return float(scores[0] if by == "first" else np.mean(scores))
 
 
 @dataclass(frozen=True)
@@ -89,7 +92,9 @@ class AnswerSelection:
         }
 
 
-def select_answers(questions: Sequence[Question], rank: Rank, *, by: Measure = "margin") -> AnswerSelection:
+def select_answers(
+    questions: Sequence[Question], rank: Rank, neighbourhoods: Neighbourhoods, *, by: Measure = "similarity"
+) -> AnswerSelection:
     """Select the answer with the best chain.
 
     Raises:
@@ -101,7 +106,7 @@ def select_answers(questions: Sequence[Question], rank: Rank, *, by: Measure = "
     for ranked in rank(variants):
         if ranked.chain is None:
             raise EvaluationError("expected rankings by chains, found premises scored one by one")
-        values.append(chain_value(ranked.chain, by))
+        values.append(chain_value(ranked.question, ranked.chain, neighbourhoods, by))
     return AnswerSelection(several, _split(values, several))
 
 

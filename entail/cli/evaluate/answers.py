@@ -21,8 +21,10 @@ def answers(
     tables: Annotated[Path, "Folder of fact tables, as released.", "DIR"],
     questions: Annotated[Path, "Multiple-choice questions, as released 2019 or 2020."],
     by: Annotated[
-        str, "Value of a chain: first, mean, sum of its scores, or their mean margin over the bare prefix."
-    ] = "first",
+        str,
+        "Value of a chain: similarity of its facts to question and answer; complete: score of the bare "
+        "prefix; first, mean: score of the first fact or of all.",
+    ] = "similarity",
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first questions.", metavar="N")] = None,
     sample: Annotated[int | None, typer.Option(min=1, help="Size of a random sample.", metavar="N")] = None,
     seed: Annotated[int, "Random seed of the sample."] = 0,
@@ -48,7 +50,7 @@ def answers(
     with progress_bar() as progress:
         loaded = how.load(facts, progress=progress)
         rank = partial(loaded.rank, progress=progress)
-        selection = select_answers(selected, rank, by=cast(Measure, by))
+        selection = select_answers(selected, rank, loaded.neighbourhoods, by=cast(Measure, by))
         baseline = select_nearest(selected, loaded.neighbourhoods)
     figures = comparison_json(selection, baseline)
     figures |= {"by": by, "source": reading.source, "facts": len(facts), "settings": loaded.settings}

@@ -98,25 +98,31 @@ def direction(
 ) -> Report:
     """Evaluate the direction of entailment pairs.
 
-    Pairs of SICK that entail both ways are skipped. The length baseline says that the longer sentence
-    entails; it is always wrong on pairs where the longer one is entailed.
+    Pairs of SICK that entail both ways have no direction: they are told from the others in a row of their
+    own. The length baseline says that the longer sentence entails; it is always wrong on pairs where the
+    longer one is entailed.
     """
     from entail.evaluation.nli.direction import evaluate_direction
+    from entail.evaluation.nli.equivalence import evaluate_equivalence
     from entail.evaluation.nli.pair_similarity import pair_encoder
     from entail.evaluation.nli.sources import load_nli
 
     reading = load_nli(data, split=split)
     with progress_bar() as progress:
-        found = evaluate_direction(
-            reading.pairs, pair_encoder(encoder or active_or_packaged("direction")), progress=progress
-        )
-    figures = found.to_json()
+        loaded = pair_encoder(encoder or active_or_packaged("direction"))
+        found = evaluate_direction(reading.pairs, loaded, progress=progress)
+        threshold = getattr(loaded, "threshold", None)
+        equivalence = None
+        if threshold is not None:
+            equivalence = evaluate_equivalence(reading.pairs, loaded, threshold=threshold, progress=progress)
+    figures = {**found.to_json(), "equivalence": equivalence.to_json() if equivalence else None}
     rows = [
         _row(name, share)
         for name, share in (
             ("similarity", figures),
             ("similarity, longer entailed", figures["longer_entailed"]),
             ("variance", figures["by_variance"]),
+            ("equivalent or one way", figures["equivalence"]),
         )
         if share is not None and share["n"]
     ]
