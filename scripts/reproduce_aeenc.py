@@ -101,7 +101,7 @@ _OURS = AeencConfig(
 )
 _GOLD = replace(_OURS, epochs=5, alpha=0.0)
 _ONE_PASS = replace(_OURS, rounds=1, epochs=5)
-_SWEPT = (0.1, 0.3, 1.0, 3.0)
+_SWEPT = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 """Weights of the regulariser beside 0 and the default."""
 
 REGULARISED = f", regularised ({_OURS.alpha:g})"
@@ -163,6 +163,10 @@ ROWS = (
         "Iterative AE-Enc single",
         replace(_OURS, rounds=4),
         paper=_paper("Iterative-AE-Enc"),
+    ),
+    *(
+        Row(f"Iterative AE-Enc single, alpha {alpha:g}", replace(_OURS, rounds=4, alpha=alpha))
+        for alpha in (3.0, 10.0)
     ),
     Row("Iterative AE-Enc dual", replace(_OURS, rounds=4, towers="dual"), subset=300),
     Row(
