@@ -1,4 +1,4 @@
-"""Write the figures of README.md, docs/security.md and the page "What it can do" from docs/results/.
+"""Write the figures of README.md, of some pages in docs and of "What it can do" from docs/results/.
 
 python scripts/write_readme.py
 """
@@ -118,7 +118,53 @@ def attack() -> str:
     return "\n".join(lines)
 
 
-TABLES = {"README.md": ("figures", table), "docs/security.md": ("attack", attack)}
+def chain_options() -> str:
+    """Return the tables of pruned chains, of chains without the answer, and of selected answers."""
+    lines = [
+        "| ranking of dev, 410 questions | MAP | above `arcf-minilm`, 95 % interval | p |",
+        "|---|---:|---:|---:|",
+    ]
+    for name, words in (("arcf_pruned", "pruned"), ("arcf_without_answer", "without the answer")):
+        found = figures(name)
+        (beside,) = found["beside"].values()
+        low, high = beside["interval"]
+        if len(lines) == 2:
+            lines.append(f"| `arcf-minilm` | {beside['first']:.4f} | | |")
+        lines.append(
+            f"| {words} | {found['MAP']:.4f} | {beside['difference']:+.4f} ({low:+.4f} to {high:+.4f}) | "
+            f"{beside['p']:.2g} |"
+        )
+    answers = figures("arcf_answers")
+    nearest = answers["nearest premise"]
+    lines += [
+        "",
+        f"| answer selected by | accuracy, {answers['questions']} questions of dev | 95 % interval |",
+        "|---|---:|---:|",
+    ]
+    for words, one in (("similarity of its chain", answers), ("its nearest single fact", nearest)):
+        low, high = one["interval"]
+        lines.append(f"| {words} | {one['accuracy']:.3f} | {low:.3f} to {high:.3f} |")
+    lines.append(f"| chance | {answers['chance']:.3f} | |")
+    return "\n".join(lines)
+
+
+def equivalence() -> str:
+    """Return the figures of the verdict "equivalent" in a sentence."""
+    found = figures("gausscse_equivalence")["equivalence"]
+    return (
+        f"On the {found['n']:,} pairs of SICK (TRAIN, not trained on) that entail, `gausscse-minilm` tells "
+        f"those that entail both ways from the others with accuracy {found['accuracy']:.3f} (the commoner "
+        f"kind: {found['majority']:.3f}), recall {found['recall']['accuracy']:.3f}, precision "
+        f"{found['precision']['accuracy']:.3f}."
+    )
+
+
+TABLES = {
+    "README.md": ("figures", table),
+    "docs/security.md": ("attack", attack),
+    "docs/arcf.md": ("options", chain_options),
+    "docs/gausscse.md": ("equivalence", equivalence),
+}
 """Page -> name of the marks between which its table is, and the function that returns it."""
 
 
