@@ -89,7 +89,7 @@ def folder_stamp(folder: Path) -> tuple[tuple[str, int, int], ...]:
         for name in names:
             path = os.path.join(parent, name)  # noqa: PTH118 - a Path for each file would take longer than its stat
             with contextlib.suppress(OSError):  # a link to nothing
-                state = os.stat(path)  # noqa: PTH116
+                state = os.stat(path)  # noqa: PTH116 - as above
                 found.append((path, state.st_size, state.st_mtime_ns))
     return tuple(sorted(found))
 

@@ -241,7 +241,7 @@ def test_jobs(disk: Path, url: str, package: Path, tally: Tally) -> None:
 
     def submit(report: Report) -> None:
         for job in range(3):
-            attempt(report, lambda: Jobs().submit("fifth", {}, {}, name=f"m{number}-{job}", by="Ann"))  # noqa: B023
+            attempt(report, lambda: Jobs().submit("fifth", {}, {}, name=f"m{number}-{job}", by="Ann"))  # noqa: B023 - called here
 
     def check(done: int) -> None:
         nonlocal number

@@ -78,7 +78,7 @@ def test_acts_on_jobs(
         ids = [job_id for job_id, one in expected.items() if one == before]
         known = len(list(jobs.folder.glob("*")))
         if do is None:
-            (reports,) = striker.strike(act, submit, sign=lambda: len(list(jobs.folder.glob("*"))) > known)  # noqa: B023
+            (reports,) = striker.strike(act, submit, sign=lambda: len(list(jobs.folder.glob("*"))) > known)  # noqa: B023 - called here
         else:
             (reports,) = striker.strike(act, each(do, ids))
         found = states()
