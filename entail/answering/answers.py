@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from entail.answering.fusion import FusionGenerator
 from entail.answering.generator import TEMPLATE, Generator
 from entail.answering.loading import load_model
 from entail.answering.measures import exact_match, f1, rouge_l
@@ -37,17 +38,24 @@ def load_answerer(
     answer_tokens: int | None = None,
     batch_size: int | None = None,
     template: str = TEMPLATE,
+    fusion: bool = False,
     max_length: int | None = None,
     device: str | None = None,
     precision: Precision = "fp32",
-) -> Reader | Generator:
+) -> Answerer:
     """Load a reader or a generator, as its configuration says; see `load_model`, `Reader` and `Generator`.
+
+    With `fusion` a sequence-to-sequence model reads passages one by one, see `FusionGenerator`.
 
     Raises:
         EncoderError: If it cannot be found or loaded safely, or has no head for either.
-        SettingsError: If the device is not available, or a reader is given a prompt.
+        SettingsError: If the device is not available, or a reader or a fusion is given a prompt.
     """
     loaded = load_model(name, device=device, precision=precision, max_length=max_length)
+    if fusion:
+        if template != TEMPLATE:
+            raise SettingsError("expected a prompt or fusion, found both; a fusion reads no prompt")
+        return FusionGenerator(loaded, answer_tokens=answer_tokens or 64, batch_size=batch_size or 8)
     if loaded.kind == "reader":
         if template != TEMPLATE:
             raise SettingsError(

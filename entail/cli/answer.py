@@ -44,6 +44,9 @@ def answer(
         ),
     ] = None,
     prompt: Annotated[Path | None, "Prompt template of a generator, with {passages} and {question}."] = None,
+    fusion: Annotated[
+        bool, "Fusion in the decoder: a sequence-to-sequence model reads the passages one by one."
+    ] = False,
     batch_size: Annotated[int | None, typer.Option(min=1, help="Windows or prompts in a batch.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first questions.")] = None,
     out: Annotated[Path | None, "Output of --questions: one JSON object a line."] = None,
@@ -83,6 +86,7 @@ def answer(
         answer_tokens=answer_tokens,
         batch_size=batch_size,
         template=read_template(prompt) if prompt is not None else TEMPLATE,
+        fusion=fusion,
         max_length=max_length,
         device=device,
         precision=precision,
