@@ -196,13 +196,18 @@ class Generator(Answerer):
 
     def _answer(self, questions: Sequence[PassageQuestion]) -> Iterator[Answer]:
         prompts = [self.prompt(one) for one in questions]
-        order = sorted(range(len(prompts)), key=lambda at: len(prompts[at].text))
+        texts = self.write([prompt.text for prompt in prompts])
+        for one, prompt, text in zip(questions, prompts, texts, strict=True):
+            yield Answer.to(one, text, read=prompt.read, cut=prompt.cut)
+
+    def write(self, prompts: Sequence[str]) -> list[str]:
+        """Return what the model writes after each prompt, up to another question or passage."""
+        order = sorted(range(len(prompts)), key=lambda at: len(prompts[at]))
         texts: dict[int, str] = {}
         for start in range(0, len(order), self._batch_size):
             some = order[start : start + self._batch_size]
-            texts |= dict(zip(some, self._generate([prompts[at].text for at in some]), strict=True))
-        for at, (one, prompt) in enumerate(zip(questions, prompts, strict=True)):
-            yield Answer.to(one, texts[at], read=prompt.read, cut=prompt.cut)
+            texts |= dict(zip(some, self._generate([prompts[at] for at in some]), strict=True))
+        return [texts[at] for at in range(len(prompts))]
 
     def _generate(self, prompts: Sequence[str]) -> list[str]:
         import torch

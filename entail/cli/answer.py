@@ -48,6 +48,11 @@ def answer(
         bool, "Fusion in the decoder: a sequence-to-sequence model reads the passages one by one."
     ] = False,
     batch_size: Annotated[int | None, typer.Option(min=1, help="Windows or prompts in a batch.")] = None,
+    judge: Annotated[
+        str | None,
+        "Generator that rates the answers to --questions: correctness 1 to 5, relevancy 0 or 1.",
+        "NAME",
+    ] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first questions.")] = None,
     out: Annotated[Path | None, "Output of --questions: one JSON object a line."] = None,
     figures: Out = None,
@@ -62,7 +67,8 @@ def answer(
     such questions.
     """
     from entail.answering.answers import Finder, answer_figures, answer_questions, load_answerer
-    from entail.answering.generator import TEMPLATE, read_template
+    from entail.answering.generator import TEMPLATE, Generator, read_template
+    from entail.answering.ratings import rate_answers
     from entail.data.passages.files import Question, read_questions
     from entail.evaluation.passages.retrieval import search_passages
     from entail.evaluation.passages.store import store_name, store_passages
@@ -91,6 +97,9 @@ def answer(
         device=device,
         precision=precision,
     )
+    rater = load_answerer(judge, answer_tokens=8, device=device, precision=precision) if judge else None
+    if rater is not None and not isinstance(rater, Generator):
+        raise SettingsError(f"expected a generator as --judge, found {rater.name}, a reader; name another")
     with progress_bar() as progress:
         pool = load_settings().data_dir / "passages" / store_name(passages)
         store = store_passages(passages, pool, progress=progress)
@@ -125,6 +134,9 @@ def answer(
         source = f" (from {one.passage})" if one.passage is not None else ""
         return Report(data=data, text=f"{one.text or 'no answer'}{source}{_cut(one.cut)}")
     data = {**about, **answer_figures(answers, entries), "answered_before": before}
+    if rater is not None:
+        rated = rate_answers(answers, entries, rater.write).to_json()
+        data["judge"] = {"name": rater.name, "revision": rater.revision, **rated}
     return Report(data=data, text=_text(data, out), out=figures)
 
 
@@ -144,6 +156,11 @@ def _text(data: dict[str, Any], out: Path | None) -> str:
             f"of {data['with_answer']:,} whose answer is known: exact match {data['exact_match']:.3f} (95 % "
             f"interval {low:.3f} to {high:.3f}), F1 {data['f1']:.3f}, ROUGE-L {data['rouge_l']:.3f}"
         )
+    if judge := data.get("judge"):
+        correctness, relevancy = (
+            "none" if judge[name] is None else f"{judge[name]:.3f}" for name in ("correctness", "relevancy")
+        )
+        parts.append(f"rated by {judge['name']}: correctness {correctness} of 5, relevancy {relevancy}")
     if data["cut"]:
         parts.append(f"truncated: {data['cut']:,} questions exceed the model's input")
     if data["without_passages"]:
