@@ -71,4 +71,7 @@ def _prepare() -> None:
     import pandas  # noqa: F401 - loaded for the first page
     import PIL.Image  # noqa: F401 - loaded for the first page
 
+    from entail.index.lexical import load_bm25s
     from entail.ui.trees import authoring, chooser, dialogs, views  # noqa: F401 - loaded for the first page
+
+    load_bm25s()
