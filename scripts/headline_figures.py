@@ -112,6 +112,17 @@ def table1() -> Mapping[str, float]:
     }
 
 
+def strong_pass() -> tuple[float, float]:
+    """Return the best of the larger weights of the regulariser in one pass, and its dev MAP, as `table1`."""
+    start, rows = "AE-Enc single, alpha ", figures("aeenc_table1_dev")["rows"]
+    found = {
+        float(name.removeprefix(start)): mean(one["paper"]["MAP"] for one in runs.values())
+        for name, runs in rows.items()
+        if name.startswith(start)
+    }
+    return max(found.items(), key=lambda pair: pair[1])
+
+
 def mean(values: Iterable[float]) -> float:
     """Return the mean."""
     return statistics.mean(values)
@@ -136,7 +147,7 @@ def page_figures() -> dict[str, Any]:
     steps = figures("gausscse_trees")["steps"]
     by_length = steps["direction"]["length_baseline"]
     direction["Steps of trees"] = steps["direction"]["accuracy"]
-    paper = table1()
+    paper, (alpha, strong) = table1(), strong_pass()
     first, last = retrieval["MiniLM"], retrieval["+ re-ranking"]
     fewer = 1 - reads["+ re-ranking"] / reads["MiniLM"]
     headlines = [
@@ -194,7 +205,8 @@ def page_figures() -> dict[str, Any]:
     ]
     limits = [
         {
-            "text": f"AE-Enc by the paper's protocol: one pass gives MAP {paper['one pass']:.3f}, the base "
+            "text": f"AE-Enc by the paper's protocol: one pass gives MAP {paper['one pass']:.3f} "
+            f"({strong:.3f} at alpha {alpha:g}), the base "
             f"{paper['base']:.3f}. Several passes give {paper['several passes']:.3f}.",
             "page": "aeenc",
         },

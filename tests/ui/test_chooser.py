@@ -62,7 +62,7 @@ def test_the_corpus_follows_the_author_until_one_is_picked(
 
 def test_a_corpus_picked_before_the_name_stays(app: AppTest, shared: Workspace, small: str) -> None:
     app = app.run().selectbox(key="start_corpus").set_value(small).run()
-    app = app.text_input(key="start_text").set_value("ice floats").run()
+    app.text_input(key="start_text").set_value("ice floats")
     app.text_input(key="author_name-start").set_value("Ada")
     app = app.button(key="start").click().run()
     assert not app.exception

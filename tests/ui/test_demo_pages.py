@@ -105,7 +105,7 @@ def test_a_tree_of_the_teams_can_be_looked_at(demo: Path) -> None:
 def test_a_visitor_writes_a_tree_that_goes_with_them(demo: Path, tmp_path: Path) -> None:
     before = content(demo)
     app = opened()
-    app.text_input(key="start_text").set_value("snow is cold").run()
+    app.text_input(key="start_text").set_value("snow is cold")
     start = app.button(key="start")
     assert not start.disabled
     log = app.session_state["visitor_log"]

@@ -1,5 +1,7 @@
 """Every page in its states: first visit, at work, empty, in trouble."""
 
+import time
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -36,18 +38,44 @@ def test_home_finds_examples_by_words_and_says_how_many_more(home: AppTest) -> N
 
 
 def test_starting_a_tree_needs_a_name_and_a_claim(home: AppTest, shared: Workspace) -> None:
-    home = home.text_input(key="start_text").set_value("ice floats").run()
+    home.text_input(key="start_text").set_value("ice floats")
     home = home.button(key="start").click().run()
     assert home.warning
-    home = home.text_input(key="start_text").set_value("   ").run()
+    home.text_input(key="start_text").set_value("   ")
     home.text_input(key="author_name-start").set_value("Ada")
     home = home.button(key="start").click().run()
     assert "Enter the claim first" in said(home)
-    home = home.text_input(key="start_text").set_value("ice floats on water").run()
+    home.text_input(key="start_text").set_value("ice floats on water")
     home = home.button(key="start").click().run()
     assert not home.exception
     (tree,) = (tree for tree in shared.log.trees() if not tree.example)
     assert (tree.hypothesis, tree.created_by, tree.corpus_id) == ("ice floats on water", "Ada", SAMPLE_ID)
+
+
+def test_a_start_waits_for_the_name_that_the_browser_remembers(home: AppTest, shared: Workspace) -> None:
+    home.text_input(key="start_text").set_value("ice floats")
+    home = by(home.button(key="start").click().run()).run()
+    (tree,) = (tree for tree in shared.log.trees() if not tree.example)
+    assert (tree.hypothesis, tree.created_by) == ("ice floats", "Ada")
+    assert home.session_state["start_request"].requested is None
+
+
+def test_an_old_start_is_forgotten(home: AppTest, shared: Workspace) -> None:
+    home.text_input(key="start_text").set_value("ice floats")
+    home = home.button(key="start").click().run()
+    home.session_state["start_request"].requested -= 60
+    by(home).run()
+    assert all(tree.example for tree in shared.log.trees())
+
+
+@pytest.mark.parametrize(("age", "opened"), [(0, True), (60, False)])
+def test_a_new_tree_is_opened_again_where_the_change_of_page_was_lost(
+    home: AppTest, shared: Workspace, age: float, opened: bool
+) -> None:
+    tree = shared.log.create(Create(hypothesis="ice floats"), author="Ada", corpus_id=SAMPLE_ID)
+    home.session_state["start_request"].made = tree, time.monotonic() - age
+    home = home.run()
+    assert ("tree" in home.session_state) is opened
 
 
 def test_a_name_that_cannot_be_used_is_explained(home: AppTest) -> None:

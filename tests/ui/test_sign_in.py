@@ -48,7 +48,7 @@ def ada(subject: str = "1", name: str = "Ada") -> dict[str, Any]:
 
 
 def start_tree(app: AppTest) -> AppTest:
-    app = app.text_input(key="start_text").set_value("ice floats").run()
+    app.text_input(key="start_text").set_value("ice floats")
     return app.button(key="start").click().run()
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import streamlit as st
 
@@ -37,6 +39,43 @@ _CLAIM, _QUESTION, _EXAMPLE = WAYS = ("A claim", "A question", "An example")
 """Sources of a hypothesis."""
 
 
+_WAIT_FOR_NAME, _OPEN_AGAIN = 10.0, 3.0
+"""Seconds for which a start waits for the author's name, and for which a new tree is opened again."""
+
+
+@dataclass
+class StartRequest:
+    """Start of a tree that a session asked for, and the tree that it made.
+
+    Another message, of a field that loses the focus or of the author's name, may come right after the click.
+    Streamlit then ends the run of the click: the button's value is lost, and so is the change of the page. A
+    handler can set this without touching the session state, which would end the run, too.
+    """
+
+    requested: float | None = None
+    made: tuple[str, float] | None = None
+
+    def request(self) -> None:
+        """Note the click."""
+        self.requested = time.monotonic()
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a tree was asked for and not made yet."""
+        return self.requested is not None and time.monotonic() - self.requested < _WAIT_FOR_NAME
+
+    def open_again(self) -> None:
+        """Open a tree that was just made, where the change to its page was superseded."""
+        if self.made is not None and time.monotonic() - self.made[1] < _OPEN_AGAIN:
+            show_tree(self.made[0])
+
+
+def start_request() -> StartRequest:
+    """Return the request of this session."""
+    request: StartRequest = st.session_state.setdefault("start_request", StartRequest())
+    return request
+
+
 def draw_chooser(shared: Workspace, author: str | None) -> None:
     """Draw the form of a new tree and the lists of trees."""
     st.title("Trees")
@@ -52,6 +91,8 @@ def draw_chooser(shared: Workspace, author: str | None) -> None:
 
 def draw_start(shared: Workspace, author: str | None) -> None:
     """Draw the form of a new tree: a corpus, and a hypothesis typed, picked or made from a question."""
+    request = start_request()
+    request.open_again()
     corpora = shared.corpora.corpora()
     trees = shared.log.trees()
     with st.container(border=True, key="start_box"):
@@ -66,15 +107,7 @@ def draw_start(shared: Workspace, author: str | None) -> None:
         else:
             leave_question()
         usual = None
-        if way == _CLAIM:
-            text = st.text_input(
-                "Claim to explain",
-                st.session_state.get(CLAIM, ""),
-                key="start_text",
-                max_chars=LONGEST,
-                placeholder="One sentence",
-            )
-        elif way == _EXAMPLE:
+        if way == _EXAMPLE:
             examples = {tree.hypothesis: tree.corpus_id for tree in trees if tree.example}
             text = st.selectbox("Hypothesis", list(examples), key="start_example") or ""
             usual = examples.get(text)  # its premises are there
@@ -82,20 +115,28 @@ def draw_start(shared: Workspace, author: str | None) -> None:
         is_signing_in = sign_in.is_configured()
         if author is None and is_signing_in:
             ask_name("start")
-        # In a form, so that the button stays where it is while the name is entered.
+        # In a form, so that the claim comes with the click, and the button stays while the name is entered.
         with st.form("start_form", border=False):
+            if way == _CLAIM:
+                text = st.text_input(
+                    "Claim to explain",
+                    st.session_state.get(CLAIM, ""),
+                    key="start_text",
+                    max_chars=LONGEST,
+                    placeholder="One sentence",
+                )
             if author is None and not is_signing_in:
                 ask_name("start")
-            if st.form_submit_button(
+            st.form_submit_button(
                 "Start",
                 type="primary",
                 key="start",
                 disabled=not shared.accepts_trees,
-                # The corpus on the screen counts, also where a name is entered that would have another one.
-                on_click=_mark_chosen,
-                args=("start_corpus",),
-            ):
-                _start(shared, author, text, corpus)
+                on_click=_request_start,
+                args=(request,),
+            )
+            if request.is_waiting:
+                _start(shared, request, author, text, corpus)
 
 
 def default_corpus(
@@ -141,22 +182,36 @@ def _mark_chosen(key: str) -> None:
     st.session_state[f"{key}:touched"] = True
 
 
-def _start(shared: Workspace, author: str | None, text: str, corpus: CorpusInfo) -> None:
+def _request_start(request: StartRequest) -> None:
+    request.request()
+    # The corpus on the screen counts, also where a name is entered that would have another one.
+    _mark_chosen("start_corpus")
+
+
+def _start(
+    shared: Workspace, request: StartRequest, author: str | None, text: str, corpus: CorpusInfo
+) -> None:
+    """Create the tree that was asked for, or draw what is missing."""
     if author is None:
         what = "Sign in" if sign_in.is_configured() else "Enter your name"
         st.warning(f"{what} first.", icon=":material/person:")
-    elif not text.strip():
+        return
+    if not text.strip():
+        request.requested = None
         st.warning("Enter the claim first: one sentence.", icon=":material/edit:")
-    else:
-        _create(shared.log, text.strip(), author, corpus.id)
+        return
+    _create(shared.log, text.strip(), author, corpus.id)
 
 
 def _create(log: TreeLog, hypothesis: str, author: str, corpus_id: str | None) -> None:
     """Create a tree and open it; draw the reason where it cannot be created."""
+    request = start_request()  # read before: to touch the session state may end the run
     with show_errors():
         tree_id = log.create(Create(hypothesis=hypothesis), author=author, corpus_id=corpus_id)
+        request.requested, request.made = None, (tree_id, time.monotonic())
         forget()
         show_tree(tree_id)
+    request.requested = None  # the error is shown once
 
 
 def show_tree(tree_id: str) -> None:

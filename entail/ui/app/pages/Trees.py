@@ -10,7 +10,7 @@ from entail.ui.shared.start_question import asks_to_start
 from entail.ui.shared.text import label
 from entail.ui.trees import authoring
 from entail.ui.trees.candidates import draw_candidates
-from entail.ui.trees.chooser import draw_chooser, draw_demo_notice, leave_tree
+from entail.ui.trees.chooser import draw_chooser, draw_demo_notice, leave_tree, start_request
 from entail.ui.trees.dialogs import open_dialog
 from entail.ui.trees.learning import draw_learning, draw_learning_dialog, draw_learnt_encoder
 from entail.ui.trees.proposals import draw_proposals
@@ -90,6 +90,7 @@ with page("Trees") as (shared, author):
         draw_learning_dialog(context, session)
     elif screen.dialog:
         open_dialog(screen.dialog, session)
+    start_request().made = None  # the new tree is open
     model_cache().warm(context.ranking.encoder)
     if context.check:
         context.check.start_loading()
