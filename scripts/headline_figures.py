@@ -206,7 +206,7 @@ def page_figures() -> dict[str, Any]:
     limits = [
         {
             "text": f"AE-Enc by the paper's protocol: one pass gives MAP {paper['one pass']:.3f} "
-            f"({strong:.3f} at alpha {alpha:g}), the base "
+            f"({strong:.3f} at alpha {alpha:g}, one seed), the base "
             f"{paper['base']:.3f}. Several passes give {paper['several passes']:.3f}.",
             "page": "aeenc",
         },

@@ -61,7 +61,7 @@ class FusionGenerator(Answerer):
         import torch
         from transformers.modeling_outputs import BaseModelOutput
 
-        tokenizer, model = self._loaded.tokenizer, self._loaded.model
+        tokenizer = self._loaded.tokenizer
         features = tokenizer(
             list(texts),
             padding=True,
@@ -70,7 +70,7 @@ class FusionGenerator(Answerer):
             return_tensors="pt",
         ).to(self._loaded.device)
         ids, mask = features["input_ids"], features["attention_mask"]
-        encoder: Any = model.get_encoder()
+        encoder: Any = self._loaded.model.get_encoder()
         with torch.inference_mode():
             states = torch.cat(
                 [
@@ -80,15 +80,9 @@ class FusionGenerator(Answerer):
                     )
                 ]
             )
-            out: Any = model.generate(
+            out = self._loaded.generate(
+                tokens=self._answer_tokens,
                 encoder_outputs=BaseModelOutput(last_hidden_state=states.flatten(0, 1)[None]),
                 attention_mask=mask.flatten()[None],
-                max_new_tokens=self._answer_tokens,
-                do_sample=False,
-                num_beams=1,
-                temperature=None,
-                top_p=None,
-                top_k=None,
-                pad_token_id=tokenizer.pad_token_id,
             )
         return str(tokenizer.batch_decode(out, skip_special_tokens=True)[0]).strip()

@@ -8,7 +8,6 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from entail.answering.loading import LoadedModel
 from entail.answering.records import Answer, Answerer, PassageQuestion
@@ -218,16 +217,10 @@ class Generator(Answerer):
             self._loaded.device
         )
         with torch.inference_mode():
-            out: Any = self._loaded.model.generate(
+            out = self._loaded.generate(
+                tokens=self._answer_tokens,
                 input_ids=features["input_ids"],
                 attention_mask=features["attention_mask"],
-                max_new_tokens=self._answer_tokens,
-                do_sample=False,
-                num_beams=1,
-                temperature=None,
-                top_p=None,
-                top_k=None,
-                pad_token_id=tokenizer.pad_token_id,
             )
         new = out[:, features["input_ids"].shape[1] :] if self.kind == "causal" else out
         return [_first_answer(text) for text in tokenizer.batch_decode(new, skip_special_tokens=True)]

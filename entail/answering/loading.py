@@ -48,6 +48,19 @@ class LoadedModel:
     device: str
     precision: str
 
+    def generate(self, *, tokens: int, **inputs: Any) -> Any:  # noqa: ANN401 - of transformers
+        """Return the ids that a generator writes greedily after its inputs, at most so many."""
+        return self.model.generate(
+            **inputs,
+            max_new_tokens=tokens,
+            do_sample=False,
+            num_beams=1,
+            temperature=None,
+            top_p=None,
+            top_k=None,
+            pad_token_id=self.tokenizer.pad_token_id,
+        )
+
 
 def kind_of(folder: Path, name: str) -> Kind:
     """Return the kind of reader or generator that a folder holds.

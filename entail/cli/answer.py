@@ -80,6 +80,10 @@ def answer(
         raise SettingsError("expected a question, found an empty one")
     if questions is not None and out is None:
         raise SettingsError("expected --out FILE with --questions: an interrupted run resumes from it")
+    if judge is not None and questions is None:
+        raise SettingsError(
+            "expected --questions FILE beside --judge, found one question; leave the judge out"
+        )
     entries = (
         [Question("1", question)]
         if question is not None

@@ -126,6 +126,7 @@ def test_errors_of_the_command(tiny_home: Path, tmp_path: Path, run_json: Any) -
         ([], "expected --question TEXT or --questions FILE"),
         (["--question", " "], "found an empty one"),
         (["--questions", str(pool)], "expected --out FILE"),
+        (["--question", "ba", "--judge", "tiny"], "beside --judge"),
         (["--question", "ba"], "expected a model that answers questions"),
     ):
         assert message in run_json(*given, *options, code=1)["error"]["message"]
