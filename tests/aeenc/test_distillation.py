@@ -230,3 +230,13 @@ def test_a_tower_learns_a_ranking(home: Path, facts: Corpus, trees: Trees) -> No
     assert distance(home / "taught") < 0.9 * distance("tiny")
     with pytest.raises(TrainingError, match="towers=single"):
         train_aeenc(facts, config(distil=1.0, towers="siamese"), trees=trees, teaching=teacher)
+
+
+def test_joined_teachings_keep_the_first_vector_of_a_sentence() -> None:
+    """Replay: a sentence of both domains stays with the encoder, the others with the base."""
+    base = Teaching(("d", "q"), np.array([[0, 1, 0, 0], [0, 0, 0, 1]], dtype=np.float32), ("base",))
+    joined = GIVEN.join(base)
+    assert joined.sentences == ("x", "d", "q")
+    assert joined.teachers == ("t", "base")
+    np.testing.assert_array_equal(joined.vectors[:2], GIVEN.vectors)
+    np.testing.assert_array_equal(joined.vectors[2], [0, 0, 0, 1])

@@ -68,6 +68,16 @@ class Teaching:
         kept = [i for i, sentence in enumerate(self.sentences) if sentence not in texts]
         return Teaching(tuple(self.sentences[i] for i in kept), self.vectors[kept], self.teachers)
 
+    def join(self, other: Teaching) -> Teaching:
+        """Return both, with the vectors of the first for sentences of both.
+
+        With an encoder's vectors of its own domain and its base's of another, a tower is trained further
+        in the one and keeps what the base knew of the other (replay).
+        """
+        added = other.without(frozenset(self.sentences))
+        vectors = np.concatenate([self.vectors, added.vectors])
+        return Teaching(self.sentences + added.sentences, vectors, self.teachers + other.teachers)
+
     def distance(self, premises: torch.Tensor) -> Distance:
         """Return the mean of 1 - cosine between trained vectors and the teachers'."""
         import torch
