@@ -127,7 +127,7 @@ class TreeGraph {
     let next = this.boxes.firstChild;
     for (const [id, at] of boxes) {
       const { box } = this.drawn.get(id);
-      box.setAttribute("transform", `translate(${at})`);
+      setChanged(box, "transform", `translate(${at})`);
       if (box === next) next = next.nextSibling;
       else this.boxes.insertBefore(box, next);
     }
@@ -143,7 +143,7 @@ class TreeGraph {
 
   showSelected() {
     const shown = this.node(this.sent ?? this.selected);
-    for (const node of this.nodes()) node.setAttribute("aria-selected", String(node === shown));
+    for (const node of this.nodes()) setChanged(node, "aria-selected", String(node === shown));
     if (shown) this.scroller.setAttribute("aria-activedescendant", shown.id);
     else this.scroller.removeAttribute("aria-activedescendant");
   }
@@ -335,6 +335,11 @@ class TreeGraph {
     this.root.remove();
   }
 }
+
+// Writing an attribute makes the browser lay the element out again, even if it has that value.
+const setChanged = (element, name, value) => {
+  if (element.getAttribute(name) !== value) element.setAttribute(name, value);
+};
 
 const nodeAt = (event) => event.target.closest?.(".node") ?? null;
 
