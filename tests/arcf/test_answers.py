@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -48,13 +48,10 @@ FACTS = FactTables((Fact("u0", "ice melts", "T"), Fact("u1", "wood burns", "T"))
 NEAR = Neighbourhoods(FACTS, k=1)
 
 
-@pytest.mark.parametrize(
-    ("by", "value"), [("first", 3.0), ("mean", 2.0), ("complete", 5.0), ("similarity", 0.5)]
-)
-def test_values_of_a_chain(by: Any, value: float) -> None:
+def test_a_chain_is_worth_the_similarity_of_its_premises() -> None:
     asked = question("wood", "burns", "burns", "melts")
-    assert chain_value(asked, chain((3.0, 1.0), (1.0, 1.5)), NEAR, by) == pytest.approx(value)
-    assert chain_value(asked, chain(), NEAR, by) == -math.inf
+    assert chain_value(asked, chain((3.0, 1.0), (1.0, 1.5)), NEAR) == pytest.approx(0.5)
+    assert chain_value(asked, chain(), NEAR) == -math.inf
 
 
 def test_the_answer_with_the_best_chain_is_selected() -> None:
@@ -63,9 +60,9 @@ def test_the_answer_with_the_best_chain_is_selected() -> None:
     def rank(variants: Sequence[Question]) -> Iterator[Ranked]:
         for variant in variants:
             asked.append((variant.text, variant.gold))
-            yield Ranked(variant, NONE, chain((2.0 if variant.answer == "burns" else 1.0, 0.0)))
+            yield Ranked(variant, NONE, replace(chain((1.0, 0.0)), facts=(1,)))  # wood burns
 
-    found = select_answers(QUESTIONS, rank, NEAR, by="first")
+    found = select_answers(QUESTIONS, rank, NEAR)
     assert [text for text, _ in asked] == ["ice melts", "ice burns", "wood melts", "wood burns", "wood sings"]
     assert not any(gold for _, gold in asked)  # the explanation of the correct answer is no help
     assert found.selected == ("burns", "burns")

@@ -64,7 +64,7 @@ def test_trained_measured_and_ranked_from_the_command_line(
         "without_answer",
         "prune",
     }
-    answers = told(capsys, "evaluate", "answers", *ours, "--limit", "3", "--by", "mean")
+    answers = told(capsys, "evaluate", "answers", *ours, "--limit", "3")
     assert (answers["questions"], answers["chance"]) == (3, 0.5)
     assert 0 <= answers["interval"][0] <= answers["accuracy"] <= answers["interval"][1]
     assert answers["nearest premise"]["questions"] == 3

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -18,28 +18,15 @@ from entail.data.worldtree.questions import Question
 from entail.errors import EvaluationError
 from entail.statistics.classification import McNemar, mcnemar, wilson_interval
 
-Measure = Literal["similarity", "complete", "first", "mean"]
-"""Value of a chain.
-
-`similarity` is the mean similarity of its premises to question and answer, `complete` the score of the bare
-prefix at the end, `first` the score of the first premise, `mean` that of all when they were chosen.
-"""
-
 Rank = Callable[[Sequence[Question]], Iterator[Ranked]]
 """Questions -> their rankings with chains, in order."""
 
 
-def chain_value(question: Question, chain: Chain, neighbourhoods: Neighbourhoods, by: Measure) -> float:
-    """Return the value of a chain, minus infinity for an empty one."""
-    steps = [step for step in chain.steps if step.chosen is not None]
-    if not steps:
+def chain_value(question: Question, chain: Chain, neighbourhoods: Neighbourhoods) -> float:
+    """Return the mean similarity of a chain's premises to question and answer, minus infinity without any."""
+    if not chain.facts:
         return -np.inf
-    if by == "similarity":
-        return float(neighbourhoods.similarities([question.text])[0][list(chain.facts)].mean())
-    if by == "complete":
-        return chain.steps[-1].stop_score
-    scores = [dict(zip(step.candidates, step.scores, strict=True))[step.chosen or 0] for step in steps]
-    return float(scores[0] if by == "first" else np.mean(scores))
+    return float(neighbourhoods.similarities([question.text])[0][list(chain.facts)].mean())
 
 
 @dataclass(frozen=True)
@@ -93,7 +80,7 @@ class AnswerSelection:
 
 
 def select_answers(
-    questions: Sequence[Question], rank: Rank, neighbourhoods: Neighbourhoods, *, by: Measure = "similarity"
+    questions: Sequence[Question], rank: Rank, neighbourhoods: Neighbourhoods
 ) -> AnswerSelection:
     """Select the answer with the best chain.
 
@@ -106,7 +93,7 @@ def select_answers(
     for ranked in rank(variants):
         if ranked.chain is None:
             raise EvaluationError("expected rankings by chains, found premises scored one by one")
-        values.append(chain_value(ranked.question, ranked.chain, neighbourhoods, by))
+        values.append(chain_value(ranked.question, ranked.chain, neighbourhoods))
     return AnswerSelection(several, _split(values, several))
 
 

@@ -20,11 +20,6 @@ app = typer.Typer()
 def answers(
     tables: Annotated[Path, "Folder of fact tables, as released.", "DIR"],
     questions: Annotated[Path, "Multiple-choice questions, as released 2019 or 2020."],
-    by: Annotated[
-        str,
-        "Value of a chain: similarity of its facts to question and answer; complete: score of the bare "
-        "prefix; first, mean: score of the first fact or of all.",
-    ] = "similarity",
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first questions.", metavar="N")] = None,
     sample: Annotated[int | None, typer.Option(min=1, help="Size of a random sample.", metavar="N")] = None,
     seed: Annotated[int, "Random seed of the sample."] = 0,
@@ -32,28 +27,27 @@ def answers(
     *,
     how: RankingOptions,
 ) -> Report:
-    """Select the answer whose chain of facts has the highest value, beside the nearest single fact."""
+    """Select the answer whose chain is most similar to question and answer, beside the nearest fact."""
     from functools import partial
-    from typing import cast, get_args
 
-    from entail.arcf.chains.answers import Measure, comparison_json, select_answers, select_nearest
+    from entail.arcf.chains.answers import comparison_json, select_answers, select_nearest
     from entail.data.worldtree.questions import read_questions
     from entail.data.worldtree.tables import read_fact_tables
 
-    if by not in get_args(Measure) or how.method != "arcf" or how.without_answer:
+    if how.method != "arcf" or how.without_answer:
         raise SettingsError(
-            f"expected --by of {', '.join(get_args(Measure))}, --method arcf and answers to read, found "
-            f"{by!r} and {how.method!r}"
+            f"expected --method arcf and answers to read, found {how.method!r}"
+            + (" and --without-answer" if how.without_answer else "")
         )
     facts, reading = read_fact_tables(tables), read_questions(questions)
     selected = select_questions(reading.usable, limit=limit, sample=sample, seed=seed)
     with progress_bar() as progress:
         loaded = how.load(facts, progress=progress)
         rank = partial(loaded.rank, progress=progress)
-        selection = select_answers(selected, rank, loaded.neighbourhoods, by=cast(Measure, by))
+        selection = select_answers(selected, rank, loaded.neighbourhoods)
         baseline = select_nearest(selected, loaded.neighbourhoods)
     figures = comparison_json(selection, baseline)
-    figures |= {"by": by, "source": reading.source, "facts": len(facts), "settings": loaded.settings}
+    figures |= {"source": reading.source, "facts": len(facts), "settings": loaded.settings}
     rows: list[list[object]] = [
         [name, one["accuracy"], *one["interval"], one["questions"]]
         for name, one in (("chains", figures), ("nearest fact", figures["nearest premise"]))
