@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 from playwright.sync_api import BrowserContext, Page, expect
 
 from entail.data.text import premise_key
@@ -315,7 +316,11 @@ def test_the_picture_is_saved_as_png(story: Any) -> None:
     with story.page.expect_download() as download:
         story.tool("Save as PNG")
     assert download.value.suggested_filename == "graph.png"
-    assert download.value.path().read_bytes().startswith(b"\x89PNG")
+    with Image.open(download.value.path()) as picture:
+        assert picture.format == "PNG"
+        colours = {f"#{r:02x}{g:02x}{b:02x}" for _, (r, g, b) in picture.convert("RGB").getcolors(1 << 20)}
+    looks = appearance.LIGHT.looks
+    assert {looks[kind].fill for kind in ("hypothesis", "intermediate", "premise")} <= colours
 
 
 def test_letters_of_forty_nodes_on_a_full_screen_can_be_read(page: Page, app: str, graph: Any) -> None:
