@@ -295,8 +295,8 @@ def start_to_page(browser: Browser, folder: Path) -> float:
             full(page)
         else:
             page.goto(url)
-            page.get_by_role("button", name="Open").first.wait_for()
-            page.get_by_role("button", name="Open").first.click()
+            # By its key: the arrow of a list of choices is a button called "Open", too.
+            page.locator('[class*="st-key-open-"] button').first.click()
             full(page)
         seconds = time.perf_counter() - ready
         page.context.close()

@@ -72,6 +72,15 @@ def _prepare() -> None:
     import PIL.Image  # noqa: F401 - loaded for the first page
 
     from entail.index.lexical import load_bm25s
-    from entail.ui.trees import authoring, chooser, dialogs, views  # noqa: F401 - loaded for the first page
+    from entail.ui.trees import (  # noqa: F401 - loaded for the first page
+        authoring,
+        candidates,
+        chooser,
+        dialogs,
+        learning,
+        proposals,
+        toolbar,
+        views,
+    )
 
     load_bm25s()
