@@ -111,6 +111,7 @@ def trained(
     *,
     work: Path,
     teaching: Callable[[], Teaching] | None = None,
+    data_names: Sequence[str] = ("entailment_bank",),
     progress: ProgressCallback | None,
 ) -> tuple[Path, float]:
     """Train an encoder into the work folder, or find it there whole; return it and its seconds."""
@@ -127,7 +128,7 @@ def trained(
         trees=data.train,
         dev=data.dev,
         teaching=teaching() if teaching is not None else None,
-        data=["entailment_bank"],
+        data=list(data_names),
         out=out,
         progress=progress,
     )

@@ -15,83 +15,59 @@ alternative without training, the adapter scaled towards the base (WiSE-FT), is 
 from __future__ import annotations
 
 import argparse
+import gzip
+import json
 import sys
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from make_aeenc_minilm import SECOND, SHIPPED, VARIATIONS, Data, measured
-from numpy.typing import NDArray
+from make_aeenc_minilm import SECOND, SHIPPED, VARIATIONS, Data, measured, trained
 
-from entail.aeenc.training import train_aeenc
 from entail.cli.console import progress_bar
 from entail.data.corpora import read_corpus
 from entail.data.entailment_bank.trees import read_trees
-from entail.data.passages.files import Question, read_passages, read_questions
+from entail.data.passages.files import read_questions
 from entail.data.records import gold_children
-from entail.encoders.encoder import BiEncoder
+from entail.evaluation.passages.retrieval import PassageEvaluation, evaluate_passages, judged_questions
+from entail.evaluation.passages.store import store_passages
 from entail.progress import ProgressCallback
 from entail.results import write_page, write_result
 from entail.statistics.classification import mcnemar
 from entail.training.adapters.averaging import average_adapters
-from entail.training.distillation.teachers import teach, vary
+from entail.training.distillation.teachers import Teaching, teach, vary
 
 RESULT = Path(__file__).resolve().parent.parent / "docs" / "results" / "aeenc_replay.json"
 BASE = "minilm"
 CONFIG = replace(SECOND, learning_rate=5e-4, epochs=5, sentences=160)
 REPLAYED = 40_000
 """Questions of SQuAD train that are replayed."""
-HELD_OUT = 3000
-"""Questions of the articles left out."""
 SCALES = (0.9, 0.8, 0.7, 0.6, 0.5)
 ALLOWED = 0.01
 """R@1 that passages may lose."""
 
 
-@dataclass(frozen=True)
-class Passages:
-    """Questions with their passage among the vectors of all, shape (passages, d)."""
-
-    questions: tuple[Question, ...]
-    gold: NDArray[np.int64]
-    vectors: NDArray[np.float32]
-
-    @classmethod
-    def of(cls, file: Path, questions: Sequence[Question], base: BiEncoder) -> Passages:
-        """Encode the passages of these questions by the base, whose premise tower all encoders share."""
-        wanted = {id for one in questions for id in one.gold}
-        passages = [one for one in read_passages(file) if one.id in wanted]
-        at = {one.id: position for position, one in enumerate(passages)}
-        gold = np.array([at[one.gold[0]] for one in questions], dtype=np.int64)
-        return cls(tuple(questions), gold, base.encode_premises([one.text for one in passages]))
-
-    def hits(self, encoder: BiEncoder) -> NDArray[np.bool_]:
-        """Return whether each question finds its passage first."""
-        queries = encoder.encode_queries([one.text for one in self.questions])
-        found: NDArray[np.bool_] = (queries @ self.vectors.T).argmax(axis=1) == self.gold
-        return found
+def split_by_article(file: Path, work: Path) -> tuple[Path, Path]:
+    """Write a SQuAD file without every tenth article, by the order of titles, and one of these articles."""
+    with gzip.open(file, "rt", encoding="utf-8") as stream:
+        articles = json.load(stream)["data"]
+    held_out = set(sorted(article["title"] for article in articles)[9::10])
+    work.mkdir(parents=True, exist_ok=True)
+    parts = work / "replay.json", work / "held_out.json"
+    for part, is_held_out in zip(parts, (False, True), strict=True):
+        some = [article for article in articles if (article["title"] in held_out) == is_held_out]
+        part.write_text(json.dumps({"version": "1.1", "data": some}), encoding="utf-8")
+    return parts
 
 
-def split_by_article(questions: Sequence[Question]) -> tuple[list[Question], list[Question]]:
-    """Return the questions to replay and those of every tenth article."""
-    articles = sorted({_article(one) for one in questions})
-    held = set(articles[9::10])
-    replayed = [one for one in questions if _article(one) not in held]
-    return replayed, [one for one in questions if _article(one) in held]
-
-
-def _article(question: Question) -> str:
-    return question.id.rsplit(":", 2)[0]
-
-
-def draw(questions: Sequence[Question], count: int, *, seed: int) -> list[Question]:
-    """Return some of the questions, drawn by the seed."""
-    order = np.random.default_rng(seed).permutation(len(questions))[:count]
-    return [questions[position] for position in order.tolist()]
+def evaluate_file(file: Path, encoder: str | Path, work: Path) -> PassageEvaluation:
+    """Evaluate the questions of a SQuAD file among its paragraphs, whose vectors stay in the work folder."""
+    store = store_passages([file], work / f"pool-{file.name}")
+    return evaluate_passages(store, judged_questions(file), encoder=str(encoder))
 
 
 def run(given: argparse.Namespace, progress: ProgressCallback | None) -> dict[str, Any]:
@@ -99,47 +75,50 @@ def run(given: argparse.Namespace, progress: ProgressCallback | None) -> dict[st
     data = Data(
         corpus=read_corpus(given.corpus).corpus,
         train=tuple(read_trees(given.train)),
-        dev=tuple(read_trees(given.dev)),
+        dev=(),  # the last weights are kept
     )
-    base = BiEncoder(BASE)
-    replayed, others = split_by_article(list(read_questions(given.squad_train)))
-    replayed = draw(replayed, REPLAYED, seed=given.seed)
-    held_out = Passages.of(given.squad_train, draw(others, HELD_OUT, seed=given.seed), base)
-    dev = Passages.of(given.squad_dev, list(read_questions(given.squad_dev)), base)
-    folders: dict[str, str | Path] = {"base": BASE, "shipped": SHIPPED, "replayed": given.work / "replayed"}
-    scaled = {}
-    for scale in SCALES:
-        folder = given.work / f"scaled-{scale}"
-        average_adapters([SHIPPED], folder, scale=scale)
-        scaled[str(scale)] = float(held_out.hits(BiEncoder(folder)).mean())
-    beside = vary(list(gold_children(data.train)), count=VARIATIONS, seed=0)
-    own = teach([SHIPPED], (*data.corpus.texts, *beside), progress=progress)
-    training = train_aeenc(
-        data.corpus,
-        replace(CONFIG, initial=str(SHIPPED), seed=given.seed),
-        trees=data.train,
-        teaching=own.join(teach([BASE], [one.text for one in replayed], progress=progress)),
-        data=["entailment_bank", "squad"],
-        out=given.work / "replayed",
+    replay, held_out = split_by_article(given.squad_train, given.work)
+
+    def teaching() -> Teaching:
+        questions = [one.text for one in read_questions(replay)]
+        order = np.random.default_rng(given.seed).permutation(len(questions))[:REPLAYED]
+        beside = vary(list(gold_children(data.train)), count=VARIATIONS, seed=0)
+        own = teach([SHIPPED], (*data.corpus.texts, *beside), progress=progress)
+        return own.join(teach([BASE], [questions[at] for at in order.tolist()], progress=progress))
+
+    config = replace(CONFIG, initial=str(SHIPPED), seed=given.seed)
+    out, seconds = trained(
+        "replayed",
+        config,
+        data,
+        work=given.work,
+        teaching=teaching,
+        data_names=("entailment_bank", "squad"),
         progress=progress,
     )
-    encoders = {name: BiEncoder(folder) for name, folder in folders.items()}
-    hits = {name: dev.hits(encoder) for name, encoder in encoders.items()}
+    scaled = {}
+    for scale in SCALES:
+        average_adapters([SHIPPED], given.work / f"scaled-{scale}", scale=scale)
+        scaled[str(scale)] = evaluate_file(held_out, given.work / f"scaled-{scale}", given.work).to_json()
+    encoders: dict[str, str | Path] = {"base": BASE, "shipped": SHIPPED, "replayed": out}
+    dev = {name: evaluate_file(given.squad_dev, one, given.work) for name, one in encoders.items()}
+    hits = {name: [rank == 1 for rank in found.first_hits] for name, found in dev.items()}
+    data = replace(data, dev=tuple(read_trees(given.dev)))
     return {
         "config": asdict(CONFIG),
-        "seconds": training.fitted.seconds,
-        "replayed_questions": len(replayed),
-        "held_out_questions": len(held_out.questions),
-        "held_out_R@1": {name: float(held_out.hits(one).mean()) for name, one in encoders.items()},
-        "held_out_R@1_scaled": scaled,
-        "squad_dev": {"questions": len(dev.questions), "passages": len(dev.vectors)},
-        "squad_dev_R@1": {name: float(found.mean()) for name, found in hits.items()},
+        "seconds": seconds,
+        "replayed_questions": REPLAYED,
+        "held_out": {
+            name: evaluate_file(held_out, one, given.work).to_json() for name, one in encoders.items()
+        },
+        "held_out_scaled": scaled,
+        "squad_dev": {name: found.to_json() for name, found in dev.items()},
         "mcnemar_p": {
             f"trained further against {words}": mcnemar(hits["replayed"], hits[name]).p
             for name, words in (("base", "MiniLM"), ("shipped", "aeenc-minilm"))
         },
         "entailment_bank_dev": {
-            name: measured(folder, data, progress=progress) for name, folder in folders.items()
+            name: measured(one, data, progress=progress) for name, one in encoders.items()
         },
     }
 
@@ -150,7 +129,7 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
     names = {"base": "MiniLM", "shipped": "aeenc-minilm", "replayed": "trained further, with replay"}
     yield "<!-- Made from aeenc_replay.json by `python scripts/replay_aeenc.py --table`; do not edit. -->"
     yield from ("# AE-Enc without harm to another domain", "")
-    dev = figures["squad_dev_R@1"]
+    dev = {name: one["R@1"] for name, one in figures["squad_dev"].items()}
     lost = {name: dev["base"] - dev[name] for name in ("shipped", "replayed")}
     verdict = "at most" if lost["replayed"] <= ALLOWED else "more than"
     text = (
@@ -171,14 +150,13 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
     yield from (*textwrap.wrap(text, 100), "")
     yield f"Seed {result['seed']}, commit `{result['commit']}`, {hardware['cpu']}, {hardware['cores']} cores:"
     yield from ("", f"    {result['command']}", "")
-    count = figures["squad_dev"]
-    pool = f"{count['questions']:,} questions, {count['passages']:,} passages"
-    yield f"| | SQuAD dev R@1, {pool} | held-out articles R@1 |"
+    pools = [_pool(figures[part]["base"]) for part in ("squad_dev", "held_out")]
+    yield f"| R@1 | SQuAD dev, {pools[0]} | held-out articles, {pools[1]} |"
     yield "| --- | ---: | ---: |"
     for name, words in names.items():
-        yield f"| {words} | {dev[name]:.4f} | {figures['held_out_R@1'][name]:.4f} |"
-    for scale, value in figures["held_out_R@1_scaled"].items():
-        yield f"| aeenc-minilm, adapter scaled by {scale} | | {value:.4f} |"
+        yield f"| {words} | {dev[name]:.4f} | {figures['held_out'][name]['R@1']:.4f} |"
+    for scale, one in figures["held_out_scaled"].items():
+        yield f"| aeenc-minilm, adapter scaled by {scale} | | {one['R@1']:.4f} |"
     yield ""
     for words, p in figures["mcnemar_p"].items():
         yield f"McNemar on SQuAD dev, {words}: p = {p:.2g}."
@@ -192,6 +170,10 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
         values += [one["unseen"]["query_excluded"]["MAP"], one["paper"]["MAP"]]
         effort = one["effort"]["reads_per_accepted"]
         yield f"| {words} | " + " | ".join(f"{value:.3f}" for value in values) + f" | {effort:.2f} |"
+
+
+def _pool(figures: Mapping[str, Any]) -> str:
+    return f"{figures['questions']:,} questions, {figures['passages']:,} passages"
 
 
 def main() -> None:
