@@ -10,6 +10,9 @@ from annotated_types import Ge, Gt, Le
 from entail.errors import TrainingError
 from entail.training.config import TrainingConfig
 
+LOW = 0.4
+"""Share of the steps with `first_beta`."""
+
 Prompt = Literal["hypothesis", "full", "question", "plain"]
 Pooled = Literal["base", "mean", "cls"]
 
@@ -43,6 +46,22 @@ class TuningConfig(TrainingConfig):
     beta: Annotated[
         float | None, Gt(0), Le(1), "Share of masked tokens; default: 0.8; plain: 0.15, as in BERT"
     ] = None
+    first_beta: Annotated[
+        float | None,
+        Gt(0),
+        Le(1),
+        "Share of masked tokens in the first 40 % of the steps, from where it rises to beta; default: beta",
+    ] = None
+    bottleneck: Annotated[
+        float,
+        Ge(0),
+        Le(1),
+        "Share of the loss that a small decoder has, which predicts the claim from the passage's pooled "
+        "vector alone; 0: none",
+    ] = 0.0
+    keep: Annotated[
+        float, Ge(0), "Weight of the distance of passages and claims to their vectors of the base; 0: none"
+    ] = 0.0
     words: Annotated[int, Ge(0), _WORDS] = 100
     max_length: Annotated[int, Ge(8), f"{_MAX_LENGTH}; truncates the passage, never the claim"] = 256
     epochs: Annotated[int, Ge(1), "Epochs over the pairs"] = 10
@@ -55,14 +74,35 @@ class TuningConfig(TrainingConfig):
         Gt(0),
         "Peak learning rate of a new masked-LM head; an existing one uses learning_rate",
     ] = 5e-4
+    head_steps: Annotated[int, Ge(0), "First steps, which train only the head, before the encoder"] = 0
     warmup_steps: Annotated[int, Ge(0), "Warm-up steps; then the learning rate falls to 0"] = 100
     max_gradient_norm: Annotated[float, Gt(0), "Maximum gradient norm; larger gradients are clipped"] = 1.0
     evaluate_every: Annotated[int, Ge(0), "Steps between dev evaluations within an epoch; 0: none"] = 0
     dev_pairs: Annotated[int, Ge(0), "Dev pairs that select the weights; 0: all"] = 1000
 
+    def __post_init__(self) -> None:
+        """Check every value."""
+        super().__post_init__()
+        if self.bottleneck and self.prompt in ("full", "plain"):
+            raise TrainingError(
+                f"bottleneck={self.bottleneck:g} needs prompt=hypothesis or question, found {self.prompt}: "
+                "the decoder predicts a claim or a question"
+            )
+
+    def share_at(self, progress: float) -> float:
+        """Return the share of tokens that are masked at a share of all steps.
+
+        >>> [round(TuningConfig(first_beta=0.2).share_at(at), 2) for at in (0, 0.4, 0.7, 1)]
+        [0.2, 0.2, 0.5, 0.8]
+        """
+        if self.first_beta is None:
+            return self.share
+        risen = max(0.0, progress - LOW) / (1 - LOW)
+        return self.first_beta + risen * (self.share - self.first_beta)
+
     @property
     def share(self) -> float:
-        """Share of tokens that are masked."""
+        """Share of tokens that are masked, at the end and in evaluations."""
         if self.beta is not None:
             return self.beta
         return 0.15 if self.prompt == "plain" else 0.8

@@ -185,6 +185,24 @@ def entailed_pairs(
     return (*found, *(EntailedPair(premise, hypothesis, hypothesis) for premise, hypothesis in texts))
 
 
+def exchange_premises(pairs: Sequence[EntailedPair]) -> list[EntailedPair]:
+    """Return the pairs with the premise of another one, half of them away, which differs from their own.
+
+    Questions of one passage stand side by side. A pair without another premise is left as it is.
+
+    >>> [one.premise for one in exchange_premises([EntailedPair(p, "", "") for p in "aabb"])]
+    ['b', 'b', 'a', 'a']
+    """
+    count, half = len(pairs), len(pairs) // 2
+    found = []
+    for at, pair in enumerate(pairs):
+        others = (pairs[(at + half + i) % count].premise for i in range(count))
+        found.append(
+            replace(pair, premise=next((one for one in others if one != pair.premise), pair.premise))
+        )
+    return found
+
+
 def excerpt(text: str, *, words: int, answers: Sequence[str] = (), place: float = 0.0) -> str:
     """Return a part of a text around the first answer in it, else around a place.
 

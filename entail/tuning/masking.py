@@ -40,12 +40,14 @@ class Prompt:
     """One pair as tokens.
 
     Attributes:
+        pair: The pair.
         ids: All tokens, frame included, shape (tokens,).
         first: First maskable token.
         last: End of the maskable tokens.
         dropped: Number of tokens of the premise that did not fit.
     """
 
+    pair: EntailedPair
     ids: Ids
     first: int
     last: int
@@ -78,6 +80,9 @@ class Prompts:
         max_length: Maximum number of tokens of a prompt.
         name: Name of the base, for messages.
 
+    Attributes:
+        whole: Whether the premise is masked, too.
+
     Raises:
         TrainingError: If the tokenizer is slow or has no [MASK] or [SEP].
     """
@@ -91,6 +96,7 @@ class Prompts:
         if variant == "question" and tokenizer.sep_token_id is None:
             raise TrainingError(f"{name}: expected a tokenizer with a separator, for prompt=question")
         self._tokenizer, self.variant, self.max_length, self.name = tokenizer, variant, max_length, name
+        self.whole = variant in ("full", "plain")
         self.mask_id = int(tokenizer.mask_token_id)
         self.padding = int(tokenizer.pad_token_id or 0)
         self.size = len(tokenizer)
@@ -104,17 +110,17 @@ class Prompts:
         for at in range(0, len(pairs), _AT_ONCE):
             some = pairs[at : at + _AT_ONCE]
             premises = self._ids([pair.premise for pair in some])
-            for premise, (separator, hypothesis) in zip(premises, self._hypotheses(some), strict=True):
+            hypotheses = self._hypotheses(some)
+            for pair, premise, (separator, hypothesis) in zip(some, premises, hypotheses, strict=True):
                 room = self.max_length - sum(map(len, (self.head, self.tail, separator, hypothesis)))
                 if room < 0 or not hypothesis:
                     continue
                 kept = premise[:room]
                 ids = [*self.head, *kept, *separator, *hypothesis, *self.tail]
                 last = len(ids) - len(self.tail)
-                whole = self.variant in ("full", "plain")
-                first = len(self.head) if whole else last - len(hypothesis)
+                first = len(self.head) if self.whole else last - len(hypothesis)
                 dropped = len(premise) - len(kept)
-                prompts.append(Prompt(np.array(ids, dtype=np.int64), first, last, dropped))
+                prompts.append(Prompt(pair, np.array(ids, dtype=np.int64), first, last, dropped))
         return prompts
 
     def mask(self, prompt: Prompt, *, beta: float, draw: np.random.Generator) -> MaskedPrompt:

@@ -11,7 +11,7 @@ from entail.index.protocol import Ints
 from entail.training.adapters.tower import Tower
 from entail.training.loop.batches import BatchTask
 from entail.tuning.config import DprConfig, TuningConfig
-from entail.tuning.examples import Example, Examples, answer_place, excerpt
+from entail.tuning.examples import Example, Examples, answer_place, excerpt, exchange_premises
 from entail.tuning.masking import MaskedPrompt, Prompt, Prompts
 from entail.tuning.tower import MaskedTower
 
@@ -22,15 +22,17 @@ if TYPE_CHECKING:
 class MaskedTask(BatchTask):
     r"""Masked hypothesis prediction, the first stage.
 
-    .. math:: L = -\frac{1}{|M|} \sum_{i \in M} \log P(t_i \mid \text{prompt without } M)
+    .. math:: L = -\frac{1}{|M|} \sum_{i \in M} (1 - b) \log P(t_i \mid \text{prompt without } M)
+              + b \log P(t_i \mid v(\text{premise}), \text{hypothesis without } M)
 
-    M are the masked tokens of a batch. They depend only on seed, epoch and pair.
+    M are the masked tokens of a batch, which depend only on seed, epoch and pair; b is the share of the
+    bottleneck, v(premise) the pooled vector (`entail.tuning.bottleneck`).
 
     Args:
         config: Settings.
         form: Builder of the prompts.
         prompts: Training prompts.
-        tower: Trained tower.
+        tower: Trained tower, with a decoder where the configuration has a bottleneck.
         dev: Prompts that select the weights.
     """
 
@@ -45,20 +47,29 @@ class MaskedTask(BatchTask):
     ) -> None:
         super().__init__(config, [len(prompt.ids) for prompt in prompts])
         self.config, self.form, self.prompts, self.tower = config, form, prompts, tower
-        # Masked once, the same for every seed, so that evaluations and seeds can be compared.
-        self._dev = [
-            form.mask(prompt, beta=config.share, draw=np.random.default_rng((0, row)))
-            for row, prompt in enumerate(dev)
-        ]
+        self._steps: Ints = np.zeros(len(prompts), dtype=np.int64)
+        self._dev = list(dev)
+        # Where the premise itself is masked, another one would have other masks.
+        self._others = form.of(exchange_premises([one.pair for one in dev])) if not form.whole else []
+
+    def batches(self, epoch: int) -> list[Ints]:
+        """Return the batches of an epoch: indices of prompts."""
+        dealt = super().batches(epoch)
+        for number, rows in enumerate(dealt):
+            self._steps[rows] = epoch * len(dealt) + number
+        return dealt
 
     def loss(self, batch: Ints) -> tuple[Tensor, Mapping[str, float]]:
         """Return the mean loss of the masked tokens, and its diagnostics."""
-        seed, beta = self.config.seed, self.config.share
+        seed, step = self.config.seed, int(self._steps[batch[0]])
+        self.tower.train_body(step >= self.config.head_steps)
+        beta = self.config.share_at(step / self.steps(self.config.epochs))
+        prompts = [self.prompts[row] for row in batch.tolist()]
         rows = [
-            self.form.mask(self.prompts[row], beta=beta, draw=np.random.default_rng((seed, self._epoch, row)))
-            for row in batch.tolist()
+            self.form.mask(prompt, beta=beta, draw=np.random.default_rng((seed, self._epoch, row)))
+            for prompt, row in zip(prompts, batch.tolist(), strict=True)
         ]
-        losses, correct, tokens = self._losses(rows)
+        losses, correct, tokens = self._losses(prompts, rows)
         count = len(losses)
         terms = {
             "accuracy": float(correct.float().mean()) if count else 0.0,
@@ -69,28 +80,63 @@ class MaskedTask(BatchTask):
         return losses.mean() if count else losses.sum(), terms
 
     def evaluate(self) -> tuple[float, Mapping[str, float]] | None:
-        """Return the negative dev loss as score; None without masked dev tokens."""
-        order = sorted(self._dev, key=lambda row: len(row.ids))
+        """Return the negative dev loss as score; None without masked dev tokens.
+
+        `premise_gain` is what the premise gains: the loss with another pair's premise and the same masks,
+        minus the loss.
+        """
+        loss, accuracy = self._evaluate(self._dev)
+        if loss is None:
+            return None
+        figures = {"loss": loss, "accuracy": accuracy}
+        other, _ = self._evaluate(self._others)
+        if other is not None:
+            figures["premise_gain"] = other - loss
+        return -loss, figures
+
+    def _evaluate(self, prompts: Sequence[Prompt]) -> tuple[float | None, float]:
+        """Return mean loss and accuracy of the masked tokens; None without any."""
+        # Masked the same for every seed, so that evaluations and seeds can be compared.
+        rows = [
+            self.form.mask(prompt, beta=self.config.share, draw=np.random.default_rng((0, row)))
+            for row, prompt in enumerate(prompts)
+        ]
+        order = sorted(range(len(rows)), key=lambda row: len(rows[row].ids))
         total, count, hits = 0.0, 0, 0
         with self.tower.inference():
             for at in range(0, len(order), self.config.batch_size):
-                losses, correct, _ = self._losses(order[at : at + self.config.batch_size])
+                some = order[at : at + self.config.batch_size]
+                losses, correct, _ = self._losses([prompts[i] for i in some], [rows[i] for i in some])
                 total += float(losses.sum())
                 count, hits = count + len(losses), hits + int(correct.sum())
-        if not count:
-            return None
-        return -total / count, {"loss": total / count, "accuracy": hits / count}
+        return (total / count, hits / count) if count else (None, 0.0)
 
-    def _losses(self, rows: Sequence[MaskedPrompt]) -> tuple[Tensor, Tensor, int]:
+    def _losses(self, prompts: Sequence[Prompt], rows: Sequence[MaskedPrompt]) -> tuple[Tensor, Tensor, int]:
         """Return -log P of each masked token, whether it was the likeliest, and the number of tokens."""
+        share, tokens, parts = self.config.bottleneck, 0, []
+        if share < 1:
+            *told, count = self._tensors(rows)
+            losses, correct = self.tower.token_losses(*told)
+            parts, tokens = [(1 - share) * losses], count
+        if share > 0:
+            # The decoder reads what is masked, and nothing of the premise.
+            claims = [
+                MaskedPrompt(row.ids[one.first : one.last], row.masked[one.first : one.last], row.labels)
+                for one, row in zip(prompts, rows, strict=True)
+            ]
+            *told, count = self._tensors(claims)
+            decoded, right = self.tower.decoded_losses([one.pair.premise for one in prompts], *told)
+            correct = right if not parts else correct
+            parts, tokens = [*parts, share * decoded], tokens + count
+        return sum(parts[1:], parts[0]), correct, tokens
+
+    def _tensors(self, rows: Sequence[MaskedPrompt]) -> tuple[Tensor, Tensor, Tensor, Tensor, int]:
+        """Return ids, attended and masked tokens, labels, and the number of attended tokens."""
         import torch
 
-        ids, attended, masked, labels = self.form.pad(rows)
-        on = self.tower.device
-        losses, correct = self.tower.token_losses(
-            *(torch.from_numpy(part).to(on) for part in (ids, attended, masked, labels))
-        )
-        return losses, correct, int(attended.sum())
+        ids, attended, masked, labels = (torch.from_numpy(part) for part in self.form.pad(rows))
+        on, count = self.tower.device, int(attended.sum())
+        return ids.to(on), attended.to(on), masked.to(on), labels.to(on), count
 
 
 class DprTask(BatchTask):

@@ -15,6 +15,7 @@ from entail.encoders.row_batches import token_batches
 from entail.encoders.stock import silent, without_head
 from entail.errors import TrainingError
 from entail.training.adapters.tower import Tower, TowerOptions
+from entail.tuning.bottleneck import bottleneck_decoder
 from entail.tuning.config import Pooled
 
 if TYPE_CHECKING:
@@ -106,8 +107,8 @@ class PassageTower(Tower):
 class MaskedTower(PassageTower):
     """Trainable predictor of masked tokens: a passage encoder with a masked-LM head, which is not saved.
 
-    `head_speed` multiplies the learning rate of a new head, `seed` initialises it. The options are those of
-    `Tower`.
+    `head_speed` multiplies the learning rate of a new head, `seed` initialises it. With `bottleneck` there is
+    a decoder, too (`entail.tuning.bottleneck`), which is not saved either. The options are those of `Tower`.
 
     Raises:
         EncoderError: If the base cannot be loaded.
@@ -121,6 +122,7 @@ class MaskedTower(PassageTower):
         max_length: int,
         head_speed: float = 1.0,
         seed: int = 0,
+        bottleneck: bool = False,
         **options: Unpack[TowerOptions],
     ) -> None:
         super().__init__(base, max_length=max_length, **options)
@@ -134,15 +136,29 @@ class MaskedTower(PassageTower):
         self.tokenizer: Any = first.tokenizer
         self.head, self.new_head = masked_head(base, self._transformer, seed=seed)
         if self.new_head and head_speed != 1:
-            _scale_rate(self.head, head_speed)
+            _scale_rate(self.head, head_speed, shared=self.head.get_output_embeddings())
         self.head.to(self.device)
         self.head.train()
-        embeddings = self._transformer.get_input_embeddings().weight
+        words = self._transformer.get_input_embeddings()
+        self._body = dict(self.parameters)
         self.parameters |= {
             f"masked_head.{name}": parameter
             for name, parameter in self.head.named_parameters()
-            if parameter is not embeddings
+            if parameter is not words.weight
         }
+        self.decoder: Any = None
+        if bottleneck:
+            self.decoder = bottleneck_decoder(
+                words, dimension=self.dimension, length=self.max_length, seed=seed
+            ).to(self.device)
+            if head_speed != 1:
+                _scale_rate(self.decoder, head_speed)
+            self.parameters |= {f"decoder.{name}": one for name, one in self.decoder.named_parameters()}
+
+    def train_body(self, trained: bool) -> None:
+        """Train the encoder beside head and decoder, or let it rest."""
+        for parameter in self._body.values():
+            parameter.requires_grad_(trained)
 
     @contextlib.contextmanager
     def inference(self) -> Iterator[None]:
@@ -187,6 +203,29 @@ class MaskedTower(PassageTower):
             vectors = torch.cat(read)  # (masked tokens, d)
         else:
             vectors = self._hidden_vectors(ids, attended, masked)
+        return self._token_losses(vectors, labels)
+
+    def decoded_losses(
+        self, passages: Sequence[str], ids: Tensor, attended: Tensor, masked: Tensor, labels: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Return the same as `token_losses`, of claims that the decoder reads beside a passage's vector.
+
+        Args:
+            passages: Passage of each claim.
+            ids: Tokens of the claims, shape (rows, tokens).
+            attended: Whether a token is no padding, same shape.
+            masked: Whether a token is to be predicted, same shape.
+            labels: Original tokens of the masked ones, shape (masked tokens,), row by row.
+        """
+        vectors = self.vectors(passages)
+        with self._autocast():
+            found = self.decoder(vectors, ids, attended)
+        return self._token_losses(found[masked], labels)
+
+    def _token_losses(self, vectors: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+        import torch
+        from torch.utils.checkpoint import checkpoint
+
         if len(vectors) <= _AT_ONCE:
             return self._predict(vectors, labels)
         # Longer ones are computed again in the backward pass, so that one piece is in memory at a time.
@@ -282,8 +321,8 @@ def _head(model: Any, inner: str) -> Any:  # noqa: ANN401 - of transformers, not
     return Head()
 
 
-def _scale_rate(head: Any, factor: float) -> None:  # noqa: ANN401 - of transformers, not typed
-    """Multiply the learning rate of a head, except of the word embeddings that it shares.
+def _scale_rate(head: Any, factor: float, *, shared: Any = None) -> None:  # noqa: ANN401 - of transformers, not typed
+    """Multiply the learning rate of a head, except of a layer that it shares.
 
     AdamW's steps are of one length whatever the size of a weight. A weight that is stored divided by the
     factor, and multiplied where it is used, moves by the factor times the learning rate.
@@ -298,8 +337,8 @@ def _scale_rate(head: Any, factor: float) -> None:  # noqa: ANN401 - of transfor
         def right_inverse(self, weight: torch.Tensor) -> torch.Tensor:
             return weight / factor
 
-    shared = {id(parameter) for parameter in head.get_output_embeddings().parameters()}
+    left = {id(parameter) for parameter in shared.parameters()} if shared is not None else set()
     for module in list(head.modules()):
         for name, parameter in list(module.named_parameters(recurse=False)):
-            if id(parameter) not in shared:
+            if id(parameter) not in left:
                 register_parametrization(module, name, Scaled())

@@ -9,11 +9,14 @@ from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
 from entail.errors import TrainingError
+from entail.training.distillation.task import DistillationTask
+from entail.training.distillation.teachers import teach
+from entail.training.loop.task import Task
 from entail.training.method import Run, RunOptions
 from entail.training.run import Setup, Training, prepare, sample_rows
 from entail.tuning.config import DprConfig, TuningConfig
 from entail.tuning.examples import EntailedPair, Examples
-from entail.tuning.masking import Prompts
+from entail.tuning.masking import Prompt, Prompts
 from entail.tuning.task import DprTask, MaskedTask
 from entail.tuning.tower import MaskedTower, PassageTower
 
@@ -72,6 +75,7 @@ def train_tuning(
         max_length=config.max_length,
         head_speed=config.head_rate / config.highest_rate,
         seed=config.seed,
+        bottleneck=config.bottleneck > 0,
     )
     form = Prompts(tower.tokenizer, variant=config.prompt, max_length=tower.max_length, name=setup.base.name)
     prompts = form.of(pairs)
@@ -82,7 +86,9 @@ def train_tuning(
         )
     tower.set_frequencies(form.frequencies(prompts))
     chosen = form.of(sample_rows(dev, config.dev_pairs))
-    task = MaskedTask(config, form, prompts, tower, dev=chosen)
+    task: Task = MaskedTask(config, form, prompts, tower, dev=chosen)
+    if config.keep:
+        task = _kept(task, prompts, tower, setup, config)
     steps = task.steps(config.epochs)
     fitted = setup.fit(
         task,
@@ -184,6 +190,24 @@ def _save(training: TuningTraining | DprTraining, tower: PassageTower, setup: Se
         config = start.card.config if start.card is not None else {}
         tuned = {"tuned": {"revision": start.revision, "config": dict(config)}}
     setup.save(training, tower.save, licence="licence", towers="siamese", **tuned)
+
+
+def _kept(
+    task: Task, prompts: Sequence[Prompt], tower: MaskedTower, setup: Setup, config: TuningConfig
+) -> DistillationTask:
+    """Return the task with the distance of passages and claims to their vectors of the base."""
+    import torch
+
+    texts = dict.fromkeys(text for one in prompts for text in (one.pair.premise, one.pair.hypothesis))
+    return DistillationTask(
+        task,
+        teach([setup.base], tuple(texts), device=tower.device, progress=setup.run.progress),
+        tower,
+        premises=torch.empty(0, device=tower.device),
+        weight=config.keep,
+        sentences=config.batch_size,
+        seed=config.seed,
+    )
 
 
 def _digest(pairs: Sequence[EntailedPair]) -> str:
