@@ -19,7 +19,7 @@ _HEADS = (12, 8, 4, 2)
 
 
 def bottleneck_decoder(words: torch.nn.Module, *, dimension: int, length: int, seed: int) -> torch.nn.Module:
-    """Return a module that takes vectors (rows, d), ids and attended tokens (rows, tokens) to (rows, tokens, h).
+    """Return a module: vectors (rows, d), ids and attended tokens (rows, tokens) -> (rows, tokens, h).
 
     Args:
         words: Word embeddings of the encoder, which are shared; their size is h.

@@ -1,0 +1,385 @@
+r"""Measure what the first stage of entailment tuning learns, and what it does to passage retrieval.
+
+::
+
+    python scripts/measure_first_stage.py --train train-v1.1.json.gz --dev dev-v1.1.json.gz \
+        --nli snli.jsonl.gz mnli.jsonl.gz --arms none hypothesis bottleneck --questions 500 2000
+    python scripts/measure_first_stage.py --table  # only the page, from the result file
+
+Every weight is trained: the head alone at first, then all. During the first stage, claims of dev are
+predicted beside their own passage and beside another's, with the same masks: the difference is what the
+premise gains. Then each arm is trained by contrast on so many questions (0: on none), and dev questions are
+looked up among the paragraphs of dev. The thirds of dev by lexical overlap, the share of a question's words
+that stand in its paragraph, are fixed by the data alone.
+
+Rows that stand in the result file are not run again, and first stages stay in `--work`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from entail.cli.console import progress_bar
+from entail.data.nli.pairs import read_nli
+from entail.data.passages.files import Question, read_questions
+from entail.errors import EntailError
+from entail.evaluation.passages.retrieval import Judged, answer_tokens, evaluate_passages
+from entail.evaluation.passages.store import PassageStore, store_passages
+from entail.results import hardware, provenance, write_page, write_result
+from entail.statistics.classification import mcnemar
+from entail.training.cards.sources import PACKAGED_HUB_ID, contamination
+from entail.training.nli_source import take_evenly
+from entail.tuning.config import DprConfig, TuningConfig
+from entail.tuning.examples import EntailedPair, Examples, entailed_pairs, examples_of
+from entail.tuning.training import train_dpr, train_tuning
+
+RESULT = Path(__file__).resolve().parent.parent / "docs" / "results" / "first_stage.json"
+GATE = 1.2
+"""Nats that the premise is to gain."""
+THIRDS = ("low", "middle", "high")
+
+FIRST = TuningConfig(
+    tuning="full",
+    learning_rate=1.5e-4,
+    dropout=0.1,
+    batch_size=48,
+    words=60,
+    max_length=128,
+    epochs=1,
+    head_steps=250,
+    first_beta=0.2,
+    dev_pairs=600,
+    evaluate_every=125,
+)
+CONTRAST = DprConfig(
+    tuning="full", learning_rate=5e-5, dropout=0.1, batch_size=64, negatives=0, epochs=2, max_length=128
+)
+
+
+@dataclass(frozen=True)
+class Arm:
+    """First stage of one arm: what differs from `FIRST`; None for no first stage."""
+
+    title: str
+    changes: Mapping[str, Any] | None = field(default_factory=dict)
+    claim: str = "grammar"
+
+
+ARMS = {
+    "none": Arm("no first stage", None),
+    "plain": Arm("plain masking, 15 %", {"prompt": "plain", "first_beta": None}),
+    "hypothesis": Arm("claim beside the passage (the paper), beta .2 to .8"),
+    "fixed": Arm("the same, beta .8 throughout", {"first_beta": None}),
+    "question": Arm("p [SEP] q", {"prompt": "question"}),
+    "templates": Arm("six plain templates for claims", claim="templates"),
+    "keep": Arm("claim beside the passage, vectors kept", {"keep": 30.0}),
+    "bottleneck": Arm("claim through the passage's vector", {"bottleneck": 1.0}),
+    "both": Arm("claim through the passage's vector, vectors kept", {"bottleneck": 1.0, "keep": 30.0}),
+}
+TEMPLATES = {
+    "when": "There exists a known time when",
+    "why": "There exists a known reason why",
+    "who": "There exists a known person who",
+    "where": "There exists a known place where",
+    "how": "There exists a known way how",
+    "does": "It is known whether it does",
+}
+
+
+def plain_claim(question: str) -> str:
+    """Return a question behind the words of one of six templates.
+
+    >>> plain_claim("When was it built?"), plain_claim("Which one?")
+    ('There exists a known time when was it built.', 'There exists a known answer to which one.')
+    """
+    text = question.strip().rstrip("?").strip()
+    first, _, rest = text.partition(" ")
+    template = TEMPLATES.get("does" if first.lower() in ("is", "are", "did", "do") else first.lower())
+    if template is None:
+        return f"There exists a known answer to {text[:1].lower()}{text[1:]}."
+    return f"{template} {rest}."
+
+
+class Bench:
+    """Data of all arms."""
+
+    def __init__(self, given: argparse.Namespace) -> None:
+        self.given = given
+        self.train = store_passages([given.train], given.work / "train")
+        self.pool: PassageStore = store_passages([given.dev], given.work / "dev")
+        self.dev = tuple(read_questions(given.dev))
+
+    @cached_property
+    def questions(self) -> tuple[Question, ...]:
+        """Questions of train."""
+        return tuple(read_questions(self.given.train))
+
+    def examples(self, count: int) -> Examples:
+        """Return examples, evenly from all of train."""
+        return examples_of(self.train, take_evenly(self.questions, count))
+
+    def pairs(self, arm: Arm) -> tuple[EntailedPair, ...]:
+        """Return the pairs of a first stage: claims and entailments of NLI."""
+        nli = [pair for file in self.given.nli for pair in read_nli(file).pairs if pair.label == "entailment"]
+        mixed = take_evenly(nli, self.given.nli_pairs)
+        found = entailed_pairs(self.examples(self.given.claims), mixed, words=FIRST.words)
+        return tuple(self._claimed(arm, one) for one in found)
+
+    def dev_pairs(self, arm: Arm) -> list[EntailedPair]:
+        """Return claims of dev, evenly from all."""
+        some = examples_of(self.pool, take_evenly(self.dev, FIRST.dev_pairs))
+        return [self._claimed(arm, one) for one in entailed_pairs(some, words=FIRST.words)]
+
+    @staticmethod
+    def _claimed(arm: Arm, pair: EntailedPair) -> EntailedPair:
+        if arm.claim == "grammar" or pair.hypothesis == pair.question:
+            return pair
+        return replace(pair, hypothesis=plain_claim(pair.question))
+
+    @cached_property
+    def thirds(self) -> dict[str, Any]:
+        """Which dev questions are in each third by lexical overlap, of equal size, ties by their order."""
+        places = self.pool.positions(one.gold[0] for one in self.dev)
+        shares = []
+        for one in self.dev:
+            asked, passage = set(answer_tokens(one.text)), answer_tokens(self.pool[places[one.gold[0]]].whole)
+            shares.append(len(asked & set(passage)) / max(1, len(asked)))
+        order = np.argsort(shares, kind="stable")
+        parts = np.array_split(order, len(THIRDS))
+        return {name: np.isin(np.arange(len(shares)), part) for name, part in zip(THIRDS, parts, strict=True)}
+
+    def measure(self, encoder: str) -> dict[str, Any]:
+        """Look up dev questions among the paragraphs of dev."""
+        with progress_bar() as progress:
+            found = evaluate_passages(self.pool, Judged(self.dev), encoder=encoder, progress=progress)
+        hits = np.array(found.first_hits) == 1
+        return {
+            "gold": found.gold,
+            "revision": found.revision,
+            "thirds": {name: float(hits[some].mean()) for name, some in self.thirds.items()},
+            "hits": np.packbits(hits).tobytes().hex(),
+            "passages": found.passages,
+        }
+
+
+def first_stage(name: str, bench: Bench, *, seed: int) -> dict[str, Any]:
+    """Train the first stage of an arm into the work folder."""
+    arm = ARMS[name]
+    assert arm.changes is not None
+    config = replace(FIRST, seed=seed, **arm.changes)
+    with progress_bar() as progress:
+        trained = train_tuning(
+            bench.pairs(arm),
+            config,
+            dev=bench.dev_pairs(arm),
+            out=stage_folder(name, bench.given, seed=seed),
+            progress=progress,
+        )
+    return {
+        "arm": name,
+        "seed": seed,
+        "config": asdict(config),
+        "counts": dict(trained.counts),
+        "seconds": trained.fitted.seconds,
+        "evaluations": [{"step": one.step, **one.figures} for one in trained.fitted.evaluations],
+        **told(),
+    }
+
+
+def stage_folder(name: str, given: argparse.Namespace, *, seed: int) -> Path:
+    """Return where the first stage of an arm is."""
+    found: Path = given.work / f"{name}-{seed}"
+    return found
+
+
+def run_row(name: str, bench: Bench, *, seed: int, questions: int) -> dict[str, Any]:
+    """Train an arm by contrast on some questions, and measure it."""
+    has_stage = ARMS[name].changes is not None
+    start = str(stage_folder(name, bench.given, seed=seed)) if has_stage else CONTRAST.base
+    encoder, seconds, config = start, 0.0, {}
+    if questions:
+        out = bench.given.work / f"{name}-{seed}-{questions}"
+        contrast = replace(CONTRAST, seed=seed)
+        with progress_bar() as progress:
+            trained = train_dpr(
+                bench.examples(questions), replace(contrast, base=start), out=out, progress=progress
+            )
+        encoder, seconds, config = str(out), trained.fitted.seconds, asdict(contrast)
+    return {
+        "arm": name,
+        "seed": seed,
+        "questions": questions,
+        "config": config,
+        "seconds": seconds,
+        **bench.measure(encoder),
+        **told(),
+    }
+
+
+def told() -> dict[str, Any]:
+    """Return where and how a row was run."""
+    run = provenance()
+    return {"hardware": hardware(), **{key: run[key] for key in ("commit", "command", "finished")}}
+
+
+def run(given: argparse.Namespace) -> None:
+    """Run the rows that are not there."""
+    started, bench = datetime.now(UTC), Bench(given)
+    for seed in given.seeds:
+        for name in given.arms:
+            stages, rows = read_result()
+            if ARMS[name].changes is not None and not any(
+                (one["arm"], one["seed"]) == (name, seed) for one in stages
+            ):
+                add("stages", first_stage(name, bench, seed=seed), started=started)
+            for count in given.questions:
+                if not any(
+                    (one["arm"], one["seed"], one["questions"]) == (name, seed, count) for one in rows
+                ):
+                    add("rows", run_row(name, bench, seed=seed, questions=count), started=started)
+
+
+def read_result() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the first stages and the rows that were measured."""
+    if not RESULT.is_file():
+        return [], []
+    figures = json.loads(RESULT.read_text(encoding="utf-8"))["figures"]
+    return figures["stages"], figures["rows"]
+
+
+def add(part: str, one: dict[str, Any], *, started: datetime) -> None:
+    """Add a row to what is in the result file by now, where another process may have written."""
+    stages, rows = read_result()
+    (stages if part == "stages" else rows).append(one)
+    write_result(RESULT, figures={"stages": stages, "rows": rows}, seed=None, started=started)
+
+
+def markdown(result: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines of the page."""
+    stages, rows = result["figures"]["stages"], result["figures"]["rows"]
+    yield "<!-- Made from first_stage.json by `scripts/measure_first_stage.py --table`; do not edit. -->"
+    yield from ("# First stage of entailment tuning", "")
+    yield from _wrapped(
+        "The first stage is to predict a claim from the passage that entails it. It has learnt so if the "
+        "claim is harder to predict beside another passage. The table has the mean loss of masked claim "
+        f"tokens (nats, beta {FIRST.share:g}), own / another passage, and the difference; {GATE:g} nats were "
+        "asked for. "
+        "Behind a bottleneck it is the decoder's. Claims of dev chose among the weights of a first stage; "
+        "no retrieval did."
+    )
+    yield from _gate(stages)
+    held = [one for one in stages if (gain := one["evaluations"][-1].get("premise_gain")) and gain >= GATE]
+    yield from _wrapped(
+        f"The gate is passed by {', '.join(ARMS[one['arm']].title for one in held) or 'none'}."
+    )
+    yield from _wrapped(
+        "Then contrast on questions of train (in-batch negatives, every weight). R@1 in per cent over "
+        f"{rows[0]['passages']:,} paragraphs of SQuAD dev, all questions, and by thirds of their lexical "
+        "overlap with the paragraph. p: McNemar against no first stage, the same questions and seed. Dev was "
+        f"read once a row, {len(rows)} times; no setting was chosen by it."
+    )
+    yield from _retrieval(rows)
+    yield from _wrapped(contamination(PACKAGED_HUB_ID, ("squad", "snli", "multinli")))
+    yield "Each row has its commit, command, hardware and seconds in `first_stage.json`."
+
+
+def _gate(stages: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    steps = sorted({point["step"] for one in stages for point in one["evaluations"]})
+    yield "| | seed | " + " | ".join(f"step {step}" for step in steps) + " | pairs | s |"
+    yield "| --- | ---: |" + " ---: |" * (len(steps) + 2)
+    for one in stages:
+        points = {point["step"]: point for point in one["evaluations"]}
+        cells = [_point(points.get(step)) for step in steps]
+        size = f"{one['counts']['pairs']:,} | {one['seconds']:,.0f}"
+        yield f"| {ARMS[one['arm']].title} | {one['seed']} | {' | '.join(cells)} | {size} |"
+    yield ""
+
+
+def _point(point: Mapping[str, float] | None) -> str:
+    if point is None:
+        return ""
+    if "premise_gain" not in point:
+        return f"{point['loss']:.2f}"
+    loss, gain = point["loss"], point["premise_gain"]
+    return f"{loss:.2f} / {loss + gain:.2f}: {gain:.2f}"
+
+
+def _retrieval(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    yield (
+        "| questions | | seed | R@1 | "
+        + " | ".join(f"{name} overlap" for name in THIRDS)
+        + " | R@20 | MRR | p |"
+    )
+    yield "| ---: | --- | ---: |" + " ---: |" * (len(THIRDS) + 4)
+    order = list(ARMS)
+    for one in sorted(rows, key=lambda row: (row["questions"], order.index(row["arm"]), row["seed"])):
+        beside = [
+            row
+            for row in rows
+            if (row["arm"], row["seed"], row["questions"]) == ("none", one["seed"], one["questions"])
+        ]
+        p = f"{mcnemar(_hits(one), _hits(beside[0])).p:.2g}" if beside and one["arm"] != "none" else ""
+        cells = [one["gold"]["R@1"], *(one["thirds"][name] for name in THIRDS), one["gold"]["R@20"]]
+        figures = " | ".join(f"{100 * cell:.1f}" for cell in (*cells, one["gold"]["MRR"]))
+        yield f"| {one['questions']:,} | {ARMS[one['arm']].title} | {one['seed']} | {figures} | {p} |"
+    yield ""
+
+
+def _hits(row: Mapping[str, Any]) -> NDArray[np.bool_]:
+    return np.unpackbits(np.frombuffer(bytes.fromhex(row["hits"]), dtype=np.uint8)).astype(bool)
+
+
+def _wrapped(text: str) -> Iterator[str]:
+    yield from (*textwrap.wrap(text, 100, break_on_hyphens=False), "")
+
+
+def main() -> None:
+    """Measure and write result and page, or only the page."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--train", type=Path, help="SQuAD train")
+    parser.add_argument("--dev", type=Path, help="SQuAD dev")
+    parser.add_argument("--nli", type=Path, nargs="+", default=[], help="files of NLI pairs")
+    parser.add_argument(
+        "--claims", type=int, default=30_000, help="questions of train in a first stage (30,000)"
+    )
+    parser.add_argument("--nli-pairs", type=int, default=6_000, help="entailments in it (6,000)")
+    parser.add_argument("--arms", nargs="+", choices=list(ARMS), default=list(ARMS), help="(all)")
+    parser.add_argument(
+        "--questions",
+        type=int,
+        nargs="+",
+        default=[0, 500, 2000, 8000],
+        help="for contrast (0 500 2000 8000)",
+    )
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0], help="(0)")
+    parser.add_argument(
+        "--work", type=Path, default=Path("build/first-stage"), help="folder of what is trained"
+    )
+    parser.add_argument("--table", action="store_true", help="write the page only")
+    given = parser.parse_args()
+    if not given.table:
+        if given.train is None or given.dev is None:
+            parser.error("expected --train and --dev, or --table")
+        try:
+            run(given)
+        except EntailError as error:
+            sys.exit(f"Error: {error}")
+    print(write_page(RESULT, markdown))
+
+
+if __name__ == "__main__":
+    main()
