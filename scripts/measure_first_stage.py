@@ -61,7 +61,7 @@ FIRST = TuningConfig(
     head_steps=250,
     first_beta=0.2,
     dev_pairs=600,
-    evaluate_every=125,
+    evaluate_every=225,
 )
 CONTRAST = DprConfig(
     tuning="full", learning_rate=5e-5, dropout=0.1, batch_size=64, negatives=0, epochs=2, max_length=128
@@ -354,9 +354,9 @@ def main() -> None:
     parser.add_argument("--dev", type=Path, help="SQuAD dev")
     parser.add_argument("--nli", type=Path, nargs="+", default=[], help="files of NLI pairs")
     parser.add_argument(
-        "--claims", type=int, default=30_000, help="questions of train in a first stage (30,000)"
+        "--claims", type=int, default=45_000, help="questions of train in a first stage (45,000)"
     )
-    parser.add_argument("--nli-pairs", type=int, default=6_000, help="entailments in it (6,000)")
+    parser.add_argument("--nli-pairs", type=int, default=9_000, help="entailments in it (9,000)")
     parser.add_argument("--arms", nargs="+", choices=list(ARMS), default=list(ARMS), help="(all)")
     parser.add_argument(
         "--questions",
