@@ -10,6 +10,8 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
+import numpy as np
+
 from entail.gausscse.config import GausscseConfig
 from entail.training.cards.sources import PACKAGED_HUB_ID, contamination
 
@@ -52,6 +54,20 @@ def _with_intervals(figures: Mapping[str, Any]) -> Iterator[list[str]]:
         for seed, run in runs.items():
             found = [run["on"][name]["direction"]["longer_entailed"] for name in figures["on"]]
             yield [row if seed == "mean" else f"{row}, seed {seed}", *map(_within, found)]
+
+
+def agreement(figures: Mapping[str, Any]) -> Iterator[list[str]]:
+    """Yield the share of directions that most seeds, and that any seed, of a row decides rightly."""
+    for row, runs in figures["rows"].items():
+        if len(runs) < 3:
+            continue
+        right = {
+            name: np.array([[mark == "1" for mark in run["on"][name]["right"]] for run in runs.values()])
+            for name in figures["on"]
+        }
+        votes = {name: marks.mean(axis=0) for name, marks in right.items()}
+        yield [f"{row}, most of {len(runs)}", *(_spread([float((v > 0.5).mean())]) for v in votes.values())]
+        yield [f"{row}, any of {len(runs)}", *(_spread([float((v > 0).mean())]) for v in votes.values())]
 
 
 def _within(found: Mapping[str, Any]) -> str:
@@ -160,6 +176,12 @@ def markdown(result: Mapping[str, Any], *, file: str, papers: Path) -> Iterator[
         yield from _table(["", *names, *(["Avg."] if averaged else [])], [*baseline, *rows])
     yield from ("The same where the longer sentence is the entailed one, with 95 % intervals:", "")
     yield from _table(["", *names], _with_intervals(figures))
+    if agreed := list(agreement(figures)):
+        yield from (
+            "Direction by several seeds: their majority, and any of them, the ceiling of a choice",
+            "",
+        )
+        yield from _table(["", *names], agreed)
     if figures.get("significance"):
         yield from ("Who is right where only one of two is (McNemar):", "")
         told = [

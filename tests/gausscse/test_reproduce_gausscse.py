@@ -131,3 +131,11 @@ def test_the_grid_may_be_asked_for_alone_and_on_some_of_the_triplets(
     assert list(figures["grid"]) == ["8/0.0001", "16/0.0001"]
     assert all(one["triplets"] == 12 < figures["data"]["triplets"] for one in figures["grid"].values())
     assert "while training, 12 triplets (Table 5)" in (tmp_path / "results" / "gausscse.md").read_text()
+
+
+def test_seeds_are_joined_by_vote_and_by_any_of_them(load_script: Callable[[str], ModuleType]) -> None:
+    marks = ("1100", "1010", "1000")
+    runs = {str(seed): {"on": {"x": {"right": one}}} for seed, one in enumerate(marks)}
+    figures = {"on": ["x"], "rows": {"a": runs, "b": {"0": runs["0"], "1": runs["1"]}}}
+    found = list(load_script("gausscse_tables").agreement(figures))
+    assert found == [["a, most of 3", "25.00"], ["a, any of 3", "75.00"]]
