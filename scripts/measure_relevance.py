@@ -80,6 +80,7 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
     yield from ("## Claims and passages (Figure 2)", "")
     yield f"{figures['questions']:,} questions over {figures['passages']:,} passages, judged by"
     yield f"`{figures['judge']['name']}` (`{figures['judge']['revision']}`): P(passage entails claim)."
+    yield "Excerpts of passages are judged: a hard negative is cut where the answer is in the gold passage."
     yield ""
     yield from _groups(figures["claims"])
     yield from ("", "## Hypotheses and premises (Figure 3)", "")
