@@ -137,6 +137,11 @@ def chain_options() -> str:
             f"| {words} | {found['MAP']:.4f} | {beside['difference']:+.4f} ({low:+.4f} to {high:+.4f}) | "
             f"{beside['p']:.2g} |"
         )
+    singles = {
+        "single_fact_minilm": "single facts, `single-fact-minilm`",
+        "single_fact_cut": "the same, the 1,000 nearest facts alone, as in the tables of losses and parts",
+    }
+    lines += [f"| {words} | {figures(name)['MAP']:.4f} | | |" for name, words in singles.items()]
     answers = figures("arcf_answers")
     nearest = answers["nearest premise"]
     lines += [
