@@ -273,16 +273,16 @@ def notes(result: Mapping[str, Any], beside: Beside) -> list[str]:
         f"script does not make it again. Its second generation was taught by {', '.join(teachers)} and by "
         f"{further}, a mean of members; the script's is taught by the first generations of its seeds alone, "
         f"{', '.join(f'by-heart-{seed}' for seed in seeds)}, and begins at their mean. MAP on dev, query "
-        f"excluded: {beside.shipped['query_excluded']['MAP']:.3f} of what ships, {_spread(ours)} of "
+        f"excluded: {beside.shipped['query_excluded']['MAP']:.3f} of what ships, {spread(ours)} of "
         f"{len(seeds)} seeds of the script, {figures['shipped']['query_excluded']['MAP']:.3f} of their mean.",
         f"It is an adapter (LoRA). In Table 1 of the paper as it was reproduced here ({ADAPTER}, "
-        f"{len(adapter)} seeds) an adapter has MAP {_spread(adapter)} on dev, query excluded, and tuning "
-        f"every weight {_spread(whole)}, each at its learning rate: the adapter loses {lost:.3f}, {more} "
+        f"{len(adapter)} seeds) an adapter has MAP {spread(adapter)} on dev, query excluded, and tuning "
+        f"every weight {spread(whole)}, each at its learning rate: the adapter loses {lost:.3f}, {more} "
         f"than {ALLOWED}. What it loses as what ships was trained has not been measured.",
         "Dev chose the weights of every training here, after each of its epochs, and which of the two runs "
         "ships. Figures on dev are optimistic. "
         f"{beside.shipped['unseen']['queries']} of the dev queries are in no training tree: on these what "
-        f"ships has MAP {beside.shipped['unseen']['query_excluded']['MAP']:.3f}, {_spread(unseen)} of the "
+        f"ships has MAP {beside.shipped['unseen']['query_excluded']['MAP']:.3f}, {spread(unseen)} of the "
         "script's seeds, query excluded.",
     ]
 
@@ -312,12 +312,12 @@ def markdown(result: Mapping[str, Any], beside: Beside) -> Iterator[str]:
         for words, runs in _rows(figures, beside):
             values = [[run[protocol][measure] for run in runs] for measure in SHOWN]
             values.append([run["unseen"][protocol]["MAP"] for run in runs])
-            yield f"| {words} | " + " | ".join(map(_spread, values)) + " |"
+            yield f"| {words} | " + " | ".join(map(spread, values)) + " |"
         yield ""
     yield from ("Effort of the simulated author:", "")
     yield from ("| | candidates read per accepted premise |", "| --- | ---: |")
     for words, runs in _rows(figures, beside):
-        yield f"| {words} | {_spread([run['effort']['reads_per_accepted'] for run in runs], digits=2)} |"
+        yield f"| {words} | {spread([run['effort']['reads_per_accepted'] for run in runs], digits=2)} |"
     yield ""
     seen, unseen = made["seen"]["queries"], made["unseen"]["queries"]
     yield f"Of {seen + unseen} queries {seen} stand in the training trees, too, mostly with the same"
@@ -342,7 +342,12 @@ def _rows(figures: Mapping[str, Any], beside: Beside) -> Iterator[tuple[str, lis
     yield "what ships, another run (`aeenc_dev.json`)", [beside.shipped]
 
 
-def _spread(values: list[float], digits: int = 3) -> str:
+def spread(values: list[float], digits: int = 3) -> str:
+    """Return the mean, and the standard deviation where there are several.
+
+    >>> spread([0.5, 0.7]), spread([0.5])
+    ('0.600 ± 0.141', '0.500')
+    """
     shown = f"{mean(values):.{digits}f}"
     return shown + (f" ± {stdev(values):.{digits}f}" if len(values) > 1 else "")
 
