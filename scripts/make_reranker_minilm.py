@@ -301,12 +301,12 @@ def run(given: argparse.Namespace, data: Data) -> None:
     first = stand_in(data, given.work)
     if given.until == "stand-in":
         return
-    lists = held_out_lists(data, first, depth=max(DEPTHS))
     folders = [given.work / f"reranker-{seed}" for seed in given.seeds]
     chosen = given.work / "chosen.json"
     if not chosen.is_file():
+        lists = held_out_lists(data, first, depth=max(DEPTHS))
         rows = choices(data, lists, folders)
-        record = {"seeds": list(given.seeds), "rows": rows, "run": provenance()}
+        record = {"seeds": list(given.seeds), "queries": len(lists), "rows": rows, "run": provenance()}
         chosen.write_text(json.dumps(record, indent=1), encoding="utf-8")
     record = json.loads(chosen.read_text(encoding="utf-8"))
     rows = record["rows"]
@@ -319,7 +319,7 @@ def run(given: argparse.Namespace, data: Data) -> None:
     figures: dict[str, Any] = {
         "held out": {
             "trees": len(data.held_out),
-            "queries": len(lists),
+            "queries": record["queries"],
             "choices": rows,
             "best": best,
             "run": record.get("run"),
