@@ -350,7 +350,7 @@ def _rows(figures: Mapping[str, Any], beside: Beside) -> Iterator[tuple[str, lis
     for part, words in PARTS.items():
         yield words, [run["parts"][part] for run in figures["seeds"].values()]
     yield "**mean of the second generation**", [figures["shipped"]]
-    yield "what ships, another run (`aeenc_dev.json`)", [beside.shipped]
+    yield "what ships, another run trained further (`aeenc_dev.json`)", [beside.shipped]
 
 
 def spread(values: list[float], digits: int = 3) -> str:

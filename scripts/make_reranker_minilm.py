@@ -63,8 +63,8 @@ WEIGHTS = (0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.06, 0.1, 0.2)
 DEPTHS = (20, 50)
 SHOWN = ("MAP", "NDCG", "Hit@10", "Hit@50")
 PARTS = ("trained", "stand-in", "chosen", "measured")
-CONFIG = RerankerConfig(retriever=f"{FIRST}{KEYWORDS}", epochs=1, dropout=0.0)
-"""One epoch, for one core beside other work. The last weights are kept."""
+CONFIG = RerankerConfig(retriever=f"{FIRST}{KEYWORDS}", epochs=1, dropout=0.0, weight=0.03)
+"""One epoch, for one core beside other work. The last weights are kept, so that the weight is not used."""
 
 STAND_IN = AeencConfig(
     gold=False,
