@@ -31,7 +31,6 @@ from statistics import mean
 from typing import Any
 
 import numpy as np
-from make_aeenc_minilm import RANK, SECOND, VARIATIONS, Data, mean_of, measured, spread, trained
 
 from entail.cli.console import progress_bar
 from entail.data.corpora import read_corpus
@@ -44,6 +43,9 @@ from entail.progress import ProgressCallback
 from entail.results import write_page, write_result
 from entail.statistics.classification import mcnemar
 from entail.training.distillation.teachers import Teaching, teach, vary
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from make_aeenc_minilm import RANK, SECOND, VARIATIONS, Data, mean_of, measured, spread, trained
 
 RESULT = Path(__file__).resolve().parent.parent / "docs" / "results" / "aeenc_replay.json"
 BASE = "minilm"
