@@ -108,9 +108,7 @@ def active(corpus: str | None = None, *, role: Role = "retriever") -> Active:
     if role != "retriever":
         return _active_or_fallback(role, list_usable(role))
     pointer = current_pointer(corpus)
-    if pointer is not None:
-        return Active(str(pointer.encoder), pointer.revision, pointer.premise_revision, pointer)
-    return default_retriever(corpus)
+    return default_retriever(corpus) if pointer is None else _pointed(pointer)
 
 
 def default_retriever(corpus: str | None = None) -> Active:
@@ -121,7 +119,7 @@ def default_retriever(corpus: str | None = None) -> Active:
         EncoderError: If no retriever was promoted and the packaged one is not installed.
     """
     if (pointer := current_pointer()) is not None:
-        return Active(str(pointer.encoder), pointer.revision, pointer.premise_revision, pointer)
+        return _pointed(pointer)
     if (measured := MEASURED.get(corpus or "")) is not None:
         with contextlib.suppress(EncoderError):
             return Active(*_retriever(measured))
@@ -224,7 +222,7 @@ def roll_back(
         require_unmoved(present, number)
         restored = rollback_target(present)
         if restored is not None and role == "retriever":
-            Active(str(restored.encoder), restored.revision).check()
+            _pointed(restored).check()
         none = replace(present, encoder=None, revision="", premise_revision="", previous=0, evaluation=None)
         target = list_moves()[-present.previous] if present.previous else none
         now = datetime.now(UTC)
@@ -307,10 +305,10 @@ def _active_or_fallback(role: Role, usable: Mapping[str, str]) -> Active:
     name = str(pointer.encoder)
     if name not in usable:
         reason = unusable_reason(name, role)
-    elif usable[name] not in ("", pointer.revision):
+    elif usable[name] not in ("", pointer.revision) and not is_shipped(name):
         reason = f"expected {pointer.revision}, found {usable[name]}: its weights changed since"
     else:
-        return Active(name, pointer.revision, pointer=pointer, role=role)
+        return Active(name, usable[name] or pointer.revision, pointer=pointer, role=role)
     notice = (
         f"{name}, promoted by {pointer.by}, cannot be used: {reason}; {instead}. Promote another one, or go "
         f"back: entail promote --back --role {role}"
@@ -320,6 +318,26 @@ def _active_or_fallback(role: Role, usable: Mapping[str, str]) -> Active:
 
 def _fallback(role: Role, names: Collection[str]) -> str | None:
     return PACKAGED_MODELS[role] if PACKAGED_MODELS[role] in names else next(iter(names), None)
+
+
+def is_shipped(name: str) -> bool:
+    """Return whether a model is one that ships with the package, not one of the user's of the same name."""
+    settings = load_settings()
+    place = next((one for one in settings.model_dirs if (one / name).is_dir()), None)
+    return place is not None and place == settings.shipped_models_dir
+
+
+def _pointed(pointer: Pointer) -> Active:
+    """Return the retriever of a pointer; one that ships is that of the installed version.
+
+    An update of the package may change its weights: whoever promoted it goes on with the new ones.
+    """
+    found = Active(str(pointer.encoder), pointer.revision, pointer.premise_revision, pointer)
+    if is_shipped(found.encoder):
+        with contextlib.suppress(EncoderError):
+            _, revision, premise_revision = _retriever(found.encoder)
+            return replace(found, revision=revision, premise_revision=premise_revision)
+    return found
 
 
 def _retriever(name: str) -> tuple[str, str, str]:

@@ -13,7 +13,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from entail.data.bundled import HELD_OUT_NAME, SAMPLE_NAME
-from entail.encoders.catalogue import EncoderEntry
+from entail.encoders.catalogue import EncoderEntry, resolve
 from entail.errors import PromotionError
 from entail.evaluation.retrieval.paired import PairedComparison
 from entail.registry.models import MEASURED, Active, active, promote, roll_back
@@ -54,8 +54,6 @@ def put(name: str, corpus: str | None = None) -> Any:
 
 
 def compared(candidate: str, now: Active, *, low: float, high: float) -> PairedComparison:
-    from entail.encoders.catalogue import resolve
-
     difference = PairedDifference(0.5, 0.5 + (low + high) / 2, low, high, 0.01, 6, 4, 10)
     return PairedComparison(
         str(resolve(candidate).revision), now.revision, "dev", "0" * 12, "MAP", {"MAP": difference}
@@ -171,6 +169,29 @@ def test_roll_back_to_a_changed_or_missing_encoder_fails(models: Path) -> None:
     make(models / "two", 78)
     with pytest.raises(PromotionError, match="as promoted"):
         active().check()
+
+
+def test_a_promoted_model_that_ships_is_that_of_the_installed_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shipped = tmp_path / "shipped"
+    monkeypatch.delenv("ENTAIL_MODELS_DIR")
+    monkeypatch.setattr("entail.settings.shipped_models", lambda: shipped)
+    for folder in (shipped, tmp_path / "data" / "models"):
+        folder.mkdir(parents=True)
+    make(shipped / "debiased", 1)
+    before = put("debiased", "grove").revision
+    put("minilm", "grove")
+    make(shipped / "debiased", 2)  # an update of the package
+    roll_back("grove", by="Bob")
+    now = active("grove")
+    now.check()
+    assert now.encoder == "debiased"
+    assert now.revision == resolve("debiased").revision != before
+    # One of the user's under the same name takes its place: that was never promoted.
+    make(tmp_path / "data" / "models" / "debiased", 3)
+    with pytest.raises(PromotionError, match="as promoted"):
+        active("grove").check()
 
 
 def test_failed_write_leaves_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from entail.encoders.catalogue import resolve
 from entail.errors import EncoderError, PromotionError, UnknownEncoderError
 from entail.evaluation.retrieval.paired import PairedComparison
 from entail.registry.models import (
@@ -132,6 +133,7 @@ def test_fallback_where_the_promoted_model_is_unusable(
     tiny_home: Path,
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     shipped, mine = two
     put(mine)
@@ -141,6 +143,11 @@ def test_fallback_where_the_promoted_model_is_unusable(
     assert (now.encoder, now.number) == (shipped, 1)
     assert "mine@" in str(now.notice)
     assert "entail promote --back --role direction" in str(now.notice)
+    with monkeypatch.context() as update:  # of the package, which changed the weights that ship
+        update.setattr("entail.registry.models.is_shipped", lambda name: name == mine)
+        now = active(role="direction")
+        assert (now.encoder, now.notice) == (mine, None)
+        assert now.revision == resolve(mine).revision
     (tiny_home / mine / "entail.json").write_text("{", encoding="utf-8")
     assert "expected JSON" in str(active(role="direction").notice)
     for _ in range(2):
