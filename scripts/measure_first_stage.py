@@ -291,6 +291,8 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
         f"read once a row, {len(rows)} times; no setting was chosen by it."
     )
     yield from _retrieval(rows)
+    if changes := list(_changes(rows)):
+        yield from _wrapped(f"Against no first stage R@1 changes by {'; '.join(changes)}.")
     yield from _wrapped(contamination(PACKAGED_HUB_ID, ("squad", "snli", "multinli")))
     yield "Each row has its commit, command, hardware and seconds in `first_stage.json`."
 
@@ -325,16 +327,29 @@ def _retrieval(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     yield "| ---: | --- | ---: |" + " ---: |" * (len(THIRDS) + 4)
     order = list(ARMS)
     for one in sorted(rows, key=lambda row: (row["questions"], order.index(row["arm"]), row["seed"])):
-        beside = [
-            row
-            for row in rows
-            if (row["arm"], row["seed"], row["questions"]) == ("none", one["seed"], one["questions"])
-        ]
-        p = f"{mcnemar(_hits(one), _hits(beside[0])).p:.2g}" if beside and one["arm"] != "none" else ""
+        beside = _without_stage(rows, one)
+        p = f"{mcnemar(_hits(one), _hits(beside)).p:.2g}" if beside else ""
         cells = [one["gold"]["R@1"], *(one["thirds"][name] for name in THIRDS), one["gold"]["R@20"]]
         figures = " | ".join(f"{100 * cell:.1f}" for cell in (*cells, one["gold"]["MRR"]))
         yield f"| {one['questions']:,} | {ARMS[one['arm']].title} | {one['seed']} | {figures} | {p} |"
     yield ""
+
+
+def _without_stage(rows: Sequence[Mapping[str, Any]], one: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the row of the same seed and questions without a first stage; None for such a row itself."""
+    same = (one["seed"], one["questions"])
+    found = (row for row in rows if row["arm"] == "none" and (row["seed"], row["questions"]) == same)
+    return None if one["arm"] == "none" else next(found, None)
+
+
+def _changes(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    for one in rows:
+        if (beside := _without_stage(rows, one)) is not None:
+            points = 100 * (one["gold"]["R@1"] - beside["gold"]["R@1"])
+            after = (
+                f"after contrast on {one['questions']:,} questions" if one["questions"] else "before contrast"
+            )
+            yield f"{points:+.1f} points ({ARMS[one['arm']].title}, {after})"
 
 
 def _hits(row: Mapping[str, Any]) -> NDArray[np.bool_]:

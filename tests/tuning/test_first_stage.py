@@ -198,4 +198,4 @@ def test_the_program_measures_each_arm_once(
     untouched = figures["rows"][0]
     assert untouched["revision"] == resolve("tiny").revision
     page = (tmp_path / "first_stage.md").read_text(encoding="utf-8")
-    assert page.count("six plain templates") == 3
+    assert page.count("| six plain templates for claims |") == 3
