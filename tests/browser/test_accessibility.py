@@ -160,7 +160,11 @@ def test_a_screen_keeps_to_wcag_in_both_themes(
         page.emulate_media(color_scheme=theme)
         expect(page.locator(".stApp")).to_have_css("color-scheme", theme)
         settle(page)
-        found += [f"{theme}: {one}" for one in violations(page)]
+        if violations(page):
+            settle(
+                page
+            )  # a run that began meanwhile dims the header of an expander; what stays is a violation
+            found += [f"{theme}: {one}" for one in violations(page)]
     if found:
         pytest.fail("\n".join([f"{name}:", *found]), pytrace=False)
     assert not warnings
