@@ -55,6 +55,17 @@ def test_what_is_entailed_is_no_contradiction_of_the_same_premise() -> None:
     assert found.both == 1
 
 
+def test_a_premise_contradicts_what_contradicts_its_hypothesis() -> None:
+    rows = pairs(
+        *(("p", "h", "e"), ("r", "h", "c"), ("s", "h", "c")),  # p contradicts r and s
+        *(("q", "h", "e"), ("q", "c", "c")),  # q has a contradiction of its own
+        *(("t", "x", "e"), ("u", "x", "c"), ("u", "t", "e")),  # u entails t: no contradiction
+    )
+    found = {one.premise: one.contradicted for one in nli_triplets(rows, infer=True).triplets}
+    assert found == {"p": ("r", "s"), "q": ("c",), "t": (), "u": ("x",)}
+    assert {one.contradicted for one in nli_triplets(rows).triplets} == {(), ("c",), ("x",)}
+
+
 def test_contradictions_rotate_by_epoch() -> None:
     found = nli_triplets(pairs(("p", "e", "e"), *(("p", f"c{i}", "c") for i in range(3)), ("q", "e", "e")))
     drawn = [list(found.draw(seed=0, epoch=epoch)) for epoch in range(4)]

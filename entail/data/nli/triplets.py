@@ -104,7 +104,7 @@ class NliTriplets:
         return [order[(start + i) % several] for i in range(len(self))] if several else []
 
 
-def nli_triplets(pairs: Iterable[NliPair]) -> NliTriplets:
+def nli_triplets(pairs: Iterable[NliPair], *, infer: bool = False) -> NliTriplets:
     """Gather the contradictions of each premise beside each of its entailment pairs.
 
     Premises are the same where they are when folded (`entail.data.text.fold`), and so are hypotheses.
@@ -112,9 +112,16 @@ def nli_triplets(pairs: Iterable[NliPair]) -> NliTriplets:
     >>> said = [NliPair("it rains", "wet", "entailment"), NliPair("it rains", "dry", "contradiction")]
     >>> nli_triplets(said).triplets
     (NliTriplet(premise='it rains', entailed='wet', contradicted=('dry',)),)
+
+    Args:
+        pairs: Labelled pairs.
+        infer: Whether a premise without contradictions has those of its hypotheses: if p entails h, and p'
+            contradicts h, p contradicts p'. Counterfactual pairs, and hypotheses that several premises share,
+            give such premises.
     """
     entailed: dict[tuple[str, str], NliPair] = {}
     contradicted: dict[str, dict[str, str]] = {}
+    denying: dict[str, dict[str, str]] = {}  # hypothesis -> premises that contradict it
     unentailed: dict[tuple[str, str], tuple[str, str]] = {}
     seen = duplicates = equal = 0
     for pair in pairs:
@@ -123,6 +130,7 @@ def nli_triplets(pairs: Iterable[NliPair]) -> NliTriplets:
             unentailed.setdefault((premise, hypothesis), (pair.premise, pair.hypothesis))
         if pair.label == "contradiction":
             contradicted.setdefault(premise, {}).setdefault(hypothesis, pair.hypothesis)
+            denying.setdefault(hypothesis, {}).setdefault(premise, pair.premise)
         elif pair.label == "entailment":
             seen += 1
             if premise == hypothesis:
@@ -131,6 +139,11 @@ def nli_triplets(pairs: Iterable[NliPair]) -> NliTriplets:
                 duplicates += 1
             else:
                 entailed[premise, hypothesis] = pair
+    alone = {premise for premise, _ in entailed if not contradicted.get(premise)}
+    for premise, hypothesis in entailed if infer else ():
+        for denier, text in denying.get(hypothesis, {}).items() if premise in alone else ():
+            if denier != premise and {(premise, denier), (denier, premise)}.isdisjoint(entailed):
+                contradicted.setdefault(premise, {}).setdefault(denier, text)
     both = 0
     for premise, hypothesis in entailed:
         both += contradicted.get(premise, {}).pop(hypothesis, None) is not None
