@@ -150,6 +150,9 @@ class NliSource(PairSource):
     """Entailment pairs, each with a contradicted hypothesis of its premise where there is one."""
 
     limit: Annotated[int | None, Ge(2), "Maximum number of triplets"] = None
+    infer: Annotated[
+        bool, "Infer contradictions: a premise without any has what contradicts its hypothesis"
+    ] = False
 
     def read(self, *, keep: Path | None = None) -> NliData:
         """Return the data.
@@ -160,7 +163,7 @@ class NliSource(PairSource):
         from entail.data.nli.triplets import nli_triplets
 
         whole = self.read_pairs()
-        triplets = nli_triplets(whole.pairs)
+        triplets = nli_triplets(whole.pairs, infer=self.infer)
         if self.limit is not None:
             triplets = replace(triplets, triplets=triplets.triplets[: self.limit])
         return NliData(triplets, whole.dev, whole.skipped, whole.split)

@@ -269,6 +269,10 @@ def test_a_training_reads_a_part_of_a_file(hub: Hub, tmp_path: Path) -> None:
     assert [pair.premise for pair in data.dev] == ["e"]
     assert (data.triplets.to_json()["triplets"], data.split) == (2, "SICK.txt, TRIAL")
     assert len(NliSource(pairs=file, dev=file).read().dev) == 3
+    file.write_text("\n".join((header, *rows_of, "x\td\tCONTRADICTION\tTRAIN")), encoding="utf-8")
+    for infer, expected in ((False, ()), (True, ("x",))):  # c entails d, which x contradicts
+        triplets = NliSource(pairs=file, split="TRAIN", infer=infer).read().triplets.triplets
+        assert {one.premise: one.contradicted for one in triplets} == {"a": (), "c": expected}
     assert absolute(source)["pairs"] == str(file)
     with pytest.raises(JobError, match="expected a file, found none"):
         absolute(NliSource(pairs=Path("gone.jsonl")))
