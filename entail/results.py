@@ -97,8 +97,9 @@ def commit(root: Path = _ROOT) -> str | None:
     head = _git(root, "rev-parse", "HEAD")
     if not head:
         return None
-    # A result file that is being rewritten says nothing about the code that measured it.
-    changed = _git(root, "status", "--porcelain", "--untracked-files=no", "--", ":!docs/results")
+    # A result or a model that is being rewritten says nothing about the code; weights have a revision.
+    kept = (":!docs/results", ":!models")
+    changed = _git(root, "status", "--porcelain", "--untracked-files=no", "--", *kept)
     return f"{head}-dirty" if changed else head
 
 
