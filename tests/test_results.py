@@ -65,9 +65,9 @@ def _git(root: Path, *arguments: str) -> None:
 def test_commit_says_when_the_code_differs_from_it(tmp_path: Path) -> None:
     assert commit(tmp_path) is None
     _git(tmp_path, "init")
-    code, figures = tmp_path / "code.py", tmp_path / "docs" / "results" / "r.json"
-    figures.parent.mkdir(parents=True)
-    for path in (code, figures):
+    code, made = tmp_path / "code.py", [tmp_path / "docs" / "results" / "r.json", tmp_path / "models" / "m"]
+    for path in (code, *made):
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("1", encoding="utf-8")
     _git(tmp_path, "add", ".")
     _git(tmp_path, "commit", "-m", "one")
@@ -75,7 +75,8 @@ def test_commit_says_when_the_code_differs_from_it(tmp_path: Path) -> None:
     assert clean is not None
     assert len(clean) == 40
     (tmp_path / "untracked").write_text("x", encoding="utf-8")
-    figures.write_text("2", encoding="utf-8")
+    for path in made:
+        path.write_text("2", encoding="utf-8")
     assert commit(tmp_path) == clean
     code.write_text("2", encoding="utf-8")
     assert commit(tmp_path) == f"{clean}-dirty"
