@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from filelock import FileLock
 from numpy.typing import NDArray
 
 from entail.cli.console import progress_bar
@@ -94,7 +95,7 @@ TEMPLATES = {
     "who": "There exists a known person who",
     "where": "There exists a known place where",
     "how": "There exists a known way how",
-    "does": "It is known whether it does",
+    "does": "It is known whether",
 }
 
 
@@ -106,7 +107,7 @@ def plain_claim(question: str) -> str:
     """
     text = question.strip().rstrip("?").strip()
     first, _, rest = text.partition(" ")
-    template = TEMPLATES.get("does" if first.lower() in ("is", "are", "did", "do") else first.lower())
+    template = TEMPLATES.get(first.lower())
     if template is None:
         return f"There exists a known answer to {text[:1].lower()}{text[1:]}."
     return f"{template} {rest}."
@@ -236,19 +237,19 @@ def told() -> dict[str, Any]:
 
 def run(given: argparse.Namespace) -> None:
     """Run the rows that are not there."""
-    started, bench = datetime.now(UTC), Bench(given)
+    bench, into = Bench(given), {"started": datetime.now(UTC), "work": given.work}
     for seed in given.seeds:
         for name in given.arms:
             stages, rows = read_result()
             if ARMS[name].changes is not None and not any(
                 (one["arm"], one["seed"]) == (name, seed) for one in stages
             ):
-                add("stages", first_stage(name, bench, seed=seed), started=started)
+                add("stages", first_stage(name, bench, seed=seed), **into)
             for count in given.questions:
                 if not any(
                     (one["arm"], one["seed"], one["questions"]) == (name, seed, count) for one in rows
                 ):
-                    add("rows", run_row(name, bench, seed=seed, questions=count), started=started)
+                    add("rows", run_row(name, bench, seed=seed, questions=count), **into)
 
 
 def read_result() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -259,11 +260,12 @@ def read_result() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     return figures["stages"], figures["rows"]
 
 
-def add(part: str, one: dict[str, Any], *, started: datetime) -> None:
+def add(part: str, one: dict[str, Any], *, started: datetime, work: Path) -> None:
     """Add a row to what is in the result file by now, where another process may have written."""
-    stages, rows = read_result()
-    (stages if part == "stages" else rows).append(one)
-    write_result(RESULT, figures={"stages": stages, "rows": rows}, seed=None, started=started)
+    with FileLock(work / "result.lock"):
+        stages, rows = read_result()
+        (stages if part == "stages" else rows).append(one)
+        write_result(RESULT, figures={"stages": stages, "rows": rows}, seed=None, started=started)
 
 
 def markdown(result: Mapping[str, Any]) -> Iterator[str]:

@@ -322,9 +322,8 @@ def _fallback(role: Role, names: Collection[str]) -> str | None:
 
 def is_shipped(name: str) -> bool:
     """Return whether a model is one that ships with the package, not one of the user's of the same name."""
-    settings = load_settings()
-    place = next((one for one in settings.model_dirs if (one / name).is_dir()), None)
-    return place is not None and place == settings.shipped_models_dir
+    folder = model_folder(name)
+    return folder is not None and folder.parent == load_settings().shipped_models_dir
 
 
 def _pointed(pointer: Pointer) -> Active:

@@ -48,9 +48,10 @@ class MaskedTask(BatchTask):
         super().__init__(config, [len(prompt.ids) for prompt in prompts])
         self.config, self.form, self.prompts, self.tower = config, form, prompts, tower
         self._steps: Ints = np.zeros(len(prompts), dtype=np.int64)
-        self._dev = list(dev)
+        self._dev = self._mask_dev(dev)
         # Where the premise itself is masked, another one would have other masks.
-        self._others = form.of(exchange_premises([one.pair for one in dev])) if not form.whole else []
+        exchanged = [] if form.whole else form.of(exchange_premises([one.pair for one in dev]))
+        self._others = self._mask_dev(exchanged)
 
     def batches(self, epoch: int) -> list[Ints]:
         """Return the batches of an epoch: indices of prompts."""
@@ -94,19 +95,22 @@ class MaskedTask(BatchTask):
             figures["premise_gain"] = other - loss
         return -loss, figures
 
-    def _evaluate(self, prompts: Sequence[Prompt]) -> tuple[float | None, float]:
-        """Return mean loss and accuracy of the masked tokens; None without any."""
-        # Masked the same for every seed, so that evaluations and seeds can be compared.
-        rows = [
-            self.form.mask(prompt, beta=self.config.share, draw=np.random.default_rng((0, row)))
-            for row, prompt in enumerate(prompts)
+    def _mask_dev(self, prompts: Sequence[Prompt]) -> list[tuple[Prompt, MaskedPrompt]]:
+        """Mask dev prompts once, the same for every seed, so that evaluations and seeds can be compared."""
+        beta = self.config.share
+        rows = (np.random.default_rng((0, row)) for row in range(len(prompts)))
+        return [
+            (one, self.form.mask(one, beta=beta, draw=draw)) for one, draw in zip(prompts, rows, strict=True)
         ]
-        order = sorted(range(len(rows)), key=lambda row: len(rows[row].ids))
+
+    def _evaluate(self, dev: Sequence[tuple[Prompt, MaskedPrompt]]) -> tuple[float | None, float]:
+        """Return mean loss and accuracy of the masked tokens; None without any."""
+        order = sorted(dev, key=lambda one: len(one[1].ids))
         total, count, hits = 0.0, 0, 0
         with self.tower.inference():
             for at in range(0, len(order), self.config.batch_size):
-                some = order[at : at + self.config.batch_size]
-                losses, correct, _ = self._losses([prompts[i] for i in some], [rows[i] for i in some])
+                prompts, rows = zip(*order[at : at + self.config.batch_size], strict=True)
+                losses, correct, _ = self._losses(prompts, rows)
                 total += float(losses.sum())
                 count, hits = count + len(losses), hits + int(correct.sum())
         return (total / count, hits / count) if count else (None, 0.0)
