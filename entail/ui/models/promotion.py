@@ -18,6 +18,7 @@ from entail.registry.models import (
     Active,
     active,
     default_retriever,
+    is_shipped,
     promote,
     require_no_worse,
     roll_back,
@@ -93,7 +94,8 @@ def _draw_active(title: str, now: Active, corpus: str | None, author: str | None
     own = pointer if pointer is not None and pointer.corpus == corpus else None
     packaged = PACKAGED_MODELS.get(now.role, PACKAGED)
     if pointer is None or now.notice is not None:
-        origin = "packaged with entail" if now.encoder == packaged else "first installed model"
+        ships = now.encoder == packaged or is_shipped(now.encoder)
+        origin = "packaged with entail" if ships else "first installed model"
     elif own is None:
         origin = f"as {_DEFAULT}"
     else:
