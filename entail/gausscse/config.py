@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from annotated_types import Ge, Gt
+from annotated_types import Ge, Gt, Le
 
 from entail.encoders.gaussian.form import Pooling, SimilarityKind
 from entail.training.config import TrainingConfig
@@ -51,6 +51,14 @@ class GausscseConfig(TrainingConfig):
         Gt(0),
         "Weight of pairs whose entailed sentence is longer; 1: as other pairs, as in the paper",
     ] = 1.0
+    teachers: Annotated[
+        str,
+        "Encoders of Gaussians, separated by commas, whose mean similarities are learned (distillation); "
+        "default: none",
+    ] = ""
+    distillation: Annotated[
+        float, Ge(0), Le(1), "Share of the loss that the teachers have; 1: labels choose the pairs alone"
+    ] = 0.5
     temperature: Annotated[float, Gt(0), "Temperature t"] = 0.05
     epochs: Annotated[int, Ge(1), "Epochs over the triplets"] = 3
     batch_size: Annotated[int, Ge(2), "Triplets per step"] = 32

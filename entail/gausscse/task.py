@@ -16,6 +16,7 @@ from entail.gausscse.losses import (
     parameters_of,
     ranking_loss,
 )
+from entail.gausscse.teachers import Teachers, distillation_loss, similarity_logits
 from entail.gausscse.tower import GaussianTower
 from entail.index.protocol import Ints
 from entail.training.loop.batches import BatchTask, match_lengths
@@ -34,8 +35,9 @@ class GausscseTask(BatchTask):
         tower: GaussianTower,
         *,
         evaluate: Callable[[], tuple[float, dict[str, float]] | None],
+        teachers: Teachers | None = None,
     ) -> None:
-        self.config, self.triplets, self.tower = config, triplets, tower
+        self.config, self.triplets, self.tower, self.teachers = config, triplets, tower, teachers
         self._evaluate = evaluate
         self._rows: list[tuple[str, str, str | None]] = []
         self._unentailed: list[int] = []
@@ -118,6 +120,12 @@ class GausscseTask(BatchTask):
             apart = direction_loss(forward, backward, temperature=temperature, weights=weights)
             terms["directed"] = float(apart.detach())
             loss = loss + config.direction * apart
+        if self.teachers is not None:
+            logits = similarity_logits((mean, log_variance), kind=kind)
+            first, second = torch.cat([rows[0], rows[3]]), torch.cat([rows[1], rows[4]])
+            taught = distillation_loss(logits, self.teachers.logits(texts).to(device), first, second)
+            terms["taught"] = float(taught.detach())
+            loss = (1 - config.distillation) * loss + config.distillation * taught
         with torch.no_grad():
             terms["variance"] = float(log_variance.exp().mean())
         return loss, terms

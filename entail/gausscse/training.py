@@ -17,6 +17,7 @@ from entail.errors import TrainingError
 from entail.gausscse.calibration import fit_form, is_one_way
 from entail.gausscse.config import GausscseConfig
 from entail.gausscse.task import GausscseTask
+from entail.gausscse.teachers import Teachers
 from entail.gausscse.tower import GaussianTower
 from entail.statistics.classification import auprc, best_threshold
 from entail.training.loop.distributed import from_first
@@ -64,13 +65,18 @@ def train_gausscse(
 
     Raises:
         TrainingError: If there are fewer than two triplets, or no contradiction where `sets` needs some, a
-            loss is not finite, the folder holds something else or is in use by another process, or the
-            training was stopped.
+            teacher has another similarity, a loss is not finite, the folder holds something else or is in use
+            by another process, or the training was stopped.
         CheckpointError: If a checkpoint has another base, data or configuration.
-        EncoderError: If the base cannot be loaded.
+        EncoderError: If the base or a teacher cannot be loaded.
     """
     _require_enough(triplets, config)
     setup = prepare(config, run, options, method=METHOD)
+    teachers = (
+        Teachers(config.teachers, kind=config.similarity, device=setup.run.device)
+        if config.teachers
+        else None
+    )
     tower = GaussianTower(
         setup.base,
         pooling=config.pooling,
@@ -87,9 +93,10 @@ def train_gausscse(
         return dev_figures(_similarities(tower, config, chosen), chosen)
 
     fitted = setup.fit(
-        GausscseTask(config, triplets, tower, evaluate=evaluate),
+        GausscseTask(config, triplets, tower, evaluate=evaluate, teachers=teachers),
         tower.parameters,
         bound_to={
+            **({"teachers": teachers.revision} if teachers else {}),
             "data": triplets.digest,
             "dev": digest([(p.premise, p.hypothesis, p.label) for p in chosen]),
         },

@@ -1,0 +1,92 @@
+"""Distillation: an encoder of Gaussians learns the mean similarities of others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from entail.encoders.gaussian.encoder import GaussianEncoder
+from entail.encoders.gaussian.form import SimilarityKind
+from entail.errors import TrainingError
+from entail.gausscse.losses import similarities
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+_EDGE = 1e-6
+
+
+class Teachers:
+    r"""Encoders whose similarities are averaged as logits: the geometric mean of their odds.
+
+    .. math:: t_{ab} = \frac{1}{K} \sum_k \log \frac{s_k(a, b)}{1 - s_k(a, b)}
+
+    Their spaces may differ; one encoder that has learned from several takes the place of all.
+
+    Args:
+        names: Names of the encoders, separated by commas.
+        kind: Similarity of all: the logits of another have another scale.
+        device: Device of the encoders.
+
+    Raises:
+        EncoderError: If a name is unknown, or that of an encoder of points.
+        TrainingError: If there is no name, or an encoder has another similarity.
+    """
+
+    def __init__(self, names: str, *, kind: SimilarityKind, device: str | None = None) -> None:
+        found = [name.strip() for name in names.split(",") if name.strip()]
+        if not found:
+            raise TrainingError(f"expected names of encoders as teachers, found {names!r}")
+        self.kind, self.encoders = kind, [GaussianEncoder(name, device=device) for name in found]
+        for encoder in self.encoders:
+            if encoder.kind != kind:
+                raise TrainingError(
+                    f"expected teachers of similarity {kind}, found {encoder.kind} in {encoder.name}; train "
+                    f"with similarity={encoder.kind}"
+                )
+
+    @property
+    def revision(self) -> str:
+        """Revisions of all, for checkpoints."""
+        return ", ".join(encoder.revision for encoder in self.encoders)
+
+    def logits(self, texts: Sequence[str]) -> Tensor:
+        """Return t between all texts, shape (texts, texts), row a, column b for sim(a || b)."""
+        import torch
+
+        found = []
+        for encoder in self.encoders:
+            gaussians = encoder.encode(texts)
+            pair = torch.from_numpy(gaussians.mean), torch.from_numpy(gaussians.log_variance)
+            found.append(similarity_logits(pair, kind=self.kind))
+        return torch.stack(found).mean(dim=0)
+
+
+def similarity_logits(gaussians: tuple[Tensor, Tensor], *, kind: SimilarityKind) -> Tensor:
+    """Return log(s / (1 - s)) of s = sim(i || j) between Gaussians (n, d), shape (n, n)."""
+    return similarities(gaussians, gaussians, kind=kind).logit(eps=_EDGE)
+
+
+def distillation_loss(logits: Tensor, taught: Tensor, first: Tensor, second: Tensor) -> Tensor:
+    r"""Return the squared distance to the teachers' logits: all pairs, labelled pairs, their margins.
+
+    .. math::
+        \overline{(z_{ab} - t_{ab})^2}_{a \ne b}
+        + \overline{(z_{hp} - t_{hp})^2 + (z_{ph} - t_{ph})^2}
+        + \overline{((z_{hp} - z_{ph}) - (t_{hp} - t_{ph}))^2}
+
+    A margin is what decides the direction, and few of all pairs are labelled ones.
+
+    Args:
+        logits: z, of the encoder in training, (n, n).
+        taught: t, of the teachers.
+        first: Rows of the premises p of labelled pairs, (m,).
+        second: Rows of their hypotheses h, (m,).
+    """
+    import torch
+
+    apart = logits - taught
+    others = ~torch.eye(len(apart), dtype=torch.bool, device=apart.device)
+    forward, backward = apart[second, first], apart[first, second]
+    labelled = forward.square() + backward.square() + (forward - backward).square()
+    return apart[others].square().mean() + labelled.mean()
