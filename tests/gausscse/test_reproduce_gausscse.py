@@ -139,3 +139,14 @@ def test_seeds_are_joined_by_vote_and_by_any_of_them(load_script: Callable[[str]
     figures = {"on": ["x"], "rows": {"a": runs, "b": {"0": runs["0"], "1": runs["1"]}}}
     found = list(load_script("gausscse_tables").agreement(figures))
     assert found == [["a, most of 3", "25.00"], ["a, any of 3", "75.00"]]
+
+
+def test_a_row_is_taught_by_the_seeds_of_another(
+    run: Callable[..., dict[str, Any]], script: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(script, "TEACHERS", 2)
+    taught = next(row for row in script.ROWS if row.taught_by)
+    run("--rows", taught.taught_by, "--seeds", "0", "1")
+    config = run("--rows", taught.name)["rows"][taught.name]["0"]["config"]
+    assert len(config["teachers"].split(",")) == 2
+    assert config["distillation"] == taught.config.distillation
