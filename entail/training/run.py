@@ -22,6 +22,7 @@ from entail.training.adapters.tower import (
     training_device,
 )
 from entail.training.config import TrainingConfig
+from entail.training.fields import fields_of
 from entail.training.loop.distributed import from_first, world
 from entail.training.loop.fit import Fitted, fit
 from entail.training.loop.task import Schedule, Task, Watch
@@ -96,6 +97,7 @@ class Setup:
                 **bound_to,
                 **{f"config.{name}": str(value) for name, value in asdict(config).items()},
             },
+            defaults={f"config.{one.name}": str(one.default) for one in fields_of(type(config))},
             resume=run.resume,
             patience=patience,
             progress=run.progress,

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from safetensors import safe_open
+from safetensors.torch import save_file
 
 from entail.data.nli.pairs import NliPair
 from entail.data.nli.triplets import NliTriplets, nli_triplets
@@ -161,6 +163,22 @@ def test_a_stopped_training_goes_on_to_the_same_weights(
         assert (tiny_home / "again" / file).read_bytes() == (tiny_home / "whole" / file).read_bytes()
     with pytest.raises(CheckpointError, match=r"config\.seed"):
         train_gausscse(triplets, replace(config, seed=1), dev=dev, out=tiny_home / "again")
+
+
+def test_a_checkpoint_of_a_version_without_a_setting_goes_on(tiny_home: Path, triplets: NliTriplets) -> None:
+    asked = iter(range(100))
+    with pytest.raises(TrainingError, match="stopped on request"):
+        train_gausscse(triplets, SETTINGS, out=tiny_home / "mine", stop=lambda: next(asked) == 4)
+    file = tiny_home / "mine.training" / "checkpoint.safetensors"
+    with safe_open(str(file), framework="pt") as opened:
+        header = opened.metadata()
+        tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118 - no mapping
+    fingerprint = json.loads(header["fingerprint"])
+    del fingerprint["config.distillation"], fingerprint["config.teachers"]
+    save_file(tensors, file, metadata={**header, "fingerprint": json.dumps(fingerprint)})
+    with pytest.raises(CheckpointError, match=r"config\.distillation"):
+        train_gausscse(triplets, replace(SETTINGS, distillation=0.25), out=tiny_home / "mine")
+    assert train_gausscse(triplets, SETTINGS, out=tiny_home / "mine").fitted.resumed == 1
 
 
 def test_bad_data_is_refused(tiny_home: Path, nli_pairs: Pairs) -> None:

@@ -70,8 +70,15 @@ def write_checkpoint(file: Path, checkpoint: Checkpoint) -> None:
         ) from error
 
 
-def read_checkpoint(file: Path, *, fingerprint: Mapping[str, str]) -> Checkpoint:
+def read_checkpoint(
+    file: Path, *, fingerprint: Mapping[str, str], defaults: Mapping[str, str] | None = None
+) -> Checkpoint:
     """Read a checkpoint of the training with this fingerprint.
+
+    Args:
+        file: The checkpoint.
+        fingerprint: Identity of the training.
+        defaults: Values of parts of it that the checkpoint lacks: settings that its version did not have.
 
     Raises:
         CheckpointError: If it is damaged, or has another fingerprint; names the differences.
@@ -94,7 +101,7 @@ def read_checkpoint(file: Path, *, fingerprint: Mapping[str, str]) -> Checkpoint
             f"{file.name}: expected a checkpoint of format {_FORMAT}, found format {format_}, of another "
             "version of entail; go on with that version, or begin anew without resuming"
         )
-    found = _rename_fields(found, fingerprint)
+    found = dict(defaults or {}) | _rename_fields(found, fingerprint)
     if differing := differences(fingerprint, found):
         raise CheckpointError(
             f"{file.name} is of another training ({differing}); train into another folder, or "
