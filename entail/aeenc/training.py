@@ -20,7 +20,6 @@ from entail.data.judgements import Judgements
 from entail.data.records import Corpus, ExplanationTree, gold_children
 from entail.data.text import premise_key
 from entail.encoders.card import write_training_queries
-from entail.encoders.catalogue import PREMISE_TOWER
 from entail.encoders.encoder import BiEncoder
 from entail.encoders.stock import sentence_transformer
 from entail.errors import TrainingError
@@ -31,7 +30,7 @@ from entail.index.vectors import QueryVectors, premise_vectors
 from entail.progress import ProgressCallback
 from entail.settings import load_settings
 from entail.training.adapters.saving import name_of
-from entail.training.adapters.tower import Tower, TowerEncoder, save_routes
+from entail.training.adapters.tower import Tower, TowerEncoder, save_both, save_routes
 from entail.training.distillation.task import DistillationTask
 from entail.training.distillation.teachers import CrossEncoderTeacher, Teaching
 from entail.training.loop.task import Event, Task
@@ -297,14 +296,13 @@ def _save(training: AeencTraining, towers: Mapping[str, Tower], setup: Setup) ->
     base, config = setup.base, training.config
 
     def write(folder: Path) -> None:
-        premises = towers.get("premises")
-        if config.tuning == "full" and config.towers != "siamese":
-            documents = premises.model if premises else sentence_transformer(base, device="cpu")
-            save_routes(folder, towers["queries"].model, documents)
+        queries, premises = towers["queries"], towers.get("premises")
+        if premises:
+            save_both(folder, queries, premises)
+        elif config.tuning == "full" and config.towers == "single":
+            save_routes(folder, queries.model, sentence_transformer(base, device="cpu"))
         else:
-            towers["queries"].save(folder)
-            if premises:
-                premises.save(folder / PREMISE_TOWER)
+            queries.save(folder)
         write_training_queries(folder, map(premise_key, training.pairs.queries))
 
     taught = {"sentences": training.sentences, "teachers": list(training.teachers)}

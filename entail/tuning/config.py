@@ -15,6 +15,7 @@ LOW = 0.4
 
 Prompt = Literal["hypothesis", "full", "question", "plain"]
 Pooled = Literal["base", "mean", "cls"]
+Towers = Literal["siamese", "dual"]
 
 _RANK = "LoRA rank; equal ranks carry over exactly between both stages"
 _WORDS = "Words of a passage, around the first answer; hard negatives are cut at the same place; 0: all"
@@ -130,6 +131,9 @@ class DprConfig(TrainingConfig):
         "Pooling: as in the base, mean of tokens, or [CLS] (paper); the latter two replace the base's "
         "pooling and need tuning=full",
     ] = "base"
+    towers: Annotated[Towers, "siamese: one tower for questions and passages; dual: one for each (paper)"] = (
+        "siamese"
+    )
     negatives: Annotated[
         int,
         Ge(0),

@@ -154,14 +154,22 @@ class DprTask(BatchTask):
     Args:
         config: Settings.
         examples: Training questions.
-        tower: Trained tower of questions and passages.
+        tower: Trained tower of questions.
+        passages: Trained tower of passages; default: that of the questions.
         dev: Questions that select the weights.
     """
 
     def __init__(
-        self, config: DprConfig, examples: Examples, tower: Tower, *, dev: Examples | None = None
+        self,
+        config: DprConfig,
+        examples: Examples,
+        tower: Tower,
+        *,
+        passages: Tower | None = None,
+        dev: Examples | None = None,
     ) -> None:
-        self.config, self.examples, self.tower, self.dev = config, examples, tower, dev
+        self.config, self.examples, self.dev = config, examples, dev
+        self.tower, self.passage_tower = tower, tower if passages is None else passages
         texts = [self._gold_text(one) for one in examples.examples]
         super().__init__(config, tower.lengths(texts))
 
@@ -185,7 +193,7 @@ class DprTask(BatchTask):
         examples, texts = self.passages_of(batch)
         column = {position: number for number, position in enumerate(texts)}
         questions = self.tower.vectors([one.question for one in examples])  # (n, d)
-        passages = self.tower.vectors(list(texts.values()))  # (m, d)
+        passages = self.passage_tower.vectors(list(texts.values()))  # (m, d)
         scores = questions @ passages.T / self.config.temperature
         gold = torch.tensor([column[one.gold[0]] for one in examples], device=scores.device)
         excluded = torch.zeros(scores.shape, dtype=torch.bool)
@@ -208,7 +216,7 @@ class DprTask(BatchTask):
         examples = self.dev.examples
         pool = sorted({at for one in examples for at in (*one.gold, *one.negatives)})
         column = {position: number for number, position in enumerate(pool)}
-        passages = self.tower.encode([self.dev.store[position].whole for position in pool])
+        passages = self.passage_tower.encode([self.dev.store[position].whole for position in pool])
         scores = self.tower.encode([one.question for one in examples]) @ passages.T
         ranks = np.array(
             [

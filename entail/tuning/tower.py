@@ -14,7 +14,7 @@ from entail.encoders.catalogue import EncoderEntry
 from entail.encoders.row_batches import token_batches
 from entail.encoders.stock import silent, without_head
 from entail.errors import TrainingError
-from entail.training.adapters.tower import Tower, TowerOptions
+from entail.training.adapters.tower import Tower, TowerOptions, save_both
 from entail.tuning.bottleneck import bottleneck_decoder
 from entail.tuning.config import Pooled
 
@@ -91,15 +91,29 @@ class PassageTower(Tower):
         """Return whether a step of this many tokens is read in pieces."""
         return self.device == "cpu" and tokens > WHOLE
 
-    def save(self, folder: Path) -> None:
+    def save(self, folder: Path, *, passages: PassageTower | None = None) -> None:
         """Write the adapter (fp16), or the whole model with the base's maximum number of tokens.
+
+        Args:
+            folder: New or empty folder.
+            passages: Tower of passages, where this one is of questions alone.
 
         Raises:
             OSError: If the folder cannot be written.
         """
+        with self._reading_all():
+            if passages is None:
+                super().save(folder)
+            else:
+                with passages._reading_all():
+                    save_both(folder, self, passages)
+
+    @contextlib.contextmanager
+    def _reading_all(self) -> Iterator[None]:
+        """Have the base's maximum number of tokens meanwhile."""
         self.model.max_seq_length, max_length = self._reads, self.model.max_seq_length
         try:
-            super().save(folder)
+            yield
         finally:
             self.model.max_seq_length = max_length
 

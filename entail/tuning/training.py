@@ -130,7 +130,7 @@ def train_dpr(
     run: Run | None = None,
     **options: Unpack[RunOptions],
 ) -> DprTraining:
-    """Train a siamese retriever of passages on in-batch and hard negatives.
+    """Train a retriever of passages on in-batch and hard negatives.
 
     Under `torchrun` all processes train one encoder; the negatives of a question are those of its process.
 
@@ -154,13 +154,18 @@ def train_dpr(
             f"({examples.without_gold} without one); are questions and passages of the same release?"
         )
     setup = prepare(config, run, options, method=DPR_METHOD, initial=config.initial)
-    tower = PassageTower(setup.base, **setup.tower, max_length=config.max_length, pooling=config.pooling)
+    tower, *others = (
+        PassageTower(setup.base, **setup.tower, max_length=config.max_length, pooling=config.pooling)
+        for _ in range(2 if config.towers == "dual" else 1)
+    )
+    passages = others[0] if others else None
     if dev is not None:
         dev = replace(dev, examples=tuple(sample_rows(dev.examples, config.dev_questions)))
-    task = DprTask(config, examples, tower, dev=dev)
+    task = DprTask(config, examples, tower, passages=passages, dev=dev)
+    of_passages = {f"passages.{name}": one for name, one in (passages.parameters if passages else {}).items()}
     fitted = setup.fit(
         task,
-        tower.parameters,
+        tower.parameters | of_passages,
         warmup=min(0.1, config.warmup_steps / task.steps(config.epochs)),
         bound_to={"data": examples.digest, "dev": dev.digest if dev else ""},
     )
@@ -175,11 +180,17 @@ def train_dpr(
         folder=setup.run.out,
         data=tuple(setup.run.data),
     )
-    _save(training, tower, setup)
+    _save(training, tower, setup, passages=passages)
     return training
 
 
-def _save(training: TuningTraining | DprTraining, tower: PassageTower, setup: Setup) -> None:
+def _save(
+    training: TuningTraining | DprTraining,
+    tower: PassageTower,
+    setup: Setup,
+    *,
+    passages: PassageTower | None = None,
+) -> None:
     """Write an adapter, or a whole model where every weight was trained, without a masked-LM head.
 
     A first stage is part of the second one's `entail.json`.
@@ -189,7 +200,13 @@ def _save(training: TuningTraining | DprTraining, tower: PassageTower, setup: Se
     if start.method == METHOD:
         config = start.card.config if start.card is not None else {}
         tuned = {"tuned": {"revision": start.revision, "config": dict(config)}}
-    setup.save(training, tower.save, licence="licence", towers="siamese", **tuned)
+    setup.save(
+        training,
+        lambda folder: tower.save(folder, passages=passages),
+        licence="licence",
+        towers="dual" if passages else "siamese",
+        **tuned,
+    )
 
 
 def _kept(

@@ -176,6 +176,23 @@ def test_dpr_learns_which_passage_answers(tiny_home: Path, examples: Examples, t
     assert (1 / ranks).mean() == pytest.approx(done.fitted.best.figures["MRR"], abs=0.02)
 
 
+@pytest.mark.parametrize("tuning", ["lora", "full"])
+def test_two_towers_learn_and_are_saved_as_two(tiny_home: Path, examples: Examples, tuning: Any) -> None:
+    config = replace(DPR, tuning=tuning, towers="dual", epochs=8)
+    done = train_dpr(examples, config, dev=examples, out=tiny_home / "mine")
+    assert done.fitted.best is not None
+    assert done.fitted.best.figures["MRR"] > done.fitted.evaluations[0].figures["MRR"] + 0.1
+    assert resolve("mine").towers == "dual"
+    encoder = load("mine")
+    texts = [examples.store[at].whole for at in range(len(examples.store))]
+    scores = (
+        encoder.encode_queries([one.question for one in examples.examples]) @ encoder.encode_premises(texts).T
+    )
+    ranks = 1 + (scores > scores.diagonal()[:, None]).sum(axis=1)
+    assert (1 / ranks).mean() == pytest.approx(done.fitted.best.figures["MRR"], abs=0.02)
+    assert not np.allclose(encoder.encode_queries(texts[:2]), encoder.encode_premises(texts[:2]), atol=1e-3)
+
+
 @pytest.mark.parametrize("pooling", ["mean", "cls"])
 def test_a_pooling_is_saved_with_the_weights(tiny_home: Path, examples: Examples, pooling: Any) -> None:
     from sentence_transformers import SentenceTransformer

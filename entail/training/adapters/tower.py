@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
 import numpy as np
 
 from entail.data.text import fold
-from entail.encoders.catalogue import EncoderEntry
+from entail.encoders.catalogue import PREMISE_TOWER, EncoderEntry
 from entail.encoders.device import device_name
 from entail.encoders.encoder import BiEncoder
 from entail.encoders.stock import sentence_transformer, silent
@@ -241,6 +241,15 @@ def require_base(base: EncoderEntry) -> None:
             f"expected a base that encodes queries and premises alike, found {base.name!r}, which has routes "
             "or prompts; take one without"
         )
+
+
+def save_both(folder: Path, queries: Tower, premises: Tower) -> None:
+    """Write two trained towers: an adapter with another in `premise_tower/`, or a Router of whole models."""
+    if queries.lora is None:
+        save_routes(folder, queries.model, premises.model)
+    else:
+        queries.save(folder)
+        premises.save(folder / PREMISE_TOWER)
 
 
 def save_routes(folder: Path, queries: SentenceTransformer, premises: SentenceTransformer) -> None:
