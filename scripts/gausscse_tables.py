@@ -48,9 +48,16 @@ def _baseline(figures: Mapping[str, Any], path: Sequence[str]) -> list[list[str]
     return [["cosine of the base", *(_spread([base[name]["cosine"][path[1]]]) for name in names)]]
 
 
+def _rows(figures: Mapping[str, Any], part: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the rows that have a part of the figures: points have no direction."""
+    for row, runs in figures["rows"].items():
+        if all(part in found for run in runs.values() for found in run["on"].values()):
+            yield row, runs
+
+
 def _with_intervals(figures: Mapping[str, Any]) -> Iterator[list[str]]:
     """Yield each run's share of right directions where the longer sentence is entailed, with its interval."""
-    for row, runs in figures["rows"].items():
+    for row, runs in _rows(figures, "direction"):
         for seed, run in runs.items():
             found = [run["on"][name]["direction"]["longer_entailed"] for name in figures["on"]]
             yield [row if seed == "mean" else f"{row}, seed {seed}", *map(_within, found)]
@@ -58,7 +65,7 @@ def _with_intervals(figures: Mapping[str, Any]) -> Iterator[list[str]]:
 
 def agreement(figures: Mapping[str, Any]) -> Iterator[list[str]]:
     """Yield the share of directions that most seeds, and that any seed, of a row decides rightly."""
-    for row, runs in figures["rows"].items():
+    for row, runs in _rows(figures, "right"):
         if len(runs) < 3:
             continue
         right = {
@@ -135,6 +142,8 @@ def _average_cells(runs: Sequence[Mapping[str, Any]], names: Sequence[str], *pat
 
 
 def _rate(config: Mapping[str, Any]) -> float:
+    if config["learning_rate"] is not None:
+        return float(config["learning_rate"])
     known = {field.name for field in fields(GausscseConfig)}
     return GausscseConfig(**{name: value for name, value in config.items() if name in known}).highest_rate
 
@@ -170,7 +179,7 @@ def markdown(result: Mapping[str, Any], *, file: str, papers: Path) -> Iterator[
         averaged = _averaged(names)
         rows = [
             [row, *_row_cells(some, names, *path), *_average_cells(some, averaged, *path)]
-            for row, some in ((row, list(runs.values())) for row, runs in figures["rows"].items())
+            for row, some in ((row, list(runs.values())) for row, runs in _rows(figures, path[0]))
         ]
         baseline = [[*cells, *([""] if averaged else [])] for cells in _baseline(figures, path)]
         yield from _table(["", *names, *(["Avg."] if averaged else [])], [*baseline, *rows])
@@ -254,7 +263,7 @@ def _reading(figures: Mapping[str, Any]) -> Iterator[str]:
     """Yield what the base has seen, which sets were chosen on, and how often dev was read."""
     read = figures.get("read", {})
     chosen = [name for name in figures["on"] if read.get(name, "") == read.get("dev")]
-    runs = [run for row in figures["rows"].values() for run in row.values() if "averaged" not in run]
+    runs = [run for _, row in _rows(figures, "direction") for run in row.values() if "averaged" not in run]
     runs += figures.get("grid", {}).values()
     times = 0
     for run in runs:

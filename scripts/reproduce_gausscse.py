@@ -49,8 +49,10 @@ from entail.index.gaussian import GaussianIndex
 from entail.results import provenance, write_page, write_result
 from entail.statistics.classification import best_threshold, mcnemar
 from entail.training.adapters.averaging import average_adapters
+from entail.tuning.config import DprConfig
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+from gausscse_simcse import train_simcse
 from gausscse_tables import BATCHES, RATES, markdown
 
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
@@ -59,7 +61,7 @@ PAPERS = RESULTS / "papers"
 
 @dataclass(frozen=True)
 class Row:
-    """One row of the tables.
+    """One row of the tables; settings of dense passage retrieval are those of supervised SimCSE.
 
     Attributes:
         infer: Whether contradictions are inferred (`nli_triplets`).
@@ -67,7 +69,7 @@ class Row:
     """
 
     name: str
-    config: GausscseConfig
+    config: GausscseConfig | DprConfig
     infer: bool = False
     taught_by: str = ""
 
@@ -89,7 +91,9 @@ _SHIPPED = replace(RANKED, direction=2.0, longer=2.0)
 TEACHERS = 5
 """Seeds that teach one encoder."""
 
+SIMCSE = "SimCSE"
 ROWS = (
+    Row(SIMCSE, DprConfig(learning_rate=5e-4, batch_size=32, words=0, max_length=64, epochs=3)),
     Row("ent", replace(OURS, sets="ent")),
     Row("ent+con", replace(OURS, sets="ent+con")),
     Row("ent+rev", replace(OURS, sets="ent+rev")),
@@ -116,7 +120,7 @@ ROWS = (
     *(Row(f"{sets}, best cell", replace(BEST_CELL, sets=sets)) for sets in MAIN),
 )
 
-COMPARED = tuple(itertools.combinations((SHIPPED, *reversed(MAIN)), 2))
+COMPARED = tuple(itertools.combinations((SHIPPED, *reversed(MAIN), SIMCSE), 2))
 """Rows whose answers are compared, set by set and seed by seed: all pairs."""
 
 MEAN = "mean of the seeds as one encoder"
@@ -152,15 +156,24 @@ def figures_of(encoder: GaussianEncoder, on: Sequence[Measured]) -> dict[str, An
     """Measure NLI, with the encoder's threshold and with one of the set's own, and direction, on each set."""
     found: dict[str, Any] = {}
     for one in on:
-        nli, direction = evaluate_nli(one.pairs, encoder), evaluate_direction(one.pairs, encoder)
-        found[one.name] = {
-            "nli": nli.to_json(),
-            "nli, own threshold": best_threshold(nli.scores, nli.entails).accuracy,
+        direction = evaluate_direction(one.pairs, encoder)
+        found[one.name] = nli_figures(encoder, one) | {
             "direction": direction.to_json(),
             "right": _marks(direction.margins > 0),
-            "nli right": _marks(nli.correct),
         }
     return found
+
+
+def nli_figures(
+    encoder: GaussianEncoder | BiEncoder, one: Measured, dev: Sequence[NliPair] | None = None
+) -> dict[str, Any]:
+    """Measure NLI with the encoder's threshold, for points that of their cosine on dev, and the set's own."""
+    nli = evaluate_nli(one.pairs, encoder, dev=dev)
+    return {
+        "nli": nli.to_json(),
+        "nli, own threshold": best_threshold(nli.scores, nli.entails).accuracy,
+        "nli right": _marks(nli.correct),
+    }
 
 
 def _marks(right: Iterable[bool]) -> str:
@@ -193,17 +206,23 @@ def run_row(
     """Train a row and measure it."""
     folder = _folder(row, base=base, seed=seed, work=work)
     config = replace(row.config, base=base, seed=seed)
+    more: dict[str, Any] = {}
     with progress_bar() as progress:
-        training = train_gausscse(triplets, config, dev=dev, out=folder, progress=progress)
-    encoder = GaussianEncoder(folder)
-    measured = figures_of(encoder, on)
-    best = training.fitted.best
+        if isinstance(config, DprConfig):
+            fitted = train_simcse(triplets, config, out=folder, progress=progress).fitted
+            measured = {one.name: nli_figures(BiEncoder(folder), one, dev) for one in on}
+        else:
+            fitted = train_gausscse(triplets, config, dev=dev, out=folder, progress=progress).fitted
+            encoder = GaussianEncoder(folder)
+            measured = figures_of(encoder, on)
+            if on and config.similarity == "kl_per_dim":
+                more["overlap"] = overlap_of(encoder, on[0])
     return {
         "config": asdict(config),
-        "seconds": training.fitted.seconds,
-        "dev": dict(best.figures) if best else {},
+        "seconds": fitted.seconds,
+        "dev": dict(fitted.best.figures) if fitted.best else {},
         "on": measured,
-        **({"overlap": overlap_of(encoder, on[0])} if on and config.similarity == "kl_per_dim" else {}),
+        **more,
         "run": provenance(),
     }
 

@@ -150,3 +150,14 @@ def test_a_row_is_taught_by_the_seeds_of_another(
     config = run("--rows", taught.name)["rows"][taught.name]["0"]["config"]
     assert len(config["teachers"].split(",")) == 2
     assert config["distillation"] == taught.config.distillation
+
+
+def test_points_have_figures_of_nli_alone(run: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
+    figures = run("--rows", "SimCSE", ROW)
+    found = figures["rows"]["SimCSE"]["0"]["on"]["mine"]
+    assert "direction" not in found
+    assert 0 < found["nli"]["auprc"] < 1
+    page = (tmp_path / "results" / "gausscse.md").read_text()
+    of_direction, _, of_nli = page.partition("NLI, accuracy")
+    assert ("SimCSE" in of_direction, "| SimCSE |" in of_nli) == (False, True)
+    assert f"{ROW} / SimCSE / NLI, mine, seed 0" in figures["significance"]
