@@ -4,6 +4,7 @@ r"""Measure what the first stage of entailment tuning learns, and what it does t
 
     python scripts/measure_first_stage.py --train train-v1.1.json.gz --dev dev-v1.1.json.gz \
         --nli snli.jsonl.gz mnli.jsonl.gz --arms none hypothesis bottleneck --questions 500 2000
+    python scripts/measure_first_stage.py ... --base build/mlm-minilm --towers dual --name first_stage_mlm
     python scripts/measure_first_stage.py --table  # only the page, from the result file
 
 Every weight is trained: the head alone at first, then all. During the first stage, claims of dev are
@@ -46,7 +47,7 @@ from entail.tuning.config import DprConfig, TuningConfig
 from entail.tuning.examples import EntailedPair, Examples, entailed_pairs, examples_of
 from entail.tuning.training import train_dpr, train_tuning
 
-RESULT = Path(__file__).resolve().parent.parent / "docs" / "results" / "first_stage.json"
+RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
 GATE = 1.2
 """Nats that the premise is to gain."""
 THIRDS = ("low", "middle", "high")
@@ -179,7 +180,7 @@ def first_stage(name: str, bench: Bench, *, seed: int) -> dict[str, Any]:
     """Train the first stage of an arm into the work folder."""
     arm = ARMS[name]
     assert arm.changes is not None
-    config = replace(FIRST, seed=seed, **arm.changes)
+    config = replace(FIRST, base=bench.given.base, seed=seed, **arm.changes)
     with progress_bar() as progress:
         trained = train_tuning(
             bench.pairs(arm),
@@ -208,11 +209,11 @@ def stage_folder(name: str, given: argparse.Namespace, *, seed: int) -> Path:
 def run_row(name: str, bench: Bench, *, seed: int, questions: int) -> dict[str, Any]:
     """Train an arm by contrast on some questions, and measure it."""
     has_stage = ARMS[name].changes is not None
-    start = str(stage_folder(name, bench.given, seed=seed)) if has_stage else CONTRAST.base
+    start = str(stage_folder(name, bench.given, seed=seed)) if has_stage else bench.given.base
     encoder, seconds, config = start, 0.0, {}
     if questions:
         out = bench.given.work / f"{name}-{seed}-{questions}"
-        contrast = replace(CONTRAST, seed=seed)
+        contrast = replace(CONTRAST, seed=seed, towers=bench.given.towers, pooling=bench.given.pooling)
         with progress_bar() as progress:
             trained = train_dpr(
                 bench.examples(questions), replace(contrast, base=start), out=out, progress=progress
@@ -237,10 +238,11 @@ def told() -> dict[str, Any]:
 
 def run(given: argparse.Namespace) -> None:
     """Run the rows that are not there."""
-    bench, into = Bench(given), {"started": datetime.now(UTC), "work": given.work}
+    path = RESULTS / f"{given.name}.json"
+    bench, into = Bench(given), {"path": path, "started": datetime.now(UTC), "work": given.work}
     for seed in given.seeds:
         for name in given.arms:
-            stages, rows = read_result()
+            stages, rows = read_result(path)
             if ARMS[name].changes is not None and not any(
                 (one["arm"], one["seed"]) == (name, seed) for one in stages
             ):
@@ -252,32 +254,33 @@ def run(given: argparse.Namespace) -> None:
                     add("rows", run_row(name, bench, seed=seed, questions=count), **into)
 
 
-def read_result() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def read_result(path: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Return the first stages and the rows that were measured."""
-    if not RESULT.is_file():
+    if not path.is_file():
         return [], []
-    figures = json.loads(RESULT.read_text(encoding="utf-8"))["figures"]
+    figures = json.loads(path.read_text(encoding="utf-8"))["figures"]
     return figures["stages"], figures["rows"]
 
 
-def add(part: str, one: dict[str, Any], *, started: datetime, work: Path) -> None:
+def add(part: str, one: dict[str, Any], *, path: Path, started: datetime, work: Path) -> None:
     """Add a row to what is in the result file by now, where another process may have written."""
     with FileLock(work / "result.lock"):
-        stages, rows = read_result()
+        stages, rows = read_result(path)
         (stages if part == "stages" else rows).append(one)
-        write_result(RESULT, figures={"stages": stages, "rows": rows}, seed=None, started=started)
+        write_result(path, figures={"stages": stages, "rows": rows}, seed=None, started=started)
 
 
 def markdown(result: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines of the page."""
     stages, rows = result["figures"]["stages"], result["figures"]["rows"]
-    yield "<!-- Made from first_stage.json by `scripts/measure_first_stage.py --table`; do not edit. -->"
+    config = next((one["config"] for one in stages), asdict(FIRST))
+    yield "<!-- Made by `scripts/measure_first_stage.py --table`; do not edit. -->"
     yield from ("# First stage of entailment tuning", "")
     yield from _wrapped(
         "The first stage is to predict a claim from the passage that entails it. It has learnt so if the "
         "claim is harder to predict beside another passage. The table has the mean loss of masked claim "
         f"tokens (nats, beta {FIRST.share:g}), own / another passage, and the difference; {GATE:g} nats were "
-        "asked for. "
+        f"asked for. The base is {config['base']}. "
         "Behind a bottleneck it is the decoder's. Claims of dev chose among the weights of a first stage; "
         "no retrieval did."
     )
@@ -296,7 +299,7 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
     if changes := list(_changes(rows)):
         yield from _wrapped(f"Against no first stage R@1 changes by {'; '.join(changes)}.")
     yield from _wrapped(contamination(PACKAGED_HUB_ID, ("squad", "snli", "multinli")))
-    yield "Each row has its commit, command, hardware and seconds in `first_stage.json`."
+    yield "Each row has its commit, command, hardware and seconds in the result file."
 
 
 def _gate(stages: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -386,6 +389,10 @@ def main() -> None:
     parser.add_argument(
         "--work", type=Path, default=Path("build/first-stage"), help="folder of what is trained"
     )
+    parser.add_argument("--base", default="minilm", help="encoder to start from, or a folder (minilm)")
+    parser.add_argument("--towers", default="siamese", choices=("siamese", "dual"), help="of contrast")
+    parser.add_argument("--pooling", default="base", choices=("base", "mean", "cls"), help="of contrast")
+    parser.add_argument("--name", default="first_stage", help="of the result file (first_stage)")
     parser.add_argument("--table", action="store_true", help="write the page only")
     given = parser.parse_args()
     if not given.table:
@@ -395,7 +402,7 @@ def main() -> None:
             run(given)
         except EntailError as error:
             sys.exit(f"Error: {error}")
-    print(write_page(RESULT, markdown))
+    print(write_page(RESULTS / f"{given.name}.json", markdown))
 
 
 if __name__ == "__main__":

@@ -166,22 +166,14 @@ def test_the_program_measures_each_arm_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     program: Any = load_script("measure_first_stage")
-    monkeypatch.setattr(program, "RESULT", tmp_path / "first_stage.json")
-    small: dict[str, Any] = {"base": "tiny", "batch_size": 8, "max_length": 32, "precision": "fp32"}
+    monkeypatch.setattr(program, "RESULTS", tmp_path)
+    small: dict[str, Any] = {"batch_size": 8, "max_length": 32, "precision": "fp32"}
     first = replace(program.FIRST, **small, head_steps=1, evaluate_every=0, warmup_steps=1)
     monkeypatch.setattr(program, "FIRST", first)
     monkeypatch.setattr(program, "CONTRAST", replace(program.CONTRAST, **small, epochs=1))
     given = ["measure_first_stage.py", "--train", str(squad["train"]), "--dev", str(squad["dev"])]
-    given += [
-        "--nli",
-        str(squad["nli"]),
-        "--claims",
-        "20",
-        "--nli-pairs",
-        "2",
-        "--work",
-        str(tmp_path / "work"),
-    ]
+    given += ["--nli", str(squad["nli"]), "--claims", "20", "--nli-pairs", "2"]
+    given += ["--work", str(tmp_path / "work"), "--base", "tiny", "--towers", "dual"]
     given += ["--arms", "none", "templates", "both", "--questions", "0", "12"]
     for _ in range(2):
         monkeypatch.setattr("sys.argv", given)
