@@ -53,7 +53,7 @@ class GausscseConfig(TrainingConfig):
     ] = 1.0
     teachers: Annotated[
         str,
-        "Encoders of Gaussians, separated by commas, whose mean similarities are learned (distillation); "
+        "Encoders of Gaussians, separated by commas, whose similarities are learned in turn (distillation); "
         "default: none",
     ] = ""
     distillation: Annotated[

@@ -123,7 +123,8 @@ class GausscseTask(BatchTask):
         if self.teachers is not None:
             logits = similarity_logits((mean, log_variance), kind=kind)
             first, second = torch.cat([rows[0], rows[3]]), torch.cat([rows[1], rows[4]])
-            taught = distillation_loss(logits, self.teachers.logits(texts).to(device), first, second)
+            taught = self.teachers.logits(texts, turn=int(batch[0])).to(device)
+            taught = distillation_loss(logits, taught, first, second)
             terms["taught"] = float(taught.detach())
             loss = (1 - config.distillation) * loss + config.distillation * taught
         with torch.no_grad():

@@ -1,4 +1,4 @@
-"""Distillation: an encoder of Gaussians learns the mean similarities of others."""
+"""Distillation: an encoder of Gaussians learns the similarities of others."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ _EDGE = 1e-6
 
 
 class Teachers:
-    r"""Encoders whose similarities are averaged as logits: the geometric mean of their odds.
+    r"""Encoders whose similarities are learned as logits, on the average over all.
 
-    .. math:: t_{ab} = \frac{1}{K} \sum_k \log \frac{s_k(a, b)}{1 - s_k(a, b)}
+    .. math:: t_{ab} = \log \frac{s_k(a, b)}{1 - s_k(a, b)}
 
-    Their spaces may differ; one encoder that has learned from several takes the place of all.
+    A batch has one teacher k: the gradient of a squared distance to the mean of several is the mean of the
+    gradients, at the cost of one. Their spaces may differ.
 
     Args:
         names: Names of the encoders, separated by commas.
@@ -50,16 +51,18 @@ class Teachers:
         """Revisions of all, for checkpoints."""
         return ", ".join(encoder.revision for encoder in self.encoders)
 
-    def logits(self, texts: Sequence[str]) -> Tensor:
-        """Return t between all texts, shape (texts, texts), row a, column b for sim(a || b)."""
+    def logits(self, texts: Sequence[str], *, turn: int) -> Tensor:
+        """Return t between all texts, shape (texts, texts), row a, column b for sim(a || b).
+
+        Args:
+            texts: Texts of a batch.
+            turn: Number of the batch; the teachers take turns.
+        """
         import torch
 
-        found = []
-        for encoder in self.encoders:
-            gaussians = encoder.encode(texts)
-            pair = torch.from_numpy(gaussians.mean), torch.from_numpy(gaussians.log_variance)
-            found.append(similarity_logits(pair, kind=self.kind))
-        return torch.stack(found).mean(dim=0)
+        gaussians = self.encoders[turn % len(self.encoders)].encode(texts)
+        pair = torch.from_numpy(gaussians.mean), torch.from_numpy(gaussians.log_variance)
+        return similarity_logits(pair, kind=self.kind)
 
 
 def similarity_logits(gaussians: tuple[Tensor, Tensor], *, kind: SimilarityKind) -> Tensor:
