@@ -81,14 +81,14 @@ def test_draws_are_those_of_drawing_queries() -> None:
 def test_overlap_of_small_groups_is_corrected() -> None:
     # The plain histograms share 0.88 on the average.
     results = []
-    for seed in range(20):
+    for seed in range(10):
         values = np.random.default_rng(seed).normal(size=1200)
         upper = np.arange(1200) < 1000
         results.append(
-            separate(values, upper=upper, lower=~upper, query=np.arange(1200), samples=200, seed=seed)
+            separate(values, upper=upper, lower=~upper, query=np.arange(1200), samples=100, seed=seed)
         )
     assert np.mean([result.shared for result in results]) > 0.91
-    assert sum(result.shared_interval[1] > 0.95 for result in results) >= 18
+    assert sum(result.shared_interval[1] > 0.95 for result in results) >= 9
 
 
 @given(
@@ -108,8 +108,8 @@ def test_an_interval_over_queries_is_wider_than_one_over_pairs() -> None:
     values = np.repeat(draw.normal(size=30), 40)
     upper = np.tile(np.arange(40) < 20, 30)
     values[upper] += 0.3
-    by_query = separate(values, upper=upper, lower=~upper, query=np.repeat(np.arange(30), 40))
-    by_pair = separate(values, upper=upper, lower=~upper, query=np.arange(1200))
+    by_query = separate(values, upper=upper, lower=~upper, query=np.repeat(np.arange(30), 40), samples=300)
+    by_pair = separate(values, upper=upper, lower=~upper, query=np.arange(1200), samples=300)
     width, narrow = (np.diff(result.auc_interval)[0] for result in (by_query, by_pair))
     assert width > 1.3 * narrow
 
