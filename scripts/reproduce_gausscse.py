@@ -120,8 +120,11 @@ ROWS = (
     *(Row(f"{sets}, best cell", replace(BEST_CELL, sets=sets)) for sets in MAIN),
 )
 
-COMPARED = tuple(itertools.combinations((SHIPPED, *reversed(MAIN), SIMCSE), 2))
-"""Rows whose answers are compared, set by set and seed by seed: all pairs."""
+COMPARED = (
+    *((f"{INFERRED}, labels and five teachers", other) for other in (SHIPPED, INFERRED)),
+    *itertools.combinations((SHIPPED, *reversed(MAIN), SIMCSE), 2),
+)
+"""Rows whose answers are compared, set by set and seed by seed."""
 
 MEAN = "mean of the seeds as one encoder"
 ASKED, NEAREST = 200, 10
@@ -352,7 +355,7 @@ def _run(given: argparse.Namespace) -> None:
             # What another process has measured in the meantime stays.
             before = json.loads(path.read_text(encoding="utf-8"))["figures"] if path.is_file() else {}
             for name, runs in before.get("rows", {}).items():
-                rows[name] = {**runs, **rows.get(name, {})}
+                rows[name] = dict(sorted({**runs, **rows.get(name, {})}.items()))
             grid.update({**before.get("grid", {}), **grid})
             figures = {
                 **asked,
