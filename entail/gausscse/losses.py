@@ -23,6 +23,9 @@ from entail.gausscse.config import Reversal
 if TYPE_CHECKING:
     from torch import Tensor
 
+_EDGE = 1e-6
+"""Distance of a similarity from 0 and 1 at which its logit is cut: that of a sentence to itself is 1."""
+
 
 def parameters_of(values: Tensor, *, tanh: bool) -> tuple[Tensor, Tensor]:
     """Return means and log variances, each (n, d), of a head's outputs (n, 2 d), as `Gaussians.of` does."""
@@ -184,3 +187,33 @@ def paired_similarities(
         total = each.sum(dim=1)
         values = 1 / (1 + (total / mean.shape[1] if kind == "kl_mean" else total))
     return values.to(first[0].dtype)
+
+
+def similarity_logits(gaussians: tuple[Tensor, Tensor], *, kind: SimilarityKind) -> Tensor:
+    """Return log(s / (1 - s)) of s = sim(i || j) between Gaussians (n, d), shape (n, n)."""
+    return similarities(gaussians, gaussians, kind=kind).logit(eps=_EDGE)
+
+
+def distillation_loss(logits: Tensor, taught: Tensor, first: Tensor, second: Tensor) -> Tensor:
+    r"""Return the squared distance to a teacher's logits: all pairs, labelled pairs, their margins (ours).
+
+    .. math::
+        \overline{(z_{ab} - t_{ab})^2}_{a \ne b}
+        + \overline{(z_{hp} - t_{hp})^2 + (z_{ph} - t_{ph})^2}
+        + \overline{((z_{hp} - z_{ph}) - (t_{hp} - t_{ph}))^2}
+
+    A margin is what decides the direction, and few of all pairs are labelled ones.
+
+    Args:
+        logits: z, of the encoder in training, (n, n).
+        taught: t, of the teachers.
+        first: Rows of the premises p of labelled pairs, (m,).
+        second: Rows of their hypotheses h, (m,).
+    """
+    import torch
+
+    apart = logits - taught
+    others = ~torch.eye(len(apart), dtype=torch.bool, device=apart.device)
+    forward, backward = apart[second, first], apart[first, second]
+    labelled = forward.square() + backward.square() + (forward - backward).square()
+    return apart[others].square().mean() + labelled.mean()

@@ -12,11 +12,13 @@ from entail.gausscse.config import GausscseConfig
 from entail.gausscse.losses import (
     contrastive,
     direction_loss,
+    distillation_loss,
     paired_similarities,
     parameters_of,
     ranking_loss,
+    similarity_logits,
 )
-from entail.gausscse.teachers import Teachers, distillation_loss, similarity_logits
+from entail.gausscse.teachers import Teachers
 from entail.gausscse.tower import GaussianTower
 from entail.index.protocol import Ints
 from entail.training.loop.batches import BatchTask, match_lengths

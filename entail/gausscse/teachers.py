@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING
 from entail.encoders.gaussian.encoder import GaussianEncoder
 from entail.encoders.gaussian.form import SimilarityKind
 from entail.errors import TrainingError
-from entail.gausscse.losses import similarities
+from entail.gausscse.losses import similarity_logits
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-_EDGE = 1e-6
 
 
 class Teachers:
@@ -63,33 +61,3 @@ class Teachers:
         gaussians = self.encoders[turn % len(self.encoders)].encode(texts)
         pair = torch.from_numpy(gaussians.mean), torch.from_numpy(gaussians.log_variance)
         return similarity_logits(pair, kind=self.kind)
-
-
-def similarity_logits(gaussians: tuple[Tensor, Tensor], *, kind: SimilarityKind) -> Tensor:
-    """Return log(s / (1 - s)) of s = sim(i || j) between Gaussians (n, d), shape (n, n)."""
-    return similarities(gaussians, gaussians, kind=kind).logit(eps=_EDGE)
-
-
-def distillation_loss(logits: Tensor, taught: Tensor, first: Tensor, second: Tensor) -> Tensor:
-    r"""Return the squared distance to the teachers' logits: all pairs, labelled pairs, their margins.
-
-    .. math::
-        \overline{(z_{ab} - t_{ab})^2}_{a \ne b}
-        + \overline{(z_{hp} - t_{hp})^2 + (z_{ph} - t_{ph})^2}
-        + \overline{((z_{hp} - z_{ph}) - (t_{hp} - t_{ph}))^2}
-
-    A margin is what decides the direction, and few of all pairs are labelled ones.
-
-    Args:
-        logits: z, of the encoder in training, (n, n).
-        taught: t, of the teachers.
-        first: Rows of the premises p of labelled pairs, (m,).
-        second: Rows of their hypotheses h, (m,).
-    """
-    import torch
-
-    apart = logits - taught
-    others = ~torch.eye(len(apart), dtype=torch.bool, device=apart.device)
-    forward, backward = apart[second, first], apart[first, second]
-    labelled = forward.square() + backward.square() + (forward - backward).square()
-    return apart[others].square().mean() + labelled.mean()
