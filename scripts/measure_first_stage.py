@@ -213,7 +213,7 @@ def run_row(name: str, bench: Bench, *, seed: int, questions: int) -> dict[str, 
     encoder, seconds, config = start, 0.0, {}
     if questions:
         out = bench.given.work / f"{name}-{seed}-{questions}"
-        contrast = replace(CONTRAST, seed=seed, towers=bench.given.towers, pooling=bench.given.pooling)
+        contrast = replace(CONTRAST, seed=seed, **start_of(bench.given))
         with progress_bar() as progress:
             trained = train_dpr(
                 bench.examples(questions), replace(contrast, base=start), out=out, progress=progress
@@ -230,6 +230,11 @@ def run_row(name: str, bench: Bench, *, seed: int, questions: int) -> dict[str, 
     }
 
 
+def start_of(given: argparse.Namespace) -> dict[str, str]:
+    """Return the settings that all rows of a result file share."""
+    return {"base": given.base, "towers": given.towers, "pooling": given.pooling}
+
+
 def told() -> dict[str, Any]:
     """Return where and how a row was run."""
     run = provenance()
@@ -240,6 +245,11 @@ def run(given: argparse.Namespace) -> None:
     """Run the rows that are not there."""
     path = RESULTS / f"{given.name}.json"
     bench, into = Bench(given), {"path": path, "started": datetime.now(UTC), "work": given.work}
+    for config in (one["config"] for one in read_result(path)[1] if one["config"]):
+        # A row of an earlier version has not all of today's settings.
+        held = asdict(CONTRAST) | config
+        if differing := {name for name, asked in start_of(given).items() if held[name] != asked}:
+            sys.exit(f"Error: {path.name} holds rows of another {', '.join(sorted(differing))}; give --name")
     for seed in given.seeds:
         for name in given.arms:
             stages, rows = read_result(path)

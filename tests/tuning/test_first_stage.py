@@ -191,3 +191,6 @@ def test_the_program_measures_each_arm_once(
     assert untouched["revision"] == resolve("tiny").revision
     page = (tmp_path / "first_stage.md").read_text(encoding="utf-8")
     assert page.count("| six plain templates for claims |") == 3
+    monkeypatch.setattr("sys.argv", [*given, "--towers", "siamese"])
+    with pytest.raises(SystemExit, match="towers"):
+        program.main()
