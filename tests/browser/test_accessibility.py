@@ -150,6 +150,7 @@ def test_a_screen_keeps_to_wcag_in_both_themes(
 ) -> None:
     screen = SCREENS[name]
     page.goto(url + screen.path.format(tree=tree))
+    settle(page)  # what moves below the mouse shows its tooltip, which lies over what is to be clicked
     screen.open(page)
     page.add_style_tag(content=STILL)
     page.mouse.move(0, 0)
@@ -161,9 +162,8 @@ def test_a_screen_keeps_to_wcag_in_both_themes(
         expect(page.locator(".stApp")).to_have_css("color-scheme", theme)
         settle(page)
         if violations(page):
-            settle(
-                page
-            )  # a run that began meanwhile dims the header of an expander; what stays is a violation
+            # A run that began meanwhile dims the header of an expander; what stays is a violation.
+            settle(page)
             found += [f"{theme}: {one}" for one in violations(page)]
     if found:
         pytest.fail("\n".join([f"{name}:", *found]), pytrace=False)
@@ -203,6 +203,7 @@ def test_the_focus_is_visible_wherever_the_tabulator_leads(
     page.emulate_media(color_scheme=theme)
     screen = SCREENS[name]
     page.goto(url + screen.path.format(tree=tree))
+    settle(page)
     screen.open(page)
     page.add_style_tag(content=STILL)
     settle(page)
