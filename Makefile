@@ -44,7 +44,7 @@ type: $(TEST_STAMP) ## mypy, strict
 	$(BIN)/mypy
 
 # Two tests run at once, each on one core.
-unit: export OMP_NUM_THREADS := 1
+unit browser: export OMP_NUM_THREADS := 1
 unit: $(TEST_STAMP) ## all tests but the browser's and the long attack
 	$(BIN)/python -m pytest -m "not browser and not attack" -n 2 --dist worksteal
 
@@ -56,7 +56,7 @@ wheel: $(APP_STAMP) ## build the wheel, install it in an empty environment, try 
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir build/wheel .
 	sed "s/\[.*\]//" requirements-cpu.txt > build/wheel/constraints.txt
 	$(PYTHON) -m venv $(VENV)-wheel
-	$(VENV)-wheel/bin/python -m pip install --quiet --disable-pip-version-check -c build/wheel/constraints.txt build/wheel/entail-*.whl
+	$(VENV)-wheel/bin/python -m pip install --quiet --disable-pip-version-check --no-compile -c build/wheel/constraints.txt build/wheel/entail-*.whl
 	cd build/wheel && ../../$(VENV)-wheel/bin/python ../../scripts/smoke_wheel.py
 
 attack: $(TEST_STAMP) ## the standing attack in full

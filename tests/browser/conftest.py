@@ -141,13 +141,9 @@ def start_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StartApp]:
 
     yield start
     for process, _ in running:
-        process.terminate()
+        process.kill()  # told to end, Streamlit takes seconds to say goodbye to its sessions
     for process, _ in running:
-        try:
-            process.wait(10)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        process.wait()
 
 
 @pytest.fixture(scope="module")
