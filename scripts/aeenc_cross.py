@@ -1,4 +1,4 @@
-r"""What others than its own vectors add to an encoder that ships: read anew by them, or taught by them.
+r"""Gains of an encoder that ships from others than its own vectors: read anew by them, or taught by them.
 
 The cross-encoder is a judge (`entail.tuning`) that learns from training trees: a child entails its parent,
 a neighbour that is no child is neutral to it. Where reading the nearest premises anew does not rank them

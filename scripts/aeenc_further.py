@@ -1,4 +1,4 @@
-"""What carries AE-Enc further on dev, and what does not: one thing changed at a time; figures and a page.
+"""Changes that carry AE-Enc further on dev or not, one at a time; figures and a page.
 
 ::
 
@@ -105,7 +105,7 @@ QUESTIONS = {
 
 @dataclass(frozen=True)
 class Data:
-    """What is learnt from and measured on."""
+    """Data to learn from and to measure on."""
 
     corpus: Corpus
     train: tuple[ExplanationTree, ...]

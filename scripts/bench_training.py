@@ -117,7 +117,7 @@ class Course:
 
 @dataclass(frozen=True)
 class Bench:
-    """What both train on and are measured by."""
+    """Data and measure of both."""
 
     corpus: Corpus
     judgements: Judgements

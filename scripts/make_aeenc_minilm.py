@@ -98,7 +98,7 @@ RANK = SECOND.rank  # of what ships: 3.8 MB
 
 @dataclass(frozen=True)
 class Data:
-    """What is learnt from and measured on."""
+    """Data to learn from and to measure on."""
 
     corpus: Corpus
     train: tuple[ExplanationTree, ...]
@@ -218,14 +218,14 @@ PARTS = {
     "second": "second generation, by softmax, held to the first",
 }
 ALLOWED = 0.01
-"""What an adapter may lose in MAP without its being said."""
+"""Loss of MAP that is not reported."""
 
 SHOWN = ("MAP", "NDCG", "Hit@10", "Hit@50")
 
 
 @dataclass(frozen=True)
 class Beside:
-    """What stands beside the figures of this program: of the encoder that ships, and of adapters.
+    """Figures beside those of this program: of the encoder that ships, and of adapters.
 
     Attributes:
         told: The `entail.json` of what ships.

@@ -48,7 +48,7 @@ RESULT = ROOT / "docs" / "results" / "nli_minilm.json"
 
 @dataclass(frozen=True)
 class Data:
-    """What is learnt from, chosen on and measured on.
+    """Pairs to learn from, to choose on and to measure on.
 
     Attributes:
         learnt: Pairs to learn from, none of them in any other part.

@@ -48,7 +48,7 @@ CLAIMED = {
     ("c", "FP and FN overlap"),
     ("d", "FP and FN balanced"),
 }
-"""What the paper says of its four panels; of further encoders it says nothing."""
+"""Claims of the paper about its four panels; it has none about further encoders."""
 
 
 def main() -> None:

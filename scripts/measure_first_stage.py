@@ -152,7 +152,7 @@ class Bench:
 
     @cached_property
     def thirds(self) -> dict[str, Any]:
-        """Which dev questions are in each third by lexical overlap, of equal size, ties by their order."""
+        """Dev questions in each third by lexical overlap, of equal size, ties by their order."""
         places = self.pool.positions(one.gold[0] for one in self.dev)
         shares = []
         for one in self.dev:

@@ -186,7 +186,7 @@ OTHERS: Mapping[str, Mapping[str, str]] = {
 
 @dataclass(frozen=True)
 class Data:
-    """What every row is trained and measured on."""
+    """Data of all rows."""
 
     corpus: Corpus
     train: tuple[ExplanationTree, ...]

@@ -120,7 +120,7 @@ ENSEMBLES: Mapping[str, tuple[tuple[str, str], ...]] = {
 
 @dataclass(frozen=True)
 class Setting:
-    """What every arm is measured on, and how."""
+    """Data and settings of all arms."""
 
     facts: FactTables
     train: tuple[Question, ...]

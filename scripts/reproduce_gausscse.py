@@ -131,7 +131,7 @@ ASKED, NEAREST = 200, 10
 
 @dataclass(frozen=True)
 class Measured:
-    """What figures are taken on: a name, its pairs."""
+    """Evaluation set: a name, its pairs."""
 
     name: str
     pairs: tuple[NliPair, ...]

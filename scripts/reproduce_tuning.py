@@ -107,7 +107,7 @@ ARMS = (
 
 
 class Bench:
-    """What all arms share: pool, questions, hard negatives, pairs.
+    """Data of all arms: pool, questions, hard negatives, pairs.
 
     Args:
         given: The command line.

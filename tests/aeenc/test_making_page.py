@@ -1,4 +1,4 @@
-"""What `scripts/make_aeenc_minilm.py` says of itself and of what ships, which it does not make."""
+"""Page of `scripts/make_aeenc_minilm.py`: itself, and what ships, which it does not make."""
 
 import json
 from argparse import Namespace

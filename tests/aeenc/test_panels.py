@@ -1,4 +1,4 @@
-"""What panels say of the paper's claim, on each side of each limit."""
+"""Panels beside the paper's claim, on each side of each limit."""
 
 import numpy as np
 import pytest

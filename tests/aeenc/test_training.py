@@ -31,7 +31,7 @@ WAYS = [
 
 @dataclass(frozen=True)
 class Run:
-    """What a training came to, and its vectors of all queries (in order of text) and premises."""
+    """Result of a training, and its vectors of all queries (in order of text) and premises."""
 
     training: AeencTraining | None
     queries: Floats

@@ -169,7 +169,7 @@ def test_questions_without_gold_in_the_tables_are_left_out(tiny_home: Path) -> N
 
 
 def test_weights_of_what_is_known_are_learnt(tiny_home: Path) -> None:
-    """Where evidence is right and the overlap wrong, the first comes to count more, the second less."""
+    """If evidence is right and the overlap wrong, the first comes to count more, the second less."""
     tower = ScorerTower(resolve("tiny"), lora=Lora(rank=2), device="cpu", max_length=32, dropout=0.0)
     tower.add_shared_pieces(SharedPieces(np.ones(50, dtype=np.float32)), weight=3.0)
     tower.add_explanations(_explanations(), weight=2.0)

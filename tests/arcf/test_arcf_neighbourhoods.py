@@ -1,4 +1,4 @@
-"""What is visible, and how far gold facts are."""
+"""Visible facts, and hops to gold facts."""
 
 from collections.abc import Callable, Sequence
 from types import ModuleType

@@ -1,4 +1,4 @@
-"""What goes on from a sentence and the premises accepted below it: candidates scored, a chain drafted."""
+"""Continuations of a sentence and the premises accepted below it: candidates scored, a chain drafted."""
 
 from collections.abc import Sequence
 from typing import Any

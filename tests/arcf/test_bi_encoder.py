@@ -86,7 +86,7 @@ def _write(tower: BiEncoderTower, folder: Path, **form: Any) -> None:
 def test_what_is_compared_is_read_exactly_unless_it_is_asked_otherwise(
     tower: BiEncoderTower, tiny_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where bf16 is the faster one, too: it chose another fact at 2 of 100 steps."""
+    """Even if bf16 is the faster one: it chose another fact at 2 of 100 steps."""
     monkeypatch.setattr("entail.training.adapters.tower._processor_has_bf16", lambda: True)
     _write(tower, tiny_home / "mine")
     exact = load_scorer("mine", precision="fp32").pairs.score(PAIRS)

@@ -1,4 +1,4 @@
-"""How like a question a fact is by its words, weighed as all facts are."""
+"""Lexical similarity of a question and a fact, weighed as all facts are."""
 
 from pathlib import Path
 

@@ -35,7 +35,7 @@ ROOM = [*range(30), *range(30, 400, 15)] if FULL else [0, 10, 60]
 """Free pages with which each change is tried."""
 
 PLAIN = ("is full", "No space left", "has room", "make room")
-"""What an error may say for a person to know what to do."""
+"""Words of an error by which a person knows what to do."""
 
 FACTS = [f"fact {number} of a corpus that needs some room" for number in range(800)]
 

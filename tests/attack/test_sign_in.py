@@ -1,4 +1,4 @@
-"""What pages, messages, media, API and metrics give to whom, for each way of sign-in, over a real server."""
+"""Access to pages, messages, media, API and metrics, for each way of sign-in, over a real server."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What an author does in the browser, as the stories of this folder tell it."""
+"""Steps of an author in the browser, for the stories of this folder."""
 
 from playwright.sync_api import Page, expect
 

@@ -171,7 +171,7 @@ def test_a_screen_keeps_to_wcag_in_both_themes(
 
 
 STOPS = 25
-"""How often the tabulator is pressed on a page."""
+"""Presses of the tabulator on a page."""
 
 LOOK = """async () => {
   let one = document.activeElement;

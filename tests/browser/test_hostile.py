@@ -1,4 +1,4 @@
-"""What goes wrong between people and files, in a real Chromium: a colleague is faster, a file is bad."""
+"""Trouble between people and files, in a real Chromium: a colleague is faster, a file is bad."""
 
 import json
 from pathlib import Path

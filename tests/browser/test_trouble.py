@@ -1,4 +1,4 @@
-"""What goes wrong around the app while a person is at work in it, in a real Chromium."""
+"""Trouble around the app while a person is at work in it, in a real Chromium."""
 
 import re
 import sqlite3

@@ -1,4 +1,4 @@
-"""What the tests of cards share."""
+"""Fixtures of cards."""
 
 from collections.abc import Callable
 from pathlib import Path

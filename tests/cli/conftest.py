@@ -1,4 +1,4 @@
-"""What tests of commands share."""
+"""Fixtures of commands."""
 
 import pytest
 

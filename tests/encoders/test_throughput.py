@@ -1,4 +1,4 @@
-"""How fast an encoder is here, and what it takes."""
+"""Throughput of an encoder here, and its memory."""
 
 import itertools
 from collections.abc import Callable

@@ -167,7 +167,7 @@ def dpr(tmp_path: Path) -> tuple[Path, str, str]:
 
 @pytest.fixture
 def encoded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What an encoder was given as premises."""
+    """Premises that an encoder was given."""
     from entail.encoders.encoder import BiEncoder
 
     texts: list[str] = []

@@ -1,4 +1,4 @@
-"""Which examples a tour tells, and in which words."""
+"""Examples of a tour, and their words."""
 
 import dataclasses
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What confidences are worth: the script and its page, in miniature."""
+"""Calibration of confidences: the script and its page, in miniature."""
 
 import csv
 import json

@@ -1,4 +1,4 @@
-"""Which way premises point, and what is asked of the encoder for it."""
+"""Directions of premises, and what is asked of the encoder for them."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What is said of two sentences, and how two Gaussians are drawn."""
+"""Verdicts on two sentences, and the drawing of two Gaussians."""
 
 from dataclasses import replace
 

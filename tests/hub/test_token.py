@@ -93,7 +93,7 @@ def test_refused_pulls(
 
 
 def test_the_search_would_find_it(hub: Any, token: str, ready: Path, fault: Fail, output: Any) -> None:
-    """What the client itself raises does hold the token: the search is no empty one."""
+    """The client's own error does hold the token: the search is no empty one."""
     fault("POST", "/api/repos/create", 403, "no")
     with pytest.raises(Exception, match="403") as caught:
         hub_api().create_repo("team/mine")

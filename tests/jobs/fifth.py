@@ -27,7 +27,7 @@ from entail.training.method import Method, Run
 
 @dataclass(frozen=True, kw_only=True)
 class Numbers:
-    """What it reads."""
+    """Its data."""
 
     seed: Annotated[int, "where the numbers come from"] = 0
 

@@ -1,4 +1,4 @@
-"""What a training reads, previewed, and kept as it was."""
+"""Training data: previewed, and kept as they were."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What can go, what it costs, and that nothing else goes."""
+"""Cleaning: what can go, what it costs, and that nothing else goes."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What there is: machine, licences, backups; and the commands that tell of it."""
+"""Facts of an installation: machine, licences, backups; and the commands that tell of it."""
 
 import json
 import subprocess

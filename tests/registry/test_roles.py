@@ -51,7 +51,7 @@ def chains(value: float, **figures: Any) -> dict[str, Any]:
 
 
 def ranked(value: float, *, method: str = "arcf", digest: str = "a1", **settings: str) -> dict[str, Any]:
-    """What `entail card --results` writes of a scorer."""
+    """Figures of a scorer as `entail card --results` writes them."""
     one = {"source": "s", "method": method, "data": "ours.tsv", "digest": digest, "questions": 9, "facts": 40}
     return one | {"map": value, "interval": [value, value], "settings": {"k": "60"} | settings}
 

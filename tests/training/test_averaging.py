@@ -37,7 +37,7 @@ def adapter(
 
 
 def added(folder: Path) -> torch.Tensor:
-    """What an adapter adds to the base's weights."""
+    """Change of the base's weights by an adapter."""
     tensors = load_file(folder / "adapter_model.safetensors")
     config = json.loads((folder / "adapter_config.json").read_text())
     (a,) = (t.float() for name, t in tensors.items() if "lora_A" in name)

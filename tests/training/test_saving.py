@@ -1,4 +1,4 @@
-"""What every training writes by."""
+"""Saving, as every training does it."""
 
 import os
 import stat

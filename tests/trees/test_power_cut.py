@@ -1,4 +1,4 @@
-"""What a power cut leaves of a running SQLite database; for kills see tests/attack."""
+"""A running SQLite database after a power cut; for kills see tests/attack."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is at work, where authors sign in: what a page asks, writes and shows."""
+"""Authors who sign in: what a page asks, writes and shows."""
 
 from pathlib import Path
 from typing import Any
