@@ -4,7 +4,7 @@
 
     python scripts/make_mlm_base.py --passages train-v1.1.json --out build/mlm-minilm --steps 480
     python scripts/make_mlm_base.py ... --resume     # where it was broken off
-    python scripts/reproduce_tuning.py ... --base build/mlm-minilm --every-weight
+    python scripts/measure_first_stage.py ... --base build/mlm-minilm --towers dual --pooling cls
 
 Entailment tuning as published starts from BERT: no contrastive loss has shaped its vectors, and its
 masked-LM head is learnt. MiniLM as it is packaged is neither. This gives its body BERT's own task over

@@ -6,8 +6,6 @@
     python scripts/reproduce_tuning.py ... --nli snli.jsonl.gz mnli.jsonl.gz --nli-pairs 8000
     python scripts/reproduce_tuning.py ... --rows none 0.8/H plain      # some arms alone
     python scripts/reproduce_tuning.py ... --rows "0.8/H alone"         # after its first stage
-    python scripts/reproduce_tuning.py ... --every-weight               # instead of an adapter
-    python scripts/reproduce_tuning.py ... --every-weight --pooling cls # a pooling that was never trained
     python scripts/reproduce_tuning.py ... --base bert-base             # a folder under models/, or a Hub id
     python scripts/reproduce_tuning.py --table                          # only the table
 
@@ -15,7 +13,8 @@ The arms differ in what the first stage does and in nothing else: the contrastiv
 questions, hard negatives, batches, steps and seed. No weights are chosen on dev: the last are kept. Dev
 questions are looked up among all paragraphs of train and dev. A row of the same arm, seed and budget that
 stands in the result file is not run again (take it out there to have it anew), and what was trained lies in
-`--work`: a run that was broken off goes on.
+`--work`: a run that was broken off goes on. An adapter is trained; for every weight, other poolings and two
+towers see `scripts/measure_first_stage.py`.
 """
 
 from __future__ import annotations
@@ -138,7 +137,6 @@ class Bench:
         given = self.given
         return TuningConfig(
             base=given.base,
-            tuning="full" if given.every_weight else "lora",
             epochs=given.tuning_epochs,
             batch_size=given.batch_size,
             max_length=given.longest,
@@ -154,8 +152,6 @@ class Bench:
         given = self.given
         return DprConfig(
             base=given.base,
-            tuning="full" if given.every_weight else "lora",
-            pooling=given.pooling,
             epochs=given.epochs,
             batch_size=given.batch_size,
             max_length=given.longest,
@@ -174,8 +170,6 @@ class Bench:
         told = {name: getattr(self.given, name) for some in taken for name in some}
         if arm.alone:
             del told["epochs"], told["rate"]
-        elif len(taken) > 1 and self.given.pooling != "base":
-            told["pooling"] = self.given.pooling
         if arm.tuning is None or not arm.alone:
             told["cut"] = CUT
         if told.get("nli_pairs"):
@@ -187,7 +181,7 @@ CUT, OLD_CUT = "all alike", "hard negatives from their start"
 """Excerpts of the contrastive stage: now, and in rows that name none."""
 
 _MEASURED = ("base", "precision")
-_CONTRAST = ("every_weight", "questions", "epochs", "batch_size", "longest", "rate", "dropout")
+_CONTRAST = ("questions", "epochs", "batch_size", "longest", "rate", "dropout")
 _TUNING = ("tuning_epochs", "tuning_rate", "warmup", "nli_pairs")
 
 
@@ -234,8 +228,7 @@ def run_arm(arm: Arm, bench: Bench, *, seed: int) -> dict[str, Any]:
         if arm.tuning is not None:
             out = place.with_name(f"{place.name}-tuned")
             stages["tuning"], configs["tuning"] = _first_stage(arm, bench, out=out, seed=seed)
-            start = {"base": str(out)} if bench.given.every_weight else {"initial": str(out)}
-            contrast = replace(contrast, **start)
+            contrast = replace(contrast, initial=str(out))
         if arm.alone:
             place = out
         else:
@@ -317,8 +310,7 @@ def groups(rows: Sequence[Mapping[str, Any]]) -> list[tuple[dict[str, Any], list
     """Return budgets, and the rows that are compared under each: all that it holds of a row's own budget."""
 
     def bound(row: Mapping[str, Any]) -> dict[str, Any]:
-        # Where a row was trained and says nothing of a pooling, it is the base's.
-        known = {"pooling": "base", "cut": OLD_CUT} if "epochs" in row["budget"] else {}
+        known = {"cut": OLD_CUT} if "epochs" in row["budget"] else {}
         return {**known, **row["budget"]}
 
     budgets: list[dict[str, Any]] = []
@@ -393,8 +385,7 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
     rows = result["figures"]["rows"]
     trained = sum(row["seed"] is not None for row in rows)
     yield f"Dev was read once a row: {len(rows)} rows, {trained} of them trained. The last weights are kept,"
-    yield "so dev chose none. The sections differ in base, pooling and learning rates; no section stands for"
-    yield "the others, and one seed is no ranking."
+    yield "so dev chose none. An adapter was trained; every weight: `first_stage.md`."
     yield ""
     note = contamination(PACKAGED_HUB_ID, ("squad", "snli", "multinli"))
     yield from textwrap.wrap(note, 100, break_on_hyphens=False)
@@ -407,12 +398,6 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
         yield from ("", *_group_lines(budget, some))
 
 
-_MADE = {
-    "mlm-minilm": "No sentence encoder: MiniLM's body and a masked-LM head, given BERT's own task over the "
-    "paragraphs of SQuAD's train by `scripts/make_mlm_base.py` (480 steps of 64 pieces, all weights)."
-}
-
-
 CUT_NOTE = (
     f'Where a section says "cut {OLD_CUT}", contrast read gold passages cut around the answer, and hard '
     "negatives cut from their start. Gold passages alone could begin in the middle of their paragraph, so "
@@ -423,9 +408,7 @@ CUT_NOTE = (
 
 def _group_lines(budget: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     base = Path(budget.get("base", "Words")).name
-    yield f"## {base}" + (", every weight" if budget.get("every_weight") else "")
-    if base in _MADE:
-        yield from ("", _MADE[base])
+    yield f"## {base}"
     told = ", ".join(
         f"{name.replace('_', ' ')} {value}" for name, value in budget.items() if value is not None
     )
@@ -478,13 +461,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--questions", type=int, default=8000, metavar="N", help="of train (8000)")
     parser.add_argument("--dev-questions", type=int, metavar="N", help="of dev (all)")
     parser.add_argument("--base", default="minilm", help="encoder to start from (minilm)")
-    parser.add_argument("--every-weight", action="store_true", help="tune every weight, not an adapter")
-    parser.add_argument(
-        "--pooling",
-        choices=("base", "mean", "cls"),
-        default="base",
-        help="of the contrastive stage; other than the base's it needs --every-weight (base)",
-    )
     parser.add_argument("--rows", nargs="+", metavar="NAME", help="only these arms")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N", help="(0)")
     parser.add_argument("--tuning-epochs", type=int, default=2, help="of the first stage (2; the paper: 10)")
