@@ -8,7 +8,6 @@
     python scripts/reproduce_arcf.py ... --reach                       # Table 1
     python scripts/reproduce_arcf.py ... --sweep                       # Tables 2d and 2e, first seed
     python scripts/reproduce_arcf.py ... --paths                       # PR and the ensembles; many more pairs
-    python scripts/reproduce_arcf.py --ship models/arcf-minilm         # first seed of ARCF RankNet
     python scripts/reproduce_arcf.py --table                           # only the tables
     python scripts/reproduce_arcf.py ... --shared-pieces 20 --power 8  # terms of what is known unread
     python scripts/reproduce_arcf.py ... --name arcf_plain             # another result file and page
@@ -22,7 +21,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import shutil
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -47,13 +45,11 @@ from entail.cli.console import progress_bar
 from entail.data.entailment_bank.trees import read_trees
 from entail.data.worldtree.questions import Question, QuestionReading, gold_positions, read_questions
 from entail.data.worldtree.tables import FactTables, read_fact_tables
-from entail.encoders.weights import read_json
 from entail.errors import EntailError
 from entail.evaluation.chains import evaluate_chains, tfidf_rankings
 from entail.index.protocol import Ints
 from entail.progress import Meter, ProgressCallback
 from entail.results import provenance, write_page, write_result
-from entail.training.cards.template import write_card
 
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
 REACH = (90, 130, 180, 290)
@@ -418,23 +414,6 @@ def write_table(name: str) -> Path:
     return write_page(RESULTS / f"{name}.json", partial(markdown, file=name))
 
 
-def ship(out: Path, *, work: Path, name: str, arm: str = "ARCF RankNet") -> None:
-    """Copy the first scorer of an arm, the figures of its chains with it."""
-    result = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
-    figures = result["figures"]
-    seed, found = next(iter(figures["rankings"][arm].items()))
-    shutil.copytree(work / f"{_slug(arm)}-{seed}" / "scorer", out)
-    told = read_json(out / "entail.json")
-    told["figures"]["chains"] = {
-        "MAP": found["MAP"],
-        "tfidf": figures["lexical"]["MAP"],
-        **{name: figures[name] for name in ("questions", "source", "k")},
-        "commit": result["commit"],
-    }
-    (out / "entail.json").write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
-    write_card(out)
-
-
 def _run(given: argparse.Namespace) -> None:
     started = datetime.now(UTC)
     facts, train = read_fact_tables(given.tables), read_questions(given.train)
@@ -567,13 +546,10 @@ def main() -> int:
     parser.add_argument(
         "--work", type=Path, default=Path("build/arcf"), help="folder for weights and rankings"
     )
-    parser.add_argument("--ship", type=Path, metavar="DIR", help="only copy a scorer there, of --arms")
     parser.add_argument("--name", default="arcf", help="of the result file and its page (arcf)")
     parser.add_argument("--table", action="store_true", help="measure nothing, only write the tables again")
     given = parser.parse_args()
-    if given.ship:
-        ship(given.ship, work=given.work, name=given.name, arm=(given.arms or ["ARCF RankNet"])[0])
-    elif not given.table:
+    if not given.table:
         if not (given.tables and given.train and given.on):
             parser.error("--tables, --train and --on are needed, or --table")
         try:

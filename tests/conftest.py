@@ -197,9 +197,23 @@ def gaussian(tiny_home: Path) -> str:
 
 @pytest.fixture
 def scorer_folder(tiny_home: Path) -> Callable[..., Path]:
-    """Return what writes a folder that looks like a scorer of facts from outside; it cannot be loaded."""
+    """Return what writes a folder that looks like a scorer of facts from outside; it cannot be loaded.
 
-    def write(name: str, *, scheme: str = "arcf", base: str = "tiny", **figures: Any) -> Path:
+    Its card has measured chains: whatever `chains` says otherwise than MAP .5 on nine questions of dev.tsv.
+    """
+
+    def write(
+        name: str,
+        *,
+        scheme: str = "arcf",
+        base: str = "tiny",
+        chains: Sequence[Mapping[str, Any]] = (),
+        **figures: Any,
+    ) -> Path:
+        measured = {"source": "s", "method": "arcf", "data": "dev.tsv", "digest": "a1", "questions": 9}
+        measured |= {"facts": 40, "map": 0.5, "interval": [0.4, 0.6], "settings": {"k": "60"}}
+        if chains:
+            figures["measured_chains"] = [measured | one for one in chains]
         folder = tiny_home / name
         (folder / "adapter").mkdir(parents=True)
         (folder / "head.safetensors").write_bytes(name.encode())

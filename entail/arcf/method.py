@@ -72,7 +72,6 @@ def scorer_text(record: Mapping[str, Any], name: str) -> CrossEncoderText:
     """Return the text of a scorer's card from its `entail.json`."""
     scorer = record.get("scorer") or {}
     is_single = scorer.get("scheme") == "single-fact"
-    chains = (record.get("figures") or {}).get("chains")
     options = f"--scorer {name}" + (" --method single-fact" if is_single else "")
     return CrossEncoderText(
         kind="scorer",
@@ -84,7 +83,6 @@ def scorer_text(record: Mapping[str, Any], name: str) -> CrossEncoderText:
         "does not prove that a fact explains an answer. Long questions lose their beginning.",
         pipeline_tag="text-ranking",
         tags=("explanation-regeneration",),
-        evaluation=[_evaluation(chains, is_single=is_single)] if chains else [],
         idea=_SINGLE_FACT if is_single else "",
     )
 
@@ -102,16 +100,6 @@ def _description(scorer: Mapping[str, Any], *, is_single: bool) -> Iterator[str]
             yield text
     if scorer.get("reading") == "apart" and scorer.get("encoder"):
         yield _SCAR
-
-
-def _evaluation(chains: Mapping[str, Any], *, is_single: bool) -> str:
-    rankings = "Rankings by single facts" if is_single else "Whole chains"
-    visible = "" if is_single else f", {chains['k']} facts visible"
-    return (
-        f"{rankings} on {chains['questions']:,} questions of {chains['source']}, none of them used to select "
-        f"the checkpoint{visible}: MAP {chains['MAP']:.3f}, by shared words alone (tf-idf) "
-        f"{chains['tfidf']:.3f}. Commit `{chains['commit']}`."
-    )
 
 
 CARD = CardText(

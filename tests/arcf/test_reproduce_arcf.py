@@ -87,16 +87,3 @@ def test_k_and_length_are_swept(run: Callable[..., dict[str, Any]], script: Modu
     script.KS, script.LENGTHS = (2, 6), (1, 3)  # type: ignore[attr-defined]  # of the program
     found = run("--arms", "ARCF RankNet", "--sweep")["sweeps"]
     assert {over: list(some) for over, some in found.items()} == {"k": ["2", "6"], "L": ["1", "3"]}
-
-
-def test_a_scorer_is_shipped_with_its_figures(
-    run: Callable[..., dict[str, Any]], script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    figures = run("--arms", "ARCF NCE")
-    out = tmp_path / "shipped"
-    told = ["reproduce", "--ship", str(out), "--arms", "ARCF NCE", "--work", str(tmp_path / "work")]
-    monkeypatch.setattr("sys.argv", told)
-    assert script.main() == 0
-    chains = json.loads((out / "entail.json").read_text())["figures"]["chains"]
-    assert chains["MAP"] == figures["rankings"]["ARCF NCE"]["0"]["MAP"]
-    assert (out / "README.md").is_file()

@@ -7,20 +7,14 @@ import pytest
 
 from entail.training.cards.template import model_card
 
-CHAINS = {"MAP": 0.5, "tfidf": 0.4, "questions": 1000, "source": "dev.tsv", "k": 60, "commit": "abc"}
-
 
 @pytest.mark.parametrize(("scheme", "is_single"), [("arcf", False), ("single-fact", True)])
 def test_a_baseline_does_not_pass_for_the_method(tmp_path: Path, scheme: str, is_single: bool) -> None:
-    record = {"method": "arcf", "base": "minilm", "scorer": {"scheme": scheme}, "figures": {"chains": CHAINS}}
+    record = {"method": "arcf", "base": "minilm", "scorer": {"scheme": scheme}, "figures": {}}
     (tmp_path / "entail.json").write_text(json.dumps(record), encoding="utf-8")
     card = model_card(tmp_path, name="mine")
     assert ("--scorer mine --method single-fact" in card) is is_single
     assert ("one after another" in card) is not is_single
-    assert ("60 facts" in card) is not is_single
-    assert "1,000 questions of dev.tsv" in card
-    assert "0.500" in card
-    assert "0.400" in card
     assert "pipeline_tag: text-ranking" in card
 
 

@@ -79,10 +79,8 @@ def test_contradictory_options(
 def test_card_figures_are_compared(
     run_json: Any, scorer_folder: Callable[..., Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    scorer_folder("arcf-minilm", chains={"MAP": 0.5, "source": "dev.tsv", "questions": 9, "k": 60})
-    scorer_folder(
-        "mine", chains={"MAP": 0.6, "source": "dev.tsv", "questions": 9, "k": 60}, dev={"step MAP": 0.4}
-    )
+    scorer_folder("arcf-minilm", chains=[{"map": 0.5}])
+    scorer_folder("mine", chains=[{"map": 0.6}], dev={"step MAP": 0.4})
     assert main(["promote", "mine"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["measure", "on", "arcf-minilm", "mine", "same", "data"]

@@ -46,16 +46,6 @@ def pairs(accuracy: float, *, data: str = "SNLI-dev", n: int = 100) -> dict[str,
     }
 
 
-def chains(value: float, **figures: Any) -> dict[str, Any]:
-    return {"MAP": value, "questions": 100, "source": "dev.tsv", "k": 60} | figures
-
-
-def ranked(value: float, *, method: str = "arcf", digest: str = "a1", **settings: str) -> dict[str, Any]:
-    """Figures of a scorer as `entail card --results` writes them."""
-    one = {"source": "s", "method": method, "data": "ours.tsv", "digest": digest, "questions": 9, "facts": 40}
-    return one | {"map": value, "interval": [value, value], "settings": {"k": "60"} | settings}
-
-
 def put(name: str) -> Any:
     return promote(name, by="Ann", anyway=True)
 
@@ -210,16 +200,16 @@ def test_direction_models_are_compared_by_their_cards(
 
 
 def test_scorers_are_compared_by_their_cards(scorer_folder: Scorer, tiny_home: Path) -> None:
-    scorer_folder("arcf-minilm", chains=chains(0.9), measured_chains=[ranked(0.5)])
-    for found in (ranked(0.6, digest="b2"), ranked(0.6, k="180"), ranked(0.6, method="single-fact")):
-        mine = scorer_folder("mine", measured_chains=[found])
+    scorer_folder("arcf-minilm", chains=[{"map": 0.5}])
+    for other in ({"digest": "b2"}, {"settings": {"k": "180"}}, {"method": "single-fact"}):
+        mine = scorer_folder("mine", chains=[{"map": 0.6} | other])
         with pytest.raises(PromotionError, match="found none"):
             promote("mine", by="Ann")
         shutil.rmtree(mine)
-    scorer_folder("worse", measured_chains=[ranked(0.4, metric="tfidf")])
+    scorer_folder("worse", chains=[{"map": 0.4, "settings": {"k": "60", "metric": "tfidf"}}])
     with pytest.raises(PromotionError, match=r"0\.400 against 0\.500"):
         promote("worse", by="Ann")
-    scorer_folder("better", measured_chains=[ranked(0.6), ranked(0.1, digest="b2")])
+    scorer_folder("better", chains=[{"map": 0.6}, {"map": 0.1, "digest": "b2"}])
     assert promote("better", by="Ann").encoder == "better"
 
 
@@ -240,8 +230,8 @@ def test_comparison_counts_before_the_cards(two: tuple[str, str], tiny_home: Pat
 
 
 def test_figures_of_two_cards(scorer_folder: Scorer, two: tuple[str, str], tiny_home: Path) -> None:
-    first = scorer_folder("first", chains=chains(0.5), dev={"step MAP": 0.4, "stop": 1})
-    second = scorer_folder("second", chains=chains(0.6, k=90), dev={"step MAP": 0.3})
+    first = scorer_folder("first", chains=[{"map": 0.5}], dev={"step MAP": 0.4, "stop": 1})
+    second = scorer_folder("second", chains=[{"map": 0.6, "digest": "b2"}], dev={"step MAP": 0.3})
     rows = [(row.measure, row.first, row.second, row.same_data) for row in compare_cards(first, second)]
     assert rows == [
         ("MAP of chains", 0.5, None, False),

@@ -248,13 +248,13 @@ def test_a_scorer_that_a_training_leads_to_is_promoted(
     app: AppTest, shared: Workspace, tiny_home: Path, scorer_folder: Scorer
 ) -> None:
     for name, value in (("arcf-minilm", 0.5), ("better", 0.6), ("worse", 0.4)):
-        scorer_folder(name, chains={"MAP": value, "source": "dev.tsv", "questions": 100, "k": 60})
+        scorer_folder(name, chains=[{"map": value}])
     app = opened(app, encoder="tiny")
     app.query_params["candidate"] = "worse"
     app = settled(app.run())
     assert named(app.expander, "Promote a chain scorer").proto.expanded
     assert named(app.selectbox, "Scorer").value == "worse"
-    assert "100 questions, k = 60: 0.400 against 0.500" in said(app)
+    assert "9 questions, k = 60: 0.400 against 0.500" in said(app)
     assert app.button(key="promote-worse").disabled
     assert not app.query_params.get("candidate")
     app = settled(named(app.selectbox, "Scorer").set_value("better").run())

@@ -308,9 +308,6 @@ def _figures(figures: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], floa
         yield ("NLI accuracy", data), result.accuracy
         if result.auprc is not None:
             yield ("NLI AUPRC", data), result.auprc
-    if chains := figures.get("chains"):
-        data = f"{chains['source']}, {chains['questions']:,} questions, k = {chains['k']}"
-        yield ("MAP of chains", data), float(chains["MAP"])
     for metrics in stored:
         if isinstance(metrics, ChainMetrics) and metrics.method == "arcf":  # not single facts
             yield ("MAP of chains", metrics.conditions), metrics.map
