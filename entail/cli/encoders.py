@@ -91,7 +91,7 @@ def export(
 def average(
     folders: Annotated[
         list[Path],
-        typer.Argument(help="LoRA encoders of one base, or scorers of facts.", metavar="FOLDER..."),
+        typer.Argument(help="LoRA encoders of one base, or cross-encoders.", metavar="FOLDER..."),
     ],
     *,
     out: Annotated[Path, "Folder of the new encoder.", "FOLDER"],
@@ -102,7 +102,7 @@ def average(
         Path | None, "Labelled pairs that fit threshold and confidence of a Gaussian encoder."
     ] = None,
 ) -> Report:
-    """Average several encoders, or scorers of facts, of one base.
+    """Average several encoders or cross-encoders of one base.
 
     The mean of several seeds or losses ranks nearly as well as their ensemble, at the cost of one.
     """
@@ -112,14 +112,14 @@ def average(
     from entail.encoders.gaussian.form import HEAD
     from entail.errors import TrainingError
 
-    scorers = any(cross_folder(folder) for folder in folders)
+    is_cross = any(cross_folder(folder) for folder in folders)
     pairs = read_nli(dev).pairs if dev is not None else ()
-    if scorers:
-        from entail.arcf.averaging import average_scorers
+    if is_cross:
+        from entail.training.adapters.cross_averaging import average_cross_encoders
 
         if scale != 1 or dev is not None:
-            raise TrainingError("expected scorers of facts without --scale and --dev, which are for encoders")
-        lost = average_scorers(folders, out, weights=weight, rank=rank)
+            raise TrainingError("expected cross-encoders without --scale and --dev, which are for encoders")
+        lost = average_cross_encoders(folders, out, weights=weight, rank=rank)
     else:
         from entail.training.adapters.averaging import average_adapters
 
@@ -137,7 +137,7 @@ def average(
     note = "" if pairs or not (out / HEAD).is_dir() else "; it has no threshold yet: pass --dev"
     return Report(
         data={"encoders": [f.name for f in folders], "name": out.name, "lost": lost, "bytes": size},
-        text=f"wrote {out}: the mean of {len(folders)} {'scorers' if scorers else 'encoders'}, "
+        text=f"wrote {out}: the mean of {len(folders)} {'cross-encoders' if is_cross else 'encoders'}, "
         f"{size / 1e6:.1f} MB; "
         f"rank loses {lost:.2%}{note}",
     )

@@ -10,7 +10,6 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from entail.arcf.averaging import average_scorers
 from entail.arcf.chains.neighbourhoods import Neighbourhoods
 from entail.arcf.chains.ranking import ChainRanker
 from entail.arcf.config import ArcfConfig
@@ -18,7 +17,8 @@ from entail.arcf.scoring.scorer import load_scorer
 from entail.arcf.training import train_arcf
 from entail.cli import main
 from entail.encoders.cross.encoder import ADAPTER, HEAD
-from entail.errors import EncoderError, TrainingError
+from entail.errors import TrainingError
+from entail.training.adapters.cross_averaging import average_cross_encoders
 
 SETTINGS = ArcfConfig(
     base="tiny",
@@ -64,7 +64,7 @@ def test_the_mean_is_of_adapters_and_heads(
     tiny_home: Path, train: Callable[..., Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     one, two, mean = train("one"), train("two", seed=1, loss="nce"), tiny_home / "mean"
-    assert average_scorers([one, "two"], mean, weights=[0.25, 0.75]) == pytest.approx(0, abs=1e-6)
+    assert average_cross_encoders([one, two], mean, weights=[0.25, 0.75]) == pytest.approx(0, abs=1e-6)
     first, second = added(one), added(two)
     for name, found in added(mean).items():
         torch.testing.assert_close(found, 0.25 * first[name] + 0.75 * second[name], atol=2e-3, rtol=1e-2)
@@ -73,7 +73,7 @@ def test_the_mean_is_of_adapters_and_heads(
         torch.testing.assert_close(found, 0.25 * heads[0][name] + 0.75 * heads[1][name])
     assert load_scorer("mean").form == load_scorer("one").form
 
-    average_scorers([one, two], mean, rank=2)
+    average_cross_encoders([one, two], mean, rank=2)
     card = (mean / "README.md").read_text(encoding="utf-8")
     assert "`one` (0.5), `two` (0.5)" in card
     assert "| seed |" not in card
@@ -91,7 +91,8 @@ def test_the_mean_is_of_adapters_and_heads(
 def test_the_mean_of_one_with_itself_ranks_as_it(
     tiny_home: Path, world: Any, train: Callable[..., Path]
 ) -> None:
-    average_scorers([train("one"), "one"], tiny_home / "mean", rank=SETTINGS.rank)
+    one = train("one")
+    average_cross_encoders([one, one], tiny_home / "mean", rank=SETTINGS.rank)
     near = Neighbourhoods(world.facts, k=6)
     alone, mean = (
         [one.ranking.tolist()[:5] for one in ChainRanker(load_scorer(name), near).rank(world.dev)]
@@ -106,7 +107,8 @@ def test_what_cannot_be_averaged_is_refused(tiny_home: Path, world: Any, train: 
     single = train("alone", scheme="single-fact", loss="bxent")
     fewer, whole = train("fewer", questions=world.questions[:9]), train("whole", tuning="full")
     for names, options, message in (
-        ([one, single], {}, "of one form"),
+        ([one, single], {}, "of one scorer"),
+        ([one, tiny_home / "nobody"], {}, "with an adapter"),
         ([one, fewer], {}, r"explanations\.safetensors of fewer"),
         ([one, whole], {}, "with an adapter"),
         ([one], {"weights": [0.5]}, "1 in sum"),
@@ -114,7 +116,5 @@ def test_what_cannot_be_averaged_is_refused(tiny_home: Path, world: Any, train: 
         ([], {}, "found none"),
     ):
         with pytest.raises(TrainingError, match=message):
-            average_scorers(names, out, **options)  # type: ignore[arg-type]  # of a tuple
-    with pytest.raises(EncoderError, match="nobody"):
-        average_scorers([one, "nobody"], out)
+            average_cross_encoders(names, out, **options)  # type: ignore[arg-type]  # of a tuple
     assert not out.exists()

@@ -1,0 +1,52 @@
+"""The mean of re-rankers: what it scores, whose training queries it knows, and its command."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from entail.cli import main
+from entail.encoders.card import read_training_queries, write_training_queries
+from entail.encoders.cross.reranker import Reranker
+from entail.errors import TrainingError
+from entail.training.adapters.cross_averaging import average_cross_encoders
+
+QUERY, PREMISES = "ba be bi", ["bo bu", "be ba", "bi bi bo"]
+
+
+def test_the_mean_of_equal_rerankers_scores_as_they_do(
+    tiny_home: Path, write_reranker: Callable[..., Path]
+) -> None:
+    one, two = write_reranker("one"), write_reranker("two")
+    write_training_queries(one, ["a"])
+    write_training_queries(two, ["b"])
+    average_cross_encoders([one, two], tiny_home / "mean", rank=2)
+    expected, found = (Reranker(folder).score(QUERY, PREMISES) for folder in (one, tiny_home / "mean"))
+    np.testing.assert_allclose(found, expected, rtol=2e-3, atol=2e-3)
+    assert read_training_queries(tiny_home / "mean") == {"a", "b"}
+    assert Reranker(tiny_home / "mean").form == Reranker(one).form
+
+
+def test_the_mean_is_between_two_seeds(tiny_home: Path, write_reranker: Callable[..., Path]) -> None:
+    folders = [write_reranker("one"), write_reranker("two", seed=1)]
+    command = ["average", *map(str, folders), "--out", str(tiny_home / "mean")]
+    assert main(command) == 0
+    scores = [Reranker(folder).score(QUERY, PREMISES) for folder in (*folders, tiny_home / "mean")]
+    assert not np.allclose(scores[2], scores[0])
+    assert not np.allclose(scores[2], scores[1])
+    record = json.loads((tiny_home / "mean" / "entail.json").read_text(encoding="utf-8"))
+    assert record["method"] == "reranker"
+    assert [one["name"] for one in record["averaged"]["encoders"]] == ["one", "two"]
+
+
+def test_rerankers_of_other_forms_are_refused(
+    tiny_home: Path, write_reranker: Callable[..., Path], scorer_folder: Any
+) -> None:
+    one = write_reranker("one")
+    for other in (write_reranker("two", weight=0.5), scorer_folder("facts")):
+        with pytest.raises(TrainingError):
+            average_cross_encoders([one, other], tiny_home / "mean")
+    assert not (tiny_home / "mean").exists()
