@@ -95,7 +95,7 @@ def _evaluation(figures: Mapping[str, Any]) -> list[str]:
         unseen = "that no training tree has" if part["unseen"] else "in all, training queries among them"
         paragraphs.append(
             f"{shown(part['queries'])} queries of EntailmentBank {shown(part['split'])} {unseen}; a query is "
-            f"no candidate of its own. Mean over {shown(part['seeds'])} seeds:\n\n{table(head, rows)}"
+            f"no candidate of its own:\n\n{table(head, rows)}"
         )
     return paragraphs
 
