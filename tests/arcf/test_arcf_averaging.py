@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 
 from entail.arcf.chains.neighbourhoods import Neighbourhoods
 from entail.arcf.chains.ranking import ChainRanker
@@ -118,3 +118,16 @@ def test_what_cannot_be_averaged_is_refused(tiny_home: Path, world: Any, train: 
         with pytest.raises(TrainingError, match=message):
             average_cross_encoders(names, out, **options)  # type: ignore[arg-type]  # of a tuple
     assert not out.exists()
+
+
+def test_seeds_of_two_machines_are_averaged(tiny_home: Path, train: Callable[..., Path]) -> None:
+    one, two = train("one"), train("two", seed=1)
+    known = two / "explanations.safetensors"
+    vectors = load_file(known)["vectors"]
+    for error, is_close in ((1e-4, True), (0.1, False)):
+        save_file(load_file(known) | {"vectors": vectors + error}, known)
+        if is_close:
+            average_cross_encoders([one, two], tiny_home / "mean")
+        else:
+            with pytest.raises(TrainingError, match="same data"):
+                average_cross_encoders([one, two], tiny_home / "mean")
