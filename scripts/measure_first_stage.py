@@ -36,6 +36,7 @@ from numpy.typing import NDArray
 from entail.cli.console import progress_bar
 from entail.data.nli.pairs import read_nli
 from entail.data.passages.files import Question, read_questions
+from entail.encoders.weights import read_json
 from entail.errors import EntailError
 from entail.evaluation.passages.retrieval import Judged, answer_tokens, evaluate_passages
 from entail.evaluation.passages.store import PassageStore, store_passages
@@ -244,7 +245,7 @@ def told() -> dict[str, Any]:
 def run(given: argparse.Namespace) -> None:
     """Run the rows that are not there."""
     path = RESULTS / f"{given.name}.json"
-    bench, into = Bench(given), {"path": path, "started": datetime.now(UTC), "work": given.work}
+    bench, into = Bench(given), {"path": path, "started": datetime.now(UTC), "given": given}
     for config in (one["config"] for one in read_result(path)[1] if one["config"]):
         # A row of an earlier version has not all of today's settings.
         held = asdict(CONTRAST) | config
@@ -272,12 +273,14 @@ def read_result(path: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]
     return figures["stages"], figures["rows"]
 
 
-def add(part: str, one: dict[str, Any], *, path: Path, started: datetime, work: Path) -> None:
+def add(part: str, one: dict[str, Any], *, path: Path, started: datetime, given: argparse.Namespace) -> None:
     """Add a row to what is in the result file by now, where another process may have written."""
-    with FileLock(work / "result.lock"):
+    with FileLock(given.work / "result.lock"):
         stages, rows = read_result(path)
         (stages if part == "stages" else rows).append(one)
-        write_result(path, figures={"stages": stages, "rows": rows}, seed=None, started=started)
+        made = read_json(Path(given.base) / "made.json")
+        figures = {"stages": stages, "rows": rows, **({"made": made} if made else {})}
+        write_result(path, figures=figures, seed=None, started=started)
 
 
 def markdown(result: Mapping[str, Any]) -> Iterator[str]:
@@ -294,6 +297,13 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
         "Behind a bottleneck it is the decoder's. Claims of dev chose among the weights of a first stage; "
         "no retrieval did."
     )
+    if made := result["figures"].get("made"):
+        yield from _wrapped(
+            f"That is no sentence encoder: the body of {made['base']} and a new masked-LM head learnt from "
+            f"{made['steps']:,} batches of {made['batch_size']} pieces of SQuAD's passages by plain masking; "
+            f"their loss fell from {made['losses'][0]} to {made['losses'][-1]} and was still falling "
+            "(`scripts/make_mlm_base.py`)."
+        )
     yield from _gate(stages)
     held = [one for one in stages if (gain := one["evaluations"][-1].get("premise_gain")) and gain >= GATE]
     yield from _wrapped(
