@@ -72,8 +72,8 @@ def spread(values: tuple[float, float, int] | None) -> str:
 def shown(value: object) -> str:
     """Return a setting as a cell; of an absolute path only the last name.
 
-    >>> shown(0.0005), shown(True), shown("/somewhere/models/x"), shown(None)
-    ('0.0005', 'yes', '`.../x`', 'default')
+    >>> shown(0.0005), shown(True), shown("/somewhere/models/x"), shown("a,b"), shown(None)
+    ('0.0005', 'yes', '`.../x`', '`a`, `b`', 'default')
     """
     if value is None or value == "":
         return "default"
@@ -86,6 +86,8 @@ def shown(value: object) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(shown(part) for part in value)
     text = str(value)
+    if "," in text:
+        return ", ".join(shown(part.strip()) for part in text.split(","))
     for kind in (PurePosixPath, PureWindowsPath):
         if kind(text).is_absolute() or text.startswith("~"):
             return code(f".../{kind(text).name}")
