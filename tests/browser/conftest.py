@@ -39,6 +39,14 @@ PLACES = """root => {
 }"""
 """Middles of the boxes of a graph, seen from its corner."""
 
+CALM = """addEventListener("DOMContentLoaded", () => {
+  const style = document.createElement("style");
+  const tip = ':has(> * > [data-testid="stTooltipContent"])';
+  style.textContent = `${tip}, ${tip} * { pointer-events: none !important }`;
+  document.head.append(style);
+});"""
+"""A tooltip that a moving page shows under the resting mouse does not lie in the way of the next click."""
+
 StartApp = Callable[..., str]
 
 
@@ -73,6 +81,7 @@ def one_context(browser: Browser, browser_context_args: dict[str, Any]) -> Itera
 def guarded(context: BrowserContext) -> Iterator[None]:
     """Fail a test in which the page asks another machine for anything, or in which its script breaks."""
     context.set_default_timeout(PATIENCE * 1000)
+    context.add_init_script(CALM)
     strangers: list[str] = []
     broken: list[str] = []
 
