@@ -323,10 +323,11 @@ def run(given: argparse.Namespace, data: Data) -> None:
     if given.until == "stand-in":
         return
     folders = [given.work / f"reranker-{seed}" for seed in given.seeds]
-    chosen = given.work / "chosen.json"
+    ships = mean_of(folders, given.work)
+    chosen = given.work / f"chosen-{'-'.join(map(str, given.seeds))}.json"
     if not chosen.is_file():
         lists = held_out_lists(data, first, depth=max(DEPTHS))
-        rows = choices(data, lists, mean_of(folders, given.work))
+        rows = choices(data, lists, ships)
         record = {"seeds": list(given.seeds), "queries": len(lists), "rows": rows, "run": provenance()}
         chosen.write_text(json.dumps(record, indent=1), encoding="utf-8")
     record = json.loads(chosen.read_text(encoding="utf-8"))
@@ -354,7 +355,6 @@ def run(given: argparse.Namespace, data: Data) -> None:
     for seed, folder in zip(given.seeds, folders, strict=True):
         over = reranked(data, folder, indexes, weight=weight, depth=depth)
         figures["seeds"][str(seed)] = {**seeds[seed], **over}
-    ships = mean_of(folders, given.work)
     if len(folders) > 1:
         figures["mean"] = reranked(data, ships, indexes, weight=weight, depth=depth)
     form = {"max_length": CONFIG.max_length, "weight": weight, "depth": depth}

@@ -301,7 +301,7 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
         yield from _wrapped(
             f"That is no sentence encoder: the body of {made['base']} and a new masked-LM head learnt from "
             f"{made['steps']:,} batches of {made['batch_size']} pieces of SQuAD's passages by plain masking; "
-            f"their loss fell from {made['losses'][0]:.1f} to {made['losses'][-1]:.1f}, which is no plateau "
+            f"their loss fell from {made['losses'][0]:.1f} to {made['losses'][-1]:.1f} "
             "(`scripts/make_mlm_base.py`)."
         )
     yield from _gate(stages)

@@ -131,3 +131,19 @@ def test_seeds_of_two_machines_are_averaged(tiny_home: Path, train: Callable[...
         else:
             with pytest.raises(TrainingError, match="same data"):
                 average_cross_encoders([one, two], tiny_home / "mean")
+
+
+def test_a_seed_of_an_earlier_version_is_compared_under_its_old_names(
+    tiny_home: Path, train: Callable[..., Path]
+) -> None:
+    one, two = train("one"), train("two", seed=1)
+    record = json.loads((one / "entail.json").read_text(encoding="utf-8"))
+    length = record["scorer"].pop("max_length")
+    for found, is_same in ((length, True), (length + 1, False)):
+        record["scorer"]["longest"] = found
+        (one / "entail.json").write_text(json.dumps(record), encoding="utf-8")
+        if is_same:
+            average_cross_encoders([one, two], tiny_home / "mean")
+        else:
+            with pytest.raises(TrainingError, match="of one scorer"):
+                average_cross_encoders([one, two], tiny_home / "mean")

@@ -13,6 +13,7 @@ from entail.encoders.weights import read_json
 from entail.errors import TrainingError
 from entail.training.adapters.averaging import describe_mean, even_shares, mean_tensors, merge, write_adapter
 from entail.training.adapters.saving import save_encoder
+from entail.training.fields import current_names
 
 _FORMS = ("scorer", "reranker", "judge")
 _SHARED_FIELDS = ("method", "base", "base_revision", "base_licence", *_FORMS)
@@ -80,6 +81,13 @@ def _shared_files(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir() if path.is_file()} - _OWN_FILES
 
 
+def _comparable(value: object) -> object:
+    """Return a value of `entail.json`; a form under current names, without what an earlier version lacked."""
+    if not isinstance(value, dict):
+        return value
+    return {name: one for name, one in current_names(value, known=()).items() if one}
+
+
 def _are_close(*files: Path) -> bool:
     """Return whether tensors are the same but for the rounding of another machine."""
     import torch
@@ -97,13 +105,8 @@ def _are_close(*files: Path) -> bool:
 def _require_same(folder: Path, record: dict[str, Any], first: Path, first_record: dict[str, Any]) -> None:
     """Refuse a cross-encoder that differs from the first in method, base, form or data."""
     for name in ("method", "base_revision", *_FORMS):
-        expected, found = first_record.get(name), record.get(name)
-        if isinstance(expected, dict) and isinstance(found, dict):
-            # An earlier version wrote other fields beside those of today.
-            alike = all(found[field] == expected[field] for field in found.keys() & expected.keys())
-        else:
-            alike = found == expected
-        if not alike:
+        expected, found = _comparable(first_record.get(name)), _comparable(record.get(name))
+        if expected != found:
             raise TrainingError(
                 f"expected cross-encoders of one {name}, found {expected!r} in {first.name} and {found!r} in "
                 f"{folder.name}"
