@@ -17,14 +17,16 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from statistics import mean, stdev
+from statistics import mean
 from typing import Any
 
+from aeenc_cross import Further, cross_encoder, from_hybrid
 from filelock import FileLock
+from page_text import spread
 
 from entail.aeenc.config import AeencConfig
 from entail.aeenc.training import train_aeenc
@@ -40,9 +42,6 @@ from entail.index.lexical import Bm25Index, NgramIndex
 from entail.index.protocol import PremiseIndex
 from entail.progress import ProgressCallback
 from entail.results import provenance, write_page, write_result
-
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-from aeenc_cross import Further, cross_encoder, from_hybrid
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULT = ROOT / "docs" / "results" / "aeenc_further.json"
@@ -205,10 +204,6 @@ def run(given: argparse.Namespace, data: Data) -> None:
             write(question, name, 0, found)
 
 
-def _spread(values: Sequence[float]) -> str:
-    return f"{mean(values):.3f}" + (f" ± {stdev(values):.3f}" if len(values) > 1 else "")
-
-
 def markdown(result: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines of the page."""
     figures = result["figures"]
@@ -230,7 +225,7 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
         yield "| --- |" + " ---: |" * (len(measures) + 2 * also)
         for name, seeds in runs.items():
             each = list(seeds.values())
-            cells = [_spread([run[p][m] for run in each]) for p in PROTOCOLS for m in SHOWN]
+            cells = [spread([run[p][m] for run in each]) for p in PROTOCOLS for m in SHOWN]
             if also:
                 cells.append(
                     ", ".join(f"{run['best epoch']:g}" if "best epoch" in run else "" for run in each)

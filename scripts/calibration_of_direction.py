@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -23,6 +22,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from page_text import table, wide_paragraph
 
 from entail.cli.console import progress_bar
 from entail.data.nli.pairs import NliPair
@@ -183,12 +183,12 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
     script = "scripts/calibration_of_direction.py"
     yield f"<!-- Made from {NAME}.json by `python {script} --table`; do not edit. -->"
     yield from ("# How well the confidences of directions are calibrated", "")
-    yield from _paragraph(
+    yield from wide_paragraph(
         f"`{figures['encoder']}` (`{figures['revision']}`), as the Direction page, the arrows on the Trees "
         f"page and `POST /direction` say how sure they are. Commit `{result['commit']}`:"
     )
     yield from ("", f"    {result['command']}", "")
-    yield from _paragraph(
+    yield from wide_paragraph(
         f"Threshold and curves were fitted on {fitted_on}: threshold and NLI's curve on its "
         f"{fitted['nli']['n']:,} pairs, direction's curve on the {fitted['direction']['n']:,} entailments "
         "among them that run one way. There the figures flatter; the other sets were not fitted on. Fitted "
@@ -198,21 +198,21 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
         f"{again['entailment']['intercept']:.3f} ({stored['entailment']['intercept']:.3f})."
     )
     yield ""
-    yield from _paragraph(contamination(PACKAGED_HUB_ID, ("snli", "multinli")))
+    yield from wide_paragraph(contamination(PACKAGED_HUB_ID, ("snli", "multinli")))
     for question, title in TITLES.items():
         found = {name: told[question] for name, told in sets.items()}
         names = [f"{name}{' (fitted on it)' if name == fitted_on else ''}" for name in found]
         yield from ("", f"## {title}", "")
-        yield from _paragraph(answer(found, fitted_on))
+        yield from wide_paragraph(answer(found, fitted_on))
         rows = [[words, *(f"{one[key]:.3f}" for one in found.values())] for words, key in ROWS.items()]
         for words, key in (("decisions", "n"), ("held at one half", "at_half")):
             rows += [[words, *(f"{one[key]:,}" for one in found.values())]] if key in fitted[question] else []
-        yield from ("", *_table(["", *names], rows), "", "Share right by confidence (decisions):", "")
+        yield from ("", *table(["", *names], rows), "", "Share right by confidence (decisions):", "")
         ranges = zip(*(one["bins"] for one in found.values()), strict=True)
         bins = [[f"from {some[0]['low']:.2f}", *map(_cell, some)] for some in ranges]
-        yield from _table(["confidence", *names], bins)
+        yield from table(["confidence", *names], bins)
     yield ""
-    yield from _paragraph(
+    yield from wide_paragraph(
         "The expected calibration error is the mean over all decisions of how far the share right lies from "
         "the mean confidence, in bins of .05. Held at one half are answers that the threshold gives and the "
         "curve speaks against."
@@ -233,16 +233,6 @@ def answer(found: Mapping[str, Mapping[str, Any]], fitted_on: str) -> str:
 
 def _cell(one: Mapping[str, Any]) -> str:
     return "-" if not one["n"] else f"{one['right']:.3f} ({one['n']:,})"
-
-
-def _paragraph(text: str) -> list[str]:
-    return textwrap.wrap(text, 110, break_long_words=False, break_on_hyphens=False)
-
-
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    yield f"| {' | '.join(header)} |"
-    yield f"| --- |{' ---: |' * (len(header) - 1)}"
-    yield from (f"| {' | '.join(row)} |" for row in rows)
 
 
 def _set(told: str) -> tuple[str, tuple[NliPair, ...]]:

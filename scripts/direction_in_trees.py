@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from page_text import table, wide_paragraph
 
 from entail.cli.console import progress_bar
 from entail.data.corpora import read_corpus
@@ -282,19 +282,19 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
     yield f"<!-- Made from {NAME}.json by `python scripts/direction_in_trees.py --table`; do not edit. -->"
     yield "# Directions of entailment in trees"
     yield ""
-    yield from _paragraph(
+    yield from wide_paragraph(
         f"`{figures['encoder']}` (`{figures['revision']}`) on {figures['trees']:,} trees of EntailmentBank "
         f"over {figures['candidates']:,} premises. Commit `{result['commit']}`:"
     )
     yield from ("", f"    {result['command']}", "")
-    yield from _paragraph(
+    yield from wide_paragraph(
         "Nothing was chosen on these trees. " + contamination(PACKAGED_HUB_ID, ("snli", "multinli"))
     )
     yield from ("", "## Gold premises against the hardest negatives", "")
     for chooser, by_depth in figures["separation"].items():
         for k, found in by_depth.items():
             yield from separation_lines(found, chooser=chooser, k=k, first=first)
-    yield from _paragraph(
+    yield from wide_paragraph(
         "Gaussian similarity is sim(sentence || premise), how much the premise entails the sentence; the "
         "difference is AUPRC less that of "
         f"{first}, a 95 % interval by bootstrap over sentences. Negatives are what "
@@ -313,14 +313,14 @@ def separation_lines(found: Mapping[str, Any], *, chooser: str, k: str, first: s
         answer = "**better**"
     elif high < 0:
         answer = "**worse**"
-    yield from _paragraph(
+    yield from wide_paragraph(
         f"Against the {k} hardest negatives by {chooser} ({found['pairs']:,} pairs of {found['sentences']:,} "
         f"sentences, {found['gold']:,} gold), Gaussian similarity tells gold premises {answer} than {first}: "
         f"AUPRC {area[GAUSSIAN]:.3f} against {area[first]:.3f} ({low:+.3f} to {high:+.3f})."
     )
     rows = [[name, f"{area[name]:.3f}", _interval(found["difference"].get(name))] for name in area]
     rows.append(["chance", f"{found['chance']:.3f}", ""])
-    yield from ("", *_table(["score", "AUPRC", "difference"], rows), "")
+    yield from ("", *table(["score", "AUPRC", "difference"], rows), "")
 
 
 def step_lines(found: Mapping[str, Any]) -> Iterator[str]:
@@ -330,7 +330,7 @@ def step_lines(found: Mapping[str, Any]) -> Iterator[str]:
     answer = "no differently than"
     if against["p"] < 0.05:
         answer = "**better** than" if accuracy > baseline else "**worse** than"
-    yield from _paragraph(
+    yield from wide_paragraph(
         f"Of {n:,} steps the joined premises come out as what entails the conclusion, and not the other way "
         f"round, in {accuracy:.1%}; the longer text is the premises in {baseline:.1%}. So reversed steps are "
         f"told {answer} by length alone (McNemar p = {against['p']:.2g})."
@@ -343,11 +343,11 @@ def step_lines(found: Mapping[str, Any]) -> Iterator[str]:
     if variance is not None:
         rows.append(["variance", *_share(variance)])
     rows.append(["length baseline", f"{baseline:.3f}", f"{n:,}", ""])
-    yield from _table(["rule", "accuracy", "steps", "95 % interval"], rows)
+    yield from table(["rule", "accuracy", "steps", "95 % interval"], rows)
     yield ""
     right, back = found["right_way"], found["reversed"]
     caught, alarms = back.get("is entailed by", 0) / n, right.get("is entailed by", 0) / n
-    yield from _paragraph(
+    yield from wide_paragraph(
         "The check on the Trees page, which also asks whether there is an entailment at all, calls "
         f"{caught:.1%} of reversed steps reversed, and {alarms:.1%} of those that stand the right way round."
     )
@@ -357,11 +357,7 @@ def step_lines(found: Mapping[str, Any]) -> Iterator[str]:
         [name, *(f"{counts.get(word, 0) / n:.1%}" for word in words)]
         for name, counts in (("right way round", right), ("reversed", back))
     ]
-    yield from _table(["step", *words], shares)
-
-
-def _paragraph(text: str) -> list[str]:
-    return textwrap.wrap(text, 110, break_long_words=False, break_on_hyphens=False)
+    yield from table(["step", *words], shares)
 
 
 def _share(share: Mapping[str, Any]) -> list[str]:
@@ -371,12 +367,6 @@ def _share(share: Mapping[str, Any]) -> list[str]:
 
 def _interval(found: Sequence[float] | None) -> str:
     return "" if found is None else f"{found[0]:+.3f} to {found[1]:+.3f}"
-
-
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    yield f"| {' | '.join(header)} |"
-    yield f"| --- |{' ---: |' * (len(header) - 1)}"
-    yield from (f"| {' | '.join(row)} |" for row in rows)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

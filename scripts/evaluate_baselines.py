@@ -16,6 +16,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from page_text import table
+
 from entail.cli.console import progress_bar
 from entail.data.corpora import read_corpus
 from entail.data.entailment_bank.trees import read_trees
@@ -76,7 +78,7 @@ def markdown(results: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
         for protocol, title in PROTOCOLS.items():
             figures = {name: found[protocol] for name, found in retrievers.items()}
             rows = [[name, *(f"{found[m]:.3f}" for m in MEASURES)] for name, found in figures.items()]
-            yield from ("", f"{title}:", "", *_table(["retriever", *MEASURES], rows))
+            yield from ("", f"{title}:", "", *table(["retriever", *MEASURES], rows))
         rows = []
         for name, found in retrievers.items():
             effort = found["effort"]
@@ -84,7 +86,7 @@ def markdown(results: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
             each = f"{effort['reads_per_accepted']:.2f}"
             rows.append([name, each, f"{effort['reads']:,}", f"{effort['accepted']:,}", never])
         header = ["retriever", "candidates read per accepted premise", "read", "accepted", "never found"]
-        yield from ("", "Effort of the simulated author:", "", *_table(header, rows))
+        yield from ("", "Effort of the simulated author:", "", *table(header, rows))
 
 
 def write_table() -> Path:
@@ -118,13 +120,6 @@ def main() -> int:
         write_result(RESULTS / f"premises_{given.split}.json", figures=figures, seed=None, started=started)
     print(f"wrote {write_table()}")
     return 0
-
-
-def _table(header: list[str], rows: list[list[str]]) -> Iterator[str]:
-    yield "| " + " | ".join(header) + " |"
-    yield "| --- |" + " ---: |" * (len(header) - 1)
-    for row in rows:
-        yield "| " + " | ".join(row) + " |"
 
 
 if __name__ == "__main__":

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import csv
-import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
-from statistics import mean, stdev
+from statistics import mean
 from typing import Any
 
 import numpy as np
+from page_text import paragraph, percent, table
 
 from entail.gausscse.config import GausscseConfig
 from entail.training.cards.sources import PACKAGED_HUB_ID, contamination
@@ -30,22 +30,19 @@ TABLES: Mapping[str, tuple[str, ...]] = {
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]], *, words: int = 1) -> Iterator[str]:
-    yield f"| {' | '.join(head)} |"
-    yield "|" + " --- |" * words + " ---: |" * (len(head) - words)
-    yield from (f"| {' | '.join(row)} |" for row in rows)
-    yield ""
+    yield from (*table(head, rows, words=words), "")
 
 
 def _baseline(figures: Mapping[str, Any], path: Sequence[str]) -> list[list[str]]:
     base, names = figures["baselines"], figures["on"]
     if path == ("direction", "accuracy"):
-        return [["the longer sentence", *(_spread([base[name]["length"]]) for name in names)]]
+        return [["the longer sentence", *(percent([base[name]["length"]]) for name in names)]]
     if path[0] == "direction":
         return []
     if path[0] != "nli":
         own = [base[name].get("cosine, own threshold") for name in names]
-        return [["cosine of the base", *(_spread([one]) if one is not None else "-" for one in own)]]
-    return [["cosine of the base", *(_spread([base[name]["cosine"][path[1]]]) for name in names)]]
+        return [["cosine of the base", *(percent([one]) if one is not None else "-" for one in own)]]
+    return [["cosine of the base", *(percent([base[name]["cosine"][path[1]]]) for name in names)]]
 
 
 def _rows(figures: Mapping[str, Any], part: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -73,8 +70,8 @@ def agreement(figures: Mapping[str, Any]) -> Iterator[list[str]]:
             for name in figures["on"]
         }
         votes = {name: marks.mean(axis=0) for name, marks in right.items()}
-        yield [f"{row}, most of {len(runs)}", *(_spread([float((v > 0.5).mean())]) for v in votes.values())]
-        yield [f"{row}, any of {len(runs)}", *(_spread([float((v > 0).mean())]) for v in votes.values())]
+        yield [f"{row}, most of {len(runs)}", *(percent([float((v > 0.5).mean())]) for v in votes.values())]
+        yield [f"{row}, any of {len(runs)}", *(percent([float((v > 0).mean())]) for v in votes.values())]
 
 
 def _within(found: Mapping[str, Any]) -> str:
@@ -100,11 +97,6 @@ def _trainings(figures: Mapping[str, Any]) -> Iterator[list[str]]:
             ]
 
 
-def _spread(values: Sequence[float]) -> str:
-    shown = f"{100 * mean(values):.2f}"
-    return shown + (f" ± {100 * stdev(values):.2f}" if len(values) > 1 else "")
-
-
 def _row_cells(runs: Sequence[Mapping[str, Any]], names: Sequence[str], *path: str) -> list[str]:
     cells = []
     for name in names:
@@ -114,7 +106,7 @@ def _row_cells(runs: Sequence[Mapping[str, Any]], names: Sequence[str], *path: s
             for part in path:
                 value = value[part]
             values.append(value)
-        cells.append(_spread(values) if None not in values else "-")
+        cells.append(percent(values) if None not in values else "-")
     return cells
 
 
@@ -138,7 +130,7 @@ def _average_cells(runs: Sequence[Mapping[str, Any]], names: Sequence[str], *pat
         if None in values:
             return ["-"]
         means.append(mean(values))
-    return [_spread(means)]
+    return [percent(means)]
 
 
 def _rate(config: Mapping[str, Any]) -> float:
@@ -281,8 +273,8 @@ def _reading(figures: Mapping[str, Any]) -> Iterator[str]:
         yield ""
     note = contamination(PACKAGED_HUB_ID if figures["base"] == "minilm" else None, ("snli", "multinli"))
     if note:
-        yield from (*textwrap.wrap(note, 100, break_on_hyphens=False), "")
+        yield from (*paragraph(note), "")
 
 
 def _cell(grid: Mapping[str, Any], name: str) -> str:
-    return _spread([grid[name]["AUPRC"]]) if name in grid else "-"
+    return percent([grid[name]["AUPRC"]]) if name in grid else "-"

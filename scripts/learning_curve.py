@@ -22,6 +22,7 @@ from statistics import mean, stdev
 from typing import Any
 
 import numpy as np
+from page_text import spread
 
 from entail.aeenc.config import FEW_DECISIONS, AeencConfig
 from entail.aeenc.training import train_aeenc
@@ -74,7 +75,7 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
     before = untrained["effort"]["reads_per_accepted"]
     for size, runs in {"0": {"0": untrained}, **result["figures"]["sizes"]}.items():
         some = list(runs.values())
-        cells = [_spread([run["query_excluded"][m] for run in some]) for m in ("MAP", "Hit@10", "Hit@50")]
+        cells = [spread([run["query_excluded"][m] for run in some]) for m in ("MAP", "Hit@10", "Hit@50")]
         reads = [run["effort"]["reads_per_accepted"] for run in some]
         seconds = [run["seconds"] for run in some if "seconds" in run]
         yield (
@@ -154,10 +155,6 @@ def _from_when_on(figures: Mapping[str, Any]) -> Iterator[str]:
 
 def _ends(ends: tuple[float, float] | None, digits: int) -> str:
     return "one seed" if ends is None else f"{ends[0]:.{digits}f} to {ends[1]:.{digits}f}"
-
-
-def _spread(values: Sequence[float]) -> str:
-    return f"{mean(values):.3f}" + (f" ± {stdev(values):.3f}" if len(values) > 1 else "")
 
 
 def _run(given: argparse.Namespace, path: Path) -> None:

@@ -19,13 +19,14 @@ import argparse
 import json
 import shutil
 import sys
-import textwrap
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+from page_text import paragraph
 
 from entail.cli.console import progress_bar
 from entail.data.nli.pairs import NliPair, read_nli
@@ -184,7 +185,7 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
     if len(seeds) == 1:
         yield from ("One seed was trained; the spread over seeds was not measured.", "")
     note = contamination(PACKAGED_HUB_ID, ("snli", "multinli", "snli_counterfactual"))
-    yield from (*textwrap.wrap(note, 100, break_on_hyphens=False), "")
+    yield from (*paragraph(note), "")
     yield "| pairs | n | accuracy | 95 % interval | calling all the same | entailment or not | AUPRC |"
     yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"
     for name, found in figures["seeds"][str(figures["shipped"])]["measured"].items():

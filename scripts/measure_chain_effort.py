@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -25,6 +24,7 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+from page_text import wide_paragraph
 
 from entail.arcf.chains.next_premise import next_order, score_next
 from entail.arcf.scoring.scorer import SHIPPED, Scorer, load_scorer
@@ -236,7 +236,7 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
     figures, hardware = result["figures"], result["hardware"]
     yield f"<!-- Made from {NAME}.json by `python scripts/measure_chain_effort.py --table`; do not edit. -->"
     yield from ("# Candidates read per accepted premise, with ARCF beside retrieval", "")
-    yield from _paragraph(
+    yield from wide_paragraph(
         f"`{figures['scorer']}` (`{figures['revision']}`, {figures['precision']}) and "
         f"the retriever order its {figures['k']} best anew after each accept, by the ranks of both, the "
         f"scorer's given the premises accepted so far. "
@@ -262,9 +262,9 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
         )
     yield ""
     for name, found in figures["retrievers"].items():
-        yield from _paragraph(_answer(name, found))
+        yield from wide_paragraph(_answer(name, found))
     yield ""
-    yield from _paragraph(
+    yield from wide_paragraph(
         "Read per accepted premise, with the difference by bootstrap over trees (below 0: less is read); "
         "the share of gold premises that were looked for and never found; the scorer's time, all orders of a "
         "node together. What was read at a node is not read again there. See `entail/evaluation/effort.py` "
@@ -281,10 +281,6 @@ def _answer(name: str, found: Mapping[str, Any]) -> str:
     elif low > 0:
         what = "**more**"
     return f"With {name}, the author reads {what} where the scorer orders; slowest node {slowest:.2f} s."
-
-
-def _paragraph(text: str) -> list[str]:
-    return textwrap.wrap(text, 110, break_long_words=False, break_on_hyphens=False)
 
 
 def _run(given: argparse.Namespace, file: Path) -> None:

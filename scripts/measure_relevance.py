@@ -16,11 +16,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+from page_text import paragraph
 
 from entail.cli.console import progress_bar
 from entail.data.nli.pairs import NliPair, read_nli
@@ -76,7 +77,7 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
     yield f"Commit `{result['commit']}`, {hardware['cpu']}, {result['wall_seconds']:,.0f} s:"
     yield from ("", f"    {result['command']}", "")
     note = contamination(PACKAGED_HUB_ID, ("squad", "snli", "multinli"))
-    yield from (*textwrap.wrap(note, 100, break_on_hyphens=False), "")
+    yield from (*paragraph(note), "")
     yield from ("## Claims and passages (Figure 2)", "")
     yield f"{figures['questions']:,} questions over {figures['passages']:,} passages, judged by"
     yield f"`{figures['judge']['name']}` (`{figures['judge']['revision']}`): P(passage entails claim)."

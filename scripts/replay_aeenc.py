@@ -21,7 +21,6 @@ import argparse
 import gzip
 import json
 import sys
-import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -31,6 +30,8 @@ from statistics import mean
 from typing import Any
 
 import numpy as np
+from make_aeenc_minilm import RANK, SECOND, VARIATIONS, Data, mean_of, measured, trained
+from page_text import paragraph, spread
 
 from entail.cli.console import progress_bar
 from entail.data.corpora import read_corpus
@@ -43,9 +44,6 @@ from entail.progress import ProgressCallback
 from entail.results import write_page, write_result
 from entail.statistics.classification import mcnemar
 from entail.training.distillation.teachers import Teaching, teach, vary
-
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-from make_aeenc_minilm import RANK, SECOND, VARIATIONS, Data, mean_of, measured, spread, trained
 
 RESULT = Path(__file__).resolve().parent.parent / "docs" / "results" / "aeenc_replay.json"
 BASE = "minilm"
@@ -145,7 +143,7 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
         f"ships, loses {100 * lost['mean']:.1f} points, {verdict} the one point that was allowed. What it "
         "keeps on EntailmentBank is in the second table."
     )
-    yield from (*textwrap.wrap(text, 100), "")
+    yield from (*paragraph(text), "")
     text = (
         "Of two settings the one with more replay was chosen, on every tenth article of SQuAD train. "
         "EntailmentBank dev was read for both, SQuAD dev for this one; the last weights are kept, dev chose "
@@ -153,7 +151,7 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
         "optimistic. Replay is of the same domain as the measurement: what a third one loses was not "
         "measured."
     )
-    yield from (*textwrap.wrap(text, 100), "")
+    yield from (*paragraph(text), "")
     yield f"Commit `{result['commit']}`, {hardware['cpu']}, {hardware['cores']} cores:"
     yield from ("", f"    {result['command']}", "")
     pools = [_pool(figures[part]["base"]) for part in ("squad_dev", "held_out")]

@@ -31,6 +31,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from gausscse_simcse import train_simcse
+from gausscse_tables import BATCHES, RATES, markdown
 
 from entail.cli.console import progress_bar
 from entail.data.nli.pairs import NliPair
@@ -50,10 +52,6 @@ from entail.results import provenance, write_page, write_result
 from entail.statistics.classification import best_threshold, mcnemar
 from entail.training.adapters.averaging import average_adapters
 from entail.tuning.config import DprConfig
-
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-from gausscse_simcse import train_simcse
-from gausscse_tables import BATCHES, RATES, markdown
 
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
 PAPERS = RESULTS / "papers"
