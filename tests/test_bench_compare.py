@@ -11,15 +11,10 @@ import pytest
 from entail.data.entailment_bank.trees import read_trees
 from entail.data.records import Corpus
 
-SCRIPTS = Path(__file__).parent.parent / "scripts"
-
 
 @pytest.fixture
-def bench(
-    load_script: Callable[[str], ModuleType], tiny_home: Path, monkeypatch: pytest.MonkeyPatch
-) -> ModuleType:
+def bench(load_script: Callable[[str], ModuleType], tiny_home: Path) -> ModuleType:
     pytest.importorskip("playwright", reason="the program drives a browser; tests/requirements.txt names it")
-    monkeypatch.syspath_prepend(str(SCRIPTS))  # where it finds what it shares with the app's bench
     return load_script("bench_compare")
 
 

@@ -3,7 +3,6 @@
 import gzip
 import json
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -87,9 +86,8 @@ def test_their_vectors_ship() -> None:
 
 
 def test_known_and_nearly_known_claims_are_left_out(
-    load_script: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch
+    load_script: Callable[[str], ModuleType],
 ) -> None:
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "scripts"))
     script = load_script("build_held_out")
 
     def trees(*rows: dict[str, Any]) -> list[ExplanationTree]:

@@ -50,14 +50,19 @@ def script(load_script: Callable[[str], ModuleType]) -> ModuleType:
     return load_script("direction_in_trees")
 
 
-def test_negatives_are_the_nearest_that_are_neither_gold_nor_the_sentence(script: ModuleType) -> None:
+@pytest.fixture(scope="module")
+def gold(load_script: Callable[[str], ModuleType]) -> ModuleType:
+    return load_script("gold_separation")
+
+
+def test_negatives_are_the_nearest_that_are_neither_gold_nor_the_sentence(gold: ModuleType) -> None:
     index = TfidfIndex(CORPUS)
-    pairs = script.hardest_pairs(CORPUS, [TREE], index, k=2)
+    pairs = gold.hardest_pairs(CORPUS, [TREE], index, k=2)
     assert pairs.sentences == ("ice and snow", "snow is cold")
     told = {
         sentence: [
-            (CORPUS.texts[place], bool(gold))
-            for place, gold, number in zip(pairs.positions, pairs.gold, pairs.queries, strict=True)
+            (CORPUS.texts[place], bool(right))
+            for place, right, number in zip(pairs.positions, pairs.gold, pairs.queries, strict=True)
             if number == query
         ]
         for query, sentence in enumerate(pairs.sentences)
@@ -68,18 +73,16 @@ def test_negatives_are_the_nearest_that_are_neither_gold_nor_the_sentence(script
     assert told["ice and snow"][0] == ("snow is ice", True), "what is no premise of the corpus is left out"
     assert len(told["ice and snow"]) == 3
     with pytest.raises(EvaluationError, match="found 0 sentences"):
-        script.hardest_pairs(
-            Corpus.of("other", ["x"]), [TREE], TfidfIndex(Corpus.of("other", ["xx yy"])), k=2
-        )
+        gold.hardest_pairs(Corpus.of("other", ["x"]), [TREE], TfidfIndex(Corpus.of("other", ["xx yy"])), k=2)
     with pytest.raises(EvaluationError, match="k = 0"):
-        script.hardest_pairs(CORPUS, [TREE], index, k=0)
+        gold.hardest_pairs(CORPUS, [TREE], index, k=0)
 
 
-def test_scores_are_those_of_each_pair(script: ModuleType) -> None:
+def test_scores_are_those_of_each_pair(gold: ModuleType) -> None:
     index = TfidfIndex(CORPUS)
-    pairs = script.hardest_pairs(CORPUS, [TREE], index, k=3)
+    pairs = gold.hardest_pairs(CORPUS, [TREE], index, k=3)
     encoder: Any = Lengths()
-    found = script.separation(CORPUS, pairs, encoder, {"tfidf": index})
+    found = gold.separation(CORPUS, pairs, encoder, {"tfidf": index})
     for row, (query, place) in enumerate(zip(pairs.queries, pairs.positions, strict=True)):
         sentence, premise = pairs.sentences[query], CORPUS.texts[place]
         assert found.scores["tfidf"][row] == pytest.approx(index.scores([sentence])[0, place])
@@ -88,26 +91,26 @@ def test_scores_are_those_of_each_pair(script: ModuleType) -> None:
         apart = float(one.mean[0, 0] - two.mean[0, 0]) ** 2
         kl = (np.expm1(x) - x + apart / np.exp(two.log_variance[0, 0])) / 2
         back = (np.expm1(-x) + x + apart / np.exp(one.log_variance[0, 0])) / 2
-        assert found.scores[script.GAUSSIAN][row] == pytest.approx(1 / (1 + kl / 2), rel=1e-5)
+        assert found.scores[gold.GAUSSIAN][row] == pytest.approx(1 / (1 + kl / 2), rel=1e-5)
         if kl > 1e-6:
             margin = np.log((back / 2) / (kl / 2))
-            assert found.scores[script.MARGIN][row] == pytest.approx(margin, rel=1e-4)
+            assert found.scores[gold.MARGIN][row] == pytest.approx(margin, rel=1e-4)
         cosine = (one.mean[0] @ two.mean[0]) / np.linalg.norm(one.mean[0]) / np.linalg.norm(two.mean[0])
-        assert found.scores[script.MEANS][row] == pytest.approx(cosine, rel=1e-5)
+        assert found.scores[gold.MEANS][row] == pytest.approx(cosine, rel=1e-5)
     assert set(found.auprc) == {
         "tfidf",
-        script.GAUSSIAN,
-        script.MARGIN,
-        script.MEANS,
-        f"tfidf and {script.GAUSSIAN}",
+        gold.GAUSSIAN,
+        gold.MARGIN,
+        gold.MEANS,
+        f"tfidf and {gold.GAUSSIAN}",
     }
     assert found.auprc["tfidf"] == auprc(found.scores["tfidf"], pairs.gold)
 
 
-def test_the_bootstrap_is_that_of_the_areas_of_its_samples(script: ModuleType) -> None:
+def test_the_bootstrap_is_that_of_the_areas_of_its_samples(gold: ModuleType) -> None:
     draw = np.random.default_rng(0)
     queries = np.repeat(np.arange(12), 5)
-    pairs = script.Pairs(tuple("abcdefghijkl"), queries, np.zeros(60, np.int64), np.arange(60) % 5 == 0)
+    pairs = gold.Pairs(tuple("abcdefghijkl"), queries, np.zeros(60, np.int64), np.arange(60) % 5 == 0)
     scores = {"one": draw.normal(size=60), "two": draw.integers(0, 4, 60).astype(np.float64)}
     expected = []
     for (counts,) in (
@@ -118,7 +121,7 @@ def test_the_bootstrap_is_that_of_the_areas_of_its_samples(script: ModuleType) -
         assert one is not None
         assert two is not None
         expected.append(two - one)
-    found = script.Separation(pairs, scores).differences("one", samples=40, seed=3, level=0.9)
+    found = gold.Separation(pairs, scores).differences("one", samples=40, seed=3, level=0.9)
     np.testing.assert_allclose(found["two"], np.quantile(expected, [0.05, 0.95]))
 
 

@@ -12,7 +12,6 @@ from tests.ui.conftest import opened
 
 
 def test_the_shipped_figures_are_those_of_the_result_files(load_script: Callable[[str], ModuleType]) -> None:
-    load_script("headline_figures")  # where the other one finds it
     assert FILE.read_text(encoding="utf-8") == load_script("write_readme").page_json()
 
 
