@@ -24,7 +24,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from bench_app import FLAGS, find_chromium, start, stop
+from app_browser import FLAGS, find_chromium, start, stop
 from playwright.sync_api import Page, sync_playwright
 
 from entail.data.corpora import read_corpus

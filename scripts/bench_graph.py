@@ -24,7 +24,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bench_app import find_chromium
+from app_browser import find_chromium
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from entail.results import write_result

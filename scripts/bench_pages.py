@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from bench_app import FLAGS, ROOT, find_chromium, new_session, start, stop
+from app_browser import FLAGS, ROOT, find_chromium, new_session, start, stop
 from playwright.sync_api import Browser, sync_playwright
 
 from entail.results import write_result

@@ -14,7 +14,7 @@ import contextlib
 import tempfile
 from pathlib import Path
 
-from bench_app import FLAGS, PATIENCE, find_chromium, start, stop
+from app_browser import FLAGS, PATIENCE, find_chromium, start, stop
 from PIL import Image
 from playwright.sync_api import Browser, Page, TimeoutError, sync_playwright
 
