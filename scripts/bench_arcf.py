@@ -21,34 +21,26 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from arcf_ruler import Ruler, ruler, tuned
 
 from entail.arcf.chains.chain import Chain, Search
 from entail.arcf.chains.neighbourhoods import Neighbourhoods
 from entail.arcf.chains.ranking import ChainRanker, rank_by_chain
-from entail.arcf.scoring.inputs import Inputs, as_sentence, question_text
-from entail.arcf.scoring.priors import PremisePriors
-from entail.arcf.scoring.scorer import SHARED_PIECES, ScorerForm, load_scorer, scorer_folder
-from entail.arcf.scoring.terms import SharedPieces
+from entail.arcf.scoring.scorer import load_scorer
 from entail.data.worldtree.questions import Question, read_questions
 from entail.data.worldtree.tables import FactTables, read_fact_tables
-from entail.encoders.card import read_card
-from entail.encoders.cross.encoder import ADAPTER, HEAD, WHOLE
 from entail.encoders.row_batches import Spent
-from entail.encoders.stock import sentence_transformer
 from entail.errors import EntailError
 from entail.evaluation.chains import evaluate_chains
-from entail.index.protocol import Ints
 from entail.results import write_result
-from entail.statistics.ranking import Values
 
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
-BATCHES = (8, 16, 32, 64, 128)
 NEAR = 0.01
 GROW_K, GROW_L = (15, 30, 60, 120, 290), (2, 4, 8, 12)
 GROWN = 5
@@ -56,155 +48,6 @@ GROWN = 5
 
 READ = "default, all facts read before"
 """The engine where much has been asked before: by default each fact is read where it first comes up."""
-
-
-@dataclass
-class Ruler:
-    """Algorithm 1 as it is told: no token is kept, every visible candidate is scored at every step."""
-
-    model: Any
-    head: Any
-    tokenizer: Any
-    inputs: Inputs
-    near: Neighbourhoods
-    search: Search
-    base: Any = None  # encodes the candidates of a bi-encoder
-    pieces: SharedPieces | None = None
-    known: PremisePriors | None = None
-    batch_size: int = 32
-    spent: Spent = field(default_factory=Spent)
-
-    def scores(
-        self, question: Question, chosen: Sequence[int], candidates: Sequence[int]
-    ) -> dict[int, float]:
-        """Return the score of each candidate after a prefix; -1 is the bare prefix."""
-        import torch
-
-        texts = self.near.facts.texts
-        rows = [texts[fact] if fact >= 0 else "" for fact in [-1, *candidates]]
-        prefix = self._prefix(question, chosen)
-        found: list[float] = []
-        with torch.inference_mode():
-            for at in range(0, len(rows), self.batch_size):
-                some = rows[at : at + self.batch_size]
-                if self.base is not None:
-                    found += self._apart(prefix, some)
-                    continue
-                batch = self.tokenizer([prefix] * len(some), some, padding=True, return_tensors="pt")
-                hidden = self.model(**batch.to(self.head.weight.device)).last_hidden_state[:, 0]
-                found += self.head(hidden)[:, 0].tolist()
-                self.spent.add(len(some), int(batch["attention_mask"].sum()), batch["input_ids"].numel())
-        known = self._known(question, chosen, candidates)
-        return dict(zip([-1, *candidates], (np.array(found) + known).tolist(), strict=True))
-
-    def nearest(self, question: Question) -> Ints:
-        """Return the facts that are visible behind a question."""
-        evidence = self.known.evidence(question.text) if self.known is not None else None
-        return self.near.of_text(question.text, evidence=evidence)
-
-    def _known(self, question: Question, chosen: Sequence[int], candidates: Sequence[int]) -> Values:
-        """Return what is known without reading of the bare prefix, nothing, and of candidates."""
-        found = np.zeros(1 + len(candidates))
-        if self.pieces is not None:
-            (ids,) = self.inputs.questions([(question.stem, question.answer)])
-            prefix = self.inputs.prefix(ids, chosen).ids
-            weight = float(np.exp(self.head.get_parameter(SHARED_PIECES).item()))
-            told = self.pieces([(prefix, self.inputs.candidates[fact]) for fact in candidates])
-            found[1:] += weight * told
-        if self.known is not None:
-            found[1:] += self.known.evidence(question.text)(chosen, candidates)
-        return found
-
-    def _apart(self, prefix: str, candidates: Sequence[str]) -> list[float]:
-        """Score a batch: the prefix read once by the weights that were learnt, candidates by the base's."""
-        import torch
-
-        device = self.head.weight.device
-        means = []
-        for model, texts in ((self.model, [prefix]), (self.base, list(candidates))):
-            batch = self.tokenizer(texts, padding=True, return_tensors="pt").to(device)
-            kept = batch["attention_mask"][:, :, None].float()  # (rows, tokens, 1)
-            states = model(**batch).last_hidden_state
-            means.append((states * kept).sum(1) / kept.sum(1))
-            self.spent.add(len(texts), int(kept.sum()), batch["input_ids"].numel())
-        cosine = torch.nn.functional.cosine_similarity(means[1], means[0], dim=-1)
-        scale = self.head.get_parameter("scale")
-        scores: list[float] = (self.head(means[1])[:, 0] + scale * cosine).tolist()
-        return scores
-
-    def chain(self, question: Question) -> tuple[list[int], list[dict[int, float]]]:
-        """Return the chosen facts, and the scores of every step."""
-        facts: list[int] = []
-        steps: list[dict[int, float]] = []
-        asked = self.nearest(question)
-        while len(facts) < self.search.length:
-            visible = self.near.visible(asked, facts)
-            if not visible:
-                break
-            scores = self.scores(question, facts, visible)
-            steps.append(scores)
-            best = max(visible, key=lambda fact: scores[fact])
-            if self.search.may_stop(facts) and scores[-1] >= scores[best]:
-                break
-            facts.append(best)
-        return facts, steps
-
-    def _prefix(self, question: Question, chosen: Sequence[int]) -> str:
-        (ids,) = self.inputs.questions([(question.stem, question.answer)])
-        kept = chosen[max(0, self.inputs.prefix(ids, chosen).dropped) :]  # as the engine drops them
-        texts = [as_sentence(self.near.facts.texts[fact]) for fact in kept]
-        return " ".join([question_text(question.stem, question.answer), *texts])
-
-
-def ruler(name: str, ranker: ChainRanker, near: Neighbourhoods) -> Ruler:
-    """Load the same weights as any user of transformers would, the adapter merged."""
-    import torch
-    from peft.tuners.tuners_utils import BaseTunerLayer
-    from safetensors.torch import load_file
-
-    folder = scorer_folder(name)
-    card = read_card(folder, folder.name)
-    assert card is not None
-    form = ScorerForm.read(card.scorer, name=name)
-    model = sentence_transformer(card.base or folder / WHOLE)
-    if card.base:
-        model.load_adapter(str(folder / ADAPTER))
-    first: Any = next(iter(model.children()))
-    with torch.no_grad():
-        for module in first.auto_model.modules():
-            if isinstance(module, BaseTunerLayer):
-                module.merge()
-    told = load_file(folder / HEAD)
-    head = torch.nn.Linear(told["weight"].shape[1], 1)
-    for term in told.keys() - {"weight", "bias"}:
-        head.register_parameter(term, torch.nn.Parameter(torch.zeros(1)))
-    head.load_state_dict(told)
-    base: Any = None
-    if form.reading == "apart":
-        below: Any = next(iter(sentence_transformer(card.base or folder / WHOLE).children()))
-        base = below.auto_model.eval()
-    return Ruler(
-        first.auto_model.eval(),
-        head,
-        first.tokenizer,
-        ranker.inputs,
-        near,
-        ranker.search,
-        base=base,
-        pieces=SharedPieces.read(folder) if form.shared_pieces else None,
-        known=ranker.priors,
-    )
-
-
-def tuned(plain: Ruler, questions: Sequence[Question]) -> int:
-    """Return the batch size with which the first steps of some questions are quickest."""
-    times = {}
-    for size in BATCHES:
-        plain.batch_size, begun = size, time.perf_counter()
-        for question in questions[:3]:
-            plain.scores(question, (), plain.nearest(question).tolist())
-        times[size] = time.perf_counter() - begun
-    return min(times, key=lambda size: times[size])
 
 
 def same_steps(
@@ -328,8 +171,6 @@ def _run(given: argparse.Namespace) -> None:
     asked = [q for q, one in zip(some, ids, strict=True) if not ranker.inputs.prefix(one, ()).dropped]
     for question in asked:
         near.of_text(question.text)
-    if given.prepare:
-        near.prepare(range(len(facts)))
     plain = ruler(given.scorer, ranker, near)
     plain.batch_size = tuned(plain, asked)
     plain.spent = Spent()
@@ -399,7 +240,6 @@ def main() -> int:
         "--margins", type=float, nargs="*", default=[4.0, 2.0, 1.0], help="lazy modes (4 2 1)"
     )
     parser.add_argument("--grow", action="store_true", help="also how time grows with k and L")
-    parser.add_argument("--prepare", action="store_true", help="find the neighbours of all facts before")
     parser.add_argument("--out", type=Path, default=RESULTS / "arcf_speed.json", help="result file")
     given = parser.parse_args()
     try:
