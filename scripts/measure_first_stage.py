@@ -23,7 +23,7 @@ import json
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -31,6 +31,7 @@ from typing import Any
 
 import numpy as np
 from filelock import FileLock
+from first_stage_arms import ARMS, FIRST, Arm, plain_claim
 from numpy.typing import NDArray
 
 from entail.cli.console import progress_bar
@@ -44,7 +45,7 @@ from entail.results import hardware, provenance, write_page, write_result
 from entail.statistics.classification import mcnemar
 from entail.training.cards.sources import PACKAGED_HUB_ID, contamination
 from entail.training.nli_source import take_evenly
-from entail.tuning.config import DprConfig, TuningConfig
+from entail.tuning.config import DprConfig
 from entail.tuning.examples import EntailedPair, Examples, entailed_pairs, examples_of
 from entail.tuning.training import train_dpr, train_tuning
 
@@ -52,67 +53,9 @@ RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
 GATE = 1.2
 """Nats that the premise is to gain."""
 THIRDS = ("low", "middle", "high")
-
-FIRST = TuningConfig(
-    tuning="full",
-    learning_rate=1.5e-4,
-    dropout=0.1,
-    batch_size=48,
-    words=60,
-    max_length=128,
-    epochs=1,
-    head_steps=250,
-    first_beta=0.2,
-    dev_pairs=600,
-    evaluate_every=225,
-)
 CONTRAST = DprConfig(
     tuning="full", learning_rate=5e-5, dropout=0.1, batch_size=64, negatives=0, epochs=2, max_length=128
 )
-
-
-@dataclass(frozen=True)
-class Arm:
-    """First stage of one arm: what differs from `FIRST`; None for no first stage."""
-
-    title: str
-    changes: Mapping[str, Any] | None = field(default_factory=dict)
-    claim: str = "grammar"
-
-
-ARMS = {
-    "none": Arm("no first stage", None),
-    "plain": Arm("plain masking, 15 %", {"prompt": "plain", "first_beta": None}),
-    "hypothesis": Arm("claim beside the passage (the paper), beta .2 to .8"),
-    "fixed": Arm("the same, beta .8 throughout", {"first_beta": None}),
-    "question": Arm("p [SEP] q", {"prompt": "question"}),
-    "templates": Arm("six plain templates for claims", claim="templates"),
-    "keep": Arm("claim beside the passage, vectors kept", {"keep": 30.0}),
-    "bottleneck": Arm("claim through the passage's vector", {"bottleneck": 1.0}),
-    "both": Arm("claim through the passage's vector, vectors kept", {"bottleneck": 1.0, "keep": 30.0}),
-}
-TEMPLATES = {
-    "when": "There exists a known time when",
-    "why": "There exists a known reason why",
-    "who": "There exists a known person who",
-    "where": "There exists a known place where",
-    "how": "There exists a known way how",
-    "does": "It is known whether",
-}
-
-
-def plain_claim(question: str) -> str:
-    """Return a question behind the words of one of six templates.
-
-    >>> plain_claim("When was it built?"), plain_claim("Which one?")
-    ('There exists a known time when was it built.', 'There exists a known answer to which one.')
-    """
-    text = question.strip().rstrip("?").strip()
-    first, _, rest = text.partition(" ")
-    template = TEMPLATES.get(first.lower())
-    if template is None:
-        return f"There exists a known answer to {text[:1].lower()}{text[1:]}."
-    return f"{template} {rest}."
 
 
 class Bench:

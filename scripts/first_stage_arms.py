@@ -1,0 +1,67 @@
+"""Arms of the first stage of entailment tuning: their settings and claims."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from entail.tuning.config import TuningConfig
+
+FIRST = TuningConfig(
+    tuning="full",
+    learning_rate=1.5e-4,
+    dropout=0.1,
+    batch_size=48,
+    words=60,
+    max_length=128,
+    epochs=1,
+    head_steps=250,
+    first_beta=0.2,
+    dev_pairs=600,
+    evaluate_every=225,
+)
+
+
+@dataclass(frozen=True)
+class Arm:
+    """First stage of one arm: what differs from `FIRST`; None for no first stage."""
+
+    title: str
+    changes: Mapping[str, Any] | None = field(default_factory=dict)
+    claim: str = "grammar"
+
+
+ARMS = {
+    "none": Arm("no first stage", None),
+    "plain": Arm("plain masking, 15 %", {"prompt": "plain", "first_beta": None}),
+    "hypothesis": Arm("claim beside the passage (the paper), beta .2 to .8"),
+    "fixed": Arm("the same, beta .8 throughout", {"first_beta": None}),
+    "question": Arm("p [SEP] q", {"prompt": "question"}),
+    "templates": Arm("six plain templates for claims", claim="templates"),
+    "keep": Arm("claim beside the passage, vectors kept", {"keep": 30.0}),
+    "bottleneck": Arm("claim through the passage's vector", {"bottleneck": 1.0}),
+    "both": Arm("claim through the passage's vector, vectors kept", {"bottleneck": 1.0, "keep": 30.0}),
+}
+TEMPLATES = {
+    "when": "There exists a known time when",
+    "why": "There exists a known reason why",
+    "who": "There exists a known person who",
+    "where": "There exists a known place where",
+    "how": "There exists a known way how",
+    "does": "It is known whether",
+}
+
+
+def plain_claim(question: str) -> str:
+    """Return a question behind the words of one of six templates.
+
+    >>> plain_claim("When was it built?"), plain_claim("Which one?")
+    ('There exists a known time when was it built.', 'There exists a known answer to which one.')
+    """
+    text = question.strip().rstrip("?").strip()
+    first, _, rest = text.partition(" ")
+    template = TEMPLATES.get(first.lower())
+    if template is None:
+        return f"There exists a known answer to {text[:1].lower()}{text[1:]}."
+    return f"{template} {rest}."
