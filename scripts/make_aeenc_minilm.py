@@ -31,14 +31,14 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from statistics import mean, stdev
 from typing import Any
+
+from aeenc_minilm_tables import RESULTS, markdown, write_notes
 
 from entail.aeenc.config import AeencConfig
 from entail.aeenc.training import train_aeenc
@@ -53,16 +53,9 @@ from entail.index.factory import retriever
 from entail.progress import ProgressCallback
 from entail.results import write_page, write_result
 from entail.training.adapters.averaging import average_adapters
-from entail.training.cards.metadata import update_facts
-from entail.training.cards.template import write_card
 from entail.training.distillation.teachers import Teaching, teach, vary
 
-ROOT = Path(__file__).resolve().parent.parent
-RESULTS = ROOT / "docs" / "results"
 RESULT = RESULTS / "aeenc_minilm.json"
-SHIPPED = ROOT / "models" / "aeenc-minilm"
-ADAPTER, WHOLE = "AE-Enc single", "AE-Enc single, every weight"
-"""The rows of Table 1 that differ in what is tuned, and in the learning rate that goes with it, alone."""
 
 LIVE = AeencConfig(gold=False, rounds=0, live_k=100, alpha=0.0)
 MEMBERS = {
@@ -210,159 +203,6 @@ def measured(encoder: str | Path, data: Data, *, progress: ProgressCallback | No
     }
 
 
-PARTS = {
-    "triplet": "member, triplet loss",
-    "softmax": "member, softmax",
-    "members": "mean of the two",
-    "by-heart": "from there by the triplet loss, held to the members: the first generation",
-    "second": "second generation, by softmax, held to the first",
-}
-ALLOWED = 0.01
-"""Loss of MAP that is not reported."""
-
-SHOWN = ("MAP", "NDCG", "Hit@10", "Hit@50")
-
-
-@dataclass(frozen=True)
-class Beside:
-    """Figures beside those of this program: of the encoder that ships, and of adapters.
-
-    Attributes:
-        told: The `entail.json` of what ships.
-        shipped: What was measured of it on dev.
-        table: Table 1's rows, each by seed.
-        replay: Figures of `scripts/replay_aeenc.py`, on dev, by encoder.
-    """
-
-    told: Mapping[str, Any]
-    shipped: Mapping[str, Any]
-    table: Mapping[str, Mapping[str, Any]]
-    replay: Mapping[str, Mapping[str, Any]]
-
-    @classmethod
-    def read(cls, shipped: Path = SHIPPED, results: Path = RESULTS) -> Beside:
-        """Read them where they are kept."""
-        dev = _read(results / "aeenc_dev.json")["figures"]
-        measured = [one for one in (dev, *dev["others"]) if one["retriever"] == shipped.name]
-        if len(measured) != 1:
-            sys.exit(
-                f"Error: expected one measurement of {shipped.name} in aeenc_dev.json, found "
-                f"{len(measured)}; measure it there with entail evaluate premises"
-            )
-        table = _read(results / "aeenc_table1_dev.json")["figures"]["rows"]
-        replay = _read(results / "aeenc_replay.json")["figures"]["entailment_bank_dev"]
-        return cls(_read(shipped / "entail.json"), measured[0], table, replay)
-
-
-def _read(file: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-    return found
-
-
-def notes(result: Mapping[str, Any], beside: Beside) -> list[str]:
-    """Return what page and card say of the encoder that ships: which run it is, what an adapter loses."""
-    figures = result["figures"]
-    seeds = list(figures["seeds"])
-    ours = [figures["seeds"][seed]["parts"]["second"]["query_excluded"]["MAP"] for seed in seeds]
-    adapter, whole = (
-        [run["query_excluded"]["MAP"] for run in beside.table[row].values()] for row in (ADAPTER, WHOLE)
-    )
-    unseen = [figures["seeds"][seed]["parts"]["second"]["unseen"]["query_excluded"]["MAP"] for seed in seeds]
-    lost = mean(whole) - mean(adapter)
-    more = "more" if lost > ALLOWED else "no more"
-    members = [one["config"]["seed"] for one in beside.told["averaged"]["encoders"]]
-    replayed = [beside.replay[f"seed {seed}"] for seed in members]
-    return [
-        f"What ships as models/aeenc-minilm is the mean of {len(members)} seeds of scripts/replay_aeenc.py. "
-        "It trained an earlier encoder further by the loss of the second generation, and held it to its base "
-        "on questions of another domain, so that it loses less there (docs/results/aeenc_replay.md). The "
-        "earlier encoder is one run (seed 0) from before scripts/make_aeenc_minilm.py was whole, whose "
-        "second generation was taught by the first generations of two seeds and by a mean of members; the "
-        "script does not make it again. MAP on dev, query excluded: "
-        f"{beside.shipped['query_excluded']['MAP']:.3f} of what ships, "
-        f"{spread([one['query_excluded']['MAP'] for one in replayed])} of its seeds, "
-        f"{beside.replay['initial']['query_excluded']['MAP']:.3f} of the earlier encoder, {spread(ours)} of "
-        f"{len(seeds)} seeds of scripts/make_aeenc_minilm.py, "
-        f"{figures['shipped']['query_excluded']['MAP']:.3f} of their mean.",
-        f"It is an adapter (LoRA). In Table 1 of the paper as it was reproduced here ({ADAPTER}, "
-        f"{len(adapter)} seeds) an adapter has MAP {spread(adapter)} on dev, query excluded, and tuning "
-        f"every weight {spread(whole)}, each at its learning rate: the adapter loses {lost:.3f}, {more} "
-        f"than {ALLOWED}. What it loses as what ships was trained has not been measured.",
-        "Dev chose the weights of every training of scripts/make_aeenc_minilm.py, after each of its epochs, "
-        "and those of the earlier encoder; of what ships the last weights are kept. Figures on dev are "
-        "optimistic. "
-        f"{beside.shipped['unseen']['queries']} of the dev queries are in no training tree: on these what "
-        f"ships has MAP {beside.shipped['unseen']['query_excluded']['MAP']:.3f}, "
-        f"{spread([one['unseen']['query_excluded']['MAP'] for one in replayed])} of its seeds, "
-        f"{spread(unseen)} of those of scripts/make_aeenc_minilm.py, query excluded.",
-    ]
-
-
-def markdown(result: Mapping[str, Any], beside: Beside) -> Iterator[str]:
-    """Yield the lines of the page."""
-    figures = result["figures"]
-    # What stands under this name is what the program makes: it was meant to ship.
-    seeds, made, hardware = figures["seeds"], figures["shipped"], result["hardware"]
-    yield "<!-- Made from aeenc_minilm.json, aeenc_dev.json, aeenc_replay.json and aeenc_table1_dev.json by"
-    yield "`python scripts/make_aeenc_minilm.py --table`; do not edit. -->"
-    yield from ("# What scripts/make_aeenc_minilm.py makes, on dev: not what ships", "")
-    for note in notes(result, beside):
-        yield from (*textwrap.wrap(note, 100, break_on_hyphens=False), "")
-    yield f"Seeds {', '.join(seeds)}; mean ± standard deviation over them where there are several. What"
-    yield f"is written is the mean of the second generation of all seeds, scaled by {figures['scale']}."
-    yield f"Commit `{result['commit']}`, {hardware['cpu']}, {hardware['cores']} cores, GPUs:"
-    yield f"{', '.join(hardware['gpus']) or 'none'}:"
-    yield from ("", f"    {result['command']}", "")
-    for protocol, title in (
-        ("query_excluded", "Query excluded:"),
-        ("paper", "Query among the candidates, as in the paper:"),
-    ):
-        yield from (title, "")
-        yield f"| | {' | '.join(SHOWN)} | MAP, {made['unseen']['queries']} unseen queries |"
-        yield "| --- |" + " ---: |" * (len(SHOWN) + 1)
-        for words, runs in _rows(figures, beside):
-            values = [[run[protocol][measure] for run in runs] for measure in SHOWN]
-            values.append([run["unseen"][protocol]["MAP"] for run in runs])
-            yield f"| {words} | " + " | ".join(map(spread, values)) + " |"
-        yield ""
-    yield from ("Effort of the simulated author:", "")
-    yield from ("| | candidates read per accepted premise |", "| --- | ---: |")
-    for words, runs in _rows(figures, beside):
-        yield f"| {words} | {spread([run['effort']['reads_per_accepted'] for run in runs], digits=2)} |"
-    yield ""
-    seen, unseen = made["seen"]["queries"], made["unseen"]["queries"]
-    yield f"Of {seen + unseen} queries {seen} stand in the training trees, too, mostly with the same"
-    yield "premises: the encoder knows those by heart, as a team's encoder knows what the team has decided."
-
-
-def _markdown(result: Mapping[str, Any]) -> Iterator[str]:
-    return markdown(result, Beside.read())
-
-
-def write_notes(result: Path) -> Path:
-    """Write what the card of the encoder that ships says of its making."""
-    update_facts(SHIPPED, notes=notes(_read(result), Beside.read()))
-    return write_card(SHIPPED)
-
-
-def _rows(figures: Mapping[str, Any], beside: Beside) -> Iterator[tuple[str, list[Mapping[str, Any]]]]:
-    yield "untrained", [figures["untrained"]]
-    for part, words in PARTS.items():
-        yield words, [run["parts"][part] for run in figures["seeds"].values()]
-    yield "**mean of the second generation**", [figures["shipped"]]
-    yield "what ships, another run trained further (`aeenc_dev.json`)", [beside.shipped]
-
-
-def spread(values: list[float], digits: int = 3) -> str:
-    """Return the mean, and the standard deviation where there are several.
-
-    >>> spread([0.5, 0.7]), spread([0.5])
-    ('0.600 ± 0.141', '0.500')
-    """
-    shown = f"{mean(values):.{digits}f}"
-    return shown + (f" ± {stdev(values):.{digits}f}" if len(values) > 1 else "")
-
-
 def _run(given: argparse.Namespace) -> None:
     started = datetime.now(UTC)
     data = Data(
@@ -395,7 +235,7 @@ def _run(given: argparse.Namespace) -> None:
             "seeds": runs,
         }
     write_result(given.result, figures=figures, seed=None, started=started)
-    write_page(given.result, _markdown)
+    write_page(given.result, markdown)
     for name in ("untrained", "shipped"):
         for protocol in ("query_excluded", "paper"):
             found = figures[name][protocol]
@@ -434,7 +274,7 @@ def main() -> int:
         parser.error("--corpus, --train and --dev are needed, or --table")
     try:
         if given.table:
-            print(f"wrote {write_page(given.result, _markdown)} and {write_notes(given.result)}")
+            print(f"wrote {write_page(given.result, markdown)} and {write_notes(given.result)}")
         else:
             _run(given)
     except EntailError as error:
