@@ -24,10 +24,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from statistics import mean, stdev
+from statistics import mean
 from typing import Any
 
-from entail.aeenc.config import AeencConfig
+from aeenc_rows import EVERY, HITS, OURS, RANKED, ROWS, SHIPPED, Row, papers
+from page_text import spread, table
+
 from entail.aeenc.training import train_aeenc
 from entail.cli.console import progress_bar
 from entail.data.corpora import read_corpus
@@ -40,148 +42,8 @@ from entail.evaluation.retrieval.premises import evaluate_premises
 from entail.index.factory import retriever
 from entail.results import provenance, write_result
 
-SHIPPED = "aeenc-minilm"
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
-CUTS = (10, 20, 30, 40, 50)
-RANKED = ("MAP", "NDCG", *(f"NDCG@{k}" for k in CUTS))
-HITS = tuple(f"Hit@{k}" for k in CUTS)
-EVERY = ", every weight"
 PROTOCOLS = ("paper", "query_excluded")
-MEASURES = (*RANKED, *HITS)
-"""The columns of the paper's Table 1, drawn as two tables."""
-
-
-@dataclass(frozen=True)
-class Row:
-    """One row of the table.
-
-    Attributes:
-        name: As the paper calls it, or ours.
-        config: Its training; None for a retriever that needs none.
-        retriever: That retriever.
-        paper: The paper's figures on test (its Table 1), by measure; none for a row of ours.
-        subset: Trees it learns from on two cores, None for all.
-    """
-
-    name: str
-    config: AeencConfig | None = None
-    retriever: str | None = None
-    paper: Mapping[str, float] | None = None
-    subset: int | None = None
-
-
-_TABLE_1 = """
-TF-IDF .335 .525 .446 .476 .487 .493 .496 .628 .726 .766 .793 .810
-BERT-base .067 .206 .098 .105 .108 .111 .113 .127 .148 .161 .174 .181
-DPR .243 .438 .331 .363 .376 .384 .388 .464 .566 .612 .648 .663
-SimCSE .324 .517 .436 .463 .476 .481 .485 .615 .702 .749 .772 .788
-T5 .268 .459 .368 .390 .402 .408 .413 .505 .577 .624 .649 .669
-SBERT .356 .546 .470 .500 .511 .517 .521 .666 .763 .804 .828 .845
-T5+SCL .348 .534 .452 .476 .488 .495 .499 .599 .678 .723 .752 .770
-SBERT+SCL-single .388 .574 .505 .532 .543 .549 .552 .701 .787 .826 .852 .869
-SBERT+TML-single .376 .563 .491 .525 .536 .543 .545 .708 .818 .862 .888 .901
-SBERT+TML-siamese .372 .560 .491 .522 .532 .538 .542 .713 .814 .851 .878 .896
-SBERT+TML-dual .366 .555 .483 .515 .527 .534 .537 .710 .811 .858 .886 .900
-AE-Enc .447 .617 .550 .581 .591 .597 .600 .724 .824 .862 .887 .902
-AE-Enc-unregularised .346 .527 .439 .468 .481 .488 .493 .606 .698 .748 .775 .798
-Iterative-AE-Enc .451 .622 .562 .589 .599 .605 .608 .758 .842 .881 .904 .920
-"""
-
-
-def _paper(name: str) -> Mapping[str, float]:
-    rows = (line.split() for line in _TABLE_1.strip().splitlines())
-    figures = next(figures for called, *figures in rows if called == name)
-    return dict(zip(MEASURES, map(float, figures), strict=True))
-
-
-# The paper's 1e-5 is for every weight and thousands of steps; an adapter that sees all negatives of a query
-# at once takes 123 steps an epoch. Chosen on dev.
-_OURS = AeencConfig(
-    learning_rate=5e-4, alpha=0.02, margin=0.2, reduction="sum", epochs=3, rounds=0, live_k=0, k=30
-)
-_GOLD = replace(_OURS, epochs=5, alpha=0.0)
-_ONE_PASS = replace(_OURS, rounds=1, epochs=5)
-_SWEPT = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
-"""Weights of the regulariser beside 0 and the default."""
-
-REGULARISED = f", regularised ({_OURS.alpha:g})"
-"""Ending of gold rows that have the regulariser of AE-Enc; in the paper they have none."""
-
-ROWS = (
-    Row(
-        "TF-IDF",
-        retriever="tfidf",
-        paper=_paper("TF-IDF"),
-    ),
-    Row("BM25", retriever="bm25"),
-    Row(
-        "base",
-        retriever="base",
-        paper=_paper("SBERT"),
-    ),
-    Row(
-        "+SCL single",
-        replace(_GOLD, loss="contrastive"),
-        paper=_paper("SBERT+SCL-single"),
-    ),
-    Row(
-        "+TML single",
-        _GOLD,
-        paper=_paper("SBERT+TML-single"),
-    ),
-    Row(
-        "+TML siamese",
-        replace(_GOLD, towers="siamese"),
-        paper=_paper("SBERT+TML-siamese"),
-    ),
-    Row(
-        "+TML dual",
-        replace(_GOLD, towers="dual"),
-        paper=_paper("SBERT+TML-dual"),
-    ),
-    Row(f"+SCL single{REGULARISED}", replace(_GOLD, loss="contrastive", alpha=_OURS.alpha)),
-    Row(f"+TML single{REGULARISED}", replace(_GOLD, alpha=_OURS.alpha)),
-    Row(
-        f"+TML siamese{REGULARISED}",
-        replace(_GOLD, towers="siamese", alpha=_OURS.alpha),
-        subset=300,
-    ),
-    Row(f"+TML dual{REGULARISED}", replace(_GOLD, towers="dual", alpha=_OURS.alpha), subset=300),
-    Row(
-        "AE-Enc single",
-        _ONE_PASS,
-        paper=_paper("AE-Enc"),
-    ),
-    Row("AE-Enc dual", replace(_ONE_PASS, towers="dual"), subset=300),
-    Row(
-        "AE-Enc single, no regularisation",
-        replace(_ONE_PASS, alpha=0.0),
-        paper=_paper("AE-Enc-unregularised"),
-    ),
-    *(Row(f"AE-Enc single, alpha {alpha:g}", replace(_ONE_PASS, alpha=alpha)) for alpha in _SWEPT),
-    Row(
-        "Iterative AE-Enc single",
-        replace(_OURS, rounds=4),
-        paper=_paper("Iterative-AE-Enc"),
-    ),
-    *(
-        Row(f"Iterative AE-Enc single, alpha {alpha:g}", replace(_OURS, rounds=4, alpha=alpha))
-        for alpha in (3.0, 10.0)
-    ),
-    Row("Iterative AE-Enc dual", replace(_OURS, rounds=4, towers="dual"), subset=300),
-    Row(
-        f"AE-Enc single{EVERY}",
-        replace(_ONE_PASS, tuning="full", learning_rate=3e-5),
-    ),
-    Row(f"models/{SHIPPED}", retriever=SHIPPED),
-)
-OTHERS: Mapping[str, Mapping[str, str]] = {
-    "simcse": {"base": "SimCSE"},
-    "dpr": {"base": "DPR"},
-    "t5": {"base": "T5", "+SCL single": "T5+SCL"},
-    "bert-base-uncased": {"base": "BERT-base"},
-}
-"""The paper's other encoders: what stands in a base's name -> row -> the paper's row."""
 
 
 @dataclass(frozen=True)
@@ -229,20 +91,6 @@ def called(base: str) -> str:
 def slug(text: str) -> str:
     """Return what a text is called in names of files."""
     return "".join(c if c.isalnum() else "-" for c in text.lower()).strip("-")
-
-
-def summarised(runs: Mapping[str, Any], protocol: str, measure: str) -> str:
-    """Return the mean over seeds, and the spread where there are several."""
-    values = [run[protocol][measure] for run in runs.values()]
-    return f"{mean(values):.3f}" + (f" ± {stdev(values):.3f}" if len(values) > 1 else "")
-
-
-def papers(base: str) -> dict[str, Mapping[str, float]]:
-    """Return the paper's figures by row, as far as it has them of this base."""
-    if base == "minilm":
-        return {row.name: row.paper for row in ROWS if row.paper}
-    theirs = next((rows for part, rows in OTHERS.items() if part in base.lower()), {})
-    return {row: _paper(name) for row, name in {"TF-IDF": "TF-IDF", **theirs}.items()}
 
 
 def measured_at(rows: Mapping[str, Any]) -> Iterator[str]:
@@ -299,7 +147,7 @@ def single_pass_in_words(rows: Mapping[str, Any]) -> Iterator[str]:
     ours = {name: ours_of(rows[name]) for name in names}
     theirs = {row.name: (row.paper or {}).get("MAP", 0.0) for row in ROWS if row.name in names}
     base, one, without, several = names
-    yield f"**A single pass at alpha {_OURS.alpha:g} does not give here what the paper reports.** MAP by the"
+    yield f"**A single pass at alpha {OURS.alpha:g} does not give here what the paper reports.** MAP by the"
     yield "paper's protocol, ours against its own on test, then ours with the query excluded:"
     yield ""
     for words, first, second in (
@@ -336,30 +184,27 @@ def markdown(split: str, result: Mapping[str, Any]) -> Iterator[str]:
     ):
         yield from (f"{title}:", "")
         for measures in (RANKED, HITS):
-            yield "| row | " + " | ".join(measures) + " |"
-            yield "| --- |" + " ---: |" * len(measures)
+            rows = []
             for name, runs in figures["rows"].items():
-                cells = [summarised(runs, protocol, m) for m in measures]
+                cells = [spread([run[protocol][m] for run in runs.values()]) for m in measures]
                 beside = of_paper.get(name)
                 if protocol == "paper" and beside:
                     cells = [f"{cell} ({beside[m]:.3f})" for cell, m in zip(cells, measures, strict=True)]
-                yield f"| {name} | " + " | ".join(cells) + " |"
-            yield ""
+                rows.append([name, *cells])
+            yield from (*table(["row", *measures], rows), "")
     yield from tuning_in_words(figures["rows"])
     yield from ("Effort of the simulated author, and training:", "")
-    yield "| row | read per accepted | never found | seeds | trees | training, s |"
-    yield "| --- | ---: | ---: | ---: | ---: | ---: |"
+    rows = []
     for name, runs in figures["rows"].items():
         some = list(runs.values())
         reads = mean(run["effort"]["reads_per_accepted"] for run in some)
         never = mean(run["effort"]["missing_share"] for run in some)
         seconds = [run["trained"]["fitted"]["seconds"] for run in some if run["trained"]]
         trees = some[0]["trees"] or ("all" if seconds else "")
-        yield (
-            f"| {name} | {reads:.2f} | {never:.1%} | {len(some)} | {trees} | "
-            f"{f'{mean(seconds):,.0f}' if seconds else ''} |"
-        )
-    yield ""
+        spent = f"{mean(seconds):,.0f}" if seconds else ""
+        rows.append([name, f"{reads:.2f}", f"{never:.1%}", f"{len(some)}", f"{trees}", spent])
+    head = ["row", "read per accepted", "never found", "seeds", "trees", "training, s"]
+    yield from (*table(head, rows), "")
 
 
 def page(folder: Path) -> Iterator[str]:
