@@ -24,14 +24,14 @@ import json
 import shutil
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from statistics import mean, stdev
 from typing import Any
 
 import numpy as np
+from reranker_tables import for_card, markdown
 
 from entail.aeenc.config import AeencConfig
 from entail.aeenc.reranking.config import RerankerConfig
@@ -62,7 +62,6 @@ FIRST = "aeenc-minilm"
 KEYWORDS = "+bm25"
 WEIGHTS = (0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.06, 0.1, 0.2)
 DEPTHS = (20, 50)
-SHOWN = ("MAP", "NDCG", "Hit@10", "Hit@50")
 PARTS = ("trained", "stand-in", "chosen", "measured")
 CONFIG = RerankerConfig(retriever=f"{FIRST}{KEYWORDS}", epochs=1, dropout=0.0, weight=0.03)
 """One epoch, for one core beside other work. The last weights are kept, so that the weight is not used."""
@@ -267,33 +266,6 @@ def reranked(
     }
 
 
-def shipped(figures: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the figures of what ships: the mean of the seeds, or the only one."""
-    found: Mapping[str, Any] = figures.get("mean") or next(iter(figures["seeds"].values()))
-    return found
-
-
-def for_card(figures: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the figures of the card: unseen queries, then all; each list as retrieved and re-ranked."""
-    parts = []
-    for key in ("unseen", "all"):
-        rows = []
-        for name, found in figures["first"].items():
-            rows.append({"list": name, **found[key]["query_excluded"]})
-            over = shipped(figures)["measured"][name][key]["query_excluded"]
-            rows.append({"list": f"{name}, re-ranked", **over})
-        first = next(iter(figures["first"].values()))
-        parts.append(
-            {
-                "unseen": key == "unseen",
-                "queries": first["unseen queries" if key == "unseen" else "queries"],
-                "split": figures["trees"]["split"],
-                "rows": [{name: row[name] for name in ("list", *SHOWN)} for row in rows],
-            }
-        )
-    return parts
-
-
 def ship(folder: Path, out: Path, *, form: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> int:
     """Put a re-ranker in its place under its own name; return its bytes."""
     require_place(out, method=METHOD)
@@ -363,79 +335,6 @@ def run(given: argparse.Namespace, data: Data) -> None:
         figures |= {"bytes": size, "revision": Reranker(given.out).revision}
     write_result(given.result, figures=figures, seed=None, started=started)
     print(f"wrote {write_page(given.result, markdown)}")
-
-
-def markdown(result: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the lines of the page."""
-    figures, hardware = result["figures"], result["hardware"]
-    held, seeds = figures["held out"], figures["seeds"]
-    best, split = held["best"], figures["trees"]["split"]
-    unseen = next(iter(figures["first"].values()))["unseen queries"]
-    yield "<!-- Made from reranker_minilm.json by `python scripts/make_reranker_minilm.py --table`. -->"
-    yield f"# A re-ranker of the first {best['depth']} premises, on {split}"
-    yield ""
-    yield f"A cross-encoder reads each of the first {best['depth']} premises together with the query. Its"
-    yield f"score, times {best['weight']:g}, is added to the retriever's. It learnt from"
-    yield f"{figures['learnt']['trees']:,} training trees. On the other {held['trees']} ({held['queries']}"
-    yield "queries that no tree to learn from has) the weight and the number of premises were chosen, over"
-    yield "lists of a retriever that had not seen them either."
-    yield f"{split.capitalize()} was read once, with these settings; it chose nothing. The retriever itself"
-    yield "and its share of BM25 were chosen on dev earlier"
-    yield "([the retriever](aeenc_minilm.md), [its share of BM25](aeenc_further.md))."
-    size = f"{figures.get('bytes', 0) / 1e6:.1f} MB"
-    if len(seeds) > 1:
-        yield f"The mean of {len(seeds)} seeds ships ({size}); below it mean ± standard deviation of a seed."
-    else:
-        yield f"One seed was trained and ships ({size}); the spread over seeds was not measured."
-    yield f"Commit `{result['commit']}`, {hardware['cpu']}, {hardware['cores']} cores:"
-    yield from ("", f"    {result['command']}", "")
-    for key, words in (
-        ("unseen", f"{unseen} queries that no training tree has, query excluded"),
-        ("all", f"All {next(iter(figures['first'].values()))['queries']} queries, query excluded"),
-    ):
-        yield from (f"## {words}", "")
-        yield f"| | {' | '.join(SHOWN)} |"
-        yield "| --- |" + " ---: |" * len(SHOWN)
-        for name, found in figures["first"].items():
-            yield f"| {name} | {' | '.join(_cells([found[key]['query_excluded']]))} |"
-            each = [seed["measured"][name][key]["query_excluded"] for seed in seeds.values()]
-            over = shipped(figures)["measured"][name][key]["query_excluded"]
-            yield f"| {name}, re-ranked | {' | '.join(_cells([over]))} |"
-            if len(each) > 1:
-                yield f"| {name}, re-ranked by one seed | {' | '.join(_cells(each))} |"
-        yield ""
-    yield from ("## Effort of the simulated author", "")
-    yield "| | candidates read per accepted premise | never found |"
-    yield "| --- | ---: | ---: |"
-    for name, found in figures["first"].items():
-        over = shipped(figures)["measured"][name]["effort"]
-        for words, one in ((name, found["effort"]), (f"{name}, re-ranked", over)):
-            yield f"| {words} | {one['reads_per_accepted']:.2f} | {one['missing_share']:.1%} |"
-    yield from ("", "## Seconds", "")
-    yield "One list after the first is shown, in a process of one thread beside other work:"
-    yield from ("", "| seed | training | median of a list | 95 % | longest |", "| --- |" + " ---: |" * 4)
-    for seed, one in seeds.items():
-        took = one["seconds a list"]
-        yield (
-            f"| {seed} | {one['seconds']:,.0f} | {took['median']:.2f} | {took['95 %']:.2f} | "
-            f"{took['longest']:.2f} |"
-        )
-    yield from ("", "## The choice, on held-out trees", "")
-    yield "MAP of lists by the premises read (rows) and the weight (columns); 0 is the list as retrieved:"
-    weights = sorted({row["weight"] for row in held["choices"]})
-    yield from ("", f"| | {' | '.join(f'{w:g}' for w in weights)} |", "| --- |" + " ---: |" * len(weights))
-    for depth in DEPTHS:
-        row = {one["weight"]: one["MAP"] for one in held["choices"] if one["depth"] == depth}
-        yield f"| {depth} | {' | '.join(f'{row[w]:.3f}' for w in weights)} |"
-
-
-def _cells(each: Sequence[Mapping[str, float]]) -> list[str]:
-    return [_spread([one[measure] for one in each], 3) for measure in SHOWN]
-
-
-def _spread(values: Sequence[float], digits: int) -> str:
-    text = f"{mean(values):.{digits}f}"
-    return f"{text} ± {stdev(values):.{digits}f}" if len(values) > 1 else text
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
