@@ -24,15 +24,16 @@ import hashlib
 import json
 import shutil
 import sys
-import textwrap
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from statistics import mean, stdev
+from statistics import mean
 from typing import Any
+
+from tuning_tables import ARMS, CUT, KS, Arm, markdown
 
 from entail.cli.console import progress_bar
 from entail.data.nli.pairs import NliPair, read_nli
@@ -41,68 +42,12 @@ from entail.errors import EntailError
 from entail.evaluation.passages.retrieval import Judged, evaluate_passages
 from entail.evaluation.passages.store import PassageStore, store_passages
 from entail.results import hardware, provenance, write_page, write_result
-from entail.training.cards.sources import PACKAGED_HUB_ID, contamination
 from entail.training.nli_source import take_evenly
 from entail.tuning.config import DprConfig, TuningConfig
 from entail.tuning.examples import Examples, entailed_pairs, examples_of, with_missing_negatives
 from entail.tuning.training import train_dpr, train_tuning
 
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
-KS = (1, 5, 20, 50, 100)
-MEASURES = (*(f"R@{k}" for k in KS), "MRR")
-
-
-@dataclass(frozen=True)
-class Arm:
-    """One row of the tables.
-
-    Attributes:
-        name: As on the command line.
-        title: As in the table.
-        tuning: Settings of the first stage; none: there is none.
-        retriever: What needs no training at all, instead.
-        alone: Whether it is measured after the first stage, before any contrast: what that stage does.
-        paper: The paper's figures with BERT-base on NQ, in per cent.
-    """
-
-    name: str
-    title: str
-    tuning: Mapping[str, Any] | None = None
-    retriever: str | None = None
-    alone: bool = False
-    paper: Mapping[str, float] | None = None
-
-
-def _five(*figures: float) -> dict[str, float]:
-    return dict(zip(("R@1", "R@5", "R@50", "MRR"), figures, strict=True))
-
-
-ARMS = (
-    Arm(
-        "bm25",
-        "BM25",
-        retriever="bm25",
-        paper={"R@1": 23.9, "R@5": 45.9, "R@20": 63.8, "R@100": 78.9},
-    ),
-    Arm("base", "base, untrained", retriever="base"),
-    Arm(
-        "none",
-        "DPR without tuning",
-        paper={**_five(45.21, 68.20, 83.82, 64.51), "R@20": 79.61, "R@100": 86.07},
-    ),
-    Arm("0.2/H", "beta 0.2, hypothesis", {"beta": 0.2}, paper=_five(46.37, 69.36, 84.21, 65.35)),
-    Arm("0.8/F", "beta 0.8, full prompt", {"prompt": "full"}, paper=_five(46.26, 68.67, 84.43, 65.00)),
-    Arm("p[SEP]q", "p [SEP] q", {"prompt": "question"}, paper=_five(45.79, 68.95, 83.82, 65.18)),
-    Arm("plain alone", "plain 15 % MLM, no contrast after it", {"prompt": "plain"}, alone=True),
-    Arm("0.8/H alone", "entailment tuning, no contrast after it", {}, alone=True),
-    Arm("plain", "plain 15 % MLM, the control", {"prompt": "plain"}),
-    Arm(
-        "0.8/H",
-        "beta 0.8, hypothesis: entailment tuning",
-        {},
-        paper={**_five(48.53, 70.08, 84.52, 67.24), "R@20": 80.94, "R@100": 86.43},
-    ),
-)
 
 
 class Bench:
@@ -176,9 +121,6 @@ class Bench:
             told["nli_pairs"] = len(self.entailments)
         return {**on, **told}
 
-
-CUT, OLD_CUT = "all alike", "hard negatives from their start"
-"""Excerpts of the contrastive stage: now, and in rows that name none."""
 
 _MEASURED = ("base", "precision")
 _CONTRAST = ("questions", "epochs", "batch_size", "longest", "rate", "dropout")
@@ -304,142 +246,6 @@ def _rows(path: Path) -> list[dict[str, Any]]:
         return []
     rows: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["figures"]["rows"]
     return rows
-
-
-def groups(rows: Sequence[Mapping[str, Any]]) -> list[tuple[dict[str, Any], list[Mapping[str, Any]]]]:
-    """Return budgets, and the rows that are compared under each: all that it holds of a row's own budget."""
-
-    def bound(row: Mapping[str, Any]) -> dict[str, Any]:
-        known = {"cut": OLD_CUT} if "epochs" in row["budget"] else {}
-        return {**known, **row["budget"]}
-
-    budgets: list[dict[str, Any]] = []
-    for row in sorted(rows, key=lambda row: -len(bound(row))):
-        if not any(bound(row).items() <= known.items() for known in budgets):
-            budgets.append(bound(row))
-    return [(known, [row for row in rows if bound(row).items() <= known.items()]) for known in budgets]
-
-
-def _spread(values: Sequence[float], *, signed: bool = False) -> str:
-    shown = f"{100 * mean(values):{'+' if signed else ''}.2f}"
-    return shown + (f" ± {100 * stdev(values):.2f}" if len(values) > 1 else "")
-
-
-def _by_arm(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
-    return {arm.name: found for arm in ARMS if (found := [row for row in rows if row["arm"] == arm.name])}
-
-
-def gains(
-    rows: Sequence[Mapping[str, Any]], arm: str, *, over: str, measure: str, by: str = "gold"
-) -> list[float]:
-    """Return what an arm has above another, seed by seed; against a row without a seed, with each."""
-    found = _by_arm(rows)
-    theirs = {row["seed"]: row[by][measure] for row in found.get(over, ())}
-    return [
-        row[by][measure] - theirs.get(row["seed"], theirs.get(None))
-        for row in found.get(arm, ())
-        if row["seed"] in theirs or None in theirs
-    ]
-
-
-def verdicts(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield what was asked, whether it holds, and by how much, in points, mean over seeds."""
-
-    def line(what: str, arm: str, over: str, measure: str, least: float) -> str | None:
-        found = gains(rows, arm, over=over, measure=measure)
-        if not found:
-            return None
-        held = mean(found) >= least
-        return f"- {'holds' if held else 'does not hold'}: {what}: {_spread(found, signed=True)} points"
-
-    asked = (
-        line("with tuning R@1 at least 1 point above without", "0.8/H", "none", "R@1", 0.01),
-        line("with tuning MRR at least 1 point above without", "0.8/H", "none", "MRR", 0.01),
-        line("with tuning R@20 not below without", "0.8/H", "none", "R@20", 0.0),
-        line("with tuning R@1 above the control, plain MLM", "0.8/H", "plain", "R@1", 1e-9),
-        line("with tuning MRR above the control, plain MLM", "0.8/H", "plain", "MRR", 1e-9),
-        line("without tuning MRR not below the untrained base", "none", "base", "MRR", 0.0),
-    )
-    yield from (said for said in asked if said is not None)
-    found = {arm: mean(row["gold"]["R@1"] for row in some) for arm, some in _by_arm(rows).items()}
-    paper = [arm.name for arm in ARMS if arm.paper and arm.retriever is None and arm.name in found]
-    paper.sort(key=lambda name: -next((arm.paper or {})["R@1"] for arm in ARMS if arm.name == name))
-    if len(paper) > 2:
-        ours = sorted(paper, key=lambda name: -found[name])
-        yield (
-            f"- {'holds' if ours == paper else 'does not hold'}: the order of Table 5 by R@1: "
-            f"{', '.join(ours)} (the paper: {', '.join(paper)})"
-        )
-
-
-def markdown(result: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the lines of the page of tables."""
-    yield "<!-- Made from tuning.json by `python scripts/reproduce_tuning.py --table`; do not edit. -->"
-    yield from ("# Entailment tuning", "")
-    yield "Per cent, mean ± standard deviation over seeds; what was run stands in `tuning.json`, row by row,"
-    yield "with its commit, settings, hardware and seconds. The paper's figures are those of BERT-base on"
-    yield "Natural Questions (21,015,324 passages): compare them with ours in their order, not their height."
-    before = sum("run" not in row for row in result["figures"]["rows"])
-    yield "A row's command stands there too (`run`), and its seconds are those of all processes that it took"
-    yield f"({before} rows are from before: those have no command, and seconds of their last process alone)."
-    rows = result["figures"]["rows"]
-    trained = sum(row["seed"] is not None for row in rows)
-    yield f"Dev was read once a row: {len(rows)} rows, {trained} of them trained. The last weights are kept,"
-    yield "so dev chose none. An adapter was trained; every weight: `first_stage.md`."
-    yield ""
-    note = contamination(PACKAGED_HUB_ID, ("squad", "snli", "multinli"))
-    yield from textwrap.wrap(note, 100, break_on_hyphens=False)
-    yield ""
-    yield "The paper's MRR column cannot be right: its R@k bound MRR@100 at 58.9, and it prints 64.51. R@k is"
-    yield "what compares."
-    if any("cut" not in row["budget"] for row in rows if "epochs" in row["budget"]):
-        yield from ("", *textwrap.wrap(CUT_NOTE, 100, break_on_hyphens=False))
-    for budget, some in groups(rows):
-        yield from ("", *_group_lines(budget, some))
-
-
-CUT_NOTE = (
-    f'Where a section says "cut {OLD_CUT}", contrast read gold passages cut around the answer, and hard '
-    "negatives cut from their start. Gold passages alone could begin in the middle of their paragraph, so "
-    "their cut told them apart. Both are cut at the same place now; these rows have not been run again. "
-    "Training reads 100 words of a passage, evaluation whole paragraphs up to the encoder's length."
-)
-
-
-def _group_lines(budget: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    base = Path(budget.get("base", "Words")).name
-    yield f"## {base}"
-    told = ", ".join(
-        f"{name.replace('_', ' ')} {value}" for name, value in budget.items() if value is not None
-    )
-    yield from ("", f"{told[:1].upper()}{told[1:]}.")
-    titles = {arm.name: arm for arm in ARMS}
-    for by, words in (("gold", "the annotated passage"), ("answer", "any passage that holds an answer")):
-        if not all(row[by] for row in rows):
-            continue
-        yield from ("", f"Hits are {words}:", "")
-        yield "| | seeds | " + " | ".join(MEASURES) + " |"
-        yield "| --- |" + " ---: |" * (len(MEASURES) + 1)
-        for name, some in _by_arm(rows).items():
-            cells = [_spread([row[by][measure] for row in some]) for measure in MEASURES]
-            yield f"| {titles[name].title} | {len(some)} | " + " | ".join(cells) + " |"
-    yield from ("", "The paper:", "", "| | " + " | ".join(MEASURES) + " |")
-    yield "| --- |" + " ---: |" * len(MEASURES)
-    for arm in ARMS:
-        if arm.paper:
-            cells = [f"{arm.paper[name]:.2f}" if name in arm.paper else "-" for name in MEASURES]
-            yield f"| {arm.title} | " + " | ".join(cells) + " |"
-    asked = list(verdicts(rows))
-    if asked:
-        yield from ("", "What was asked of it:", "", *asked)
-    yield from ("", "| | tuning, s | contrast, s | all, s |", "| --- | ---: | ---: | ---: |")
-    for name, some in _by_arm(rows).items():
-        spent = [
-            mean([row["stages"].get(stage, {}).get("seconds", 0.0) for row in some])
-            for stage in ("tuning", "contrast")
-        ]
-        everything = mean([row["seconds"] for row in some])
-        yield f"| {titles[name].title} | {spent[0]:,.0f} | {spent[1]:,.0f} | {everything:,.0f} |"
 
 
 def write_table() -> Path:

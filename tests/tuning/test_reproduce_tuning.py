@@ -93,21 +93,22 @@ def row(arm: str, seed: int | None, first: float, **budget: Any) -> dict[str, An
     return {"arm": arm, "seed": seed, "budget": budget, "gold": figures, "answer": None}
 
 
-def test_verdicts_are_taken_seed_by_seed(program: Any) -> None:
+def test_verdicts_are_taken_seed_by_seed(load_script: Callable[[str], ModuleType]) -> None:
+    tables = load_script("tuning_tables")
     rows = [
         row("base", None, 0.50),
         *(row("none", seed, 0.60 + seed / 100) for seed in (0, 1)),
         *(row("0.8/H", seed, 0.63 + seed / 50) for seed in (0, 1, 2)),
         row("plain", 0, 0.64),
     ]
-    assert program.gains(rows, "0.8/H", over="none", measure="R@1") == pytest.approx([0.03, 0.04])
-    assert program.gains(rows, "none", over="base", measure="R@1") == pytest.approx([0.10, 0.11])
-    said = list(program.verdicts(rows))
+    assert tables.gains(rows, "0.8/H", over="none", measure="R@1") == pytest.approx([0.03, 0.04])
+    assert tables.gains(rows, "none", over="base", measure="R@1") == pytest.approx([0.10, 0.11])
+    said = list(tables.verdicts(rows))
     assert said[0] == "- holds: with tuning R@1 at least 1 point above without: +3.50 ± 0.71 points"
     assert "- does not hold: with tuning R@1 above the control, plain MLM: -1.00 points" in said
     assert not any("Table 5" in one for one in said)
     more = [*rows, row("0.2/H", 0, 0.62), row("p[SEP]q", 0, 0.61)]
-    assert list(program.verdicts(more))[-1] == (
+    assert list(tables.verdicts(more))[-1] == (
         "- holds: the order of Table 5 by R@1: 0.8/H, 0.2/H, p[SEP]q, none "
         "(the paper: 0.8/H, 0.2/H, p[SEP]q, none)"
     )
