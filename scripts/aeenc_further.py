@@ -25,6 +25,7 @@ from statistics import mean
 from typing import Any
 
 from aeenc_cross import Further, cross_encoder, from_hybrid
+from command_line import make_parser, measure_and_show
 from filelock import FileLock
 from page_text import spread
 
@@ -34,7 +35,6 @@ from entail.cli.console import progress_bar
 from entail.data.corpora import read_corpus
 from entail.data.entailment_bank.trees import read_trees
 from entail.data.records import Corpus, ExplanationTree
-from entail.errors import EntailError
 from entail.evaluation.retrieval.premises import evaluate_premises
 from entail.index.factory import retriever
 from entail.index.hybrid import HybridIndex
@@ -153,9 +153,12 @@ def hybrids(data: Data) -> Iterator[tuple[str, dict[str, Any]]]:
 Runs = dict[str, dict[str, dict[str, Any]]]
 
 
-def run(given: argparse.Namespace, data: Data) -> None:
+def run(given: argparse.Namespace) -> None:
     """Answer the questions asked, writing after each figure."""
     started = datetime.now(UTC)
+    data = Data(
+        read_corpus(given.corpus).corpus, tuple(read_trees(given.train)), tuple(read_trees(given.dev))
+    )
     given.work.mkdir(parents=True, exist_ok=True)
     asked = set(given.only or QUESTIONS)
 
@@ -251,9 +254,7 @@ def _rounds(run: Mapping[str, Any]) -> Iterator[str]:
 
 def main() -> int:
     """Read the command line and do what it says."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("--corpus", type=Path, help="candidate premises")
     parser.add_argument("--train", type=Path, help="trees to learn from")
     parser.add_argument("--dev", type=Path, help="trees to choose and measure on")
@@ -261,22 +262,9 @@ def main() -> int:
     parser.add_argument("--missing", action="store_true", help="only what is not measured yet")
     parser.add_argument("--work", type=Path, default=Path("build/aeenc-further"), help="folder for weights")
     parser.add_argument("--result", type=Path, default=RESULT, help="where the figures go")
-    parser.add_argument("--table", action="store_true", help="measure nothing, only write the page again")
-    given = parser.parse_args()
-    if not given.table:
-        if None in (given.corpus, given.train, given.dev):
-            parser.error("--corpus, --train and --dev are needed, or --table")
-        try:
-            data = Data(
-                read_corpus(given.corpus).corpus,
-                tuple(read_trees(given.train)),
-                tuple(read_trees(given.dev)),
-            )
-            run(given, data)
-        except EntailError as error:
-            sys.exit(f"Error: {error}")
-    print(f"wrote {write_page(given.result, markdown)}")
-    return 0
+    return measure_and_show(
+        parser, run, lambda given: write_page(given.result, markdown), needs=("corpus", "train", "dev")
+    )
 
 
 if __name__ == "__main__":

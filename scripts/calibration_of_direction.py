@@ -21,13 +21,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from command_line import make_parser, measure_and_show
 from numpy.typing import ArrayLike
 from page_text import table, wide_paragraph
 
 from entail.cli.console import progress_bar
 from entail.data.nli.pairs import NliPair
 from entail.encoders.gaussian.encoder import GaussianEncoder
-from entail.errors import EncoderError, EntailError, EvaluationError
+from entail.errors import EncoderError, EvaluationError
 from entail.evaluation.nli.pair_similarity import pair_similarities
 from entail.evaluation.nli.sources import load_nli
 from entail.gausscse.calibration import fit_form, is_one_way, logits
@@ -243,34 +244,31 @@ def _set(told: str) -> tuple[str, tuple[NliPair, ...]]:
     return name, tuple(load_nli(path, split=split or None).pairs)
 
 
+def _run(given: argparse.Namespace) -> None:
+    started, sets = datetime.now(UTC), dict(map(_set, given.on))
+    if given.fitted_on not in sets:
+        raise EvaluationError(
+            f"expected --fitted-on to be one of {', '.join(sets)}, found {given.fitted_on!r}"
+        )
+    with progress_bar() as progress:
+        figures = measure(GaussianEncoder(given.encoder), sets, given.fitted_on, progress=progress)
+    write_result(given.results / f"{NAME}.json", figures=figures, seed=None, started=started)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Read the command line and do what it says."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("--on", nargs="+", metavar="NAME=FILE[:SPLIT]", help="pairs to measure on")
     parser.add_argument("--fitted-on", metavar="NAME", help="which of them threshold and curves come from")
     parser.add_argument("--encoder", default="gausscse-minilm", help="an encoder of Gaussians")
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder of the result")
-    parser.add_argument("--table", action="store_true", help="measure nothing, only write the page again")
-    given = parser.parse_args(arguments)
-    file = given.results / f"{NAME}.json"
-    if not given.table:
-        names = [told.partition("=")[0] for told in given.on or ()]
-        if given.fitted_on not in names:
-            parser.error("--on and --fitted-on, one of its names, are needed, or --table")
-        started = datetime.now(UTC)
-        try:
-            with progress_bar() as progress:
-                encoder = GaussianEncoder(given.encoder)
-                figures = measure(encoder, dict(map(_set, given.on)), given.fitted_on, progress=progress)
-        except EntailError as error:
-            sys.exit(f"Error: {error}")
-        write_result(file, figures=figures, seed=None, started=started)
-    elif not file.is_file():
-        sys.exit(f"Error: expected figures in {file}, found none; measure first")
-    print(f"wrote {write_page(file, markdown)}")
-    return 0
+    return measure_and_show(
+        parser,
+        _run,
+        lambda given: write_page(given.results / f"{NAME}.json", markdown),
+        needs=("on", "fitted_on"),
+        arguments=arguments,
+    )
 
 
 if __name__ == "__main__":

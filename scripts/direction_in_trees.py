@@ -13,13 +13,13 @@ cosine does? Does it tell a step from its reverse: the premises, joined, entail 
 from __future__ import annotations
 
 import argparse
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from command_line import make_parser, measure_and_show
 from gold_separation import GAUSSIAN, hardest_pairs, separation
 from page_text import table, wide_paragraph
 
@@ -30,7 +30,7 @@ from entail.data.nli.pairs import NliPair
 from entail.data.records import Corpus, ExplanationTree, gold_children
 from entail.data.text import fold
 from entail.encoders.gaussian.encoder import GaussianEncoder
-from entail.errors import EntailError, EvaluationError
+from entail.errors import EvaluationError
 from entail.evaluation.nli.direction import evaluate_direction
 from entail.gausscse.directions import join_premises
 from entail.gausscse.verdict import judge
@@ -202,11 +202,18 @@ def _interval(found: Sequence[float] | None) -> str:
     return "" if found is None else f"{found[0]:+.3f} to {found[1]:+.3f}"
 
 
+def _run(given: argparse.Namespace) -> None:
+    started = datetime.now(UTC)
+    corpus, trees = read_corpus(given.corpus).corpus, read_trees(given.trees)
+    encoder = GaussianEncoder(given.encoder)
+    with progress_bar() as progress:
+        figures = measure(corpus, trees, encoder, given.retrievers, given.k, progress=progress)
+    write_result(given.results / f"{NAME}.json", figures=figures, seed=0, started=started)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Read the command line and do what it says."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("--corpus", type=Path, help="candidate premises")
     parser.add_argument("--trees", type=Path, help="gold trees")
     parser.add_argument("--encoder", default="gausscse-minilm", help="an encoder of Gaussians")
@@ -219,31 +226,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--k", nargs="+", type=int, default=[10, 50], help="negatives of a sentence")
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder of the result")
-    parser.add_argument("--table", action="store_true", help="measure nothing, only write the page again")
-    given = parser.parse_args(arguments)
-    file = given.results / f"{NAME}.json"
-    if not given.table:
-        if given.corpus is None or given.trees is None:
-            parser.error("--corpus and --trees are needed, or --table")
-        started = datetime.now(UTC)
-        try:
-            corpus, trees = read_corpus(given.corpus).corpus, read_trees(given.trees)
-            with progress_bar() as progress:
-                figures = measure(
-                    corpus,
-                    trees,
-                    GaussianEncoder(given.encoder),
-                    given.retrievers,
-                    given.k,
-                    progress=progress,
-                )
-        except EntailError as error:
-            sys.exit(f"Error: {error}")
-        write_result(file, figures=figures, seed=0, started=started)
-    elif not file.is_file():
-        sys.exit(f"Error: expected figures in {file}, found none; measure first")
-    print(f"wrote {write_page(file, markdown)}")
-    return 0
+    return measure_and_show(
+        parser,
+        _run,
+        lambda given: write_page(given.results / f"{NAME}.json", markdown),
+        needs=("corpus", "trees"),
+        arguments=arguments,
+    )
 
 
 if __name__ == "__main__":

@@ -16,12 +16,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from command_line import make_parser, measure_and_show
 from page_text import table
 
 from entail.cli.console import progress_bar
 from entail.data.corpora import read_corpus
 from entail.data.entailment_bank.trees import read_trees
-from entail.errors import EntailError
 from entail.evaluation.retrieval.effort import measure_effort
 from entail.evaluation.retrieval.premises import evaluate_premises
 from entail.index.factory import retriever
@@ -98,28 +98,20 @@ def write_table() -> Path:
     return path
 
 
+def _run(given: argparse.Namespace) -> None:
+    started = datetime.now(UTC)
+    figures = measure(given.corpus, given.trees, given.retrievers)
+    write_result(RESULTS / f"premises_{given.split}.json", figures=figures, seed=None, started=started)
+
+
 def main() -> int:
     """Read the command line and do what it says."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("--corpus", type=Path, help="candidate premises")
     parser.add_argument("--trees", type=Path, help="gold trees")
     parser.add_argument("--split", default="dev", help="name of the split in the file's name (dev)")
     parser.add_argument("--retrievers", nargs="+", default=["tfidf", "bm25", "minilm"], metavar="NAME")
-    parser.add_argument("--table", action="store_true", help="measure nothing, only write the table again")
-    given = parser.parse_args()
-    if not given.table:
-        if given.corpus is None or given.trees is None:
-            parser.error("--corpus and --trees are needed, or --table")
-        started = datetime.now(UTC)
-        try:
-            figures = measure(given.corpus, given.trees, given.retrievers)
-        except EntailError as error:
-            sys.exit(f"Error: {error}")
-        write_result(RESULTS / f"premises_{given.split}.json", figures=figures, seed=None, started=started)
-    print(f"wrote {write_table()}")
-    return 0
+    return measure_and_show(parser, _run, lambda _: write_table(), needs=("corpus", "trees"))
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from statistics import mean, stdev
 from typing import Any
 
 import numpy as np
+from command_line import make_parser, measure_and_show
 from page_text import spread
 
 from entail.aeenc.config import FEW_DECISIONS, AeencConfig
@@ -30,13 +31,12 @@ from entail.cli.console import progress_bar
 from entail.data.corpora import read_corpus
 from entail.data.entailment_bank.trees import read_trees
 from entail.data.records import Corpus, ExplanationTree
-from entail.errors import EntailError
 from entail.evaluation.retrieval.effort import measure_effort
 from entail.evaluation.retrieval.premises import evaluate_premises
 from entail.index.factory import retriever
 from entail.results import write_page, write_result
 
-RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
+RESULT = Path(__file__).resolve().parent.parent / "docs" / "results" / "aeenc_learning.json"
 SIZES = (10, 30, 100, 300)
 MANY = 100
 """Trees from which on the settings of a full training are better than those for few decisions."""
@@ -157,7 +157,7 @@ def _ends(ends: tuple[float, float] | None, digits: int) -> str:
     return "one seed" if ends is None else f"{ends[0]:.{digits}f} to {ends[1]:.{digits}f}"
 
 
-def _run(given: argparse.Namespace, path: Path) -> None:
+def _run(given: argparse.Namespace) -> None:
     started = datetime.now(UTC)
     corpus = read_corpus(given.corpus).corpus
     train, dev = list(read_trees(given.train)), list(read_trees(given.dev))
@@ -175,32 +175,21 @@ def _run(given: argparse.Namespace, path: Path) -> None:
                 )
             run = {**measure(corpus, dev, str(folder.resolve())), "seconds": training.fitted.seconds}
             figures["sizes"].setdefault(str(size), {})[str(seed)] = run
-            write_result(path, figures=figures, seed=None, started=started)
+            write_result(RESULT, figures=figures, seed=None, started=started)
 
 
 def main() -> int:
     """Read the command line and do what it says."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("--corpus", type=Path, help="candidate premises")
     parser.add_argument("--train", type=Path, help="trees to learn from")
     parser.add_argument("--dev", type=Path, help="trees to measure on")
     parser.add_argument("--sizes", nargs="+", type=int, default=SIZES, metavar="N", help="numbers of trees")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2], metavar="N", help="of the subsets")
     parser.add_argument("--work", type=Path, default=Path("build/aeenc"), help="folder for weights")
-    parser.add_argument("--table", action="store_true", help="measure nothing, only write the table again")
-    given = parser.parse_args()
-    path = RESULTS / "aeenc_learning.json"
-    if not given.table:
-        if None in (given.corpus, given.train, given.dev):
-            parser.error("--corpus, --train and --dev are needed, or --table")
-        try:
-            _run(given, path)
-        except EntailError as error:
-            sys.exit(f"Error: {error}")
-    print(f"wrote {write_page(path, markdown)}")
-    return 0
+    return measure_and_show(
+        parser, _run, lambda _: write_page(RESULT, markdown), needs=("corpus", "train", "dev")
+    )
 
 
 if __name__ == "__main__":

@@ -17,12 +17,14 @@ settings and figures on dev are those that the encoder's `entail.json` tells.
 
 from __future__ import annotations
 
-import argparse
 import json
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+from command_line import make_parser, measure_and_show
 
 from entail.aeenc.bias import DEFAULT_K, bias, encoder_indexes
 from entail.data.corpora import read_corpus
@@ -51,11 +53,9 @@ CLAIMED = {
 """Claims of the paper about its four panels; it has none about further encoders."""
 
 
-def main() -> None:
+def main() -> int:
     """Measure and write, or only write the page again."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("--corpus", type=Path, help="the candidates")
     parser.add_argument("--trees", type=Path, help="EntailmentBank JSONL, tasks 1 or 2")
     parser.add_argument(
@@ -65,13 +65,14 @@ def main() -> None:
     )
     parser.add_argument("--k", type=int, default=DEFAULT_K)
     parser.add_argument("--out", type=Path, default=RESULT)
-    parser.add_argument("--table", action="store_true", help="only write the page from the result file")
-    given = parser.parse_args()
-    if not given.table:
-        if given.corpus is None or given.trees is None:
-            parser.error("give --corpus and --trees, or --table")
-        measure(given.corpus, given.trees, given.retriever or ["minilm", "aeenc-minilm"], given.k, given.out)
-    print(write_page(given.out, markdown))
+    return measure_and_show(
+        parser,
+        lambda given: measure(
+            given.corpus, given.trees, given.retriever or ["minilm", "aeenc-minilm"], given.k, given.out
+        ),
+        lambda given: write_page(given.out, markdown),
+        needs=("corpus", "trees"),
+    )
 
 
 def measure(corpus: Path, trees: Path, names: Sequence[str], k: int, out: Path) -> None:
@@ -224,4 +225,4 @@ def _listed(names: Sequence[str]) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -15,7 +15,6 @@ was accepted below the node so far. The time is that of the scorer alone, all or
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -24,6 +23,7 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+from command_line import make_parser, measure_and_show
 from page_text import wide_paragraph
 
 from entail.arcf.chains.next_premise import next_order, score_next
@@ -33,7 +33,7 @@ from entail.data.corpora import read_corpus
 from entail.data.entailment_bank.trees import read_trees
 from entail.data.records import Corpus, ExplanationTree
 from entail.data.text import fold
-from entail.errors import EntailError, RetrievalError
+from entail.errors import RetrievalError
 from entail.evaluation.retrieval.effort import (
     DEFAULT_LIMIT,
     Effort,
@@ -283,7 +283,7 @@ def _answer(name: str, found: Mapping[str, Any]) -> str:
     return f"With {name}, the author reads {what} where the scorer orders; slowest node {slowest:.2f} s."
 
 
-def _run(given: argparse.Namespace, file: Path) -> None:
+def _run(given: argparse.Namespace) -> None:
     import torch
 
     started = datetime.now(UTC)
@@ -308,14 +308,12 @@ def _run(given: argparse.Namespace, file: Path) -> None:
             index = retriever(name, corpus, progress=progress)
             found = measure(corpus, trees, index, scorer, k=given.k, progress=progress)
             figures["retrievers"][name] = found
-            write_result(file, figures=figures, seed=0, started=started)
+            write_result(given.results / f"{NAME}.json", figures=figures, seed=0, started=started)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Read the command line and do what it says."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("--corpus", type=Path, help="candidate premises")
     parser.add_argument("--trees", type=Path, help="gold trees")
     parser.add_argument("--scorer", default=SHIPPED, help="a scorer of facts under models/, or a folder")
@@ -330,20 +328,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--limit", type=int, metavar="N", help="only the first N trees")
     parser.add_argument("--precision", choices=["fp32", "bf16", "auto"], default="auto")
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder of the result")
-    parser.add_argument("--table", action="store_true", help="measure nothing, only write the page again")
-    given = parser.parse_args(arguments)
-    file = given.results / f"{NAME}.json"
-    if not given.table:
-        if given.corpus is None or given.trees is None:
-            parser.error("--corpus and --trees are needed, or --table")
-        try:
-            _run(given, file)
-        except EntailError as error:
-            sys.exit(f"Error: {error}")
-    elif not file.is_file():
-        sys.exit(f"Error: expected figures in {file}, found none; measure first")
-    print(f"wrote {write_page(file, markdown)}")
-    return 0
+    return measure_and_show(
+        parser,
+        _run,
+        lambda given: write_page(given.results / f"{NAME}.json", markdown),
+        needs=("corpus", "trees"),
+        arguments=arguments,
+    )
 
 
 if __name__ == "__main__":

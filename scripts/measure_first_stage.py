@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from command_line import make_parser, measure_and_show
 from filelock import FileLock
 from first_stage_arms import ARMS, FIRST, Arm, plain_claim
 from numpy.typing import NDArray
@@ -38,7 +39,6 @@ from entail.cli.console import progress_bar
 from entail.data.nli.pairs import read_nli
 from entail.data.passages.files import Question, read_questions
 from entail.encoders.weights import read_json
-from entail.errors import EntailError
 from entail.evaluation.passages.retrieval import Judged, answer_tokens, evaluate_passages
 from entail.evaluation.passages.store import PassageStore, store_passages
 from entail.results import hardware, provenance, write_page, write_result
@@ -328,11 +328,9 @@ def _wrapped(text: str) -> Iterator[str]:
     yield from (*textwrap.wrap(text, 100, break_on_hyphens=False), "")
 
 
-def main() -> None:
+def main() -> int:
     """Measure and write result and page, or only the page."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("--train", type=Path, help="SQuAD train")
     parser.add_argument("--dev", type=Path, help="SQuAD dev")
     parser.add_argument("--nli", type=Path, nargs="+", default=[], help="files of NLI pairs")
@@ -356,17 +354,13 @@ def main() -> None:
     parser.add_argument("--towers", default="siamese", choices=("siamese", "dual"), help="of contrast")
     parser.add_argument("--pooling", default="base", choices=("base", "mean", "cls"), help="of contrast")
     parser.add_argument("--name", default="first_stage", help="of the result file (first_stage)")
-    parser.add_argument("--table", action="store_true", help="write the page only")
-    given = parser.parse_args()
-    if not given.table:
-        if given.train is None or given.dev is None:
-            parser.error("expected --train and --dev, or --table")
-        try:
-            run(given)
-        except EntailError as error:
-            sys.exit(f"Error: {error}")
-    print(write_page(RESULTS / f"{given.name}.json", markdown))
+    return measure_and_show(
+        parser,
+        run,
+        lambda given: write_page(RESULTS / f"{given.name}.json", markdown),
+        needs=("train", "dev"),
+    )
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -15,19 +15,18 @@ finds hypotheses of NLI pairs to premises that entail them, to neutral ones, and
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from command_line import make_parser, measure_and_show
 from page_text import paragraph
 
 from entail.cli.console import progress_bar
 from entail.data.nli.pairs import NliPair, read_nli
 from entail.data.passages.files import read_questions
 from entail.encoders.encoder import load
-from entail.errors import EntailError
 from entail.evaluation.passages.store import store_passages
 from entail.judge.judges import NliJudge
 from entail.progress import ProgressCallback
@@ -102,7 +101,7 @@ def _groups(told: Mapping[str, Any]) -> Iterator[str]:
         yield f"| {name} | {group['n']:,} | {group['mean']:.3f} | {quartiles} | {above} |"
 
 
-def _run(given: argparse.Namespace, file: Path) -> None:
+def _run(given: argparse.Namespace) -> None:
     started = datetime.now(UTC)
     with progress_bar() as progress:
         store = store_passages(given.passages or [given.questions], given.work / "pool", progress=progress)
@@ -121,14 +120,12 @@ def _run(given: argparse.Namespace, file: Path) -> None:
             words=given.words,
             progress=progress,
         )
-    write_result(file, figures=figures, seed=0, started=started)
+    write_result(given.results / f"{NAME}.json", figures=figures, seed=0, started=started)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Read the command line and do what it says."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("--questions", type=Path, help="with gold passages: SQuAD or DPR JSON ...")
     parser.add_argument("--passages", type=Path, nargs="+", help="the pool (those of the questions)")
     parser.add_argument("--nli", type=Path, nargs="+", help="pairs of premise and hypothesis with labels")
@@ -139,20 +136,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--depth", type=int, default=20, help="of BM25, where hard negatives are (20)")
     parser.add_argument("--work", type=Path, default=Path("build/relevance"), help="folder for the pool")
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder of the result")
-    parser.add_argument("--table", action="store_true", help="measure nothing, only write the page again")
-    given = parser.parse_args(arguments)
-    file = given.results / f"{NAME}.json"
-    if not given.table:
-        if given.questions is None or given.nli is None:
-            parser.error("--questions and --nli are needed, or --table")
-        try:
-            _run(given, file)
-        except EntailError as error:
-            sys.exit(f"Error: {error}")
-    elif not file.is_file():
-        sys.exit(f"Error: expected figures in {file}, found none; measure first")
-    print(f"wrote {write_page(file, markdown)}")
-    return 0
+    return measure_and_show(
+        parser,
+        _run,
+        lambda given: write_page(given.results / f"{NAME}.json", markdown),
+        needs=("questions", "nli"),
+        arguments=arguments,
+    )
 
 
 if __name__ == "__main__":

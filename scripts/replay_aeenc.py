@@ -30,6 +30,7 @@ from statistics import mean
 from typing import Any
 
 import numpy as np
+from command_line import make_parser, measure_and_show
 from make_aeenc_minilm import RANK, SECOND, VARIATIONS, Data, mean_of, measured, trained
 from page_text import paragraph, spread
 
@@ -188,30 +189,28 @@ def _pool(figures: Mapping[str, Any]) -> str:
     return f"{figures['questions']:,} questions, {figures['passages']:,} passages"
 
 
-def main() -> None:
+def _run(given: argparse.Namespace) -> None:
+    started = datetime.now(UTC)
+    with progress_bar() as progress:
+        figures = run(given, progress)
+    write_result(RESULT, figures=figures, seed=None, started=started, command=sys.argv)
+
+
+def main() -> int:
     """Train, measure and write result and page, or only the page."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     for name in ("corpus", "train", "dev", "squad-train", "squad-dev"):
         parser.add_argument(f"--{name}", type=Path)
     parser.add_argument("--work", type=Path, default=Path("build/replay"), help="folder of what is trained")
     parser.add_argument("--initial", type=Path, help="encoder to train further")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2], metavar="N", help="(0 1 2)")
-    parser.add_argument("--table", action="store_true", help="write the page only")
-    given = parser.parse_args()
-    if not given.table:
-        files = (given.corpus, given.train, given.dev, given.squad_train, given.squad_dev, given.initial)
-        if None in files:
-            parser.error(
-                "expected --corpus, --train, --dev, --squad-train, --squad-dev and --initial, or --table"
-            )
-        started = datetime.now(UTC)
-        with progress_bar() as progress:
-            figures = run(given, progress)
-        write_result(RESULT, figures=figures, seed=None, started=started, command=sys.argv)
-    print(write_page(RESULT, markdown))
+    return measure_and_show(
+        parser,
+        _run,
+        lambda _: write_page(RESULT, markdown),
+        needs=("corpus", "train", "dev", "squad_train", "squad_dev", "initial"),
+    )
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

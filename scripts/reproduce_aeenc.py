@@ -28,6 +28,7 @@ from statistics import mean
 from typing import Any
 
 from aeenc_rows import EVERY, HITS, OURS, RANKED, ROWS, SHIPPED, Row, papers
+from command_line import make_parser, measure_and_show
 from page_text import spread, table
 
 from entail.aeenc.training import train_aeenc
@@ -36,7 +37,6 @@ from entail.data.corpora import read_corpus
 from entail.data.entailment_bank.trees import read_trees
 from entail.data.records import Corpus, ExplanationTree
 from entail.encoders.catalogue import resolve
-from entail.errors import EntailError
 from entail.evaluation.retrieval.effort import measure_effort
 from entail.evaluation.retrieval.premises import evaluate_premises
 from entail.index.factory import retriever
@@ -278,9 +278,7 @@ def _seeds(row: Row, seeds: Sequence[int]) -> Sequence[int]:
 
 def main() -> int:
     """Read the command line and do what it says."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("--corpus", type=Path, help="candidate premises")
     parser.add_argument("--train", type=Path, help="trees to learn from")
     parser.add_argument("--dev", type=Path, help="trees to choose the weights on")
@@ -291,17 +289,7 @@ def main() -> int:
     parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N", help="of trained rows (0)")
     parser.add_argument("--missing", action="store_true", help="only rows and seeds not measured yet")
     parser.add_argument("--work", type=Path, default=Path("build/aeenc"), help="folder for weights")
-    parser.add_argument("--table", action="store_true", help="measure nothing, only write the table again")
-    given = parser.parse_args()
-    if not given.table:
-        if None in (given.corpus, given.train, given.dev):
-            parser.error("--corpus, --train and --dev are needed, or --table")
-        try:
-            _run(given)
-        except EntailError as error:
-            sys.exit(f"Error: {error}")
-    print(f"wrote {write_table()}")
-    return 0
+    return measure_and_show(parser, _run, lambda _: write_table(), needs=("corpus", "train", "dev"))
 
 
 if __name__ == "__main__":

@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from command_line import make_parser, measure_and_show
 from gausscse_rows import COMPARED, OURS, ROWS, TEACHERS, Row
 from gausscse_simcse import train_simcse
 from gausscse_tables import BATCHES, RATES, markdown
@@ -40,7 +41,6 @@ from entail.data.nli.triplets import NliTriplets, nli_triplets
 from entail.data.records import Corpus
 from entail.encoders.encoder import BiEncoder
 from entail.encoders.gaussian.encoder import GaussianEncoder
-from entail.errors import EntailError
 from entail.evaluation.nli.direction import direction_pairs, evaluate_direction, length_ratios
 from entail.evaluation.nli.entailment import evaluate_nli
 from entail.evaluation.nli.sources import load_nli
@@ -341,9 +341,7 @@ def _as_told(row: Row, given: argparse.Namespace) -> Row:
 
 def main() -> int:
     """Read the command line and do what it says."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("--train", nargs="+", metavar="FILE", help="pairs to learn from")
     parser.add_argument("--dev", metavar="FILE", help="pairs to choose weights and threshold on")
     parser.add_argument("--dev-split", help="part of these, for data sets of the Hub")
@@ -366,18 +364,7 @@ def main() -> int:
     )
     parser.add_argument("--work", type=Path, default=Path("build/gausscse"), help="folder for weights")
     parser.add_argument("--name", default="gausscse", help="of the result file and its page (gausscse)")
-    parser.add_argument("--table", action="store_true", help="measure nothing, only write the tables again")
-    given = parser.parse_args()
-    if not given.table:
-        if not given.train or given.dev is None:
-            parser.error("--train and --dev are needed, or --table")
-        try:
-            _run(given)
-        except EntailError as error:
-            sys.exit(f"Error: {error}")
-    if (RESULTS / f"{given.name}.json").is_file():
-        print(f"wrote {write_table(given.name)}")
-    return 0
+    return measure_and_show(parser, _run, lambda given: write_table(given.name), needs=("train", "dev"))
 
 
 if __name__ == "__main__":

@@ -33,12 +33,12 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
+from command_line import make_parser, measure_and_show
 from tuning_tables import ARMS, CUT, KS, Arm, markdown
 
 from entail.cli.console import progress_bar
 from entail.data.nli.pairs import NliPair, read_nli
 from entail.data.passages.files import read_questions
-from entail.errors import EntailError
 from entail.evaluation.passages.retrieval import Judged, evaluate_passages
 from entail.evaluation.passages.store import PassageStore, store_passages
 from entail.results import hardware, provenance, write_page, write_result
@@ -248,16 +248,9 @@ def _rows(path: Path) -> list[dict[str, Any]]:
     return rows
 
 
-def write_table() -> Path:
-    """Write the page of tables from the result file."""
-    return write_page(RESULTS / "tuning.json", markdown)
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Read the command line and do what it says."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("--train", type=Path, metavar="FILE", help="SQuAD train, or DPR JSON")
     parser.add_argument("--dev", type=Path, metavar="FILE", help="questions that are looked up")
     parser.add_argument("--nli", type=Path, nargs="+", default=[], metavar="FILE", help="pairs to mix in")
@@ -281,18 +274,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--warmup", type=int, default=100, help="steps of the first stage (100)")
     parser.add_argument("--work", type=Path, default=Path("build/tuning"), help="folder for weights")
-    parser.add_argument("--table", action="store_true", help="measure nothing, only write the tables again")
-    given = parser.parse_args(arguments)
-    if not given.table:
-        if given.train is None or given.dev is None:
-            parser.error("--train and --dev are needed, or --table")
-        try:
-            _run(given)
-        except EntailError as error:
-            sys.exit(f"Error: {error}")
-    if (RESULTS / "tuning.json").is_file():
-        print(f"wrote {write_table()}")
-    return 0
+    return measure_and_show(
+        parser,
+        _run,
+        lambda _: write_page(RESULTS / "tuning.json", markdown),
+        needs=("train", "dev"),
+        arguments=arguments,
+    )
 
 
 if __name__ == "__main__":
