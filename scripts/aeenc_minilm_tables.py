@@ -36,7 +36,7 @@ SHOWN = ("MAP", "NDCG", "Hit@10", "Hit@50")
 
 @dataclass(frozen=True)
 class Beside:
-    """Figures beside those of this program: of the encoder that ships, and of adapters.
+    """Figures beside those of `make_aeenc_minilm.py`: of the encoder that ships, and of adapters.
 
     Attributes:
         told: The `entail.json` of what ships.

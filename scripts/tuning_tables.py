@@ -63,7 +63,6 @@ ARMS = (
     ),
 )
 
-
 CUT, OLD_CUT = "all alike", "hard negatives from their start"
 """Excerpts of the contrastive stage: now, and in rows that name none."""
 
