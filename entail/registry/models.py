@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from entail.data.bundled import HELD_OUT_NAME, SAMPLE_NAME
 from entail.data.records import Corpus
 from entail.encoders.catalogue import PACKAGED, fetch, model_folder, resolve
 from entail.errors import EncoderError, PromotionError
@@ -40,8 +39,8 @@ from entail.training.method import Role
 if TYPE_CHECKING:
     from entail.evaluation.retrieval.paired import PairedComparison
 
-MEASURED: Mapping[str, str] = dict.fromkeys((SAMPLE_NAME, HELD_OUT_NAME), "aeenc-minilm")
-"""Best measured retriever of a corpus, by its name (`docs/results/aeenc.md`)."""
+DEFAULT = "aeenc-minilm"
+"""Retriever of every corpus until one is promoted, where it is installed; else the packaged encoder."""
 
 _log = logging.getLogger(__name__)
 
@@ -98,8 +97,7 @@ class Active:
 def active(corpus: str | None = None, *, role: Role = "retriever") -> Active:
     """Return the active model of a corpus, or of a role.
 
-    A corpus without a pointer of its own follows the default, else its best measured retriever, else the
-    packaged one; only retrievers differ by corpus.
+    A corpus without a pointer of its own follows the default; only retrievers differ by corpus.
 
     Raises:
         PromotionError: If the file of pointers cannot be read; of retrievers only, the others fall back.
@@ -108,11 +106,11 @@ def active(corpus: str | None = None, *, role: Role = "retriever") -> Active:
     if role != "retriever":
         return _active_or_fallback(role, list_usable(role))
     pointer = current_pointer(corpus)
-    return default_retriever(corpus) if pointer is None else _pointed(pointer)
+    return default_retriever() if pointer is None else _pointed(pointer)
 
 
-def default_retriever(corpus: str | None = None) -> Active:
-    """Return the retriever of a corpus without a pointer of its own.
+def default_retriever() -> Active:
+    """Return the retriever of a corpus without a pointer of its own: the one promoted for all, or `DEFAULT`.
 
     Raises:
         PromotionError: If the file of pointers cannot be read.
@@ -120,9 +118,17 @@ def default_retriever(corpus: str | None = None) -> Active:
     """
     if (pointer := current_pointer()) is not None:
         return _pointed(pointer)
-    if (measured := MEASURED.get(corpus or "")) is not None:
-        with contextlib.suppress(EncoderError):
-            return Active(*_retriever(measured))
+    return shipped_retriever()
+
+
+def shipped_retriever() -> Active:
+    """Return `DEFAULT`, or the packaged encoder where it is not installed.
+
+    Raises:
+        EncoderError: If neither is installed.
+    """
+    with contextlib.suppress(EncoderError):
+        return Active(*_retriever(DEFAULT))
     return Active(*_retriever(PACKAGED))
 
 

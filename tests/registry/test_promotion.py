@@ -12,11 +12,10 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from entail.data.bundled import HELD_OUT_NAME, SAMPLE_NAME
 from entail.encoders.catalogue import EncoderEntry, resolve
 from entail.errors import PromotionError
 from entail.evaluation.retrieval.paired import PairedComparison
-from entail.registry.models import MEASURED, Active, active, promote, roll_back
+from entail.registry.models import Active, active, promote, roll_back
 from entail.registry.pointers import (
     append_move,
     current_pointer,
@@ -85,16 +84,16 @@ def test_corpus_follows_the_default_without_its_own_pointer() -> None:
     assert active("sky").encoder == "three"
 
 
-def test_the_sample_begins_with_the_best_measured_retriever(
+def test_the_default_retriever_ranks_every_corpus_until_one_is_promoted(
     models: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert set(MEASURED) == {SAMPLE_NAME, HELD_OUT_NAME}
-    assert active(SAMPLE_NAME).encoder == PACKAGED, "it is not installed here"
-    monkeypatch.setitem(MEASURED, SAMPLE_NAME, "one")  # type: ignore[attr-defined]  # a dict
-    now = active(SAMPLE_NAME)
-    assert (now.encoder, now.pointer, active().encoder) == ("one", None, PACKAGED)
+    assert active().encoder == PACKAGED, "the default is not installed here"
+    monkeypatch.setattr("entail.registry.models.DEFAULT", "one")
+    assert [(now.encoder, now.pointer) for now in (active(), active("sky"))] == [("one", None)] * 2
     put("two")
-    assert active(SAMPLE_NAME).encoder == "two", "what somebody promoted for all corpora counts more"
+    assert active("sky").encoder == "two", "what somebody promoted for all corpora counts more"
+    roll_back(by="Bob")
+    assert active("sky").encoder == "one"
 
 
 def test_roll_back_repeatedly() -> None:

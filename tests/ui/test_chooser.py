@@ -9,8 +9,9 @@ from entail.trees.formats.entailment_bank import grow
 from entail.trees.formats.graphs import to_graphml
 from entail.trees.log.acts import Create, GivenNode, Write
 from entail.trees.store.seed import SAMPLE_ID
+from entail.ui.shared.corpus_choice import default_corpus
 from entail.ui.shared.resources import Workspace
-from entail.ui.trees.chooser import default_corpus, import_trees
+from entail.ui.trees.chooser import import_trees
 from tests.ui.conftest import by
 
 GIVEN = Create(
@@ -34,11 +35,15 @@ def usual(shared: Workspace, author: str | None) -> str:
     return default_corpus(shared.corpora.corpora(), shared.log.trees(), author).id
 
 
-def test_the_default_corpus_is_the_last_used_else_the_largest(shared: Workspace, small: str) -> None:
+def test_the_default_corpus_is_the_author_s_then_the_team_s_then_the_largest(
+    shared: Workspace, small: str
+) -> None:
     assert shared.corpora.corpora()[0].id == small, "by name it would be the first"
-    assert [usual(shared, who) for who in (None, "Ada", "Bo")] == [SAMPLE_ID] * 3
+    assert [usual(shared, who) for who in (None, "Ada", "Bo")] == [SAMPLE_ID, SAMPLE_ID, small]
+    later = shared.corpora.add_corpus(Corpus.of("zzz", ["fire is hot"]), author="Bo").id
+    assert usual(shared, "Bo") == later, "of several the last imported"
     first = shared.log.create(Create(hypothesis="a"), author="Ada", corpus_id=small)
-    assert [usual(shared, who) for who in (None, "Ada", "Bo")] == [SAMPLE_ID, small, SAMPLE_ID]
+    assert [usual(shared, who) for who in (None, "Ada", "Bo", "Cy")] == [small, small, later, small]
     shared.log.create(Create(hypothesis="b"), author="Ada", corpus_id=SAMPLE_ID)
     shared.log.create(Create(hypothesis="no facts"), author="Ada", corpus_id=None)
     assert usual(shared, "Ada") == SAMPLE_ID
@@ -51,6 +56,7 @@ def test_the_corpus_follows_the_author_until_one_is_picked(
     app: AppTest, shared: Workspace, small: str, key: str
 ) -> None:
     shared.log.create(Create(hypothesis="a"), author="Ada", corpus_id=small)
+    shared.log.create(Create(hypothesis="b"), author="Cy", corpus_id=SAMPLE_ID)
     app = app.run()
     assert app.selectbox(key=key).value == SAMPLE_ID
     app = by(app).run()

@@ -219,11 +219,12 @@ def test_corpora_grow_are_corrected_and_say_so(app: AppTest, shared: Workspace) 
 def test_an_upload_leads_to_the_new_corpus_and_a_tree_over_it(app: AppTest, shared: Workspace) -> None:
     app = by(app).switch_page("pages/Corpora.py").run()
     facts = b"ice is cold\nsnow is ice"
-    app = app.file_uploader(key="corpus_file").upload("facts.txt", facts, "text/plain").run()
+    app = app.file_uploader(key="corpus_file-0").upload("facts.txt", facts, "text/plain").run()
     app = named(app.button, "Import").click().run()
     assert not app.exception
     info = next(one for one in shared.corpora.corpora() if one.name == "facts")
-    assert app.selectbox(key="corpus").value == info
+    assert app.selectbox(key="corpus").value == info.id
+    assert not app.file_uploader(key="corpus_file-1").value, "a second click imports nothing again"
     app = app.button(key="start_on_corpus").click().run()
     assert not app.exception
     app = app.switch_page("pages/Trees.py").run()  # the harness goes back to the page that was left

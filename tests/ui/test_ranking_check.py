@@ -10,10 +10,10 @@ from streamlit.testing.v1 import AppTest
 from entail.data.records import Corpus, Premise
 from entail.index.factory import retriever
 from entail.operations.tasks import finish
-from entail.registry import models
 from entail.registry.models import active, promote
 from entail.trees.log.acts import Accept, Create, Finish
 from entail.ui.shared.resources import Workspace
+from entail.ui.trees import ranking_check
 from entail.ui.trees.ranked_by import ACTIVE
 from entail.ui.trees.ranking_check import CHECKS
 from tests.ui.conftest import keys, on_tree, said, settled
@@ -27,7 +27,7 @@ def tree(
 ) -> str:
     """Return a tree over a corpus of one's own, of which `mine` ranks the accepted premises first."""
     trained("mine")
-    monkeypatch.setitem(models.MEASURED, "another corpus", "mine")  # type: ignore[arg-type]  # a dict
+    monkeypatch.setattr(ranking_check, "DEFAULT", "mine")
     promote("tiny", by="Ann", anyway=True)
     corpus = Corpus.of("ours", grove["facts"])
     info = shared.corpora.add_corpus(corpus, author="Ada")

@@ -18,7 +18,7 @@ from entail.encoders.training_queries import has_training_record, training_queri
 from entail.errors import EntailError
 from entail.evaluation.retrieval.comparison import Comparison, compare
 from entail.index.protocol import PremiseIndex
-from entail.registry.models import MEASURED, active
+from entail.registry.models import DEFAULT, active
 from entail.settings import load_settings
 from entail.trees.formats.entailment_bank import refold
 from entail.trees.review.decisions import judgements_of
@@ -90,11 +90,11 @@ def default_pair(names: Sequence[str], preferred: Sequence[str] = ()) -> tuple[s
 
 
 def _preferred(corpus: str) -> list[str]:
-    """Return the active encoder of a corpus and the shipped ones: never one that nobody has measured."""
+    """Return the active encoder of a corpus and the default: never one that nobody has measured."""
     try:
-        return [active(corpus).encoder, *MEASURED.values()]
+        return [active(corpus).encoder, DEFAULT]
     except EntailError:  # the Models page says what is wrong
-        return list(MEASURED.values())
+        return [DEFAULT]
 
 
 def draw_fields(corpora: Sequence[CorpusInfo]) -> Choice:

@@ -16,6 +16,7 @@ from entail.trees.store.corpora import CorpusChange
 from entail.trees.store.corpus_versions import CorpusInfo
 from entail.ui.components.elements import show_errors
 from entail.ui.frame.author import ask_name, with_mark
+from entail.ui.shared.corpus_choice import preselect
 from entail.ui.shared.demo import is_locked_in_demo
 from entail.ui.shared.form import upload_limit
 from entail.ui.shared.resources import Workspace
@@ -29,20 +30,24 @@ def draw_upload(shared: Workspace, author: str | None) -> None:
         st.markdown("**Upload a corpus**")
         if is_locked_in_demo("uploads are unavailable"):
             return
+        # An import empties the form, so that a second click imports nothing twice.
+        done = st.session_state.get("corpora_imported", 0)
         file = st.file_uploader(
             "Text (one premise a line), CSV, TSV, JSON or JSONL, also gzipped",
-            key="corpus_file",
+            key=f"corpus_file-{done}",
             max_upload_size=upload_limit(),
             help="Also official EntailmentBank files and worldtree_corpus_sentences_extended.json. "
             "A CSV or JSONL needs a column called text, sentence, premise or fact, or name it below.",
         )
         name = st.text_input(
-            "Name", key="corpus_name", max_chars=80, placeholder="The file's name if left empty"
+            "Name", key=f"corpus_name-{done}", max_chars=80, placeholder="The file's name if left empty"
         )
         column = st.text_input(
-            "Column with the premises", key="corpus_column", placeholder="Detected if left empty"
+            "Column with the premises", key=f"corpus_column-{done}", placeholder="Detected if left empty"
         )
-        licence = st.text_input("Licence", key="corpus_licence", max_chars=120, placeholder="Optional")
+        licence = st.text_input(
+            "Licence", key=f"corpus_licence-{done}", max_chars=120, placeholder="Optional"
+        )
         clicked = st.button("Import", type="primary", disabled=file is None or shared.database.read_only)
         if not clicked or file is None:
             return
@@ -56,7 +61,8 @@ def draw_upload(shared: Workspace, author: str | None) -> None:
             corpus = replace(reading.corpus, name=name.strip() or reading.corpus.name)
             info = shared.corpora.add_corpus(corpus, author=author, licence=licence.strip(), source=file.name)
             st.session_state["corpus_notice"] = f"{label(info.name)}: {label(str(reading))}"
-            st.session_state["corpus_imported"] = info.id
+            st.session_state["corpora_imported"] = done + 1
+            preselect("corpus", info.id)
             st.rerun()
 
 
@@ -64,14 +70,14 @@ def draw_premises(shared: Workspace, author: str | None, corpus: CorpusInfo) -> 
     """Draw the searchable table of premises, and the form of the selected one."""
     if notice := st.session_state.pop("corpus_notice", None):
         st.success(notice)
-    if st.session_state.get("corpus_imported") == corpus.id and st.button(
-        "Start a tree", icon=":material/park:", type="primary", key="start_on_corpus"
-    ):
+    if st.button("Start a tree", icon=":material/park:", key="start_on_corpus"):
         open_start_over(corpus.id)
     premises = shared.corpora.corpus(corpus.id, version=corpus.version).premises
     words = st.text_input("Find premises", key="find_facts", placeholder="Words of a premise").lower().split()
     found = [p for p in premises if all(word in p.text.lower() for word in words)]
-    table = pd.DataFrame({"premise": [p.text for p in found], "id": [p.source_id or "" for p in found]})
+    table = pd.DataFrame({"premise": [p.text for p in found]})
+    if any(p.source_id for p in premises):
+        table["id"] = [p.source_id or "" for p in found]
     picked = st.dataframe(
         table,
         hide_index=True,

@@ -22,6 +22,7 @@ from entail.registry.models import (
     promote,
     require_no_worse,
     roll_back,
+    shipped_retriever,
 )
 from entail.registry.pointers import Pointer, list_moves, list_pointers, rollback_target
 from entail.registry.roles import DESCRIPTIONS, PACKAGED_MODELS, list_usable
@@ -92,9 +93,8 @@ def draw_active_models(shared: Workspace, author: str | None, *, linked: str | N
 def _draw_active(title: str, now: Active, corpus: str | None, author: str | None) -> None:
     pointer = now.pointer
     own = pointer if pointer is not None and pointer.corpus == corpus else None
-    packaged = PACKAGED_MODELS.get(now.role, PACKAGED)
     if pointer is None or now.notice is not None:
-        ships = now.encoder == packaged or is_shipped(now.encoder)
+        ships = now.encoder == PACKAGED or is_shipped(now.encoder)
         origin = "packaged with entail" if ships else "first installed model"
     elif own is None:
         origin = f"as {_DEFAULT}"
@@ -115,8 +115,7 @@ def _draw_active(title: str, now: Active, corpus: str | None, author: str | None
     if own is None:
         return
     target = rollback_target(own)
-    fallback = default_retriever(corpus).encoder if corpus is not None else packaged
-    restored = str(target.encoder) if target is not None else fallback
+    restored = str(target.encoder) if target is not None else _fallback(now.role, corpus)
     rollback.button(
         f"Restore {label(retriever_label(restored), longest=40)}",
         icon=":material/undo:",
@@ -127,6 +126,13 @@ def _draw_active(title: str, now: Active, corpus: str | None, author: str | None
         width="stretch",
         help="Rolls back the last promotion for everyone.",
     )
+
+
+def _fallback(role: Role, corpus: str | None) -> str:
+    """Return the model that is active without any promotion for a corpus, or for all."""
+    if role != "retriever":
+        return PACKAGED_MODELS[role]
+    return (shipped_retriever() if corpus is None else default_retriever()).encoder
 
 
 def _describe(move: Pointer) -> str:

@@ -7,6 +7,7 @@ import hashlib
 import streamlit as st
 
 from entail.claims import state_answer
+from entail.ui.shared.corpus_choice import preselect
 from entail.ui.shared.link import Link, init_value
 
 PARTS = ("question", "answer", "hypothesis")
@@ -33,7 +34,7 @@ def open_start(question: str, answer: str, hypothesis: str) -> None:
 def open_start_over(corpus_id: str) -> None:
     """Open the form of a new tree over a corpus."""
     st.session_state.pop("tree", None)
-    st.session_state["start_corpus"], st.session_state["start_corpus:touched"] = corpus_id, True
+    preselect("start_corpus", corpus_id)
     st.switch_page("pages/Trees.py")
 
 
@@ -42,7 +43,7 @@ def open_start_with(claim: str, corpus_id: str | None = None) -> None:
     st.session_state.pop("tree", None)
     st.session_state[CLAIM] = claim
     if corpus_id is not None:
-        st.session_state["start_corpus"], st.session_state["start_corpus:touched"] = corpus_id, True
+        preselect("start_corpus", corpus_id)
     st.switch_page("pages/Trees.py", query_params={})
 
 

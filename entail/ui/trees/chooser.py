@@ -14,12 +14,12 @@ from entail.trees.log.acts import Create
 from entail.trees.log.event_log import TreeLog, TreeSummary
 from entail.trees.log.wording import count_of
 from entail.trees.store.corpus_versions import CorpusInfo
-from entail.trees.store.seed import HELD_OUT_ID
 from entail.ui.components.elements import pick_view, show_errors
 from entail.ui.components.graph import show_picture
 from entail.ui.frame import sign_in
 from entail.ui.frame.author import ask_name
 from entail.ui.frame.sign_in import shown_name
+from entail.ui.shared.corpus_choice import keep_picked, pick_corpus
 from entail.ui.shared.demo import is_locked_in_demo
 from entail.ui.shared.example_tree import smallest_example
 from entail.ui.shared.form import upload_limit
@@ -139,53 +139,9 @@ def draw_start(shared: Workspace, author: str | None) -> None:
                 _start(shared, request, author, text, corpus)
 
 
-def default_corpus(
-    corpora: Sequence[CorpusInfo], trees: Sequence[TreeSummary], author: str | None
-) -> CorpusInfo:
-    """Return the corpus of the author's last tree, else the largest that is not the held-out one.
-
-    `trees` has the last changed first.
-    """
-    known = {corpus.id: corpus for corpus in corpora}
-    used = (known.get(tree.corpus_id or "") for tree in trees if author in tree.authors)
-    return next(filter(None, used), None) or max(
-        corpora, key=lambda corpus: (corpus.id != HELD_OUT_ID, corpus.count)
-    )
-
-
-def pick_corpus(
-    corpora: Sequence[CorpusInfo],
-    trees: Sequence[TreeSummary],
-    author: str | None,
-    *,
-    key: str,
-    usual: str | None = None,
-) -> CorpusInfo:
-    """Draw the list of corpora and return the chosen one: `usual`, else the default, until one is picked."""
-    # The name may be entered, or a tree started, after the first drawing.
-    if not st.session_state.get(f"{key}:touched"):
-        first = next((one for one in corpora if one.id == usual), None)
-        st.session_state[key] = (first or default_corpus(corpora, trees, author)).id
-    ids = {corpus.id: corpus for corpus in corpora}
-    picked = st.selectbox(
-        "Corpus",
-        list(ids),
-        format_func=lambda id: f"{ids[id].name} ({ids[id].count:,} premises)",
-        key=key,
-        on_change=_mark_chosen,
-        args=(key,),
-    )
-    return ids[picked]
-
-
-def _mark_chosen(key: str) -> None:
-    st.session_state[f"{key}:touched"] = True
-
-
 def _request_start(request: StartRequest) -> None:
     request.request()
-    # The corpus on the screen counts, also where a name is entered that would have another one.
-    _mark_chosen("start_corpus")
+    keep_picked("start_corpus")
 
 
 def _start(

@@ -18,7 +18,7 @@ from entail.index.factory import LEXICAL
 from entail.index.protocol import PremiseIndex
 from entail.operations.models import SHARED_WORDS
 from entail.operations.tasks import Task, failed
-from entail.registry.models import MEASURED, Active, active
+from entail.registry.models import Active, active
 from entail.ui.shared.resources import model_cache, retriever_label, retrievers
 from entail.ui.shared.text import label
 
@@ -155,5 +155,3 @@ def _draw_active(now: Active, corpus: str | None) -> None:
         verb = "Rolled back to" if move.rolled_back else "Promoted"
         scope = ", for all corpora without their own" if move.corpus is None else ""
         st.caption(f"{verb} by {label(move.by)}, {move.at.astimezone():%d %b %H:%M}{scope}")
-    elif now.encoder == MEASURED.get(corpus or ""):
-        st.caption("Default: finds most premises of unseen trees of this corpus.")

@@ -4,6 +4,7 @@ import streamlit as st
 
 from entail.ui.corpora.premises import draw_changes, draw_growth, draw_premises, draw_upload
 from entail.ui.frame.shell import page
+from entail.ui.shared.corpus_choice import pick_corpus
 from entail.ui.shared.text import label
 
 with page("Corpora") as (shared, author):
@@ -19,13 +20,7 @@ with page("Corpora") as (shared, author):
                 icon=":material/library_add:",
             )
             st.stop()
-        imported = st.session_state.get("corpus_imported")
-        if imported != st.session_state.get("corpus_shown"):  # an upload leads to the new corpus, once
-            st.session_state["corpus_shown"] = imported
-            st.session_state["corpus"] = next((one for one in corpora if one.id == imported), corpora[0])
-        corpus = st.selectbox(
-            "Corpus", corpora, format_func=lambda c: f"{c.name} ({c.count:,} premises)", key="corpus"
-        )
+        corpus = pick_corpus(corpora, shared.log.trees(), author, key="corpus")
         st.caption(
             f"Version {corpus.version} · by {label(corpus.created_by)}"
             + (f" · {label(corpus.licence)}" if corpus.licence else "")

@@ -1,0 +1,68 @@
+"""Choice of a corpus: the one that an author most likely wants, until one is picked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from entail.trees.log.event_log import TreeSummary
+from entail.trees.store.corpus_versions import CorpusInfo
+from entail.trees.store.seed import HELD_OUT_ID
+
+
+def default_corpus(
+    corpora: Sequence[CorpusInfo], trees: Sequence[TreeSummary], author: str | None
+) -> CorpusInfo:
+    """Return the corpus of the author's last tree, else the one that the author imported last.
+
+    Without either, that of the team's last tree, else the largest that is not the held-out one. `trees` has
+    the last changed first.
+    """
+    known = {corpus.id: corpus for corpus in corpora}
+    used = [(known.get(tree.corpus_id or ""), tree) for tree in trees]
+    imported = sorted(corpora, key=lambda corpus: corpus.created_at, reverse=True)
+    likely = (
+        *(corpus for corpus, tree in used if author in tree.authors),
+        *(corpus for corpus in imported if corpus.created_by == author),
+        *(corpus for corpus, tree in used if not tree.example),
+    )
+    return next(filter(None, likely), None) or max(
+        corpora, key=lambda corpus: (corpus.id != HELD_OUT_ID, corpus.count)
+    )
+
+
+def pick_corpus(
+    corpora: Sequence[CorpusInfo],
+    trees: Sequence[TreeSummary],
+    author: str | None,
+    *,
+    key: str,
+    usual: str | None = None,
+) -> CorpusInfo:
+    """Draw the list of corpora and return the chosen one: `usual`, else the default, until one is picked."""
+    # The name may be entered, or a tree started, after the first drawing.
+    if not st.session_state.get(f"{key}:touched"):
+        first = next((one for one in corpora if one.id == usual), None)
+        st.session_state[key] = (first or default_corpus(corpora, trees, author)).id
+    ids = {corpus.id: corpus for corpus in corpora}
+    picked = st.selectbox(
+        "Corpus",
+        list(ids),
+        format_func=lambda id: f"{ids[id].name} ({ids[id].count:,} premises)",
+        key=key,
+        on_change=keep_picked,
+        args=(key,),
+    )
+    return ids[picked]
+
+
+def keep_picked(key: str) -> None:
+    """Let the corpus on the screen count, also where a name is entered that would have another one."""
+    st.session_state[f"{key}:touched"] = True
+
+
+def preselect(key: str, corpus_id: str) -> None:
+    """Pick a corpus for a list that is drawn later."""
+    st.session_state[key] = corpus_id
+    keep_picked(key)
