@@ -20,7 +20,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -69,7 +69,7 @@ def run_row(row: Row, data: Data, *, base: str, seed: int, work: Path) -> dict[s
             training = train_aeenc(
                 data.corpus,
                 config,
-                trees=data.train[: row.subset],
+                trees=data.train,
                 dev=data.dev,
                 out=folder,
                 progress=progress,
@@ -80,7 +80,7 @@ def run_row(row: Row, data: Data, *, base: str, seed: int, work: Path) -> dict[s
         index = retriever(name, data.corpus, progress=progress)
         figures = evaluate_premises(data.corpus, data.test, index, progress=progress).figures()
         effort = measure_effort(data.corpus, data.test, index, progress=progress).to_json()
-    return {**figures, "effort": effort, "trained": trained, "trees": row.subset, "run": provenance()}
+    return {**figures, "effort": effort, "trained": trained, "run": provenance()}
 
 
 def called(base: str) -> str:
@@ -200,10 +200,9 @@ def markdown(split: str, result: Mapping[str, Any]) -> Iterator[str]:
         reads = mean(run["effort"]["reads_per_accepted"] for run in some)
         never = mean(run["effort"]["missing_share"] for run in some)
         seconds = [run["trained"]["fitted"]["seconds"] for run in some if run["trained"]]
-        trees = some[0]["trees"] or ("all" if seconds else "")
         spent = f"{mean(seconds):,.0f}" if seconds else ""
-        rows.append([name, f"{reads:.2f}", f"{never:.1%}", f"{len(some)}", f"{trees}", spent])
-    head = ["row", "read per accepted", "never found", "seeds", "trees", "training, s"]
+        rows.append([name, f"{reads:.2f}", f"{never:.1%}", f"{len(some)}", spent])
+    head = ["row", "read per accepted", "never found", "seeds", "training, s"]
     yield from (*table(head, rows), "")
 
 
@@ -248,7 +247,7 @@ def _run(given: argparse.Namespace) -> None:
     if path.is_file():
         rows = json.loads(path.read_text(encoding="utf-8"))["figures"]["rows"]
     for row in (row for row in ROWS if row.name in names):
-        for seed in _seeds(row, given.seeds):
+        for seed in given.seeds if row.config else [0]:
             if given.missing and str(seed) in rows.get(row.name, {}):
                 continue
             print(f"{row.name}, seed {seed}", file=sys.stderr)
@@ -268,12 +267,6 @@ def _run(given: argparse.Namespace) -> None:
                 seed=None,
                 started=started,
             )
-
-
-def _seeds(row: Row, seeds: Sequence[int]) -> Sequence[int]:
-    if row.config is None:
-        return [0]
-    return seeds[:1] if row.subset else seeds
 
 
 def main() -> int:
