@@ -59,10 +59,7 @@ class AeencConfig(LossOptions, TrainingConfig):
         int, Ge(4), "siamese and dual: maximum premises encoded per step, a quarter of them negatives"
     ] = 128
     distil: Annotated[
-        float,
-        Ge(0),
-        "Distillation weight: 1 - cosine to teacher vectors of unjudged sentences, or the divergence from a "
-        "cross-encoder's ranking; 0: none",
+        float, Ge(0), "Distillation weight: 1 - cosine to teacher vectors of unjudged sentences; 0: none"
     ] = 0.0
     sentences: Annotated[int, Ge(1), "Distilled sentences per step"] = 32
     contrast: Annotated[

@@ -16,7 +16,7 @@ from entail.training.fields import check_values
 if TYPE_CHECKING:
     from entail.data.judgements import Judgements
     from entail.data.records import Corpus, ExplanationTree
-    from entail.training.distillation.teachers import CrossEncoderTeacher, Teaching
+    from entail.training.distillation.teachers import Teaching
 
     DecisionReader = Callable[[str], tuple[Corpus, Judgements]]
     """Name of a team's corpus -> the corpus and the judgements on it."""
@@ -42,7 +42,7 @@ class TrainingData:
     trees: tuple[ExplanationTree, ...]
     judgements: Judgements | None
     dev: tuple[ExplanationTree, ...]
-    teaching: Teaching | CrossEncoderTeacher | None = None
+    teaching: Teaching | None = None
     names: tuple[str, ...] = ()
 
 

@@ -32,7 +32,7 @@ from entail.settings import load_settings
 from entail.training.adapters.saving import name_of
 from entail.training.adapters.tower import Tower, TowerEncoder, save_both, save_routes
 from entail.training.distillation.task import DistillationTask
-from entail.training.distillation.teachers import CrossEncoderTeacher, Teaching
+from entail.training.distillation.teachers import Teaching
 from entail.training.loop.task import Event, Task
 from entail.training.method import Run, RunOptions
 from entail.training.run import Setup, Training, prepare
@@ -84,7 +84,7 @@ def train_aeenc(
     judgements: Judgements | None = None,
     dev: Sequence[ExplanationTree] = (),
     dev_corpus: Corpus | None = None,
-    teaching: Teaching | CrossEncoderTeacher | None = None,
+    teaching: Teaching | None = None,
     cache_dir: Path | None = None,
     run: Run | None = None,
     **options: Unpack[RunOptions],
@@ -154,13 +154,12 @@ def train_aeenc(
     whole: Task = task
     if teaching is not None:
         teaching = teaching.without({*oracle.queries, *gold_children(dev)})
-        if config.contrast and isinstance(teaching, Teaching):
+        if config.contrast:
             teaching = teaching.move_apart(base_premises, weight=config.contrast)
         whole = DistillationTask(
             task,
             teaching,
             queries,
-            premises=task.base_premises,
             weight=config.distil,
             sentences=config.sentences,
             seed=config.seed,
@@ -250,17 +249,10 @@ def _base_queries(
     return encode
 
 
-def _require_compatible(
-    config: AeencConfig, teaching: Teaching | CrossEncoderTeacher | None, oracle: Judgements
-) -> None:
+def _require_compatible(config: AeencConfig, teaching: Teaching | None, oracle: Judgements) -> None:
     if (config.distil > 0) != (teaching is not None):
         raise TrainingError(
             "expected both a teaching (teachers and sentences) and distil above 0, or neither"
-        )
-    if isinstance(teaching, CrossEncoderTeacher) and (config.contrast or config.towers != "single"):
-        raise TrainingError(
-            "a cross-encoder's ranking of frozen premises needs towers=single and contrast=0, found "
-            f"towers={config.towers} and contrast={config.contrast:g}"
         )
     if config.restart and not oracle.closed:
         raise TrainingError(

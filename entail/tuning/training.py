@@ -213,14 +213,11 @@ def _kept(
     task: Task, prompts: Sequence[Prompt], tower: MaskedTower, setup: Setup, config: TuningConfig
 ) -> DistillationTask:
     """Return the task with the distance of passages and claims to their vectors of the base."""
-    import torch
-
     texts = dict.fromkeys(text for one in prompts for text in (one.pair.premise, one.pair.hypothesis))
     return DistillationTask(
         task,
         teach([setup.base], tuple(texts), device=tower.device, progress=setup.run.progress),
         tower,
-        premises=torch.empty(0, device=tower.device),
         weight=config.keep,
         sentences=config.batch_size,
         seed=config.seed,

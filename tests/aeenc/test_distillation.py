@@ -1,13 +1,11 @@
-"""Distillation from encoders and from a cross-encoder, and training from an initial adapter."""
+"""Distillation from encoders, and training from an initial adapter."""
 
 import itertools
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 from entail.aeenc.config import AeencConfig
 from entail.aeenc.training import train_aeenc
@@ -18,9 +16,7 @@ from entail.errors import CheckpointError, TrainingError
 from entail.training.adapters.averaging import average_adapters
 from entail.training.distillation.task import DistillationTask
 from entail.training.distillation.teachers import (
-    CrossEncoderTeacher,
     Teaching,
-    score_nearest,
     teach,
     vary,
 )
@@ -147,7 +143,7 @@ def test_sentences_are_dealt_anew_each_epoch_and_shared_by_processes() -> None:
 
     teaching = Teaching(tuple("abcd"), np.ones((4, 2), dtype=np.float32), ("t",))
     both: Any = (Task(config(batch_size=2), [1] * 6), teaching, Tower())
-    distilling = DistillationTask(*both, premises=torch.eye(2), weight=1.0, sentences=2, seed=0)
+    distilling = DistillationTask(*both, weight=1.0, sentences=2, seed=0)
     dealt = distilling.batches(0)
     assert len(dealt) == 3
     assert sorted(np.concatenate([taught for _, taught in dealt[:2]]).tolist()) == [0, 1, 2, 3]
@@ -167,69 +163,7 @@ def test_training_continues_an_adapter(teachers: list[Path], home: Path, facts: 
         train_aeenc(facts, config(initial="other"), trees=trees)
 
 
-LETTERS = Corpus.of("letters", ["a", "b", "c", "d"])
-PREMISES = np.eye(4, dtype=np.float32)
 GIVEN = Teaching(("x", "d"), np.array([[0.8, 0.6, 0, 0], [0, 0, 0.6, 0.8]], dtype=np.float32), ("t",))
-
-
-def test_a_cross_encoder_scores_the_nearest_premises() -> None:
-    scores = {("b", "x"): 0.9, ("d", "d"): 1.0, ("c", "d"): 0.5}
-
-    def score(premises: Sequence[str], sentences: Sequence[str]) -> Any:
-        return [scores.get(pair, 0.0) for pair in zip(premises, sentences, strict=True)]
-
-    found = score_nearest(GIVEN, LETTERS, PREMISES, score, reader="judge", nearest=2)
-    assert found.positions.tolist() == [[0, 1], [3, 2]]
-    np.testing.assert_allclose(found.scores, [[0.0, 0.9], [0.0, 0.5]])  # nothing for itself
-    assert found.teachers == ("t", "judge")
-    rest = found.without({"x"})
-    assert (rest.sentences, rest.positions.tolist()) == (("d",), [[3, 2]])
-    whole = score_nearest(GIVEN, LETTERS, PREMISES, score, reader="j", nearest=99)
-    assert whole.positions.shape == (2, 4)
-    assert len({found.digest, rest.digest, whole.digest}) == 3
-    with pytest.raises(TrainingError, match="expected sentences"):
-        score_nearest(GIVEN.without({"x", "d"}), LETTERS, PREMISES, score, reader="j")
-    with pytest.raises(TrainingError, match="of shape"):
-        CrossEncoderTeacher(GIVEN, found.positions[:1], found.scores, "j", 0.1, 1)
-
-
-def test_the_distance_is_the_divergence_of_two_rankings() -> None:
-    positions, scores = np.array([[0, 1], [3, 2]]), np.array([[0.0, 1.0], [0.0, 0.0]], dtype=np.float32)
-    teacher = CrossEncoderTeacher(GIVEN, positions, scores, "judge", share=0.4, temperature=0.5)
-    distance = teacher.distance(torch.from_numpy(PREMISES))
-    target, ours = (np.exp(np.array(cosines) / 0.5) for cosines in ([0.8, 0.6 + 0.4, 0, 0], [0.8, 0.6, 0, 0]))
-    target, ours = target / target.sum(), ours / ours.sum()
-    expected = (target * np.log(target / ours)).sum()
-    first = torch.from_numpy(GIVEN.vectors[:1]).requires_grad_()
-    found = distance(first, torch.tensor([0]))
-    assert found.item() == pytest.approx(expected, rel=1e-5)
-    found.backward()
-    assert first.grad is not None
-    assert first.grad[0, 1] < 0 < first.grad[0, 0]  # towards the preferred premise
-    both = distance(torch.from_numpy(GIVEN.vectors), torch.tensor([0, 1]))
-    assert both.item() == pytest.approx(expected / 2, rel=1e-5)  # the second agrees
-
-
-def test_a_tower_learns_a_ranking(home: Path, facts: Corpus, trees: Trees) -> None:
-    premises = BiEncoder("tiny").encode_premises(facts.texts)
-    preferred = set(facts.texts[::2])
-
-    def score(premises: Sequence[str], sentences: Sequence[str]) -> Any:
-        return [float(premise in preferred) for premise in premises]
-
-    options: dict[str, Any] = {"reader": "judge", "nearest": 8, "share": 0.5, "temperature": 0.2}
-    teacher = score_nearest(teach(["tiny"], facts.texts), facts, premises, score, **options)
-
-    def distance(encoder: str | Path) -> float:
-        vectors = torch.from_numpy(BiEncoder(encoder).encode_queries(teacher.sentences))
-        return float(teacher.distance(torch.from_numpy(premises))(vectors, torch.arange(len(vectors))))
-
-    settings = config(epochs=20, distil=100.0, sentences=16)
-    training = train_aeenc(facts, settings, trees=trees, out=home / "taught", teaching=teacher)
-    assert training.teachers == ("tiny", "judge")
-    assert distance(home / "taught") < 0.9 * distance("tiny")
-    with pytest.raises(TrainingError, match="towers=single"):
-        train_aeenc(facts, config(distil=1.0, towers="siamese"), trees=trees, teaching=teacher)
 
 
 def test_joined_teachings_keep_the_first_vector_of_a_sentence() -> None:

@@ -1,8 +1,8 @@
 r"""Distillation task: the loss of a method plus the distance to teachers on unlabelled sentences.
 
-.. math:: L = L_{method} + \lambda \, D(E_h(x), t(x))
+.. math:: L = L_{method} + \lambda \, (1 - \cos(E_h(x), t(x)))
 
-D is the distance of a teaching (`entail.training.distillation.teachers`). A tower that fits its judgements
+t(x) is the vector of the teachers (`entail.training.distillation.teachers`). A tower that fits its judgements
 closely stays near its teachers everywhere else (knowledge distillation, Hinton et al. 2015; of sentence
 vectors, Reimers and Gurevych 2020).
 """
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from entail.errors import TrainingError
 from entail.index.protocol import Ints
 from entail.training.adapters.tower import Tower
-from entail.training.distillation.teachers import CrossEncoderTeacher, Teaching
+from entail.training.distillation.teachers import Teaching
 from entail.training.loop.batches import batches
 from entail.training.loop.task import Task
 
@@ -32,7 +32,6 @@ class DistillationTask:
         task: Task of the method.
         teaching: Sentences and their targets.
         tower: Trained tower.
-        premises: Unit vectors of the corpus, shape (premises, d).
         weight: lambda.
         sentences: Sentences per step.
         seed: Random seed of their order.
@@ -44,10 +43,9 @@ class DistillationTask:
     def __init__(
         self,
         task: Task,
-        teaching: Teaching | CrossEncoderTeacher,
+        teaching: Teaching,
         tower: Tower,
         *,
-        premises: Tensor,
         weight: float,
         sentences: int,
         seed: int,
@@ -60,7 +58,6 @@ class DistillationTask:
         self.task, self.teaching, self.tower = task, teaching, tower
         self.weight, self._sentences, self._seed = weight, sentences, seed
         self._lengths = tower.lengths(teaching.sentences)
-        self._distance = teaching.distance(premises)
         self.begin_epoch, self.steps, self.evaluate = task.begin_epoch, task.steps, task.evaluate
         self.state, self.restore = task.state, task.restore  # sentences depend only on seed and epoch
 
@@ -87,5 +84,6 @@ class DistillationTask:
         own, taught = batch
         total, terms = self.task.loss(own)
         vectors = self.tower.vectors([self.teaching.sentences[i] for i in taught])  # (sentences, d)
-        distance = self._distance(vectors, torch.from_numpy(taught).to(vectors.device))
+        targets = torch.from_numpy(self.teaching.vectors[taught]).to(vectors.device)
+        distance = 1 - (vectors * targets).sum(dim=1).mean()
         return total + self.weight * distance, {**terms, "distil": float(distance.detach())}

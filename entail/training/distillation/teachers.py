@@ -4,48 +4,28 @@ r"""Teachers of unlabelled sentences, as targets of distillation.
 
 .. math:: t(x) = \sum_i E_i(x) / |\sum_i E_i(x)|
 
-The mean ranks better than each teacher, but costs an encoding per teacher. `CrossEncoderTeacher` adds a
-cross-encoder's scores R of the nearest premises, 0 of all others. The trained vectors E learn the ranking of
-all premises P:
-
-.. math:: L = KL(\mathrm{softmax}((T P + w R) / \tau) \,|\, \mathrm{softmax}(E P / \tau))
-
-A cross-encoder ranks better than vectors can, but costs a forward pass per pair. Here it scores each pair
-once (Hofstätter et al. 2020).
+The mean ranks better than each teacher, but costs an encoding per teacher.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Container, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from entail.data.records import Corpus
 from entail.data.text import fold
 from entail.encoders.catalogue import EncoderEntry
 from entail.encoders.encoder import BiEncoder
 from entail.errors import TrainingError
-from entail.index.protocol import Floats, Ints
-from entail.index.ranking import top_k
+from entail.index.protocol import Floats
 from entail.progress import ProgressCallback
-
-if TYPE_CHECKING:
-    import torch
-
-    Distance = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
-    """Trained vectors, shape (some, d), and indices of their sentences -> distance to the targets."""
 
 _AT_ONCE = 256
 _DROPPED = 0.2
 """Share of words."""
-
-ScorePairs = Callable[[Sequence[str], Sequence[str]], ArrayLike]
-"""Premises, and a sentence for each -> score of each pair, 0 to 1, shape (pairs,)."""
 
 
 @dataclass(frozen=True)
@@ -78,17 +58,6 @@ class Teaching:
         vectors = np.concatenate([self.vectors, added.vectors])
         return Teaching(self.sentences + added.sentences, vectors, self.teachers + other.teachers)
 
-    def distance(self, premises: torch.Tensor) -> Distance:
-        """Return the mean of 1 - cosine between trained vectors and the teachers'."""
-        import torch
-
-        targets = torch.from_numpy(self.vectors).to(premises.device)
-
-        def distance(learning: torch.Tensor, which: torch.Tensor) -> torch.Tensor:
-            return 1 - (learning * targets[which]).sum(dim=1).mean()
-
-        return distance
-
     def move_apart(self, premises: Floats, *, weight: float, temperature: float = 0.05) -> Teaching:
         r"""Return a copy whose vectors are moved away from crowded regions of premises.
 
@@ -104,80 +73,6 @@ class Teaching:
             t = t - weight * (shares @ premises) / shares.sum(axis=1, keepdims=True)
             moved[start : start + _AT_ONCE] = t / np.linalg.norm(t, axis=1, keepdims=True).clip(1e-12)
         return Teaching(self.sentences, moved, self.teachers)
-
-
-@dataclass(frozen=True)
-class CrossEncoderTeacher:
-    """Sentences with a cross-encoder's scores of their nearest premises.
-
-    Attributes:
-        positions: Positions of the nearest premises, shape (sentences, nearest).
-        scores: Scores of the cross-encoder, 0 to 1, same shape.
-        reader: Name of the cross-encoder.
-        share: Weight w of the scores.
-    """
-
-    teaching: Teaching
-    positions: Ints
-    scores: Floats
-    reader: str
-    share: float
-    temperature: float
-
-    def __post_init__(self) -> None:
-        shape = (len(self.teaching.sentences), self.positions.shape[-1])
-        if self.positions.shape != shape or self.scores.shape != shape or not self.temperature > 0:
-            raise TrainingError(
-                f"expected positions and scores of shape {shape} and a temperature above 0, found "
-                f"{self.positions.shape}, {self.scores.shape} and {self.temperature:g}"
-            )
-
-    @property
-    def sentences(self) -> tuple[str, ...]:
-        """Folded sentences, each once."""
-        return self.teaching.sentences
-
-    @property
-    def vectors(self) -> Floats:
-        """Vectors of the teachers, shape (sentences, d)."""
-        return self.teaching.vectors
-
-    @property
-    def teachers(self) -> tuple[str, ...]:
-        """Names of the teachers and the cross-encoder."""
-        return (*self.teaching.teachers, self.reader)
-
-    @property
-    def digest(self) -> str:
-        """Identity of sentences, vectors and scores."""
-        found = hashlib.sha256(f"{self.teaching.digest} {self.share:g} {self.temperature:g}".encode())
-        for numbers in (self.positions, self.scores):
-            found.update(np.ascontiguousarray(numbers).tobytes())
-        return found.hexdigest()[:12]
-
-    def without(self, texts: Container[str]) -> CrossEncoderTeacher:
-        """Return a copy without some sentences, such as the queries of dev."""
-        kept = [i for i, sentence in enumerate(self.sentences) if sentence not in texts]
-        teaching = self.teaching.without(texts)
-        return replace(self, teaching=teaching, positions=self.positions[kept], scores=self.scores[kept])
-
-    def distance(self, premises: torch.Tensor) -> Distance:
-        """Return the divergence of the trained vectors' ranking of premises from the teachers'."""
-        import torch
-
-        device = premises.device
-        vectors, positions, scores = (
-            torch.from_numpy(numbers).to(device) for numbers in (self.vectors, self.positions, self.scores)
-        )
-
-        def distance(learning: torch.Tensor, which: torch.Tensor) -> torch.Tensor:
-            wanted = vectors[which] @ premises.T
-            wanted = wanted.scatter_add(1, positions[which], self.share * scores[which])
-            target = torch.log_softmax(wanted / self.temperature, dim=1)
-            ours = torch.log_softmax(learning @ premises.T / self.temperature, dim=1)
-            return torch.nn.functional.kl_div(ours, target, log_target=True, reduction="batchmean")
-
-        return distance
 
 
 def vary(sentences: Sequence[str], *, count: int, seed: int) -> tuple[str, ...]:
@@ -232,45 +127,3 @@ def teach(
         total += encoder.encode_queries(folded, progress=progress)
     vectors: Floats = total / np.linalg.norm(total, axis=1, keepdims=True).clip(1e-12)
     return Teaching(folded, vectors, tuple(encoder.name for encoder in encoders))
-
-
-def score_nearest(
-    teaching: Teaching,
-    corpus: Corpus,
-    premises: Floats,
-    score: ScorePairs,
-    *,
-    reader: str,
-    nearest: int = 30,
-    share: float = 0.1,
-    temperature: float = 0.05,
-) -> CrossEncoderTeacher:
-    """Score the premises nearest to each sentence by a cross-encoder.
-
-    A premise that equals the sentence scores 0, as it explains nothing.
-
-    Args:
-        teaching: Sentences, and teachers' vectors to find the nearest premises by.
-        corpus: Corpus of the premises.
-        premises: Unit vectors of the premises, shape (premises, d).
-        score: Cross-encoder, such as `NliJudge.entailment`.
-        reader: Name of the cross-encoder.
-        nearest: Number of premises per sentence, at most all.
-        share: Weight w of the scores.
-        temperature: tau.
-
-    Raises:
-        RetrievalError: If `nearest` is below 1.
-        TrainingError: If there is no sentence, or the temperature is not above 0.
-    """
-    if not teaching.sentences:
-        raise TrainingError("expected sentences to read premises for, found none")
-    starts = range(0, len(teaching.sentences), _AT_ONCE)
-    hits = [top_k(teaching.vectors[start : start + _AT_ONCE] @ premises.T, nearest) for start in starts]
-    positions = np.concatenate([some.positions for some in hits])
-    sentences = [sentence for sentence in teaching.sentences for _ in positions[0]]
-    found = score([corpus.texts[position] for position in positions.ravel().tolist()], sentences)
-    scores: Floats = np.array(found, dtype=np.float32).reshape(positions.shape)
-    own = [corpus.position(sentence) for sentence in teaching.sentences]
-    scores[positions == np.array([-1 if at is None else at for at in own])[:, None]] = 0.0
-    return CrossEncoderTeacher(teaching, positions, scores, reader, share, temperature)
