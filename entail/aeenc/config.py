@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal
 
 from annotated_types import Ge, Gt
@@ -32,9 +32,11 @@ class AeencConfig(LossOptions, TrainingConfig):
     ] = "single"
     rank: Annotated[int, Ge(1), "LoRA rank"] = 16
     initial: Annotated[str, "Initial adapter on the same base, truncated to the rank; default: none"] = ""
-    alpha: Annotated[float, Ge(0), "Weight of the squared distance to the frozen base's vectors; 0: none"] = (
-        0.1
-    )
+    alpha: Annotated[
+        float,
+        Ge(0),
+        "Weight of the squared distance to the vectors at the start, of base or initial; 0: none",
+    ] = 0.1
     gold: Annotated[bool, "Train on gold triplets: parent, child and distractor of a tree"] = True
     rounds: Annotated[int, Ge(0), "ACS rounds, each with the current encoder; pairs accumulate; 0: none"] = 1
     restart: Annotated[
@@ -111,3 +113,11 @@ FEW_DECISIONS = AeencConfig(
     epochs=20,
 )
 """Settings for some tens to some hundreds of decisions."""
+
+
+def continue_from(initial: str, config: AeencConfig = FEW_DECISIONS) -> AeencConfig:
+    """Return settings that train an adapter further, such as the one that ranked what was decided.
+
+    Steps are smaller, since most is learnt already, and the rank leaves room beside the adapter's own.
+    """
+    return replace(config, initial=initial, rank=64, learning_rate=3e-5)

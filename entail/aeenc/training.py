@@ -19,7 +19,7 @@ from entail.aeenc.task import AeencTask, require_both_classes
 from entail.data.judgements import Judgements
 from entail.data.records import Corpus, ExplanationTree, gold_children
 from entail.data.text import premise_key
-from entail.encoders.card import write_training_queries
+from entail.encoders.card import read_training_queries, write_training_queries
 from entail.encoders.encoder import BiEncoder
 from entail.encoders.stock import sentence_transformer
 from entail.errors import TrainingError
@@ -147,7 +147,7 @@ def train_aeenc(
         queries=queries,
         premises=premises,
         base_premises=base_premises,
-        base_queries=_base_queries(frozen, corpus, base_premises),
+        base_queries=_initial_queries(setup, frozen, corpus, base_premises),
         resample=resample,
         evaluate=evaluate,
     )
@@ -235,10 +235,12 @@ class _Indexes:
         return self._of_base[corpus.hash].by(self._encoder)
 
 
-def _base_queries(
-    frozen: BiEncoder, corpus: Corpus, base_premises: Floats
+def _initial_queries(
+    setup: Setup, frozen: BiEncoder, corpus: Corpus, base_premises: Floats
 ) -> Callable[[Sequence[str]], Floats]:
-    """Return a cached encoder of queries by the base, which takes the vectors of premises from the corpus."""
+    """Return a cached encoder of queries by the weights that the training starts from."""
+    if setup.initial is not None:
+        return QueryVectors(BiEncoder(setup.initial, device=setup.tower["device"]), capacity=1 << 20).encode
     cached = QueryVectors(frozen, capacity=1 << 20)
 
     def encode(texts: Sequence[str]) -> Floats:
@@ -295,7 +297,8 @@ def _save(training: AeencTraining, towers: Mapping[str, Tower], setup: Setup) ->
             save_routes(folder, queries.model, sentence_transformer(base, device="cpu"))
         else:
             queries.save(folder)
-        write_training_queries(folder, map(premise_key, training.pairs.queries))
+        before = read_training_queries(setup.initial.path) if setup.initial and setup.initial.path else ()
+        write_training_queries(folder, {*before, *map(premise_key, training.pairs.queries)})
 
     taught = {"sentences": training.sentences, "teachers": list(training.teachers)}
     setup.save(

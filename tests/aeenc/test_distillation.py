@@ -7,9 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from entail.aeenc.config import AeencConfig
+from entail.aeenc.config import AeencConfig, continue_from
 from entail.aeenc.training import train_aeenc
+from entail.data.judgements import JudgedPair, Judgements
 from entail.data.records import Corpus, ExplanationTree
+from entail.data.text import premise_key
+from entail.encoders.card import read_training_queries
 from entail.encoders.encoder import BiEncoder
 from entail.encoders.weights import read_json
 from entail.errors import CheckpointError, TrainingError
@@ -151,6 +154,32 @@ def test_sentences_are_dealt_anew_each_epoch_and_shared_by_processes() -> None:
     assert len(orders) > 1
     shares = [distilling.share(dealt[0], rank=rank, size=2) for rank in (0, 1)]
     assert sorted(int(x) for _, taught in shares for x in taught) == sorted(dealt[0][1].tolist())
+
+
+def test_the_regulariser_pulls_to_the_initial_adapter(
+    teachers: list[Path], home: Path, facts: Corpus, trees: Trees
+) -> None:
+    start = str(teachers[0])
+    train_aeenc(facts, config(initial=start, rank=8, alpha=100.0), trees=trees, out=home / "held")
+    train_aeenc(facts, config(initial=start, rank=8), trees=trees, out=home / "free")
+    queries = Judgements.of_trees(trees).queries
+    vectors = {name: BiEncoder(home / name).encode_queries(queries) for name in ("held", "free")}
+    first, base = (BiEncoder(name).encode_queries(queries) for name in (start, "tiny"))
+    moved = {name: float(np.square(found - first).sum()) for name, found in vectors.items()}
+    assert moved["held"] < 0.1 * moved["free"]
+    assert moved["held"] < 0.1 * float(np.square(vectors["held"] - base).sum())
+
+
+def test_a_continued_training_keeps_the_queries_that_were_learnt_before(
+    teachers: list[Path], home: Path, facts: Corpus, trees: Trees
+) -> None:
+    judged = Judgements.of_pairs(
+        [JudgedPair("bo ba", facts.texts[0], True), JudgedPair("bo ba", facts.texts[1], False)]
+    )
+    settings = continue_from(str(teachers[0]), config(epochs=1))
+    train_aeenc(facts, settings, judgements=judged, out=home / "further")
+    learnt = read_training_queries(home / "further")
+    assert learnt == read_training_queries(teachers[0]) | {premise_key("bo ba")}
 
 
 def test_training_continues_an_adapter(teachers: list[Path], home: Path, facts: Corpus, trees: Trees) -> None:

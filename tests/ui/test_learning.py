@@ -21,6 +21,7 @@ from entail.jobs.record import Job, Outcome
 from entail.jobs.worker import run_job
 from entail.operations.tasks import Task
 from entail.progress import Progress
+from entail.registry.models import promote
 from entail.trees.log.acts import Accept, Create, Evidence, Reject, ShownCandidate
 from entail.ui.frame.author import Visitor
 from entail.ui.shared.resources import Workspace, jobs, retrievers
@@ -217,6 +218,18 @@ def test_a_removed_retriever_is_named_behind_its_judgements(on_trees: AppTest) -
     notes = [c.value.replace("\\", "") for c in on_trees.caption if "team" in c.value]
     assert any("accepted here" in note and "Was #1" in note for note in notes)
     assert any("rejected by Ada" in note for note in notes)
+
+
+def test_training_goes_on_from_the_adapter_that_ranks_the_corpus(
+    trained: Callable[..., Path], tiny_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(learning, "CONFIG", replace(FEW_DECISIONS, base="tiny"))
+    trained("mine")
+    assert learning.learning_config("sky").initial == "", "a whole model ranks it"
+    promote("mine", by="Ann", corpus="sky", anyway=True)
+    config = learning.learning_config("sky")
+    assert (config.initial, config.base, config.towers) == ("mine", "tiny", "single")
+    assert learning.learning_config("sea").initial == ""
 
 
 def test_a_real_training_ranks(shared: Workspace, tiny_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

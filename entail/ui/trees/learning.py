@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
 import streamlit as st
 
-from entail.aeenc.config import FEW_DECISIONS
+from entail.aeenc.config import FEW_DECISIONS, AeencConfig, continue_from
+from entail.encoders.catalogue import resolve
 from entail.errors import EntailError
 from entail.jobs.record import Job
-from entail.registry.models import default_retriever
+from entail.registry.models import active, default_retriever
 from entail.trees.log.wording import count_of
 from entail.trees.review.decisions import (
     Lesson,
@@ -21,13 +23,13 @@ from entail.trees.review.decisions import (
 from entail.ui.components.elements import show_errors
 from entail.ui.shared.demo import is_locked_in_demo
 from entail.ui.shared.job_list import LIVE, ensure_worker, format_duration, progress_of
-from entail.ui.shared.resources import jobs, retrievers
+from entail.ui.shared.resources import jobs, retriever_label, retrievers
 from entail.ui.shared.text import label
 from entail.ui.trees.authoring import TreeContext
 from entail.ui.trees.screen import AuthoringSession, close_dialogs
 
 CONFIG = FEW_DECISIONS
-"""Settings of the training."""
+"""Settings of the training, where no adapter ranks the corpus."""
 
 
 def learning_jobs(corpus_id: str | None) -> list[Job]:
@@ -208,15 +210,26 @@ def _draw_form(context: TreeContext, session: AuthoringSession, lesson: Lesson) 
         name = st.text_input(
             "Name", value=propose_name(context.corpus.name, jobs().names_taken()), max_chars=80
         )
+        config = learning_config(context.corpus.name)
+        start = retriever_label(config.initial or config.base)
         st.caption(
-            "Trains a small adapter on MiniLM in seconds to a few minutes. You can keep working or close "
-            "this page."
+            f"Trains {label(start)} further, in seconds to a few minutes. You can keep working or close this "
+            "page."
         )
         pressed = st.form_submit_button("Start training", type="primary", disabled=bool(missing))
     if pressed:
         start_learning(context, name.strip(), author=session.author or "somebody")
         session.screen.dialog = None
         st.rerun()
+
+
+def learning_config(corpus: str) -> AeencConfig:
+    """Return settings that train the active retriever of a corpus further, if it is an adapter of queries."""
+    with suppress(EntailError):
+        entry, base = resolve(active(corpus).encoder), resolve(CONFIG.base)
+        if entry.towers == "single" and entry.base is not None and entry.base.revision == base.revision:
+            return continue_from(entry.name, CONFIG)
+    return CONFIG
 
 
 def start_learning(context: TreeContext, name: str, *, author: str) -> Job:
@@ -228,7 +241,7 @@ def start_learning(context: TreeContext, name: str, *, author: str) -> Job:
     """
     return jobs().submit(
         "aeenc",
-        CONFIG,
+        learning_config(context.corpus.name),
         {"from_log": context.summary.corpus_id},
         name=name,
         by=author,
