@@ -1,4 +1,4 @@
-"""Measures the app as a person meets it, in a real Chromium, and writes a result file.
+"""Measure the app in a real Chromium, and write a result file.
 
 - process ready (its health check answers) to the first full page of Trees on the bundled sample;
 - what a first typed query waits;

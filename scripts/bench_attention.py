@@ -1,4 +1,4 @@
-"""Measures a training step with attention by matrix products and by torch's fused kernel, and writes it down.
+"""Measure a training step with attention by matrix products and by torch's fused kernel, and write it down.
 
 ::
 

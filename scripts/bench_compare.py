@@ -1,4 +1,4 @@
-"""Measures the Compare page over many trees and a large corpus, and writes docs/results/compare.json.
+"""Measure the Compare page over many trees and a large corpus, and write docs/results/compare.json.
 
 The first trees that hold so many queries are compared over the whole corpus. All vectors are cached before
 anything is timed, those of the premises on disk, those of the queries in memory. Then:

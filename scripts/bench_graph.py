@@ -1,4 +1,4 @@
-"""Measures the graph of a tree in a real Chromium, of several checkouts in turns, and writes a result file.
+"""Measure the graph of a tree in a real Chromium, of several checkouts in turns, and write a result file.
 
 - first paint: from the message of the server with the graph to the frame that shows it, and from the opening
   of the page;

@@ -1,4 +1,4 @@
-"""Measures `POST /encode` of a running `entail serve`, and writes docs/results/serving.json.
+"""Measure `POST /encode` of a running `entail serve`, and write docs/results/serving.json.
 
 Distinct texts of 17 tokens, one a request, none asked for twice (so no cache can answer), asked for by 1, 8
 and 32 clients at a time, against one by one: one client that waits for each answer before it asks again. The

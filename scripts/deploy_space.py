@@ -1,4 +1,4 @@
-"""Deploys the app of this checkout as a Docker Space of the Hugging Face Hub; see docs/hub.md.
+"""Deploy the app of this checkout as a Docker Space of the Hugging Face Hub; see docs/hub.md.
 
     python scripts/deploy_space.py my-team/trees --bucket my-team/trees-data --dry-run
 

@@ -267,8 +267,8 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
     yield from wide_paragraph(
         "Read per accepted premise, with the difference by bootstrap over trees (below 0: less is read); "
         "the share of gold premises that were looked for and never found; the scorer's time, all orders of a "
-        "node together. What was read at a node is not read again there. See `entail/evaluation/effort.py` "
-        "for the author's rules."
+        "node together. What was read at a node is not read again there. See "
+        "`entail/evaluation/retrieval/effort.py` for the author's rules."
     )
 
 

@@ -1,4 +1,4 @@
-"""Writes docs/results/speed.md from the result files of the benches; `make bench` runs it last."""
+"""Write docs/results/speed.md from the result files of the benches; `make bench` runs it last."""
 
 from __future__ import annotations
 
