@@ -32,10 +32,10 @@ from entail.data.corpora import read_corpus
 from entail.data.entailment_bank.trees import read_trees
 from entail.data.judgements import JudgedPair, Judgements
 from entail.data.records import Corpus, ExplanationTree, gold_children
+from entail.encoders.catalogue import SHIPPED as DEFAULT
 from entail.evaluation.retrieval.effort import measure_effort
 from entail.evaluation.retrieval.premises import evaluate_premises
 from entail.index.factory import retriever
-from entail.registry.models import DEFAULT
 from entail.results import write_page, write_result
 
 RESULT = Path(__file__).resolve().parent.parent / "docs" / "results" / "aeenc_learning.json"

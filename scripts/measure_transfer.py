@@ -26,10 +26,10 @@ from entail.data.corpora import read_corpus
 from entail.data.entailment_bank.trees import read_trees
 from entail.data.nli.pairs import read_nli
 from entail.data.records import Corpus, ExplanationTree, Step
+from entail.encoders.catalogue import SHIPPED as DEFAULT
 from entail.encoders.cross.reranker import SHIPPED
 from entail.evaluation.retrieval.premises import compare_evaluations, evaluate_premises
 from entail.index.factory import retriever
-from entail.registry.models import DEFAULT
 from entail.results import write_page, write_result
 from entail.training.nli_source import take_evenly
 

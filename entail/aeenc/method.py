@@ -7,9 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from entail.aeenc.config import FEW_DECISIONS, AeencConfig
+from entail.aeenc.config import AeencConfig, continue_from
 from entail.aeenc.losses import LOSSES
 from entail.aeenc.source import TrainingData, TreeSource
+from entail.encoders.catalogue import SHIPPED
 from entail.progress import ProgressCallback
 from entail.training.method import CardText, Method, Preview, Run
 
@@ -122,6 +123,6 @@ AEENC = Method(
         *("base", "towers", "tuning", "rank", "loss", "margin"),
         *("rounds", "epochs", "batch_size", "learning_rate"),
     ),
-    presets={"As in the paper": AeencConfig(), "For few decisions": FEW_DECISIONS},
+    presets={"As in the paper": AeencConfig(), "For few decisions": continue_from(SHIPPED)},
     for_decisions="For few decisions",
 )

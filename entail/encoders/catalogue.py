@@ -30,6 +30,9 @@ from entail.settings import is_demo, load_settings
 PACKAGED = "minilm"
 """Name of the encoder that is always available."""
 
+SHIPPED = "aeenc-minilm"
+"""Adapter that ranks every corpus until another retriever is promoted, where it is installed."""
+
 PACKAGED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 """Digest of the official all-MiniLM-L6-v2 `model.safetensors` on the Hub."""
 

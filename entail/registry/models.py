@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from entail.data.records import Corpus
-from entail.encoders.catalogue import PACKAGED, fetch, model_folder, resolve
+from entail.encoders.catalogue import PACKAGED, SHIPPED, fetch, model_folder, resolve
 from entail.errors import EncoderError, PromotionError
 from entail.progress import ProgressCallback
 from entail.registry.pointers import (
@@ -38,9 +38,6 @@ from entail.training.method import Role
 
 if TYPE_CHECKING:
     from entail.evaluation.retrieval.paired import PairedComparison
-
-DEFAULT = "aeenc-minilm"
-"""Retriever of every corpus until one is promoted, where it is installed; else the packaged encoder."""
 
 _log = logging.getLogger(__name__)
 
@@ -110,7 +107,7 @@ def active(corpus: str | None = None, *, role: Role = "retriever") -> Active:
 
 
 def default_retriever() -> Active:
-    """Return the retriever of a corpus without a pointer of its own: the one promoted for all, or `DEFAULT`.
+    """Return the retriever of a corpus without a pointer of its own: the one promoted for all, or `SHIPPED`.
 
     Raises:
         PromotionError: If the file of pointers cannot be read.
@@ -122,13 +119,13 @@ def default_retriever() -> Active:
 
 
 def shipped_retriever() -> Active:
-    """Return `DEFAULT`, or the packaged encoder where it is not installed.
+    """Return `SHIPPED`, or the packaged encoder where it is not installed.
 
     Raises:
         EncoderError: If neither is installed.
     """
     with contextlib.suppress(EncoderError):
-        return Active(*_retriever(DEFAULT))
+        return Active(*_retriever(SHIPPED))
     return Active(*_retriever(PACKAGED))
 
 

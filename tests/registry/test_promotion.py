@@ -88,7 +88,7 @@ def test_the_default_retriever_ranks_every_corpus_until_one_is_promoted(
     models: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert active().encoder == PACKAGED, "the default is not installed here"
-    monkeypatch.setattr("entail.registry.models.DEFAULT", "one")
+    monkeypatch.setattr("entail.registry.models.SHIPPED", "one")
     assert [(now.encoder, now.pointer) for now in (active(), active("sky"))] == [("one", None)] * 2
     put("two")
     assert active("sky").encoder == "two", "what somebody promoted for all corpora counts more"

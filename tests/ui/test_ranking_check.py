@@ -27,7 +27,7 @@ def tree(
 ) -> str:
     """Return a tree over a corpus of one's own, of which `mine` ranks the accepted premises first."""
     trained("mine")
-    monkeypatch.setattr(ranking_check, "DEFAULT", "mine")
+    monkeypatch.setattr(ranking_check, "SHIPPED", "mine")
     promote("tiny", by="Ann", anyway=True)
     corpus = Corpus.of("ours", grove["facts"])
     info = shared.corpora.add_corpus(corpus, author="Ada")

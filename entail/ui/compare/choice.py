@@ -14,11 +14,12 @@ from entail.data.entailment_bank.trees import read_trees
 from entail.data.judgements import Judgements
 from entail.data.records import Corpus, ExplanationTree
 from entail.data.text import fold
+from entail.encoders.catalogue import SHIPPED
 from entail.encoders.training_queries import has_training_record, training_queries_of
 from entail.errors import EntailError
 from entail.evaluation.retrieval.comparison import Comparison, compare
 from entail.index.protocol import PremiseIndex
-from entail.registry.models import DEFAULT, active
+from entail.registry.models import active
 from entail.settings import load_settings
 from entail.trees.formats.entailment_bank import refold
 from entail.trees.review.decisions import judgements_of
@@ -92,9 +93,9 @@ def default_pair(names: Sequence[str], preferred: Sequence[str] = ()) -> tuple[s
 def _preferred(corpus: str) -> list[str]:
     """Return the active encoder of a corpus and the default: never one that nobody has measured."""
     try:
-        return [active(corpus).encoder, DEFAULT]
+        return [active(corpus).encoder, SHIPPED]
     except EntailError:  # the Models page says what is wrong
-        return [DEFAULT]
+        return [SHIPPED]
 
 
 def draw_fields(corpora: Sequence[CorpusInfo]) -> Choice:

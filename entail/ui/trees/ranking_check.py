@@ -13,13 +13,13 @@ from functools import partial
 import streamlit as st
 
 from entail.data.bundled import HELD_OUT_NAME, SAMPLE_NAME
-from entail.encoders.catalogue import PACKAGED, resolve
+from entail.encoders.catalogue import PACKAGED, SHIPPED, resolve
 from entail.errors import EntailError
 from entail.evaluation.retrieval.paired import PairedComparison
 from entail.operations.models import SHARED_WORDS
 from entail.operations.tasks import TaskGroup, finish
 from entail.progress import ProgressCallback
-from entail.registry.models import DEFAULT, Active, promote
+from entail.registry.models import Active, promote
 from entail.settings import is_demo
 from entail.trees.review.decisions import count_decisions, judgements_of
 from entail.ui.components.elements import draw_table
@@ -47,7 +47,7 @@ def draw_ranking_check(context: TreeContext) -> None:
     if now is None or corpus_id is None or context.ranking.problem is not None:
         return
     is_chosen = now.pointer is not None and now.pointer.corpus is not None
-    other = PACKAGED if now.encoder == DEFAULT else DEFAULT
+    other = PACKAGED if now.encoder == SHIPPED else SHIPPED
     if other not in retrievers() or is_chosen or context.corpus.name in (SAMPLE_NAME, HELD_OUT_NAME):
         return
     counts = count_decisions(context.shared.log, corpus_id=corpus_id)
