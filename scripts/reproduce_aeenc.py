@@ -255,7 +255,7 @@ def _run(given: argparse.Namespace) -> None:
             if path.is_file():  # what another process has measured in the meantime stays
                 rows = json.loads(path.read_text(encoding="utf-8"))["figures"]["rows"]
             rows.setdefault(row.name, {})[str(seed)] = run
-            ordered = {r.name: rows[r.name] for r in ROWS if r.name in rows}
+            ordered = {r.name: rows[r.name] for r in ROWS if r.name in rows} | rows
             write_result(
                 path,
                 figures={
