@@ -7,10 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from entail.aeenc.config import AeencConfig, continue_from
+from entail.aeenc.config import FEW_DECISIONS, AeencConfig
 from entail.aeenc.losses import LOSSES
 from entail.aeenc.source import TrainingData, TreeSource
-from entail.encoders.catalogue import SHIPPED
 from entail.progress import ProgressCallback
 from entail.training.method import CardText, Method, Preview, Run
 
@@ -123,6 +122,6 @@ AEENC = Method(
         *("base", "towers", "tuning", "rank", "loss", "margin"),
         *("rounds", "epochs", "batch_size", "learning_rate"),
     ),
-    presets={"As in the paper": AeencConfig(), "For few decisions": continue_from(SHIPPED)},
+    presets={"As in the paper": AeencConfig(), "For few decisions": FEW_DECISIONS},
     for_decisions="For few decisions",
 )

@@ -12,7 +12,6 @@ from entail.data.corpora import read_corpus
 from entail.data.nli.pairs import NliPair, NliReading
 from entail.data.records import Corpus, Premise
 from entail.encoders import hub
-from entail.encoders.catalogue import SHIPPED
 from entail.errors import HubError, SettingsError
 from entail.jobs.record import Job
 from entail.training import method
@@ -157,12 +156,12 @@ def test_decisions_of_the_team_begin_with_gentle_settings(view: View, shared: Wo
     assert named(app.segmented_control, "Learn from").value == "decisions"
     assert named(app.selectbox, "Corpus").options[0] == "sky (2 accepted)"
     assert app.warning, "too few decisions"
-    assert named(app.number_input, "Learning rate").value == 3e-5
+    assert named(app.number_input, "Learning rate").value == 1e-4
     assert named(app.number_input, "Epochs").value == 20
     assert named(app.text_input, "Encoder name").value == "team-sky-1"
     job = submitted(app)
     assert (job.spec.source["from_log"], job.spec.about) == (info.id, "the decisions on sky")
-    assert (job.spec.config["alpha"], job.spec.config["initial"]) == (1.0, SHIPPED)
+    assert job.spec.config["alpha"] == 1.0
 
 
 @pytest.fixture
