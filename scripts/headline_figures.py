@@ -233,5 +233,5 @@ RETRIEVER_OF = {
 
 
 def _bar(name: str, *values: float) -> dict[str, Any]:
-    rounded = [round(value, 4) for value in values]
+    rounded = [round(value, 6) for value in values]
     return {"name": name, "values": rounded, "retriever": RETRIEVER_OF.get(name, "")}
