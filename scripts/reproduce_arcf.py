@@ -10,7 +10,7 @@
     python scripts/reproduce_arcf.py ... --paths                       # PR and the ensembles; many more pairs
     python scripts/reproduce_arcf.py --table                           # only the tables
     python scripts/reproduce_arcf.py ... --shared-pieces 20 --power 8  # terms of what is known unread
-    python scripts/reproduce_arcf.py ... --name arcf_plain             # another result file and page
+    python scripts/reproduce_arcf.py ... --name arcf_long              # another result file and page
 
 Every arm trains on the same budget of tokens. What was trained and ranked stays in `--work`: a run that was
 broken off goes on where it was. No text of a question is written to a result.
