@@ -22,6 +22,7 @@ from entail.data.text import premise_key
 from entail.encoders.card import read_training_queries, write_training_queries
 from entail.encoders.encoder import BiEncoder
 from entail.encoders.stock import sentence_transformer
+from entail.encoders.weights import read_object
 from entail.errors import TrainingError
 from entail.evaluation.retrieval.premises import PremiseEvaluation, evaluate_premises
 from entail.index.flat import DenseIndex
@@ -198,7 +199,7 @@ def train_aeenc(
         folder=run.out,
         teachers=teaching.teachers if teaching else (),
         sentences=len(teaching.sentences) if teaching else 0,
-        data=tuple(run.data),
+        data=tuple(dict.fromkeys((*_initial_data(setup), *run.data))),
     )
     _save(training, towers, setup)
     return training
@@ -278,6 +279,13 @@ def _first_pairs(
             stacklevel=3,
         )
     return pairs
+
+
+def _initial_data(setup: Setup) -> tuple[str, ...]:
+    """Return the names of the data that the initial adapter learnt from, by its card."""
+    if setup.initial is None or setup.initial.path is None:
+        return ()
+    return tuple(read_object(setup.initial.path / "entail.json").get("trained_on", {}).get("data", ()))
 
 
 def _save(training: AeencTraining, towers: Mapping[str, Tower], setup: Setup) -> None:

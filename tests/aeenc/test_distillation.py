@@ -1,6 +1,8 @@
 """Distillation from encoders, and training from an initial adapter."""
 
 import itertools
+import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -170,14 +172,19 @@ def test_the_regulariser_pulls_to_the_initial_adapter(
     assert moved["held"] < 0.1 * float(np.square(vectors["held"] - base).sum())
 
 
-def test_a_continued_training_keeps_the_queries_that_were_learnt_before(
+def test_a_continued_training_keeps_the_record_of_what_was_learnt_before(
     teachers: list[Path], home: Path, facts: Corpus, trees: Trees
 ) -> None:
     judged = Judgements.of_pairs(
         [JudgedPair("bo ba", facts.texts[0], True), JudgedPair("bo ba", facts.texts[1], False)]
     )
-    settings = continue_from(str(teachers[0]), config(epochs=1))
-    train_aeenc(facts, settings, judgements=judged, out=home / "further")
+    settings = continue_from(str(home / "start"), config(epochs=1))
+    about = read_json(teachers[0] / "entail.json")
+    about["trained_on"]["data"] = ["entailment_bank"]
+    start = shutil.copytree(teachers[0], home / "start")
+    (start / "entail.json").write_text(json.dumps(about), encoding="utf-8")
+    training = train_aeenc(facts, settings, judgements=judged, out=home / "further", data=["team_decisions"])
+    assert training.data == ("entailment_bank", "team_decisions")
     learnt = read_training_queries(home / "further")
     assert learnt == read_training_queries(teachers[0]) | {premise_key("bo ba")}
 
