@@ -22,7 +22,6 @@ from entail.data.text import premise_key
 from entail.encoders.card import read_training_queries, write_training_queries
 from entail.encoders.encoder import BiEncoder
 from entail.encoders.stock import sentence_transformer
-from entail.encoders.weights import read_object
 from entail.errors import TrainingError
 from entail.evaluation.retrieval.premises import PremiseEvaluation, evaluate_premises
 from entail.index.flat import DenseIndex
@@ -189,6 +188,8 @@ def train_aeenc(
         watch=watch,
     )
     advice = "lower the learning rate, raise alpha, or sample more rounds"
+    card = setup.initial.card if setup.initial else None
+    before = card.trained_on.get("data", ()) if card else ()
     training = AeencTraining(
         config=config,
         fitted=fitted,
@@ -199,7 +200,7 @@ def train_aeenc(
         folder=run.out,
         teachers=teaching.teachers if teaching else (),
         sentences=len(teaching.sentences) if teaching else 0,
-        data=tuple(dict.fromkeys((*_initial_data(setup), *run.data))),
+        data=tuple(dict.fromkeys((*before, *run.data))),
     )
     _save(training, towers, setup)
     return training
@@ -279,13 +280,6 @@ def _first_pairs(
             stacklevel=3,
         )
     return pairs
-
-
-def _initial_data(setup: Setup) -> tuple[str, ...]:
-    """Return the names of the data that the initial adapter learnt from, by its card."""
-    if setup.initial is None or setup.initial.path is None:
-        return ()
-    return tuple(read_object(setup.initial.path / "entail.json").get("trained_on", {}).get("data", ()))
 
 
 def _save(training: AeencTraining, towers: Mapping[str, Tower], setup: Setup) -> None:

@@ -33,6 +33,7 @@ class Card:
         towers: See `TowerKind`.
         figures: Measured figures.
         config: Training configuration.
+        trained_on: Counts and names of the training data.
         licence: Licence of the weights.
         gaussian: Settings of an encoder of Gaussians (see `entail.encoders.gaussian.form`), else empty.
         scorer: Settings of a scorer of facts (see `entail.arcf.scoring.scorer`), else empty.
@@ -46,6 +47,7 @@ class Card:
     towers: TowerKind = "siamese"
     figures: Mapping[str, Any] = field(default_factory=dict)
     config: Mapping[str, Any] = field(default_factory=dict)
+    trained_on: Mapping[str, Any] = field(default_factory=dict)
     licence: str | None = None
     gaussian: Mapping[str, Any] = field(default_factory=dict)
     scorer: Mapping[str, Any] = field(default_factory=dict)
@@ -55,7 +57,9 @@ class Card:
 
 _FIELDS: Mapping[str, tuple[type, str]] = {
     **dict.fromkeys(("method", "base", "base_revision", "towers", "licence"), (str, "a text")),
-    **dict.fromkeys(("figures", "config", "gaussian", "scorer", "judge", "reranker"), (dict, "an object")),
+    **dict.fromkeys(
+        ("figures", "config", "trained_on", "gaussian", "scorer", "judge", "reranker"), (dict, "an object")
+    ),
 }
 
 
