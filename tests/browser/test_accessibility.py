@@ -12,6 +12,7 @@ from playwright.sync_api import BrowserContext, ConsoleMessage, Page, expect
 from entail.trees.log.event_log import TreeLog
 from entail.trees.store.database import open_database
 from entail.ui.frame.shell import PAGES
+from tests.browser.steps import settle
 
 ROOT = Path(__file__).parents[2]
 AXE = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
@@ -30,7 +31,6 @@ STILL = """
 """
 """Styles without motion, and without what Streamlit dims for the moment of a run."""
 
-BUSY = ", ".join(f'[data-testid="st{name}"]' for name in ("Spinner", "Skeleton")) + ", [data-stale=true]"
 
 pytestmark = pytest.mark.browser
 
@@ -119,13 +119,6 @@ def warnings(page: Page) -> list[str]:
 
     page.on("console", note)
     return said
-
-
-def settle(page: Page) -> None:
-    """Wait until nothing on the page is old or on its way."""
-    page.wait_for_timeout(250)  # a run may follow another, and the theme is told to the server
-    expect(page.locator('.stApp[data-test-script-state="notRunning"]')).to_be_attached()
-    expect(page.locator(BUSY)).to_have_count(0)
 
 
 def violations(page: Page) -> list[str]:

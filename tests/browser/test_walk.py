@@ -9,6 +9,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from entail.trees.log.event_log import TreeLog
 from entail.trees.store.database import open_database
+from tests.browser.steps import settle
 
 ROOT = Path(__file__).parents[2]
 PAGES = ("/", "/Trees", "/Compare", "/Direction", "/Results")
@@ -46,6 +47,7 @@ def test_the_walk_by_clicks(page: Page, url: str, folder: Path) -> None:
     page.get_by_role("button", name="Start", exact=True).click()
     expect(page).to_have_url(re.compile(r"/Trees\?tree=[0-9a-f]{8}"))
     expect(rows).to_have_count(10)
+    settle(page)  # the rows of the example stay until those of the new tree are drawn
     accept = rows.first.get_by_role("button", name="1", exact=True)
     accept.click()
     expect(accept).to_be_disabled()
