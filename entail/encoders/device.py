@@ -27,6 +27,8 @@ class Memory:
 def device_name(name: str | None = None) -> str:
     """Return a device by name, by default `ENTAIL_DEVICE`; `auto` is a GPU if there is one.
 
+    Attention on a GPU is not by cuDNN, which builds a plan, in up to a second, for each new shape of a batch.
+
     Raises:
         SettingsError: If the name is no device's, or the device is missing.
     """
@@ -34,7 +36,7 @@ def device_name(name: str | None = None) -> str:
 
     name = name or load_settings().device
     if name == "auto":
-        return "cuda" if torch.cuda.is_available() else "cpu"
+        name = "cuda" if torch.cuda.is_available() else "cpu"
     try:
         device = torch.device(name)
     except RuntimeError as error:
@@ -43,6 +45,8 @@ def device_name(name: str | None = None) -> str:
         raise SettingsError(
             f"device {name!r} was asked for, torch sees {torch.cuda.device_count()} GPUs; use cpu"
         )
+    if device.type == "cuda":
+        torch.backends.cuda.enable_cudnn_sdp(False)
     return name
 
 
