@@ -122,7 +122,7 @@ class Bench:
         return {**on, **told}
 
 
-_MEASURED = ("base", "precision")
+_MEASURED = ("base",)
 _CONTRAST = ("questions", "epochs", "batch_size", "longest", "rate", "dropout")
 _TUNING = ("tuning_epochs", "tuning_rate", "warmup", "nli_pairs")
 
@@ -202,6 +202,7 @@ def run_arm(arm: Arm, bench: Bench, *, seed: int) -> dict[str, Any]:
         "arm": arm.name,
         "seed": None if arm.retriever else seed,
         "budget": bench.budget(arm),
+        "precision": bench.given.precision,
         "configs": configs,
         **{
             name: told_of[name]

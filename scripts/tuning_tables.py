@@ -78,6 +78,7 @@ def groups(rows: Sequence[Mapping[str, Any]]) -> list[tuple[dict[str, Any], list
     for row in sorted(rows, key=lambda row: -len(bound(row))):
         if not any(bound(row).items() <= known.items() for known in budgets):
             budgets.append(bound(row))
+    budgets.sort(key=lambda known: known.get("cut") == OLD_CUT)
     return [(known, [row for row in rows if bound(row).items() <= known.items()]) for known in budgets]
 
 
@@ -141,7 +142,8 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
     rows = result["figures"]["rows"]
     trained = sum(row["seed"] is not None for row in rows)
     yield f"Dev was read once a row: {len(rows)} rows, {trained} of them trained. The last weights are kept,"
-    yield "so dev chose none. An adapter was trained; every weight: `first_stage.md`."
+    yield "so dev chose none. An adapter was trained; every weight: `first_stage.md`. Vectors that were searched"
+    yield "are fp16 on a GPU, else bf16."
     yield ""
     yield from (*paragraph(contamination(PACKAGED_HUB_ID, ("squad", "snli", "multinli"))), "")
     yield "The paper's MRR column cannot be right: its R@k bound MRR@100 at 58.9, and it prints 64.51. R@k is"
@@ -155,7 +157,8 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
 CUT_NOTE = (
     f'Where a section says "cut {OLD_CUT}", contrast read gold passages cut around the answer, and hard '
     "negatives cut from their start. Gold passages alone could begin in the middle of their paragraph, so "
-    "their cut told them apart. Both are cut at the same place now; these rows have not been run again. "
+    "their cut told them apart. Where it says \"cut all alike\", both are cut at the same place: the order of "
+    "the arms that stand in both sections is the same. "
     "Training reads 100 words of a passage, evaluation whole paragraphs up to the encoder's length."
 )
 
@@ -172,11 +175,12 @@ def _group_lines(budget: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -
         if not all(row[by] for row in rows):
             continue
         yield from ("", f"Hits are {words}:", "")
-        yield "| | seeds | " + " | ".join(MEASURES) + " |"
-        yield "| --- |" + " ---: |" * (len(MEASURES) + 1)
+        yield "| | seeds | on | " + " | ".join(MEASURES) + " |"
+        yield "| --- | ---: | --- |" + " ---: |" * len(MEASURES)
         for name, some in _by_arm(rows).items():
             cells = [percent([row[by][measure] for row in some]) for measure in MEASURES]
-            yield f"| {titles[name].title} | {len(some)} | " + " | ".join(cells) + " |"
+            places = " and ".join(sorted({"GPU" if row["hardware"]["gpus"] else "CPU" for row in some}))
+            yield f"| {titles[name].title} | {len(some)} | {places} | " + " | ".join(cells) + " |"
     yield from ("", "The paper:", "", "| | " + " | ".join(MEASURES) + " |")
     yield "| --- |" + " ---: |" * len(MEASURES)
     for arm in ARMS:
