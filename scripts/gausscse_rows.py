@@ -15,13 +15,13 @@ class Row:
 
     Attributes:
         infer: Whether contradictions are inferred (`nli_triplets`).
-        taught_by: Row whose seeds are the teachers.
+        taught_by: Rows whose seeds are the teachers, as far as they are in the work folder.
     """
 
     name: str
     config: GausscseConfig | DprConfig
     infer: bool = False
-    taught_by: str = ""
+    taught_by: tuple[str, ...] = ()
 
 
 OURS = GausscseConfig(batch_size=64, learning_rate=3e-4)
@@ -38,8 +38,9 @@ SHIPPED = "ent+con+rev, ranked, directed, longer twice"
 INFERRED = f"{SHIPPED}, inferred contradictions"
 TAUGHT = f"{INFERRED}, labels and five teachers"
 _SHIPPED = replace(RANKED, direction=2.0, longer=2.0)
+TAUGHT_BY_BOTH = f"{INFERRED}, labels and eight teachers"
 TEACHERS = 5
-"""Seeds that teach one encoder."""
+"""Seeds of a row that teach one encoder, at most."""
 
 SIMCSE = "SimCSE"
 ROWS = (
@@ -53,7 +54,8 @@ ROWS = (
     Row("ent+con+rev, ranked, longer twice", replace(RANKED, longer=2.0)),
     Row(SHIPPED, _SHIPPED),
     Row(INFERRED, _SHIPPED, infer=True),
-    Row(TAUGHT, _SHIPPED, infer=True, taught_by=INFERRED),
+    Row(TAUGHT, _SHIPPED, infer=True, taught_by=(INFERRED,)),
+    Row(TAUGHT_BY_BOTH, _SHIPPED, infer=True, taught_by=(SHIPPED, INFERRED)),
     Row(f"{SHIPPED}, reversed by premise", replace(_SHIPPED, reversal="by_premise")),
     Row("ent+con+rev, ranked, directed more, longer twice", replace(RANKED, direction=5.0, longer=2.0)),
     Row("kl", replace(OURS, similarity="kl")),
@@ -67,7 +69,7 @@ ROWS = (
 )
 
 COMPARED = (
-    *((TAUGHT, other) for other in (SHIPPED, INFERRED)),
+    *((taught, other) for taught in (TAUGHT_BY_BOTH, TAUGHT) for other in (SHIPPED, INFERRED)),
     *itertools.combinations((SHIPPED, *reversed(MAIN), SIMCSE), 2),
 )
 """Rows whose answers are compared, set by set and seed by seed."""

@@ -333,9 +333,13 @@ def _as_told(row: Row, given: argparse.Namespace) -> Row:
     told = {name: getattr(given, name) for name in ("epochs", "dropout")}
     changes = {name: value for name, value in told.items() if value is not None}
     if row.taught_by:
-        teacher = next(one for one in ROWS if one.name == row.taught_by)
-        folders = [_folder(teacher, base=given.base, seed=n, work=given.work) for n in range(TEACHERS)]
-        changes["teachers"] = ",".join(map(str, folders))
+        trained = (
+            _folder(one, base=given.base, seed=seed, work=given.work)
+            for one in ROWS
+            if one.name in row.taught_by
+            for seed in range(TEACHERS)
+        )
+        changes["teachers"] = ",".join(str(one) for one in trained if (one / "entail.json").is_file())
     return replace(row, config=replace(row.config, **changes))
 
 

@@ -142,8 +142,8 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
     rows = result["figures"]["rows"]
     trained = sum(row["seed"] is not None for row in rows)
     yield f"Dev was read once a row: {len(rows)} rows, {trained} of them trained. The last weights are kept,"
-    yield "so dev chose none. An adapter was trained; every weight: `first_stage.md`. Vectors that were searched"
-    yield "are fp16 on a GPU, else bf16."
+    yield "so dev chose none. An adapter was trained; every weight: `first_stage.md`. Vectors that were"
+    yield "searched are fp16 on a GPU, else bf16."
     yield ""
     yield from (*paragraph(contamination(PACKAGED_HUB_ID, ("squad", "snli", "multinli"))), "")
     yield "The paper's MRR column cannot be right: its R@k bound MRR@100 at 58.9, and it prints 64.51. R@k is"
@@ -157,7 +157,7 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
 CUT_NOTE = (
     f'Where a section says "cut {OLD_CUT}", contrast read gold passages cut around the answer, and hard '
     "negatives cut from their start. Gold passages alone could begin in the middle of their paragraph, so "
-    "their cut told them apart. Where it says \"cut all alike\", both are cut at the same place: the order of "
+    'their cut told them apart. Where it says "cut all alike", both are cut at the same place: the order of '
     "the arms that stand in both sections is the same. "
     "Training reads 100 words of a passage, evaluation whole paragraphs up to the encoder's length."
 )
