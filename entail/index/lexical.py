@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
 import threading
 from abc import ABC, abstractmethod
@@ -142,6 +143,8 @@ class StemmedIndex(TfidfIndex):
 
 def load_bm25s() -> Any:  # noqa: ANN401 - a module without types
     """Import bm25s and silence its logger."""
+    # It starts JAX where that is installed, which would take three quarters of a GPU from torch.
+    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
     import bm25s
 
     logging.getLogger("bm25s").setLevel(logging.WARNING)  # importing it sets DEBUG

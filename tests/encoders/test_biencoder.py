@@ -9,10 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from entail.data.bundled import sample_corpus
 from entail.encoders import encoder as module
 from entail.encoders.catalogue import EncoderEntry, resolve
+from entail.encoders.device import device_name
 from entail.encoders.encoder import BiEncoder, Encoder
 from entail.encoders.gaussian.encoder import GaussianEncoder
 from entail.encoders.stock import MAX_LENGTH, sentence_transformer
@@ -185,6 +187,16 @@ def test_changed_packaged_weights_are_not_loaded(tiny_adapter: Path, tiny: Path)
     for entry in (base, adapter):
         with pytest.raises(EncoderError, match="expected sha256"):
             BiEncoder(entry).load()
+
+
+def test_attention_on_a_gpu_plans_nothing_for_each_shape(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = torch.backends.cuda.cudnn_sdp_enabled()
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    try:
+        assert device_name("cuda:0") == "cuda:0"
+        assert not torch.backends.cuda.cudnn_sdp_enabled()
+    finally:
+        torch.backends.cuda.enable_cudnn_sdp(before)
 
 
 @pytest.mark.parametrize(("device", "message"), [("cuda:99", "torch sees"), ("toaster", "such as auto")])

@@ -1,6 +1,7 @@
 """TF-IDF and BM25 count words as they should, whatever the corpus and the query hold."""
 
 import math
+import os
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,13 @@ def test_bm25_is_lucenes_formula() -> None:
     np.testing.assert_allclose(
         index.scores(["ice", "ice cold"])[:, 0], [idf * weight, 2 * idf * weight], rtol=1e-5
     )
+
+
+def test_bm25_leaves_a_gpu_to_torch_where_jax_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XLA_PYTHON_CLIENT_PREALLOCATE", "")  # so that it is as before after the test
+    monkeypatch.delenv("XLA_PYTHON_CLIENT_PREALLOCATE")
+    Bm25Index(Corpus.of("tiny", ["ice is cold"]))
+    assert os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] == "false"
 
 
 def test_bm25_meets_words_by_their_stems() -> None:
