@@ -24,7 +24,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from command_line import make_parser, measure_and_show
+from command_line import make_parser, measure_and_show, slug
 from filelock import FileLock
 from page_text import spread
 
@@ -119,8 +119,7 @@ class Data:
 def trained(one: Trained, seed: int, data: Data, *, work: Path) -> dict[str, Any]:
     """Train on the subset and measure on dev."""
     config = replace(one.config, seed=seed)
-    slug = "".join(c if c.isalnum() else "-" for c in f"{one.question} {one.name}".lower())
-    folder = work.resolve() / f"{slug}-{seed}"
+    folder = work.resolve() / f"{slug(f'{one.question} {one.name}')}-{seed}"
     with progress_bar() as progress:
         training = train_aeenc(
             data.corpus, config, trees=data.train[:SUBSET], dev=data.dev, out=folder, progress=progress

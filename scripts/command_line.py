@@ -17,6 +17,15 @@ def make_parser(doc: str | None) -> argparse.ArgumentParser:
     return parser
 
 
+def slug(text: str) -> str:
+    """Return what a text is called in names of files.
+
+    >>> slug("minilm 0.8/H")
+    'minilm-0-8-h'
+    """
+    return "".join(c if c.isalnum() else "-" for c in text.lower()).strip("-")
+
+
 def measure_and_show(
     parser: argparse.ArgumentParser,
     measure: Callable[[argparse.Namespace], object],

@@ -247,7 +247,7 @@ def _cell_in_words(figures: Mapping[str, Any]) -> Iterator[str]:
     yield f"The rows above use batch {own.replace('/', ', rate ')}: place {place} of {len(cells)} here"
     yield f"({100 * cells[own]:.2f}). The paper's rows use the best cell, here batch"
     cell = best.replace("/", ", rate ")
-    yield f'{cell} ({100 * cells[best]:.2f}); rows called "best cell" do so, where they were run.'
+    yield f"{cell} ({100 * cells[best]:.2f})."
     yield ""
 
 

@@ -28,7 +28,7 @@ from statistics import mean
 from typing import Any
 
 from aeenc_rows import EVERY, HITS, OURS, RANKED, ROWS, SHIPPED, Row, papers
-from command_line import make_parser, measure_and_show
+from command_line import make_parser, measure_and_show, slug
 from page_text import spread, table
 
 from entail.aeenc.training import train_aeenc
@@ -86,11 +86,6 @@ def run_row(row: Row, data: Data, *, base: str, seed: int, work: Path) -> dict[s
 def called(base: str) -> str:
     """Return the name of a base: of a folder that is given by its path, without the path."""
     return resolve(base).name
-
-
-def slug(text: str) -> str:
-    """Return what a text is called in names of files."""
-    return "".join(c if c.isalnum() else "-" for c in text.lower()).strip("-")
 
 
 def measured_at(rows: Mapping[str, Any]) -> Iterator[str]:

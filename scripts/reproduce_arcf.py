@@ -33,6 +33,7 @@ from typing import Any
 
 import numpy as np
 from arcf_tables import ARMS, PATHS, Arm, markdown
+from command_line import make_parser, measure_and_show, slug
 
 from entail.arcf.chains.baselines import PathRanker, SingleFactRanker, fuse_rankings
 from entail.arcf.chains.chain import Search
@@ -46,7 +47,6 @@ from entail.cli.console import progress_bar
 from entail.data.entailment_bank.trees import read_trees
 from entail.data.worldtree.questions import Question, QuestionReading, gold_positions, read_questions
 from entail.data.worldtree.tables import FactTables, read_fact_tables
-from entail.errors import EntailError
 from entail.evaluation.chains import evaluate_chains, tfidf_rankings
 from entail.index.protocol import Ints
 from entail.progress import Meter, ProgressCallback
@@ -80,7 +80,7 @@ class Setting:
 
 def trained(arm: Arm, setting: Setting, seed: int) -> tuple[Scorer, dict[str, Any]]:
     """Train an arm, or take what was trained before."""
-    folder = setting.work / f"{_slug(arm.name)}-{seed}"
+    folder = setting.work / f"{slug(arm.name)}-{seed}"
     told = folder / "training.json"
     config = replace(setting.config, seed=seed, **arm.change)
     ids = "\n".join(question.id for question in setting.train)
@@ -207,7 +207,7 @@ def ensembles(setting: Setting, seed: int) -> dict[str, dict[str, Any]]:
     found = {}
     for name, parts in ENSEMBLES.items():
         files = [
-            _rankings(setting.work / f"{_slug(arm)}-{seed}", how, k=setting.k, search=setting.search)
+            _rankings(setting.work / f"{slug(arm)}-{seed}", how, k=setting.k, search=setting.search)
             for arm, how in parts
         ]
         if all(file.is_file() for file in files):
@@ -233,10 +233,6 @@ def sweeps(scorer: Scorer, setting: Setting, folder: Path) -> dict[str, Any]:
 
 def _rankings(folder: Path, how: str, *, k: int, search: Search) -> Path:
     return folder / f"{how}-k{k}-l{search.length}.tsv"
-
-
-def _slug(name: str) -> str:
-    return "".join(c if c.isalnum() else "-" for c in name.lower())
 
 
 def write_table(name: str) -> Path:
@@ -310,7 +306,7 @@ def _run(given: argparse.Namespace) -> None:
             print(f"{arm.name}, seed {seed}", file=sys.stderr)
             scorer, about = trained(arm, setting, seed)
             figures["trainings"].setdefault(arm.name, {})[str(seed)] = about
-            folder = given.work / f"{_slug(arm.name)}-{seed}"
+            folder = given.work / f"{slug(arm.name)}-{seed}"
             ways = {PATHS: "paths"} if given.paths and arm.name == "SF" else {}
             for name, how in {**arm.rankings, **ways}.items():
                 figures["rankings"].setdefault(name, {})[str(seed)] = measured(
@@ -328,9 +324,7 @@ def _run(given: argparse.Namespace) -> None:
 
 def main() -> int:
     """Read the command line and do what it says."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("--tables", type=Path, metavar="DIR", help="fact tables of the release, or a ZIP")
     parser.add_argument("--train", type=Path, metavar="FILE", help="questions to learn from")
     parser.add_argument(
@@ -377,18 +371,9 @@ def main() -> int:
         "--work", type=Path, default=Path("build/arcf"), help="folder for weights and rankings"
     )
     parser.add_argument("--name", default="arcf", help="of the result file and its page (arcf)")
-    parser.add_argument("--table", action="store_true", help="measure nothing, only write the tables again")
-    given = parser.parse_args()
-    if not given.table:
-        if not (given.tables and given.train and given.on):
-            parser.error("--tables, --train and --on are needed, or --table")
-        try:
-            _run(given)
-        except EntailError as error:
-            sys.exit(f"Error: {error}")
-    if (RESULTS / f"{given.name}.json").is_file():
-        print(f"wrote {write_table(given.name)}")
-    return 0
+    return measure_and_show(
+        parser, _run, lambda given: write_table(given.name), needs=("tables", "train", "on")
+    )
 
 
 if __name__ == "__main__":

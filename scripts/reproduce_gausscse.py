@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from command_line import make_parser, measure_and_show
+from command_line import make_parser, measure_and_show, slug
 from gausscse_rows import COMPARED, OURS, ROWS, TEACHERS, Row
 from gausscse_simcse import train_simcse
 from gausscse_tables import BATCHES, RATES, markdown
@@ -160,8 +160,7 @@ def run_row(
 
 
 def _folder(row: Row, *, base: str, seed: int, work: Path) -> Path:
-    slug = "".join(c if c.isalnum() else "-" for c in f"{base} {row.name}".lower())
-    return work / f"{slug}-{seed}"
+    return work / f"{slug(f'{base} {row.name}')}-{seed}"
 
 
 def _measured_before(row: Row, path: Path, *, base: str, seed: int, work: Path) -> dict[str, Any] | None:

@@ -33,7 +33,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from command_line import make_parser, measure_and_show
+from command_line import make_parser, measure_and_show, slug
 from tuning_tables import ARMS, CUT, KS, Arm, markdown
 
 from entail.cli.console import progress_bar
@@ -164,8 +164,7 @@ def run_arm(arm: Arm, bench: Bench, *, seed: int) -> dict[str, Any]:
         # A stage that another row has been through is gone on from.
         told = json.dumps(bench.budget(replace(arm, alone=False)), sort_keys=True)
         key = hashlib.sha256(told.encode()).hexdigest()[:12]
-        slug = "".join(c if c.isalnum() else "-" for c in arm.name.removesuffix(" alone").lower())
-        place = bench.given.work / f"{slug}-{seed}-{key}"
+        place = bench.given.work / f"{slug(arm.name.removesuffix(' alone'))}-{seed}-{key}"
         contrast = bench.contrast(seed=seed)
         if arm.tuning is not None:
             out = place.with_name(f"{place.name}-tuned")
