@@ -13,7 +13,6 @@ entails the other, asked of pairs of which one does. Of decisions that are 80 % 
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -21,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from command_line import make_parser, measure_and_show
+from command_line import make_parser, measure_and_show, named_pairs
 from numpy.typing import ArrayLike
 from page_text import table, wide_paragraph
 
@@ -30,7 +29,6 @@ from entail.data.nli.pairs import NliPair
 from entail.encoders.gaussian.encoder import GaussianEncoder
 from entail.errors import EncoderError, EvaluationError
 from entail.evaluation.nli.pair_similarity import pair_similarities
-from entail.evaluation.nli.sources import load_nli
 from entail.gausscse.calibration import fit_form, is_one_way, logits
 from entail.gausscse.verdict import confidence, direction_confidence, threshold_of
 from entail.progress import ProgressCallback
@@ -236,16 +234,8 @@ def _cell(one: Mapping[str, Any]) -> str:
     return "-" if not one["n"] else f"{one['right']:.3f} ({one['n']:,})"
 
 
-def _set(told: str) -> tuple[str, tuple[NliPair, ...]]:
-    name, _, place = told.partition("=")
-    path, _, split = place.partition(":")
-    if not path:
-        sys.exit(f"Error: expected NAME=FILE or NAME=FILE:SPLIT, found {told!r}")
-    return name, tuple(load_nli(path, split=split or None).pairs)
-
-
 def _run(given: argparse.Namespace) -> None:
-    started, sets = datetime.now(UTC), dict(map(_set, given.on))
+    started, sets = datetime.now(UTC), dict(map(named_pairs, given.on))
     if given.fitted_on not in sets:
         raise EvaluationError(
             f"expected --fitted-on to be one of {', '.join(sets)}, found {given.fitted_on!r}"

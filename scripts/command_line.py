@@ -7,7 +7,9 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from entail.data.nli.pairs import NliPair
 from entail.errors import EntailError
+from entail.evaluation.nli.sources import load_nli
 
 
 def make_parser(doc: str | None) -> argparse.ArgumentParser:
@@ -26,6 +28,15 @@ def slug(text: str) -> str:
     return "".join(c if c.isalnum() else "-" for c in text.lower()).strip("-")
 
 
+def named_pairs(told: str) -> tuple[str, tuple[NliPair, ...]]:
+    """Return the name and the pairs of `NAME=FILE` or `NAME=FILE:SPLIT`; exit if it is neither."""
+    name, _, place = told.partition("=")
+    path, _, split = place.partition(":")
+    if not path:
+        sys.exit(f"Error: expected NAME=FILE or NAME=FILE:SPLIT, found {told!r}")
+    return name, tuple(load_nli(path, split=split or None).pairs)
+
+
 def measure_and_show(
     parser: argparse.ArgumentParser,
     measure: Callable[[argparse.Namespace], object],
@@ -38,7 +49,7 @@ def measure_and_show(
 
     Args:
         parser: Parser of `make_parser`.
-        measure: Measures as the options say, and writes a result file.
+        measure: Measures as the options say, and writes a result file; False if it wrote none.
         show: Writes the page of the result file and returns it.
         needs: Names of options without which nothing can be measured.
         arguments: Command line; default: that of the process.
@@ -48,8 +59,8 @@ def measure_and_show(
         options = ", ".join(f"--{name.replace('_', '-')}" for name in needs)
         parser.error(f"expected {options}, or --table alone")
     try:
-        if not given.table:
-            measure(given)
+        if not given.table and measure(given) is False:
+            return 0
     except EntailError as error:
         sys.exit(f"Error: {error}")
     try:

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import shutil
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,20 +25,21 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from command_line import make_parser, measure_and_show, named_pairs
 from page_text import paragraph
+from shipping import ship
 
 from entail.cli.console import progress_bar
-from entail.data.nli.pairs import NliPair, read_nli
-from entail.errors import EntailError, TrainingError
+from entail.data.nli.pairs import NliPair
+from entail.errors import TrainingError
+from entail.evaluation.nli.sources import load_nli
 from entail.judge.config import JudgeConfig
 from entail.judge.evaluation import evaluate_judge
-from entail.judge.judges import METHOD, NliJudge
+from entail.judge.judges import NliJudge
 from entail.judge.training import CleanPairs, clean_pairs, train_judge
 from entail.progress import ProgressCallback
 from entail.results import write_page, write_result
-from entail.training.adapters.saving import require_place
 from entail.training.cards.sources import PACKAGED_HUB_ID, contamination
-from entail.training.cards.template import write_card
 from entail.training.loop.task import Event
 from entail.training.run import sample_rows
 
@@ -66,8 +66,8 @@ class Data:
 
 def read_data(given: argparse.Namespace, config: JudgeConfig) -> Data:
     """Read all files, and keep apart what is learnt from, chosen on and measured on."""
-    dev = {name: _pairs(place) for name, place in _named(given.dev)}
-    others = {name: _pairs(place) for name, place in _named(given.on)}
+    dev = dict(map(named_pairs, given.dev))
+    others = dict(map(named_pairs, given.on))
     every = [(name, pair) for name, pairs in dev.items() for pair in pairs]
     taken = set(sample_rows(range(len(every)), config.dev_pairs))
     rest = {
@@ -76,25 +76,11 @@ def read_data(given: argparse.Namespace, config: JudgeConfig) -> Data:
     }
     held = [*(pair for _, pair in every), *(pair for pairs in others.values() for pair in pairs)]
     return Data(
-        learnt=clean_pairs([pair for file in given.train for pair in _pairs(str(file))], held),
+        learnt=clean_pairs([pair for file in given.train for pair in load_nli(file).pairs], held),
         chosen=tuple(every[at][1] for at in sorted(taken)),
         measured={name: pairs for name, pairs in {**rest, **others}.items() if pairs},
         names=tuple(given.data),
     )
-
-
-def _named(given: Sequence[str]) -> Iterator[tuple[str, str]]:
-    for one in given:
-        name, equals, place = one.partition("=")
-        if not equals:
-            raise TrainingError(f"expected NAME=FILE, found {one!r}")
-        yield name, place
-
-
-def _pairs(place: str) -> tuple[NliPair, ...]:
-    file, colon, split = place.rpartition(":")
-    found = read_nli(Path(file), split=split) if colon and Path(file).exists() else read_nli(Path(place))
-    return found.pairs
 
 
 def trial(data: Data, config: JudgeConfig, steps: int) -> dict[str, float]:
@@ -157,18 +143,6 @@ def trained(data: Data, config: JudgeConfig, work: Path, progress: ProgressCallb
     return about
 
 
-def ship(folder: Path, out: Path) -> int:
-    """Put a judge in its place under its own name; return its bytes."""
-    require_place(out, method=METHOD)
-    partial = out.with_name(f".{out.name}.partial")
-    shutil.rmtree(partial, ignore_errors=True)
-    shutil.copytree(folder, partial)
-    write_card(partial, name=out.name)
-    shutil.rmtree(out, ignore_errors=True)
-    partial.replace(out)
-    return sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
-
-
 def markdown(result: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines of the page."""
     figures, hardware = result["figures"], result["hardware"]
@@ -207,7 +181,7 @@ def _names(figures: Mapping[str, Any]) -> list[str]:
     return list(figures["seeds"][str(figures["shipped"])]["measured"])
 
 
-def _run(given: argparse.Namespace) -> None:
+def _run(given: argparse.Namespace) -> bool:
     started = datetime.now(UTC)
     told = {name: getattr(given, name) for name in _SETTINGS if getattr(given, name) is not None}
     config = JudgeConfig(**told)
@@ -215,7 +189,7 @@ def _run(given: argparse.Namespace) -> None:
     print(json.dumps({**data.learnt.counts, "chosen": len(data.chosen)}), file=sys.stderr)
     if given.trial:
         print(json.dumps(trial(data, config, given.trial), indent=2))
-        return
+        return False
     given.work.mkdir(parents=True, exist_ok=True)
     seeds: dict[str, Any] = {}
     with progress_bar() as progress:
@@ -239,7 +213,7 @@ def _run(given: argparse.Namespace) -> None:
         "seeds": seeds,
     }
     write_result(given.result, figures=figures, seed=shipped, started=started)
-    print(f"wrote {write_page(given.result, markdown)}")
+    return True
 
 
 _SETTINGS = (
@@ -250,12 +224,10 @@ _SETTINGS = (
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Read the command line and do what it says."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("--train", type=Path, nargs="+", help="pairs to learn from")
     parser.add_argument("--data", nargs="+", default=[], metavar="NAME", help="data sets, for the card")
-    parser.add_argument("--dev", nargs="+", default=[], metavar="NAME=FILE", help="to choose weights on")
+    parser.add_argument("--dev", nargs="+", metavar="NAME=FILE", help="to choose weights on")
     parser.add_argument("--on", nargs="+", default=[], metavar="NAME=FILE[:SPLIT]", help="measured, too")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N", help="(0)")
     parser.add_argument("--trial", type=int, default=0, metavar="STEPS", help="only see what a step takes")
@@ -267,20 +239,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--work", type=Path, default=Path("build/nli-minilm"), help="folder for the parts")
     parser.add_argument("--out", type=Path, default=ROOT / "models" / "nli-minilm", help="what ships")
     parser.add_argument("--result", type=Path, default=RESULT, help="where the figures go")
-    parser.add_argument("--table", action="store_true", help="train nothing, only write the page again")
-    given = parser.parse_args(arguments)
-    try:
-        if given.table:
-            if not given.result.is_file():
-                sys.exit(f"Error: expected figures in {given.result}, found none; train first")
-            print(f"wrote {write_page(given.result, markdown)}")
-        elif not given.train or not given.dev:
-            parser.error("--train and --dev are needed, or --table")
-        else:
-            _run(given)
-    except EntailError as error:
-        sys.exit(f"Error: {error}")
-    return 0
+    return measure_and_show(
+        parser,
+        _run,
+        lambda given: write_page(given.result, markdown),
+        needs=("train", "dev"),
+        arguments=arguments,
+    )
 
 
 if __name__ == "__main__":

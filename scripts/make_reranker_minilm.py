@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import shutil
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -31,7 +30,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from command_line import make_parser
 from reranker_tables import for_card, markdown
+from shipping import ship
 
 from entail.aeenc.config import AeencConfig
 from entail.aeenc.reranking.config import RerankerConfig
@@ -43,7 +44,7 @@ from entail.cli.console import progress_bar
 from entail.data.corpora import read_corpus
 from entail.data.entailment_bank.trees import read_trees
 from entail.data.records import Corpus, ExplanationTree, gold_children
-from entail.encoders.cross.reranker import METHOD, Reranker
+from entail.encoders.cross.reranker import Reranker
 from entail.errors import EntailError, TrainingError
 from entail.evaluation.retrieval.effort import measure_effort
 from entail.evaluation.retrieval.premises import evaluate_premises
@@ -51,8 +52,6 @@ from entail.index.factory import retriever
 from entail.index.protocol import Floats, PremiseIndex
 from entail.index.reranked import RerankedIndex, combine
 from entail.results import provenance, write_page, write_result
-from entail.training.adapters.saving import require_place
-from entail.training.cards.template import write_card
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULT = ROOT / "docs" / "results" / "reranker_minilm.json"
@@ -257,22 +256,6 @@ def reranked(
     }
 
 
-def ship(folder: Path, out: Path, *, form: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> int:
-    """Put a re-ranker in its place under its own name; return its bytes."""
-    require_place(out, method=METHOD)
-    partial = out.with_name(f".{out.name}.partial")
-    shutil.rmtree(partial, ignore_errors=True)
-    shutil.copytree(folder, partial)
-    facts = partial / "entail.json"
-    record = json.loads(facts.read_text(encoding="utf-8"))
-    record |= {"reranker": dict(form), "figures": {**record.get("figures", {}), "reranked": list(rows)}}
-    facts.write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    write_card(partial, name=out.name)
-    shutil.rmtree(out, ignore_errors=True)
-    partial.replace(out)
-    return sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
-
-
 def run(given: argparse.Namespace, data: Data) -> None:
     """Make all parts up to the last one asked for."""
     started = datetime.now(UTC)
@@ -319,7 +302,8 @@ def run(given: argparse.Namespace, data: Data) -> None:
         figures["seeds"][str(seed)] = {**seeds[seed], **over}
     form = {"max_length": CONFIG.max_length, "weight": weight, "depth": depth}
     if not given.test:
-        size = ship(folders[0], given.out, form=form, rows=for_card(figures))
+        told = {"reranker": form, "figures": {"reranked": for_card(figures)}}
+        size = ship(folders[0], given.out, more=told)
         figures |= {"bytes": size, "revision": Reranker(given.out).revision}
     write_result(given.result, figures=figures, seed=None, started=started)
     print(f"wrote {write_page(given.result, markdown)}")
@@ -327,9 +311,7 @@ def run(given: argparse.Namespace, data: Data) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Read the command line and do what it says."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("--corpus", type=Path, help="candidate premises")
     parser.add_argument("--train", type=Path, help="trees to learn from, a tenth held out")
     parser.add_argument("--dev", type=Path, help="trees to measure on")
@@ -340,7 +322,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--trial", type=int, default=0, metavar="STEPS", help="only see what a step takes")
     parser.add_argument("--out", type=Path, default=SHIPPED, help="what ships")
     parser.add_argument("--result", type=Path, default=RESULT, help="where the figures go")
-    parser.add_argument("--table", action="store_true", help="train nothing, only write the page again")
     given = parser.parse_args(arguments)
     try:
         if given.table:

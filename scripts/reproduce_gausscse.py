@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from command_line import make_parser, measure_and_show, slug
+from command_line import make_parser, measure_and_show, named_pairs, slug
 from gausscse_rows import COMPARED, OURS, ROWS, TEACHERS, Row
 from gausscse_simcse import train_simcse
 from gausscse_tables import BATCHES, RATES, markdown
@@ -66,14 +66,6 @@ class Measured:
 
     name: str
     pairs: tuple[NliPair, ...]
-
-
-def _measured(told: str) -> Measured:
-    name, _, place = told.partition("=")
-    path, _, split = place.partition(":")
-    if not path:
-        sys.exit(f"Error: expected NAME=FILE or NAME=FILE:SPLIT, found {told!r}")
-    return Measured(name, tuple(load_nli(path, split=split or None).pairs))
 
 
 def fingerprint(pairs: Iterable[NliPair]) -> str:
@@ -257,7 +249,7 @@ def _run(given: argparse.Namespace) -> None:
     pairs = [pair for file in given.train for pair in load_nli(file).pairs]
     triplets, inferred = nli_triplets(pairs), nli_triplets(pairs, infer=True)
     dev = tuple(load_nli(given.dev, split=given.dev_split).pairs)
-    on = [_measured(told) for told in given.on]
+    on = [Measured(*named_pairs(told)) for told in given.on]
     rows: dict[str, dict[str, Any]] = {}
     grid: dict[str, Any] = {}
     unknown = sorted(set(given.rows or ()) - {row.name for row in ROWS})
