@@ -26,20 +26,20 @@ SINGLE_FACTS = 200
 WORDS, GREEDY = "TF-IDF", "TF-IDF, chain"
 """Names of the two baselines."""
 
-# Of eighteen questions, explained before a scorer ranked them, the one on which the packaged scorer finds the
-# largest share and stops by itself: an example to start with, not a measure of quality.
+# Of nine questions, explained before a scorer ranked them, the one on which the packaged scorer finds the
+# largest share: an example to start with, not a measure of quality.
 EXAMPLE = Question(
     "question",
-    "How does a trout get oxygen in a stream?",
-    "it breathes water with its gills",
+    "How does an arctic fox hide from predators in winter?",
+    "its fur turns white like the snow",
     {
         premise_key(text): role
         for text, role in {
-            "trout is a kind of fish": GROUNDING,
-            "a fish is a kind of aquatic animal": GROUNDING,
-            "gills are a part of trout": CENTRAL,
-            "gills are used for breathing water by aquatic animals": CENTRAL,
-            "water contains dissolved oxygen": CENTRAL,
+            "an arctic fox turns from brown to white for the winter": CENTRAL,
+            "snow is white in color": GROUNDING,
+            "the arctic environment is white in color from being covered in snow": CENTRAL,
+            "camouflage is used for hiding by animals from predators": CENTRAL,
+            "an example of camouflage is an organism looking like its environment": CENTRAL,
         }.items()
     },
 )
