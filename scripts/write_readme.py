@@ -82,9 +82,9 @@ def rows() -> list[tuple[str, str, str]]:
         (
             "Explanations ranked, WorldTree 2020 dev, MAP",
             f"shared words {ranked['Shared words']:.3f}, single premises {ranked['Single premises']:.3f}, "
-            f"`arcf-minilm` {ranked['Chains (ARCF)']:.3f} (its recipe, three seeds: "
+            f"`arcf-minilm` {ranked['Chains (ARCF)']:.3f} (its recipe, {len(arcf_seeds())} seeds: "
             f"{spread(arcf_seeds())})",
-            "arcf_long",
+            "arcf_wide",
         ),
         (
             "Passages found, SQuAD dev, R@1",
