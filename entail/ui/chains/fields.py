@@ -161,7 +161,7 @@ def pick_source(shared: Workspace) -> Source | None:
         gold = {uid: role for uid, role in EXAMPLE.gold.items() if uid in facts.positions}
         question = Question(question.id, question.stem, question.answer, gold)
         if gold:
-            st.caption("Our own example, in no training set, chosen from 18 for its chain. Enter yours.")
+            st.caption("Our own example, in no training set, chosen from 9 for its chain. Enter yours.")
     return Source(facts, question, ("facts", "question", "answer"))
 
 
