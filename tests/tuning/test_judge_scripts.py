@@ -109,7 +109,7 @@ def test_a_trial_keeps_nothing_and_says_what_a_training_takes(
     assert told["processor_minutes"] == pytest.approx(told["processor_seconds_a_step"] * 3 / 60)
     assert not (tiny_home / "shipped").exists()
     assert not (tmp_path / "work").exists()
-    with pytest.raises(SystemExit, match="NAME=FILE.*found 'x'"):
+    with pytest.raises(SystemExit, match=r"NAME=FILE.*found 'x'"):
         script.main([*given(files, tmp_path, tiny_home / "shipped"), "--dev", "x"])
 
 
