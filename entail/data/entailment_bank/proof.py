@@ -17,7 +17,8 @@ MAX_NODES = 10_000
 """Limit of nodes that a proof may unfold to; sharing can make a short proof grow without end."""
 
 _ID = r"(?:sent|int)[0-9]+"
-_LEFT = rf"(?:{_ID}|{HYPOTHESIS})(?:\s*+&\s*+(?:{_ID}|{HYPOTHESIS}))*+"
+# No possessive group: in Python 3.11.2 it takes "sent1 &" for a whole turn.
+_LEFT = rf"(?:{_ID}|{HYPOTHESIS})(?:\s*+&\s*+(?:{_ID}|{HYPOTHESIS}))*"
 # A semicolon ends a step only where another step begins or nothing follows: facts have semicolons too.
 _END = re.compile(rf";\s*+(?={_LEFT}\s*+->|\Z)")
 _STEP = re.compile(rf"({_LEFT})\s*+->\s*+(?:({HYPOTHESIS})|(int[0-9]+)\s*+:\s*+(\S.*))", re.DOTALL)
