@@ -237,6 +237,7 @@ def test_an_own_corpus_by_upload_searched_with_own_words(page: Page, url: str, f
     press(page, "s")
     words = page.get_by_role("dialog").get_by_role("textbox", name="Words")
     words.fill("fragile")
+    expect(page.get_by_text("7/1000")).to_be_visible()  # drawn before Enter, as a person is slower
     words.press("Enter")
     expect(page.get_by_text("Your search for this")).to_be_visible()
     press(page, "1")
