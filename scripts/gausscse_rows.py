@@ -15,13 +15,15 @@ class Row:
 
     Attributes:
         infer: Whether contradictions are inferred (`nli_triplets`).
-        taught_by: Rows whose seeds are the teachers, as far as they are in the work folder.
+        taught_by: Rows whose seeds in the work folder are the teachers.
+        teachers: How many there have to be.
     """
 
     name: str
     config: GausscseConfig | DprConfig
     infer: bool = False
     taught_by: tuple[str, ...] = ()
+    teachers: int = 0
 
 
 OURS = GausscseConfig(batch_size=64, learning_rate=3e-4)
@@ -39,8 +41,6 @@ INFERRED = f"{SHIPPED}, inferred contradictions"
 TAUGHT = f"{INFERRED}, labels and five teachers"
 _SHIPPED = replace(RANKED, direction=2.0, longer=2.0)
 TAUGHT_BY_BOTH = f"{INFERRED}, labels and eight teachers"
-TEACHERS = 5
-"""Seeds of a row that teach one encoder, at most."""
 
 SIMCSE = "SimCSE"
 ROWS = (
@@ -54,8 +54,8 @@ ROWS = (
     Row("ent+con+rev, ranked, longer twice", replace(RANKED, longer=2.0)),
     Row(SHIPPED, _SHIPPED),
     Row(INFERRED, _SHIPPED, infer=True),
-    Row(TAUGHT, _SHIPPED, infer=True, taught_by=(INFERRED,)),
-    Row(TAUGHT_BY_BOTH, _SHIPPED, infer=True, taught_by=(SHIPPED, INFERRED)),
+    Row(TAUGHT, _SHIPPED, infer=True, taught_by=(INFERRED,), teachers=5),
+    Row(TAUGHT_BY_BOTH, _SHIPPED, infer=True, taught_by=(SHIPPED, INFERRED), teachers=8),
     Row(f"{SHIPPED}, reversed by premise", replace(_SHIPPED, reversal="by_premise")),
     Row("ent+con+rev, ranked, directed more, longer twice", replace(RANKED, direction=5.0, longer=2.0)),
     Row("kl", replace(OURS, similarity="kl")),

@@ -31,7 +31,7 @@ from typing import Any
 
 import numpy as np
 from command_line import make_parser, measure_and_show, named_pairs, slug
-from gausscse_rows import COMPARED, OURS, ROWS, TEACHERS, Row
+from gausscse_rows import COMPARED, OURS, ROWS, Row
 from gausscse_simcse import train_simcse
 from gausscse_tables import BATCHES, RATES, markdown
 
@@ -324,13 +324,21 @@ def _as_told(row: Row, given: argparse.Namespace) -> Row:
     told = {name: getattr(given, name) for name in ("epochs", "dropout")}
     changes = {name: value for name, value in told.items() if value is not None}
     if row.taught_by:
-        trained = (
-            _folder(one, base=given.base, seed=seed, work=given.work)
+        trained = [
+            str(folder)
             for one in ROWS
             if one.name in row.taught_by
-            for seed in range(TEACHERS)
-        )
-        changes["teachers"] = ",".join(str(one) for one in trained if (one / "entail.json").is_file())
+            for seed in range(row.teachers)
+            if (
+                (folder := _folder(one, base=given.base, seed=seed, work=given.work)) / "entail.json"
+            ).is_file()
+        ]
+        if len(trained) != row.teachers:
+            sys.exit(
+                f"Error: {row.name} has {row.teachers} teachers, found {len(trained)} in {given.work}; "
+                f"train seeds of {' and '.join(row.taught_by)} first"
+            )
+        changes["teachers"] = ",".join(trained)
     return replace(row, config=replace(row.config, **changes))
 
 

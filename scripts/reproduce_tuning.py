@@ -201,7 +201,7 @@ def run_arm(arm: Arm, bench: Bench, *, seed: int) -> dict[str, Any]:
         "arm": arm.name,
         "seed": None if arm.retriever else seed,
         "budget": bench.budget(arm),
-        "precision": bench.given.precision,
+        "precision": _vectors(bench.given.precision),
         "configs": configs,
         **{
             name: told_of[name]
@@ -213,6 +213,11 @@ def run_arm(arm: Arm, bench: Bench, *, seed: int) -> dict[str, Any]:
         "run": run,
         **{name: run[name] for name in ("commit", "finished")},
     }
+
+
+def _vectors(precision: str) -> str:
+    """Return the precision of vectors; `auto` is what `entail.encoders.device.dtype_of` makes of it."""
+    return ("fp16" if hardware()["gpus"] else "fp32") if precision == "auto" else precision
 
 
 def _same(row: Mapping[str, Any], arm: Arm, budget: Mapping[str, Any], seed: int | None) -> bool:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -144,10 +145,12 @@ def test_seeds_are_joined_by_vote_and_by_any_of_them(load_script: Callable[[str]
 def test_a_row_is_taught_by_the_seeds_of_others_that_are_there(
     run: Callable[..., dict[str, Any]], script: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(script, "TEACHERS", 2)
-    taught = next(row for row in script.ROWS if len(row.taught_by) == 2)
+    taught = replace(next(row for row in script.ROWS if len(row.taught_by) == 2), teachers=3)
+    monkeypatch.setattr(script, "ROWS", [row for row in script.ROWS if row.name != taught.name] + [taught])
     one, other = taught.taught_by
     run("--rows", one, "--seeds", "0", "1")
+    with pytest.raises(SystemExit, match="found 2"):
+        run("--rows", taught.name)
     run("--rows", other, "--seeds", "1")
     config = run("--rows", taught.name)["rows"][taught.name]["0"]["config"]
     assert len(config["teachers"].split(",")) == 3
