@@ -48,9 +48,9 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
     yield ""
     yield f"A cross-encoder reads each of the first {best['depth']} premises together with the query. Its"
     yield f"score, times {best['weight']:g}, is added to the retriever's. It learnt from"
-    yield f"{figures['learnt']['trees']:,} training trees. On the other {held['trees']} ({held['queries']}"
-    yield "queries that no tree to learn from has) the weight and the number of premises were chosen, over"
-    yield "lists of a retriever that had not seen them either."
+    yield f"{figures['learnt']['trees']:,} training trees. The weight and the number of premises were chosen"
+    yield f"by one that had not learnt from {held['trees']} training trees, on the {held['queries']} queries"
+    yield "that only they have, over lists of a retriever that had not seen them either."
     yield f"{split.capitalize()} was read once, with these settings; it chose nothing. The retriever itself"
     yield "and its share of BM25 were chosen on dev earlier"
     yield "([the retriever](aeenc_minilm.md), [its share of BM25](aeenc_further.md))."
@@ -93,7 +93,9 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
             f"{took['longest']:.2f} |"
         )
     yield from ("", "## The choice, on held-out trees", "")
-    yield "MAP of lists by the premises read (rows) and the weight (columns); 0 is the list as retrieved:"
+    deepest = max(row["depth"] for row in held["choices"])
+    yield f"MAP of lists of {deepest} premises by how many of them are read (rows) and the weight (columns);"
+    yield "0 is the list as retrieved:"
     weights = sorted({row["weight"] for row in held["choices"]})
     yield from ("", f"| | {' | '.join(f'{w:g}' for w in weights)} |", "| --- |" + " ---: |" * len(weights))
     for depth in sorted({one["depth"] for one in held["choices"]}):
