@@ -204,18 +204,6 @@ def test_a_release_is_uploaded(app: AppTest, release: Path, tmp_path: Path) -> N
         assert words in said(app)
 
 
-def test_a_folder_on_the_server_is_read_but_not_in_a_demo(
-    app: AppTest, release: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    app = opened(app, PAGE, facts="server")
-    for path, words in ((release, "What is snow? **ice**"), (release / "none", "found nothing here")):
-        app = settled(app.text_input(key="chains_path").set_value(str(path)).run())
-        assert words in said(app)
-    monkeypatch.setattr("entail.ui.shared.file_source.is_demo", lambda: True)
-    app = settled(app.run())
-    assert not any("on the server" in option for option in app.selectbox(key="chains_facts").options)
-
-
 @pytest.fixture
 def scorers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Offer a scorer of chains that ends behind three premises, and one of single premises; long ones win."""

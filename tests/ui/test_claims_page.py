@@ -246,10 +246,10 @@ def test_a_file_brings_passages_and_questions_with_gold(app: AppTest, tmp_path: 
     ],
 )
 def test_a_bad_file_is_named_with_its_place(app: AppTest, tmp_path: Path, content: str, message: str) -> None:
-    file = tmp_path / "broken.json"
-    file.write_text(content, encoding="utf-8")
-    app = on_claims(app, over="server", left="tfidf", right="bm25")
-    app = settled(app.text_input(key="claims_path").set_value(str(file)).run())
+    folder = tmp_path / "data" / "passage-files"
+    folder.mkdir()
+    (folder / "broken.json").write_text(content, encoding="utf-8")
+    app = on_claims(app, over="file-broken.json", left="tfidf", right="bm25")
     assert message in said(app)
     assert app.text_area(key="claims_question").value, "the claim is there without passages"
 
@@ -330,12 +330,18 @@ def test_another_way_to_start_leaves_the_question_behind(app: AppTest) -> None:
     assert app.text_input(key="start_text").value == ""
 
 
-def test_a_visitor_of_a_demo_names_no_file_and_no_judge(
-    shared: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_path_of_the_server_is_read(app: AppTest) -> None:
+    app = on_claims(app, over="/proc/self/environ", left="tfidf", right="bm25")
+    assert app.selectbox(key="claims_over").value.startswith("corpus-")
+    app.text_input(key="claims_other").set_value("/etc")
+    app = settled(app.run())
+    assert not [one for one in app.multiselect if "/etc" in one.options]
+    assert "/etc" not in said(app)
+
+
+def test_a_visitor_of_a_demo_names_no_judge(shared: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ENTAIL_DEMO", "1")
     app = AppTest.from_file(str(ROOT / "streamlit_app.py"), default_timeout=60)
     app = on_claims(app, left="tfidf", right="bm25")
-    assert "A path on the server …" not in app.selectbox(key="claims_over").options
     assert not [field for field in app.text_input if field.key == "claims_other"]
     assert len(tables(app)) == 4

@@ -82,12 +82,11 @@ def test_each_page_says_what_is_not_there_and_why(demo: Path, script: str, why: 
     assert content(demo) == before
 
 
-def test_chains_are_built_and_no_folder_of_the_server_is_offered(demo: Path) -> None:
+def test_chains_are_built_and_files_are_uploaded(demo: Path) -> None:
     before = content(demo)
     app = settled(opened("pages/Chains.py"))
     assert [button for button in app.button if (button.key or "").startswith("chain-choose-")]
     options = app.selectbox(key="chains_facts").options
-    assert not any("on the server" in option for option in options)
     assert any("Upload a file" in option for option in options)
     assert content(demo) == before
 

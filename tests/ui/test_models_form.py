@@ -14,6 +14,7 @@ from entail.data.records import Corpus, Premise
 from entail.encoders import hub
 from entail.errors import HubError, SettingsError
 from entail.jobs.record import Job
+from entail.settings import load_settings
 from entail.training import method
 from entail.training.nli_source import NliSource
 from entail.trees.log.acts import Accept, Create
@@ -131,19 +132,22 @@ def test_gold_trees_without_dev_trees_hold_some_out(view: View) -> None:
     assert submitted(app).spec.source["hold_out"] == 10
 
 
-def test_a_file_on_the_server(view: View, tmp_path: Path) -> None:
-    facts = tmp_path / "facts.txt"
-    facts.write_text("\n".join(FACTS.texts), encoding="utf-8")
-    app = view()
-    named(app.selectbox, "Premises").set_value("A file on the server …").run()
-    assert start(app).disabled
-    for path in (str(tmp_path / "gone.txt"), "/" + "x" * 5000, "~nobody-of-this-name/pairs.csv"):
-        named(app.text_input, "Path").set_value(path).run()
-        assert not app.exception
-        assert f"There is no file {path}" in said(app)
-    named(app.text_input, "Path").set_value(str(facts)).run()
-    assert "There is no file" not in said(app)
-    assert submitted(app).spec.source["corpus"] == str(facts)
+def test_files_of_the_data_folder_are_offered_and_no_path_is_typed(view: View) -> None:
+    home = load_settings().data_dir
+    tables = home / "worldtree" / "mine" / "tables"
+    tables.mkdir(parents=True)
+    questions = tables.parent / "questions.tsv"
+    questions.write_text("", encoding="utf-8")
+    (home / "secret.txt").write_text("", encoding="utf-8")
+    app = form(view, "arcf")
+    offered = named(app.selectbox, "Tables").options
+    assert {"worldtree/mine/tables", "worldtree/mine/questions.tsv"} <= {*offered}
+    assert not any("secret" in option for option in offered)
+    named(app.selectbox, "Tables").set_value("worldtree/mine/tables")
+    named(app.selectbox, "Questions").set_value("worldtree/mine/questions.tsv").run()
+    assert not [field for field in app.text_input if "path" in (field.label or "").lower()]
+    source = submitted(app).spec.source
+    assert (source["tables"], source["questions"]) == (str(tables), str(questions))
 
 
 def test_decisions_of_the_team_begin_with_gentle_settings(view: View, shared: Workspace) -> None:

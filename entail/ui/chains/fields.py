@@ -140,8 +140,6 @@ _SOURCE = FileSource(
     tasks=TaskGroup("WorldTree releases", failure="the release could not be read"),
     types=("zip",),
     upload="ZIP of a WorldTree release (2019 or 2020): tables/ and question files",
-    server="Folder or ZIP of a release on the server",
-    placeholder="/data/worldtree",
 )
 
 

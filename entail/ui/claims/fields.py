@@ -61,8 +61,6 @@ _PASSAGES = FileSource(
     tasks=_POOLS,
     upload="SQuAD JSON, DPR JSON or TSV, NQ-open with passages, MS MARCO collection.tsv, BEIR corpus.jsonl, "
     "or a passage a line; also gzipped",
-    server="File or BEIR folder on the server",
-    placeholder="/data/dev-v1.1.json",
 )
 
 

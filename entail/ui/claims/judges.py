@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -22,6 +23,7 @@ BY_KEY, ONE_KEY, OTHER_KEY = "claims_judges", "claims_judge", "claims_other"
 """Keys of the fields."""
 
 NOBODY = "nobody"
+_NAME = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)?(@[\w./-]+)?", re.ASCII)
 _WORDS = {
     "entails": "entails it",
     "is entailed by": "follows from it",
@@ -74,9 +76,9 @@ def to_address(chosen: Sequence[str]) -> dict[str, str]:
 
 
 def _other() -> list[str]:
-    """Return the judge that the user entered, if any."""
+    """Return the judge that the user entered, if any; a path on the server is none."""
     name = "" if is_demo() else str(st.session_state.get(OTHER_KEY, "")).strip()
-    return [name] if name else []
+    return [name] if _NAME.fullmatch(name) else []
 
 
 def _draw_other(*, missing: bool, take: Callable[[], None]) -> None:
@@ -88,7 +90,7 @@ def _draw_other(*, missing: bool, take: Callable[[], None]) -> None:
     if not is_demo():  # visitors load no models
         with st.expander("Another cross-encoder"):
             st.text_input(
-                "Folder or Hub id",
+                "Name or Hub id",
                 key=OTHER_KEY,
                 max_chars=300,
                 placeholder="cross-encoder/nli-MiniLM2-L6-H768",

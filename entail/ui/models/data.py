@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
@@ -16,15 +15,18 @@ from entail.data.bundled import SAMPLE_NAME, sample_dir
 from entail.data.corpora import corpus_name
 from entail.errors import EntailError
 from entail.jobs.record import Job
+from entail.settings import load_settings
 from entail.training.fields import Field
 from entail.training.method import Method
 from entail.trees.review.decisions import count_decisions, describe_missing
 from entail.trees.store.corpus_versions import CorpusInfo
-from entail.ui.compare.choice import splits_dir
 from entail.ui.components.elements import show_errors
-from entail.ui.shared.form import draw_fields, setting_label, typed_path, upload_limit
+from entail.ui.shared.form import draw_fields, setting_label, upload_limit
 from entail.ui.shared.resources import Workspace, jobs
 from entail.ui.shared.text import label
+
+_FOLDERS = ("splits", "worldtree", "passage-files")
+"""Folders of the data folder whose files the pages offer."""
 
 Offers = Mapping[str, Callable[[], Path]]
 """Available files: title -> function that returns the path."""
@@ -34,7 +36,7 @@ FromName = Callable[[str], Path]
 
 DECISIONS, GOLD, SAME = "decisions", "gold", "same"
 _KINDS = {DECISIONS: "Our decisions", GOLD: "Reference trees"}
-_NONE, _UPLOAD, _PATH = "None", "Upload a file …", "A file on the server …"
+_NONE, _UPLOAD = "None", "Upload a file …"
 _HUB = "A data set on the Hub …"
 _SAMPLE = "Trees of the bundled sample"
 
@@ -90,7 +92,8 @@ def _draw_own(method: Method) -> Chosen | None:
     from_name: FromName | None = getattr(method.source, "named", None)
     key = f"data-{method.name}"
     values: dict[str, object] = {
-        field.name: draw_file(field, {}, key=f"{key}-{field.name}", from_name=from_name) for field in files
+        field.name: draw_file(field, _data_files(), key=f"{key}-{field.name}", from_name=from_name)
+        for field in files
     }
     values |= draw_fields([field for field in method.source_fields if field.kind != "file"], {}, key=key)
     given = {name: value for name, value in values.items() if value is not None}
@@ -142,7 +145,9 @@ def _draw_gold(shared: Workspace, method: Method) -> Chosen | None:
     first, second = st.columns(2)
     with first:
         stored = {name: partial(_store_corpus, shared, info) for name, info in infos.items()}
-        corpus = draw_file(known["corpus"], stored, key=f"{key}-corpus", title="Premises", required=True)
+        corpus = draw_file(
+            known["corpus"], stored | _data_files(), key=f"{key}-corpus", title="Premises", required=True
+        )
     with second:
         trees = draw_file(
             known["trees"], _offers(SAMPLE_NAME), key=f"{key}-trees", title="Trees", required=True
@@ -203,13 +208,13 @@ def draw_file(
     required: bool = False,
     from_name: FromName | None = None,
 ) -> Path | None:
-    """Draw a field for a file: an available one, an upload, a path, or a Hub data set.
+    """Draw a field for a file: an available one, an upload, or a Hub data set.
 
     A Hub data set is downloaded by the preview or the training, not here. `from_name` makes a path of its
     name, if the field takes one. Returns None while there is no file.
     """
     name = title or setting_label(field.name)
-    options = [*([] if field.required or required else [_NONE]), *offers, _UPLOAD, _PATH]
+    options = [*([] if field.required or required else [_NONE]), *offers, _UPLOAD]
     options += [_HUB] if from_name is not None else []
     option = st.selectbox(
         name, options, index=min(index, len(options) - 1), key=f"{key}-how", help=field.help or None
@@ -217,8 +222,6 @@ def draw_file(
     with show_errors():
         if option == _UPLOAD:
             return _draw_upload(name, key=f"{key}-upload")
-        if option == _PATH:
-            return _draw_path(key=f"{key}-path")
         if option == _HUB and from_name is not None:
             return _draw_hub_name(from_name, key=f"{key}-name")
         if option in offers:
@@ -234,15 +237,6 @@ def _draw_upload(name: str, *, key: str) -> Path | None:
     if file.file_id not in stored or not stored[file.file_id].is_file():
         stored[file.file_id] = jobs().keep_file(file.name, file.getvalue())
     return stored[file.file_id]
-
-
-def _draw_path(*, key: str) -> Path | None:
-    path = typed_path(st.text_input("Path", key=key, placeholder="/data/trees.jsonl.gz"))
-    with contextlib.suppress(OSError):  # the system rejects the path, which may be too long
-        if path is None or path.exists():
-            return path
-    st.error(label(f"There is no file {path} on the server."), icon=":material/error:")
-    return None
 
 
 def _draw_hub_name(from_name: FromName, *, key: str) -> Path | None:
@@ -266,9 +260,18 @@ def _store_corpus(shared: Workspace, info: CorpusInfo) -> Path:
     return jobs().keep_file(f"{info.name}.jsonl", "\n".join(lines).encode())
 
 
+def _data_files() -> dict[str, Callable[[], Path]]:
+    """Return the files, and the folders of fact tables, in the folders of the data folder that pages list."""
+    home = load_settings().data_dir
+    found = [path for folder in _FOLDERS for depth in ("*", "*/*") for path in (home / folder).glob(depth)]
+    return {
+        str(path.relative_to(home)): partial(Path, path)
+        for path in sorted(found)
+        if path.name[:1] != "." and (path.is_file() or path.name == "tables")
+    }
+
+
 def _offers(corpus: str) -> Offers:
-    """Return the available trees: those of the sample for its corpus, and the files in `splits`."""
-    offers: dict[str, Callable[[], Path]] = {}
-    if corpus == SAMPLE_NAME:
-        offers[_SAMPLE] = lambda: sample_dir() / "trees.jsonl.gz"
-    return offers | {path.name: partial(Path, path) for path in sorted(splits_dir().glob("*.jsonl*"))}
+    """Return the available trees: those of the sample for its corpus, and the files of the data folder."""
+    sample = {_SAMPLE: lambda: sample_dir() / "trees.jsonl.gz"} if corpus == SAMPLE_NAME else {}
+    return sample | _data_files()

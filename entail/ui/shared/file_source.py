@@ -1,4 +1,4 @@
-"""Field that picks a corpus, a file of the data folder, an upload or a path on the server."""
+"""Field that picks a corpus, a file of the data folder or an upload."""
 
 from __future__ import annotations
 
@@ -15,20 +15,22 @@ from entail.data.bundled import SAMPLE_NAME
 from entail.data.reading import read_content
 from entail.operations.tasks import Task, TaskGroup
 from entail.progress import ProgressCallback
-from entail.settings import is_demo, load_settings
+from entail.settings import load_settings
 from entail.trees.store.corpus_versions import CorpusInfo
-from entail.ui.shared.form import typed_path, upload_limit
+from entail.ui.shared.form import upload_limit
 from entail.ui.shared.link import Link
 from entail.ui.shared.resources import Workspace
 from entail.ui.shared.waiting import await_value
 
 _Value = TypeVar("_Value")
-_UPLOAD, _SERVER = "upload", "server"
+_UPLOAD = "upload"
 
 
 @dataclass(frozen=True)
 class FileSource(Generic[_Value]):
     """Field for a corpus or a file; a file is read in the background.
+
+    No path can be typed: whoever sees the page could read any file of the server.
 
     Attributes:
         link: Link of the page, whose name begins the widget keys.
@@ -41,8 +43,6 @@ class FileSource(Generic[_Value]):
         read: Reads a file: path, name on screen, progress.
         types: Extensions of uploads; None for any.
         upload: Label of the upload.
-        server: Label of the path on the server.
-        placeholder: Example of a path on the server.
     """
 
     link: Link
@@ -54,8 +54,6 @@ class FileSource(Generic[_Value]):
     read: Callable[[Path, str, ProgressCallback], _Value]
     tasks: TaskGroup
     upload: str
-    server: str
-    placeholder: str
     title: str = ""
     accepts: Callable[[Path], bool] = lambda path: True
     types: tuple[str, ...] | None = None
@@ -67,19 +65,17 @@ class FileSource(Generic[_Value]):
         names = {key: f"{info.name} ({info.count:,} {self.unit})" for key, info in corpora.items()}
         names |= {key: f"{self.title}{path.name}" for key, path in files.items()}
         names[_UPLOAD] = f"{self.title}Upload a file …"
-        if not is_demo():  # visitors have no access to the server's folders
-            names[_SERVER] = f"{self.title}A path on the server …"
         sample = next((key for key, info in corpora.items() if info.name == SAMPLE_NAME), next(iter(names)))
         chosen = self.link.pick(
             self.part,
             self.label,
             names,
             sample,
-            help=f"Lists also the files in the folder {self.folder} of the data folder.",
+            help=f"Lists also the files in the folder {self.folder} of the data folder, of any size.",
         )
         if chosen in corpora:
             return corpora[chosen]
-        task = {_UPLOAD: self._upload, _SERVER: self._type}.get(chosen, lambda: self._open(files[chosen]))()
+        task = self._upload() if chosen == _UPLOAD else self._open(files[chosen])
         return None if task is None else await_value(task, waiting="Reading …")
 
     def _files(self) -> list[Path]:
@@ -107,11 +103,6 @@ class FileSource(Generic[_Value]):
             (_UPLOAD, name, digest),
             lambda report: read_content(content, name, lambda path: self.read(path, name, report)),
         )
-
-    def _type(self) -> Task[_Value] | None:
-        key = f"{self.link.page}_path"
-        path = typed_path(st.text_input(self.server, key=key, max_chars=1000, placeholder=self.placeholder))
-        return None if path is None else self._open(path)
 
 
 def _stamp(path: Path) -> Hashable:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -114,15 +113,6 @@ def step_of(value: float | None) -> float:
     if not value:
         return 1e-4 if value is None else 0.01
     return float(f"1e{math.floor(math.log10(abs(value))) - 1}")
-
-
-def typed_path(text: str) -> Path | None:
-    """Return the path that was typed, None for an empty text."""
-    path = Path(text.strip())
-    try:
-        return path.expanduser() if text.strip() else None
-    except RuntimeError:  # ~ of an unknown user
-        return path
 
 
 def upload_limit() -> int:
