@@ -16,7 +16,9 @@ from entail.errors import DataError, PromotionError
 from entail.settings import load_settings, refuse_in_demo
 from entail.training.method import Role
 
-_FILE = "active.json"
+FILE = "active.json"
+"""Name of the file in the data folder."""
+
 _FORMAT = 1
 _TIMEOUT = 20.0
 _cache: dict[Path, tuple[tuple[int, int, int] | None, tuple[Pointer, ...]]] = {}
@@ -106,7 +108,7 @@ def locked_moves() -> Iterator[int]:
     from filelock import FileLock, Timeout
 
     refuse_in_demo("the active models cannot be changed")
-    file = load_settings().data_dir / _FILE
+    file = load_settings().data_dir / FILE
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         lock = FileLock(file.with_suffix(".lock"), timeout=_TIMEOUT).acquire()
@@ -127,7 +129,7 @@ def append_move(move: Pointer) -> Pointer:
     content = {"format": _FORMAT, "moves": [one.to_json() for one in (*_read_moves(), move)]}
     try:
         text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
-        write_text(load_settings().data_dir / _FILE, text)
+        write_text(load_settings().data_dir / FILE, text)
     except DataError as error:
         raise PromotionError(f"the active model was not changed: {error}") from error
     return move
@@ -143,7 +145,7 @@ def require_unmoved(present: Pointer | None, number: int | None) -> None:
 
 def _read_moves() -> tuple[Pointer, ...]:
     """Return all moves in order; the file is read again only after it changed."""
-    file = load_settings().data_dir / _FILE
+    file = load_settings().data_dir / FILE
     try:
         stat = file.stat()
         stamp = (stat.st_mtime_ns, stat.st_ino, stat.st_size)

@@ -35,7 +35,8 @@ _LONGEST_LINE = 256 * 2**20
 _MAX_RATIO = 300  # of unpacked by packed bytes
 _CHUNK = 2**20
 _TABLE = re.compile(r"tables/[a-z_]+\.jsonl")
-_MODEL = re.compile(r"models(/(?!\.{1,2}(/|$))[^/\\:\0]+)+")
+# What one system takes for a name is a path on another: `a:b` and `a\b` on Windows.
+_MODEL = re.compile(r"models(/(?!\.{1,2}(/|$))[^/%s\0]+)+" % ("" if os.name == "posix" else r"\\:"))
 
 
 @dataclass(frozen=True, slots=True)

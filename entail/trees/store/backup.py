@@ -4,15 +4,16 @@
 
     manifest.json         format, revision of the tables, length and SHA-256 of each part
     tables/<name>.jsonl   one row a line
-    models/...            models in the data folder
+    models/...            models in the data folder, and `active.json`, which says which of them are active
 
-Cached vectors are left out, since they can be regenerated. A backup of SQLite restores into PostgreSQL and
-back.
+Cached vectors are left out, since they can be regenerated, and so are models that are being written. A backup
+of SQLite restores into PostgreSQL and back.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
@@ -27,6 +28,7 @@ import sqlalchemy as sa
 from entail.data.stored import parse_as
 from entail.errors import DamagedDatabaseError, DatabaseError, DataError, FormatError
 from entail.progress import Meter, ProgressCallback
+from entail.registry import pointers
 from entail.settings import load_settings, refuse_in_demo
 from entail.trees.store import schema
 from entail.trees.store.archive import Archive, open_archive, read_chunks, write_archive
@@ -111,7 +113,8 @@ def restore(
             damaged = _move_aside(url)
             database = open_database(url)
         try:
-            if _is_filled(database) or any(path.is_file() for path in models.rglob("*")):
+            filled = _is_filled(database) or (models.parent / pointers.FILE).exists()
+            if filled or any(path.is_file() for path in models.rglob("*")):
                 if not replace:
                     raise DatabaseError(
                         f"nothing was restored, for {database.url} or {models} is not empty; say --replace "
@@ -149,8 +152,6 @@ def _restore(
 def _write(
     database: Database, file: Path, *, overwrite: bool = False, progress: ProgressCallback | None = None
 ) -> Backup:
-    models = _models_dir()
-    files = sorted(path for path in models.rglob("*") if path.is_file() and not path.is_symlink())
     with database.reading() as connection:
         tables = schema.metadata.sorted_tables
         counts = [connection.scalar(sa.select(sa.func.count()).select_from(table)) or 0 for table in tables]
@@ -159,12 +160,36 @@ def _write(
         def parts() -> Iterator[tuple[str, Iterator[bytes]]]:
             for table in tables:
                 yield f"tables/{table.name}.jsonl", _lines(connection, table, meter)
-            for path in files:
-                yield f"models/{path.relative_to(models).as_posix()}", read_chunks(path.open("rb"))
+            for name, path in _model_files():
+                try:
+                    stream = path.open("rb")
+                except FileNotFoundError:
+                    continue  # replaced meanwhile by another version of the model
+                except OSError as error:
+                    raise DataError(
+                        f"nothing was backed up: {path} cannot be read ({error.strerror}); let this user "
+                        "read it"
+                    ) from error
+                yield name, read_chunks(stream)
 
         written = write_archive(file, parts(), revision=schema.REVISION, overwrite=overwrite)
     rows = {table.name: written[f"tables/{table.name}.jsonl"].lines for table in tables}
-    return Backup(file=file, size=file.stat().st_size, rows=rows, models=len(files))
+    return Backup(file=file, size=file.stat().st_size, rows=rows, models=len(written) - len(rows))
+
+
+def _model_files() -> Iterator[tuple[str, Path]]:
+    """Yield the parts of the models: name in the archive, file."""
+    models = _models_dir()
+    active = models.parent / pointers.FILE
+    if active.is_file():
+        yield f"models/{pointers.FILE}", active
+    for place, folders, files in os.walk(models):
+        if Path(place) == models:
+            folders[:] = [name for name in folders if name[0] != "." and not name.endswith(".training")]
+        folders.sort()
+        for path in (Path(place, name) for name in sorted(files)):
+            if path.is_file() and not path.is_symlink() and path != models / pointers.FILE:
+                yield f"models/{path.relative_to(models).as_posix()}", path
 
 
 def _lines(connection: sa.Connection, table: sa.Table, meter: Meter) -> Iterator[bytes]:

@@ -17,6 +17,7 @@ import sqlalchemy as sa
 from entail.data.stored import read_json
 from entail.data.writing import write_text
 from entail.errors import DataError
+from entail.registry import pointers
 from entail.settings import load_settings
 
 JOURNAL = "restore.json"
@@ -90,7 +91,13 @@ class FolderSwap:
         _journal().unlink(missing_ok=True)
 
     def finish(self, connection: sa.Connection) -> None:
-        """Remove what a committed restore leaves: the old models unless they stay, table, journal."""
+        """Put the pointers beside the models; remove the old models unless they stay, table and journal."""
+        active = self.models / pointers.FILE
+        if active.is_file():
+            place = self.models.parent / pointers.FILE
+            if self.keeps and place.is_file() and self.before.is_dir():
+                place.replace(self.before / pointers.FILE)
+            active.replace(place)
         if not self.keeps:
             shutil.rmtree(self.before, ignore_errors=True)
         forget(connection)
