@@ -187,6 +187,16 @@ def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     )
 
 
+def login_name() -> str:
+    """Return the name of the user of this process, or the number where the system has no name for it."""
+    import getpass
+
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError, ImportError):  # as in a container that is run under any number
+        return f"user {os.getuid()}" if hasattr(os, "getuid") else "somebody"
+
+
 def run(app: typer.Typer, arguments: Sequence[str]) -> int:
     """Run a command line and return its exit code; every error becomes one message."""
     try:

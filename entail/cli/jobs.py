@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import sys
 import time
 from collections.abc import Callable
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from entail.cli.console import Report, command, reports, table
+from entail.cli.console import Report, command, login_name, reports, table
 from entail.cli.options import Device, options_of
 from entail.training.method import Method, methods
 
@@ -116,7 +115,7 @@ def cancel(job: JobId) -> Report:
     """Cancel a job; it can be resumed from its last checkpoint."""
     from entail.jobs.jobs import Jobs
 
-    return _report(Jobs().cancel(job, by=getpass.getuser()))
+    return _report(Jobs().cancel(job, by=login_name()))
 
 
 @command(group)
@@ -170,7 +169,7 @@ def _submission(method: Method) -> Callable[..., None]:
 
         jobs = Jobs()
         name = out.removeprefix(f"{jobs.settings.models_dir.name}/")
-        job = jobs.submit(method.name, config, source, name=name, by=by or getpass.getuser(), device=device)
+        job = jobs.submit(method.name, config, source, name=name, by=by or login_name(), device=device)
         state = f"queued as number {job.place}" if job.place else job.state
         return Report(
             data=job.to_json(),

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import getpass
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from entail.cli.console import Report, command, progress_bar, table
+from entail.cli.console import Report, command, login_name, progress_bar, table
 from entail.errors import SettingsError
 from entail.training.method import Role
 
@@ -56,7 +55,7 @@ def promote(
         raise SettingsError("expected an ENCODER beside --dev, --premises and --anyway; name it")
     premises_of_corpus = _corpus(corpus)
     corpus = premises_of_corpus.name if premises_of_corpus else None  # it may be given by its id
-    author = by or getpass.getuser()
+    author = by or login_name()
     if back:
         if encoder is not None:
             raise SettingsError("expected either an ENCODER or --back, found both; give one of them")

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from entail.errors import DivergedError, EntailError
 from entail.jobs.record import Ending, Outcome, State
+from entail.masking import mask_secrets
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ def make_outcome(attempt: int, ending: Ending, what: str | None = None) -> Outco
 def outcome_of_error(attempt: int, error: BaseException) -> Outcome:
     """Return the outcome of an attempt that raised an error."""
     chain = list(_chain(error))
-    message = str(error).strip() or type(error).__name__
+    message = mask_secrets(str(error).strip() or type(error).__name__)
     first_line = message.splitlines()[0]
     if any(_is_full(one) for one in chain):
         return make_outcome(attempt, "disk_full", f"the disk is full: {message}")

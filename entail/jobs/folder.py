@@ -40,6 +40,7 @@ from entail.errors import DataError, JobError
 from entail.jobs.endings import make_outcome
 from entail.jobs.events import EventFile
 from entail.jobs.record import Ending, Job, JobSpec, Outcome, Status
+from entail.masking import mask_secrets
 from entail.progress import Progress
 from entail.settings import is_demo
 
@@ -133,14 +134,14 @@ class JobFolder:
         return "\n".join(text.splitlines()[-lines:])
 
     def log_after(self, offset: int) -> tuple[str, int]:
-        """Return the log after an offset, and the offset of its end."""
+        """Return the log after an offset, secrets masked, and the offset of its end."""
         try:
             with open_regular(self.log) as log:
                 log.seek(offset)
                 content = log.read()
         except OSError:
             return "", offset
-        return content.decode(errors="replace"), offset + len(content)
+        return mask_secrets(content.decode(errors="replace")), offset + len(content)
 
     def is_alive(self, status: Status) -> bool:
         """Return whether a worker, or the training process, works on the job."""

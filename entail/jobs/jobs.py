@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import secrets
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -325,14 +326,23 @@ class Jobs:
         self.queue.put(job_id)
         self.start_worker()
 
-    def _lock_submission(self) -> Any:  # noqa: ANN401 - a context manager of filelock's
-        from filelock import FileLock
+    @contextlib.contextmanager
+    def _lock_submission(self) -> Iterator[None]:
+        from filelock import FileLock, Timeout
 
+        file = self.folder / "submit.lock"
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
+            lock = FileLock(file, timeout=_TIMEOUT).acquire()
+        except Timeout as error:
+            raise JobError("another process is submitting a job; try again") from error
         except OSError as error:
-            raise JobError(f"jobs cannot be written into {self.folder}: {error}") from error
-        return FileLock(self.folder / "submit.lock", timeout=_TIMEOUT)
+            raise JobError(
+                f"jobs cannot be written into {self.folder} ({error.strerror}); let this user write there, "
+                f"{file.name} included"
+            ) from error
+        with lock:
+            yield
 
 
 def _order(job: Job) -> tuple[datetime, str]:

@@ -233,9 +233,8 @@ def _leftovers(jobs: Jobs) -> Iterator[Removable]:
 def restore_leftovers(settings: Settings) -> Iterator[Removable]:
     """Yield what killed backups and restores left in the data folder, and models that a restore replaced."""
     folder = settings.data_dir
-    for place in sorted(
-        [*folder.glob("models.before-restore-*"), *folder.glob(".models-*"), *folder.glob(".*.partial")]
-    ):
+    left = ("models.before-restore-*", ".models-*", ".*.partial", "backups/.*.partial")
+    for place in sorted(path for pattern in left for path in folder.glob(pattern)):
         is_old = place.name.startswith("models.")
         if time.time() - place.lstat().st_mtime > MIN_AGE and not (folder / JOURNAL).exists():
             what = "models that a restore replaced" if is_old else "incomplete"

@@ -15,6 +15,7 @@ from types import FunctionType, MethodType, ModuleType
 from typing import Final, Generic, TypeVar, cast
 
 from entail.errors import EntailError
+from entail.masking import mask_secrets
 from entail.progress import Progress, ProgressCallback
 
 _log = logging.getLogger(__name__)
@@ -155,7 +156,7 @@ class TaskGroup:
         except Exception as error:
             # Whatever it was (a full disk, a GPU without room), the page shows it and offers a retry.
             _log.exception("%s", self.failure)
-            task.error = EntailError(f"{self.failure} ({type(error).__name__}: {error})")
+            task.error = EntailError(f"{self.failure} ({type(error).__name__}: {mask_secrets(str(error))})")
         finally:
             CACHE.evict(key)  # before anybody goes on: a later use is not mistaken for an earlier one
             task.done.set()

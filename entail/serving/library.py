@@ -14,7 +14,7 @@ from entail.data.records import Corpus
 from entail.encoders.catalogue import EncoderEntry, catalogue, resolve
 from entail.encoders.cross.reranker import Reranker, list_rerankers, reranker_revisions
 from entail.encoders.encoder import BiEncoder
-from entail.errors import EntailError, ServingError, UnknownEncoderError
+from entail.errors import ServingError, UnknownEncoderError
 from entail.index.factory import LEXICAL, retriever
 from entail.index.gaussian import GaussianIndex
 from entail.index.lifted import Direction
@@ -194,7 +194,7 @@ class Library:
                 status=503,
                 retry_after=min(60.0, max(1.0, left or 5.0)),
             ) from error
-        except EntailError:
+        except Exception:  # whatever it was, such as a lack of memory, the next request tries again
             with self._lock:
                 if self._indexes.get(key) is future:
                     del self._indexes[key]

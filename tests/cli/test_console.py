@@ -17,7 +17,7 @@ import typer
 
 from entail import __version__
 from entail.cli import build_app, console, main
-from entail.cli.console import Report, command, progress_bar, table
+from entail.cli.console import Report, command, login_name, progress_bar, table
 from entail.errors import FormatError
 from entail.progress import Progress
 
@@ -28,6 +28,11 @@ Behaviour = Callable[[], Report]
 def data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("ENTAIL_DATA_DIR", str(tmp_path / "data"))
     return tmp_path / "data"
+
+
+def test_a_user_without_a_name_is_told_by_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("getpass.getuser", lambda: {}["uid not found"])
+    assert str(os.getuid()) in login_name()
 
 
 def run(behaviour: Behaviour, *arguments: str) -> int:

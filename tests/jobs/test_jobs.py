@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 from safetensors.numpy import load_file
 
 from entail.encoders.catalogue import resolve
@@ -357,6 +358,27 @@ def test_a_name_is_free_again_after_a_failed_submit(
     assert jobs.jobs() == []
     job = submit("mine")
     assert (job.state, jobs.queue.waiting()) == ("queued", [job.id])
+
+
+def test_a_lock_that_cannot_be_taken_refuses_the_job(
+    jobs: Jobs, submit: Submit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("entail.jobs.jobs._TIMEOUT", 0.05)
+    with FileLock(jobs.folder / "submit.lock"), pytest.raises(JobError):
+        submit("mine")
+    (jobs.folder / "submit.lock").unlink(missing_ok=True)
+    (jobs.folder / "submit.lock").mkdir()  # cannot be opened, as one of another user's
+    with pytest.raises(JobError):
+        submit("mine")
+
+
+def test_the_log_shows_no_secret(jobs: Jobs, submit: Submit) -> None:
+    job = submit("mine")
+    folder = jobs.folder_of(job.id)
+    folder.log.write_text("opened postgresql://ann:geheim123@db with hf_abcdefgh1234\n", encoding="utf-8")
+    for text in (jobs.log_tail(job.id), jobs.log_after(job.id, 0)[0]):
+        assert "opened" in text
+        assert not re.search("geheim123|hf_abc", text)
 
 
 def test_queue_messages_are_json(jobs: Jobs, submit: Submit) -> None:

@@ -131,16 +131,18 @@ def test_leftovers_go_when_nobody_can_be_at_them(jobs: Jobs) -> None:
 def test_what_a_killed_restore_left_is_reported_and_goes(jobs: Jobs) -> None:
     folder = jobs.settings.data_dir
     names = ["models.before-restore-20260101T000000Z", ".models-20260101T000000Z", ".backup.zip.17.partial"]
+    (folder / "backups").mkdir()
+    names.append("backups/.team.zip.17.partial")
     for name in names:
         (folder / name).mkdir()
         age(folder / name)
     (folder / ".models-20260102T000000Z").mkdir()  # at work now
     found = list_removable(jobs)
-    assert {item.path.name for item in found} == set(names)
+    assert {item.path for item in found} == {folder / name for name in names}
     # The old models go by name only.
-    assert {item.path.name for item in select_removable(found, ["leftovers"])} == set(names[1:])
-    assert sum(any(name in problem for name in names) for problem in diagnose().problems) == 3
-    assert len(clean([item.id for item in found], jobs=jobs).removed) == 3
+    assert {item.path for item in select_removable(found, ["leftovers"])} == {folder / n for n in names[1:]}
+    assert sum(Path(name).name in problem for problem in diagnose().problems for name in names) == 4
+    assert len(clean([item.id for item in found], jobs=jobs).removed) == 4
     assert not any((folder / name).exists() for name in names)
 
 

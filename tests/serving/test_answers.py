@@ -101,6 +101,24 @@ def test_replaced_encoder_is_loaded_again(
     library.close()
 
 
+def test_an_index_that_failed_is_built_at_the_next_request(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from entail.serving import library as module
+
+    build = module.retriever
+    failures = [MemoryError("no room")]
+
+    def fail_once(*given: Any, **options: Any) -> Any:
+        if failures:
+            raise failures.pop()
+        return build(*given, **options)
+
+    monkeypatch.setattr(module, "retriever", fail_once)
+    asked = {"queries": ["ice"], "corpus": "grove", "k": 1, "retriever": "tfidf"}
+    assert [served.post("/search", **asked).status for _ in range(2)] == [500, 200]
+
+
 def test_info(served: Served) -> None:
     found = Info.model_validate_json(served.send("GET", "/info").body)
     (encoder,) = found.encoders

@@ -3,6 +3,7 @@
 import re
 import sqlite3
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,10 +13,11 @@ from streamlit.testing.v1 import AppTest
 from entail.data.reading import MAX_BYTES
 from entail.errors import DatabaseError
 from entail.settings import MAX_UPLOAD_MB
-from entail.trees.log.acts import Create
+from entail.trees.log.acts import Create, Write
 from entail.trees.log.event_log import TreeLog
 from entail.trees.store.seed import SAMPLE_ID
 from entail.ui.components.keyboard import KeyPress
+from entail.ui.frame.author import Visitor
 from entail.ui.shared.form import upload_limit
 from entail.ui.shared.resources import Workspace
 from entail.ui.trees.authoring import handle_key, open_tree
@@ -115,6 +117,22 @@ def test_a_key_that_finds_the_database_in_trouble_is_answered_not_raised(
     monkeypatch.setattr(TreeLog, "history", locked)
     handle_key(place, KeyPress("u", 1, ""))
     assert place.screen.notice == ("error", LOCKED)
+
+
+def test_an_undo_that_finds_the_database_locked_is_not_kept_for_another_act(
+    shared: Workspace, writer: sqlite3.Connection
+) -> None:
+    (tree_id,) = own_trees(shared, 1)
+    shared.log.act(tree_id, Write(node="n1", text="one"), author="Ada", base=1)
+    place = open_tree(shared, tree_id, "tfidf")
+    place = replace(place, visitor=Visitor("Ada"))
+    writer.execute("BEGIN IMMEDIATE")
+    handle_key(place, KeyPress("u", 1, ""))
+    assert place.screen.notice is not None
+    assert place.screen.pending == ()
+    writer.execute("ROLLBACK")
+    handle_key(place, KeyPress("u", 2, ""))
+    assert len(shared.log.history(tree_id).tree.nodes) == 1
 
 
 @pytest.mark.parametrize(("server", "promised"), [(200, 200), (500, 200), (5, 5)])

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from entail.data.entailment_bank.proof import MAX_NODES
 from entail.data.reading import Source, read_text, source_name
 from entail.data.records import Corpus
 from entail.data.stored import parse_as
@@ -159,6 +160,8 @@ def _root(graph: nx.DiGraph[str], shown: str) -> str:
 
 
 def _nodes(graph: nx.DiGraph[str], root: str, shown: str, corpus: Corpus | None) -> tuple[GivenNode, ...]:
+    if len(graph) > MAX_NODES:
+        raise FormatError(f"expected up to {MAX_NODES:,} nodes, found {len(graph):,}", source=shown)
     loose = [id for id in graph if graph.out_degree(id) == 0 and id != root]
     stack: list[tuple[str, int | None]] = [(id, None) for id in reversed(loose)]
     stack += [(id, -1) for id in reversed(_below(graph, root))]

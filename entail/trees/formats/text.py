@@ -16,14 +16,15 @@ _FORMULA = "=+-@\uff1d\uff0b\uff0d\uff20"
 
 
 def printable(text: str) -> str:
-    r"""Return the text with characters invalid in XML 1.0 or UTF-8 replaced by U+FFFD.
+    r"""Return the text with characters invalid in XML 1.0 or UTF-8 replaced by U+FFFD, or by a space.
 
-    These are control characters, lone surrogates and the last two code points of the first plane.
+    These are control characters, lone surrogates and the last two code points of the first plane. A premise
+    with a form feed keeps its key, for which all white space is alike.
 
-    >>> printable("a\x07b")
-    'a\ufffdb'
+    >>> printable("a\x07b\x0cc")
+    'a\ufffdb c'
     """
-    return _NO_XML.sub("\ufffd", text)
+    return _NO_XML.sub(lambda found: " " if found[0].isspace() else "\ufffd", text)
 
 
 def quote_dot(text: str) -> str:

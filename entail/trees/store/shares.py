@@ -77,10 +77,10 @@ class Shares:
         with self._database.reading() as connection:
             return next(iter(_select(connection, schema.shares.c.tree_id == tree_id)), None)
 
-    def comparisons(self, *, limit: int = 20) -> list[Share]:
+    def comparisons(self) -> list[Share]:
         """Return the links to comparisons, the newest first."""
         with self._database.reading() as connection:
-            return _select(connection, schema.shares.c.tree_id.is_(None), limit=limit)
+            return _select(connection, schema.shares.c.tree_id.is_(None))
 
     def revoke(self, token: str) -> None:
         """Remove a link; it leads nowhere from now on."""
@@ -88,9 +88,9 @@ class Shares:
             connection.execute(sa.delete(schema.shares).where(schema.shares.c.token == token))
 
 
-def _select(connection: sa.Connection, condition: sa.ColumnElement[bool], *, limit: int = 1) -> list[Share]:
+def _select(connection: sa.Connection, condition: sa.ColumnElement[bool]) -> list[Share]:
     table = schema.shares
-    rows = sa.select(table).where(condition).order_by(table.c.at.desc(), table.c.token).limit(limit)
+    rows = sa.select(table).where(condition).order_by(table.c.at.desc(), table.c.token)
     return [Share(**row._mapping) for row in connection.execute(rows)]
 
 

@@ -15,6 +15,9 @@ from entail.ui.shared.demo import is_locked_in_demo
 from entail.ui.shared.resources import Workspace
 from entail.ui.shared.text import ago, label
 
+_SHOWN = 20
+"""Links to comparisons that are listed openly."""
+
 
 def draw_tree_link(shared: Workspace, tree_id: str, author: str | None) -> None:
     """Draw the link of a tree with a button to revoke it, or the button that makes one."""
@@ -36,10 +39,13 @@ def draw_comparison_links(shared: Workspace, author: str | None, snapshot: Calla
     st.caption("Keeps these lists as they are, for anybody who has the link, without sign-in.")
     shares = Shares(shared.database)
     _draw_make(author, lambda name: shares.share_comparison(snapshot(), author=name))
-    for share in shares.comparisons():
-        content = share.comparison if isinstance(share.comparison, dict) else {}
-        st.markdown(label(str(content.get("query", "")), longest=80))
-        _draw_link(shares, share, author)
+    every = shares.comparisons()
+    for share in every[:_SHOWN]:
+        _draw_comparison(shares, share, author)
+    if older := every[_SHOWN:]:
+        with st.expander(f"Older links ({len(older):,})"):
+            for share in older:
+                _draw_comparison(shares, share, author)
 
 
 def address_of(share: Share) -> str:
@@ -72,6 +78,12 @@ def _draw_make(author: str | None, make: Callable[[str], Share]) -> None:
         with show_errors():
             make(author or "")
             st.rerun()
+
+
+def _draw_comparison(shares: Shares, share: Share, author: str | None) -> None:
+    content = share.comparison if isinstance(share.comparison, dict) else {}
+    st.markdown(label(str(content.get("query", "")), longest=80))
+    _draw_link(shares, share, author)
 
 
 def _draw_link(shares: Shares, share: Share, author: str | None) -> None:

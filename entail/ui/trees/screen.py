@@ -243,14 +243,14 @@ class AuthoringSession:
 
     def _undo_or_redo(self, verb: str) -> None:
         screen = self.screen
-        if verb == "undo" and screen.pending and not isinstance(screen.pending[-1].act, str):
-            # The last act was never saved.
+        if verb == "undo" and screen.pending:  # the last act was never saved
             screen.notice = ("stale", f"Undone before it was saved: {screen.pending[-1].description}.")
             screen.pending = screen.pending[:-1]
             return
         run = self.log.undo if verb == "undo" else self.log.redo
         description = f"{verb} of your last act"
-        self._write(verb, description, lambda author: run(screen.tree_id, author=author), keep=True)
+        # Not kept while the database is locked: later, the last act may be another.
+        self._write(verb, description, lambda author: run(screen.tree_id, author=author), keep=False)
 
     def _judge(self, command: Command) -> None:
         premise = next((c.premise for c in self.shown if c.premise.key == command.target), None)

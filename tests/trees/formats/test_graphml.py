@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from entail.data.entailment_bank.proof import MAX_NODES
 from entail.data.entailment_bank.trees import row_to_tree
-from entail.data.records import Premise
+from entail.data.records import Corpus, Premise
 from entail.errors import FormatError
 from entail.trees.formats import from_graphml, to_graphml
 from entail.trees.formats.entailment_bank import grow, refold, unfold
@@ -64,6 +65,22 @@ def test_an_official_row_comes_back_whole() -> None:
     act = unfold(row)
     assert from_graphml(to_graphml(grow(act)).encode()) == act
     assert refold(grow(from_graphml(to_graphml(grow(act)).encode()))) == row
+
+
+def test_a_premise_with_a_form_feed_keeps_its_key() -> None:
+    premise = Premise("\x0cfire is\x0b hot")
+    corpus = Corpus.of("pdf", [premise])
+    nodes = (GivenNode(premise.text, -1, None, premise.key),)
+    tree = grow(Create(hypothesis="it burns", nodes=nodes))
+    for over in (corpus, None):
+        (node,) = from_graphml(to_graphml(tree).encode(), corpus=over).nodes
+        assert (node.key, Premise(node.text).key) == (premise.key, premise.key)
+
+
+def test_a_graph_beyond_any_tree_is_refused() -> None:
+    file = graphml({str(n): {"label": "x"} for n in range(MAX_NODES + 2)})
+    with pytest.raises(FormatError):
+        from_graphml(file)
 
 
 @st.composite
