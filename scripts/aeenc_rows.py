@@ -65,7 +65,7 @@ OURS = AeencConfig(
 )
 _GOLD = replace(OURS, epochs=5, alpha=0.0)
 _ONE_PASS = replace(OURS, rounds=1, epochs=5)
-_PAPERS = replace(
+PAPER = replace(
     OURS,
     tuning="full",
     learning_rate=1e-5,
@@ -110,8 +110,8 @@ ROWS = (
     Row("Iterative AE-Enc dual", replace(OURS, rounds=4, towers="dual")),
     Row(f"AE-Enc single{EVERY}", replace(_ONE_PASS, tuning="full", learning_rate=3e-5)),
     Row(f"Iterative AE-Enc single{EVERY}", replace(OURS, rounds=4, tuning="full", learning_rate=3e-5)),
-    Row(f"+TML single{PAPERS}", replace(_PAPERS, rounds=0, alpha=0.0)),
-    Row(f"AE-Enc single{PAPERS}", _PAPERS),
+    Row(f"+TML single{PAPERS}", replace(PAPER, rounds=0, alpha=0.0)),
+    Row(f"AE-Enc single{PAPERS}", PAPER),
     Row(f"models/{SHIPPED}", retriever=SHIPPED),
 )
 OTHERS: Mapping[str, Mapping[str, str]] = {

@@ -82,9 +82,11 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
         f"`{DEFAULT}` learnt what explains elementary science, and ranks the premises of every corpus until "
         "another retriever is promoted. Here it looks for the premise that entails a claim, among all "
         "premises of MultiNLI (fiction, letters, telephone calls, government) and SNLI (captions of "
-        f"photographs), which it never saw. Its base `{BASE}` has an advantage there: AllNLI, the training "
-        f"parts of both, is among the data of its card. `+{SHIPPED}` re-ranks the first premises. The claim "
-        "itself is left out of its list. Of EntailmentBank's claims some stand in training trees, too."
+        f"photographs). Its base `{BASE}` learnt from AllNLI, the training parts of both, by its card, and "
+        f"`{DEFAULT}`, an adapter on it, inherits that: what it loses there is not for want of that data. Of "
+        "EntailmentBank it learnt from the training trees, its settings were compared on dev, and some of "
+        f"the claims stand in training trees, too. `+{SHIPPED}` re-ranks the first premises. The claim "
+        "itself is left out of its list."
     )
     yield from ("", f"Commit `{result['commit']}`, {hardware['cpu']}, {hardware['cores']} cores:")
     yield from ("", f"    {result['command']}")

@@ -27,10 +27,11 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from aeenc_rows import EVERY, HITS, OURS, RANKED, ROWS, SHIPPED, Row, papers
+from aeenc_rows import EVERY, HITS, OURS, PAPER, RANKED, ROWS, SHIPPED, Row, papers
 from command_line import make_parser, measure_and_show, slug
-from page_text import spread, table
+from page_text import paragraph, spread, table
 
+from entail.aeenc.config import AeencConfig
 from entail.aeenc.training import train_aeenc
 from entail.cli.console import progress_bar
 from entail.data.corpora import read_corpus
@@ -94,7 +95,9 @@ def measured_at(rows: Mapping[str, Any]) -> Iterator[str]:
     for name, runs in rows.items():
         for seed, run in runs.items():
             at = run["run"]
-            place = f"commit `{str(at['commit'])[:12]}`, {at['cpu']}, GPUs: {', '.join(at['gpus']) or 'none'}"
+            short = str(at["commit"])[:12] + ("-dirty" if str(at["commit"]).endswith("-dirty") else "")
+            place = f"commit `{short}`, {at['cpu']}, GPUs: {', '.join(at['gpus']) or 'none'}"
+            place += "" if "command" in at else ", command not kept"
             places.setdefault(place, {}).setdefault(name, []).append(seed)
     for place, found in places.items():
         told = [
@@ -102,6 +105,33 @@ def measured_at(rows: Mapping[str, Any]) -> Iterator[str]:
             for name, seeds in found.items()
         ]
         yield f"- {place}: {'; '.join(told)}"
+
+
+def settings_in_words() -> Iterator[str]:
+    """Yield what the rows train, and where that differs from the paper."""
+
+    def told(config: AeencConfig) -> str:
+        weights = f"LoRA of rank {config.rank}" if config.tuning == "lora" else "every weight"
+        return (
+            f"{weights}, learning rate {config.learning_rate:g}, margin {config.margin:g}, alpha "
+            f"{config.alpha:g}, {config.reduction} over triplets"
+        )
+
+    texts = (
+        f"""Trainings, unless a row says otherwise: {told(OURS)}, {OURS.k} premises looked up a
+        query. The paper: {told(PAPER)} of 32 triplets a step; rows called "the paper's setting" are
+        that. So where a row differs from the paper's figure, the setting may be why.""",
+        """SCL and TML: contrastive and triplet loss on gold pairs of the trees alone. AE-Enc: pairs
+        sampled from what the encoder finds itself (ACS). Single: the query's tower is trained;
+        siamese: one tower for both; dual: two. Read per accepted: candidates that a simulated
+        author reads for each premise that explains; never found: premises that were in none of the
+        lists.""",
+        """57 of the 594 queries of dev stand in training trees, too, and are counted here; without
+        them what a training gains is about .01 less (both figures: [the making of what
+        ships](aeenc_minilm.md)).""",
+    )
+    for text in texts:
+        yield from (*paragraph(" ".join(text.split())), "")
 
 
 def tuning_in_words(rows: Mapping[str, Any]) -> Iterator[str]:
@@ -169,6 +199,7 @@ def markdown(split: str, result: Mapping[str, Any]) -> Iterator[str]:
     yield "over seeds. The last command, and at which commit and where each row was measured:"
     yield from ("", f"    {result['command']}", "")
     yield from (*measured_at(figures["rows"]), "")
+    yield from settings_in_words()
     yield from reading_of_dev(figures["rows"])
     if figures["base"] == "minilm":
         yield from single_pass_in_words(figures["rows"])

@@ -2,6 +2,7 @@
 
 import json
 import platform
+import re
 import socket
 import subprocess
 import sys
@@ -12,6 +13,8 @@ import pytest
 
 from entail import results
 from entail.results import commit, provenance, versions, write_page, write_result
+
+ROOT = Path(__file__).resolve().parents[1]
 
 
 def test_everything_needed_to_repeat_is_written(tmp_path: Path) -> None:
@@ -80,6 +83,20 @@ def test_commit_says_when_the_code_differs_from_it(tmp_path: Path) -> None:
     assert commit(tmp_path) == clean
     code.write_text("2", encoding="utf-8")
     assert commit(tmp_path) == f"{clean}-dirty"
+
+
+def test_every_published_figure_is_of_a_commit_that_exists() -> None:
+    git = ["git", "-C", str(ROOT)]
+    told = subprocess.run([*git, "rev-parse", "--is-shallow-repository"], capture_output=True, text=True)
+    if told.stdout.strip() != "false":
+        pytest.skip("no whole history here: an archive, or a shallow clone")
+    files = [*ROOT.glob("docs/results/*.json"), *ROOT.glob("models/*/entail.json")]
+    pattern = re.compile(r'"commit": "([0-9a-f]+)')
+    commits = {found for file in files for found in pattern.findall(file.read_text(encoding="utf-8"))}
+    assert len(commits) > 20
+    asked = "\n".join(sorted(commits))
+    answers = subprocess.run([*git, "cat-file", "--batch-check"], input=asked, capture_output=True, text=True)
+    assert [line for line in answers.stdout.splitlines() if " commit " not in line] == []
 
 
 def test_versions_name_only_what_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
