@@ -1,9 +1,14 @@
-"""Rows of the tables of `reproduce_gausscse.py`: what each trains."""
+"""Rows of the tables of `reproduce_gausscse.py`: what each trains, and the legend of a page."""
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from string import ascii_uppercase
+from typing import Any
+
+from page_text import paragraph
 
 from entail.gausscse.config import GausscseConfig, Sets
 from entail.tuning.config import DprConfig
@@ -36,13 +41,16 @@ MAIN: tuple[Sets, ...] = ("ent", "ent+con", "ent+rev", "ent+con+rev")
 KL_SPREADS, KL_TEMPERATURES = (0.03, 0.1, 0.3), (5e-4, 5e-3)
 """Grid of `kl` (equation 2): means of length sqrt(d) give similarities near 0 and a nearly flat softmax."""
 
-SHIPPED = "ent+con+rev, ranked, directed, longer twice"
-INFERRED = f"{SHIPPED}, inferred contradictions"
-TAUGHT = f"{INFERRED}, labels and five teachers"
-_SHIPPED = replace(RANKED, direction=2.0, longer=2.0)
+OWN = "ent+con+rev, ranked, directed, longer twice"
+_OWN = replace(RANKED, direction=2.0, longer=2.0)
+INFERRED = f"{OWN}, inferred contradictions"
+SHIPPED = f"{INFERRED}, labels and five teachers"
 TAUGHT_BY_BOTH = f"{INFERRED}, labels and eight teachers"
+SHIPPED_BEFORE = (OWN, "0")
+"""Row and seed."""
 
 SIMCSE = "SimCSE"
+MEAN = "mean of the seeds as one encoder"
 ROWS = (
     Row(SIMCSE, DprConfig(learning_rate=5e-4, batch_size=32, words=0, max_length=64, epochs=3)),
     Row("ent", replace(OURS, sets="ent")),
@@ -52,11 +60,11 @@ ROWS = (
     Row("ent+con, ranked", replace(RANKED, sets="ent+con")),
     Row("ent+con+rev, ranked", RANKED),
     Row("ent+con+rev, ranked, longer twice", replace(RANKED, longer=2.0)),
-    Row(SHIPPED, _SHIPPED),
-    Row(INFERRED, _SHIPPED, infer=True),
-    Row(TAUGHT, _SHIPPED, infer=True, taught_by=(INFERRED,), teachers=5),
-    Row(TAUGHT_BY_BOTH, _SHIPPED, infer=True, taught_by=(SHIPPED, INFERRED), teachers=8),
-    Row(f"{SHIPPED}, reversed by premise", replace(_SHIPPED, reversal="by_premise")),
+    Row(OWN, _OWN),
+    Row(INFERRED, _OWN, infer=True),
+    Row(SHIPPED, _OWN, infer=True, taught_by=(INFERRED,), teachers=5),
+    Row(TAUGHT_BY_BOTH, _OWN, infer=True, taught_by=(OWN, INFERRED), teachers=8),
+    Row(f"{OWN}, reversed by premise", replace(_OWN, reversal="by_premise")),
     Row("ent+con+rev, ranked, directed more, longer twice", replace(RANKED, direction=5.0, longer=2.0)),
     Row("kl", replace(OURS, similarity="kl")),
     *(Row(f"kl, spread {s:g}", replace(OURS, similarity="kl", spread=s)) for s in KL_SPREADS),
@@ -69,7 +77,94 @@ ROWS = (
 )
 
 COMPARED = (
-    *((taught, other) for taught in (TAUGHT_BY_BOTH, TAUGHT) for other in (SHIPPED, INFERRED)),
-    *itertools.combinations((SHIPPED, *reversed(MAIN), SIMCSE), 2),
+    *((taught, other) for taught in (TAUGHT_BY_BOTH, SHIPPED) for other in (OWN, INFERRED)),
+    *itertools.combinations((OWN, *reversed(MAIN), SIMCSE), 2),
 )
 """Rows whose answers are compared, set by set and seed by seed."""
+
+TERMS: Mapping[str, str] = {
+    SIMCSE: "points instead of Gaussians, by supervised SimCSE on the same triplets",
+    "ent": "a premise is more similar to what it entails than to the other hypotheses of its batch",
+    "con": "and than to contradictions of the batch",
+    "rev": "and than reversed pairs: sim(e || p) above sim(p || e)",
+    "ranked": "a further term: entailment above neutral, contradictory and reversed pairs (`ranking` 1)",
+    "directed": "a further term: sim(e || p) above sim(p || e), pair by pair (`direction` 2)",
+    "directed more": "the same with weight 5",
+    "longer twice": "pairs whose entailed sentence is the longer one count twice (`longer` 2)",
+    "inferred contradictions": "premises that contradict what a premise entails, where it has none",
+    "teachers": "half of the loss is that of labels, half learns the similarities of trained seeds in turn",
+    "reversed by premise": "`rev` with s(p_i, e_j); else s(p_j, e_i), as in the paper's code",
+    "kl": "similarity 1 / (1 + KL), equation 2 of the paper; other rows have 1 / (1 + KL / d)",
+    "kl_per_dim": "mean of 1 / (1 + KL) over dimensions, means through tanh, as in the paper's code",
+    "spread": "initial length of means as a share of sqrt(d), else 1",
+    "temperature": "of the softmax, else .05",
+    "[CLS]": "pooling by the first token, else the mean of all",
+    "rate rises to the end": "linear learning rate, as in the paper; else warm-up and linear decay",
+    "every weight": "no adapter: all weights are trained",
+    MEAN: "the adapters of all seeds averaged",
+}
+"""Meaning of the words in names of rows, for the legend of a page."""
+
+
+def row_ids(figures: Mapping[str, Any]) -> dict[str, str]:
+    """Return a letter for each row of the page."""
+    return {
+        name: ascii_uppercase[at % 26] * (1 + at // 26) for at, name in enumerate(figures["rows"], start=0)
+    }
+
+
+def row_labels(figures: Mapping[str, Any]) -> dict[str, str]:
+    """Return what rows are called: a letter, then their name, told from the row that it continues."""
+    ids = row_ids(figures)
+    found = {}
+    for name, letter in ids.items():
+        start = max((one for one in ids if name.startswith(f"{one}, ")), key=len, default="")
+        found[name] = f"{letter}: {ids[start]}{name[len(start) :]}" if start else f"{letter}: {name}"
+    return found
+
+
+def with_seed(label: str, seed: str) -> str:
+    """Return what a run is called."""
+    return label if seed == "mean" else f"{label}, seed {seed}"
+
+
+def legend(figures: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what the letters and words of rows mean, and what cannot be compared."""
+    if not figures["rows"]:
+        return
+    yield from ("Rows of this page; a letter before a comma is the row that it continues:", "")
+    yield from (f"- {label}" for label in row_labels(figures).values())
+    yield from ("", "Words in their names:", "")
+    yield from (
+        f"- {term}: {words}" for term, words in TERMS.items() if any(term in row for row in figures["rows"])
+    )
+    yield from ("", *paragraph(" ".join(caveats(figures))), "")
+
+
+def caveats(figures: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what has one seed, ships, is not tuned, or differs between pages."""
+    ids, rows = row_ids(figures), figures["rows"]
+    seeds = {name: sum(seed.isdecimal() for seed in runs) for name, runs in rows.items()}
+    single = [ids[name] for name, count in seeds.items() if count == 1]
+    if single:
+        yield f"Rows of one seed: {', '.join(single)}; their spread was not measured."
+    several = {ids[name]: count for name, count in seeds.items() if count > 1}
+    paper = [ids[name] for name in MAIN if seeds.get(name) == 1]
+    if paper and several:
+        ours = " and ".join(f"{letter} has {count}" for letter, count in several.items())
+        yield f"So the paper's rows ({', '.join(paper)}) have one seed each, while {ours}."
+    if seeds.get(SHIPPED) == 1:
+        yield f"{ids[SHIPPED]} ships as `gausscse-minilm`: one seed; its spread was not measured."
+        if SHIPPED_BEFORE[0] in rows:
+            yield f"Before it {with_seed(ids[SHIPPED_BEFORE[0]], SHIPPED_BEFORE[1])} did."
+    if "kl" in rows and not any(name.startswith("kl, ") for name in rows):
+        config = next(iter(rows["kl"].values()))["config"]
+        yield (
+            f"**{ids['kl']} (`kl`) is not tuned: do not compare it** until its grid of spreads and "
+            f"temperatures is run (here spread {config['spread']:g}, temperature {config['temperature']:g})."
+        )
+    fitted = sorted({f"{one['cosine']['threshold']:.4f}" for one in figures["baselines"].values()})
+    yield (
+        f"The threshold of the base's cosine was fitted on dev ({' or '.join(fitted)}). Where several "
+        "tie there rounding chooses, so its accuracy on the other sets differs between pages."
+    )

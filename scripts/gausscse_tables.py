@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -10,10 +11,19 @@ from statistics import mean
 from typing import Any
 
 import numpy as np
+from gausscse_rows import COMPARED, legend, row_ids, row_labels, with_seed
 from page_text import paragraph, percent, table
+from tuning_tables import GPU_NOTE
 
 from entail.gausscse.config import GausscseConfig
+from entail.statistics.classification import mcnemar
 from entail.training.cards.sources import PACKAGED_HUB_ID, contamination
+
+TITLES: Mapping[str, str] = {
+    "gausscse": "the paper's tables and what ships",
+    "gausscse_three_epochs": "do longer trainings pay?",
+}
+"""Purpose of a page, by the name of its result file."""
 
 BATCHES, RATES = (16, 32, 64, 128), (1e-4, 3e-4, 5e-4)
 """Of the grid: rates are an adapter's, ten times those of the paper, who tunes every weight."""
@@ -57,7 +67,7 @@ def _with_intervals(figures: Mapping[str, Any]) -> Iterator[list[str]]:
     for row, runs in _rows(figures, "direction"):
         for seed, run in runs.items():
             found = [run["on"][name]["direction"]["longer_entailed"] for name in figures["on"]]
-            yield [row if seed == "mean" else f"{row}, seed {seed}", *map(_within, found)]
+            yield [with_seed(row_ids(figures)[row], seed), *map(_within, found)]
 
 
 def agreement(figures: Mapping[str, Any]) -> Iterator[list[str]]:
@@ -66,12 +76,56 @@ def agreement(figures: Mapping[str, Any]) -> Iterator[list[str]]:
         if len(runs) < 3:
             continue
         right = {
-            name: np.array([[mark == "1" for mark in run["on"][name]["right"]] for run in runs.values()])
-            for name in figures["on"]
+            name: np.array([_marks(run, [name], "right") for run in runs.values()]) for name in figures["on"]
         }
         votes = {name: marks.mean(axis=0) for name, marks in right.items()}
-        yield [f"{row}, most of {len(runs)}", *(percent([float((v > 0.5).mean())]) for v in votes.values())]
-        yield [f"{row}, any of {len(runs)}", *(percent([float((v > 0).mean())]) for v in votes.values())]
+        letter = row_ids(figures)[row]
+        yield [
+            f"{letter}, most of {len(runs)}",
+            *(percent([float((v > 0.5).mean())]) for v in votes.values()),
+        ]
+        yield [f"{letter}, any of {len(runs)}", *(percent([float((v > 0).mean())]) for v in votes.values())]
+
+
+def _marks(run: Mapping[str, Any], names: Sequence[str], kind: str) -> list[bool] | None:
+    """Return which answers on some sets are right; None if that was not kept."""
+    marks = [run["on"][name].get(kind) for name in names]
+    return None if None in marks else [mark == "1" for one in marks for mark in one]
+
+
+def compared(figures: Mapping[str, Any], pair: Sequence[tuple[str, str]], kind: str) -> list[str]:
+    """Return how many answers only one of two runs decides rightly, and McNemar's p, set by set and over all.
+
+    Args:
+        figures: Figures of the result file.
+        pair: Row and seed of both.
+        kind: `right` or `nli right`.
+
+    Returns:
+        A cell a set, and one of the sets of the average if there are any; nothing if answers were not kept.
+    """
+    runs = [figures["rows"].get(row, {}).get(seed) for row, seed in pair]
+    if None in runs:
+        return []
+    cells = []
+    for names in [*([name] for name in figures["on"]), *filter(None, [_averaged(figures["on"])])]:
+        one, other = (_marks(run, names, kind) for run in runs)
+        if one is None or other is None:
+            return []
+        found = mcnemar(one, other)
+        p = f"{found.p:.2g}" if found.p >= 1e-10 else "< 1e-10"
+        cells.append(f"{found.first_only} : {found.second_only} ({p})")
+    return cells
+
+
+def _significance(figures: Mapping[str, Any], kind: str) -> Iterator[list[str]]:
+    """Yield a line for each two runs whose answers were kept: of a seed, but with teachers of every one."""
+    ids, rows = row_ids(figures), figures["rows"]
+    for one, other in COMPARED:
+        for mine, seed in itertools.product(rows.get(one, {}), rows.get(other, {})):
+            cells = compared(figures, [(one, mine), (other, seed)], kind)
+            if cells and (mine == seed or "teachers" in one):
+                yield [f"{ids[one]} : {ids[other]}, seed {seed}", *cells]
 
 
 def _within(found: Mapping[str, Any]) -> str:
@@ -86,7 +140,7 @@ def _trainings(figures: Mapping[str, Any]) -> Iterator[list[str]]:
         for seed, run in runs.items():
             config, told = run["config"], run.get("run", {})
             yield [
-                row,
+                row_labels(figures)[row],
                 seed,
                 f"{config['epochs']}",
                 f"{config['batch_size']}",
@@ -154,23 +208,24 @@ def markdown(result: Mapping[str, Any], *, file: str, papers: Path) -> Iterator[
         papers: Where the paper's own figures lie.
     """
     figures, hardware = result["figures"], result["hardware"]
-    names = figures["on"]
+    names, labels, averaged = figures["on"], row_labels(figures), _averaged(figures["on"])
     made = "python scripts/reproduce_gausscse.py --table" + (f" --name {file}" if file != "gausscse" else "")
     yield f"<!-- Made from {file}.json by `{made}`; do not edit. -->"
-    yield from ("# GaussCSE", "")
-    yield f"Base {figures['base']}, {figures['data']['triplets']:,} triplets; per cent, mean ± standard"
-    yield "deviation over seeds. Where and when each was trained stands under Trainings; the last run, at"
-    yield f"commit `{result['commit']}`, {hardware['cpu']}, {hardware['cores']} cores, GPUs:"
-    yield f"{', '.join(hardware['gpus']) or 'none'}:"
+    yield from (_title(figures, file), "")
+    yield from paragraph(
+        f"Base {figures['base']}; per cent, mean ± standard deviation over seeds. Trainings tells where and "
+        f"when each row was trained. The last run was at commit `{result['commit']}`, {hardware['cpu']}, "
+        f"{hardware['cores']} cores, GPUs: {', '.join(hardware['gpus']) or 'none'}:"
+    )
     yield from ("", f"    {result['command']}", "")
-    if averaged := _averaged(names):
+    if averaged:
         yield from (f"Avg. is the mean of {', '.join(averaged)}, one set a source as in the paper.", "")
     yield from _reading(figures)
+    yield from legend(figures)
     for title, path in TABLES.items():
         yield from (f"{title}:", "")
-        averaged = _averaged(names)
         rows = [
-            [row, *_row_cells(some, names, *path), *_average_cells(some, averaged, *path)]
+            [labels[row], *_row_cells(some, names, *path), *_average_cells(some, averaged, *path)]
             for row, some in ((row, list(runs.values())) for row, runs in _rows(figures, path[0]))
         ]
         baseline = [[*cells, *([""] if averaged else [])] for cells in _baseline(figures, path)]
@@ -179,42 +234,78 @@ def markdown(result: Mapping[str, Any], *, file: str, papers: Path) -> Iterator[
     yield from _table(["", *names], _with_intervals(figures))
     if agreed := list(agreement(figures)):
         yield from (
-            "Direction by several seeds: their majority, and any of them, the ceiling of a choice",
+            "Direction by several seeds: their majority, and any of them, the ceiling of a choice:",
             "",
         )
         yield from _table(["", *names], agreed)
-    if figures.get("significance"):
-        yield from ("Who is right where only one of two is (McNemar):", "")
-        told = [
-            [name, f"{one['first_only']}", f"{one['second_only']}", f"{one['p']:.2g}"]
-            for name, one in figures["significance"].items()
-        ]
-        yield from _table(["first / second / what", "first alone", "second alone", "p"], told)
-    overlaps = {
-        f"{row}, seed {seed}": run["overlap"]
-        for row, runs in figures["rows"].items()
-        for seed, run in runs.items()
-        if "overlap" in run
-    }
-    for name, one in overlaps.items():
-        yield f"{name}: of the {one['k']} most similar of {one['premises']:,} premises ({one['set']}) a"
-        yield f"search brings {100 * one['mean']:.1f} %, mean of {one['queries']} queries; at least"
-        yield from (f"{100 * one['least']:.0f} %.", "")
+    for kind, words in (("right", "direction"), ("nli right", "NLI")):
+        if told := list(_significance(figures, kind)):
+            yield from paragraph(
+                f"McNemar, {words}: answers that the first alone has right : the second alone (p). Rows are "
+                "compared seed by seed, one with teachers with every seed. Answers that were not kept are "
+                "missing." + (f" Together: {', '.join(averaged)}." if averaged else "")
+            )
+            yield from ("", *table(["", *names, *(["together"] if averaged else [])], told), "")
+    for row, runs in figures["rows"].items():
+        for seed, run in runs.items():
+            if one := run.get("overlap"):
+                yield from paragraph(
+                    f"{with_seed(labels[row], seed)}: of the {one['k']} most similar of {one['premises']:,} "
+                    f"premises ({one['set']}) a search brings {100 * one['mean']:.1f} %, mean of "
+                    f"{one['queries']} queries; at least {100 * one['least']:.0f} %."
+                )
+                yield ""
     yield from ("Trainings:", "")
     head = ["", "seed", "epochs", "batch", "rate", "seconds", "on", "commit"]
     yield from _table(head, _trainings(figures))
+    yield from _provenance(figures)
     if figures.get("grid"):
-        counts = {one["triplets"] for one in figures["grid"].values()}
-        said = " or ".join(f"{count:,}" for count in sorted(counts))
-        yield from (
-            f"Batch size and learning rate, AUPRC on dev while training, {said} triplets (Table 5):",
-            "",
+        yield from _grid(figures)
+    if file != "gausscse" and file in TITLES:
+        yield "Figure 2 and the paper's own figures: [gausscse.md](gausscse.md)."
+        return
+    yield from _ratios(figures)
+    yield from ("The paper's own figures (all of SNLI and MultiNLI, test sets; Tables 1 to 4):", "")
+    head, *rows = _papers(papers, "gausscse")
+    yield from _table(head, [[cell or "-" for cell in row] for row in rows], words=2)
+    yield from ("and its Table 5, AUPRC on SNLI dev:", "")
+    head, *rows = _papers(papers, "gausscse_grid")
+    yield from _table(head, rows, words=1)
+
+
+def _title(figures: Mapping[str, Any], file: str) -> str:
+    epochs = sorted({run["config"]["epochs"] for runs in figures["rows"].values() for run in runs.values()})
+    told = " or ".join(map(str, epochs)) + f" epoch{'s' * (epochs != [1])}"
+    purpose = f": {TITLES[file]}" if file in TITLES else ""
+    return f"# GaussCSE, {f'{told} of ' * bool(epochs)}{figures['data']['triplets']:,} triplets{purpose}"
+
+
+def _provenance(figures: Mapping[str, Any]) -> Iterator[str]:
+    """Yield which runs kept no command, and how rows of a GPU came by their commit."""
+    runs = [(row, run.get("run", {})) for row, some in figures["rows"].items() for run in some.values()]
+    if without := [row for row, run in runs if not run.get("command")]:
+        letters = ", ".join(dict.fromkeys(row_ids(figures)[row] for row in without))
+        yield from paragraph(
+            f"{len(without)} of {len(runs)} runs have no command ({letters}): they are from before commands "
+            "were kept. Their settings stand in the result file."
         )
-        cells = [[f"{b}", *(_cell(figures["grid"], f"{b}/{rate:g}") for rate in RATES)] for b in BATCHES]
-        yield from _table(["batch", *(f"{rate:g}" for rate in RATES)], cells, words=0)
-        yield from _cell_in_words(figures)
+        yield ""
+    if any(run.get("gpus") for _, run in runs):
+        yield from (*paragraph(GPU_NOTE), "")
+
+
+def _grid(figures: Mapping[str, Any]) -> Iterator[str]:
+    counts = {one["triplets"] for one in figures["grid"].values()}
+    said = " or ".join(f"{count:,}" for count in sorted(counts))
+    yield from (f"Batch size and learning rate, AUPRC on dev while training, {said} triplets (Table 5):", "")
+    cells = [[f"{b}", *(_cell(figures["grid"], f"{b}/{rate:g}") for rate in RATES)] for b in BATCHES]
+    yield from _table(["batch", *(f"{rate:g}" for rate in RATES)], cells, words=0)
+    yield from _cell_in_words(figures)
+
+
+def _ratios(figures: Mapping[str, Any]) -> Iterator[str]:
     yield from ("Premise over hypothesis in characters, entailment pairs (Figure 2):", "")
-    ratios = {name: figures["baselines"][name]["ratios"] for name in names}
+    ratios = {name: figures["baselines"][name]["ratios"] for name in figures["on"]}
     most = max(
         (at + 1 for one in ratios.values() for at, count in enumerate(one["counts"]) if count), default=0
     )
@@ -226,13 +317,7 @@ def markdown(result: Mapping[str, Any], *, file: str, papers: Path) -> Iterator[
         ]
         for at in range(most)
     ]
-    yield from _table(["ratio", *names], bins)
-    yield from ("The paper's own figures (all of SNLI and MultiNLI, test sets; Tables 1 to 4):", "")
-    head, *rows = _papers(papers, "gausscse")
-    yield from _table(head, [[cell or "-" for cell in row] for row in rows], words=2)
-    yield from ("and its Table 5, AUPRC on SNLI dev:", "")
-    head, *rows = _papers(papers, "gausscse_grid")
-    yield from _table(head, rows, words=1)
+    yield from _table(["ratio", *ratios], bins)
 
 
 def _cell_in_words(figures: Mapping[str, Any]) -> Iterator[str]:
@@ -244,10 +329,11 @@ def _cell_in_words(figures: Mapping[str, Any]) -> Iterator[str]:
         return
     best = max(cells, key=lambda name: cells[name])
     place = 1 + sum(value > cells[own] for value in cells.values())
-    yield f"The rows above use batch {own.replace('/', ', rate ')}: place {place} of {len(cells)} here"
-    yield f"({100 * cells[own]:.2f}). The paper's rows use the best cell, here batch"
-    cell = best.replace("/", ", rate ")
-    yield f"{cell} ({100 * cells[best]:.2f})."
+    yield from paragraph(
+        f"The rows above use batch {own.replace('/', ', rate ')}: place {place} of {len(cells)} here "
+        f"({100 * cells[own]:.2f}). The paper's rows use the best cell, here batch "
+        f"{best.replace('/', ', rate ')} ({100 * cells[best]:.2f})."
+    )
     yield ""
 
 
@@ -265,11 +351,13 @@ def _reading(figures: Mapping[str, Any]) -> Iterator[str]:
         times += 1 + config["epochs"] + (steps // config["evaluate_every"] if config["evaluate_every"] else 0)
     pairs = {run["config"]["dev_pairs"] for run in runs}
     if chosen and runs:
-        yield f"**{', '.join(chosen)} is the selection set**: of each training it chose the weights (on"
-        yield f"{' or '.join(f'{count:,}' for count in sorted(pairs))} of its pairs, {len(runs)} trainings"
-        yield f"and about {times:,} readings in all), the threshold and the curves. Table 5's grid was"
-        yield "read on it, too. Its figures are optimistic; the other sets chose nothing. Test sets are not"
-        yield "among the data here."
+        yield from paragraph(
+            f"**{', '.join(chosen)} is the selection set**: of each training it chose the weights (on "
+            f"{' or '.join(f'{count:,}' for count in sorted(pairs))} of its pairs, {len(runs)} trainings and "
+            f"about {times:,} readings in all), the threshold and the curves. Table 5's grid was read on it, "
+            "too. Its figures are optimistic. The other sets chose no weights or thresholds, but the choice "
+            "among recipes saw them. Test sets are not among the data here."
+        )
         yield ""
     note = contamination(PACKAGED_HUB_ID if figures["base"] == "minilm" else None, ("snli", "multinli"))
     if note:

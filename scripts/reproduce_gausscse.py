@@ -31,7 +31,7 @@ from typing import Any
 
 import numpy as np
 from command_line import make_parser, measure_and_show, named_pairs, slug
-from gausscse_rows import COMPARED, OURS, ROWS, Row
+from gausscse_rows import MEAN, OURS, ROWS, Row
 from gausscse_simcse import train_simcse
 from gausscse_tables import BATCHES, RATES, markdown
 
@@ -48,14 +48,13 @@ from entail.gausscse.calibration import calibrate
 from entail.gausscse.training import train_gausscse
 from entail.index.gaussian import GaussianIndex
 from entail.results import provenance, write_page, write_result
-from entail.statistics.classification import best_threshold, mcnemar
+from entail.statistics.classification import best_threshold
 from entail.training.adapters.averaging import average_adapters
 from entail.tuning.config import DprConfig
 
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
 PAPERS = RESULTS / "papers"
 
-MEAN = "mean of the seeds as one encoder"
 ASKED, NEAREST = 200, 10
 """Queries, and hits of each, by which what a search brings of a `kl_per_dim` ranking is measured."""
 
@@ -217,30 +216,6 @@ def baselines(on: Sequence[Measured], dev: Sequence[NliPair], base: str) -> dict
     return found
 
 
-def significance(rows: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Compare what two rows decide rightly, set by set and seed by seed, direction and NLI (McNemar)."""
-    found: dict[str, Any] = {}
-    for one, other in COMPARED:
-        for seed in sorted(rows.get(one, {}).keys() & rows.get(other, {}).keys()):
-            for name, figures in rows[one][seed]["on"].items():
-                for kind, marks in (("direction", "right"), ("NLI", "nli right")):
-                    two = [told.get(marks) for told in (figures, rows[other][seed]["on"][name])]
-                    if None in two:  # measured before it was kept
-                        continue
-                    ours, theirs = ([mark == "1" for mark in told] for told in two)
-                    found[f"{one} / {other} / {kind}, {name}, seed {seed}"] = mcnemar(ours, theirs).to_json()
-    return found
-
-
-def write_table(name: str) -> Path:
-    """Write the page of tables from a result file; tests between rows are computed from their answers."""
-    path = RESULTS / f"{name}.json"
-    result = json.loads(path.read_text(encoding="utf-8"))
-    result["figures"]["significance"] = significance(result["figures"]["rows"])
-    path.write_text(json.dumps(result, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    return write_page(RESULTS / f"{name}.json", partial(markdown, file=name, papers=PAPERS))
-
-
 def _run(given: argparse.Namespace) -> None:
     from filelock import FileLock
 
@@ -281,7 +256,6 @@ def _run(given: argparse.Namespace) -> None:
                 **asked,
                 "baselines": measured,
                 "rows": {name: rows[name] for row in ROWS for name in _names(row) if name in rows},
-                "significance": significance(rows),
                 "grid": grid,
             }
             write_result(path, figures=figures, seed=None, started=started)
@@ -367,7 +341,14 @@ def main() -> int:
     )
     parser.add_argument("--work", type=Path, default=Path("build/gausscse"), help="folder for weights")
     parser.add_argument("--name", default="gausscse", help="of the result file and its page (gausscse)")
-    return measure_and_show(parser, _run, lambda given: write_table(given.name), needs=("train", "dev"))
+    return measure_and_show(
+        parser,
+        _run,
+        lambda given: write_page(
+            RESULTS / f"{given.name}.json", partial(markdown, file=given.name, papers=PAPERS)
+        ),
+        needs=("train", "dev"),
+    )
 
 
 if __name__ == "__main__":

@@ -63,6 +63,13 @@ ARMS = (
     ),
 )
 
+GPU_NOTE = (
+    "The machine with the GPU had no git: the commit of its rows was entered afterwards. The code was that "
+    "commit's, without documents, tests and other models."
+)
+TORCH_NOTE = "It had no FAISS: the search was by torch, as exact."
+"""How rows of a GPU were made."""
+
 CUT, OLD_CUT = "all alike", "hard negatives from their start"
 """Excerpts of the contrastive stage: now, and in rows that name none."""
 

@@ -65,7 +65,7 @@ def test_the_mean_of_the_seeds_stands_below_its_row(
     assert told["on"]["mine"]["nli"]["threshold"] is not None
     assert told["seconds"] == pytest.approx(sum(one["seconds"] for one in first["rows"][ROW].values()))
     page = (tmp_path / "results" / "gausscse.md").read_text()
-    assert f"| {mean} | mean | 1 |" in page
+    assert "| B: A, mean of the seeds as one encoder | mean | 1 |" in page
     assert "BERT-base | ent+con+rev | 76.64" in page
     assert set(told["run"]) >= {"commit", "command", "cpu", "finished"}
 
@@ -105,21 +105,37 @@ def test_a_ranking_by_dimension_says_what_a_search_brings_of_it(
     told = run("--rows", "kl_per_dim")["rows"]["kl_per_dim"]["0"]["overlap"]
     assert told["set"] == "mine"
     assert 0 <= told["least"] <= told["mean"] <= 1
-    assert f"of {told['queries']} queries" in (tmp_path / "results" / "gausscse.md").read_text()
+    page = (tmp_path / "results" / "gausscse.md").read_text()
+    assert f"of {told['queries']} queries" in " ".join(page.split())
 
 
 def test_rows_are_compared_by_what_one_alone_decides_rightly(
-    run: Callable[..., dict[str, Any]], script: ModuleType
+    load_script: Callable[[str], ModuleType],
 ) -> None:
-    found = run("--rows", "ent", ROW)["significance"]
-    assert set(found) == {f"{ROW} / ent / {kind}, mine, seed 0" for kind in ("direction", "NLI")}
-    marks = {"right": "1100", "nli right": "10"}
-    other = {"right": "1011", "nli right": "11"}
-    told = script.significance({ROW: {"0": {"on": {"x": marks}}}, "ent": {"0": {"on": {"x": other}}}})
-    assert {name.split()[4]: (one["first_only"], one["second_only"]) for name, one in told.items()} == {
-        "direction,": (1, 2),
-        "NLI,": (0, 1),
-    }
+    def run(right: str, nli: str | None = None) -> dict[str, Any]:
+        return {"on": {"snli-dev": {"right": right, "nli right": nli}, "sick": {"right": "1"}}}
+
+    rows = {ROW: {"0": run("1100", "10")}, "ent": {"0": run("1011", "11"), "1": run("0000")}}
+    figures = {"on": ["snli-dev", "sick"], "rows": rows}
+    compared = load_script("gausscse_tables").compared
+    pair = [(ROW, "0"), ("ent", "0")]
+    assert compared(figures, pair, "right") == ["1 : 2 (1)", "0 : 0 (1)", "1 : 2 (1)"]
+    assert compared(figures, pair, "nli right") == [], "not kept of every set"
+    assert compared(figures, [(ROW, "0"), ("ent", "2")], "right") == []
+
+
+def test_a_row_is_named_from_the_one_that_it_continues(load_script: Callable[[str], ModuleType]) -> None:
+    rows = dict.fromkeys(["ent", "ent, ranked", "ent, ranked, more", "entirely"])
+    labels = load_script("gausscse_rows").row_labels({"rows": rows})
+    assert list(labels.values()) == ["A: ent", "B: A, ranked", "C: B, more", "D: entirely"]
+
+
+@pytest.mark.parametrize("name", ["gausscse", "gausscse_three_epochs"])
+def test_a_published_page_is_that_of_its_figures(script: ModuleType, name: str) -> None:
+    result = json.loads((script.RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+    lines = script.markdown(result, file=name, papers=script.PAPERS)
+    page = (script.RESULTS / f"{name}.md").read_text(encoding="utf-8")
+    assert page == "\n".join(lines).rstrip() + "\n"
 
 
 def test_the_grid_may_be_asked_for_alone_and_on_some_of_the_triplets(
@@ -139,7 +155,7 @@ def test_seeds_are_joined_by_vote_and_by_any_of_them(load_script: Callable[[str]
     runs = {str(seed): {"on": {"x": {"right": one}}} for seed, one in enumerate(marks)}
     figures = {"on": ["x"], "rows": {"a": runs, "b": {"0": runs["0"], "1": runs["1"]}}}
     found = list(load_script("gausscse_tables").agreement(figures))
-    assert found == [["a, most of 3", "25.00"], ["a, any of 3", "75.00"]]
+    assert found == [["A, most of 3", "25.00"], ["A, any of 3", "75.00"]]
 
 
 def test_a_row_is_taught_by_the_seeds_of_others_that_are_there(
@@ -164,5 +180,6 @@ def test_points_have_figures_of_nli_alone(run: Callable[..., dict[str, Any]], tm
     assert 0 < found["nli"]["auprc"] < 1
     page = (tmp_path / "results" / "gausscse.md").read_text()
     of_direction, _, of_nli = page.partition("NLI, accuracy")
-    assert ("SimCSE" in of_direction, "| SimCSE |" in of_nli) == (False, True)
-    assert f"{ROW} / SimCSE / NLI, mine, seed 0" in figures["significance"]
+    rows = of_direction.partition("Direction:")[2]
+    assert ("SimCSE" in rows, "| A: SimCSE |" in of_nli) == (False, True)
+    assert "| B : A, seed 0 |" in of_nli
