@@ -176,7 +176,7 @@ def measure(
 
 def markdown(result: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines of the page."""
-    figures = result["figures"]
+    figures, on = result["figures"], result["hardware"]
     sets, fitted_on = figures["sets"], figures["fitted_on"]
     stored, again, fitted = figures["stored"], figures["fitted_again"], sets[fitted_on]
     script = "scripts/calibration_of_direction.py"
@@ -184,15 +184,18 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
     yield from ("# How well the confidences of directions are calibrated", "")
     yield from wide_paragraph(
         f"`{figures['encoder']}` (`{figures['revision']}`), as the Direction page, the arrows on the Trees "
-        f"page and `POST /direction` say how sure they are. Commit `{result['commit']}`:"
+        f"page and `POST /direction` say how sure they are. Commit `{result['commit']}`, "
+        f"{on['cpu']}, {on['cores']} cores, GPUs: {', '.join(on['gpus']) or 'none'}, "
+        f"{result['wall_seconds']:,.0f} s:"
     )
     yield from ("", f"    {result['command']}", "")
     yield from wide_paragraph(
         f"Threshold and curves were fitted on {fitted_on}: threshold and NLI's curve on its "
         f"{fitted['nli']['n']:,} pairs, direction's curve on the {fitted['direction']['n']:,} entailments "
-        "among them that run one way. There the figures flatter; the other sets were not fitted on. Fitted "
-        f"there again they come to: threshold {again['threshold']:.4f} (stored {stored['threshold']:.4f}), "
-        f"slopes {again['entailment']['slope']:.3f} ({stored['entailment']['slope']:.3f}) and "
+        "among them that run one way. There the figures flatter. The other sets chose no weights or "
+        f"thresholds, but the choice among recipes saw them. Fitted again on {fitted_on} they come to: "
+        f"threshold {again['threshold']:.4f} (stored {stored['threshold']:.4f}), slopes "
+        f"{again['entailment']['slope']:.3f} ({stored['entailment']['slope']:.3f}) and "
         f"{again['direction']['slope']:.3f} ({stored['direction']['slope']:.3f}), intercept "
         f"{again['entailment']['intercept']:.3f} ({stored['entailment']['intercept']:.3f})."
     )

@@ -110,18 +110,21 @@ def steps(
 
 def markdown(result: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines of the page."""
-    figures = result["figures"]
+    figures, on = result["figures"], result["hardware"]
     first = figures["compared_with"]
     yield f"<!-- Made from {NAME}.json by `python scripts/direction_in_trees.py --table`; do not edit. -->"
     yield "# Directions of entailment in trees"
     yield ""
     yield from wide_paragraph(
         f"`{figures['encoder']}` (`{figures['revision']}`) on {figures['trees']:,} trees of EntailmentBank "
-        f"over {figures['candidates']:,} premises. Commit `{result['commit']}`:"
+        f"over {figures['candidates']:,} premises. Commit `{result['commit']}`, "
+        f"{on['cpu']}, {on['cores']} cores, GPUs: {', '.join(on['gpus']) or 'none'}, "
+        f"{result['wall_seconds']:,.0f} s:"
     )
     yield from ("", f"    {result['command']}", "")
     yield from wide_paragraph(
-        "Nothing was chosen on these trees. " + contamination(PACKAGED_HUB_ID, ("snli", "multinli"))
+        "These trees chose no weights or thresholds, but the choice among recipes saw them. "
+        + contamination(PACKAGED_HUB_ID, ("snli", "multinli"))
     )
     yield from ("", "## Gold premises against the hardest negatives", "")
     for chooser, by_depth in figures["separation"].items():

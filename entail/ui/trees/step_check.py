@@ -1,8 +1,8 @@
 """Entailment check of a whole step: its premises, joined, against its conclusion.
 
 Candidates carry no such verdict: on EntailmentBank dev it tells gold premises worse from hard negatives than
-the retriever does (`docs/results/gausscse_trees.md`). Of whole steps it calls half of the reversed ones
-reversed, and 0.7 % of the others, so that is worth a warning.
+the retriever does (`docs/results/gausscse_trees.md`). Of whole steps it finds most of the reversed ones and
+calls hardly any other reversed, so that is worth a warning.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _STEPS = {
     "is entailed by": ("orange", "warning", "Reversed: it entails its premises"),
     "both ways": ("blue", "sync_alt", "Equivalent to its premises"),
 }
-"""Verdicts worth showing; of correct steps 29 % come out as `neither`, which would be a false alarm."""
+"""Verdicts worth showing; many correct steps come out as `neither`, which would be a false alarm."""
 
 _HELP = (
     "Checks all premises of this step, joined by “and”, against its conclusion. The encoder was trained on "
