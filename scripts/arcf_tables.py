@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from statistics import mean
 from typing import Any
 
-from page_text import spread
+from page_text import spread, table, wide_paragraph
+
+from entail.arcf.config import ArcfConfig
 
 
 @dataclass(frozen=True)
@@ -72,123 +77,298 @@ VALIDATION: Mapping[str, float] = {
 }
 """The paper's MAP on validation 2020 (Table 2b), what a figure on dev compares with."""
 
-PATHS, PATHS_PAPER = "PR", {"PR": 0.4629, "ENSEMBLE": 0.5081}
+TEST_2020: Mapping[str, float] = {
+    **{"tf-idf": 0.3743, "PR": 0.4629, "ENSEMBLE": 0.5081},
+    **{name: value for arm in ARMS for name, value in arm.paper.items()},
+}
+"""The paper's MAP on test 2020 (Tables 2a, 2b)."""
+
+PATHS = "PR"
+
+SHOWN = {
+    "PR": "pairs of facts by SF's scorer",
+    "ENSEMBLE": "ENSEMBLE with these pairs",
+    "ENSEMBLE with ARCF": "ENSEMBLE with these pairs and ARCF",
+}
+"""Row in a result file -> its name on the page, where the paper's name would promise more."""
+
+PAGES = {
+    "arcf_2019": (
+        "losses, single facts, pairs and ensembles",
+        "All methods on the paper's second task, one seed. "
+        "All of these questions are also in the dev file of 2020, 177 of them scored there, so they are no "
+        "unseen test of settings that were compared on it.",
+    ),
+    "arcf_apart": (
+        "losses, ablations, k and length of chains",
+        "Cheap comparisons on a sample of dev; [arcf_dev](arcf_dev.md) has the main rows on all of dev, "
+        "under the same settings.",
+    ),
+    "arcf_dev": (
+        "losses and ablations",
+        "The main rows of [arcf_apart](arcf_apart.md) on all of dev, under the same settings.",
+    ),
+    "arcf_joint": (
+        "one cross-encoder over prefix and candidate",
+        "The paper's reading, every weight trained. [arcf_joint_apart](arcf_joint_apart.md) has the other "
+        "reading on the same questions. It differs in k, learning rate, trained weights and batches, too, so "
+        "the two pages compare recipes, not readings alone.",
+    ),
+    "arcf_joint_apart": (
+        "candidates encoded apart",
+        "The reading that ships, without its other terms, beside the paper's reading on the same questions, "
+        "[arcf_joint](arcf_joint.md). That differs in k, learning rate, trained weights and batches, too, so "
+        "the two pages compare recipes, not readings alone.",
+    ),
+    "arcf_long": (
+        "chains and single facts after equal training",
+        "How much of the gain over single facts is due to chains: both arms learn from the same questions, "
+        "under the same budget.",
+    ),
+    "arcf_scored": (
+        "seeds that learn from scored questions alone",
+        "The recipe of `arcf-minilm` without the questions that the shared task does not score, to show what "
+        "these add: [arcf_wide](arcf_wide.md).",
+    ),
+    "arcf_wide": (
+        "seeds of the recipe of arcf-minilm",
+        "How much the figure of the scorer that ships, seed 0, depends on its seed.",
+    ),
+}
+"""Page -> the end of its title, and why it exists."""
+
+LABELS = {
+    "tf-idf": "ranks by shared stemmed words; nothing is trained",
+    "ARCF": "chains: chooses facts one after another, each given those before",
+    "RankNet": "loss over pairs of a fact of the explanation and another",
+    "bXENT": "binary cross-entropy of each fact",
+    "NCE": "noise-contrastive loss: one fact of the explanation among many others",
+    "CN": "conditional noise: from half of the epochs on, some chosen facts are wrong ones in training",
+    "SF": "single facts: learns and ranks each fact on its own, by binary cross-entropy",
+    "w SF train": "trained as SF, ranked by chains",
+    "w SF inf": "trained as ARCF RankNet, ranked as SF, without chains",
+    "w/o prefix, neighb.": "RankNet after the question alone, against any facts, ranked as SF",
+    "w/o R3": "ARCF RankNet, facts that were never scored are left out of its ranking",
+    "w/o R3, S2": "ARCF RankNet, its ranking holds the chosen facts alone",
+    "w/o power": "ARCF RankNet without explanatory power",
+    "w/o similarity": "ARCF RankNet without similarity of words",
+    "w/o shared pieces": "ARCF RankNet without shared word pieces",
+    "PR": "ranks a fact by its best chain of one or two; beside it stands the paper's path-rerank (PR), "
+    "which trains a scorer for this",
+    "ENSEMBLE": "reciprocal ranks of SF and these pairs added; the paper's has its PR",
+    "ENSEMBLE with ARCF": "reciprocal ranks of ARCF RankNet added, too",
+    "k": "visible neighbours: facts nearest to the question or to a chosen fact, by tf-idf",
+    "L": "most facts of a chain",
+    "gold": "number of facts in the explanation",
+    "role": "part of a fact in the explanation, as annotated",
+    "hops visible": "steps from the question to a fact of the explanation, over its other facts, each among "
+    "the k nearest of the one before; infinity: never reached",
+    "hops overlap": "the same, each sharing a stemmed word with the one before",
+}
 
 
 def markdown(result: Mapping[str, Any], *, file: str = "arcf") -> Iterator[str]:
     """Yield the lines of the page of tables."""
-    figures, hardware = result["figures"], result["hardware"]
-    made = f"python scripts/reproduce_arcf.py --table --name {file}"
-    yield f"<!-- Made from {file}.json by `{made}`; do not edit. -->"
-    yield from ("# ARCF", "")
-    yield f"MAP on {figures['questions']:,} questions of {figures['source']}, k = {figures['k']}, base "
-    config = figures["config"]
-    yield f"{config['base']} ({config['tuning']}), prefix and fact read {config['reading']}; of an arm"
-    yield f"{config['epochs']} epochs and {config['token_budget']:,} tokens at most; {_terms(config)}"
-    if figures.get("left_out"):
-        yield f"{figures['left_out']} questions were not learnt from, since trees explain them;"
-    if figures.get("unscored"):
-        told = "questions were learnt from whose explanations the shared task does not score;"
-        yield f"{figures['unscored']} {told}"
-    yield "mean ± standard deviation over seeds. When and where each was trained stands under Trainings; the"
-    yield f"last run, at commit `{result['commit']}`, {hardware['cpu']}, {hardware['cores']} cores, GPUs:"
-    yield f"{', '.join(hardware['gpus']) or 'none'}:"
-    yield from ("", f"    {result['command']}", "")
-    yield from _caveats(figures, str(result["command"]))
-    yield "| algorithm | MAP | over tf-idf | s a question | the paper's (validation) | the paper's (test) |"
-    yield "| --- | ---: | ---: | ---: | ---: | ---: |"
-    papers = {name: value for arm in ARMS for name, value in arm.paper.items()} | PATHS_PAPER
-    test, validation = papers | {"tf-idf": 0.3743}, VALIDATION
-    if figures["source"].startswith("Elem-"):
-        test, validation = TEST_2019, {}
-
-    def beside(name: str) -> str:
-        return " | ".join(f"{some[name]:.4f}"[1:] if name in some else "" for some in (validation, test))
-
-    yield f"| tf-idf | {figures['lexical']['MAP']:.4f} | | | {beside('tf-idf')} |"
-    for name, runs in figures["rankings"].items():
-        maps = [run["MAP"] for run in runs.values()]
-        over = mean(maps) - figures["lexical"]["MAP"]
-        took = [run["seconds_a_question"] for run in runs.values() if run.get("seconds_a_question")]
-        seconds = f"{mean(took):.2f}" if took else "-"
-        yield f"| {name} | {spread(maps, 4)} | {over:+.4f} | {seconds} | {beside(name)} |"
-    yield from ("", "Trainings (Table 2c):", "", "| arm | seed | questions | steps | seconds | on | commit |")
-    yield "| --- | ---: | ---: | ---: | ---: | --- | --- |"
-    for arm, trainings in figures["trainings"].items():
-        for seed, one in trainings.items():
-            counts, run = one["counts"], one.get("run", {})
-            place = ", ".join(run.get("gpus") or ()) or run.get("cpu", "-")
-            yield (
-                f"| {arm} | {seed} | {counts['questions']:,} | {counts['steps']:,} | "
-                f"{one['fitted']['seconds']:,.0f} | {place} | `{(run.get('commit') or '-')[:7]}` |"
-            )
+    figures, command = result["figures"], str(result["command"])
+    what, why = PAGES.get(file, (file, ""))
+    is_2019 = figures["source"].startswith("Elem-")
+    yield (
+        f"<!-- Made from {file}.json by `python scripts/reproduce_arcf.py --table --name {file}`; "
+        "do not edit. -->"
+    )
+    yield f"# ARCF, {figures['questions']:,} dev questions of {2019 if is_2019 else 2020}: {what}"
+    for part in (
+        why,
+        _setting(figures),
+        _caveats(figures, command),
+        _contrary(figures),
+        _last_run(result, file),
+    ):
+        yield from ("", *wide_paragraph(part)) if part else ()
+    yield from ("", f"    {command}", "")
+    test, validation = (TEST_2019, {}) if is_2019 else (TEST_2020, VALIDATION)
+    yield from table(
+        ("algorithm", "MAP", "over tf-idf", "s a question", "the paper's (validation)", "the paper's (test)"),
+        _rankings(figures, validation, test),
+    )
+    yield ""
+    yield from (
+        f"- **{SHOWN.get(name, name)}**: {told}" for name, told in LABELS.items() if name in _used(figures)
+    )
+    yield from ("", "Trainings (Table 2c):", "")
+    yield from table(("arm", "seed", "questions", "steps", "seconds", "on", "commit"), _trainings(figures))
+    yield from _origins(figures)
+    columns = {"tf-idf": [figures["lexical"]]} | {
+        name: list(runs.values())
+        for name, runs in figures["rankings"].items()
+        if name == "SF" or name.startswith("ARCF")
+    }
     for kind in ("role", "level", "gold", "hops_overlap", "hops_visible"):
-        yield from ("", f"By {kind.replace('_', ' ')} (Figure 2):", "")
-        columns = {"tf-idf": [figures["lexical"]]}
-        columns |= {
-            name: list(runs.values())
-            for name, runs in figures["rankings"].items()
-            if name == "SF" or name.startswith("ARCF")
-        }
-        yield f"| {kind.replace('_', ' ')} | questions | " + " | ".join(columns) + " |"
-        yield "| --- | ---: |" + " ---: |" * len(columns)
-        for value, one in figures["lexical"][f"by_{kind}"].items():
-            cells = [
-                spread([run[f"by_{kind}"][value]["MAP"] for run in runs], 4) for runs in columns.values()
-            ]
-            yield f"| {value} | {one['questions']} | " + " | ".join(cells) + " |"
+        words, by = kind.replace("_", " "), f"by_{kind}"
+        yield from ("", f"By {words} (Figure 2):", "")
+        yield from table(
+            (words, "questions", *columns),
+            (
+                (
+                    *(value, str(one["questions"])),
+                    *(spread([run[by][value]["MAP"] for run in runs], 4) for runs in columns.values()),
+                )
+                for value, one in figures["lexical"][by].items()
+            ),
+        )
     if figures.get("reach"):
         yield from ("", "Share of gold facts reached by gold hops (Table 1):", "")
-        yield from ("| k | reached |", "| ---: | ---: |")
-        yield from (f"| {k} | {told['reached']:.4f} |" for k, told in figures["reach"].items())
-    for over, rows in (figures.get("sweeps") or {}).items():
-        yield from (
-            "",
-            f"Over {over} (Tables 2d, 2e):",
-            "",
-            f"| {over} | MAP | s a question |",
-            "| ---: | ---: | ---: |",
+        rows = ((k, f"{told['reached']:.4f}") for k, told in figures["reach"].items())
+        yield from table(("k", "reached"), rows, words=0)
+    for over, found in (figures.get("sweeps") or {}).items():
+        yield from ("", f"Over {over} (Tables 2d, 2e):", "")
+        yield from table(
+            (over, "MAP", "s a question"),
+            ((value, f"{one['MAP']:.4f}", _seconds([one])) for value, one in found.items()),
+            words=0,
         )
-        for value, told in rows.items():
-            seconds = told["seconds_a_question"]
-            yield f"| {value} | {told['MAP']:.4f} | {f'{seconds:.2f}' if seconds else '-'} |"
 
 
-def _caveats(figures: Mapping[str, Any], command: str) -> Iterator[str]:
-    """Yield what a reader has to know of the table: the split, the cut, other methods, contrary results."""
-    yield "These are dev questions: compare with the paper's validation, where it has one (of 2020,"
-    yield "DistilRoBERTa, every weight). No weights were chosen on them, but settings of this and of the"
-    yield "other pages were compared on dev of 2020, so that its figures are optimistic."
-    words = command.split()
-    if "--first" in words:
-        first = int(words[words.index("--first") + 1])
-        yield f"Rankings by single facts (SF, w SF inf) score only the first {first:,} facts by tf-idf; the"
-        yield "paper scores all. Part of the distance from ARCF is this cut."
+def _setting(figures: Mapping[str, Any]) -> str:
     config = figures["config"]
-    if config.get("power") and config.get("reading") == "apart":
-        yield "With explanatory power, shared words and candidates that are encoded apart, the scorer is"
-        yield "closer to SCAR (Valentino et al. 2022: a sparse and a dense score with explanatory power at"
-        yield "each step) than to ARCF as printed."
-    maps = {name: mean(run["MAP"] for run in runs.values()) for name, runs in figures["rankings"].items()}
-    lexical = figures["lexical"]["MAP"]
-    contrary = []
-    if maps.get("SF", lexical) < lexical:
-        contrary.append(f"the trained single-fact scorer ranks below tf-idf ({maps['SF']:.4f})")
-    chain, single = maps.get("ARCF RankNet"), maps.get("w SF inf")
-    if chain is not None and single is not None and single > chain:
-        contrary.append(f"the same scorer without chains ranks better ({single:.4f} against {chain:.4f})")
-    if contrary:
-        yield f"**Against the method**: {'; '.join(contrary)}."
-    yield ""
-
-
-def _terms(config: Mapping[str, Any]) -> str:
-    names = {
+    terms = {
         "shared_pieces": "shared word pieces",
         "power": "explanatory power",
         "similarity": "similarity of words",
     }
     known = [
-        f"{told} (weight {config[name]:g} at the start)" for name, told in names.items() if config.get(name)
+        f"{told} (weight {config[name]:g} at the start)" for name, told in terms.items() if config.get(name)
     ]
-    return f"known of a fact without reading it: {', '.join(known) or 'nothing, as in the paper'};"
+    reading = {"joint": "together, by one cross-encoder", "apart": "apart"}[config["reading"]]
+    rate = config["learning_rate"] or ArcfConfig.RATES[config["tuning"]]
+    parts = [
+        f"MAP on {figures['questions']:,} questions of {figures['source']}, k = {figures['k']}; mean ±",
+        "standard deviation over seeds. Training:",
+        f"base {config['base']} ({config['tuning']}), learning rate {rate:g}, k = {config['k']},",
+        f"{config['epochs']} epochs and {config['token_budget']:,} tokens an arm at most.",
+        f"Prefix and fact are read {reading}. Known of a fact without reading it:",
+        f"{', '.join(known) or 'nothing, as in the paper'}.",
+    ]
+    if figures["left_out"]:
+        parts.append(f"{figures['left_out']} questions that trees explain are left out of training.")
+    if figures.get("unscored"):
+        parts.append(f"{figures['unscored']} training questions are not scored by the shared task.")
+    return " ".join(parts)
+
+
+def _caveats(figures: Mapping[str, Any], command: str) -> str:
+    """Return what a reader has to know of the table: the split, selection on it, the cut, other methods."""
+    config, first = figures["config"], _option(command, "--first")
+    parts = [
+        "These are dev questions: compare with the paper's validation, where it has one (of 2020,",
+        "DistilRoBERTa, every weight). Settings of this and of the other pages were compared on dev of 2020,",
+        "so figures are optimistic.",
+        _selection(figures, is_all=_option(command, "--sample") == "0"),
+    ]
+    if first:
+        parts += [
+            f"Rankings by single facts (SF, w SF inf) score only the first {int(first):,} facts by tf-idf.",
+            "The paper scores all, so part of the distance from ARCF is this cut.",
+        ]
+    if config.get("power") and config["reading"] == "apart":
+        parts += [
+            "With explanatory power, shared words and candidates that are encoded apart, the scorer is",
+            "closer to SCAR (Valentino et al. 2022: a sparse and a dense score with explanatory power at",
+            "each step) than to ARCF as printed.",
+        ]
+    return " ".join(parts)
+
+
+def _selection(figures: Mapping[str, Any], *, is_all: bool) -> str:
+    """Return which weights the trainings keep; `is_all`: whether the page measures all dev questions."""
+    runs = [(f"{arm} seed {seed}", one) for arm, seed, one in _each(figures["trainings"])]
+    best = [name for name, one in runs if one["fitted"].get("best")]
+    if not best:
+        return "No weights were chosen on dev: each training keeps its last."
+    others = len(best) < len(runs)
+    which = f"{', '.join(best)} keeps" if others else "Each training keeps"
+    where = "of these questions" if is_all else "other questions of the same dev file"
+    on = f"{figures['config']['dev_questions']} {where}"
+    rest = "; the others keep their last weights" if others else ""
+    return f"{which} the epoch that ranks single steps best on {on}{rest}."
+
+
+def _contrary(figures: Mapping[str, Any]) -> str:
+    """Return the results that go against the method."""
+    maps = {name: mean(run["MAP"] for run in runs.values()) for name, runs in figures["rankings"].items()}
+    maps["tf-idf"] = figures["lexical"]["MAP"]
+    pairs = (("SF", "tf-idf"), *(("ARCF RankNet", other) for other in ("tf-idf", "SF", "w SF inf")))
+    found = [
+        f"{one} ranks below {other} ({maps[one]:.4f} against {maps[other]:.4f})"
+        for one, other in pairs
+        if one in maps and other in maps and maps[one] < maps[other]
+    ]
+    return f"**Against the method**: {'; '.join(found)}." if found else ""
+
+
+def _last_run(result: Mapping[str, Any], file: str) -> str:
+    hardware, name = result["hardware"], _option(str(result["command"]), "--name") or file
+    renamed = "" if name == file else f" It wrote {name}.json, which is {file}.json today."
+    return (
+        f"The last run, at commit `{result['commit']}`, {hardware['cpu']}, {hardware['cores']} cores, GPUs: "
+        f"{', '.join(hardware['gpus']) or 'none'}; earlier ones stand under Trainings.{renamed}"
+    )
+
+
+def _rankings(
+    figures: Mapping[str, Any], validation: Mapping[str, float], test: Mapping[str, float]
+) -> Iterator[tuple[str, ...]]:
+    lexical = figures["lexical"]["MAP"]
+    for name, runs in {"tf-idf": {}, **figures["rankings"]}.items():
+        maps = [run["MAP"] for run in runs.values()]
+        own = (spread(maps, 4), f"{mean(maps) - lexical:+.4f}", _seconds(runs.values())) if maps else None
+        paper = (f"{some[name]:.4f}"[1:] if name in some else "" for some in (validation, test))
+        yield (SHOWN.get(name, name), *(own or (f"{lexical:.4f}", "", "")), *paper)
+
+
+def _trainings(figures: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    for arm, seed, one in _each(figures["trainings"]):
+        counts, run, seconds = one["counts"], one.get("run", {}), one["fitted"].get("seconds")
+        yield (
+            *(arm, seed, f"{counts['questions']:,}", f"{counts['steps']:,}"),
+            f"{seconds:,.0f}" if seconds else "-",
+            ", ".join(run.get("gpus") or ()) or run.get("cpu", "-"),
+            f"`{run['commit'][:7]}`" if run.get("commit") else "-",
+        )
+
+
+def _origins(figures: Mapping[str, Any]) -> Iterator[str]:
+    """Yield where the trainings come from that have no record of their run."""
+    runs = list(_each(figures["trainings"]))
+    told = [f"{arm} seed {seed}: {one['origin']}." for arm, seed, one in runs if one.get("origin")]
+    if missing := sum(not one.get("run", {}).get("commit") for _, _, one in runs):
+        told.insert(
+            0,
+            f"Without a commit: {missing} of {len(runs)} trainings. None was recorded when they ran; the commit "
+            "and the command above are not theirs.",
+        )
+    if told:
+        yield from ("", *wide_paragraph(" ".join(told)))
+
+
+def _used(figures: Mapping[str, Any]) -> set[str]:
+    """Return the labels on the page, with the parts of names: ARCF, CN and NCE of ARCF+CN NCE."""
+    rows = figures["rankings"]
+    used = {"tf-idf", "k", "gold", "role", "hops visible", "hops overlap", *rows}
+    return used | set(figures.get("sweeps") or ()) | {part for row in rows for part in re.split("[ +]", row)}
+
+
+def _each(by_seed: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """Yield arm, seed and record, in order of the seeds."""
+    yield from ((arm, seed, runs[seed]) for arm, runs in by_seed.items() for seed in sorted(runs, key=int))
+
+
+def _seconds(runs: Iterable[Mapping[str, Any]]) -> str:
+    took = [run["seconds_a_question"] for run in runs if run.get("seconds_a_question")]
+    return f"{mean(took):.2f}" if took else "-"
+
+
+def _option(command: str, name: str) -> str | None:
+    """Return the value of an option of a command, the last where there are several."""
+    found = [value for word, value in pairwise(shlex.split(command)) if word == name]
+    return found[-1] if found else None
