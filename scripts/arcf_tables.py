@@ -344,8 +344,8 @@ def _origins(figures: Mapping[str, Any]) -> Iterator[str]:
     if missing := sum(not one.get("run", {}).get("commit") for _, _, one in runs):
         told.insert(
             0,
-            f"Without a commit: {missing} of {len(runs)} trainings. None was recorded when they ran; the commit "
-            "and the command above are not theirs.",
+            f"Without a commit: {missing} of {len(runs)} trainings. None was recorded when they ran; the "
+            "commit and the command above are not theirs.",
         )
     if told:
         yield from ("", *wide_paragraph(" ".join(told)))
