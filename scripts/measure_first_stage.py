@@ -25,15 +25,16 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from command_line import make_parser, measure_and_show
 from filelock import FileLock
-from first_stage_arms import ARMS, FIRST, Arm, plain_claim
+from first_stage_arms import ARMS, FIRST, TITLES, Arm, plain_claim
 from numpy.typing import NDArray
+from tuning_tables import GPU_NOTE, TORCH_NOTE
 
 from entail.cli.console import progress_bar
 from entail.data.nli.pairs import read_nli
@@ -226,12 +227,15 @@ def add(part: str, one: dict[str, Any], *, path: Path, started: datetime, given:
         write_result(path, figures=figures, seed=None, started=started)
 
 
-def markdown(result: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the lines of the page."""
+def markdown(result: Mapping[str, Any], *, name: str = "first_stage") -> Iterator[str]:
+    """Yield the lines of the page of a result file of this name."""
     stages, rows = result["figures"]["stages"], result["figures"]["rows"]
     config = next((one["config"] for one in stages), asdict(FIRST))
-    yield "<!-- Made by `scripts/measure_first_stage.py --table`; do not edit. -->"
-    yield from ("# First stage of entailment tuning", "")
+    pairs = " or ".join(f"{count:,}" for count in sorted({one["counts"]["pairs"] for one in stages}))
+    option = f" --name {name}" if name != "first_stage" else ""
+    yield f"<!-- Made by `scripts/measure_first_stage.py --table{option}`; do not edit. -->"
+    yield f"# First stage of entailment tuning, {pairs} pairs: {TITLES.get(name, config['base'])}"
+    yield ""
     yield from _wrapped(
         "The first stage is to predict a claim from the passage that entails it. It has learnt so if the "
         "claim is harder to predict beside another passage. The table has the mean loss of masked claim "
@@ -242,9 +246,9 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
     )
     if made := result["figures"].get("made"):
         yield from _wrapped(
-            f"That is no sentence encoder: the body of {made['base']} and a new masked-LM head learnt from "
-            f"{made['steps']:,} batches of {made['batch_size']} pieces of SQuAD's passages by plain masking; "
-            f"their loss fell from {made['losses'][0]:.1f} to {made['losses'][-1]:.1f} "
+            f"This base is the body of {made['base']}, which was trained by contrast, after "
+            f"{made['steps']:,} batches of {made['batch_size']} pieces of SQuAD's passages by plain masking "
+            f"with a new masked-LM head; their loss fell from {made['losses'][0]:.1f} to {made['losses'][-1]:.1f} "
             "(`scripts/make_mlm_base.py`)."
         )
     yield from _gate(stages)
@@ -262,7 +266,8 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
     if changes := list(_changes(rows)):
         yield from _wrapped(f"Against no first stage R@1 changes by {'; '.join(changes)}.")
     yield from _wrapped(contamination(PACKAGED_HUB_ID, ("squad", "snli", "multinli")))
-    yield "Each row has its commit, command, hardware and seconds in the result file."
+    note = f" {GPU_NOTE} {TORCH_NOTE}" if any(one["hardware"]["gpus"] for one in rows) else ""
+    yield from _wrapped(f"Each row has its commit, command, hardware and seconds in the result file.{note}")
 
 
 def _gate(stages: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -357,7 +362,7 @@ def main() -> int:
     return measure_and_show(
         parser,
         run,
-        lambda given: write_page(RESULTS / f"{given.name}.json", markdown),
+        lambda given: write_page(RESULTS / f"{given.name}.json", partial(markdown, name=given.name)),
         needs=("train", "dev"),
     )
 

@@ -28,7 +28,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -39,6 +39,7 @@ from tuning_tables import ARMS, CUT, KS, Arm, markdown
 from entail.cli.console import progress_bar
 from entail.data.nli.pairs import NliPair, read_nli
 from entail.data.passages.files import read_questions
+from entail.encoders.weights import read_object
 from entail.evaluation.passages.retrieval import Judged, evaluate_passages
 from entail.evaluation.passages.store import PassageStore, store_passages
 from entail.results import hardware, provenance, write_page, write_result
@@ -253,6 +254,12 @@ def _rows(path: Path) -> list[dict[str, Any]]:
     return rows
 
 
+def learnt_stage() -> dict[str, Any] | None:
+    """Return the figures of a first stage on all claims, by `measure_first_stage.py`."""
+    figures: dict[str, Any] | None = read_object(RESULTS / "first_stage_all.json").get("figures")
+    return figures
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Read the command line and do what it says."""
     parser = make_parser(__doc__)
@@ -282,7 +289,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return measure_and_show(
         parser,
         _run,
-        lambda _: write_page(RESULTS / "tuning.json", markdown),
+        lambda _: write_page(RESULTS / "tuning.json", partial(markdown, learnt=learnt_stage())),
         needs=("train", "dev"),
         arguments=arguments,
     )

@@ -136,29 +136,71 @@ def verdicts(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         )
 
 
-def markdown(result: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the lines of the page of tables."""
-    yield "<!-- Made from tuning.json by `python scripts/reproduce_tuning.py --table`; do not edit. -->"
-    yield from ("# Entailment tuning", "")
-    yield "Per cent, mean ± standard deviation over seeds; what was run stands in `tuning.json`, row by row,"
-    yield "with its commit, settings, hardware and seconds. The paper's figures are those of BERT-base on"
-    yield "Natural Questions (21,015,324 passages): compare them with ours in their order, not their height."
-    before = sum("run" not in row for row in result["figures"]["rows"])
-    yield "A row's command stands there too (`run`), and its seconds are those of all processes that it took"
-    yield f"({before} rows are from before: those have no command, and seconds of their last process alone)."
+def markdown(result: Mapping[str, Any], *, learnt: Mapping[str, Any] | None = None) -> Iterator[str]:
+    """Yield the lines of the page of tables.
+
+    Args:
+        result: What the result file says.
+        learnt: Figures of `measure_first_stage.py` with a first stage that passes its gate.
+    """
     rows = result["figures"]["rows"]
+    before = sum("run" not in row for row in rows)
     trained = sum(row["seed"] is not None for row in rows)
-    yield f"Dev was read once a row: {len(rows)} rows, {trained} of them trained. The last weights are kept,"
-    yield "so dev chose none. An adapter was trained; every weight: `first_stage.md`. Beside the"
-    yield "processor stands the precision of the vectors that were searched."
-    yield ""
+    yield "<!-- Made from tuning.json by `python scripts/reproduce_tuning.py --table`; do not edit. -->"
+    yield from ("# Entailment tuning on SQuAD by an adapter, short first stages: the paper's arms", "")
+    yield from paragraph(
+        "Per cent, mean ± standard deviation over seeds. `tuning.json` has commit, command, settings, "
+        "hardware and seconds of each row; seconds are those of all processes that it took "
+        f"({before} rows are from before: without a command, seconds of their last process alone). The "
+        "paper's figures are those of BERT-base on Natural Questions (21,015,324 passages): compare them "
+        f"with ours in their order, not their height. Dev was read once a row: {len(rows)} rows, {trained} "
+        "of them trained. The last weights are kept, so dev chose none. Beside the processor stands the "
+        "precision of the vectors that were searched."
+    )
+    yield from ("", *paragraph(" ".join([*_short_stage(rows), *_longer_stage(learnt)])), "")
     yield from (*paragraph(contamination(PACKAGED_HUB_ID, ("squad", "snli", "multinli"))), "")
-    yield "The paper's MRR column cannot be right: its R@k bound MRR@100 at 58.9, and it prints 64.51. R@k is"
-    yield "what compares."
+    yield from paragraph(
+        "The paper's MRR column cannot be right: its R@k bound MRR@100 at 58.9, and it prints 64.51. R@k is "
+        "what compares."
+    )
     if any("cut" not in row["budget"] for row in rows if "epochs" in row["budget"]):
         yield from ("", *paragraph(CUT_NOTE))
+    if any(row["hardware"]["gpus"] for row in rows):
+        yield from ("", *paragraph(f"{GPU_NOTE} {TORCH_NOTE} Hard negatives were mined beforehand."))
     for budget, some in groups(rows):
         yield from ("", *_group_lines(budget, some))
+
+
+def _short_stage(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield how little the first stages of these rows learnt."""
+    stages = [row["stages"]["tuning"] for row in rows if "tuning" in row["stages"]]
+    if not stages:
+        return
+    steps = " or ".join(map(str, sorted({stage["steps"] for stage in stages})))
+    head = max(row["configs"].get("tuning", {}).get("head_steps", 0) for row in rows)
+    yield (
+        f"**These first stages are short: {steps} steps of an adapter with a new masked-LM head, "
+        f"{head or 'no'} steps of the head alone.** What a claim's premise gains was not measured for them."
+    )
+    told = (row["stages"]["tuning"]["loss"] for row in rows if row["arm"].startswith("0.8/H"))
+    if ends := [loss[1] for loss in told if loss]:
+        yield f"The loss of claims ended at {min(ends):.1f} to {max(ends):.1f} (last ten steps)."
+
+
+def _longer_stage(figures: Mapping[str, Any] | None) -> Iterator[str]:
+    """Yield what a first stage that learnt ends at, and what it does to retrieval."""
+    if figures is None:
+        return
+    stage = next(one for one in figures["stages"] if one["arm"] == "hypothesis")
+    last, most = stage["evaluations"][-1], max(row["questions"] for row in figures["rows"])
+    first = {row["arm"]: row["gold"]["R@1"] for row in figures["rows"] if row["questions"] == most}
+    yield (
+        f"A stage of {last['step']:,} steps that trains every weight, its head first, ends at "
+        f"{last['loss']:.2f} on dev and gains {last['premise_gain']:.2f} nats "
+        "([first_stage_all.md](first_stage_all.md)). With such a stage, which passes the gate, the loss of "
+        f"R@1 is larger: {100 * first['hypothesis']:.1f} against {100 * first['none']:.1f} without one, "
+        f"after {most:,} questions, among {figures['rows'][0]['passages']:,} paragraphs."
+    )
 
 
 CUT_NOTE = (
@@ -177,7 +219,8 @@ def _place(row: Mapping[str, Any]) -> str:
 
 def _group_lines(budget: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     base = Path(budget.get("base", "Words")).name
-    yield f"## {base}"
+    about = [base, f"{budget['questions']:,} questions" if "questions" in budget else ""]
+    yield f"## {', '.join(filter(None, about))}, cut {budget.get('cut', CUT)}"
     told = ", ".join(
         f"{name.replace('_', ' ')} {value}" for name, value in budget.items() if value is not None
     )

@@ -194,3 +194,12 @@ def test_the_program_measures_each_arm_once(
     monkeypatch.setattr("sys.argv", [*given, "--towers", "siamese"])
     with pytest.raises(SystemExit, match="towers"):
         program.main()
+
+
+@pytest.mark.parametrize("name", ["first_stage", "first_stage_all", "first_stage_mlm"])
+def test_a_published_page_is_that_of_its_figures(load_script: Callable[[str], ModuleType], name: str) -> None:
+    program = load_script("measure_first_stage")
+    page = program.RESULTS / f"{name}.md"
+    result = json.loads(page.with_suffix(".json").read_text(encoding="utf-8"))
+    lines = program.markdown(result, name=name)
+    assert page.read_text(encoding="utf-8") == "\n".join(lines).rstrip() + "\n"
