@@ -248,8 +248,8 @@ def markdown(result: Mapping[str, Any], *, name: str = "first_stage") -> Iterato
         yield from _wrapped(
             f"This base is the body of {made['base']}, which was trained by contrast, after "
             f"{made['steps']:,} batches of {made['batch_size']} pieces of SQuAD's passages by plain masking "
-            f"with a new masked-LM head; their loss fell from {made['losses'][0]:.1f} to {made['losses'][-1]:.1f} "
-            "(`scripts/make_mlm_base.py`)."
+            f"with a new masked-LM head; their loss fell from {made['losses'][0]:.1f} to "
+            f"{made['losses'][-1]:.1f} (`scripts/make_mlm_base.py`)."
         )
     yield from _gate(stages)
     held = [one for one in stages if (gain := one["evaluations"][-1].get("premise_gain")) and gain >= GATE]
