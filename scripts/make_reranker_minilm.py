@@ -308,7 +308,7 @@ def run(given: argparse.Namespace, data: Data) -> None:
         figures["seeds"][str(seed)] = {**seeds[seed], **over}
     form = {"max_length": CONFIG.max_length, "weight": weight, "depth": depth}
     if not given.test:
-        told = {"reranker": form, "figures": {"reranked": for_card(figures)}}
+        told = {"reranker": form, "figures": {"tables": for_card(figures)}}
         size = ship(folders[given.seeds[0]], given.out, more=told)
         figures |= {"bytes": size, "revision": Reranker(given.out).revision}
     write_result(given.result, figures=figures, seed=None, started=started)

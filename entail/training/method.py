@@ -136,7 +136,6 @@ class CrossEncoderText:
         usage: Shell commands.
         dev_caption: Caption of the figures measured during training.
         pipeline_tag: Task id of the Hub.
-        evaluation: Further evaluation paragraphs, as Markdown.
         idea: Replacement for the method's idea, for a baseline; empty: the method's.
     """
 
@@ -147,7 +146,6 @@ class CrossEncoderText:
     limitations: str
     pipeline_tag: str
     tags: Sequence[str]
-    evaluation: Sequence[str] = ()
     idea: str = ""
 
 

@@ -11,7 +11,7 @@ from entail.aeenc.method import preview as preview_pairs
 from entail.aeenc.reranking.config import RerankerConfig
 from entail.aeenc.source import TrainingData, TreeSource
 from entail.progress import ProgressCallback
-from entail.training.cards.markdown import code, number, shown, table
+from entail.training.cards.markdown import code, shown
 from entail.training.method import CardText, CrossEncoderText, Method, Preview, Run
 
 if TYPE_CHECKING:
@@ -74,30 +74,12 @@ def card_text(record: Mapping[str, Any], name: str) -> CrossEncoderText:
         ],
         usage=f"entail evaluate premises --corpus CORPUS --trees TREES --retriever {retriever}+{name}",
         dev_caption="Measured during training, on the dev lists that the checkpoint was selected on:",
-        evaluation=_evaluation(record.get("figures") or {}),
         limitations="It was trained on elementary science, against one corpus of facts and the lists of one "
         "retriever. It finds no premise that the retriever did not place among the first. On other subjects "
         "it may order worse than the retriever, so measure it there first.",
         pipeline_tag="text-ranking",
         tags=("reranker",),
     )
-
-
-def _evaluation(figures: Mapping[str, Any]) -> list[str]:
-    """Return the figures that `scripts/make_reranker_minilm.py` stored: unseen queries first."""
-    paragraphs = []
-    for part in figures.get("reranked") or ():
-        rows = [
-            [code(str(row["list"])), *(number(row.get(name)) for name in ("MAP", "NDCG", "Hit@10", "Hit@50"))]
-            for row in part["rows"]
-        ]
-        head = ["list", "MAP", "NDCG", "Hit@10", "Hit@50"]
-        unseen = "that no training tree has" if part["unseen"] else "in all, training queries among them"
-        paragraphs.append(
-            f"{shown(part['queries'])} queries of EntailmentBank {shown(part['split'])} {unseen}; a query is "
-            f"no candidate of its own:\n\n{table(head, rows)}"
-        )
-    return paragraphs
 
 
 CARD = CardText(

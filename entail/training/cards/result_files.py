@@ -49,7 +49,7 @@ def read_metrics(file: Path, weights: Weights) -> Metrics:
     Figures belong to weights: those of another training under the same name are refused.
 
     Args:
-        file: Output of `entail evaluate ... --out`, `scripts/evaluate_baselines.py`,
+        file: Output of `entail evaluate ... --out`,
             `scripts/reproduce_gausscse.py` or `scripts/reproduce_tuning.py`.
         weights: The model.
 

@@ -117,6 +117,16 @@ def model_card(
             [escaped(key), markdown.number(value)]
             for key, value in (record["figures"].get("dev") or {}).items()
         ],
+        stored=[
+            {
+                "caption": one["caption"],
+                "table": markdown.table(
+                    one["head"],
+                    [[code(str(name)), *map(markdown.number, rest)] for name, *rest in one["rows"]],
+                ),
+            }
+            for one in record["figures"].get("tables") or ()
+        ],
         source_names=[source.name for source in facts.sources or ()],
         licences=_licences(facts),
         contamination=contamination(facts.base, (source.name for source in facts.sources or ())),
