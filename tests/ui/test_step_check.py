@@ -90,7 +90,7 @@ def test_a_failed_check_leaves_the_page_and_is_not_repeated(
 
 
 def test_verdicts_in_words() -> None:
-    assert describe_step(StepVerdict(verdict(says="neither"), 3, 3)) == "", "of correct steps 29 % are so"
+    assert describe_step(StepVerdict(verdict(says="neither"), 3, 3)) == "", "a fifth of correct steps are so"
     assert "0 of 3 premises" in describe_step(StepVerdict(verdict(truncated=("first", "second")), 3, 0))
     assert "premises read" not in describe_step(StepVerdict(verdict(), 3, 3))
     both = StepVerdict(verdict(says="both ways"), 3, 3)
