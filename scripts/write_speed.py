@@ -116,7 +116,8 @@ def _arcf(result: dict[str, Any]) -> Iterator[str]:
     yield (
         f"{figures['questions']} questions, k = {figures['k']}, L = {figures['L']}, {figures['threads']} "
         f"threads. The plain loop tokenises and scores every visible candidate at every step, fp32, "
-        f"{ruler['batch_size']} a batch (the quickest); it has MAP {ruler['MAP']:.4f}. The process held "
+        f"{ruler['batch_size']} a batch (the quickest); it has MAP {ruler['MAP']:.4f} with the "
+        "scorer that shipped at that commit, on whose weights its time does not depend. The process held "
         f"{figures['memory_mb']['peak of the process']:,.0f} MB at most, both ways' weights in it"
         f"{_alone(figures['memory_mb'])}. What an engine keeps of the facts that it has read is bounded: "
         "524,288 vectors (800 MB of MiniLM's). "
