@@ -120,7 +120,9 @@ def readme(space: Space) -> str:
     """Return the README, whose header is the Space's configuration."""
     from huggingface_hub import SpaceCardData
 
-    more: dict[str, Any] = {"hf_oauth": True, "hf_oauth_expiration_minutes": 480} if space.sign_in else {}
+    more: dict[str, Any] = {}
+    if space.sign_in:
+        more = {"hf_oauth": True, "hf_oauth_expiration_minutes": 480, "hf_oauth_scopes": ["email"]}
     if space.org:
         more["hf_oauth_authorized_org"] = space.org
     header = SpaceCardData(

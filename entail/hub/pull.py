@@ -106,6 +106,7 @@ def pull_encoder(
             _verify(partial / file, siblings[file], file, repo)
             meter.add(1)
         shutil.rmtree(partial / ".cache", ignore_errors=True)
+        _target(repo, name)  # a training may have placed a model of that name meanwhile
         _install(partial / prefix, target, repo=repo, commit=commit)
     except OSError as error:
         raise HubError(

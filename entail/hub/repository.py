@@ -17,6 +17,9 @@ from entail.training.cards.template import CARD
 
 Kind = Literal["model", "dataset", "space"]
 
+_RECORD = "entail.json"
+"""File that a model of entail has, and no other."""
+
 
 @dataclass(frozen=True)
 class PushResult:
@@ -66,8 +69,9 @@ def push_folder(
 ) -> PushResult:
     """Push a folder's files, including a card, in one commit.
 
-    Files of an earlier push, as told by `ours`, that this one lacks are deleted. A `private` push refuses a
-    public repository. A dry run returns the plan without contacting the Hub and needs no token.
+    Files of an earlier push, as told by `ours`, that this one lacks are deleted; a model without entail's
+    record is another's, and is left alone. A `private` push refuses a public repository. A dry run returns
+    the plan without contacting the Hub and needs no token.
 
     Raises:
         HubError: If there is no token, the repository is public and should not be, or the Hub refuses.
@@ -103,6 +107,12 @@ def push_folder(
             reason="place",
         )
     present = [sibling.rfilename for sibling in info.siblings or ()]
+    if any(map(ours, present)) and _RECORD in plan.files and _RECORD not in present:
+        raise HubError(
+            f"{repo} holds a model that entail did not push, whose files would be replaced; choose another "
+            "name",
+            reason="place",
+        )
     removed = tuple(sorted(name for name in present if ours(name) and name not in plan.files))
     operations: list[CommitOperationAdd | CommitOperationDelete] = [
         *(CommitOperationAdd(name, folder / name) for name in plan.files),

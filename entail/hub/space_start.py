@@ -130,7 +130,7 @@ def secrets_toml(given: Mapping[str, str]) -> str | None:
         "client_secret": secret,
         "server_metadata_url": f"{provider.rstrip('/')}/.well-known/openid-configuration",
     }
-    scopes = given.get("OAUTH_SCOPES") or "openid profile"
+    scopes = given.get("OAUTH_SCOPES") or "openid profile email"
     lines = [
         "[auth]",
         *(f"{name} = {_quoted(value)}" for name, value in auth.items()),

@@ -194,6 +194,9 @@ class Jobs:
         if job is not None and job.open:
             raise JobError(f"job {job_id} is {job.state}; cancel it first")
         self._discard(job_id)
+        self._prune_files()
+
+    def _prune_files(self) -> None:
         used = [str(value) for job in self.jobs() for value in job.spec.source.values()]
         prune(self.folder / "given", used)
 
@@ -218,6 +221,7 @@ class Jobs:
     def keep_file(self, name: str, content: bytes) -> Path:
         """Store a file for a training, as long as a job reads it; see `entail.jobs.inputs`."""
         refuse_in_demo("a training cannot be started")
+        self._prune_files()
         return store(self.folder / "given", name, content)
 
     def list_events(self, job_id: str) -> list[Mapping[str, Any]]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import entail
+from entail.errors import SettingsError
 from entail.operations.logs import app_log
 from entail.settings import load_settings
 from entail.ui.app import ASGI, FOLDER
@@ -24,9 +25,10 @@ def launch(*, port: int = 8501, address: str | None = None, api: bool = False) -
         api: Serve the HTTP API, too.
 
     Raises:
-        SettingsError: If the API has no token although the pages require sign-in.
+        SettingsError: If the API has no token although the pages require sign-in, or secrets beside the
+            package would not be read.
     """
-    _enter_checkout()
+    _check_secrets()
     options = {**_packaged_options(), "server.port": port}
     if address is not None:
         options["server.address"] = address
@@ -43,11 +45,21 @@ def launch(*, port: int = 8501, address: str | None = None, api: bool = False) -
         cli.main(["run", str(ASGI), *flags, "--", *(["--api"] if api else [])], standalone_mode=False)
 
 
-def _enter_checkout() -> None:
-    """Make the checkout, if the package is in one, the working folder: Streamlit reads its `.streamlit`."""
+def _check_secrets() -> None:
+    """Refuse to leave the secrets of a checkout unread, for sign-in would be off without a word."""
     checkout = Path(entail.__file__).resolve().parents[1]
-    if (checkout / "streamlit_app.py").is_file():
-        os.chdir(checkout)
+    place = Path(".streamlit", "secrets.toml")
+    read = (place, Path.home() / place)
+    if (
+        (checkout / "streamlit_app.py").is_file()
+        and (checkout / place).is_file()
+        and not any(file.is_file() for file in read)
+        and "STREAMLIT_SECRETS_FILES" not in os.environ
+    ):
+        raise SettingsError(
+            f"expected the secrets in {place} of the folder where the app is started, or of your home, found "
+            f"them beside the package; start it in {checkout}, or copy the file"
+        )
 
 
 def _packaged_options() -> dict[str, object]:

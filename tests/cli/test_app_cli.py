@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import entail
+from entail.errors import SettingsError
 from entail.ui.app import ASGI
 from entail.ui.launch import launch
 
@@ -34,14 +35,25 @@ def test_options_of_streamlit(installed: bool, tmp_path: Path, monkeypatch: pyte
     options = dict(zip(flags[::2], flags[1::2], strict=True))
     assert (run, Path(script), end) == ("run", ASGI, "--")
     assert (options["--server.port"], options["--server.address"]) == ("8765", "127.0.0.1")
-    if installed:
-        # Secrets are read from the folder where the command was given.
-        assert Path.cwd() == tmp_path
-        assert options["--browser.gatherUsageStats"] == "False"
-        assert options["--theme.dark.primaryColor"].startswith("#")
-    else:
-        assert len(options) == 2
-        assert (Path.cwd() / ".streamlit" / "config.toml").is_file()
+    # Secrets and relative paths are those of the folder where the command was given.
+    assert Path.cwd() == tmp_path
+    assert options["--browser.gatherUsageStats"] == "False"
+    assert options["--theme.dark.primaryColor"].startswith("#")
+
+
+def test_secrets_beside_the_package_are_not_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkout, elsewhere = tmp_path / "checkout", tmp_path / "elsewhere"
+    (checkout / ".streamlit").mkdir(parents=True)
+    elsewhere.mkdir()
+    (checkout / "streamlit_app.py").touch()
+    (checkout / ".streamlit" / "secrets.toml").write_text("[auth]\n", encoding="utf-8")
+    monkeypatch.setattr(entail, "__file__", str(checkout / "entail" / "__init__.py"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(elsewhere)
+    with pytest.raises(SettingsError):
+        launch(port=8765)
 
 
 def test_modules_of_two_threads_are_loaded_before_the_threads(tmp_path: Path) -> None:

@@ -112,6 +112,16 @@ def test_nothing_private_goes_into_a_public_repository(hub: Any, token: str, min
     assert not push_encoder("mine", "team/new", private=False).private
 
 
+def test_a_model_of_somebody_else_is_left_alone(hub: Any, token: str, mine: Path) -> None:
+    theirs = {"model.safetensors": b"theirs", "config.json": b"{}", "README.md": b"theirs"}
+    before = hub.put("team/theirs", theirs)
+    hub.repositories["team/theirs"].private = True
+    with pytest.raises(HubError) as caught:
+        push_encoder("mine", "team/theirs")
+    assert caught.value.reason == "place"
+    assert hub.repositories["team/theirs"].head == before
+
+
 @pytest.mark.parametrize(
     "file",
     ["pytorch_model.bin", "optimizer.pt", "notes.txt", ".env", "a/b/c/d/config.json", "run.py", "LICENSE"],
@@ -203,6 +213,20 @@ def test_code_and_absolute_paths_are_refused(hub: Any, pushed: dict[str, bytes],
         with pytest.raises(EncoderError, match=message):
             pull_encoder("team/bad")
     assert {path.name for path in home.iterdir()} == {"tiny", "other", "mine"}
+
+
+def test_a_model_placed_during_a_pull_is_kept(
+    hub: Any, pushed: dict[str, bytes], home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def place(*_: object) -> None:
+        (home / "again").mkdir(exist_ok=True)
+        (home / "again" / "entail.json").write_text('{"method": "aeenc"}', encoding="utf-8")
+
+    monkeypatch.setattr("entail.hub.pull._verify", place)
+    with pytest.raises(HubError) as caught:
+        pull_encoder("team/mine", name="again")
+    assert caught.value.reason == "place"
+    assert [path.name for path in (home / "again").iterdir()] == ["entail.json"]
 
 
 def test_damaged_downloads_are_refused(hub: Any, pushed: dict[str, bytes], home: Path) -> None:

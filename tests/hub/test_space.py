@@ -41,7 +41,7 @@ GIVEN = {
     "OAUTH_CLIENT_ID": "the-client",
     "OAUTH_CLIENT_SECRET": 'a "secret" \\ of\nlines',
     "OPENID_PROVIDER_URL": "https://huggingface.co/",
-    "OAUTH_SCOPES": "openid profile",
+    "OAUTH_SCOPES": "openid profile email",
     "SPACE_HOST": "team-trees.hf.space",
 }
 
@@ -88,6 +88,7 @@ def test_recipe_and_readme_fit_each_other(space: Any) -> None:
 
 def test_sign_in_and_storage_follow_the_configuration() -> None:
     assert (header(TEAM)["hf_oauth"], header(TEAM)["hf_oauth_authorized_org"]) == (True, "team")
+    assert header(TEAM)["hf_oauth_scopes"] == ["email"]  # operators are named by their addresses
     assert "hf_oauth" not in header(ALONE)
     assert "hf_oauth" not in header(DEMO)
     team = deploy.settings_of(TEAM)
@@ -196,7 +197,7 @@ def test_the_secrets_of_sign_in(tmp_path: Path) -> None:
         "client_id": "the-client",
         "client_secret": GIVEN["OAUTH_CLIENT_SECRET"],
         "server_metadata_url": "https://huggingface.co/.well-known/openid-configuration",
-        "client_kwargs": {"scope": "openid profile"},
+        "client_kwargs": {"scope": "openid profile email"},
     }
     again = tomllib.loads(secrets_toml(GIVEN) or "")
     assert again["auth"]["cookie_secret"] == auth["cookie_secret"]

@@ -60,8 +60,8 @@ def test_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_delete_prunes_the_inputs(jobs: Jobs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inputs, "MAX_AGE", -1.0)
     corpus, trees = jobs.keep_file("facts.txt", b"ice is cold"), jobs.keep_file("trees.jsonl", b"{}")
+    monkeypatch.setattr(inputs, "MAX_AGE", -1.0)
     source = {"corpus": corpus, "trees": trees}
     first, second = (jobs.submit("aeenc", {}, source, name=name, by="Ann") for name in ("one", "two"))
     for job in (first, second):
@@ -70,3 +70,6 @@ def test_delete_prunes_the_inputs(jobs: Jobs, tmp_path: Path, monkeypatch: pytes
     assert corpus.exists()
     jobs.delete(second.id)
     assert not corpus.exists()
+    unused = jobs.keep_file("more.txt", b"fire is hot")
+    jobs.keep_file("others.txt", b"snow is white")
+    assert not unused.exists()

@@ -15,7 +15,7 @@ from entail.data.records import Corpus
 from entail.errors import EncoderError
 from entail.evaluation.passages.pool import EXAMPLES, corpus_pool
 from entail.ui.shared.resources import Workspace
-from tests.ui.conftest import ROOT, html, named, opened, said, settled
+from tests.ui.conftest import ROOT, by, html, named, opened, said, settled
 
 STAR = '<span title="known to answer">★</span> '
 PASSAGES = [
@@ -182,7 +182,7 @@ def test_judges_that_cannot_be_loaded_leave_the_passages(
 
     monkeypatch.setattr("entail.ui.claims.judges.list_judges", lambda: ["gone"])
     monkeypatch.setattr("entail.ui.claims.judges.NliJudge", missing)
-    app = on_claims(app, question="Where was Tesla born?", **five)
+    app = on_claims(by(app), question="Where was Tesla born?", **five)
     app.text_input(key="claims_other").set_value("no-such-judge")
     app = settled(app.run())
     assert "gone is not here" in said(app)
@@ -331,7 +331,7 @@ def test_another_way_to_start_leaves_the_question_behind(app: AppTest) -> None:
 
 
 def test_no_path_of_the_server_is_read(app: AppTest) -> None:
-    app = on_claims(app, over="/proc/self/environ", left="tfidf", right="bm25")
+    app = on_claims(by(app), over="/proc/self/environ", left="tfidf", right="bm25")
     assert app.selectbox(key="claims_over").value.startswith("corpus-")
     app.text_input(key="claims_other").set_value("/etc")
     app = settled(app.run())

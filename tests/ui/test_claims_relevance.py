@@ -14,7 +14,7 @@ from entail.errors import EncoderError
 from entail.judge.judges import NliJudge
 from entail.ui.shared.resources import Workspace
 from tests.tuning.test_relevance import classifier
-from tests.ui.conftest import opened, said, settled
+from tests.ui.conftest import by, opened, said, settled
 
 THREE = (
     ("Tesla was born in Smiljan.", "Where was Tesla born?", "Smiljan"),
@@ -135,7 +135,7 @@ def test_a_cross_encoder_can_be_entered(
     app: AppTest, written: Callable[..., dict[str, str]], tiny_home: Path, gaussian: str
 ) -> None:
     address = written((("ba be bi", "Where is ba?", "be bi"), ("bo bu ba", "Where is bo?", "bu ba")))
-    app = on_relevance(app, **address)
+    app = on_relevance(by(app), **address)
     assert not [field for field in app.selectbox if field.key == "claims_judge"], gaussian
     assert not charts(app)
     classifier(tiny_home / "nli", tiny_home / "tiny", ["contradiction", "entailment", "neutral"])

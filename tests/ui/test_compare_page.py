@@ -151,7 +151,7 @@ def test_a_file_of_the_data_folder_is_a_split(app: AppTest, tmp_path: Path) -> N
     write_trees(sample_trees()[:3], folder / "three.jsonl")
     app = opened(app, mode="split", trees="file")
     assert "in 3 trees (three.jsonl), 5,081 candidates" in said(app)
-    app = settled(app.radio(key="compare_candidates").set_value("Only the file's own premises").run())
+    app = settled(app.radio(key="compare_among").set_value("own").run())
     assert "5,081 candidates" not in said(app)
     (folder / "three.jsonl").write_text('{"id": "x"}\n', encoding="utf-8")
     app = settled(app.run())

@@ -12,7 +12,7 @@ from entail.encoders.catalogue import EncoderEntry, resolve
 from entail.errors import EncoderError
 from entail.ui.models import encoders as models_encoders
 from entail.ui.shared.resources import Workspace, model_cache
-from tests.ui.conftest import said, settled
+from tests.ui.conftest import by, said, settled
 
 FIGURES = {"MAP": 0.5, "NDCG": 0.6, "Hit@10": 0.7}
 MEASURED = {
@@ -151,7 +151,7 @@ def test_a_model_of_the_hub_joins_the_list_or_says_why_not(
         return EncoderEntry("org/model", "hub", "org/model@abc", models / "tiny", 16)
 
     monkeypatch.setattr(models_encoders, "fetch", fetched)
-    app = asked(opened(app, "minilm"), "org/gone")
+    app = asked(opened(by(app), "minilm"), "org/gone")
     assert "the Hub cannot be reached" in said(app)
     app = asked(app, "org/model")
     assert not app.exception

@@ -150,6 +150,32 @@ def test_files_of_the_data_folder_are_offered_and_no_path_is_typed(view: View) -
     assert (source["tables"], source["questions"]) == (str(tables), str(questions))
 
 
+def test_a_model_is_named_not_read_from_a_path(
+    view: View, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = form(view, "gausscse")
+    for typed in (str(tmp_path), "~/models", "mine,../other"):
+        named(app.text_input, "Teachers").set_value(typed).run()
+        assert app.error
+        assert start(app).disabled
+    named(app.text_input, "Teachers").set_value("mine,org/other").run()
+    assert not app.error
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "org" / "other").mkdir(parents=True)
+    assert app.run().error
+
+
+def test_what_is_stored_or_downloaded_needs_a_name(view: View, tmp_path: Path) -> None:
+    app = view(author=None)
+    named(app.selectbox, "Method").set_value("gausscse").run()
+    named(app.selectbox, "Pairs").set_value("Upload a file …").run()
+    assert not app.file_uploader
+    named(app.selectbox, "Pairs").set_value(HUB_SET).run()
+    assert not [field for field in app.text_input if field.label == "Data set"]
+    app.segmented_control(key="models_view").set_value("Encoders").run()
+    assert not [field for field in app.text_input if field.key == "models_hub_id"]
+
+
 def test_decisions_of_the_team_begin_with_gentle_settings(view: View, shared: Workspace) -> None:
     info = shared.corpora.add_corpus(FACTS, author="Ada")
     tree = shared.log.create(Create(hypothesis="snow is cold"), author="Ada", corpus_id=info.id)

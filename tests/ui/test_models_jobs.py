@@ -54,6 +54,18 @@ def test_the_list_has_the_queue_in_order_and_ended_jobs(view: View) -> None:
     assert "#### first" in said(app)
 
 
+def test_nobody_changes_a_job_without_a_name(view: View) -> None:
+    job = submit("first")
+    app = view(author=None, job=job.id)
+    assert app.button(key="cancel_job").disabled
+    end(job, lambda job, attempt: make_outcome(attempt, "diverged", "no number"))
+    app = view(author=None, job=job.id)
+    changing = [button for button in app.button if button.key in ("resume_job", "delete_job_now")]
+    assert changing
+    assert all(button.disabled for button in changing)
+    assert [field for field in app.text_input if field.label == "Your name"]
+
+
 def test_a_queued_job_is_cancelled_and_resumed(view: View) -> None:
     submit("first")
     job = submit("second")

@@ -133,6 +133,10 @@ def test_access_is_limited_to_operators(show: Any, monkeypatch: pytest.MonkeyPat
     assert not show("Database", **auth).metric
     told |= {"email_verified": True}
     assert metrics(show("Database", **auth))["Kind"] == "SQLite"
+    monkeypatch.delenv("ENTAIL_OPERATORS")
+    assert show("Database", **auth).metric
+    monkeypatch.setenv("SPACE_HOST", "team-space.hf.space")  # anybody with an account signs in
+    assert not show("Database", **auth).metric
 
 
 def test_secrets_of_every_section_are_masked(monkeypatch: pytest.MonkeyPatch) -> None:

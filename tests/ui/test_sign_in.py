@@ -12,7 +12,7 @@ from entail.trees.log.acts import Create, Write
 from entail.trees.store.seed import SAMPLE_ID
 from entail.ui.frame import sign_in
 from entail.ui.shared.resources import Workspace
-from tests.ui.conftest import by, said
+from tests.ui.conftest import by, opens, said
 
 ROOT = Path(__file__).parents[2]
 AUTH = {
@@ -65,6 +65,20 @@ def test_nothing_is_written_before_a_sign_in(home: AppTest, shared: Workspace) -
     app = start_tree(app)
     assert "Sign in first" in said(app)
     assert not own_trees(shared)
+
+
+def test_without_its_section_reading_stays_closed(
+    shared: Workspace, claims: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ENTAIL_SIGN_IN", "to-read")
+    monkeypatch.setattr("entail.ui.frame.author._remember", lambda name, forget: "Mallory")
+    shared.log.create(Create(hypothesis="a secret claim"), author="Ada", corpus_id=SAMPLE_ID)
+    app = by(AppTest.from_file(str(ROOT / "streamlit_app.py"), default_timeout=60), "Mallory").run()
+    assert not app.exception
+    assert app.session_state["author"] is None
+    assert "[auth]" in said(app)
+    assert "a secret claim" not in said(app)
+    assert not opens(app)
 
 
 def test_a_signed_in_user_is_the_author_until_they_sign_out(

@@ -17,6 +17,7 @@ from entail.progress import ProgressCallback
 from entail.settings import is_demo
 from entail.ui.claims.fields import BETWEEN, LINK, LONGEST, pick_several
 from entail.ui.direction.encoder import gaussian_names, take_encoder
+from entail.ui.frame.author import ask_name
 from entail.ui.shared.text import certainty
 
 BY_KEY, ONE_KEY, OTHER_KEY = "claims_judges", "claims_judge", "claims_other"
@@ -78,7 +79,8 @@ def to_address(chosen: Sequence[str]) -> dict[str, str]:
 def _other() -> list[str]:
     """Return the judge that the user entered, if any; a path on the server is none."""
     name = "" if is_demo() else str(st.session_state.get(OTHER_KEY, "")).strip()
-    return [name] if _NAME.fullmatch(name) else []
+    is_path = not _NAME.fullmatch(name) or ("/" in name and Path(name).exists())
+    return [] if is_path else [name]
 
 
 def _draw_other(*, missing: bool, take: Callable[[], None]) -> None:
@@ -89,6 +91,9 @@ def _draw_other(*, missing: bool, take: Callable[[], None]) -> None:
         )
     if not is_demo():  # visitors load no models
         with st.expander("Another cross-encoder"):
+            if st.session_state.get("author") is None:  # it may be downloaded
+                ask_name("judge")
+                return
             st.text_input(
                 "Name or Hub id",
                 key=OTHER_KEY,

@@ -48,9 +48,9 @@ _ALWAYS = ("mode", "corpus", "left", "right", "depth")
 _BY_MODE = {
     QUERY: ("pick", "query"),
     TREE: ("tree",),
-    SPLIT: ("trees", "file"),
-    BIAS: ("trees", "file"),
-    TOUR: ("trees", "file", "stop"),
+    SPLIT: ("trees", "file", "among"),
+    BIAS: ("trees", "file", "among"),
+    TOUR: ("trees", "file", "among", "stop"),
 }
 LINK = Link(
     "compare",
@@ -204,7 +204,8 @@ def _pick_file(corpus: Corpus) -> Source | None:
         name, content = file.name, file.getvalue()
     else:
         name, content = chosen, (folder / chosen).read_bytes()
-    own = st.radio("Candidates", (corpus.name, _OWN), key="compare_candidates", horizontal=True) == _OWN
+    kinds = {"corpus": corpus.name, "own": _OWN}
+    own = LINK.pick("among", "Candidates", kinds, "corpus", draw=st.radio, horizontal=True) == "own"
     stamp = hashlib.sha256(content).hexdigest()
     trees, sentences = _read(stamp, name, content)
     return Source(name, stamp, trees, sentences if own else corpus)

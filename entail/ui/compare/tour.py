@@ -9,7 +9,7 @@ from entail.evaluation.retrieval.split_comparison import SplitComparison
 from entail.evaluation.retrieval.tour import Stop, choose_stops, headline, tell, tour_json, tour_rows
 from entail.operations.tasks import COMPARISONS, Task
 from entail.statistics.paired import ComparedFigure
-from entail.ui.compare.choice import LINK, Pair, Source, draw_training_notice
+from entail.ui.compare.choice import EXAMPLES, KINDS, LINK, Pair, Source, draw_training_notice
 from entail.ui.compare.split import Figures, draw_change, take_figures, take_split
 from entail.ui.shared.downloads import draw_download
 from entail.ui.shared.text import label
@@ -40,7 +40,8 @@ def draw_tour(pair: Pair, source: Source, *, k: int) -> None:
     card = int(st.session_state[key])
     with st.container(border=True):
         if card in (0, last):
-            _draw_end(split, pair, stops, figures, closing=card == last)
+            is_held_out = source.name == KINDS[EXAMPLES] and split.corpus.name == HELD_OUT_NAME
+            _draw_end(split, pair, stops, figures, closing=card == last, is_held_out=is_held_out)
         else:
             stop = stops[card - 1]
             st.caption(f"{card} of {len(stops)}")
@@ -76,7 +77,13 @@ def _draw_steps(key: str, card: int, last: int) -> None:
 
 
 def _draw_end(
-    split: SplitComparison, pair: Pair, stops: tuple[Stop, ...], figures: Task[Figures], *, closing: bool
+    split: SplitComparison,
+    pair: Pair,
+    stops: tuple[Stop, ...],
+    figures: Task[Figures],
+    *,
+    closing: bool,
+    is_held_out: bool,
 ) -> None:
     """Draw the opening or the closing card, with the figures over all claims and the files."""
     first, second = map(label, pair.names)
@@ -97,7 +104,7 @@ def _draw_end(
             f"The examples are those of {len(split.gold):,} claims, over {len(split.corpus):,} premises, on "
             "which the two differ most."
         )
-    if split.corpus.name == HELD_OUT_NAME:
+    if is_held_out:
         st.markdown(HELD_OUT)
     _draw_headline(split, pair)
     if measured is None:

@@ -22,8 +22,11 @@ _NAMES: Mapping[str, str] = {"google": "Google", "microsoft": "Microsoft", "hugg
 
 
 def is_configured() -> bool:
-    """Return whether authors of this installation sign in."""
-    return bool(_section()) or _unreadable()
+    """Return whether authors of this installation sign in.
+
+    They do, too, where reading needs it and the section is missing: a typed name opens nothing then.
+    """
+    return bool(_section()) or _unreadable() or is_required_to_read()
 
 
 def is_required_to_read() -> bool:
@@ -75,6 +78,8 @@ def draw_sign_in(*, key: str) -> None:
     """Draw a button for each configured provider."""
     if _unreadable():
         st.error("Sign-in is unavailable: the secrets file cannot be read. The server's log has the reason.")
+    elif not _section():
+        st.error("Sign-in is required here (ENTAIL_SIGN_IN), but the secrets have no section [auth].")
     for provider in _providers():
         with_it = f" with {_NAMES.get(provider, provider)}" if provider else ""
         if st.button(

@@ -20,6 +20,7 @@ from entail.registry.roles import role_of
 from entail.settings import is_demo
 from entail.training.method import methods
 from entail.ui.components.elements import draw_error, show_errors
+from entail.ui.frame.author import ask_name
 from entail.ui.models.comparison import draw_comparison
 from entail.ui.shared.chart_marks import SERIES
 from entail.ui.shared.form import setting_label
@@ -85,22 +86,28 @@ def _draw_head(job: Job, author: str | None) -> None:
             draw_badge(job)
         with st.container(horizontal=True, width="content", vertical_alignment="center"):
             if not is_demo():
-                _draw_actions(job, author or "somebody")
+                _draw_actions(job, author)
             _draw_back()
+    if author is None and not is_demo():
+        ask_name("job")
     st.caption(describe_job(job) + (f" · attempt {job.status.attempt}" if job.status.attempt > 1 else ""))
 
 
-def _draw_actions(job: Job, author: str) -> None:
+def _draw_actions(job: Job, author: str | None) -> None:
     if job.open and st.button(
-        "Cancel", icon=":material/stop:", disabled=job.state == "cancelling", key="cancel_job"
+        "Cancel",
+        icon=":material/stop:",
+        disabled=author is None or job.state == "cancelling",
+        key="cancel_job",
     ):
-        _act(lambda: jobs().cancel(job.id, by=author))
+        _act(lambda: jobs().cancel(job.id, by=author or ""))
     diverged = job.status.ending == "diverged"  # it would diverge again if resumed
     if job.resumable and st.button(
         "Resume",
         icon=":material/play_arrow:",
         type="secondary" if diverged else "primary",
         key="resume_job",
+        disabled=author is None,
         help="Queues it again. It continues from its last checkpoint.",
     ):
         _act(lambda: jobs().resume(job.id))
@@ -117,7 +124,7 @@ def _draw_actions(job: Job, author: str) -> None:
         with st.popover("Delete", icon=":material/delete:", key="delete_job"):
             keeps = "The encoder stays." if job.state == "done" else "It cannot be resumed afterwards."
             st.markdown(f"Deletes its log, events and checkpoints ({in_words(jobs().disk(job.id))}). {keeps}")
-            if st.button("Delete job", type="primary", key="delete_job_now"):
+            if st.button("Delete job", type="primary", key="delete_job_now", disabled=author is None):
                 _act(lambda: jobs().delete(job.id), leave=True)
 
 

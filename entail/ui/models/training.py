@@ -16,10 +16,10 @@ from entail.training.method import Method, Preview, broken_methods, methods
 from entail.trees.review.decisions import free_name, propose_name, read_source
 from entail.ui.components.elements import show_errors
 from entail.ui.frame.author import ask_name
-from entail.ui.models.data import DECISIONS, Chosen, draw_data
+from entail.ui.models.data import DECISIONS, SAME, Chosen, draw_data
 from entail.ui.models.job import draw_job
 from entail.ui.shared.demo import is_locked_in_demo
-from entail.ui.shared.form import draw_settings, setting_label
+from entail.ui.shared.form import draw_settings, refuse_paths, setting_label
 from entail.ui.shared.job_list import NEW, draw_jobs, open_job
 from entail.ui.shared.resources import Workspace, jobs
 from entail.ui.shared.text import label
@@ -83,6 +83,8 @@ def draw_form(shared: Workspace, author: str | None) -> None:
     chosen = source = None
     with show_errors():
         chosen = draw_data(shared, method, like=like)
+        if chosen and chosen.kind != SAME:
+            refuse_paths(chosen.values)
         source = method.make_source(chosen.values) if chosen else None
     st.markdown("##### Settings")
     config = _draw_config(method, chosen, like)
@@ -113,6 +115,7 @@ def _draw_config(method: Method, chosen: Chosen | None, like: Job | None) -> Any
     key = f"set-{method.name}-{titles.index(preset)}-{like.id if like else ''}"
     values = draw_settings(method, options[preset], key=key)
     try:
+        refuse_paths(values, known=options[preset])
         return method.make_config(values)
     except (EntailError, TypeError, ValueError) as error:
         prefix = "" if isinstance(error, EntailError) else "These settings are not valid: "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -49,6 +50,8 @@ def access_refusal() -> str | None:
     identity = sign_in.current_identity()
     if identity is None:
         return "Sign in to see this page; the button is in the sidebar."
+    if not operators and "SPACE_HOST" in os.environ:  # where whoever has an account can sign in
+        return "ENTAIL_OPERATORS has to name the e-mail addresses of this Space's operators."
     if operators and identity.email not in operators:
         return "Your address is not in ENTAIL_OPERATORS."
     return None

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
 from entail.encoders.catalogue import catalogue
+from entail.errors import SettingsError
 from entail.settings import MAX_UPLOAD_MB
 from entail.training.fields import Field
 from entail.training.method import Method
@@ -113,6 +115,27 @@ def step_of(value: float | None) -> float:
     if not value:
         return 1e-4 if value is None else 0.01
     return float(f"1e{math.floor(math.log10(abs(value))) - 1}")
+
+
+def refuse_paths(values: Mapping[str, object], *, known: Mapping[str, object] | None = None) -> None:
+    """Refuse typed paths: who sees a form may name a model, but not read any folder of the server.
+
+    Args:
+        values: Values of the fields, by name.
+        known: Values that were not typed here, such as those of another job.
+
+    Raises:
+        SettingsError: If a text is a path.
+    """
+    for name, value in values.items():
+        if not isinstance(value, str) or (known or {}).get(name) == value:
+            continue
+        for typed in (part.strip() for part in value.split(",")):
+            if typed[:1] in ("/", "\\", ".", "~") or ("/" in typed and Path(typed).exists()):
+                raise SettingsError(
+                    f"{setting_label(name)}: expected a name, found a path; put the model into the folder "
+                    "models of the data folder and give its name"
+                )
 
 
 def upload_limit() -> int:

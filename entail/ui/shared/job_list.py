@@ -126,7 +126,9 @@ def _draw_list(busy: bool) -> None:
         _draw_row(job)
     for job_id, why in unreadable.items():
         st.error(label(f"Job {job_id} cannot be read: {why}"), icon=":material/error:")
-        if not is_demo() and st.button("Delete", key=f"delete-{job_id}"):
+        if not is_demo() and st.button(
+            "Delete", key=f"delete-{job_id}", disabled=st.session_state.get("author") is None
+        ):
             try:
                 jobs().delete(job_id)
             except EntailError as error:

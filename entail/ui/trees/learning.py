@@ -44,7 +44,7 @@ def draw_learning(context: TreeContext, session: AuthoringSession) -> None:
     corpus_id = context.summary.corpus_id
     if corpus_id is None or not len(context.corpus) or is_locked_in_demo("training is unavailable"):
         return
-    author = session.author or "somebody"
+    author = session.author
     found = learning_jobs(corpus_id)
     with st.container(key="learning"):
         if busy := [job for job in found if job.open]:
@@ -52,7 +52,7 @@ def draw_learning(context: TreeContext, session: AuthoringSession) -> None:
             _draw_busy(busy[-1].id, author)
             return
         if found and not found[0].noted:
-            _draw_end(found[0])
+            _draw_end(found[0], author)
         if missing := describe_missing(count_decisions(context.shared.log, corpus_id=corpus_id)):
             st.caption(missing)
             return
@@ -87,7 +87,7 @@ def draw_learnt_encoder(context: TreeContext) -> None:
 
 
 @st.fragment(run_every=LIVE)
-def _draw_busy(job_id: str, author: str) -> None:
+def _draw_busy(job_id: str, author: str | None) -> None:
     try:
         job = jobs().job(job_id)
     except EntailError:
@@ -106,12 +106,13 @@ def _draw_busy(job_id: str, author: str) -> None:
             f"{label(job.spec.about)}. You can close this page."
         )
         _draw_details(job)
-        if st.button("Cancel", type="tertiary", key="cancel_learning", disabled=job.state == "cancelling"):
-            _try_job(lambda: jobs().cancel(job.id, by=author), "Not cancelled")
+        settled = author is None or job.state == "cancelling"
+        if st.button("Cancel", type="tertiary", key="cancel_learning", disabled=settled):
+            _try_job(lambda: jobs().cancel(job.id, by=author or ""), "Not cancelled")
             st.rerun()
 
 
-def _draw_end(job: Job) -> None:
+def _draw_end(job: Job, author: str | None) -> None:
     """Draw the result of the last training, until somebody dismisses it."""
     name, took = label(job.name), format_duration(job.seconds)
     after = f" after {took}" if job.seconds else ""
@@ -146,6 +147,7 @@ def _draw_end(job: Job) -> None:
                 on_click=_try_job,
                 args=(lambda: jobs().resume(job.id), "Not resumed"),
                 key="resume_learning",
+                disabled=author is None,
                 help="Continues from the last checkpoint, with the decisions as of its start.",
             )
         _draw_details(job)
@@ -155,6 +157,7 @@ def _draw_end(job: Job) -> None:
             args=(lambda: jobs().note(job.id), "Not dismissed"),
             type="tertiary",
             key="dismiss_learning",
+            disabled=author is None,
         )
 
 
