@@ -51,7 +51,15 @@ SHOWN = ("MAP", "Hit@10", "Hit@50")
 PROTOCOLS = {"query_excluded": "query excluded", "paper": "paper's protocol"}
 
 ITERATIVE = AeencConfig(
-    learning_rate=5e-4, alpha=0.02, margin=0.2, reduction="sum", epochs=3, rounds=4, live_k=0, k=30
+    learning_rate=5e-4,
+    alpha=0.02,
+    margin=0.2,
+    reduction="sum",
+    epochs=3,
+    rounds=4,
+    live_k=0,
+    k=30,
+    spare_equals=False,
 )
 """The row "Iterative AE-Enc single" of Table 1 (`scripts/reproduce_aeenc.py`)."""
 

@@ -61,7 +61,15 @@ def _paper(name: str) -> Mapping[str, float]:
 # The paper's 1e-5 is for every weight and thousands of steps; an adapter that sees all negatives of a query
 # at once takes 123 steps an epoch. Chosen on dev.
 OURS = AeencConfig(
-    learning_rate=5e-4, alpha=0.02, margin=0.2, reduction="sum", epochs=3, rounds=0, live_k=0, k=30
+    learning_rate=5e-4,
+    alpha=0.02,
+    margin=0.2,
+    reduction="sum",
+    epochs=3,
+    rounds=0,
+    live_k=0,
+    k=30,
+    spare_equals=False,
 )
 _GOLD = replace(OURS, epochs=5, alpha=0.0)
 _ONE_PASS = replace(OURS, rounds=1, epochs=5)

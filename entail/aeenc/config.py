@@ -56,6 +56,11 @@ class AeencConfig(LossOptions, TrainingConfig):
     pool: Annotated[Pool, "Source of live negatives: the corpus, or premises of the training trees"] = (
         "corpus"
     )
+    spare_equals: Annotated[
+        bool,
+        "Gold trees: no negative is the query's own text, or differs in capitals alone from it or from what "
+        "explains it; the paper spares none",
+    ] = True
     in_batch: Annotated[bool, "In-batch negatives, where the judgements allow"] = False
     premises_per_step: Annotated[
         int, Ge(4), "siamese and dual: maximum premises encoded per step, a quarter of them negatives"

@@ -7,7 +7,8 @@ at most `premises_per_step`. All texts are folded, as in an index.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -82,6 +83,9 @@ class AeencTask(BatchTask):
         self.resample, self.evaluate, self._base_queries = resample, evaluate, base_queries
         self.base_premises = torch.from_numpy(base_premises).to(queries.device)
         self._texts = [premise.folded for premise in corpus.premises]
+        self._equals: dict[str, list[str]] = defaultdict(list)
+        for text in self._texts:
+            self._equals[text.casefold()].append(text)
         self._round = -1
         self.samples: list[SampleReport] = []
         self.warnings: list[str] = []
@@ -102,8 +106,16 @@ class AeencTask(BatchTask):
         self._base: Tensor | None = None
         if self.config.alpha:
             self._base = torch.from_numpy(self._base_queries(pairs.queries)).to(self.queries.device)
-        self._accepted = [self._positions(self.judgements.accepted.get(q, ())) for q in pairs.queries]
+        self._spared = [self._positions(self._never_negative(query)) for query in pairs.queries]
         self._rejected = [self._positions(self.judgements.rejected.get(q, ())) for q in pairs.queries]
+
+    def _never_negative(self, query: str) -> Iterator[str]:
+        """Yield the texts that are no negatives of a query: what explains it, and what equals that or it."""
+        accepted = self.judgements.accepted.get(query, ())
+        yield from accepted
+        if self.config.spare_equals and self.judgements.closed:
+            for text in (query, *accepted):
+                yield from self._equals[text.casefold()]
 
     def _positions(self, texts: Iterable[str]) -> Ints:
         return sort_positions({p for text in texts if (p := self.corpus.position(text)) is not None})
@@ -205,7 +217,7 @@ class AeencTask(BatchTask):
         if self.config.live_k and not self._restarted:
             self._add_live(batch, vectors, labels)
         for row, i in enumerate(batch):
-            labels[row, self._accepted[i]] = 0  # a child is never a negative, even if it is in no pair
+            labels[row, self._spared[i]] = 0  # a child is never a negative, even if it is in no pair
             labels[row, self.pairs.positives[i]] = 1
         columns = (labels != 0).any(dim=0).nonzero()[:, 0]
         if self.premises is not None:
@@ -214,7 +226,7 @@ class AeencTask(BatchTask):
         if (self.config.in_batch or self._restarted) and self.judgements.closed:
             labels = torch.where(labels == 0, torch.full_like(labels, -1), labels)
             for row, i in enumerate(batch):
-                own = torch.from_numpy(np.setdiff1d(self._accepted[i], self.pairs.positives[i]))
+                own = torch.from_numpy(np.setdiff1d(self._spared[i], self.pairs.positives[i]))
                 labels[row, torch.isin(columns, own.to(columns.device))] = 0
         return columns, labels
 
@@ -226,7 +238,7 @@ class AeencTask(BatchTask):
         for row, i in enumerate(batch):
             if self.judgements.closed:
                 allowed = self._pool.clone()
-                allowed[self._accepted[i]] = False
+                allowed[self._spared[i]] = False
             else:
                 allowed = torch.zeros_like(self._pool)
                 allowed[self._rejected[i]] = True

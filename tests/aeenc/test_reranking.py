@@ -55,6 +55,13 @@ def test_negatives_are_near_premises_that_do_not_explain(facts: Corpus, trees: T
         assert {facts.texts[at] for at in one.positives} == set(gold[one.query])
 
 
+def test_what_equals_a_positive_but_for_capitals_is_no_negative() -> None:
+    corpus = Corpus.of("facts", ["ice is cold", "Ice is cold", "ice is wet", "is ice cold", "Is ice cold"])
+    pairs = judged_pairs(corpus, Judgements.of_pairs([JudgedPair("is ice cold", "ice is cold", True)]))
+    (one,) = query_lists(corpus, pairs, Bm25Index(corpus), nearest=5, closed=True)
+    assert [corpus.texts[at] for at in one.negatives] == ["ice is wet"]
+
+
 def test_of_a_team_only_rejected_premises_are_negatives(facts: Corpus) -> None:
     said = [
         JudgedPair("ba be", facts.texts[0], True),

@@ -1,5 +1,6 @@
 """Candidates and labels of a step, by hand."""
 
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -85,24 +86,38 @@ def pairs(**positives: str) -> TrainingPairs:
     return judged_pairs(FACTS, Judgements.of_pairs(JudgedPair(q, p, True) for q, p in positives.items()))
 
 
-def test_live_negatives_are_the_nearest_and_the_own_text_is_one_like_any_other() -> None:
+def test_live_negatives_are_the_nearest() -> None:
     made = task(closed(q=("child",)), pairs(q="child"), live_k=2)
+    assert labels_of(made, 0) == [{"near": -1, "child": 1, "other": -1}]
+    made = task(closed(q=("child",)), pairs(q="child"), live_k=2, spare_equals=False)  # as in the paper
     assert labels_of(made, 0) == [{"q": -1, "near": -1, "child": 1}]
-    made = task(closed(q=("child",)), pairs(q="child"), live_k=3)
-    assert labels_of(made, 0) == [{"q": -1, "near": -1, "child": 1, "other": -1}]
+
+
+def test_what_equals_a_child_but_for_capitals_is_no_negative(monkeypatch: pytest.MonkeyPatch) -> None:
+    for text, cosine in (("Child", 0.85), ("Q", 0.99)):
+        monkeypatch.setitem(ANGLES, text, np.arccos(cosine))
+    monkeypatch.setattr(sys.modules[__name__], "FACTS", Corpus.of("facts", list(ANGLES)))
+    for settings in ({"live_k": 7}, {"live_k": 1, "in_batch": True}):
+        made = task(closed(q=("child",)), pairs(q="child"), **settings)
+        (labels,) = labels_of(made, 0)
+        assert labels["child"] == 1
+        assert {labels.get(text, 0) for text in ("Child", "Q", "q")} == {0}
+        assert labels["near"] == -1
+    named = replace(pairs(q="child"), negatives=(np.array([FACTS.position("Child"), FACTS.position("far")]),))
+    assert labels_of(task(closed(q=("child",)), named), 0) == [{"child": 1, "far": -1}]
 
 
 def test_a_child_is_never_a_negative() -> None:
     """It is in no pair here, is retrieved, and is named as a negative."""
     named = replace(pairs(q="child"), negatives=(np.array([FACTS.position("near")]),))
-    made = task(closed(q=("child", "near")), named, live_k=2)
+    made = task(closed(q=("child", "near")), named, live_k=2, spare_equals=False)
     assert labels_of(made, 0) == [{"q": -1, "child": 1, "other": -1}]
 
 
 def test_a_pool_of_the_trees_leaves_the_rest_of_the_corpus_out() -> None:
     judgements = closed(q=("child",), near=("far",))
     made = task(judgements, pairs(q="child"), live_k=5, pool="trees")
-    assert labels_of(made, 0) == [{"q": -1, "near": -1, "child": 1, "far": -1}]
+    assert labels_of(made, 0) == [{"near": -1, "child": 1, "far": -1}]
 
 
 def test_what_authors_did_not_reject_is_no_negative() -> None:

@@ -70,9 +70,11 @@ def query_lists(
         return [QueryList(*one) for one in every if len(one[2])]
     found = []
     positions = index.search(list(pairs.queries), k=nearest).positions
+    equals = [premise.folded.casefold() for premise in corpus.premises]
     for query, positives, near in zip(pairs.queries, pairs.positives, positions, strict=True):
-        own = corpus.position(query)
-        others = sort_positions(set(near.tolist()) - set(positives.tolist()) - {own})
+        # What differs in capitals alone would be a positive and a negative at once.
+        spared = {query.casefold(), *(equals[place] for place in positives)}
+        others = sort_positions({place for place in near.tolist() if equals[place] not in spared})
         if len(others):
             found.append(QueryList(query, positives, others))
     return found
