@@ -139,8 +139,8 @@ def settings_in_words() -> Iterator[str]:
         """In these rows the query's own sentence is a hard negative wherever it is found, as in the paper,
         although the query excluded counts it nowhere. One epoch of trainings without it has .004 (AE-Enc) to
         .036 (softmax over all premises) more MAP, query excluded; what ships is not trained so yet.""",
-        """694 premises differ from another in capitals alone, and the encoders read no capitals. Of such a tie
-        the first in the file counts as nearer, which is never the right one: MAP is .003 (base) to .004
+        """694 premises differ from another in capitals alone, and the encoders read no capitals. Of such a
+        tie the first in the file counts as nearer, which is never the right one: MAP is .003 (base) to .004
         (models/aeenc-minilm) below the mean over random orders.""",
     )
     for text in texts:
