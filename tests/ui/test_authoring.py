@@ -135,7 +135,7 @@ def test_undo_drops_a_pending_act(context: TreeContext, locked: sqlite3.Connecti
     locked.execute("BEGIN IMMEDIATE")
     for _ in range(2):
         press(context, "u", drawn)
-    assert [one.act for one in context.screen.pending] == ["undo"], "an undo pressed twice is one undo"
+    assert (context.screen.pending, notice_kind(context)) == ((), "locked")  # kept, it might undo another act
     locked.execute("ROLLBACK")
     press(context, "u", drawn)
     assert kinds(context) == ["create", "accept", "undo"]
