@@ -137,11 +137,11 @@ def settings_in_words() -> Iterator[str]:
         """57 of the 594 queries of dev stand in training trees, too, and are counted here; MAP, unseen, is
         of the others, where it was kept. Without them what a training gains is about .01 less.""",
         """In these rows the query's own sentence is a hard negative wherever it is found, as in the paper,
-        although the query excluded counts it nowhere. One epoch of trainings without it has .004 (AE-Enc) to
-        .036 (softmax over all premises) more MAP, query excluded; what ships is not trained so yet.""",
+        although the query excluded counts it nowhere. Trainings that spare it (`spare_equals`) rank better
+        with the query excluded in first trials; they are no rows yet, and what ships is not trained so.""",
         """694 premises differ from another in capitals alone, and the encoders read no capitals. Of such a
-        tie the first in the file counts as nearer, which is never the right one: MAP is .003 (base) to .004
-        (models/aeenc-minilm) below the mean over random orders.""",
+        tie the first in the file counts as nearer. On dev that is never the right one, so MAP is a little
+        below the mean over random orders.""",
     )
     for text in texts:
         yield from (*paragraph(" ".join(text.split())), "")
