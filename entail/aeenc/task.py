@@ -115,7 +115,7 @@ class AeencTask(BatchTask):
         yield from accepted
         if self.config.spare_equals and self.judgements.closed:
             for text in (query, *accepted):
-                yield from self._equals[text.casefold()]
+                yield from self._equals.get(text.casefold(), ())
 
     def _positions(self, texts: Iterable[str]) -> Ints:
         return sort_positions({p for text in texts if (p := self.corpus.position(text)) is not None})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -17,14 +16,14 @@ from entail.progress import ProgressCallback
 from entail.settings import is_demo
 from entail.ui.claims.fields import BETWEEN, LINK, LONGEST, pick_several
 from entail.ui.direction.encoder import gaussian_names, take_encoder
-from entail.ui.frame.author import ask_name
+from entail.ui.frame.author import lacks_name
+from entail.ui.shared.form import is_path
 from entail.ui.shared.text import certainty
 
 BY_KEY, ONE_KEY, OTHER_KEY = "claims_judges", "claims_judge", "claims_other"
 """Keys of the fields."""
 
 NOBODY = "nobody"
-_NAME = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)?(@[\w./-]+)?", re.ASCII)
 _WORDS = {
     "entails": "entails it",
     "is entailed by": "follows from it",
@@ -79,8 +78,7 @@ def to_address(chosen: Sequence[str]) -> dict[str, str]:
 def _other() -> list[str]:
     """Return the judge that the user entered, if any; a path on the server is none."""
     name = "" if is_demo() else str(st.session_state.get(OTHER_KEY, "")).strip()
-    is_path = not _NAME.fullmatch(name) or ("/" in name and Path(name).exists())
-    return [] if is_path else [name]
+    return [name] if name and not is_path(name) else []
 
 
 def _draw_other(*, missing: bool, take: Callable[[], None]) -> None:
@@ -91,8 +89,7 @@ def _draw_other(*, missing: bool, take: Callable[[], None]) -> None:
         )
     if not is_demo():  # visitors load no models
         with st.expander("Another cross-encoder"):
-            if st.session_state.get("author") is None:  # it may be downloaded
-                ask_name("judge")
+            if lacks_name("judge"):  # it may be downloaded
                 return
             st.text_input(
                 "Name or Hub id",

@@ -125,6 +125,14 @@ def ask_name(place: str) -> None:
         st.error(label(error))
 
 
+def lacks_name(place: str) -> bool:
+    """Return whether this session has no author, and ask for one; see `ask_name`."""
+    if st.session_state.get("author") is not None:
+        return False
+    ask_name(place)
+    return True
+
+
 def _remember(name: str | None, forget: bool) -> str | None:
     component = st.components.v2.component("entail_author", js=read_assets("author.js"))
     result = component(

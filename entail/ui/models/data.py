@@ -21,7 +21,7 @@ from entail.training.method import Method
 from entail.trees.review.decisions import count_decisions, describe_missing
 from entail.trees.store.corpus_versions import CorpusInfo
 from entail.ui.components.elements import show_errors
-from entail.ui.frame.author import ask_name
+from entail.ui.frame.author import lacks_name
 from entail.ui.shared.form import draw_fields, setting_label, upload_limit
 from entail.ui.shared.resources import Workspace, jobs
 from entail.ui.shared.text import label
@@ -231,8 +231,7 @@ def draw_file(
 
 
 def _draw_upload(name: str, *, key: str) -> Path | None:
-    if st.session_state.get("author") is None:  # it is kept on the server's disk
-        ask_name(key)
+    if lacks_name(key):  # it is kept on the server's disk
         return None
     file = st.file_uploader(name, key=key, max_upload_size=upload_limit(), label_visibility="collapsed")
     if file is None:
@@ -244,8 +243,7 @@ def _draw_upload(name: str, *, key: str) -> Path | None:
 
 
 def _draw_hub_name(from_name: FromName, *, key: str) -> Path | None:
-    if st.session_state.get("author") is None:  # the preview downloads it
-        ask_name(key)
+    if lacks_name(key):  # the preview downloads it
         return None
     name = st.text_input(
         "Data set",

@@ -15,7 +15,7 @@ from entail.operations.encoders import EncoderSummary, list_encoders
 from entail.operations.storage import in_words
 from entail.training.method import Role
 from entail.ui.components.elements import draw_table, pick_view, show_errors
-from entail.ui.frame.author import ask_name
+from entail.ui.frame.author import lacks_name
 from entail.ui.models.details import ENCODER_TASKS, draw_about, draw_card, draw_figures, draw_memory
 from entail.ui.models.promotion import draw_active_models, draw_promotion
 from entail.ui.shared.demo import is_locked_in_demo
@@ -149,8 +149,7 @@ def _draw_fetch() -> None:
     with st.expander("Add from the Hugging Face Hub", icon=":material/cloud_download:"):
         if is_locked_in_demo("nothing can be downloaded from the Hub"):
             return
-        if st.session_state.get("author") is None:
-            ask_name("fetch")
+        if lacks_name("fetch"):
             return
         with st.form("models_hub_form", border=False):
             id_ = st.text_input(

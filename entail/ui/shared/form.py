@@ -117,6 +117,11 @@ def step_of(value: float | None) -> float:
     return float(f"1e{math.floor(math.log10(abs(value))) - 1}")
 
 
+def is_path(typed: str) -> bool:
+    """Return whether a typed text is a path of the server instead of a name or a Hub id."""
+    return typed[:1] in ("/", "\\", ".", "~") or ("/" in typed and Path(typed).exists())
+
+
 def refuse_paths(values: Mapping[str, object], *, known: Mapping[str, object] | None = None) -> None:
     """Refuse typed paths: who sees a form may name a model, but not read any folder of the server.
 
@@ -130,12 +135,11 @@ def refuse_paths(values: Mapping[str, object], *, known: Mapping[str, object] | 
     for name, value in values.items():
         if not isinstance(value, str) or (known or {}).get(name) == value:
             continue
-        for typed in (part.strip() for part in value.split(",")):
-            if typed[:1] in ("/", "\\", ".", "~") or ("/" in typed and Path(typed).exists()):
-                raise SettingsError(
-                    f"{setting_label(name)}: expected a name, found a path; put the model into the folder "
-                    "models of the data folder and give its name"
-                )
+        if any(is_path(part.strip()) for part in value.split(",")):
+            raise SettingsError(
+                f"{setting_label(name)}: expected a name, found a path; put the model into the folder models "
+                "of the data folder and give its name"
+            )
 
 
 def upload_limit() -> int:
