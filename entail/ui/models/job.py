@@ -20,7 +20,7 @@ from entail.registry.roles import role_of
 from entail.settings import is_demo
 from entail.training.method import methods
 from entail.ui.components.elements import draw_error, show_errors
-from entail.ui.frame.author import ask_name
+from entail.ui.frame.author import lacks_name
 from entail.ui.models.comparison import draw_comparison
 from entail.ui.shared.chart_marks import SERIES
 from entail.ui.shared.form import setting_label
@@ -88,9 +88,9 @@ def _draw_head(job: Job, author: str | None) -> None:
             if not is_demo():
                 _draw_actions(job, author)
             _draw_back()
-    if author is None and not is_demo():
-        ask_name("job")
     st.caption(describe_job(job) + (f" · attempt {job.status.attempt}" if job.status.attempt > 1 else ""))
+    if not is_demo():
+        lacks_name("job")
 
 
 def _draw_actions(job: Job, author: str | None) -> None:
