@@ -132,7 +132,10 @@ class Sampler:
             visible = self._neighbourhoods.visible(question.neighbours, prefix)
         gold = set(question.gold) - set(prefix)
         positives = [fact for fact in (question.gold if single else visible) if fact in gold]
-        others = self._negatives(visible, set(question.gold) | set(prefix), random)
+        right = {*question.gold, *prefix}
+        # An equal sentence of another table reads the same: no scorer can rank one above the other.
+        right = right.union(*(self._neighbourhoods.facts.equals.get(fact, ()) for fact in right))
+        others = self._negatives(visible, right, random)
         bare = [STOP] if config.stop and not single else []
         if not positives:
             positives, bare = bare, []

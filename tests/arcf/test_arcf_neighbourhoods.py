@@ -49,6 +49,15 @@ def test_what_is_visible_grows_with_the_chain() -> None:
     assert near.visible(asked, [0, 1, 2]) == [4]
 
 
+def test_a_sentence_is_not_visible_beside_itself_in_another_table() -> None:
+    texts = "fact 0", "Fact 0", "fact 2"
+    facts = FactTables(tuple(Fact(f"u{i}", text, "T") for i, text in enumerate(texts)))
+    near = Neighbourhoods(facts, k=2, similarities=lambda some: np.ones((len(some), 3), dtype=np.float32))
+    asked = near.of_text("question")
+    assert near.visible(asked, []) == [0, 1]
+    assert near.visible(asked, [0]) == near.visible(asked, [1]) == [2]
+
+
 def test_k_beyond_the_facts_sees_all() -> None:
     near = neighbours(99)
     assert near.k == 5

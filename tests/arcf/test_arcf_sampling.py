@@ -11,6 +11,7 @@ from entail.arcf.config import ArcfConfig
 from entail.arcf.sampling import STOP, PreparedQuestion, Sampler, prepare_questions
 from entail.arcf.scoring.inputs import Inputs
 from entail.data.worldtree.questions import Question, gold_positions
+from entail.data.worldtree.tables import FactTables
 from entail.errors import SamplingError, TrainingError
 
 CONFIG = ArcfConfig(k=6, batch_tokens=2000)
@@ -55,6 +56,17 @@ def test_samples_are_what_can_be_seen_after_some_gold_facts(world: Any, fake: An
         assert sample.tokens == sum(len(a) + len(b) + 3 for a, b in pairs)
         sizes.add(len(sample.prefix))
     assert sizes == {0, 1, 2, 3}
+
+
+@pytest.mark.parametrize("kind", ["visible", "all", "mixed"])
+def test_a_gold_sentence_of_another_table_is_no_negative(world: Any, fake: Any, kind: Any) -> None:
+    size = len(world.facts)
+    again = tuple(replace(one, uid=f"{one.uid}-2", text=one.text.upper()) for one in world.facts.facts)
+    twice = replace(world, facts=FactTables((*world.facts.facts, *again)))
+    made = sampler(twice, fake, replace(CONFIG, k=2 * size, negatives=kind, batch_tokens=20_000))
+    for sample in made.epoch(0):
+        gold = gold_positions(world.questions[sample.question], world.facts)
+        assert not {fact + size for fact in gold} & set(sample.candidates)
 
 
 def test_the_same_seed_and_epoch_draw_the_same(world: Any, fake: Any) -> None:

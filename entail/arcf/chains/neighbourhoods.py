@@ -79,9 +79,13 @@ class Neighbourhoods:
             meter.add(len(some))
 
     def visible(self, neighbours: Ints, chosen: Sequence[int]) -> list[int]:
-        """Return vis_k without the chosen premises: the question's neighbours, then those of each premise."""
+        """Return vis_k: the question's neighbours, then those of each chosen premise.
+
+        Chosen premises, and premises equal to them but for capitals, are left out: WorldTree has sentences in
+        several tables, and no explanation says one twice.
+        """
         near = np.concatenate([neighbours, *(self.of_fact(fact) for fact in chosen)])
-        excluded = set(chosen)
+        excluded = set(chosen).union(*(self.facts.equals.get(fact, ()) for fact in chosen))
         return [fact for fact in dict.fromkeys(near.tolist()) if fact not in excluded]
 
     def _neighbours(self, row: Floats, fact: int) -> Ints:

@@ -114,17 +114,20 @@ def draft_chain(
     length, stop = max(1, search.length - count), search.stop and steps.scorer.form.stop
     search = replace(search, length=length, least=max(0, search.least - count), stop=stop)
     positions = [neighbourhoods.facts.positions.get(premise_key(text)) for text in accepted]
+    known = [fact for fact in positions if fact is not None]
     prompt = steps.prompt(_question(sentence), accepted)
     near = [neighbourhoods.of_text(sentence, evidence=prompt.evidence)]
-    for text, fact in zip(accepted, positions, strict=True):
-        near.append(neighbourhoods.of_text(text) if fact is None else neighbourhoods.of_fact(fact))
-    neighbours = np.array(list(dict.fromkeys(np.concatenate(near).tolist())), dtype=np.int64)
-    excluded = {*never, *positions}
+    near += [
+        neighbourhoods.of_text(text) for text, fact in zip(accepted, positions, strict=True) if fact is None
+    ]
+    neighbours, excluded = np.concatenate(near), set(never)
 
     def visible(chosen: Sequence[int]) -> list[int]:
         if progress is not None:
             progress(Progress(len(chosen), length, 0.0, "drafting the chain", "premises"))
-        return [fact for fact in neighbourhoods.visible(neighbours, chosen) if fact not in excluded]
+        return [
+            fact for fact in neighbourhoods.visible(neighbours, [*known, *chosen]) if fact not in excluded
+        ]
 
     (chain,) = grow_all([grow(prompt, visible, search)], score or steps.scorer.pairs.score)
     return _draft_of(chain, cut=steps.inputs.cut)

@@ -11,6 +11,7 @@ import hashlib
 import tempfile
 import zipfile
 import zlib
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -67,6 +68,15 @@ class FactTables:
     def positions(self) -> Mapping[str, int]:
         """Uid in lower case, as the official scorer compares them -> position."""
         return MappingProxyType({fact.uid.lower(): i for i, fact in enumerate(self.facts)})
+
+    @cached_property
+    def equals(self) -> Mapping[int, frozenset[int]]:
+        """Positions of the other facts of the same sentence but for capitals, where there are some."""
+        groups: dict[str, list[int]] = defaultdict(list)
+        for position, text in enumerate(self.texts):
+            groups[text.casefold()].append(position)
+        several = [group for group in groups.values() if len(group) > 1]
+        return MappingProxyType({one: frozenset(group) - {one} for group in several for one in group})
 
     @cached_property
     def digest(self) -> str:
