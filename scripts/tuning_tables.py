@@ -154,8 +154,9 @@ def markdown(result: Mapping[str, Any], *, learnt: Mapping[str, Any] | None = No
         f"({before} rows are from before: without a command, seconds of their last process alone). The "
         "paper's figures are those of BERT-base on Natural Questions (21,015,324 passages): compare them "
         f"with ours in their order, not their height. Dev was read once a row: {len(rows)} rows, {trained} "
-        "of them trained. The last weights are kept, so dev chose none. Beside the processor stands the "
-        "precision of the vectors that were searched."
+        "of them trained. The last weights are kept, so dev chose none. Hard negatives were found in the "
+        "pool that is searched, paragraphs of dev among them, as DPR finds them in all of Wikipedia. Beside "
+        "the processor stands the precision of the vectors that were searched."
     )
     yield from ("", *paragraph(" ".join([*_short_stage(rows), *_longer_stage(learnt)])), "")
     yield from (*paragraph(contamination(PACKAGED_HUB_ID, ("squad", "snli", "multinli"))), "")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -229,11 +230,17 @@ def excerpt(text: str, *, words: int, answers: Sequence[str] = (), place: float 
 
 
 def answer_word(text: str, answers: Sequence[str]) -> int | None:
-    """Return the number of words before the first answer that is in a text, None without one."""
+    """Return the number of words before the first answer that is in a text, None without one.
+
+    >>> answer_word("the north wind says no", ["No"]), answer_word("in the 1990s", ["1990"])
+    (4, 2)
+    """
     low = " ".join(text.lower().split())
-    places = (low.find(" ".join(answer.lower().split())) for answer in answers if answer.strip())
-    place = next((at for at in places if at >= 0), None)
-    return None if place is None else low[:place].count(" ")
+    for answer in answers:
+        words = re.escape(" ".join(answer.lower().split()))
+        if words and (found := re.search(rf"(?<!\w){words}(?!\w)", low) or re.search(words, low)):
+            return low[: found.start()].count(" ")
+    return None
 
 
 def answer_place(text: str, answers: Sequence[str]) -> float:
