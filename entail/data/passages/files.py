@@ -33,6 +33,7 @@ from entail.data.passages.rows import Passage, Question, passages_of, question_o
 from entail.data.passages.stream import json_array, json_lines, lines, read_head
 from entail.data.reading import parse_json, read_text, shorten
 from entail.data.tables import TAB, guess_delimiter, named_columns, read_rows, split_cells
+from entail.data.text import premise_key
 from entail.errors import FormatError
 
 __all__ = ["Passage", "PassageTally", "Question", "read_passages", "read_qrels", "read_questions"]
@@ -192,7 +193,8 @@ def _passage_lines(path: Path, kind: Format) -> Iterator[tuple[str, Passage]]:
     for number, line in lines(path):
         if not line.strip():
             continue
-        parts = line.split("\t") if kind == "table" else [str(number), line]
+        # Not its number: those of two files would be the same.
+        parts = line.split("\t") if kind == "table" else [premise_key(line), line]
         if number == 1 and [part.lower() for part in parts[:2]] in (["id", "text"], ["pid", "passage"]):
             titled = len(parts) > 2
             continue
