@@ -24,7 +24,7 @@ def answer(
     ],
     passages: Annotated[
         list[Path],
-        "Passages: SQuAD or DPR JSON, TSV, BEIR, or one passage a line; may be gzipped. Repeat for "
+        "Passages: SQuAD or DPR JSON, CSV, TSV, BEIR, or one passage a line; may be gzipped. Repeat for "
         "more files.",
     ],
     question: Annotated[str | None, "One question."] = None,

@@ -8,12 +8,13 @@ dpr          official DPR JSON (an array): questions with positive and negative 
 dpr tsv      `psgs_w100.tsv`: id, text, title; and questions with a list of answers beside
 nq-open      JSONL with `question` and `answer`; with a gold passage where `ctxs` has one
 ms marco     `collection.tsv`, `queries.tsv`; judgements by `read_qrels`
-table        CSV or TSV of questions with a header that has a column of `QUESTION_COLUMNS`
+table        CSV or TSV with a header: `text` or `passage`, perhaps `id` and `title`; or one of
+             `QUESTION_COLUMNS`, perhaps `id` and `answer`
 beir         folder of `corpus.jsonl`, `queries.jsonl`, `qrels/*.tsv`
 text         one passage or question a line
 ===========  =======================================================================================
 
-All but SQuAD and tables of questions are streamed: 21 million passages are never in memory.
+All but SQuAD, CSV and tables of questions are streamed: 21 million passages are never in memory.
 """
 
 from __future__ import annotations
@@ -48,6 +49,11 @@ _HEAD = 1 << 16
 _MAX_BYTES = 2_000_000_000
 _ID = re.compile(r"\S*\d\S*")
 _COLUMNS = {"id": ("id", "qid", "_id"), "question": QUESTION_COLUMNS, "answer": ANSWER_COLUMNS}
+_PASSAGE_COLUMNS = {
+    "id": ("id", "_id", "pid", "docid", "passage_id", "psg_id"),
+    "text": ("text", "passage", "contents"),
+    "title": ("title",),
+}
 _SQUAD = re.compile(r'"(?:data|paragraphs)"\s*:\s*\[')
 
 
@@ -178,6 +184,8 @@ def _raw_passages(path: Path) -> Iterator[tuple[str, Passage]]:
                 elif hash(passage.id) not in seen:
                     seen.add(hash(passage.id))
                     yield place, passage
+    elif kind == "text" and _has_header(path, "text", _PASSAGE_COLUMNS):
+        yield from _passage_table(path)
     else:
         yield from _passage_lines(path, kind)
 
@@ -189,24 +197,37 @@ def _rows(path: Path, kind: Format) -> Iterator[tuple[int, str, dict[str, Any]]]
 
 
 def _passage_lines(path: Path, kind: Format) -> Iterator[tuple[str, Passage]]:
-    titled = False
+    at, titled = {"id": 0, "text": 1, "title": 2}, False
     for number, line in lines(path):
         if not line.strip():
             continue
         # Not its number: those of two files would be the same.
         parts = line.split("\t") if kind == "table" else [premise_key(line), line]
-        if number == 1 and [part.lower() for part in parts[:2]] in (["id", "text"], ["pid", "passage"]):
-            titled = len(parts) > 2
+        if number == 1 and kind == "table" and "text" in (names := named_columns(parts, _PASSAGE_COLUMNS)):
+            at = {part: parts.index(name) for part, name in names.items()}
+            titled = "title" in at
             continue
-        if len(parts) < 2:
+        cells = {part: parts[place] for part, place in at.items() if place < len(parts)}
+        if "text" not in cells:
             raise FormatError(
                 f"expected an id, a tab and a text, found {shorten(line)!r}", source=str(path), line=number
             )
-        title = parts[2].strip().strip('"') if len(parts) > 2 else ""
-        text = parts[1]
+        text = cells["text"]
         if titled and len(text) > 1 and text.startswith('"') and text.endswith('"'):
             text = text[1:-1].replace('""', '"')  # csv's quotes, as psgs_w100.tsv has them
-        yield f"line {number}", Passage(parts[0].strip(), text, title)
+        title = cells.get("title", "").strip().strip('"')
+        yield f"line {number}", Passage(cells.get("id", "").strip() or premise_key(text), text, title)
+
+
+def _passage_table(path: Path) -> Iterator[tuple[str, Passage]]:
+    table = read_rows(path, max_bytes=_MAX_BYTES)
+    columns = named_columns(table.columns, _PASSAGE_COLUMNS)
+    for place, row in table.rows:
+        if isinstance(row, FormatError):
+            raise row
+        cells = {part: row.get(column, "").strip() for part, column in columns.items()}
+        id_ = cells.get("id") or premise_key(cells["text"])
+        yield place, Passage(id_, cells["text"], cells.get("title", ""))
 
 
 def _has_header(path: Path, part: str, usual: Mapping[str, tuple[str, ...]]) -> bool:
