@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import platform
@@ -16,6 +17,7 @@ from typing import Any
 
 import psutil
 
+from entail.errors import DataError
 from entail.version import __version__
 
 _ROOT = Path(__file__).resolve().parent.parent
@@ -45,6 +47,7 @@ def write_result(
         command: Command that repeats the work; default: the running one.
 
     Raises:
+        DataError: If the file cannot be written.
         ValueError: If a figure is NaN or infinite, or `started` has no zone.
     """
     if started.tzinfo is None:
@@ -61,10 +64,15 @@ def write_result(
         "finished": now.isoformat(timespec="seconds"),
     }
     text = json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.{os.getpid()}")
-    partial.write_text(text, encoding="utf-8")
-    partial.replace(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            partial.unlink()
+        raise DataError(f"{path}: expected to write a file here, found: {error.strerror}") from error
     return record
 
 

@@ -214,7 +214,7 @@ def state_answer(question: str, answer: str) -> Statement:
     """
     stem, options = choices(question[:MAX_LENGTH])
     if options and stem and answer.strip():
-        inner = state_answer(stem, options.get(answer.strip(" ()."), answer))
+        inner = state_answer(stem, options.get(answer.strip(" ().").upper(), answer))
         return replace(inner, question=question, answer=answer)
     claim, bare = existence_claim(question), " ".join(answer.split())
     bare = bare if bare.count(".") > 1 else bare.rstrip(".! ")

@@ -24,7 +24,7 @@ def answer(
     ],
     passages: Annotated[
         list[Path],
-        "Passages: SQuAD or DPR JSON, TSV, BEIR, or one passage a line; may be gzipped. Repeat for "
+        "Passages: SQuAD or DPR JSON, CSV, TSV, BEIR, or one passage a line; may be gzipped. Repeat for "
         "more files.",
     ],
     question: Annotated[str | None, "One question."] = None,
@@ -177,7 +177,7 @@ def claim(
     question: Annotated[str | None, typer.Argument(help="A question, in quotation marks.")] = None,
     file: Annotated[
         Path | None,
-        "File of questions: one a line, JSONL, TSV, SQuAD or DPR JSON, or a BEIR folder; may be gzipped.",
+        "File of questions: one a line, JSONL, CSV, TSV, SQuAD or DPR JSON, a BEIR folder; may be gzipped.",
     ] = None,
     answer: Annotated[str | None, "Answer to the question; also prints both as one statement."] = None,
     answers: Annotated[bool, "With --file: also a statement for each question with an answer."] = False,

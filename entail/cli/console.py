@@ -97,7 +97,11 @@ def reports(command: Callable[P, Report]) -> Callable[P, None]:
                 if report.out is not None:
                     from entail.results import write_result
 
-                    write_result(report.out, figures=report.data, seed=report.seed, started=started)
+                    try:
+                        write_result(report.out, figures=report.data, seed=report.seed, started=started)
+                    except EntailError:
+                        _write(_to_json(report.data) if json else report.text)  # it may have taken hours
+                        raise
         finally:
             _show_progress.reset(token)
         _write(_to_json(report.data) if json else report.text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -94,7 +95,7 @@ def promote(
             for row in rows
         ]
         lines.append(table(["measure", "on", now.encoder, encoder, "same data"], cells))
-    option = f"--corpus {corpus}" if corpus else f"--role {found}"
+    option = f"--corpus {shlex.quote(corpus)}" if corpus else f"--role {found}"
     lines.append(
         f"{pointer.encoder} ({pointer.revision}) {DESCRIPTIONS[found]} for {corpus or 'all corpora'} now; "
         f"`entail promote --back {option}` undoes it"

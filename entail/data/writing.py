@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import gzip
 import json
 import os
 import secrets
+import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -54,8 +56,26 @@ def write_bytes(file: Path, content: bytes) -> None:
         with replacing(file) as unfinished:
             unfinished.write_bytes(content)
     except OSError as error:
-        found = error.strerror if file.parent.is_dir() else f"no folder {file.parent}; make it first"
-        raise DataError(f"{file}: expected to write a file here, found: {found}") from error
+        raise _no_place(file, error) from error
+
+
+def check_place(file: Path) -> None:
+    """Check, before the work for a file begins, that it can be written.
+
+    Raises:
+        DataError: If it cannot.
+    """
+    try:
+        if file.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        tempfile.TemporaryFile(dir=file.parent).close()
+    except OSError as error:
+        raise _no_place(file, error) from error
+
+
+def _no_place(file: Path, error: OSError) -> DataError:
+    found = error.strerror if file.parent.is_dir() else f"no folder {file.parent}; make it first"
+    return DataError(f"{file}: expected to write a file here, found: {found}")
 
 
 def begin_file(file: Path, settings: Mapping[str, str], *, resume: bool, what: str) -> bool:

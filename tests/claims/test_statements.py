@@ -44,6 +44,7 @@ STATEMENTS = [
         "Jo drops a ball. Gravity makes it fall.",
     ),
     ("What melts? (A) ice (B) iron", "A", "inserted", "Ice melts."),
+    ("What melts? (A) ice (B) iron", "(b)", "inserted", "Iron melts."),
     ("What firm owns the mine?", "K+S", "identified", "K+S is the firm that owns the mine."),
     (
         "Which countries border Portugal?",

@@ -71,6 +71,16 @@ def test_json(run_json: Any, bias: list[str]) -> None:
     assert found["rules"]["all"]["counts"]["FP"] == 3 - found["rules"]["all"]["counts"]["TP"]
 
 
+def test_a_table_that_cannot_be_written_is_refused_before_the_work(
+    run_json: Any, bias: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr("entail.aeenc.bias.retriever", lambda name, *_, **__: asked.append(name))
+    for place in (tmp_path, tmp_path / "none" / "pairs.csv"):
+        assert run_json(*bias, "--csv", str(place), code=1)["error"]["type"] == "DataError"
+    assert asked == []
+
+
 def test_text(bias: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*bias, *BOTH, "--k", "2"]) == 0
     out = capsys.readouterr().out

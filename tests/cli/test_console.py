@@ -99,6 +99,21 @@ def test_failed_check(capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(capsys.readouterr().out) == {"healthy": False}
 
 
+def test_a_report_is_shown_where_its_result_file_cannot_be_written(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    report = Report(data={"MAP": 0.5}, text="MAP 0.5", out=tmp_path)
+    assert run(lambda: report) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(f"MAP 0.5\nError: {tmp_path}: expected to write a file here")
+    assert run(lambda: report, "--json") == 1
+    out, err = capsys.readouterr()
+    assert json.loads(out)["error"]["type"] == "DataError"
+    assert '"MAP": 0.5' in err
+    assert list(tmp_path.parent.glob(f".{tmp_path.name}*")) == []
+
+
 @pytest.mark.parametrize(
     ("error", "message"),
     [

@@ -1,6 +1,8 @@
 """``entail promote`` of direction models and chain scorers."""
 
 import json
+import re
+import shlex
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -9,9 +11,12 @@ from typing import Any
 import pytest
 
 from entail.cli import main
+from entail.data.records import Corpus
 from entail.jobs.jobs import Jobs
 from entail.jobs.worker import run_job
 from entail.registry.models import active
+from entail.trees.store.corpora import CorpusStore
+from entail.trees.store.database import open_database
 from tests.cli.test_jobs_cli import train_here
 
 pytestmark = pytest.mark.usefixtures("tiny_home")
@@ -61,6 +66,15 @@ def test_promote_and_roll_back_by_role(
     assert run_json("promote", "--back", "--role", "retriever")["active"]["encoder"] == "minilm"
     assert run_json("promote", "--back")["in_use"]["chains"]["pointer"] is None, "what is left"
     assert run_json("promote", "--back", code=1)["error"]["type"] == "PromotionError"
+
+
+def test_the_command_that_undoes_a_promotion_can_be_pasted(capsys: pytest.CaptureFixture[str]) -> None:
+    CorpusStore(open_database()).add_corpus(Corpus.of("Ann's facts", ["ba be"]), author="Ann")
+    assert main(["promote", "tiny", "--corpus", "Ann's facts", "--anyway"]) == 0
+    said = re.search(r"`entail (.*)`", capsys.readouterr().out)
+    assert said is not None
+    assert main(shlex.split(said[1])) == 0
+    assert active("Ann's facts").encoder != "tiny"
 
 
 def test_contradictory_options(

@@ -228,6 +228,48 @@ def test_questions_one_a_line(tmp_path: Path) -> None:
     assert list(read_questions(file)) == [Question("1", "who won"), Question("3", "when")]
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "asked"),
+    [
+        ("a.tsv", "id\tquestion\nq1\twho won\n", [("q1", "who won")]),
+        ("a.tsv", "question\tanswer\nwho won\tRome\nwhen\t\n", [("1", "who won", "Rome"), ("2", "when")]),
+        (
+            "a.csv",
+            "Question,Answers\r\n\"who, then\",Rome\r\nwhen,\"['1', '2']\"\r\n",
+            [("1", "who, then", "Rome"), ("2", "when", "1", "2")],
+        ),
+        ("a.csv", 'Question\n"who, ""then"""\nwhen, where\n', [("2", 'who, "then"'), ("3", "when, where")]),
+        ("a.csv", ",question\n0,who won\n", [("1", "who won")]),
+        ("a.txt", "who won\tRome\nwhen is it\t\n", [("1", "who won", "Rome"), ("2", "when is it")]),
+    ],
+)
+def test_a_header_and_a_question_with_spaces_tell_questions_from_ids_and_answers(
+    tmp_path: Path, name: str, text: str, asked: list[tuple[str, ...]]
+) -> None:
+    found = read_questions(written(tmp_path, name, text))
+    assert [(one.id, one.text, *one.answers) for one in found] == asked
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.csv", 'id,Text,title\n7,"ice, cold",Ice\n'),
+        ("a.csv", "title;passage;pid\nIce;ice, cold;7\n"),
+        ("a.tsv", "title\ttext\tid\nIce\tice, cold\t7\n"),
+        ("a.tsv", "docid\tcontents\ttitle\n7\tice, cold\tIce\n"),
+    ],
+)
+def test_a_header_names_the_columns_of_passages(tmp_path: Path, name: str, text: str) -> None:
+    assert list(read_passages(written(tmp_path, name, text))) == [Passage("7", "ice, cold", "Ice")]
+
+
+def test_passages_of_one_title_without_ids_are_all_read(tmp_path: Path) -> None:
+    file = written(tmp_path, "a.tsv", "title\ttext\nIce\tice is cold\nIce\tice floats\n")
+    found = list(read_passages(file))
+    assert [one.text for one in found] == ["ice is cold", "ice floats"]
+    assert len({one.id for one in found}) == 2
+
+
 def squad(**changed: object) -> dict[str, Any]:
     row = {"id": "a", "question": "What?", "answers": [{"text": "ice"}], **changed}
     return {"data": [{"title": "T", "paragraphs": [{"context": "Ice.", "qas": [{"question": "Why?"}, row]}]}]}

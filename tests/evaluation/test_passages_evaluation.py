@@ -250,6 +250,15 @@ def test_vectors_of_other_texts_are_not_taken_for_the_beginning(
     assert encoded == ["ba", "bi", "bo"]
 
 
+def test_passages_one_a_line_of_several_files_are_all_kept(tmp_path: Path) -> None:
+    first, second = tmp_path / "first.txt", tmp_path / "second.txt"
+    first.write_text("ice is cold\nfire is hot\n", encoding="utf-8")
+    second.write_text("rome won the war\nice is cold\n", encoding="utf-8")
+    stored = store_passages([first, second], tmp_path / "stored")
+    assert [one.text for one in stored] == ["ice is cold", "fire is hot", "rome won the war"]
+    assert stored.about["repeated"] == 1
+
+
 def test_other_files_are_another_pool(pool: Path, tmp_path: Path) -> None:
     more = tmp_path / "more.tsv"
     more.write_text("p4\tcold tea\np5\tsnow\n", encoding="utf-8")

@@ -8,11 +8,13 @@ dpr          official DPR JSON (an array): questions with positive and negative 
 dpr tsv      `psgs_w100.tsv`: id, text, title; and questions with a list of answers beside
 nq-open      JSONL with `question` and `answer`; with a gold passage where `ctxs` has one
 ms marco     `collection.tsv`, `queries.tsv`; judgements by `read_qrels`
+table        CSV or TSV with a header: `text` or `passage`, perhaps `id` and `title`; or one of
+             `QUESTION_COLUMNS`, perhaps `id` and `answer`
 beir         folder of `corpus.jsonl`, `queries.jsonl`, `qrels/*.tsv`
 text         one passage or question a line
 ===========  =======================================================================================
 
-All but SQuAD are streamed: 21 million passages are never in memory.
+All but SQuAD, CSV and tables of questions are streamed: 21 million passages are never in memory.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -31,15 +33,27 @@ from entail.data.passages.html import without_tags
 from entail.data.passages.rows import Passage, Question, passages_of, question_of, squad_paragraphs
 from entail.data.passages.stream import json_array, json_lines, lines, read_head
 from entail.data.reading import parse_json, read_text, shorten
+from entail.data.tables import TAB, guess_delimiter, named_columns, read_rows, split_cells
+from entail.data.text import premise_key
 from entail.errors import FormatError
 
 __all__ = ["Passage", "PassageTally", "Question", "read_passages", "read_qrels", "read_questions"]
 
+QUESTION_COLUMNS = ("question", "query", "questions")
+ANSWER_COLUMNS = ("answer", "answers")
+"""Column names of questions and of their answers, in any case."""
+
 Format = Literal["squad", "dpr", "jsonl", "table", "beir", "text"]
 
 _HEAD = 1 << 16
-_MAX_SQUAD_BYTES = 2_000_000_000
+_MAX_BYTES = 2_000_000_000
 _ID = re.compile(r"\S*\d\S*")
+_COLUMNS = {"id": ("id", "qid", "_id"), "question": QUESTION_COLUMNS, "answer": ANSWER_COLUMNS}
+_PASSAGE_COLUMNS = {
+    "id": ("id", "_id", "pid", "docid", "passage_id", "psg_id"),
+    "text": ("text", "passage", "contents"),
+    "title": ("title",),
+}
 _SQUAD = re.compile(r'"(?:data|paragraphs)"\s*:\s*\[')
 
 
@@ -100,6 +114,8 @@ def read_questions(
     elif kind in {"dpr", "jsonl"}:
         for number, place, row in _rows(path, kind):
             yield question_of(row, number, f"{path}, {place}")
+    elif _has_header(path, "question", _COLUMNS):
+        yield from _question_table(path)
     else:
         yield from _question_lines(path)
 
@@ -168,6 +184,8 @@ def _raw_passages(path: Path) -> Iterator[tuple[str, Passage]]:
                 elif hash(passage.id) not in seen:
                     seen.add(hash(passage.id))
                     yield place, passage
+    elif kind == "text" and _has_header(path, "text", _PASSAGE_COLUMNS):
+        yield from _passage_table(path)
     else:
         yield from _passage_lines(path, kind)
 
@@ -179,46 +197,84 @@ def _rows(path: Path, kind: Format) -> Iterator[tuple[int, str, dict[str, Any]]]
 
 
 def _passage_lines(path: Path, kind: Format) -> Iterator[tuple[str, Passage]]:
-    titled = False
+    at, titled = {"id": 0, "text": 1, "title": 2}, False
     for number, line in lines(path):
         if not line.strip():
             continue
-        parts = line.split("\t") if kind == "table" else [str(number), line]
-        if number == 1 and [part.lower() for part in parts[:2]] in (["id", "text"], ["pid", "passage"]):
-            titled = len(parts) > 2
+        # Not its number: those of two files would be the same.
+        parts = line.split("\t") if kind == "table" else [premise_key(line), line]
+        if number == 1 and kind == "table" and "text" in (names := named_columns(parts, _PASSAGE_COLUMNS)):
+            at = {part: parts.index(name) for part, name in names.items()}
+            titled = "title" in at
             continue
-        if len(parts) < 2:
+        cells = {part: parts[place] for part, place in at.items() if place < len(parts)}
+        if "text" not in cells:
             raise FormatError(
                 f"expected an id, a tab and a text, found {shorten(line)!r}", source=str(path), line=number
             )
-        title = parts[2].strip().strip('"') if len(parts) > 2 else ""
-        text = parts[1]
+        text = cells["text"]
         if titled and len(text) > 1 and text.startswith('"') and text.endswith('"'):
             text = text[1:-1].replace('""', '"')  # csv's quotes, as psgs_w100.tsv has them
-        yield f"line {number}", Passage(parts[0].strip(), text, title)
+        title = cells.get("title", "").strip().strip('"')
+        yield f"line {number}", Passage(cells.get("id", "").strip() or premise_key(text), text, title)
+
+
+def _passage_table(path: Path) -> Iterator[tuple[str, Passage]]:
+    table = read_rows(path, max_bytes=_MAX_BYTES)
+    columns = named_columns(table.columns, _PASSAGE_COLUMNS)
+    for place, row in table.rows:
+        if isinstance(row, FormatError):
+            raise row
+        cells = {part: row.get(column, "").strip() for part, column in columns.items()}
+        id_ = cells.get("id") or premise_key(cells["text"])
+        yield place, Passage(id_, cells["text"], cells.get("title", ""))
+
+
+def _has_header(path: Path, part: str, usual: Mapping[str, tuple[str, ...]]) -> bool:
+    """Return whether the first line has several columns, one of them known as that part."""
+    header = read_head(path, _HEAD).split("\n", 1)[0]
+    delimiter = guess_delimiter(header)
+    cells = [cell.strip().strip('"') for cell in header.split(delimiter)]
+    return len(cells) > 1 and part in named_columns(cells, usual)
+
+
+def _question_table(path: Path) -> Iterator[Question]:
+    table = read_rows(path, max_bytes=_MAX_BYTES)
+    columns = named_columns(table.columns, _COLUMNS)
+    for number, (_, row) in enumerate(table.rows, start=1):
+        if isinstance(row, FormatError):
+            raise row
+        cells = {part: row.get(column, "").strip() for part, column in columns.items()}
+        if cells["question"]:
+            answer = cells.get("answer", "")
+            listed = _list_of(answer) if answer.startswith("[") else None
+            answers = listed if listed is not None else [answer] if answer else []
+            yield Question(cells.get("id") or str(number), cells["question"], tuple(map(str, answers)))
 
 
 def _question_lines(path: Path) -> Iterator[Question]:
+    headed = False
     for number, line in lines(path):
-        parts = [part.strip() for part in line.split("\t")]
+        parts = [part.strip() for part in (split_cells(line) if headed else line.split(TAB))]
         if not line.strip():
             continue
-        if len(parts) == 1:
+        if number == 1 and line.strip().strip('"').lower() in QUESTION_COLUMNS:
+            headed = True
+        elif len(parts) == 1:
             yield Question(str(number), parts[0])
         elif parts[-1].startswith("[") and (answers := _answers(parts, str(path), number)) is not None:
             yield Question(str(number), parts[-2], tuple(map(str, answers)))
+        elif " " in parts[0]:  # no id: a question, and its answer as cells are copied
+            yield Question(str(number), parts[0], (parts[1],) if parts[1] else ())
         else:
             yield Question(parts[0], parts[1])
 
 
 def _answers(parts: Sequence[str], source: str, line: int) -> list[Any] | None:
     """Return the list of answers in the last column; None where it is a query after its id."""
-    try:
-        found = ast.literal_eval(parts[-1])
-    except (ValueError, SyntaxError, RecursionError, MemoryError):
-        found = None
+    found = _list_of(parts[-1])
     known = len(parts) == 2 and _ID.fullmatch(parts[0])
-    if isinstance(found, list) and not (known and parts[0].isdigit()):
+    if found is not None and not (known and parts[0].isdigit()):
         return found
     if known:
         return None
@@ -230,8 +286,17 @@ def _answers(parts: Sequence[str], source: str, line: int) -> list[Any] | None:
     )
 
 
+def _list_of(text: str) -> list[Any] | None:
+    """Return the list that a text writes in Python's form; None where it writes none."""
+    try:
+        found = ast.literal_eval(text)
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return None
+    return found if isinstance(found, list) else None
+
+
 def _squad(path: Path) -> Iterator[tuple[str, Passage, list[Question]]]:
-    text = read_text(path, max_bytes=_MAX_SQUAD_BYTES)
+    text = read_text(path, max_bytes=_MAX_BYTES)
     return squad_paragraphs(parse_json(text, source=str(path)), str(path))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from entail.data.passages.files import read_questions
+from entail.data.passages.files import ANSWER_COLUMNS, QUESTION_COLUMNS, read_questions
 from entail.data.reading import read_content
 from entail.data.tables import read_rows
 from entail.errors import EvaluationError, FormatError
@@ -15,9 +15,6 @@ MOST = 50_000
 
 MAX_LENGTH = 20_000
 """Limit of characters of a question."""
-
-QUESTION_COLUMNS = ("question", "query", "questions", "text")
-ANSWER_COLUMNS = ("answer", "answers")
 
 
 @dataclass(frozen=True)
@@ -43,8 +40,8 @@ class QuestionTable:
 def read_table(content: bytes, *, name: str) -> QuestionTable:
     """Return the questions of a file; rows without one are left out.
 
-    CSV and TSV have a header with a column of `QUESTION_COLUMNS`, else the first column is taken. Other files
-    are read by `entail.data.passages.files.read_questions`: one a line, JSONL, SQuAD or DPR JSON.
+    CSV and TSV have a header with a column of `QUESTION_COLUMNS` or `text`, else the first column is taken.
+    Other files are read by `entail.data.passages.files.read_questions`: one a line, JSONL, SQuAD or DPR JSON.
 
     Raises:
         FormatError: If it cannot be read.
@@ -81,7 +78,7 @@ def _from_pairs(pairs: Sequence[tuple[str, str]]) -> QuestionTable:
 def _read_csv(content: bytes, delimiter: str | None, name: str) -> QuestionTable:
     table = read_rows(content, name=name, delimiter=delimiter)
     titles = [title.strip().lower() for title in table.columns]
-    question = next((titles.index(one) for one in QUESTION_COLUMNS if one in titles), 0)
+    question = next((titles.index(one) for one in (*QUESTION_COLUMNS, "text") if one in titles), 0)
     answer = next((titles.index(one) for one in ANSWER_COLUMNS if one in titles), None)
     rows = []
     for _, row in table.rows:

@@ -38,7 +38,7 @@ SHARD = 50_000
 """Passages of a shard: 77 MB at 384 dimensions."""
 
 _BATCH = 1_000
-_READING = 2
+_READING = 3
 """Version of the readers; a pool of another version is read again, and vectors of equal texts stay."""
 
 

@@ -98,7 +98,8 @@ def _about(tree: Tree, node: Node, *, accepted: bool) -> dict[str, Any]:
 def from_graphml(source: Source, *, name: str | None = None, corpus: Corpus | None = None) -> Create:
     """Return the act that creates the tree of a GraphML file.
 
-    With a corpus, the premises of it have their keys, as in `unfold`; else the nodes have those of the file.
+    With a corpus, the premises of it have their keys, as in `unfold`; else the nodes have those of the file
+    that fit their texts.
 
     Files of other programs are read if each node has a `text` (or `label`) and edges go from premises to
     their one conclusion. The hypothesis is the node of kind `hypothesis`, else the only one without an edge
@@ -172,6 +173,8 @@ def _nodes(graph: nx.DiGraph[str], root: str, shown: str, corpus: Corpus | None)
         key, label = about.get("key"), about.get("sentence_id")
         if corpus is not None:
             key = premise_key(text) if corpus.position(text) is not None else None
+        elif key != premise_key(text):  # edited by another program: an own statement
+            key = None
         nodes.append(GivenNode(text, parent, str(label) if label else None, str(key) if key else None))
         stack += [(child, len(nodes) - 1) for child in reversed(_below(graph, id))]
     if len(nodes) + 1 != len(graph):

@@ -19,6 +19,7 @@ from entail.trees.formats.entailment_bank import grow, refold, unfold
 from entail.trees.formats.text import printable
 from entail.trees.layout.drawing import rejected_id
 from entail.trees.log.acts import Create, GivenNode
+from entail.trees.log.rules import check_create
 from entail.trees.log.tree import Tree
 
 
@@ -75,6 +76,17 @@ def test_a_premise_with_a_form_feed_keeps_its_key() -> None:
     for over in (corpus, None):
         (node,) = from_graphml(to_graphml(tree).encode(), corpus=over).nodes
         assert (node.key, Premise(node.text).key) == (premise.key, premise.key)
+
+
+def test_a_sentence_that_another_program_changed_is_an_own_statement() -> None:
+    facts = [Premise("fire is hot"), Premise("ice is cold")]
+    tree = grow(Create(hypothesis="h", nodes=tuple(GivenNode(p.text, -1, None, p.key) for p in facts)))
+    act = from_graphml(to_graphml(tree).replace("fire is hot", "fire burns").encode())
+    check_create(act)
+    assert [(node.text, node.key) for node in act.nodes] == [
+        ("fire burns", None),
+        ("ice is cold", facts[1].key),
+    ]
 
 
 def test_a_graph_beyond_any_tree_is_refused() -> None:
