@@ -30,7 +30,8 @@ DESCRIPTIONS: Mapping[Role, str] = {
 """Task of the model in each role."""
 
 HOW_TO_MEASURE: Mapping[Role, str] = {
-    "direction": "entail evaluate direction --out FILE, then entail card --results FILE",
+    "direction": "entail evaluate direction --encoder NAME --data PAIRS --out FILE, then "
+    "entail card models/NAME --results FILE",
     "chains": "entail evaluate chains --scorer NAME --out FILE, then entail card models/NAME --results FILE",
     "reranker": "train it with --dev, which compares the two",
 }
