@@ -213,7 +213,8 @@ def clean(
 ) -> Report:
     """Remove files that entail can rebuild; without WHAT, list them.
 
-    Never removes trees, corpora, encoders, backups or the settings of jobs.
+    Never removes trees, corpora, models, backups or the settings of jobs. Only --all or an id removes the
+    copy of models that a restore replaced.
     """
     from entail.jobs.jobs import Jobs
     from entail.operations.cleaning import clean, list_removable, select_removable

@@ -28,7 +28,7 @@ def promote(
         str | None,
         typer.Argument(
             metavar="ENCODER",
-            help="Name of an encoder, or of a scorer of chains. Without: show what is active.",
+            help="Name of an encoder, a scorer of facts or a re-ranker. Without: show what is active.",
         ),
     ] = None,
     corpus: Annotated[str | None, "Only for this corpus of the app; default: all corpora.", "NAME"] = None,
@@ -43,10 +43,11 @@ def promote(
     ] = None,
     by: Annotated[str | None, "Author of the promotion; default: the login name."] = None,
 ) -> Report:
-    """Make an encoder the active one, for every session from its next look on.
+    """Make a model the active one of its role; open pages follow within seconds.
 
-    The command compares it with the active one on the same queries, and refuses it if it does worse. An
-    encoder of Gaussians becomes the direction model, a scorer of facts the chain scorer, for all corpora.
+    A retriever is compared with the active one on the same queries, and refused if it does worse. An encoder
+    of Gaussians becomes the direction model, a scorer of facts the chain scorer, a re-ranker the one of the
+    Trees page, each for all corpora.
     """
     from entail.registry.models import active, card_figures, roll_back
     from entail.registry.models import promote as activate

@@ -1,7 +1,8 @@
 """Removal of files that can be regenerated: their size and the cost of removing them.
 
 The database, corpora, models, the registry of active models, backups, and settings and results of jobs are
-never listed. Each item is checked again under its owner's lock before removal; one in use stays.
+never listed; models that a restore replaced are, as `wanted`. Each item is checked again under its owner's
+lock before removal; one in use stays.
 """
 
 from __future__ import annotations

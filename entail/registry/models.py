@@ -158,7 +158,7 @@ def promote(
     """Make a model the active one of its role (`role_of`).
 
     Args:
-        name: Folder under `models/`; of a retriever any name or a Hub id, which is pinned to its commit.
+        name: Folder under `models/`; of a retriever also `minilm` or a Hub id, pinned to its commit.
         by: Author of the promotion.
         corpus: Name of the corpus, for a retriever; None for the default.
         evaluation: Comparison with the active model.
@@ -346,6 +346,12 @@ def _retriever(name: str) -> tuple[str, str, str]:
     """Return name, revision and premise revision of an encoder that can rank."""
     entry = fetch(resolve(name))
     problem = entry.problem or (entry.gaussian and "expected an encoder of points, found one of Gaussians")
+    if entry.kind == "folder" and not problem:
+        # Every process has to find it by its name alone.
+        own, given = model_folder(entry.name), entry.path
+        if own is None or given is None or own.resolve() != given.resolve():
+            models = load_settings().models_dir.name
+            problem = f"expected a folder under {models}/, found another one; copy it there"
     if problem or entry.revision is None:
         raise EncoderError(f"{entry.name} cannot be promoted: {problem or 'it has no revision'}")
     base = entry.base if entry.towers == "single" else None

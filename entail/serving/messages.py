@@ -357,7 +357,7 @@ class Info(Message):
     encoders: list[EncoderInfo]
     retrievers: list[str]
     rerankers: list[str]
-    scorers: list[ScorerInfo] = Field(description="Scorers besides `tfidf`; empty until one is trained.")
+    scorers: list[ScorerInfo] = Field(description="Scorers besides `tfidf`.")
     corpora: list[CorpusInfo]
     endpoints: list[EndpointInfo]
     limits: Mapping[str, int | float]

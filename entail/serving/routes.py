@@ -244,7 +244,7 @@ def _to_claim(question: str, answer: str | None) -> QuestionClaim:
 async def chain(request: ChainRequest, service: ServiceDep) -> ChainAnswer:
     """Build the chain of facts that explains an answer, and rank all facts by it.
 
-    Uses a scorer of facts (ARCF), or shared words (`tfidf`), which is the default until a scorer is trained.
+    Uses a scorer of facts (ARCF), or shared words (`tfidf`), which is the default where no scorer is served.
     Facts come from a corpus of the installation or from the request. One request is scored at a time.
     """
     limits = service.limits

@@ -13,7 +13,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from entail.encoders.catalogue import EncoderEntry, resolve
-from entail.errors import PromotionError
+from entail.errors import EncoderError, PromotionError
 from entail.evaluation.retrieval.paired import PairedComparison
 from entail.registry.models import Active, active, promote, roll_back
 from entail.registry.pointers import (
@@ -168,6 +168,18 @@ def test_roll_back_to_a_changed_or_missing_encoder_fails(models: Path) -> None:
     make(models / "two", 78)
     with pytest.raises(PromotionError, match="as promoted"):
         active().check()
+
+
+def test_a_folder_that_no_name_finds_is_not_promoted(models: Path, tmp_path: Path) -> None:
+    elsewhere = make(tmp_path / "elsewhere", 5)
+    (tmp_path / "other").mkdir()
+    namesake = make(tmp_path / "other" / "one", 6)
+    for folder in (elsewhere, namesake):
+        with pytest.raises(EncoderError, match="copy it there"):
+            put(str(folder))
+    assert active().encoder == PACKAGED
+    assert put(str(models / "one")).encoder == "one"
+    active().check()
 
 
 def test_a_promoted_model_that_ships_is_that_of_the_installed_version(

@@ -1,7 +1,7 @@
 """Check of the rankings on one's own judgements: the better one can be made the corpus's default.
 
 The default retriever learnt from explanations of elementary science, and finds less in some other domains
-(`docs/results/aeenc_transfer.md`). After a few judgements a team can ask whether the packaged encoder places
+(`docs/results/transfer.md`). After a few judgements a team can ask whether the packaged encoder places
 its accepted premises above its rejected ones.
 """
 
