@@ -90,11 +90,7 @@ def fit_form(
 
 
 def calibrate(
-    folder: Path,
-    dev: Sequence[NliPair],
-    *,
-    device: str | None = None,
-    progress: ProgressCallback | None = None,
+    folder: Path, dev: Sequence[NliPair], *, progress: ProgressCallback | None = None
 ) -> GaussianForm:
     """Fit an encoder's threshold and curves on pairs; write its `entail.json` and card.
 
@@ -105,7 +101,7 @@ def calibrate(
     from entail.encoders.gaussian.encoder import GaussianEncoder
     from entail.evaluation.nli.pair_similarity import pair_similarities
 
-    encoder = GaussianEncoder(folder, device=device)
+    encoder = GaussianEncoder(folder)
     similarities = pair_similarities(dev, encoder, progress=progress)
     assert similarities.backward is not None, "Gaussians have both"
     form = fit_form(encoder.form, (similarities.forward, similarities.backward), dev)
