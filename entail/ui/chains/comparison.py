@@ -90,8 +90,8 @@ def draw_compare(scene: Scene, scorers: Sequence[ListedScorer]) -> None:
                 progress=report,
             )
 
-    stamps = tuple((one.name, one.stamp) for one in scorers)
-    key = (facts.digest, question.stem, question.answer, stamps, k, length)
+    revisions = tuple((one.name, one.revision) for one in scorers)
+    key = (facts.digest, question.stem, question.answer, revisions, k, length)
     compared = await_value(_RANKINGS.get_or_start(key, make), waiting="Ranking by each method …")
     if compared is not None:
         _draw_compared(scene, compared)

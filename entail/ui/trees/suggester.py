@@ -89,9 +89,9 @@ class Suggester(LazyModel["Scorer"]):
         return self.listed.name
 
     @property
-    def key(self) -> tuple[str, str]:
+    def key(self) -> tuple[str, str | None]:
         """Key of the scorer."""
-        return (self.listed.name, self.listed.stamp)
+        return (self.listed.name, self.listed.revision)
 
     def load(self) -> Scorer:
         """Load the scorer."""
