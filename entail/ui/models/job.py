@@ -19,7 +19,7 @@ from entail.operations.storage import in_words
 from entail.registry.roles import role_of
 from entail.settings import is_demo
 from entail.training.method import methods
-from entail.ui.components.elements import draw_error, show_errors
+from entail.ui.components.elements import draw_error, show_errors, toast_errors
 from entail.ui.frame.author import lacks_name
 from entail.ui.models.comparison import draw_comparison
 from entail.ui.shared.chart_marks import SERIES
@@ -253,14 +253,11 @@ def _draw_back() -> None:
 
 
 def _act(act: Callable[[], object], *, leave: bool = False) -> None:
-    try:
+    with toast_errors():
         act()
-    except EntailError as error:
-        st.toast(label(str(error)), icon=":material/error:")
-        return
-    if leave:
-        open_job(None)
-    st.rerun()
+        if leave:
+            open_job(None)
+        st.rerun()
 
 
 HEIGHT, LEGEND = 215, 50

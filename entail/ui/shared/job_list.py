@@ -11,6 +11,7 @@ from entail.errors import EntailError
 from entail.jobs.record import Job, State
 from entail.settings import is_demo
 from entail.training.method import methods
+from entail.ui.components.elements import toast_errors
 from entail.ui.shared.resources import jobs
 from entail.ui.shared.text import ago, label
 
@@ -129,11 +130,8 @@ def _draw_list(busy: bool) -> None:
         if not is_demo() and st.button(
             "Delete", key=f"delete-{job_id}", disabled=st.session_state.get("author") is None
         ):
-            try:
+            with toast_errors():
                 jobs().delete(job_id)
-            except EntailError as error:
-                st.toast(label(str(error)), icon=":material/error:")
-            else:
                 st.rerun()
     if not ended:
         return
