@@ -67,7 +67,8 @@ class DeferredSteps:
 
     @cached_property
     def _steps(self) -> PremiseScorer:
-        return PremiseScorer(finish(take_scorer(self._scorer.listed, wait=0)), self._facts)
+        scorer = finish(take_scorer(self._scorer.name, self._scorer.revision, wait=0))
+        return PremiseScorer(scorer, self._facts)
 
     def score(self, question: Question, chosen: Sequence[int], candidates: Sequence[int]) -> StepScores:
         """Score candidates after the chosen premises."""
@@ -99,10 +100,10 @@ class Builder:
     steps: StepScorer
 
 
-def take_scorer(listed: ListedScorer, *, wait: float = 2.5) -> Task[Scorer]:
-    """Return the task that loads a scorer."""
+def take_scorer(name: str, revision: str | None, *, wait: float = 2.5) -> Task[Scorer]:
+    """Return the task that loads a scorer, once a process and revision."""
     return SCORERS.get_or_start(
-        (listed.name, listed.revision), lambda report: load_scorer(listed.name, precision="auto"), wait=wait
+        (name, revision), lambda report: load_scorer(name, precision="auto"), wait=wait
     )
 
 

@@ -45,7 +45,7 @@ def by_chain(prefix: list[str], candidate: list[str]) -> float:
 
 def suggester_of(score: Any = by_chain, *, loaded: bool = True, max_length: int = 1000) -> Suggester:
     """Return a suggester whose scorer is in memory, or is loading for ever."""
-    found = Suggester(LISTED, names=("mine",))
+    found = Suggester("mine", "mine@1", names=("mine",))
     scorer = Scorer("mine", "mine@1", ScorerForm(), FakeScorer(score, max_length=max_length))
     make: Callable[[Any], Any] = (lambda _: scorer) if loaded else (lambda _: threading.Event().wait())
     CACHE.tasks.clear()

@@ -84,7 +84,7 @@ def draw_compare(scene: Scene, scorers: Sequence[ListedScorer]) -> None:
                 facts,
                 scorers,
                 near,
-                load=lambda listed: finish(take_scorer(listed, wait=0)),
+                load=lambda listed: finish(take_scorer(listed.name, listed.revision, wait=0)),
                 k=k,
                 length=length,
                 progress=report,
