@@ -16,6 +16,7 @@ from entail.data.records import Corpus
 from entail.encoders.cross.pairs import Ids, Pair
 from entail.index.protocol import Floats
 from entail.progress import Progress
+from tests.arcf.conftest import scattered
 
 CORPUS = Corpus.of("forty", [f"f{i}" for i in range(40)])
 FACTS = corpus_facts(CORPUS)
@@ -23,11 +24,7 @@ SENTENCE = "s t"
 
 
 def around(seed: int, k: int = 8) -> Neighbourhoods:
-    def near(texts: Sequence[str]) -> Floats:
-        draws = [np.random.default_rng([seed, *map(ord, text)]).random(40) for text in texts]
-        return np.stack(draws).astype(np.float32)
-
-    return Neighbourhoods(FACTS, k=k, similarities=near)
+    return scattered(FACTS, seed, k=k)
 
 
 def by(seed: int) -> Any:
