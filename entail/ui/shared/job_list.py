@@ -67,6 +67,18 @@ def draw_badge(job: Job) -> None:
     st.badge(words, icon=style.icon, color=style.colour)
 
 
+def draw_unfinished(job: Job) -> None:
+    """Draw why a job ended without a result, and what to do."""
+    cancelled = job.state == "cancelled"
+    verb = job.state if job.state == "failed" else f"was {job.state}"
+    by = f" by {label(job.cancelled_by)}" if job.cancelled_by else ""
+    after = f" after {format_duration(job.seconds)}" if job.seconds else ""
+    reason = "" if cancelled else f": {label(job.status.what or 'unknown reason')}"
+    todo = f"  \n**What to do:** {label(job.status.todo)}." if job.status.todo else ""
+    draw = st.info if cancelled else st.error
+    draw(f"**{label(job.name)}** {verb}{by}{after}{reason}.{todo}", icon=LOOKS[job.state].icon)
+
+
 def describe_job(job: Job) -> str:
     """Return method, data, author and time of a job as Markdown."""
     how = methods().get(job.spec.method)

@@ -21,7 +21,7 @@ from entail.trees.review.decisions import (
 )
 from entail.ui.components.elements import show_errors, toast_errors
 from entail.ui.shared.demo import is_locked_in_demo
-from entail.ui.shared.job_list import LIVE, ensure_worker, format_duration, progress_of
+from entail.ui.shared.job_list import LIVE, draw_unfinished, ensure_worker, format_duration, progress_of
 from entail.ui.shared.resources import jobs, retriever_label, retrievers
 from entail.ui.shared.text import label
 from entail.ui.trees.authoring import TreeContext
@@ -114,10 +114,8 @@ def _draw_busy(job_id: str, author: str | None) -> None:
 
 def _draw_end(job: Job, author: str | None) -> None:
     """Draw the result of the last training, until somebody dismisses it."""
-    name, took = label(job.name), format_duration(job.seconds)
-    after = f" after {took}" if job.seconds else ""
     if job.state == "done":
-        words = f"trained in {took}"
+        words = f"trained in {format_duration(job.seconds)}"
         if counts := (job.result or {}).get("counts"):
             words += (
                 f" on {count_of(counts['positives'], 'accepted premise')} and {counts['negatives']:,} "
@@ -126,20 +124,12 @@ def _draw_end(job: Job, author: str | None) -> None:
         is_active = default_retriever().encoder == job.name
         use = "It ranks the candidates now" if is_active else "Choose it under “Ranked by”"
         st.success(
-            f"**{name}** {label(words)}. {use}."
+            f"**{label(job.name)}** {label(words)}. {use}."
             + "".join(f"  \n:material/warning: {label(warning)}" for warning in job.warnings),
             icon=":material/school:",
         )
-    elif job.state == "cancelled":
-        by = f" by {label(job.cancelled_by)}" if job.cancelled_by else ""
-        st.info(f"**{name}** was cancelled{by}{after}.", icon=":material/cancel:")
     else:
-        what = "failed" if job.state == "failed" else "was interrupted"
-        todo = f"  \n**What to do:** {label(job.status.todo)}." if job.status.todo else ""
-        st.error(
-            f"The training of **{name}** {what}{after}: {label(job.status.what or 'unknown reason')}.{todo}",
-            icon=":material/error:",
-        )
+        draw_unfinished(job)
     with st.container(horizontal=True, vertical_alignment="center"):
         if job.resumable:
             st.button(
