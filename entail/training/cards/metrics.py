@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
 from entail.data.stored import parse_as
-from entail.encoders.weights import read_json
+from entail.encoders.weights import read_object
 from entail.errors import EncoderError
 
 Figures = Mapping[str, float]
@@ -270,7 +270,7 @@ def compare_cards(first: Path | None, second: Path) -> list[MetricPair]:
 def _figures_of(folder: Path) -> dict[tuple[str, str], float]:
     """Return (measure, data) -> figure; empty if they cannot be read, such as those of another version."""
     try:
-        record = read_json(folder / "entail.json") or {}
+        record = read_object(folder / "entail.json")
         found: dict[tuple[str, str], float] = {}
         for key, value in _figures(record.get("figures") or {}):
             found.setdefault(key, value)
