@@ -91,7 +91,7 @@ def correct_share(correct: Booleans) -> dict[str, Any]:
     }
 
 
-def pair_encoder(name: str | Path, *, device: str | None = None) -> PairEncoder:
+def pair_encoder(name: str | Path) -> PairEncoder:
     """Return the encoder of this name, Gaussian or not, as its `entail.json` says.
 
     Raises:
@@ -99,10 +99,10 @@ def pair_encoder(name: str | Path, *, device: str | None = None) -> PairEncoder:
     """
     entry = fetch(resolve(name))
     if entry.gaussian is None:
-        return BiEncoder(entry, device=device)
+        return BiEncoder(entry)
     from entail.encoders.gaussian.encoder import GaussianEncoder
 
-    return GaussianEncoder(entry, device=device)
+    return GaussianEncoder(entry)
 
 
 def require_direction(encoder: PairEncoder) -> None:
