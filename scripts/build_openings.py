@@ -14,6 +14,7 @@ import argparse
 import json
 import os
 import sys
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,11 +35,12 @@ def main() -> None:
     for part in args.parts or PARTS:
         name, content = makers[part]()
         file = args.out / name
-        file.write_text(json.dumps(content, separators=(",", ":")) + "\n", encoding="utf-8")
+        text = json.dumps(asdict(content), separators=(",", ":"), default=sorted)  # sets in order
+        file.write_text(text + "\n", encoding="utf-8")
         print(f"{name}: {file.stat().st_size / 2**10:.0f} KiB")
 
 
-def claim_lists() -> tuple[str, dict[str, Any]]:
+def claim_lists() -> tuple[str, Any]:
     """Return the lists of all examples by the packaged pair, searched as the Claims page does."""
     from entail.claims import existence_claim
     from entail.data.bundled import sample_corpus
@@ -66,14 +68,14 @@ def claim_lists() -> tuple[str, dict[str, Any]]:
         max(DEPTHS),
         examples,
     )
-    return FILE, stored.to_json()
+    return FILE, stored
 
 
-def chain_steps() -> tuple[str, dict[str, Any]]:
+def chain_steps() -> tuple[str, Any]:
     """Return the steps of the example's chain by the packaged scorer, as the Chains page builds it."""
     from entail.arcf.chains.chain import Search
     from entail.arcf.chains.comparison import EXAMPLE
-    from entail.arcf.chains.example_steps import FILE, ExampleSteps, StoredStep
+    from entail.arcf.chains.example_steps import FILE, ExampleSteps
     from entail.arcf.chains.neighbourhoods import Neighbourhoods
     from entail.arcf.chains.stepwise import corpus_facts, follow, score_step
     from entail.arcf.scoring.premises import PremiseScorer
@@ -95,22 +97,20 @@ def chain_steps() -> tuple[str, dict[str, Any]]:
         DEFAULT_K,
         EXAMPLE.stem,
         EXAMPLE.answer,
-        [StoredStep.of(step) for step in walk.steps],
+        tuple(replace(one, scores=tuple(round(score, 6) for score in one.scores)) for one in walk.steps),
     )
-    return FILE, stored.to_json()
+    return FILE, stored
 
 
-def example_gaussians() -> tuple[str, dict[str, Any]]:
+def example_gaussians() -> tuple[str, Any]:
     """Return the Gaussians of the example pair by the packaged encoder."""
-    from dataclasses import asdict
-
     from entail.encoders.gaussian.encoder import GaussianEncoder
     from entail.gausscse.example_pair import EXAMPLE, FILE, StoredGaussians
 
     encoder = GaussianEncoder("gausscse-minilm", device="cpu")
     rows = encoder.encode(EXAMPLE).values
     values = {text: [float(f"{one:.7g}") for one in row] for text, row in zip(EXAMPLE, rows, strict=True)}
-    return FILE, asdict(StoredGaussians(encoder.revision, values))
+    return FILE, StoredGaussians(encoder.revision, values)
 
 
 if __name__ == "__main__":

@@ -107,6 +107,7 @@ def average(
     The mean of several seeds or losses ranks nearly as well as their ensemble, at the cost of one.
     """
     from entail.data.nli.pairs import read_nli
+    from entail.data.reading import size_of
     from entail.encoders.catalogue import resolve
     from entail.encoders.cross.encoder import cross_folder
     from entail.encoders.gaussian.form import HEAD
@@ -133,7 +134,7 @@ def average(
 
         with progress_bar() as progress:
             calibrate(out, pairs, progress=progress)
-    size = sum(file.stat().st_size for file in out.rglob("*") if file.is_file())
+    size = size_of(out)
     note = "" if pairs or not (out / HEAD).is_dir() else "; it has no threshold yet: pass --dev"
     return Report(
         data={"encoders": [f.name for f in folders], "name": out.name, "lost": lost, "bytes": size},

@@ -1,4 +1,4 @@
-"""Text and JSON of files and uploads: gzip, byte order marks, UTF-16, size limits, line numbers in errors."""
+"""Files and uploads: text and JSON with gzip, UTF-16, size limits, line numbers in errors; ends of logs."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ import os
 import stat
 import tempfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar, cast
 
 from entail.errors import FormatError, SettingsError
+from entail.masking import mask_secrets
 from entail.settings import MAX_UPLOAD_MB
 
 T = TypeVar("T")
@@ -91,6 +92,28 @@ def _open_descriptor(path: str, flags: int) -> int:
         os.close(descriptor)
         raise OSError(errno.EINVAL, "a folder, a pipe or a device")
     return descriptor
+
+
+def size_of(*paths: Path) -> int:
+    """Return the bytes of files and folders; links are not followed, and what is gone counts for nothing."""
+    size = 0
+    for path in paths:
+        with contextlib.suppress(OSError):
+            is_folder = path.is_dir() and not path.is_symlink()
+            size += size_of(*path.iterdir()) if is_folder else path.lstat().st_size
+    return size
+
+
+def log_tail(file: Path, *, lines: int, secrets: Iterable[str] = ()) -> str:
+    """Return the last lines of a log, of its last 64 KiB, secrets masked; empty without a file."""
+    try:
+        with open_regular(file) as log:
+            log.seek(max(0, log.seek(0, os.SEEK_END) - 2**16))
+            content = log.read()
+    except OSError:
+        return ""
+    text = mask_secrets(content.decode(errors="replace"), secrets=secrets)
+    return "\n".join(text.splitlines()[-lines:])
 
 
 class _Unpacked(io.RawIOBase):

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from entail.encoders.catalogue import Tower
 from entail.encoders.device import device_in_words
 from entail.encoders.encoder import BiEncoder
 from entail.progress import ProgressCallback
@@ -30,12 +29,10 @@ _MOST = 16_384
 
 @dataclass(frozen=True)
 class Throughput:
-    """Number of distinct texts encoded by a tower in some seconds; `machine` describes the device."""
+    """Number of distinct queries encoded in some seconds; `machine` describes the device."""
 
     texts: int
     seconds: float
-    tower: Tower
-    device: str
     machine: str
     at: datetime
 
@@ -58,7 +55,6 @@ def distinct_texts() -> Iterator[str]:
 def measure_throughput(
     encoder: BiEncoder,
     *,
-    tower: Tower = "query",
     seconds: float = SECONDS,
     progress: ProgressCallback | None = None,
 ) -> Throughput:
@@ -68,7 +64,7 @@ def measure_throughput(
     def encode(count: int, report: ProgressCallback | None = None) -> float:
         batch = list(itertools.islice(texts, count))
         start = time.perf_counter()
-        encoder.encode(batch, tower, normalised=False, progress=report)
+        encoder.encode(batch, "query", normalised=False, progress=report)
         return time.perf_counter() - start
 
     encoder.load()
@@ -80,4 +76,4 @@ def measure_throughput(
     device = encoder.device
     cores = hardware()
     machine = f"{cores['cpu']}, {cores['cores']} cores" if device == "cpu" else device_in_words(device)
-    return Throughput(count, duration, tower, device, machine, datetime.now(UTC))
+    return Throughput(count, duration, machine, datetime.now(UTC))

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from entail.data.nli.pairs import NliPair
 from entail.encoders.gaussian.distributions import Floats64
 from entail.encoders.gaussian.form import Calibration, GaussianForm
-from entail.encoders.weights import read_json
+from entail.encoders.weights import read_object
 from entail.progress import ProgressCallback
 from entail.statistics.classification import Booleans, best_threshold
 from entail.training.cards.metadata import replace_text
@@ -90,11 +90,7 @@ def fit_form(
 
 
 def calibrate(
-    folder: Path,
-    dev: Sequence[NliPair],
-    *,
-    device: str | None = None,
-    progress: ProgressCallback | None = None,
+    folder: Path, dev: Sequence[NliPair], *, progress: ProgressCallback | None = None
 ) -> GaussianForm:
     """Fit an encoder's threshold and curves on pairs; write its `entail.json` and card.
 
@@ -105,11 +101,11 @@ def calibrate(
     from entail.encoders.gaussian.encoder import GaussianEncoder
     from entail.evaluation.nli.pair_similarity import pair_similarities
 
-    encoder = GaussianEncoder(folder, device=device)
+    encoder = GaussianEncoder(folder)
     similarities = pair_similarities(dev, encoder, progress=progress)
     assert similarities.backward is not None, "Gaussians have both"
     form = fit_form(encoder.form, (similarities.forward, similarities.backward), dev)
-    record = dict(read_json(folder / "entail.json") or {}) | {"gaussian": form.to_json()}
+    record = read_object(folder / "entail.json") | {"gaussian": form.to_json()}
     replace_text(folder / "entail.json", json.dumps(record, indent=2, ensure_ascii=False) + "\n")
     write_card(folder)
     return form

@@ -12,7 +12,6 @@ from entail.encoders.gaussian.encoder import GaussianEncoder
 from entail.gausscse.verdict import Verdict, find_truncated, judge_gaussians
 from entail.index.gaussian import GaussianRows
 from entail.index.vectors import QueryVectors
-from entail.progress import ProgressCallback
 
 
 @dataclass(frozen=True)
@@ -33,13 +32,11 @@ class StepVerdict:
 class Directions:
     """Directions between premises and a sentence by one encoder, with a cache; safe for threads."""
 
-    def __init__(self, encoder: GaussianEncoder, *, capacity: int = 4096) -> None:
+    def __init__(self, encoder: GaussianEncoder) -> None:
         self.encoder = encoder
-        self._cache = QueryVectors(GaussianRows(encoder), capacity=capacity)
+        self._cache = QueryVectors(GaussianRows(encoder))
 
-    def between(
-        self, premises: Sequence[str], sentence: str, *, progress: ProgressCallback | None = None
-    ) -> list[Verdict]:
+    def between(self, premises: Sequence[str], sentence: str) -> list[Verdict]:
         """Return the verdict on each premise (`first`) and the sentence (`second`), in order.
 
         Raises:
@@ -48,7 +45,7 @@ class Directions:
         if not premises:
             return []
         texts = [sentence, *premises]
-        gaussians = Gaussians.of(self._cache.encode(texts, progress=progress))
+        gaussians = Gaussians.of(self._cache.encode(texts))
         return judge_gaussians(
             self.encoder.form,
             premises,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import compress
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -65,10 +65,6 @@ class Verdict:
             "neither": "neither entails the other",
         }[self.says]
         return words + (f" ({self.sure:.0%} sure)" if self.sure is not None else "")
-
-    def to_json(self) -> dict[str, Any]:
-        """Return a JSON-serialisable dict."""
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
 
 def judge(

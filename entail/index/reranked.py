@@ -9,29 +9,14 @@ other premises keep their order behind these.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
 import numpy as np
 
 from entail.data.records import Corpus
+from entail.encoders.cross.reranker import Reranker
 from entail.errors import ManifestMismatchError, RetrievalError
 from entail.index.protocol import Floats, Hits, Ints, Manifest, PremiseIndex
 from entail.index.ranking import search_by_scores, top_k
-
-
-class ScoresPremises(Protocol):
-    """Scorer of premises for one query, such as `entail.encoders.cross.reranker.Reranker`."""
-
-    @property
-    def name(self) -> str:
-        """Display name."""
-
-    @property
-    def revision(self) -> str:
-        """Revision of its weights and settings."""
-
-    def score(self, query: str, premises: Sequence[str]) -> Floats:
-        """Return the score of each premise, shape (premises,)."""
 
 
 class RerankedIndex:
@@ -50,7 +35,7 @@ class RerankedIndex:
     """
 
     def __init__(
-        self, first: PremiseIndex, corpus: Corpus, reranker: ScoresPremises, *, weight: float, depth: int
+        self, first: PremiseIndex, corpus: Corpus, reranker: Reranker, *, weight: float, depth: int
     ) -> None:
         one = first.manifest
         if one.corpus_hash != corpus.hash:

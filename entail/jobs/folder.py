@@ -51,7 +51,6 @@ SILENCE = 60.0
 """Seconds without a heartbeat after which a worker on another machine counts as lost."""
 
 _CHANGE_TIMEOUT = 20.0
-_TAIL = 1 << 16
 _REMEDY = "delete the job"
 _LOCK_TIMEOUT = 1.0
 """Seconds in which `is_locked` of another process has certainly let go."""
@@ -118,20 +117,6 @@ class JobFolder:
             evaluation=done.evaluation if done else None,
             noted=status.ended is not None and (self.path / "noted").exists(),
         )
-
-    def size(self) -> int:
-        """Return the size of all files in bytes; files that disappear meanwhile count for nothing."""
-        size = 0
-        with contextlib.suppress(OSError):
-            for file in self.path.rglob("*"):
-                size += file.stat().st_size if file.is_file() else 0
-        return size
-
-    def log_tail(self, *, lines: int) -> str:
-        """Return the last lines of the log, of its last 64 KiB."""
-        size = self.log.stat().st_size if self.log.exists() else 0
-        text, _ = self.log_after(max(0, size - _TAIL))
-        return "\n".join(text.splitlines()[-lines:])
 
     def log_after(self, offset: int) -> tuple[str, int]:
         """Return the log after an offset, secrets masked, and the offset of its end."""

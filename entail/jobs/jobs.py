@@ -15,6 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from entail.data.reading import log_tail, size_of
 from entail.data.writing import write_text
 from entail.errors import DataError, JobError, UnknownJobError
 from entail.jobs.folder import JobFolder, staging_folder
@@ -234,7 +235,7 @@ class Jobs:
 
     def log_tail(self, job_id: str, *, lines: int = 100) -> str:
         """Return the last lines of a job's log, of its last 64 KiB."""
-        return self.folder_of(job_id).log_tail(lines=lines)
+        return log_tail(self.folder_of(job_id).log, lines=lines)
 
     def log_after(self, job_id: str, offset: int) -> tuple[str, int]:
         """Return a job's log after an offset, and the offset of its end."""
@@ -242,7 +243,7 @@ class Jobs:
 
     def disk(self, job_id: str) -> int:
         """Return the size of a job on disk in bytes, with checkpoints."""
-        return self.folder_of(job_id).size()
+        return size_of(self.folder_of(job_id).path)
 
     def workers(self) -> list[Worker]:
         """Return the workers of all machines, dead ones too."""

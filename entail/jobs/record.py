@@ -37,7 +37,7 @@ OPEN: frozenset[State] = frozenset({"queued", "running", "cancelling"})
 RESUMABLE: frozenset[State] = frozenset({"cancelled", "failed", "interrupted"})
 
 
-class _Stored:
+class Stored:
     """Base of the records that stand in files of a job."""
 
     def to_json(self) -> dict[str, Any]:
@@ -47,7 +47,7 @@ class _Stored:
 
 
 @dataclass(frozen=True)
-class JobSpec(_Stored):
+class JobSpec(Stored):
     """Immutable specification of a job.
 
     Attributes:
@@ -71,7 +71,7 @@ class JobSpec(_Stored):
 
 
 @dataclass(frozen=True)
-class Status(_Stored):
+class Status(Stored):
     """Stored status of a job; a request to cancel stands in a file beside it.
 
     Attributes:
@@ -173,7 +173,7 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Outcome(_Stored):
+class Outcome(Stored):
     """Outcome of one attempt, written by the training process; fields as in `Status` and `Job`."""
 
     attempt: int

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO
 
 from entail.data.writing import write_text
 from entail.errors import DataError, EntailError, JobError
@@ -45,17 +45,7 @@ _REQUEUE_EVERY = 5.0
 _log = logging.getLogger(__name__)
 
 
-class Process(Protocol):
-    """Part of `subprocess.Popen` that supervision needs."""
-
-    pid: int
-
-    def poll(self) -> int | None:
-        """Return the exit code, below 0 for a signal; None while it runs."""
-        ...
-
-
-Spawn = Callable[[JobFolder, int, int, int], Process]
+Spawn = Callable[[JobFolder, int, int, int], subprocess.Popen[bytes]]
 """Starts the training process of a job: folder, attempt, descriptors of lock and pipe to hand down."""
 
 
@@ -264,7 +254,9 @@ def _attempt(
     return outcome
 
 
-def _wait(job: JobFolder, process: Process, pipe: IO[bytes], stopping: Callable[[], bool]) -> int:
+def _wait(
+    job: JobFolder, process: subprocess.Popen[bytes], pipe: IO[bytes], stopping: Callable[[], bool]
+) -> int:
     """Wait for the end and return the exit code; the pipe is closed to stop the process."""
     last_beat, stop_since = 0.0, None
     signals = [(TERMINATE_AFTER, signal.SIGTERM), (TERMINATE_AFTER + KILL_AFTER, signal.SIGKILL)]

@@ -11,21 +11,21 @@ import platform
 import subprocess
 import sys
 import threading
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from entail.data.stored import read_json
 from entail.errors import DataError, JobError
 from entail.jobs.folder import is_alive, is_locked
+from entail.jobs.record import Stored
 
 IDLE = 60.0
 """Seconds without work after which a worker ends that was started on demand."""
 
 
 @dataclass(frozen=True)
-class Worker:
+class Worker(Stored):
     """A worker as of its last heartbeat.
 
     Attributes:
@@ -43,12 +43,6 @@ class Worker:
     jobs: int
     at: tuple[str, ...] = ()
     alive: bool = True
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the content of its file."""
-        fields = asdict(self) | {"since": self.since.isoformat()}
-        del fields["alive"]
-        return fields
 
 
 def lock_file(folder: Path) -> Path:

@@ -11,7 +11,7 @@ from entail.arcf.chains.example_steps import ExampleSteps, find_steps
 from entail.arcf.chains.neighbourhoods import Neighbourhoods
 from entail.arcf.chains.stepwise import NearestSteps, Step, StepScorer, score_step
 from entail.arcf.scoring.premises import PremiseScorer, StepScores
-from entail.arcf.scoring.scorer import ListedScorer, Scorer, ScorerForm, load_scorer, scorer_revisions
+from entail.arcf.scoring.scorer import ListedScorer, Scorer, ScorerForm, load_scorer
 from entail.data.worldtree.questions import Question
 from entail.data.worldtree.tables import FactTables
 from entail.evaluation.chains import TFIDF, Similarities, fact_similarities
@@ -37,18 +37,21 @@ class DeferredScorer:
 
     Attributes:
         listed: The scorer.
-        revision: Its revision.
         known: The steps that ship.
     """
 
     listed: ListedScorer
-    revision: str
     known: ExampleSteps
 
     @property
     def name(self) -> str:
         """Name of the scorer."""
         return self.listed.name
+
+    @property
+    def revision(self) -> str:
+        """Its revision, which is that of the steps."""
+        return self.known.revision
 
     @property
     def form(self) -> ScorerForm:
@@ -64,7 +67,8 @@ class DeferredSteps:
 
     @cached_property
     def _steps(self) -> PremiseScorer:
-        return PremiseScorer(finish(take_scorer(self._scorer.listed, wait=0)), self._facts)
+        scorer = finish(take_scorer(self._scorer.name, self._scorer.revision, wait=0))
+        return PremiseScorer(scorer, self._facts)
 
     def score(self, question: Question, chosen: Sequence[int], candidates: Sequence[int]) -> StepScores:
         """Score candidates after the chosen premises."""
@@ -77,9 +81,8 @@ class DeferredSteps:
 
 def defer_scorer(listed: ListedScorer, facts: FactTables, *, k: int) -> DeferredScorer | None:
     """Return a scorer without loading it if steps of it over these premises ship, else None."""
-    revision = scorer_revisions().get(listed.name)
-    known = find_steps(revision, facts.digest, k)
-    return None if known is None or revision is None else DeferredScorer(listed, revision, known)
+    known = find_steps(listed.revision, facts.digest, k)
+    return DeferredScorer(listed, known) if known is not None else None
 
 
 @dataclass(frozen=True)
@@ -97,10 +100,10 @@ class Builder:
     steps: StepScorer
 
 
-def take_scorer(listed: ListedScorer, *, wait: float = 2.5) -> Task[Scorer]:
-    """Return the task that loads a scorer."""
+def take_scorer(name: str, revision: str | None, *, wait: float = 2.5) -> Task[Scorer]:
+    """Return the task that loads a scorer, once a process and revision."""
     return SCORERS.get_or_start(
-        (listed.name, listed.stamp), lambda report: load_scorer(listed.name, precision="auto"), wait=wait
+        (name, revision), lambda report: load_scorer(name, precision="auto"), wait=wait
     )
 
 

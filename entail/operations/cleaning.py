@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from entail.data.reading import size_of
 from entail.data.stored import read_json
 from entail.encoders.catalogue import catalogue
 from entail.errors import DataError, EntailError, SettingsError
@@ -25,7 +26,6 @@ from entail.jobs.folder import JobFolder, staging_folder
 from entail.jobs.jobs import Jobs
 from entail.jobs.record import OPEN
 from entail.operations.logs import logs
-from entail.operations.storage import size_of
 from entail.settings import Settings, refuse_in_demo
 from entail.trees.store.corpora import CorpusStore
 from entail.trees.store.restoration import JOURNAL

@@ -16,9 +16,10 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from entail.data.reading import size_of
 from entail.errors import DatabaseError
 from entail.operations.cleaning import restore_leftovers
-from entail.operations.storage import existing_parent, size_of
+from entail.operations.storage import existing_parent
 from entail.progress import ProgressCallback
 from entail.results import hardware, versions
 from entail.settings import Settings, load_settings

@@ -9,12 +9,11 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
-from entail.data.reading import read_text
+from entail.data.reading import read_text, size_of
 from entail.encoders.catalogue import EncoderEntry, catalogue
 from entail.errors import EncoderError, EntailError, FormatError
 from entail.evaluation.retrieval.paired import PairedComparison
 from entail.jobs.jobs import Jobs
-from entail.operations.storage import size_of
 from entail.registry.models import active
 from entail.registry.pointers import list_moves
 from entail.training.cards.metadata import ModelFacts, read_facts

@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
+from entail.data.reading import log_tail, size_of
 from entail.masking import mask_secrets
 from entail.settings import Settings, is_demo, load_settings
 
 LONGEST = 2**20
 """Bytes after which the app's log is rotated; one older file is kept."""
-
-_TAIL = 2**16
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,21 +29,7 @@ class Log:
     @property
     def size(self) -> int:
         """Bytes; 0 without a file."""
-        try:
-            return self.file.stat().st_size
-        except OSError:
-            return 0
-
-    def tail(self, *, lines: int = 100, secrets: Iterable[str] = ()) -> str:
-        """Return the last lines within the last 64 KiB, secrets masked; empty without a file."""
-        try:
-            with self.file.open("rb") as stream:
-                stream.seek(max(0, self.size - _TAIL))
-                content = stream.read()
-        except OSError:
-            return ""
-        last = content.decode(errors="replace").splitlines()[-lines:]
-        return mask_secrets("\n".join(last), secrets=secrets)
+        return size_of(self.file)
 
 
 def logs(settings: Settings | None = None) -> tuple[Log, ...]:
@@ -65,7 +50,7 @@ def tail(name: str, *, lines: int = 100, secrets: Iterable[str] = ()) -> str:
         UnknownJobError: If no log and no job has this name.
     """
     if found := next((log for log in logs() if log.name == name), None):
-        return found.tail(lines=lines, secrets=secrets)
+        return log_tail(found.file, lines=lines, secrets=secrets)
     from entail.jobs.jobs import Jobs
 
     return mask_secrets(Jobs().log_tail(name, lines=lines), secrets=secrets)

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from entail.data.reading import size_of
 from entail.errors import DatabaseError
 from entail.progress import ProgressCallback
 from entail.settings import Settings, load_settings, refuse_in_demo
@@ -53,16 +54,6 @@ def measure_storage() -> Storage:
 def existing_parent(folder: Path) -> Path:
     """Return the folder, or its closest existing parent."""
     return next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
-
-
-def size_of(*paths: Path) -> int:
-    """Return the bytes of files and folders; links are not followed."""
-    size = 0
-    for path in paths:
-        with contextlib.suppress(OSError):
-            is_folder = path.is_dir() and not path.is_symlink()
-            size += size_of(*path.iterdir()) if is_folder else path.lstat().st_size
-    return size
 
 
 def in_words(size: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from entail.arcf.scoring.scorer import SHIPPED as PACKAGED_SCORER
-from entail.arcf.scoring.scorer import list_scorers, scorer_revisions
+from entail.arcf.scoring.scorer import list_scorers
 from entail.encoders.card import read_card
 from entail.encoders.catalogue import catalogue, model_folder, resolve
 from entail.encoders.cross.encoder import cross_folder
@@ -41,9 +41,8 @@ HOW_TO_MEASURE: Mapping[Role, str] = {
 def list_usable(role: Role) -> dict[str, str]:
     """Return the installed models that fit a role: name -> revision, empty where it is not known yet."""
     if role == "chains":
-        revisions = scorer_revisions()
         scorers = [one for one in list_scorers() if one.problem is None and one.form.scheme == "arcf"]
-        return {one.name: revisions[one.name] or "" for one in scorers if one.name in revisions}
+        return {one.name: one.revision or "" for one in scorers}
     if role == "reranker":
         return reranker_revisions()
     gaussian = role == "direction"

@@ -32,7 +32,7 @@ class Scorers:
 
     def __init__(self) -> None:
         self.thread = ThreadPoolExecutor(1, thread_name_prefix="score")
-        self._loaded: dict[str, tuple[str, Scorer]] = {}
+        self._loaded: dict[str, tuple[str | None, Scorer]] = {}
         self._cache: OrderedDict[Hashable, object] = OrderedDict()
 
     def available(self) -> dict[str, ListedScorer]:
@@ -74,10 +74,10 @@ class Scorers:
             raise UnknownEncoderError(
                 f"no scorer of this name is served; available: {names}. `entail train arcf` makes one"
             )
-        stamp = listed[name].stamp
+        revision = listed[name].revision
         loaded = self._loaded.get(name)
-        if loaded is None or loaded[0] != stamp:
-            loaded = self._loaded[name] = (stamp, load_scorer(name, precision="auto"))
+        if loaded is None or loaded[0] != revision:
+            loaded = self._loaded[name] = (revision, load_scorer(name, precision="auto"))
         return loaded[1]
 
     def _cached(self, key: Hashable, make: Callable[[], T], *, cache: bool) -> T:

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from entail.arcf.chains.neighbourhoods import Neighbourhoods
 from entail.data.worldtree.questions import Question
 from entail.data.worldtree.tables import Fact, FactTables
 from entail.encoders.cross.pairs import Frame, Pair
@@ -15,6 +16,12 @@ from entail.index.protocol import Floats
 
 SYLLABLES = [a + b for a in "bdfglmnprst" for b in "aeiou"]
 """The vocabulary of `tiny`."""
+
+SMALL = [
+    *("--base", "tiny", "--rank", "2", "--epochs", "1", "--k", "6"),
+    *("--batch-tokens", "300", "--longest", "32"),
+]
+"""Options of a training that takes a second."""
 
 WORDS = [word for word in SYLLABLES if word != "mu"]
 TOPICS = 12
@@ -74,6 +81,16 @@ def write_release(folder: Path, world: World) -> dict[str, Path]:
 @pytest.fixture
 def release(tmp_path: Path, world: World) -> dict[str, Path]:
     return write_release(tmp_path, world)
+
+
+def scattered(facts: FactTables, seed: int, *, k: int) -> Neighbourhoods:
+    """Return neighbourhoods by chance: the same for the same seed."""
+
+    def near(texts: Sequence[str]) -> Floats:
+        draws = [np.random.default_rng([seed, *map(ord, text)]).random(len(facts.facts)) for text in texts]
+        return np.stack(draws).astype(np.float32)
+
+    return Neighbourhoods(facts, k=k, similarities=near)
 
 
 @dataclass

@@ -1,7 +1,6 @@
 """Path-rerank and the ensemble: by hand, and from the command line."""
 
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +12,11 @@ from entail.arcf.chains.chain import Search
 from entail.arcf.chains.neighbourhoods import Neighbourhoods
 from entail.arcf.chains.ranking import ChainRanker, Ranked
 from entail.arcf.scoring.scorer import Scorer, ScorerForm
-from entail.cli import main
 from entail.data.worldtree.questions import Question
 from entail.data.worldtree.tables import Fact, FactTables
 from entail.errors import SettingsError
 from entail.index.protocol import Floats
+from tests.arcf.conftest import SMALL
 
 TEXTS = ["snow melts", "melting heat", "heat sun", "sun star", "rock", "the of"]
 FACTS = FactTables(tuple(Fact(f"u{i}", text, "T") for i, text in enumerate(TEXTS)))
@@ -122,40 +121,27 @@ def test_every_ranking_tells_what_was_not_read(fake: Any, max_length: int, dropp
     assert not alone.inputs.cut
 
 
-SMALL = [
-    *("--base", "tiny", "--rank", "2", "--epochs", "1", "--k", "6"),
-    *("--batch-tokens", "300", "--longest", "32"),
-]
-
-
-def told(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> Any:
-    assert main([*arguments, "--json"]) == code
-    return json.loads(capsys.readouterr().out)
-
-
 def test_measured_and_ranked_from_the_command_line(
-    tiny_home: Path, tmp_path: Path, release: dict[str, Path], capsys: pytest.CaptureFixture[str]
+    tiny_home: Path, tmp_path: Path, release: dict[str, Path], run_json: Callable[..., Any]
 ) -> None:
     tables, dev = ["--tables", str(release["tables"])], ["--questions", str(release["dev"])]
     given = [*tables, "--questions", str(release["train"]), *SMALL]
-    told(capsys, "train", "arcf", *given, "--out", str(tiny_home / "mine"))
+    run_json("train", "arcf", *given, "--out", str(tiny_home / "mine"))
     ours = ["--scorer", "mine", "--limit", "2", "--paths", "3", "--linked", "2"]
 
-    paths = told(capsys, "evaluate", "chains", *tables, *dev, *ours, "--method", "path-rerank")
+    paths = run_json("evaluate", "chains", *tables, *dev, *ours, "--method", "path-rerank")
     assert (paths["method"], paths["questions"]) == ("path-rerank", 2)
     assert (paths["settings"]["paths"], paths["settings"]["linked"]) == ("3", "2")
     assert paths["spent"]["rows"] <= 2 * (3 + 3 * 2)
     both = ["--method", "ensemble", "--parts", "path-rerank + tfidf", *ours]
-    together = told(capsys, "evaluate", "chains", *tables, *dev, *both)
+    together = run_json("evaluate", "chains", *tables, *dev, *both)
     assert together["settings"]["parts"] == "path-rerank+tfidf"
     out = tmp_path / "ranked.tsv"
-    assert told(capsys, "rank", *tables, *dev, *both, "--out", str(out))["ranked_now"] == 2
+    assert run_json("rank", *tables, *dev, *both, "--out", str(out))["ranked_now"] == 2
     assert len(out.read_text(encoding="utf-8").splitlines()) == 2 * 96
     other = [*both, "--parts", "path-rerank=mine+arcf", "--k", "6"]
-    message = told(capsys, "rank", *tables, *dev, *other, "--out", str(out), code=1)["error"]["message"]
+    message = run_json("rank", *tables, *dev, *other, "--out", str(out), code=1)["error"]["message"]
     assert "path-rerank+arcf" in message
     for parts in ("arcf", "arcf+magic"):
         wrong = ["--method", "ensemble", "--parts", parts, "--scorer", "mine"]
-        assert (
-            "parts" in told(capsys, "evaluate", "chains", *tables, *dev, *wrong, code=1)["error"]["message"]
-        )
+        assert "parts" in run_json("evaluate", "chains", *tables, *dev, *wrong, code=1)["error"]["message"]

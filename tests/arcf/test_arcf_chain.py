@@ -22,6 +22,7 @@ from entail.data.worldtree.questions import Question
 from entail.data.worldtree.tables import Fact, FactTables
 from entail.errors import DataError, EvaluationError, SettingsError
 from entail.index.protocol import Floats
+from tests.arcf.conftest import scattered
 
 FACTS = FactTables(tuple(Fact(f"u{i}", f"f{i}", "T") for i in range(6)))
 # The question sees f0 and f1, f0 sees f2, f2 sees f3; nobody sees f4 and f5.
@@ -138,16 +139,9 @@ def drifting(seed: int) -> Any:
 def wide(fake: Any, how: Search, seed: int) -> tuple[Chain, Any]:
     """Forty facts, every one of which sees ten."""
     facts = FactTables(tuple(Fact(f"u{i}", f"f{i}", "T") for i in range(60)))
-
-    def near(texts: Sequence[str]) -> Floats:
-        return np.stack([np.random.default_rng([seed, *map(ord, t)]).random(60) for t in texts]).astype(
-            np.float32
-        )
-
     scorer = fake(drifting(seed))
     inputs = Inputs(scorer.tokenize, scorer.frame, max_length=100, facts=facts.texts)
-    around = Neighbourhoods(facts, k=20, similarities=near)
-    return search(around, inputs, scorer, how), scorer
+    return search(scattered(facts, seed, k=20), inputs, scorer, how), scorer
 
 
 @pytest.mark.parametrize("seed", range(3))

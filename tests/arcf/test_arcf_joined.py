@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,20 +17,16 @@ from entail.errors import SettingsError
 from entail.jobs.candidates import Candidate
 from entail.jobs.inputs import absolute
 from entail.training.method import method
-
-SMALL = [
-    *("--base", "tiny", "--rank", "2", "--epochs", "1", "--k", "6"),
-    *("--batch-tokens", "300", "--longest", "32"),
-]
-
-
-def told(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> Any:
-    assert main([*arguments, "--json"]) == code
-    return json.loads(capsys.readouterr().out)
+from tests.arcf.conftest import SMALL
 
 
 def test_trained_measured_and_ranked_from_the_command_line(
-    tiny_home: Path, tmp_path: Path, release: dict[str, Path], world: Any, capsys: pytest.CaptureFixture[str]
+    tiny_home: Path,
+    tmp_path: Path,
+    release: dict[str, Path],
+    world: Any,
+    run_json: Callable[..., Any],
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     tables, dev = ["--tables", str(release["tables"])], ["--questions", str(release["dev"])]
     given = [*tables, "--questions", str(release["train"]), "--dev", str(release["dev"])]
@@ -39,7 +36,7 @@ def test_trained_measured_and_ranked_from_the_command_line(
     assert "18 questions, 54 gold facts" in capsys.readouterr().out
     assert (tiny_home / "mine" / "README.md").is_file()
 
-    lexical = told(capsys, "evaluate", "chains", *tables, *dev, "--method", "tfidf")
+    lexical = run_json("evaluate", "chains", *tables, *dev, "--method", "tfidf")
     assert lexical["questions"] == 6
     assert lexical["method"] == "tfidf"
     assert lexical["release"] == "2020"
@@ -48,35 +45,31 @@ def test_trained_measured_and_ranked_from_the_command_line(
     assert lexical["by_hops_visible"]
     ours = [*tables, *dev, "--scorer", "mine", "--k", "6"]
     out = tmp_path / "figures.json"
-    chains = told(capsys, "evaluate", "chains", *ours, "--limit", "3", "--out", str(out))
+    chains = run_json("evaluate", "chains", *ours, "--limit", "3", "--out", str(out))
     assert chains["questions"] == 3
     assert chains["spent"]["passes"] > 0
     assert chains["chain_length"] >= 3
     assert json.loads(out.read_text(encoding="utf-8"))["figures"]["MAP"] == chains["MAP"]
-    alone = told(
-        capsys, "evaluate", "chains", *ours, "--method", "single-fact", "--sample", "2", "--first", "20"
-    )
+    alone = run_json("evaluate", "chains", *ours, "--method", "single-fact", "--sample", "2", "--first", "20")
     assert alone["questions"] == 2
     assert alone["learnt_on"] == {"single-fact": "arcf"}
     assert "learnt_on" in chains
-    blind = told(capsys, "evaluate", "chains", *ours, "--limit", "3", "--without-answer", "--prune")
+    blind = run_json("evaluate", "chains", *ours, "--limit", "3", "--without-answer", "--prune")
     assert {name for name in blind["settings"] if name not in chains["settings"]} == {
         "without_answer",
         "prune",
     }
-    answers = told(capsys, "evaluate", "answers", *ours, "--limit", "3")
+    answers = run_json("evaluate", "answers", *ours, "--limit", "3")
     assert (answers["questions"], answers["chance"]) == (3, 0.5)
     assert 0 <= answers["interval"][0] <= answers["accuracy"] <= answers["interval"][1]
     assert answers["nearest premise"]["questions"] == 3
-    assert (
-        "tfidf" in told(capsys, "evaluate", "answers", *ours, "--method", "tfidf", code=1)["error"]["message"]
-    )
+    assert "tfidf" in run_json("evaluate", "answers", *ours, "--method", "tfidf", code=1)["error"]["message"]
 
     single = ["--scheme", "single-fact", "--out", str(tiny_home / "alone")]
     assert main(["train", "arcf", *given, *SMALL, *single]) == 0
     assert "MAP" in capsys.readouterr().out
     for by in ("single-fact", "path-rerank"):
-        found = told(capsys, "evaluate", "chains", *tables, *dev, "--method", by, "--limit", "1")
+        found = run_json("evaluate", "chains", *tables, *dev, "--method", by, "--limit", "1")
         assert found["learnt_on"] == {by: "single-fact"}
 
     ranked = tmp_path / "ranked.tsv"
@@ -88,50 +81,48 @@ def test_trained_measured_and_ranked_from_the_command_line(
     assert main(["rank", *ours, "--limit", "2", "--out", str(ranked)]) == 0
     assert "ranked 1 questions, 1 were ranked before" in capsys.readouterr().out
     assert ranked.read_text(encoding="utf-8").splitlines() == lines
-    again = told(capsys, "evaluate", "chains", *ours, "--limit", "2", "--predictions", str(ranked))
+    again = run_json("evaluate", "chains", *ours, "--limit", "2", "--predictions", str(ranked))
     assert again["ranked_now"] == 0
     assert again["questions"] == 2
 
     set_beside = ["evaluate", "chains", *tables, *dev, "--method", "tfidf", "--beside", str(ranked)]
-    compared = told(capsys, *set_beside, "--limit", "2")
+    compared = run_json(*set_beside, "--limit", "2")
     one = compared["beside"][str(ranked)]
     assert (one["first"], one["second"]) == (again["MAP"], compared["MAP"])
     assert one["difference"] == pytest.approx(compared["MAP"] - again["MAP"])
     assert main([*set_beside, "--limit", "2"]) == 0
     assert f"{one['difference']:+.3f}" in capsys.readouterr().out
-    assert "found none of 4" in told(capsys, *set_beside, code=1)["error"]["message"]
+    assert "found none of 4" in run_json(*set_beside, code=1)["error"]["message"]
 
     # Where none is named it is the one in use: what ships, until another is promoted.
     shutil.copytree(tiny_home / "mine", tiny_home / "arcf-minilm")
     unnamed = ["evaluate", "chains", *tables, *dev, "--k", "6", "--limit", "1"]
-    assert told(capsys, *unnamed)["settings"]["scorer"].startswith("arcf-minilm@")
-    assert "found none" in told(capsys, "promote", "mine", code=1)["error"]["message"]
+    assert run_json(*unnamed)["settings"]["scorer"].startswith("arcf-minilm@")
+    assert "found none" in run_json("promote", "mine", code=1)["error"]["message"]
     for name in ("mine", "arcf-minilm"):
-        card = told(capsys, "card", str(tiny_home / name), "--results", str(out))["card"]
+        card = run_json("card", str(tiny_home / name), "--results", str(out))["card"]
         assert f"| questions.dev.tsv ({chains['digest']}), 3 questions, k = 6 | `arcf` | 96 |" in card
-    promoted = told(capsys, "promote", "mine")
+    promoted = run_json("promote", "mine")
     assert [row["second"] for row in promoted["known"] if row["same_data"]] == [chains["MAP"]]
-    assert told(capsys, *unnamed)["settings"]["scorer"].startswith("mine@")
+    assert run_json(*unnamed)["settings"]["scorer"].startswith("mine@")
 
-    one = told(
-        capsys, "rank", *tables, "--scorer", "mine", "--question", "ba bi", "--answer", "bo", "--top", "5"
-    )
+    one = run_json("rank", *tables, "--scorer", "mine", "--question", "ba bi", "--answer", "bo", "--top", "5")
     assert [row["rank"] for row in one["ranking"]] == [1, 2, 3, 4, 5]
     assert one["ranking"][0]["chosen"]
     assert one["stopped"] in ("bare prefix", "length", "nothing visible")
 
 
 def test_mistakes_are_told(
-    tiny_home: Path, tmp_path: Path, release: dict[str, Path], capsys: pytest.CaptureFixture[str]
+    tiny_home: Path, tmp_path: Path, release: dict[str, Path], run_json: Callable[..., Any]
 ) -> None:
     tables, dev = ["--tables", str(release["tables"])], ["--questions", str(release["dev"])]
-    assert "expected --question and --answer" in told(capsys, "rank", *tables, code=1)["error"]["message"]
+    assert "expected --question and --answer" in run_json("rank", *tables, code=1)["error"]["message"]
     one = [*tables, "--method", "tfidf", "--question", " ", "--answer", "x"]
-    assert "found an empty one" in told(capsys, "rank", *one, code=1)["error"]["message"]
-    lost = told(capsys, "evaluate", "chains", *tables, *dev, code=1)["error"]["message"]
+    assert "found an empty one" in run_json("rank", *one, code=1)["error"]["message"]
+    lost = run_json("evaluate", "chains", *tables, *dev, code=1)["error"]["message"]
     assert "no scorer of facts is called 'arcf-minilm'" in lost
     both = [*tables, *dev, "--method", "tfidf", "--limit", "2", "--sample", "2"]
-    assert "found both" in told(capsys, "evaluate", "chains", *both, code=1)["error"]["message"]
+    assert "found both" in run_json("evaluate", "chains", *both, code=1)["error"]["message"]
     text = release["dev"].read_text(encoding="utf-8")
     head, *rows = [line.split("\t") for line in text.splitlines()]
     at = head.index("explanation")
@@ -145,12 +136,12 @@ def test_mistakes_are_told(
     # Before anything is ranked, and before there is a scorer to rank with.
     for kind in ("tfidf", "arcf"):
         given = [*tables, "--questions", str(blind), "--method", kind]
-        message = told(capsys, "evaluate", "chains", *given, code=1)["error"]["message"]
+        message = run_json("evaluate", "chains", *given, code=1)["error"]["message"]
         assert "found 6 without" in message
 
 
 def test_questions_without_an_explanation_are_counted_and_not_ranked(
-    tiny_home: Path, tmp_path: Path, release: dict[str, Path], capsys: pytest.CaptureFixture[str]
+    tiny_home: Path, tmp_path: Path, release: dict[str, Path], run_json: Callable[..., Any]
 ) -> None:
     head, *rows = [line.split("\t") for line in release["dev"].read_text(encoding="utf-8").splitlines()]
     for row in rows[1::3]:
@@ -158,36 +149,38 @@ def test_questions_without_an_explanation_are_counted_and_not_ranked(
     mixed, file = tmp_path / "mixed.tsv", tmp_path / "ranked.tsv"
     mixed.write_text("\n".join("\t".join(row) for row in [head, *rows]), encoding="utf-8")
     given = ["--tables", str(release["tables"]), "--questions", str(mixed), "--method", "tfidf"]
-    found = told(capsys, "evaluate", "chains", *given, "--predictions", str(file))
+    found = run_json("evaluate", "chains", *given, "--predictions", str(file))
     assert (found["questions"], found["without_gold"], found["ranked_now"]) == (4, 2, 4)
     ranked = {line.split("\t")[0] for line in file.read_text(encoding="utf-8").splitlines()}
     assert ranked == {row[0] for row in rows if row not in rows[1::3]}
 
 
 def test_what_does_not_fit_is_told(
-    tiny_home: Path, tmp_path: Path, release: dict[str, Path], capsys: pytest.CaptureFixture[str]
+    tiny_home: Path,
+    tmp_path: Path,
+    release: dict[str, Path],
+    run_json: Callable[..., Any],
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     tables, dev = ["--tables", str(release["tables"])], ["--questions", str(release["dev"])]
     given = [*tables, "--questions", str(release["train"]), *SMALL]
-    told(capsys, "train", "arcf", *given, "--out", str(tiny_home / "mine"))
+    run_json("train", "arcf", *given, "--out", str(tiny_home / "mine"))
     ours = [*tables, "--scorer", "mine", "--k", "6"]
     one = ["rank", *ours, "--question", "ba bi", "--answer", "bo"]
-    found = told(capsys, *one, "--length", "2")
+    found = run_json(*one, "--length", "2")
     assert (found["dropped"], found["unread"]) == (0, unread())
-    found = told(capsys, *one, "--least", "9")
+    found = run_json(*one, "--least", "9")
     assert found["dropped"] > 0
     assert found["unread"] == unread(explanations_cut=1)
     for how in ("arcf", "single-fact", "path-rerank"):
         long = ["rank", *ours, "--question", "ba " * 60, "--answer", "bo", "--method", how]
-        assert told(capsys, *long)["unread"] == unread(questions_cut=1)
+        assert run_json(*long)["unread"] == unread(questions_cut=1)
 
     table = release["tables"] / "T.tsv"
     table.write_text(table.read_text(encoding="utf-8") + "ba " * 60 + "\tx\tlong\n", encoding="utf-8")
     file = ["--out", str(tmp_path / "ranked.tsv")]
     both = ["--method", "ensemble", "--parts", "arcf+tfidf", "--least", "9", "--limit", "2"]
-    assert told(capsys, "rank", *ours, *dev, *both, *file)["unread"] == unread(
-        explanations_cut=2, facts_cut=1
-    )
+    assert run_json("rank", *ours, *dev, *both, *file)["unread"] == unread(explanations_cut=2, facts_cut=1)
     assert main(["evaluate", "chains", *ours, *dev, *both]) == 0
     assert "2 explanations" in capsys.readouterr().out
 
@@ -197,14 +190,14 @@ def unread(**counts: int) -> dict[str, int]:
 
 
 def test_rows_that_cannot_be_read_are_reported(
-    tiny_home: Path, tmp_path: Path, release: dict[str, Path], capsys: pytest.CaptureFixture[str]
+    tiny_home: Path, tmp_path: Path, release: dict[str, Path], run_json: Callable[..., Any]
 ) -> None:
     text = release["dev"].read_text(encoding="utf-8")
     partly = tmp_path / "partly.tsv"
     partly.write_text(text.replace("|CENTRAL", "", 1) + "no row\n", encoding="utf-8")
     given = ["--tables", str(release["tables"]), "--questions", str(partly), "--method", "tfidf"]
     for command in (["evaluate", "chains", *given], ["rank", *given, "--out", str(tmp_path / "ranked.tsv")]):
-        found = told(capsys, *command)
+        found = run_json(*command)
         assert [text[:20] for text in found["warnings"] + found["problems"]] == [
             "partly.tsv, line 2 (",
             "partly.tsv, line 8: ",

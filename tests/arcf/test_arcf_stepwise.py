@@ -1,6 +1,5 @@
 """A chain one step at a time: as Algorithm 1 builds it, and as a person wants it."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from entail.data.records import Corpus
 from entail.data.text import premise_key
 from entail.data.worldtree.questions import Question
 from entail.data.worldtree.tables import Fact, FactTables
-from entail.index.protocol import Floats
+from tests.arcf.conftest import scattered
 
 FACTS = FactTables(tuple(Fact(f"u{i}", f"f{i}", "T") for i in range(40)))
 LONG = FactTables((Fact("u0", "f0", "T"), Fact("u1", "f1 " * 5, "T")))
@@ -25,11 +24,7 @@ ASKED = Question("Q", "q", "a", {})
 
 
 def around(seed: int, k: int = 8) -> Neighbourhoods:
-    def near(texts: Sequence[str]) -> Floats:
-        draws = [np.random.default_rng([seed, *map(ord, text)]).random(40) for text in texts]
-        return np.stack(draws).astype(np.float32)
-
-    return Neighbourhoods(FACTS, k=k, similarities=near)
+    return scattered(FACTS, seed, k=k)
 
 
 def by(seed: int) -> Any:

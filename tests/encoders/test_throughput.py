@@ -23,7 +23,7 @@ def test_texts_are_never_the_same() -> None:
 def test_as_many_texts_as_fit_the_time_are_encoded_and_where_is_said(tiny_home: Path) -> None:
     told: list[Progress] = []
     found = measure_throughput(BiEncoder("tiny"), seconds=0.0, progress=told.append)
-    assert (found.texts, found.tower, found.device) == (128, "query", "cpu")
+    assert found.texts == 128
     assert found.rate == found.texts / found.seconds > 0
     assert "cores" in found.machine
     assert told[-1].fraction == 1.0

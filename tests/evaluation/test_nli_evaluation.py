@@ -2,6 +2,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 
 from entail.data.nli.pairs import NliPair
@@ -10,17 +11,20 @@ from entail.evaluation.nli.entailment import evaluate_nli
 
 
 class Told:
-    """Says of each pair what it was told of its hypothesis."""
+    """Cosines of each pair as it was told of its hypothesis."""
 
-    name, revision = "told", "told@1"
+    name, revision, premise_revision, dimension, symmetric = "told", "told@1", "told@1", 2, False
 
     def __init__(self, told: dict[str, float], *, threshold: float | None = None) -> None:
         self.told = told
         self.threshold = threshold
 
-    def similarities(self, first: Sequence[str], second: Sequence[str]) -> list[float]:
-        assert len(first) == len(second)
-        return [self.told.get(text, 0.0) for text in first]
+    def encode_queries(self, texts: Sequence[str], *, progress: Any = None) -> Any:
+        cosines = np.array([self.told.get(text, 0.0) for text in texts])
+        return np.stack([cosines, np.sqrt(1 - cosines**2)], axis=1)
+
+    def encode_premises(self, texts: Sequence[str], *, progress: Any = None) -> Any:
+        return np.array([[1.0, 0.0]] * len(texts))
 
 
 ENCODER = Told({"a": 0.9, "b": 0.6, "c": 0.5, "d": 0.2, "x": 0.55, "y": 0.3})

@@ -44,6 +44,9 @@ class Points:
         self.asked.append(("premise", list(texts)))
         return self._vectors(texts, 0.0)
 
+    def cut(self, texts: Sequence[str]) -> list[bool]:
+        return [len(text) > 2 for text in texts]
+
     def _vectors(self, texts: Sequence[str], turn: float) -> Any:
         angles = np.array([len(text) for text in texts]) * math.pi / 12 + turn
         return np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
@@ -82,6 +85,7 @@ def test_points_are_compared_by_cosine() -> None:
     assert found.forward == pytest.approx([math.cos(math.pi / 6), 1], abs=1e-6)
     assert found.backward is None
     assert found.wider is None
+    assert found.truncated == 1
 
 
 def test_of_two_towers_the_hypothesis_is_the_query() -> None:
@@ -92,37 +96,13 @@ def test_of_two_towers_the_hypothesis_is_the_query() -> None:
     assert found.forward == pytest.approx(turned, abs=1e-6)
 
 
-class Own:
-    """Similarities by other means: how much longer the second is."""
-
-    def __init__(self, spoil: float | None = None) -> None:
-        self.spoil = spoil
-
-    def similarities(self, first: Sequence[str], second: Sequence[str]) -> Any:
-        found = [float(len(b) - len(a)) for a, b in zip(first, second, strict=True)]
-        return found if self.spoil is None else [self.spoil]
-
-    def cut(self, texts: Sequence[str]) -> list[bool]:
-        return [len(text) > 2 for text in texts]
-
-
-def test_similarities_of_its_own() -> None:
-    pairs = [NliPair("long one", "short", "entailment"), NliPair("a", "short", "neutral")]
-    found = pair_similarities(pairs, Own())
-    assert found.forward.tolist() == [3, -4]
-    assert found.backward is not None
-    assert found.backward.tolist() == [-3, 4]
-    assert found.truncated == 2
-
-
-def test_what_is_no_similarity_is_refused() -> None:
-    pair = NliPair("p", "h", "neutral")
-    with pytest.raises(EvaluationError, match="Own: expected finite similarities, found 1 of 1"):
-        pair_similarities([pair], Own(math.nan))
-    with pytest.raises(EvaluationError, match=r"one similarity a pair, shape \(2,\)"):
-        pair_similarities([pair, pair], Own(1.0))
+def test_what_is_no_similarity_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = Points(symmetric=True)
+    monkeypatch.setattr(broken, "_vectors", lambda texts, turn: np.full((len(texts), 2), np.nan))
+    with pytest.raises(EvaluationError, match="points: expected finite similarities, found 1 of 1"):
+        pair_similarities([NliPair("p", "h", "neutral")], broken)
     with pytest.raises(EvaluationError, match="at least one pair"):
-        pair_similarities([], Own())
+        pair_similarities([], broken)
 
 
 def test_an_encoder_by_name(tiny_home: Path) -> None:

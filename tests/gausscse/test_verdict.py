@@ -129,7 +129,6 @@ def test_equal_sentences_entail_each_other(encoder: GaussianEncoder) -> None:
     encoder.form = replace(encoder.form, threshold=1.0)
     found = judge(encoder, ["ba  be", ""], ["ba be ", ""])
     assert [(v.says, v.sure) for v in found] == [("both ways", 1.0)] * 2
-    assert set(found[0].to_json()) >= {"says", "forward", "backward", "margin", "sure"}
     assert judge(encoder, [], []) == []
 
 
@@ -137,7 +136,6 @@ def test_what_is_too_long_to_be_read_whole_is_said(encoder: GaussianEncoder) -> 
     long = "ba " * 10_000
     found = judge(encoder, ["ba", long, long], ["be", "be", long + "be"])
     assert [verdict.truncated for verdict in found] == [(), ("first",), ("first", "second")]
-    assert found[1].to_json()["truncated"] == ("first",)
 
 
 def test_two_gaussians_on_a_plane_by_hand() -> None:

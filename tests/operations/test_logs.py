@@ -15,12 +15,12 @@ from tests.operations.conftest import add_job
 
 def test_a_tail_is_the_end_of_the_log(jobs: Jobs) -> None:
     worker = next(log for log in logs() if log.name == "worker")
-    assert (worker.size, worker.tail()) == (0, "")
+    assert (worker.size, tail("worker")) == (0, "")
     worker.file.parent.mkdir(parents=True)
     worker.file.write_bytes(
         b"x" * 200_000 + b"\n" + b"\n".join(b"line %d" % i for i in range(500)) + b"\n\xff"
     )
-    lines = worker.tail(lines=3).splitlines()
+    lines = tail("worker", lines=3).splitlines()
     assert lines == ["line 498", "line 499", "\ufffd"]
     assert tail("worker", lines=1) == "\ufffd"
 

@@ -157,7 +157,7 @@ def test_fallback_where_the_promoted_model_is_unusable(
     shutil.rmtree(tiny_home / "chain")
     scorer_folder("chain", base="nobody")
     now = active(role="chains")
-    assert (now.encoder, "or its base is gone" in str(now.notice)) == ("arcf-minilm", True)
+    assert (now.encoder, "'nobody'" in str(now.notice)) == ("arcf-minilm", True)
     (tmp_path / "data" / "active.json").write_text("{", encoding="utf-8")
     now = active(role="chains")
     assert (now.encoder, "backup" in str(now.notice)) == ("arcf-minilm", True)
@@ -171,9 +171,7 @@ def test_incomplete_or_foreign_folder_is_refused(
     with pytest.raises(PromotionError, match="expected the name of a folder under models/"):
         put(str(tmp_path / "elsewhere"))
     scorer_folder("chain", base="nobody")
-    with pytest.raises(
-        EncoderError, match="chain cannot be promoted: it cannot be read, or its base is gone"
-    ):
+    with pytest.raises(EncoderError, match="chain cannot be promoted: no encoder is called 'nobody'"):
         put("chain")
     assert put("models/mine").encoder == "mine"
 

@@ -134,10 +134,10 @@ def test_malformed_events_of_nodes_are_skipped() -> None:
         {"node": "n1"},
         {"kind": "toggle", "node": "n1"},
         {"kind": "select", "node": "n1"},
-        {"kind": "open", "node": "n1.1", "premise": "p"},
+        {"kind": "open", "node": "n1.1"},
     ):
         handle(message)
-    assert events == [NodeEvent("select", "n1"), NodeEvent("open", "n1.1", "p")]
+    assert events == [NodeEvent("select", "n1"), NodeEvent("open", "n1.1")]
 
 
 @pytest.mark.parametrize("name", ["Up", "ctrl+z", "shift+?", "shift", "10", "", "U", " "])

@@ -110,10 +110,10 @@ def test_a_running_job_shows_progress_charts_warnings_and_log(view: View) -> Non
 @pytest.mark.parametrize(
     ("ending", "state", "todo", "primary"),
     [
-        ("diverged", "Failed", "lower learning_rate", "like_job"),
-        ("disk_full", "Failed", "free space", "resume_job"),
-        ("out_of_memory", "Failed", "smaller batch_size", "resume_job"),
-        ("killed", "Interrupted", "last checkpoint", "resume_job"),
+        ("diverged", "failed", "lower learning_rate", "like_job"),
+        ("disk_full", "failed", "free space", "resume_job"),
+        ("out_of_memory", "failed", "smaller batch_size", "resume_job"),
+        ("killed", "was interrupted", "last checkpoint", "resume_job"),
     ],
 )
 def test_an_end_shows_its_cause_and_the_remedy(
@@ -121,7 +121,7 @@ def test_an_end_shows_its_cause_and_the_remedy(
 ) -> None:
     job = end(submit(), lambda folder, attempt: make_outcome(attempt, ending, "it *broke*"))
     app = view(job=job.id)
-    assert f"**{state} after" in said(app)
+    assert f"** {state} after" in said(app)
     assert "it *broke*" in said(app)
     assert todo in said(app).partition("**What to do:**")[2]
     # A repetition of the same failure is no first choice.

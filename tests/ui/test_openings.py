@@ -13,7 +13,7 @@ from entail.arcf.chains.comparison import EXAMPLE as QUESTION
 from entail.arcf.chains.example_steps import FILE as STEPS
 from entail.arcf.chains.example_steps import find_steps
 from entail.arcf.chains.stepwise import corpus_facts
-from entail.arcf.scoring.scorer import SHIPPED, scorer_revisions
+from entail.arcf.scoring.scorer import list_scorers
 from entail.claims import existence_claim
 from entail.data.bundled import sample_corpus, sample_dir
 from entail.encoders.catalogue import resolve
@@ -74,7 +74,7 @@ def test_lists_of_anything_else_are_not_taken(changed: dict[str, Any]) -> None:
 
 
 def test_steps_and_gaussians_are_of_the_packaged_models_alone() -> None:
-    facts, revision = corpus_facts(sample_corpus()), scorer_revisions()[SHIPPED]
+    facts, revision = corpus_facts(sample_corpus()), list_scorers()[0].revision
     steps = find_steps(revision, facts.digest, DEFAULT_K)
     assert steps is not None
     first = steps.find(QUESTION, ())
@@ -102,7 +102,7 @@ def test_damaged_files_are_left_to_the_models(tmp_path: Path) -> None:
         content.popitem()
         (tmp_path / "sample" / name).write_text(json.dumps(content), encoding="utf-8")
     assert read_lists(tmp_path / "sample") is None
-    revision = scorer_revisions()[SHIPPED]
+    revision = list_scorers()[0].revision
     assert (
         find_steps(revision, corpus_facts(sample_corpus()).digest, DEFAULT_K, folder=tmp_path / "sample")
         is None

@@ -31,7 +31,7 @@ AMONG = TfidfIndex(CORPUS).manifest.revision
 CHAIN = ["ice is frozen water", "snow is ice", "ice is cold"]
 """Explanation that the scorer of these tests prefers, in its order."""
 
-LISTED = ListedScorer("mine", ScorerForm(), "1")
+LISTED = ListedScorer("mine", ScorerForm(), "mine@1")
 
 
 def by_chain(prefix: list[str], candidate: list[str]) -> float:
@@ -45,7 +45,7 @@ def by_chain(prefix: list[str], candidate: list[str]) -> float:
 
 def suggester_of(score: Any = by_chain, *, loaded: bool = True, max_length: int = 1000) -> Suggester:
     """Return a suggester whose scorer is in memory, or is loading for ever."""
-    found = Suggester(LISTED, names=("mine",))
+    found = Suggester("mine", "mine@1", names=("mine",))
     scorer = Scorer("mine", "mine@1", ScorerForm(), FakeScorer(score, max_length=max_length))
     make: Callable[[Any], Any] = (lambda _: scorer) if loaded else (lambda _: threading.Event().wait())
     CACHE.tasks.clear()
@@ -276,8 +276,7 @@ def with_scorer(shared: Workspace, monkeypatch: pytest.MonkeyPatch) -> Callable[
         monkeypatch.setattr("entail.ui.trees.step_check.gaussian_names", dict)
         monkeypatch.setattr("entail.ui.shared.active.WARM_AFTER", 0)
         monkeypatch.setattr(suggester_module, "list_scorers", lambda: list(listed))
-        revisions = {one.name: f"{one.name}@1" for one in listed}
-        monkeypatch.setattr("entail.arcf.scoring.scorer.scorer_revisions", lambda: revisions)
+        monkeypatch.setattr("entail.arcf.scoring.scorer.list_scorers", lambda: list(listed))
         monkeypatch.setattr("entail.operations.chains.load_scorer", load)
 
     return put
@@ -389,7 +388,7 @@ def test_a_failing_scorer_leaves_the_retrieved_list(
 def test_a_scorer_is_chosen_and_may_be_removed(
     app: AppTest, tree: str, with_scorer: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with_scorer(LISTED, ListedScorer("rival", ScorerForm(), "1"))
+    with_scorer(LISTED, ListedScorer("rival", ScorerForm(), "rival@1"))
     app = turn(ready(on_tree(app, tree)), tree, "retrieved", "next")
     field = app.selectbox(key="proposed_by")
     assert (field.value, field.options) == ("mine", ["mine", "rival"])

@@ -108,7 +108,7 @@ def test_rejected_premises_lead_back_to_their_node() -> None:
     id = rejected_id("n1.1", ICE.key)
     assert id not in boxes_of(tree)
     box = boxes_of(tree, with_rejected=True)[id]
-    assert box.attrib | {"class": "node rejected", "data-of": "n1.1", "data-key": ICE.key} == box.attrib
+    assert box.attrib | {"class": "node rejected", "data-of": "n1.1"} == box.attrib
     assert title(box) == ("Rejected by Bo", ICE.text)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from entail.arcf.chains.stepwise import Step
@@ -12,44 +12,6 @@ from entail.data.worldtree.questions import Question
 
 FILE = "chain.json"
 """File beside the bundled corpus; `scripts/build_openings.py` writes it."""
-
-
-@dataclass(frozen=True)
-class StoredStep:
-    """A `Step` in types of JSON; `newly_visible` and `cut` are sorted."""
-
-    chosen: list[int]
-    candidates: list[int]
-    scores: list[float]
-    stop_score: float | None
-    newly_visible: list[int]
-    dropped: int
-    cut: list[int]
-
-    @classmethod
-    def of(cls, step: Step) -> StoredStep:
-        """Return a step as it is stored."""
-        return cls(
-            list(step.chosen),
-            list(step.candidates),
-            [round(score, 6) for score in step.scores],
-            step.stop_score,
-            sorted(step.newly_visible),
-            step.dropped,
-            sorted(step.cut),
-        )
-
-    def to_step(self) -> Step:
-        """Return the step."""
-        return Step(
-            tuple(self.chosen),
-            tuple(self.candidates),
-            tuple(self.scores),
-            self.stop_score,
-            frozenset(self.newly_visible),
-            self.dropped,
-            frozenset(self.cut),
-        )
 
 
 @dataclass(frozen=True)
@@ -66,17 +28,13 @@ class ExampleSteps:
     k: int
     question: str
     answer: str
-    steps: list[StoredStep]
-
-    def to_json(self) -> dict[str, object]:
-        """Return a JSON-serialisable dict."""
-        return asdict(self)
+    steps: tuple[Step, ...]
 
     def find(self, question: Question, chosen: Sequence[int]) -> Step | None:
         """Return the step after the chosen premises; None unless it is stored."""
         if (question.stem, question.answer) != (self.question, self.answer):
             return None
-        return next((one.to_step() for one in self.steps if one.chosen == list(chosen)), None)
+        return next((step for step in self.steps if step.chosen == tuple(chosen)), None)
 
 
 def find_steps(

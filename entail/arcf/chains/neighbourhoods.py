@@ -17,7 +17,7 @@ from entail.errors import SettingsError
 from entail.evaluation.chains import TFIDF, Similarities, fact_similarities, gold_hops
 from entail.index.protocol import Floats, Ints
 from entail.index.ranking import top_k
-from entail.progress import Meter, ProgressCallback
+from entail.progress import ProgressCallback
 
 _BATCH = 256
 
@@ -67,16 +67,14 @@ class Neighbourhoods:
             self._nearest[fact] = self._neighbours(self.similarities([self.facts.texts[fact]]), fact)
         return self._nearest[fact]
 
-    def prepare(self, facts: Sequence[int], *, progress: ProgressCallback | None = None) -> None:
+    def prepare(self, facts: Sequence[int]) -> None:
         """Compute the neighbours of many premises in batches."""
         missing = [fact for fact in dict.fromkeys(facts) if fact not in self._nearest]
-        meter = Meter(len(missing), "neighbours", unit="facts", report=progress)
         for at in range(0, len(missing), _BATCH):
             some = missing[at : at + _BATCH]
             rows = self.similarities([self.facts.texts[fact] for fact in some])
             for fact, row in zip(some, rows, strict=True):
                 self._nearest[fact] = self._neighbours(row[None], fact)
-            meter.add(len(some))
 
     def visible(self, neighbours: Ints, chosen: Sequence[int]) -> list[int]:
         """Return vis_k: the question's neighbours, then those of each chosen premise.

@@ -66,8 +66,6 @@ class Draft:
         facts: Positions of its premises, in order.
         scores: Score of each when it was chosen.
         stopped: Reason for the end.
-        stop_score: Where it stopped by itself: score of the explanation as it is.
-        best: Where it stopped by itself: score of the best remaining premise.
         dropped: As in `StepScores`, at the end.
         cut: Premises that were scored at some step and truncated.
     """
@@ -75,8 +73,6 @@ class Draft:
     facts: tuple[int, ...]
     scores: tuple[float, ...]
     stopped: Stopped
-    stop_score: float | None = None
-    best: float | None = None
     dropped: int = 0
     cut: frozenset[int] = frozenset()
 
@@ -137,11 +133,7 @@ def _draft_of(chain: Chain, *, cut: frozenset[int]) -> Draft:
     scored = [dict(zip(step.candidates, step.scores, strict=True)) for step in chain.steps]
     scores = tuple(scored[number][fact] for number, fact in enumerate(chain.facts))
     truncated = cut.intersection(fact for step in scored for fact in step)
-    draft = Draft(chain.facts, scores, chain.stopped, dropped=chain.dropped, cut=truncated)
-    if chain.stopped != "bare prefix":
-        return draft
-    last = chain.steps[-1]
-    return replace(draft, stop_score=last.stop_score, best=max(last.scores))
+    return Draft(chain.facts, scores, chain.stopped, chain.dropped, truncated)
 
 
 def _question(sentence: str) -> Question:

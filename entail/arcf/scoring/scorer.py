@@ -16,11 +16,8 @@ from entail.arcf.scoring.priors import Explanations, Weights
 from entail.arcf.scoring.terms import SharedPieces, SharingScorer, WordSimilarity
 from entail.encoders.bert.lora import merge_adapter
 from entail.encoders.card import read_card
-from entail.encoders.catalogue import resolve
 from entail.encoders.cross.encoder import (
-    ADAPTER,
     HEAD,
-    WHOLE,
     CrossParts,
     PairScorer,
     cross_folder,
@@ -138,13 +135,13 @@ class ListedScorer:
     Attributes:
         name: Name of its folder.
         form: Settings of its training.
-        stamp: Version of the folder; changes when it is replaced.
+        revision: Revision of its weights and of its base's; None where the base has to be fetched first.
         problem: Reason why it cannot be used.
     """
 
     name: str
     form: ScorerForm
-    stamp: str
+    revision: str | None
     problem: str | None = None
 
 
@@ -281,41 +278,22 @@ def list_scorers() -> list[ListedScorer]:
 
 def _read_scorers() -> Iterator[ListedScorer]:
     for folder in cross_folders():
-        form, problem, stamp = ScorerForm(), None, ""
+        form, revision, problem = ScorerForm(), None, None
         try:
             card = read_card(folder, folder.name)
             if card is None or card.method != METHOD or not card.scorer:
                 continue  # another method's head, such as that of Gaussians
             form = ScorerForm.read(card.scorer, name=folder.name)
-            stamp = str((folder / HEAD).stat().st_mtime_ns)
+            parts = cross_parts(folder, card, download=False)
+            revision = parts.revision if parts.adapter is None or parts.whole.revision else None
         except EncoderError as error:
             problem = str(error)
         except OSError:
             continue  # it is being replaced
-        yield ListedScorer(folder.name, form, stamp, problem)
+        yield ListedScorer(folder.name, form, revision, problem)
 
 
 def default_single_fact_scorer() -> str | None:
     """Return the scorer of single facts used by default: the packaged one, else the first."""
     names = [one.name for one in list_scorers() if one.problem is None and one.form.scheme == "single-fact"]
     return min(names, key=lambda name: (name != SHIPPED_SINGLE_FACT, name), default=None)
-
-
-def scorer_revisions() -> dict[str, str | None]:
-    """Return usable scorer -> revision, without loading any; None where the base has to be fetched first."""
-    usable = {one.name for one in _read_scorers() if one.problem is None}
-    revisions: dict[str, str | None] = {}
-    for folder in cross_folders():
-        if folder.name not in usable:
-            continue
-        try:
-            adapter, card = folder / ADAPTER, read_card(folder, folder.name)
-            if not adapter.is_dir():
-                revisions[folder.name] = CrossParts(folder, resolve(folder / WHOLE), None).revision
-            elif card is not None and card.base:
-                base = resolve(card.base)
-                revision = CrossParts(folder, base, adapter).revision if base.revision else None
-                revisions[folder.name] = revision
-        except (EncoderError, OSError):
-            continue  # it is being replaced, or its base is gone
-    return revisions

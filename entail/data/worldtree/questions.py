@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
 
 from entail.data.worldtree.tables import (
     SUFFIXES,
@@ -103,8 +103,8 @@ class QuestionReading:
         return "; ".join(parts)
 
 
-def read_questions(file: Path, *, release: Release | None = None) -> QuestionReading:
-    """Read a TSV of questions, may be gzipped; the release is detected by its columns unless it is given.
+def read_questions(file: Path) -> QuestionReading:
+    """Read a TSV of questions, may be gzipped; the release is detected by its columns.
 
     Raises:
         FormatError: If the file cannot be read, lacks a column, or holds no question that can be read.
@@ -121,9 +121,7 @@ def read_questions(file: Path, *, release: Release | None = None) -> QuestionRea
             source=file.name,
             line=1,
         )
-    if release is not None and release not in get_args(Release):
-        raise FormatError(f"expected 2019 or 2020 as the release, found {release!r}", source=file.name)
-    kind: Release = release or ("2020" if _LEVELS["2020"] in columns else "2019")
+    kind: Release = "2020" if _LEVELS["2020"] in columns else "2019"
     questions, problems, warnings = [], [], []
     for number, cells in rows:
         place = f"{file.name}, line {number}"
@@ -209,13 +207,9 @@ def missing_gold(questions: Iterable[Question], facts: FactTables) -> tuple[tupl
     return tuple((q.id, uid) for q in questions for uid in q.gold if uid not in facts.positions)
 
 
-def gold_positions(question: Question, facts: FactTables, *, roles: Sequence[str] | None = None) -> list[int]:
-    """Return the positions of a question's gold facts, of some roles or all, without those in no table."""
-    return [
-        facts.positions[uid]
-        for uid, role in question.gold.items()
-        if uid in facts.positions and (roles is None or role in roles)
-    ]
+def gold_positions(question: Question, facts: FactTables) -> list[int]:
+    """Return the positions of a question's gold facts, without those in no table."""
+    return [facts.positions[uid] for uid in question.gold if uid in facts.positions]
 
 
 @dataclass(frozen=True)

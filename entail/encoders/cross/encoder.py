@@ -119,8 +119,8 @@ def cross_folders() -> list[Path]:
     return [folder for folder in model_folders() if (folder / HEAD).is_file()]
 
 
-def cross_parts(folder: Path, card: Card) -> CrossParts:
-    """Return the parts of a cross-encoder; a base on the Hub is fetched.
+def cross_parts(folder: Path, card: Card, *, download: bool = True) -> CrossParts:
+    """Return the parts of a cross-encoder; a base on the Hub is fetched, unless `download` is False.
 
     Raises:
         EncoderError: If its base is not named, missing, or another one than it was trained on.
@@ -130,7 +130,7 @@ def cross_parts(folder: Path, card: Card) -> CrossParts:
         return CrossParts(folder, resolve(folder / WHOLE), None)
     if not card.base:
         raise EncoderError(f"{name}: expected the adapter's base in entail.json ('base'), found none")
-    whole = fetch(resolve(card.base))
+    whole = fetch(resolve(card.base)) if download else resolve(card.base)
     check_base(card.base_revision, whole, of=name)
     return CrossParts(folder, whole, folder / ADAPTER)
 

@@ -26,8 +26,6 @@ from entail.evaluation.nli.pair_similarity import (
     PairEncoder,
     PairEvaluation,
     correct_share,
-    encoder_name,
-    encoder_revision,
     pair_similarities,
     require_direction,
 )
@@ -64,7 +62,7 @@ class DirectionEvaluation(PairEvaluation):
 
     Attributes:
         margins: sim(h || p) - sim(p || h) of each pair, shape (n,).
-        wider: Sum of the premise's log sigma less that of the hypothesis, shape (n,); None without variances.
+        wider: Sum of the premise's log sigma less that of the hypothesis, shape (n,).
         longer: Characters of the premise less those of the hypothesis, shape (n,).
         bilateral: Pairs left out because each sentence is known to entail the other (SICK).
         equal: Pairs of two equal sentences, which no rule can decide; they are among the n, as wrong.
@@ -72,7 +70,7 @@ class DirectionEvaluation(PairEvaluation):
     """
 
     margins: Values = field(repr=False)
-    wider: Values | None = field(repr=False)
+    wider: Values = field(repr=False)
     longer: Values = field(repr=False)
     bilateral: int
     equal: int
@@ -97,18 +95,15 @@ class DirectionEvaluation(PairEvaluation):
 
     def to_json(self) -> dict[str, Any]:
         """Return the figures, as shares, in a JSON-serialisable dict."""
-        by_variance = None
-        if self.wider is not None:
-            right = self.wider > 0
-            longer = correct_share(right[self.longer_entailed])
-            by_variance = {**correct_share(right), "longer_entailed": longer}
+        right = self.wider > 0
+        longer = correct_share(right[self.longer_entailed])
         return {
             **super().to_json(),
             "ties": int((self.margins == 0).sum()),
             "length_baseline": self.length_baseline,
             "longer_entailed": correct_share(self.correct[self.longer_entailed]),
             "same_length": int((self.longer == 0).sum()),
-            "by_variance": by_variance,
+            "by_variance": {**correct_share(right), "longer_entailed": longer},
             "equal_sentences": self.equal,
             "bilateral_left_out": self.bilateral,
             "length_ratios": self.ratios.to_json(),
@@ -127,11 +122,11 @@ def evaluate_direction(
     require_direction(encoder)
     taken, bilateral = direction_pairs(pairs)
     found = pair_similarities(taken, encoder, progress=progress)
-    if found.backward is None:
-        raise EvaluationError(f"{encoder_name(encoder)}: expected similarities both ways, found one way only")
+    assert found.backward is not None
+    assert found.wider is not None
     return DirectionEvaluation(
-        encoder=encoder_name(encoder),
-        revision=encoder_revision(encoder),
+        encoder=encoder.name,
+        revision=encoder.revision,
         margins=found.forward - found.backward,
         wider=found.wider,
         longer=np.array([len(pair.premise) - len(pair.hypothesis) for pair in taken], dtype=np.float64),

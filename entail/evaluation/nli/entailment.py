@@ -13,8 +13,6 @@ from entail.errors import EvaluationError, SettingsError
 from entail.evaluation.nli.pair_similarity import (
     PairEncoder,
     PairEvaluation,
-    encoder_name,
-    encoder_revision,
     pair_similarities,
 )
 from entail.progress import ProgressCallback
@@ -124,8 +122,8 @@ def evaluate_nli(
     elif threshold is None:
         source, threshold = "data", best_threshold(scores[: len(pairs)], entails).value
     return NliEvaluation(
-        encoder=encoder_name(encoder),
-        revision=encoder_revision(encoder),
+        encoder=encoder.name,
+        revision=encoder.revision,
         threshold=threshold,
         threshold_from=source,
         scores=scores[: len(pairs)],

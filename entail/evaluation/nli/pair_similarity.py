@@ -9,10 +9,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from entail.data.nli.pairs import NliPair
 from entail.encoders.catalogue import fetch, resolve
@@ -22,18 +21,8 @@ from entail.errors import EncoderError, EvaluationError
 from entail.progress import ProgressCallback
 from entail.statistics.classification import Booleans, Values, wilson_interval
 
-
-@runtime_checkable
-class ComparesSentences(Protocol):
-    """Protocol of models with similarities of their own."""
-
-    def similarities(self, first: Sequence[str], second: Sequence[str]) -> ArrayLike:
-        """Return sim(first_i || second_i), shape (n,): how much the second entails the first."""
-        ...
-
-
-PairEncoder = EncodesGaussians | Encoder | ComparesSentences
-"""Encoders that can judge pairs: Gaussians, points (by cosine), or similarities of their own."""
+PairEncoder = EncodesGaussians | Encoder
+"""Encoders that can judge pairs: of Gaussians, or of points (by cosine)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +32,7 @@ class PairSimilarities:
     Attributes:
         forward: sim(h || p), how much the premise entails the hypothesis, shape (n,).
         backward: sim(p || h), shape (n,); None of points, which know no direction.
-        wider: Sum of the premise's log sigma less that of the hypothesis, shape (n,); None without variances.
+        wider: Sum of the premise's log sigma less that of the hypothesis, shape (n,); None of points.
         truncated: Number of truncated distinct sentences; None if unknown.
     """
 
@@ -59,12 +48,12 @@ class PairEvaluation(ABC):
 
     Attributes:
         encoder: Name of the encoder.
-        revision: Its weights, None if unknown.
+        revision: Revision of its weights.
         truncated: Number of truncated sentences; None if unknown.
     """
 
     encoder: str
-    revision: str | None
+    revision: str
     truncated: int | None = None
 
     @property
@@ -102,7 +91,7 @@ def correct_share(correct: Booleans) -> dict[str, Any]:
     }
 
 
-def pair_encoder(name: str | Path, *, device: str | None = None) -> EncodesGaussians | Encoder:
+def pair_encoder(name: str | Path) -> PairEncoder:
     """Return the encoder of this name, Gaussian or not, as its `entail.json` says.
 
     Raises:
@@ -110,21 +99,10 @@ def pair_encoder(name: str | Path, *, device: str | None = None) -> EncodesGauss
     """
     entry = fetch(resolve(name))
     if entry.gaussian is None:
-        return BiEncoder(entry, device=device)
+        return BiEncoder(entry)
     from entail.encoders.gaussian.encoder import GaussianEncoder
 
-    return GaussianEncoder(entry, device=device)
-
-
-def encoder_name(encoder: PairEncoder) -> str:
-    """Return the name of an encoder in figures."""
-    return str(getattr(encoder, "name", type(encoder).__name__))
-
-
-def encoder_revision(encoder: PairEncoder) -> str | None:
-    """Return the revision of an encoder's weights, None if unknown."""
-    revision = getattr(encoder, "revision", None)
-    return None if revision is None else str(revision)
+    return GaussianEncoder(entry)
 
 
 def require_direction(encoder: PairEncoder) -> None:
@@ -157,17 +135,12 @@ def pair_similarities(
     premises, hypotheses = [pair.premise for pair in pairs], [pair.hypothesis for pair in pairs]
     if isinstance(encoder, Encoder):
         found = PairSimilarities(_cosines(premises, hypotheses, encoder, progress))
-    elif isinstance(encoder, EncodesGaussians):
-        found = _of_gaussians(premises, hypotheses, encoder, progress)
     else:
-        found = PairSimilarities(
-            forward=_values(encoder.similarities(hypotheses, premises), len(pairs)),
-            backward=_values(encoder.similarities(premises, hypotheses), len(pairs)),
-        )
+        found = _of_gaussians(premises, hypotheses, encoder, progress)
     for values in (found.forward, found.backward):
         if values is not None and not np.isfinite(values).all():
             raise EvaluationError(
-                f"{encoder_name(encoder)}: expected finite similarities, found "
+                f"{encoder.name}: expected finite similarities, found "
                 f"{int((~np.isfinite(values)).sum())} of {len(values)} that are not; its weights are broken"
             )
     return replace(found, truncated=_truncated([*premises, *hypotheses], encoder))
@@ -208,18 +181,12 @@ def _cosines(
             for texts, encode in ((premises, encoder.encode_premises), (hypotheses, encoder.encode_queries))
             for place in [_places(texts)]
         )
-    return _values(np.einsum("ij,ij->i", first, second, dtype=np.float64), len(premises))
+    cosines: Values = np.einsum("ij,ij->i", first, second, dtype=np.float64)
+    return cosines
 
 
 def _places(texts: Sequence[str]) -> dict[str, int]:
     return {text: place for place, text in enumerate(dict.fromkeys(texts))}
-
-
-def _values(values: ArrayLike, count: int) -> Values:
-    found = np.asarray(values, dtype=np.float64)
-    if found.shape != (count,):
-        raise EvaluationError(f"expected one similarity a pair, shape ({count},), found {found.shape}")
-    return found
 
 
 class Judge(Protocol):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from entail.data.bundled import read_shipped, sample_dir
@@ -77,10 +77,6 @@ class ExampleLists:
     @property
     def _pair(self) -> tuple[str, str]:
         return self.names[0], self.names[1]
-
-    def to_json(self) -> dict[str, object]:
-        """Return a JSON-serialisable dict."""
-        return asdict(self)
 
 
 def find_lists(

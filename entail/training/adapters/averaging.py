@@ -21,7 +21,7 @@ from entail.encoders.bert.lora import read_lora_config
 from entail.encoders.card import read_training_queries, write_training_queries
 from entail.encoders.catalogue import PREMISE_TOWER
 from entail.encoders.gaussian.form import HEAD, GaussianForm
-from entail.encoders.weights import read_json
+from entail.encoders.weights import read_object
 from entail.errors import TrainingError
 from entail.training.adapters.saving import save_encoder
 
@@ -69,7 +69,7 @@ def average_adapters(
         )
     merged, lost = merge(folders, shares=[scale * share for share in shares], rank=rank)
     _require_same(folders)
-    records = [dict(read_json(folder / "entail.json") or {}) for folder in folders]
+    records = [read_object(folder / "entail.json") for folder in folders]
     first = records[0]
     file = f"{HEAD}/model.safetensors"
     head = mean_tensors(folders, file, shares=shares) if first.get("gaussian") else {}
@@ -118,7 +118,7 @@ def write_adapter(merged: Mapping[str, tuple[Tensor, Tensor]], out: Path, *, lik
     save_file(
         {name: tensor.contiguous() for name, tensor in tensors.items()}, out / "adapter_model.safetensors"
     )
-    config: dict[str, Any] = dict(read_json(like / "adapter_config.json"))
+    config = read_object(like / "adapter_config.json")
     ranks = max(len(a) for a, _ in merged.values())
     config |= {"r": ranks, "lora_alpha": ranks, "use_rslora": False, "rank_pattern": {}, "alpha_pattern": {}}
     (out / "adapter_config.json").write_text(
@@ -259,7 +259,7 @@ def _require_same(folders: Sequence[Path]) -> None:
     """Check that adapters agree in base, towers and method, and as encoders of Gaussians in their form."""
     first: dict[str, Any] = {}
     for folder in folders:
-        record = read_json(folder / "entail.json") or {}
+        record = read_object(folder / "entail.json")
         form = asdict(_without_fit(record, folder.name)) if record.get("gaussian") else {}
         found = {name: record.get(name) for name in _IDENTITY}
         found |= {name: form.get(name) for name in ("similarity", "pooling", "tanh")}

@@ -9,7 +9,7 @@ from typing import Any
 
 from entail.encoders.card import TRAINING_QUERIES, read_training_queries, write_training_queries
 from entail.encoders.cross.encoder import ADAPTER, HEAD
-from entail.encoders.weights import read_json
+from entail.encoders.weights import read_object
 from entail.errors import TrainingError
 from entail.training.adapters.averaging import describe_mean, even_shares, mean_tensors, merge, write_adapter
 from entail.training.adapters.saving import save_encoder
@@ -70,7 +70,7 @@ def average_cross_encoders(
 
 
 def _read_record(folder: Path) -> dict[str, Any]:
-    record = dict(read_json(folder / "entail.json") or {})
+    record = read_object(folder / "entail.json")
     if not (folder / ADAPTER).is_dir() or "method" not in record:
         raise TrainingError(f"{folder.name}: expected a cross-encoder with an adapter, found something else")
     return record

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import shutil
 import stat
 from collections.abc import Callable, Mapping
@@ -12,6 +11,7 @@ from typing import Any
 
 from entail.encoders.card import read_card
 from entail.encoders.catalogue import EncoderEntry, resolve
+from entail.encoders.weights import write_json
 from entail.errors import EncoderError, TrainingError
 from entail.training.cards.template import write_card
 
@@ -60,8 +60,7 @@ def save_encoder(
         for left_over in (partial, old):
             shutil.rmtree(left_over, ignore_errors=True)
         write(partial)
-        content = json.dumps(dict(about), indent=2, ensure_ascii=False)
-        (partial / "entail.json").write_text(content + "\n", encoding="utf-8")
+        write_json(partial / "entail.json", dict(about))
         let_read(partial, like=partial / "entail.json")
         with contextlib.suppress(EncoderError):  # a card can be written later
             write_card(partial, name=out.name)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
-from entail.encoders.weights import read_json
+from entail.data.stored import parse_as
+from entail.encoders.weights import read_object
 from entail.errors import EncoderError
-
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
 
 Figures = Mapping[str, float]
 Spread = tuple[float, float, int]
@@ -73,15 +71,7 @@ class Metrics:
         Raises:
             ValueError: If a field is missing or of another type.
         """
-        from pydantic import ValidationError
-
-        try:
-            kind: Any = cls
-            checked: Self = _validator(kind).validate_python(record)
-        except ValidationError as error:
-            problems = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()]
-            raise ValueError("; ".join(problems)) from error
-        return checked
+        return parse_as(cls, json.dumps(record))
 
     def replaces(self, other: Metrics) -> bool:
         """Return whether these figures supersede others of the same model."""
@@ -254,13 +244,6 @@ def to_stored(metrics: Sequence[Metrics]) -> dict[str, list[dict[str, Any]]]:
     return {key: rows for key, rows in stored.items() if rows}
 
 
-@cache
-def _validator(kind: Any) -> TypeAdapter[Any]:  # noqa: ANN401 - a class of metrics
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(kind)
-
-
 @dataclass(frozen=True)
 class MetricPair:
     """One measure of two models on data of one name and size; None where a model was not measured."""
@@ -287,7 +270,7 @@ def compare_cards(first: Path | None, second: Path) -> list[MetricPair]:
 def _figures_of(folder: Path) -> dict[tuple[str, str], float]:
     """Return (measure, data) -> figure; empty if they cannot be read, such as those of another version."""
     try:
-        record = read_json(folder / "entail.json") or {}
+        record = read_object(folder / "entail.json")
         found: dict[tuple[str, str], float] = {}
         for key, value in _figures(record.get("figures") or {}):
             found.setdefault(key, value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -38,10 +38,6 @@ class Event:
     learning_rate: float = 0.0
     evaluated: Evaluated | None = None
     warning: str | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """Return a JSON-serialisable dict."""
-        return asdict(self)
 
 
 Watch = Callable[[Event], None]

@@ -56,15 +56,15 @@ def _remove(database: Database, folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def open_shown(url: str | None = None) -> tuple[Database, Scratch | None]:
+def open_shown() -> tuple[Database, Scratch | None]:
     """Return the read-only database of a demo; without one, the sample in a temporary one, returned too.
 
     Raises:
         DatabaseError: If there is a database that cannot be opened.
     """
-    file = sqlite_file(url)
+    file = sqlite_file()
     if file is None or file.exists():
-        return replace(open_database(url, read_only=True), remedy=DEMO_REMEDY), None
+        return replace(open_database(read_only=True), remedy=DEMO_REMEDY), None
     sample = Scratch()
     seed_sample(sample.database)
     return replace(sample.database, read_only=True, remedy=DEMO_REMEDY), sample

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
+from entail.data.reading import size_of
 from entail.errors import DamagedTreeError
 from entail.progress import Meter, ProgressCallback
 from entail.trees.log.event_log import DAMAGED_REMEDY, read_evidence, read_history, summarise
@@ -111,5 +112,4 @@ def _file_problems(connection: sa.Connection) -> Iterator[str]:
 def _size(connection: sa.Connection, database: Database) -> int:
     if database.file is None:
         return int(connection.scalar(sa.select(sa.func.pg_database_size(sa.func.current_database()))) or 0)
-    parts = (database.file.with_name(database.file.name + end) for end in ("", "-wal"))
-    return sum(part.stat().st_size for part in parts if part.exists())
+    return size_of(*(database.file.with_name(database.file.name + end) for end in ("", "-wal")))

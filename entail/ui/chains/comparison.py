@@ -84,14 +84,14 @@ def draw_compare(scene: Scene, scorers: Sequence[ListedScorer]) -> None:
                 facts,
                 scorers,
                 near,
-                load=lambda listed: finish(take_scorer(listed, wait=0)),
+                load=lambda listed: finish(take_scorer(listed.name, listed.revision, wait=0)),
                 k=k,
                 length=length,
                 progress=report,
             )
 
-    stamps = tuple((one.name, one.stamp) for one in scorers)
-    key = (facts.digest, question.stem, question.answer, stamps, k, length)
+    revisions = tuple((one.name, one.revision) for one in scorers)
+    key = (facts.digest, question.stem, question.answer, revisions, k, length)
     compared = await_value(_RANKINGS.get_or_start(key, make), waiting="Ranking by each method …")
     if compared is not None:
         _draw_compared(scene, compared)

@@ -252,7 +252,7 @@ def pick_builder(facts: FactTables) -> tuple[Builder, int, tuple[ListedScorer, .
     scorer: Scorer | DeferredScorer | None = None
     if by != TFIDF:
         scorer = defer_scorer(usable[by], facts, k=k) or await_value(
-            take_scorer(usable[by]), waiting="Loading the scorer …"
+            take_scorer(by, usable[by].revision), waiting="Loading the scorer …"
         )
         if scorer is None:
             return None

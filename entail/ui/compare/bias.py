@@ -113,12 +113,12 @@ def _draw(found: SimilarityBias) -> None:
         draw_download("Figures (JSON)", "bias.json", found.to_json)
 
 
-def pairs_table(found: SimilarityBias, rule: str, *, most: int = MOST) -> pd.DataFrame:
+def pairs_table(found: SimilarityBias, rule: str) -> pd.DataFrame:
     """Return a row for each drawn pair: texts, group, overlap and the cosine under each encoder.
 
     Rows are shuffled, so that no group covers another.
     """
-    pairs = np.random.default_rng(0).permutation(found.sample(rule, most=most))
+    pairs = np.random.default_rng(0).permutation(found.sample(rule, most=MOST))
     names = np.array([mark.name for mark in GROUPS])
     columns = {
         "group": names[found.group[rule][pairs]],

@@ -35,6 +35,15 @@ def show_errors() -> Iterator[None]:
         draw_error(error)
 
 
+@contextmanager
+def toast_errors(prefix: str = "") -> Iterator[None]:
+    """Show an error of the library that ends this block as a toast, which outlives a rerun."""
+    try:
+        yield
+    except EntailError as error:
+        st.toast(label(f"{prefix}{error}"), icon=":material/error:")
+
+
 def pick_view(title: str, options: Sequence[_Option], *, key: str, **more: Any) -> _Option:  # noqa: ANN401 - of Streamlit
     """Draw the options side by side, without a visible label, and return the selected one.
 

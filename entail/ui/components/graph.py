@@ -118,7 +118,7 @@ def draw_graph(
 def draw_picture(tree: Tree, drawing: Layout, *, collapsed: Collection[str] = frozenset()) -> Picture:
     """Return the drawing as SVG whose boxes are items of an ARIA tree, with their captions as titles.
 
-    The box of a rejected premise has `data-of` (the node that it was rejected for) and `data-key`.
+    The box of a rejected premise has `data-of`: the node that it was rejected for.
     """
     titles: dict[str, str] = {}
     roles: dict[str, str] = {}
@@ -128,7 +128,7 @@ def draw_picture(tree: Tree, drawing: Layout, *, collapsed: Collection[str] = fr
         if place.kind == "rejected":
             node_id, key = rejected[id]
             caption = f"Rejected by {tree.judgements[node_id, key].author}"
-            role += f' data-of="{node_id}" data-key="{key}"'
+            role += f' data-of="{node_id}"'
         else:
             caption = caption_of(tree.nodes[id])
             if id in tree.finished:

@@ -136,12 +136,10 @@ class NodeEvent:
         kind: `select` (click), `open` (double-click in the graph, after a `select`), `toggle` (collapse or
             expand; one for each node under “all”), or `collapse` and `expand` of the outline.
         node: Id of a node of the tree; for a rejected premise, the node that it was rejected for.
-        premise: Key of a rejected premise, None for nodes of the tree.
     """
 
     kind: Literal["select", "open", "toggle", "collapse", "expand"]
     node: str
-    premise: str | None = None
 
 
 def node_handler(
@@ -151,6 +149,6 @@ def node_handler(
 
     def handle(message: Mapping[str, Any]) -> None:
         if message.get("kind") in kinds and isinstance(message.get("node"), str):
-            on_event(NodeEvent(message["kind"], message["node"], message.get("premise")))
+            on_event(NodeEvent(message["kind"], message["node"]))
 
     return handle

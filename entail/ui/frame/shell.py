@@ -48,12 +48,12 @@ _ICON = ASSETS / "icon.png"
 
 
 @contextmanager
-def page(title: str, *, wide: bool = True) -> Iterator[tuple[Workspace, str | None]]:
+def page(title: str) -> Iterator[tuple[Workspace, str | None]]:
     """Draw the frame; yield the shared stores and the author, None while there is no name.
 
     Ends the run with an error if the database cannot be used, or fails while the page is drawn.
     """
-    shared, author = _begin(title, wide=wide)
+    shared, author = _begin(title)
     try:
         yield shared, author
     except EntailError as error:
@@ -62,11 +62,11 @@ def page(title: str, *, wide: bool = True) -> Iterator[tuple[Workspace, str | No
         st.button("Try again", icon=":material/refresh:", key="page_again")
 
 
-def _begin(title: str, *, wide: bool) -> tuple[Workspace, str | None]:
+def _begin(title: str) -> tuple[Workspace, str | None]:
     st.set_page_config(
         page_title=f"{title} · entail",
         page_icon=str(_ICON),
-        layout="wide" if wide else "centered",
+        layout="wide",
         initial_sidebar_state=220,
         menu_items={"about": f"entail {__version__}: explanation trees over your own corpus"},
     )

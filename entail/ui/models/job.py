@@ -19,17 +19,17 @@ from entail.operations.storage import in_words
 from entail.registry.roles import role_of
 from entail.settings import is_demo
 from entail.training.method import methods
-from entail.ui.components.elements import draw_error, show_errors
+from entail.ui.components.elements import draw_error, show_errors, toast_errors
 from entail.ui.frame.author import lacks_name
 from entail.ui.models.comparison import draw_comparison
 from entail.ui.shared.chart_marks import SERIES
 from entail.ui.shared.form import setting_label
 from entail.ui.shared.job_list import (
     LIVE,
-    LOOKS,
     NEW,
     describe_job,
     draw_badge,
+    draw_unfinished,
     ensure_worker,
     format_duration,
     open_job,
@@ -130,7 +130,6 @@ def _draw_actions(job: Job, author: str | None) -> None:
 
 def _draw_state(job: Job) -> None:
     """Draw the place in the queue, the progress, or the end with what to do next."""
-    status = job.status
     if job.state == "queued":
         earlier = [other for other in jobs().queued() if (other.place or 0) < (job.place or 0)]
         running = [other for other in jobs().jobs() if other.state in ("running", "cancelling")]
@@ -151,15 +150,7 @@ def _draw_state(job: Job) -> None:
     elif job.state == "done":
         _draw_done(job)
     else:
-        draw = st.info if job.state == "cancelled" else st.error
-        by = f" by {label(job.cancelled_by)}" if job.cancelled_by else ""
-        after = f" after {format_duration(job.seconds)}" if job.seconds else ""
-        reason = "" if job.state == "cancelled" else f" {label(status.what or 'unknown reason')}."
-        todo = label(status.todo or "")
-        draw(
-            f"**{job.state.capitalize()}{by}{after}.**{reason}  \n**What to do:** {todo}.",
-            icon=LOOKS[job.state].icon,
-        )
+        draw_unfinished(job)
     events = [
         str(event.get("text", "")) for event in jobs().list_events(job.id) if event["kind"] == "warning"
     ]
@@ -253,14 +244,11 @@ def _draw_back() -> None:
 
 
 def _act(act: Callable[[], object], *, leave: bool = False) -> None:
-    try:
+    with toast_errors():
         act()
-    except EntailError as error:
-        st.toast(label(str(error)), icon=":material/error:")
-        return
-    if leave:
-        open_job(None)
-    st.rerun()
+        if leave:
+            open_job(None)
+        st.rerun()
 
 
 HEIGHT, LEGEND = 215, 50

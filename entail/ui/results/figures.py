@@ -62,17 +62,17 @@ class Figures:
     limits: list[Limit] = field(default_factory=list)
 
 
-def read_figures(file: Path = FILE) -> Figures:
+def read_figures() -> Figures:
     """Return the figures that ship.
 
     Raises:
         DataError: If the file is missing or damaged.
     """
     try:
-        return parse_as(Figures, file.read_bytes())
+        return parse_as(Figures, FILE.read_bytes())
     except (OSError, ValueError) as error:
         raise DataError(
-            f"expected the figures of the page in {file.name}, found none ({error}); install entail again"
+            f"expected the figures of the page in {FILE.name}, found none ({error}); install entail again"
         ) from error
 
 

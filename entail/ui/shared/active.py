@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Hashable
+from dataclasses import dataclass
 from typing import ClassVar, Generic, TypeVar, cast
 
 import streamlit as st
@@ -52,6 +53,7 @@ def draw_notice(role: Role) -> None:
         st.warning(label(words), icon=":material/swap_horiz:")
 
 
+@dataclass(frozen=True)
 class LazyModel(Generic[_Model]):
     """Model that is loaded behind the page, and the tasks that need it.
 
@@ -61,10 +63,13 @@ class LazyModel(Generic[_Model]):
     models: ClassVar[TaskGroup]
     results: ClassVar[TaskGroup]
 
+    name: str
+    revision: str | None
+
     @property
-    def key(self) -> Hashable:
-        """Key of the model, which changes with its revision."""
-        raise NotImplementedError
+    def key(self) -> tuple[str, str | None]:
+        """Key of the model."""
+        return (self.name, self.revision)
 
     def load(self) -> _Model:
         """Load the model and run it once, as the first text is the slowest."""

@@ -11,6 +11,7 @@ from entail.errors import EntailError
 from entail.jobs.record import Job, State
 from entail.settings import is_demo
 from entail.training.method import methods
+from entail.ui.components.elements import toast_errors
 from entail.ui.shared.resources import jobs
 from entail.ui.shared.text import ago, label
 
@@ -64,6 +65,18 @@ def draw_badge(job: Job) -> None:
     style = LOOKS[job.state]
     words = f"{style.words}, number {job.place}" if job.place else style.words
     st.badge(words, icon=style.icon, color=style.colour)
+
+
+def draw_unfinished(job: Job) -> None:
+    """Draw why a job ended without a result, and what to do."""
+    cancelled = job.state == "cancelled"
+    verb = job.state if job.state == "failed" else f"was {job.state}"
+    by = f" by {label(job.cancelled_by)}" if job.cancelled_by else ""
+    after = f" after {format_duration(job.seconds)}" if job.seconds else ""
+    reason = "" if cancelled else f": {label(job.status.what or 'unknown reason')}"
+    todo = f"  \n**What to do:** {label(job.status.todo)}." if job.status.todo else ""
+    draw = st.info if cancelled else st.error
+    draw(f"**{label(job.name)}** {verb}{by}{after}{reason}.{todo}", icon=LOOKS[job.state].icon)
 
 
 def describe_job(job: Job) -> str:
@@ -129,11 +142,8 @@ def _draw_list(busy: bool) -> None:
         if not is_demo() and st.button(
             "Delete", key=f"delete-{job_id}", disabled=st.session_state.get("author") is None
         ):
-            try:
+            with toast_errors():
                 jobs().delete(job_id)
-            except EntailError as error:
-                st.toast(label(str(error)), icon=":material/error:")
-            else:
                 st.rerun()
     if not ended:
         return

@@ -123,14 +123,14 @@ def retriever_name(name: str) -> str:
 
 def revisions() -> dict[str, str | None]:
     """Return the revisions of the available retrievers and scorers, None for lexical ones."""
-    from entail.arcf.scoring.scorer import scorer_revisions  # loads SciPy
+    from entail.arcf.scoring.scorer import list_scorers  # loads SciPy
 
     try:
         promoted = {pointer.encoder: pointer.revision for pointer in list_pointers() if pointer.encoder}
     except EntailError:  # the field "Ranked by" shows the error
         promoted = {}
     listed = {entry.name: entry.revision for entry in catalogue()}
-    listed |= scorer_revisions()
+    listed |= {one.name: one.revision for one in list_scorers() if one.problem is None}
     return dict.fromkeys(LEXICAL) | {name: at for name, at in promoted.items() if "/" in name} | listed
 
 

@@ -180,14 +180,14 @@ def _propose(context: TreeContext, suggester: Suggester, session: AuthoringSessi
     words = None
     if screen.listing == "draft":
         draft_basis = screen.drafts.get(node_id)
-        screen.rank_by(f"{suggester.listed}, {draft_basis}")
+        screen.rank_by(f"{suggester.key}, {draft_basis}")
         offer = suggester.offer_draft(tree, node_id, context.corpus, draft_basis)
     elif context.index is None:
         return session
     else:
         words, among = screen.query, context.index.manifest.revision
         # An accepted premise makes another list, whose candidates the author has not seen.
-        screen.rank_by(f"{suggester.listed}, {among}, {basis.after}")
+        screen.rank_by(f"{suggester.key}, {among}, {basis.after}")
         count = NEXT_POOL + len(basis.accepted)
         pool = suggest(tree, node_id, context.corpus, context.index, k=count, query=words)
         others = [candidate for candidate in pool if not candidate.is_child][:NEXT_POOL]

@@ -182,19 +182,23 @@ def leave_tree() -> None:
     st.query_params.clear()
 
 
+_LISTED = 12
+"""Trees of a list before a search."""
+
+
 def draw_tree_list(
-    shared: Workspace, trees: Sequence[TreeSummary], *, key: str, archive: bool = False, most: int = 12
+    shared: Workspace, trees: Sequence[TreeSummary], *, key: str, archive: bool = False
 ) -> None:
     """Draw the first trees of a list, with a search field if there are more."""
     words = ""
-    if len(trees) > most:
+    if len(trees) > _LISTED:
         words = st.text_input("Find a tree", key=key, placeholder="Words of the hypothesis")
     found = [tree for tree in trees if words.strip().lower() in tree.hypothesis.lower()]
-    draw_trees(shared, found[:most], archive=archive)
+    draw_trees(shared, found[:_LISTED], archive=archive)
     if not found:
         st.caption("No hypothesis has these words.")
-    if len(found) > most:
-        st.caption(f"{len(found) - most:,} more: type a word to search.")
+    if len(found) > _LISTED:
+        st.caption(f"{len(found) - _LISTED:,} more: type a word to search.")
 
 
 def draw_example(shared: Workspace, examples: Sequence[TreeSummary]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 
 import streamlit as st
@@ -20,9 +19,9 @@ from entail.trees.review.decisions import (
     lesson_of,
     propose_name,
 )
-from entail.ui.components.elements import show_errors
+from entail.ui.components.elements import show_errors, toast_errors
 from entail.ui.shared.demo import is_locked_in_demo
-from entail.ui.shared.job_list import LIVE, ensure_worker, format_duration, progress_of
+from entail.ui.shared.job_list import LIVE, draw_unfinished, ensure_worker, format_duration, progress_of
 from entail.ui.shared.resources import jobs, retriever_label, retrievers
 from entail.ui.shared.text import label
 from entail.ui.trees.authoring import TreeContext
@@ -108,16 +107,15 @@ def _draw_busy(job_id: str, author: str | None) -> None:
         _draw_details(job)
         settled = author is None or job.state == "cancelling"
         if st.button("Cancel", type="tertiary", key="cancel_learning", disabled=settled):
-            _try_job(lambda: jobs().cancel(job.id, by=author or ""), "Not cancelled")
+            with toast_errors("Not cancelled: "):
+                jobs().cancel(job.id, by=author or "")
             st.rerun()
 
 
 def _draw_end(job: Job, author: str | None) -> None:
     """Draw the result of the last training, until somebody dismisses it."""
-    name, took = label(job.name), format_duration(job.seconds)
-    after = f" after {took}" if job.seconds else ""
     if job.state == "done":
-        words = f"trained in {took}"
+        words = f"trained in {format_duration(job.seconds)}"
         if counts := (job.result or {}).get("counts"):
             words += (
                 f" on {count_of(counts['positives'], 'accepted premise')} and {counts['negatives']:,} "
@@ -126,26 +124,18 @@ def _draw_end(job: Job, author: str | None) -> None:
         is_active = default_retriever().encoder == job.name
         use = "It ranks the candidates now" if is_active else "Choose it under “Ranked by”"
         st.success(
-            f"**{name}** {label(words)}. {use}."
+            f"**{label(job.name)}** {label(words)}. {use}."
             + "".join(f"  \n:material/warning: {label(warning)}" for warning in job.warnings),
             icon=":material/school:",
         )
-    elif job.state == "cancelled":
-        by = f" by {label(job.cancelled_by)}" if job.cancelled_by else ""
-        st.info(f"**{name}** was cancelled{by}{after}.", icon=":material/cancel:")
     else:
-        what = "failed" if job.state == "failed" else "was interrupted"
-        todo = f"  \n**What to do:** {label(job.status.todo)}." if job.status.todo else ""
-        st.error(
-            f"The training of **{name}** {what}{after}: {label(job.status.what or 'unknown reason')}.{todo}",
-            icon=":material/error:",
-        )
+        draw_unfinished(job)
     with st.container(horizontal=True, vertical_alignment="center"):
         if job.resumable:
             st.button(
                 "Resume",
-                on_click=_try_job,
-                args=(lambda: jobs().resume(job.id), "Not resumed"),
+                on_click=_resume,
+                args=(job.id,),
                 key="resume_learning",
                 disabled=author is None,
                 help="Continues from the last checkpoint, with the decisions as of its start.",
@@ -153,8 +143,8 @@ def _draw_end(job: Job, author: str | None) -> None:
         _draw_details(job)
         st.button(
             "Dismiss",
-            on_click=_try_job,
-            args=(lambda: jobs().note(job.id), "Not dismissed"),
+            on_click=_dismiss,
+            args=(job.id,),
             type="tertiary",
             key="dismiss_learning",
             disabled=author is None,
@@ -174,16 +164,18 @@ def _open(session: AuthoringSession) -> None:
     session.screen.dialog = "learn" if session.author is not None else "name"
 
 
+def _resume(job_id: str) -> None:
+    with toast_errors("Not resumed: "):
+        jobs().resume(job_id)
+
+
+def _dismiss(job_id: str) -> None:
+    with toast_errors("Not dismissed: "):
+        jobs().note(job_id)
+
+
 def _use(name: str) -> None:
     st.session_state["retriever"] = name
-
-
-def _try_job(act: Callable[[], object], failure: str) -> None:
-    """Change a job; show a toast if it fails."""
-    try:
-        act()
-    except EntailError as error:
-        st.toast(label(f"{failure}: {error}"), icon=":material/error:")
 
 
 @st.dialog("Train on your decisions", width="large", on_dismiss=close_dialogs)

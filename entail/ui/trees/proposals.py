@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
@@ -13,12 +13,13 @@ from entail.ui.components.inbox import widget_value
 from entail.ui.shared.active import draw_notice
 from entail.ui.shared.resources import retriever_name
 from entail.ui.shared.text import label
-from entail.ui.trees.screen import LISTS, AuthoringSession, Screen
+from entail.ui.trees.screen import LISTS, AuthoringSession, draw_wait
 from entail.ui.trees.suggester import BY_KEY, Offer, Suggester
 
 if TYPE_CHECKING:
     from entail.arcf.chains.next_premise import Draft
     from entail.arcf.scoring.premises import StepScores
+    from entail.operations.tasks import Task
     from entail.ui.trees.authoring import TreeContext
 
 _ENDS = {
@@ -78,8 +79,8 @@ def draw_proposals(context: TreeContext, session: AuthoringSession) -> bool:
     elif offer.scores is not None:
         _draw_next(offer, offer.scores, suggester.name, context.ranking.name)
         return True
-    else:
-        _draw_wait(session.screen, offer, suggester)
+    elif offer.retry is not None:
+        draw_wait(session.screen, offer.retry, lambda task: _describe_wait(offer, suggester, task))
     return False
 
 
@@ -138,21 +139,13 @@ def _draw_truncation(dropped: int, *, truncated: int) -> None:
         st.caption(f":material/content_cut: Truncated: the scorer did not read {part}.")
 
 
-@st.fragment(run_every=0.4)
-def _draw_wait(screen: Screen, offer: Offer, suggester: Suggester) -> None:
-    task = offer.retry() if offer.retry is not None else None
-    if task is not None and task.done.is_set() and screen.dialog is None:
-        st.rerun()
+def _describe_wait(offer: Offer, suggester: Suggester, task: Task[Any] | None) -> str:
     if suggester.model is None:
-        what = f"Loading {label(retriever_name(suggester.name))}"
-    elif task is not None and task.progress is not None:
-        done = task.progress.done
-        what = label(task.progress.what.capitalize()) + (
-            f": {count_of(done, 'premise')} so far" if done else ""
-        )
-    else:
-        what = "Drafting the chain" if offer.means == "draft" else "Ranking candidates"
-    st.caption(f":material/hourglass_empty: {what} …")
+        return f"Loading {label(retriever_name(suggester.name))}"
+    if task is None or task.progress is None:
+        return "Drafting the chain" if offer.means == "draft" else "Ranking candidates"
+    done = task.progress.done
+    return label(task.progress.what.capitalize()) + (f": {count_of(done, 'premise')} so far" if done else "")
 
 
 def _premises_in_words(count: int) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import streamlit as st
 
@@ -14,7 +14,7 @@ from entail.registry.roles import list_usable
 from entail.trees.review.suggestions import Candidate, reorder
 from entail.ui.shared.active import LazyModel
 from entail.ui.shared.text import label
-from entail.ui.trees.screen import AuthoringSession, Screen
+from entail.ui.trees.screen import AuthoringSession, draw_wait
 
 if TYPE_CHECKING:
     from entail.encoders.cross.reranker import Reranker
@@ -33,14 +33,6 @@ class ListReranker(LazyModel["Reranker"]):
 
     models: ClassVar[TaskGroup] = TaskGroup("re-rankers", failure="the re-ranker could not be loaded")
     results: ClassVar[TaskGroup] = TaskGroup("re-ranked lists", failure="the list could not be re-ranked")
-
-    name: str
-    revision: str
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """Key of the re-ranker."""
-        return (self.name, self.revision)
 
     def load(self) -> Reranker:
         """Load the re-ranker."""
@@ -94,11 +86,4 @@ def draw_reranking(session: AuthoringSession) -> None:
     if (error := session.reading().error) is not None:
         st.caption(f":material/info: Not re-ranked: {label(str(error), longest=200)}")
     elif not any(candidate.retrieved for candidate in session.candidates):
-        _draw_wait(session.screen, session.reading)
-
-
-@st.fragment(run_every=0.3)
-def _draw_wait(screen: Screen, waits: Callable[[], Task[Any]]) -> None:
-    if screen.dialog is None and waits().done.is_set():
-        st.rerun()
-    st.caption(":material/hourglass_empty: Re-ranking …")
+        draw_wait(session.screen, session.reading, lambda _: "Re-ranking")

@@ -136,6 +136,17 @@ def close_dialogs() -> None:
         screen.dialog = screen.unnamed = None
 
 
+@st.fragment(run_every=0.4)
+def draw_wait(
+    screen: Screen, task_of: Callable[[], Task[Any] | None], describe: Callable[[Task[Any] | None], str]
+) -> None:
+    """Draw what is awaited, and the page again once it is there; not below an open dialog."""
+    task = task_of()
+    if screen.dialog is None and (task is None or task.done.is_set()):
+        st.rerun()
+    st.caption(f":material/hourglass_empty: {describe(task)} …")
+
+
 @dataclass(frozen=True)
 class AuthoringSession:
     """Tree, candidates and log that the commands of the screen work on.

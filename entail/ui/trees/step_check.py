@@ -8,6 +8,7 @@ calls hardly any other reversed, so that is worth a warning.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 import streamlit as st
@@ -16,7 +17,7 @@ from entail.operations.tasks import Task, TaskGroup, finish
 from entail.ui.direction.encoder import gaussian_names, take_encoder
 from entail.ui.shared.active import LazyModel, draw_notice, pick_model
 from entail.ui.shared.text import certainty, label
-from entail.ui.trees.screen import AuthoringSession
+from entail.ui.trees.screen import AuthoringSession, draw_wait
 
 if TYPE_CHECKING:
     from entail.gausscse.directions import Directions, StepVerdict
@@ -47,14 +48,6 @@ class StepCheck(LazyModel["Directions"]):
 
     models: ClassVar[TaskGroup] = TaskGroup("direction hints", failure="the encoder could not be loaded")
     results: ClassVar[TaskGroup] = TaskGroup("verdicts", failure="the entailment could not be checked")
-
-    name: str
-    revision: str | None
-
-    @property
-    def key(self) -> tuple[str, str | None]:
-        """Key of the encoder."""
-        return (self.name, self.revision)
 
     def load(self) -> Directions:
         """Load the encoder."""
@@ -98,7 +91,8 @@ def draw_step_check(check: StepCheck | None, session: AuthoringSession) -> None:
         if words := describe_step(task.value):
             st.caption(words, help=f"By {label(check.name)}. {_HELP}")
     elif task.error is None:
-        _draw_wait(session, check)
+        judge = partial(check.judge, session.tree, session.node.id)
+        draw_wait(session.screen, judge, lambda _: "Checking entailment")
 
 
 def describe_step(step: StepVerdict) -> str:
@@ -117,11 +111,3 @@ def describe_step(step: StepVerdict) -> str:
     if "second" in verdict.truncated:
         parts.append("the sentence read only in part")
     return " · ".join(parts)
-
-
-@st.fragment(run_every=0.5)
-def _draw_wait(session: AuthoringSession, check: StepCheck) -> None:
-    task = check.judge(session.tree, session.node.id)
-    if session.screen.dialog is None and (task is None or task.done.is_set()):
-        st.rerun()
-    st.caption(":material/hourglass_empty: Checking entailment …")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, cast
 
-from entail.arcf.scoring.scorer import ListedScorer, list_scorers
+from entail.arcf.scoring.scorer import list_scorers
 from entail.operations.chains import GROUNDS, SCORERS, SCORING, take_builder, take_scorer
 from entail.operations.tasks import Task, TaskGroup, finish
 from entail.trees.log.acts import Proposal
@@ -71,33 +71,18 @@ class Offer:
 
 @dataclass(frozen=True)
 class Suggester(LazyModel["Scorer"]):
-    """Scorer of chains in one run of the page.
-
-    Attributes:
-        names: Scorers that can be chosen, the active one first.
-    """
+    """Scorer of chains in one run of the page; `names` are those that can be chosen, the active one first."""
 
     models: ClassVar[TaskGroup] = TaskGroup("suggesters", failure="the scorer could not be loaded")
     results: ClassVar[TaskGroup] = TaskGroup("proposals", failure="the proposals could not be made")
 
-    listed: ListedScorer
     names: tuple[str, ...] = ()
-
-    @property
-    def name(self) -> str:
-        """Name of the scorer."""
-        return self.listed.name
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """Key of the scorer."""
-        return (self.listed.name, self.listed.stamp)
 
     def load(self) -> Scorer:
         """Load the scorer."""
         from entail.arcf.chains.next_premise import score_next
 
-        scorer = finish(take_scorer(self.listed, wait=0))
+        scorer = finish(take_scorer(self.name, self.revision, wait=0))
         with SCORING:
             score_next(scorer, "a text", (), ["another"])
         return scorer
@@ -200,4 +185,4 @@ def current_suggester() -> Suggester | None:
     if not usable:
         return None
     name, names = pick_model("chains", BY_KEY, usable)
-    return Suggester(usable[name], tuple(names))
+    return Suggester(name, usable[name].revision, tuple(names))

@@ -44,7 +44,7 @@ st.set_page_config(layout="wide")
 # Handlers must not read the session state, where a run can be broken off: they keep to this object.
 state = st.session_state.setdefault(
     "kept",
-    SimpleNamespace(selected="n1", opened="", collapsed=frozenset(), pressed=[], runs=0, more=0, premise=""),
+    SimpleNamespace(selected="n1", opened="", collapsed=frozenset(), pressed=[], runs=0, more=0),
 )
 state.runs += 1
 tree = tree_of(int(st.query_params.get("nodes", len(STORY))) + state.more)
@@ -56,7 +56,7 @@ def follow(event: NodeEvent) -> None:
     elif event.kind == "open":
         state.opened = event.node
     else:
-        state.selected, state.premise = event.node, event.premise or ""
+        state.selected = event.node
 
 
 def press(pressed: KeyPress) -> None:
@@ -74,7 +74,7 @@ with st.container(horizontal=True):
     if st.button("ask"):
         ask()
     st.text_input("words", label_visibility="collapsed")
-says = ("selected", "premise", "opened", "collapsed", "pressed", "runs")
+says = ("selected", "opened", "collapsed", "pressed", "runs")
 shown = {name: getattr(state, name) for name in says}
 shown["collapsed"] = " ".join(sorted(state.collapsed))
 shown["pressed"] = " ".join(state.pressed)

@@ -193,14 +193,14 @@ class TreeGraph {
 
   send(kind, node) {
     if (!node) return;
-    this.outbox.send({ kind, node: node.dataset.of ?? node.dataset.node, premise: node.dataset.key ?? null });
+    this.outbox.send({ kind, node: node.dataset.of ?? node.dataset.node });
   }
 
   // Expands all if anything is collapsed, also below what is collapsed itself; else leaves the hypothesis and its premises.
   toggleAll() {
     const { collapsed } = this.data;
     const ids = collapsed.length ? collapsed : this.conclusions().map((node) => node.dataset.node);
-    this.outbox.send(...ids.map((node) => ({ kind: "toggle", node, premise: null })));
+    this.outbox.send(...ids.map((node) => ({ kind: "toggle", node })));
   }
 
   click(event) {
