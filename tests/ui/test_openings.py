@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from entail.arcf.scoring.scorer import list_scorers
 from entail.claims import existence_claim
 from entail.data.bundled import sample_corpus, sample_dir
 from entail.encoders.catalogue import resolve
+from entail.errors import EntailError
 from entail.evaluation.passages.example_lists import FILE as LISTS
 from entail.evaluation.passages.example_lists import find_lists, read_lists
 from entail.evaluation.passages.pool import EXAMPLES, corpus_pool
@@ -110,15 +112,18 @@ def test_damaged_files_are_left_to_the_models(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def without_models(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let every encoder, scorer and judge be in the making for ever."""
+def without_models(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let every encoder, scorer and judge be in the making until the test ends."""
     waiting: Task[Any] = Task()
     monkeypatch.setattr(ModelCache, "get_or_start", lambda *_, **__: waiting)
-    monkeypatch.setattr("entail.operations.chains.take_scorer", lambda *_, **__: waiting)
-    monkeypatch.setattr("entail.ui.chains.fields.take_scorer", lambda *_, **__: waiting)
+    for module in ("entail.ui.chains.comparison", "entail.ui.chains.fields", "entail.operations.chains"):
+        monkeypatch.setattr(f"{module}.take_scorer", lambda *_, **__: waiting)
     monkeypatch.setattr("entail.ui.direction.encoder.take_encoder", lambda *_, **__: waiting)
     monkeypatch.setattr("entail.ui.claims.judges.list_judges", list)
     monkeypatch.setattr("entail.ui.claims.judges.gaussian_names", dict)
+    yield
+    waiting.error = EntailError("the test has ended")
+    waiting.done.set()  # a comparison that waits for it holds the lock of scoring
 
 
 @pytest.mark.usefixtures("without_models")
