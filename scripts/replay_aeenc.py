@@ -9,10 +9,10 @@ r"""Train an AE-Enc encoder further so that passages of another domain lose litt
 The query tower learns the training trees by softmax once more. It is held to its own vectors on the corpus
 and on variations of the training queries, and to the base's on questions of SQuAD train (replay). Every tenth
 article of SQuAD train is left out of them: on these articles the settings were chosen. The mean of the seeds
-is what ships. The alternative without training, the adapter scaled towards the base (WiSE-FT), is measured
-on these articles, too.
+is what ships.
 
-What ships as `models/aeenc-minilm` began at the encoder of that name of commit a79b8c3 (`--initial`).
+What ships as `models/aeenc-minilm` had two rounds of this. The first began at the encoder of that name of
+commit a79b8c3 (`--initial`), the second at the mean of the first, commit 4555ed2.
 """
 
 from __future__ import annotations
@@ -47,11 +47,13 @@ from entail.statistics.classification import mcnemar
 from entail.training.distillation.teachers import Teaching, teach, vary
 
 RESULT = Path(__file__).resolve().parent.parent / "docs" / "results" / "aeenc_replay.json"
+FIRST = RESULT.with_name("aeenc_replay_first.json")
+"""Result of the first round; its commit measured the adapter scaled towards the base (WiSE-FT), too."""
+
 BASE = "minilm"
 CONFIG = replace(SECOND, learning_rate=5e-4, epochs=5, sentences=160)
 REPLAYED = 40_000
 """Questions of SQuAD train that are replayed."""
-SCALES = (0.9, 0.8, 0.7, 0.6, 0.5)
 ALLOWED = 0.01
 """R@1 that passages may lose."""
 
@@ -103,10 +105,6 @@ def run(given: argparse.Namespace, progress: ProgressCallback | None) -> dict[st
             progress=progress,
         )
     made["mean"] = mean_of("replayed", list(made.values()), work=given.work, rank=RANK)
-    scaled = {}
-    for scale in SCALES:
-        folder = mean_of(f"scaled-{scale}", [given.initial], work=given.work, scale=scale, rank=RANK)
-        scaled[str(scale)] = evaluate_file(held_out, folder, given.work).to_json()
     encoders: dict[str, str | Path] = {"base": BASE, "initial": given.initial, **made}
     dev = {name: evaluate_file(given.squad_dev, one, given.work) for name, one in encoders.items()}
     hits = {name: [rank == 1 for rank in found.first_hits] for name, found in dev.items()}
@@ -118,7 +116,6 @@ def run(given: argparse.Namespace, progress: ProgressCallback | None) -> dict[st
         "held_out": {
             name: evaluate_file(held_out, one, given.work).to_json() for name, one in encoders.items()
         },
-        "held_out_scaled": scaled,
         "squad_dev": {name: found.to_json() for name, found in dev.items()},
         "mcnemar_p": {name: mcnemar(hits["mean"], hits[name]).p for name in ("base", "initial")},
         "entailment_bank_dev": {
@@ -129,48 +126,62 @@ def run(given: argparse.Namespace, progress: ProgressCallback | None) -> dict[st
 
 def markdown(result: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines of the page."""
-    figures, hardware = result["figures"], result["hardware"]
-    yield "<!-- Made from aeenc_replay.json by `python scripts/replay_aeenc.py --table`; do not edit. -->"
+    first: dict[str, Any] = json.loads(FIRST.read_text(encoding="utf-8"))
+    figures, before = result["figures"], first["figures"]
+    yield "<!-- Made from aeenc_replay.json and aeenc_replay_first.json by"
+    yield "`python scripts/replay_aeenc.py --table`; do not edit. -->"
     yield from ("# AE-Enc without harm to another domain", "")
-    dev = {name: one["R@1"] for name, one in figures["squad_dev"].items()}
-    lost = {name: dev["base"] - dev[name] for name in ("initial", "mean")}
-    verdict = "at most" if lost["mean"] <= ALLOWED else "more than"
-    seconds = list(figures["seconds"].values())
+    base, initial, shipped = (
+        one["R@1"]
+        for one in (
+            *(before["squad_dev"][name] for name in ("base", "initial")),
+            figures["squad_dev"]["mean"],
+        )
+    )
+    verdict = "at most" if base - shipped <= ALLOWED else "more than"
+    seconds = [mean(one["seconds"].values()) for one in (before, figures)]
     text = (
         "An encoder that learnt what explains elementary science searches other passages worse than its "
-        f"base: on SQuAD dev, aeenc-minilm lost {100 * lost['initial']:.1f} points of R@1. It was trained "
-        f"further, {len(seconds)} seeds of {mean(seconds):,.0f} s, held to its base on "
-        f"{figures['replayed_questions']:,} questions of SQuAD train (replay). The mean of the seeds, which "
-        f"ships, loses {100 * lost['mean']:.1f} points, {verdict} the one point that was allowed. What it "
-        "keeps on EntailmentBank is in the second table."
+        f"base: on SQuAD dev, aeenc-minilm lost {100 * (base - initial):.1f} points of R@1. It was trained "
+        f"further in two rounds of {len(figures['seconds'])} seeds, {seconds[0]:,.0f} and "
+        f"{seconds[1]:,.0f} s each, held to its base on {figures['replayed_questions']:,} questions of SQuAD "
+        "train (replay). The second round begins at the mean of the first. A query's own sentence, and "
+        "premises that differ from a right one in capitals alone, are no negatives there (`--spare-equals`). "
+        f"Its mean, which ships, loses {100 * (base - shipped):.1f} points, {verdict} the one point that was "
+        "allowed. What it keeps on EntailmentBank is in the second table. By the paper's protocol the second "
+        "round loses: a query's own sentence, no negative any more, ranks higher, and counts as wrong there."
     )
     yield from (*paragraph(text), "")
     text = (
-        "Of two settings the one with more replay was chosen, on every tenth article of SQuAD train. "
-        "EntailmentBank dev was read for both, SQuAD dev for this one; the last weights are kept, dev chose "
-        "none. The base lists SQuAD 2.0 among its own training data, so that its figures on SQuAD are "
-        "optimistic. Replay is of the same domain as the measurement: what a third one loses was not "
-        "measured."
+        "Of two settings the one with more replay was chosen in the first round, on every tenth article of "
+        "SQuAD train; the second took it over. EntailmentBank dev was read for both, SQuAD dev for the "
+        "chosen one, and each once more for the second round. That sparing equals helps was seen on "
+        "EntailmentBank dev, in trials of one epoch, so figures there are optimistic; the last weights are "
+        "kept, dev chose none. The base lists SQuAD 2.0 among its own training data, so that its figures on "
+        "SQuAD are optimistic. Replay is of the same domain as the measurement: what a third one loses was "
+        "not measured here."
     )
     yield from (*paragraph(text), "")
-    yield f"Commit `{result['commit']}`, {hardware['cpu']}, {hardware['cores']} cores:"
-    yield from ("", f"    {result['command']}", "")
+    for words, one in (("First round", first), ("Second round", result)):
+        hardware = one["hardware"]
+        yield f"{words}: commit `{one['commit']}`, {hardware['cpu']}, {hardware['cores']} cores:"
+        yield from ("", f"    {one['command']}", "")
     pools = [_pool(figures[part]["base"]) for part in ("squad_dev", "held_out")]
     yield f"| R@1 | SQuAD dev, {pools[0]} | held-out articles, {pools[1]} |"
     yield "| --- | ---: | ---: |"
-    for words, names in _rows(figures):
-        cells = [[figures[part][name]["R@1"] for name in names] for part in ("squad_dev", "held_out")]
+    for words, part, names in _rows(before, figures):
+        cells = [[part[place][name]["R@1"] for name in names] for place in ("squad_dev", "held_out")]
         yield f"| {words} | {spread(cells[0], digits=4)} | {spread(cells[1], digits=4)} |"
-    for scale, one in figures["held_out_scaled"].items():
-        yield f"| before, adapter scaled by {scale} | | {one['R@1']:.4f} |"
+    for scale, one in before["held_out_scaled"].items():
+        yield f"| before replay, adapter scaled by {scale} | | {one['R@1']:.4f} |"
     yield ""
-    for name, words in (("base", "MiniLM"), ("initial", "the encoder before")):
+    for name, words in (("base", "MiniLM"), ("initial", "the mean of the first round")):
         yield f"McNemar on SQuAD dev, what ships against {words}: p = {figures['mcnemar_p'][name]:.2g}."
     yield from ("", "EntailmentBank dev:", "")
     yield "| | MAP | Hit@10 | Hit@50 | MAP, unseen queries | MAP, paper's protocol | read per accepted |"
     yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"
-    for words, names in _rows(figures):
-        found = [figures["entailment_bank_dev"][name] for name in names]
+    for words, part, names in _rows(before, figures):
+        found = [part["entailment_bank_dev"][name] for name in names]
         cells = [[one["query_excluded"][measure] for one in found] for measure in ("MAP", "Hit@10", "Hit@50")]
         cells.append([one["unseen"]["query_excluded"]["MAP"] for one in found])
         cells.append([one["paper"]["MAP"] for one in found])
@@ -178,11 +189,16 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
         yield f"| {words} | {' | '.join(map(spread, cells))} | {reads} |"
 
 
-def _rows(figures: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
-    yield from (("MiniLM", ["base"]), ("aeenc-minilm before", ["initial"]))
-    seeds = [f"seed {seed}" for seed in figures["seconds"]]
-    yield f"trained further with replay, {len(seeds)} seeds", seeds
-    yield "**their mean, which ships**", ["mean"]
+def _rows(
+    before: Mapping[str, Any], figures: Mapping[str, Any]
+) -> Iterator[tuple[str, Mapping[str, Any], list[str]]]:
+    """Yield the words of each row, the round that has its figures, and whose mean they are."""
+    yield from (("MiniLM", figures, ["base"]), ("before replay", before, ["initial"]))
+    yield f"first round, {len(before['seconds'])} seeds", before, [f"seed {one}" for one in before["seconds"]]
+    yield "their mean", figures, ["initial"]
+    seeds = [f"seed {one}" for one in figures["seconds"]]
+    yield f"second round, which spares equals, {len(seeds)} seeds", figures, seeds
+    yield "**their mean, which ships**", figures, ["mean"]
 
 
 def _pool(figures: Mapping[str, Any]) -> str:
