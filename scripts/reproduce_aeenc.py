@@ -138,7 +138,7 @@ def settings_in_words() -> Iterator[str]:
         of the others, where it was kept. Without them what a training gains is about .01 less.""",
         """In these rows the query's own sentence is a hard negative wherever it is found, as in the paper,
         although the query excluded counts it nowhere. Trainings that spare it (`spare_equals`) rank better
-        with the query excluded in first trials; they are no rows yet, and what ships is not trained so.""",
+        with the query excluded in first trials; they are no rows yet. What ships is trained so.""",
         """694 premises differ from another in capitals alone, and the encoders read no capitals. Of such a
         tie the first in the file counts as nearer. On dev that is never the right one, so MAP is a little
         below the mean over random orders.""",
