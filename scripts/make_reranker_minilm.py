@@ -268,14 +268,14 @@ def run(given: argparse.Namespace, data: Data) -> None:
     first = stand_in(data, given.work)
     if given.until == "stand-in":
         return
-    chosen = given.work / "chosen.json"
-    if not chosen.is_file():
+    choice = given.work / "chosen.json"
+    if not choice.is_file():
         learnt = given.work / "learnt"
         trained(data.corpus, data.learnt, CONFIG, learnt)
         lists = held_out_lists(data, first, depth=max(DEPTHS))
         record = {"queries": len(lists), "rows": choices(data, lists, learnt), "run": provenance()}
-        chosen.write_text(json.dumps(record, indent=1), encoding="utf-8")
-    record = json.loads(chosen.read_text(encoding="utf-8"))
+        choice.write_text(json.dumps(record, indent=1), encoding="utf-8")
+    record = json.loads(choice.read_text(encoding="utf-8"))
     best = max(record["rows"], key=lambda row: row["MAP"])
     print(json.dumps(best))
     if given.until == "chosen":
@@ -308,7 +308,8 @@ def run(given: argparse.Namespace, data: Data) -> None:
         figures["seeds"][str(seed)] = {**seeds[seed], **over}
     form = {"max_length": CONFIG.max_length, "weight": weight, "depth": depth}
     if not given.test:
-        told = {"reranker": form, "figures": {"tables": for_card(figures)}}
+        chosen = asdict(replace(CONFIG, seed=given.seeds[0], weight=weight, depth=depth))
+        told = {"config": chosen, "reranker": form, "figures": {"tables": for_card(figures)}}
         size = ship(folders[given.seeds[0]], given.out, more=told)
         figures |= {"bytes": size, "revision": Reranker(given.out).revision}
     write_result(given.result, figures=figures, seed=None, started=started)
