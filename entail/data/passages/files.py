@@ -48,8 +48,8 @@ Format = Literal["squad", "dpr", "jsonl", "table", "beir", "text"]
 _HEAD = 1 << 16
 _MAX_BYTES = 2_000_000_000
 _ID = re.compile(r"\S*\d\S*")
-_COLUMNS = {"id": ("id", "qid", "_id"), "question": QUESTION_COLUMNS, "answer": ANSWER_COLUMNS}
-_PASSAGE_COLUMNS = {
+_QUESTION_PARTS = {"id": ("id", "qid", "_id"), "question": QUESTION_COLUMNS, "answer": ANSWER_COLUMNS}
+_PASSAGE_PARTS = {
     "id": ("id", "_id", "pid", "docid", "passage_id", "psg_id"),
     "text": ("text", "passage", "contents"),
     "title": ("title",),
@@ -114,7 +114,7 @@ def read_questions(
     elif kind in {"dpr", "jsonl"}:
         for number, place, row in _rows(path, kind):
             yield question_of(row, number, f"{path}, {place}")
-    elif _has_header(path, "question", _COLUMNS):
+    elif _has_header(path, "question", _QUESTION_PARTS):
         yield from _question_table(path)
     else:
         yield from _question_lines(path)
@@ -184,7 +184,7 @@ def _raw_passages(path: Path) -> Iterator[tuple[str, Passage]]:
                 elif hash(passage.id) not in seen:
                     seen.add(hash(passage.id))
                     yield place, passage
-    elif kind == "text" and _has_header(path, "text", _PASSAGE_COLUMNS):
+    elif kind == "text" and _has_header(path, "text", _PASSAGE_PARTS):
         yield from _passage_table(path)
     else:
         yield from _passage_lines(path, kind)
@@ -203,7 +203,7 @@ def _passage_lines(path: Path, kind: Format) -> Iterator[tuple[str, Passage]]:
             continue
         # Not its number: those of two files would be the same.
         parts = line.split("\t") if kind == "table" else [premise_key(line), line]
-        if number == 1 and kind == "table" and "text" in (names := named_columns(parts, _PASSAGE_COLUMNS)):
+        if number == 1 and kind == "table" and "text" in (names := named_columns(parts, _PASSAGE_PARTS)):
             at = {part: parts.index(name) for part, name in names.items()}
             titled = "title" in at
             continue
@@ -221,7 +221,7 @@ def _passage_lines(path: Path, kind: Format) -> Iterator[tuple[str, Passage]]:
 
 def _passage_table(path: Path) -> Iterator[tuple[str, Passage]]:
     table = read_rows(path, max_bytes=_MAX_BYTES)
-    columns = named_columns(table.columns, _PASSAGE_COLUMNS)
+    columns = named_columns(table.columns, _PASSAGE_PARTS)
     for place, row in table.rows:
         if isinstance(row, FormatError):
             raise row
@@ -240,7 +240,7 @@ def _has_header(path: Path, part: str, usual: Mapping[str, tuple[str, ...]]) -> 
 
 def _question_table(path: Path) -> Iterator[Question]:
     table = read_rows(path, max_bytes=_MAX_BYTES)
-    columns = named_columns(table.columns, _COLUMNS)
+    columns = named_columns(table.columns, _QUESTION_PARTS)
     for number, (_, row) in enumerate(table.rows, start=1):
         if isinstance(row, FormatError):
             raise row

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from entail.data.passages.files import ANSWER_COLUMNS, QUESTION_COLUMNS, read_questions
 from entail.data.reading import read_content
-from entail.data.tables import read_rows
+from entail.data.tables import named_columns, read_rows
 from entail.errors import EvaluationError, FormatError
 
 MOST = 50_000
@@ -77,9 +77,9 @@ def _from_pairs(pairs: Sequence[tuple[str, str]]) -> QuestionTable:
 
 def _read_csv(content: bytes, delimiter: str | None, name: str) -> QuestionTable:
     table = read_rows(content, name=name, delimiter=delimiter)
-    titles = [title.strip().lower() for title in table.columns]
-    question = next((titles.index(one) for one in (*QUESTION_COLUMNS, "text") if one in titles), 0)
-    answer = next((titles.index(one) for one in ANSWER_COLUMNS if one in titles), None)
+    usual = {"question": (*QUESTION_COLUMNS, "text"), "answer": ANSWER_COLUMNS}
+    at = {part: table.columns.index(name) for part, name in named_columns(table.columns, usual).items()}
+    question, answer = at.get("question", 0), at.get("answer")
     rows = []
     for _, row in table.rows:
         if isinstance(row, FormatError):
