@@ -44,8 +44,7 @@ ARMS = {
     "both": Arm("claim through the passage's vector, vectors kept", {"bottleneck": 1.0, "keep": 30.0}),
 }
 TITLES = {
-    "first_stage": "claims beside the passage or through its vector",
-    "first_stage_all": "all claims, contrast on up to 8,000 questions",
+    "first_stage": "its arms, and what they do to retrieval",
     "first_stage_mlm": "a base by plain masking",
 }
 """Purpose of a page, by the name of its result file."""

@@ -21,7 +21,7 @@ from entail.training.cards.sources import PACKAGED_HUB_ID, contamination
 
 TITLES: Mapping[str, str] = {
     "gausscse": "the paper's tables and what ships",
-    "gausscse_three_epochs": "do longer trainings pay?",
+    "gausscse_three_epochs": "the paper's rows and ours, by several seeds",
 }
 """Purpose of a page, by the name of its result file."""
 

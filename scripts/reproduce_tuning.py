@@ -256,7 +256,7 @@ def _rows(path: Path) -> list[dict[str, Any]]:
 
 def learnt_stage() -> dict[str, Any] | None:
     """Return the figures of a first stage on all claims, by `measure_first_stage.py`."""
-    figures: dict[str, Any] | None = read_object(RESULTS / "first_stage_all.json").get("figures")
+    figures: dict[str, Any] | None = read_object(RESULTS / "first_stage.json").get("figures")
     return figures
 
 

@@ -64,29 +64,27 @@ ARMS = (
 )
 
 GPU_NOTE = (
-    "The machine with the GPU had no git: the commit of its rows was entered afterwards. The code was that "
-    "commit's, without documents, tests and other models."
+    "The machine with the GPU held the code of the commit without documents, tests and other models. So the "
+    "commit of its rows ends in `-dirty`, or was entered afterwards."
 )
 TORCH_NOTE = "It had no FAISS: the search was by torch, as exact."
 """How rows of a GPU were made."""
 
-CUT, OLD_CUT = "all alike", "hard negatives from their start"
-"""Excerpts of the contrastive stage: now, and in rows that name none."""
+CUT = "all alike"
+CUT_NOTE = (
+    "Contrast reads 100 words of a passage, gold passages and hard negatives cut at the same place; evaluation "
+    "reads whole paragraphs up to the encoder's length."
+)
+"""Where excerpts of the contrastive stage are cut."""
 
 
 def groups(rows: Sequence[Mapping[str, Any]]) -> list[tuple[dict[str, Any], list[Mapping[str, Any]]]]:
     """Return budgets, and the rows that are compared under each: all that it holds of a row's own budget."""
-
-    def bound(row: Mapping[str, Any]) -> dict[str, Any]:
-        known = {"cut": OLD_CUT} if "epochs" in row["budget"] else {}
-        return {**known, **row["budget"]}
-
     budgets: list[dict[str, Any]] = []
-    for row in sorted(rows, key=lambda row: -len(bound(row))):
-        if not any(bound(row).items() <= known.items() for known in budgets):
-            budgets.append(bound(row))
-    budgets.sort(key=lambda known: known.get("cut") == OLD_CUT)
-    return [(known, [row for row in rows if bound(row).items() <= known.items()]) for known in budgets]
+    for row in sorted(rows, key=lambda row: -len(row["budget"])):
+        if not any(row["budget"].items() <= known.items() for known in budgets):
+            budgets.append(row["budget"])
+    return [(known, [row for row in rows if row["budget"].items() <= known.items()]) for known in budgets]
 
 
 def _by_arm(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
@@ -164,8 +162,7 @@ def markdown(result: Mapping[str, Any], *, learnt: Mapping[str, Any] | None = No
         "The paper's MRR column cannot be right: its R@k bound MRR@100 at 58.9, and it prints 64.51. R@k is "
         "what compares."
     )
-    if any("cut" not in row["budget"] for row in rows if "epochs" in row["budget"]):
-        yield from ("", *paragraph(CUT_NOTE))
+    yield from ("", *paragraph(CUT_NOTE))
     if any(row["hardware"]["gpus"] for row in rows):
         yield from ("", *paragraph(f"{GPU_NOTE} {TORCH_NOTE} Hard negatives were mined beforehand."))
     for budget, some in groups(rows):
@@ -198,19 +195,10 @@ def _longer_stage(figures: Mapping[str, Any] | None) -> Iterator[str]:
     yield (
         f"A stage of {last['step']:,} steps that trains every weight, its head first, ends at "
         f"{last['loss']:.2f} on dev and gains {last['premise_gain']:.2f} nats "
-        "([first_stage_all.md](first_stage_all.md)). With such a stage, which passes the gate, the loss of "
+        "([first_stage.md](first_stage.md)). With such a stage, which passes the gate, the loss of "
         f"R@1 is larger: {100 * first['hypothesis']:.1f} against {100 * first['none']:.1f} without one, "
         f"after {most:,} questions, among {figures['rows'][0]['passages']:,} paragraphs."
     )
-
-
-CUT_NOTE = (
-    f'Where a section says "cut {OLD_CUT}", contrast read gold passages cut around the answer, and hard '
-    "negatives cut from their start. Gold passages alone could begin in the middle of their paragraph, so "
-    'their cut told them apart. Where it says "cut all alike", both are cut at the same place: the order of '
-    "the arms that stand in both sections is the same. "
-    "Training reads 100 words of a passage, evaluation whole paragraphs up to the encoder's length."
-)
 
 
 def _place(row: Mapping[str, Any]) -> str:
@@ -221,7 +209,7 @@ def _place(row: Mapping[str, Any]) -> str:
 def _group_lines(budget: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     base = Path(budget.get("base", "Words")).name
     about = [base, f"{budget['questions']:,} questions" if "questions" in budget else ""]
-    yield f"## {', '.join(filter(None, about))}, cut {budget.get('cut', CUT)}"
+    yield f"## {', '.join(filter(None, about))}"
     told = ", ".join(
         f"{name.replace('_', ' ')} {value}" for name, value in budget.items() if value is not None
     )

@@ -196,7 +196,7 @@ def test_the_program_measures_each_arm_once(
         program.main()
 
 
-@pytest.mark.parametrize("name", ["first_stage", "first_stage_all", "first_stage_mlm"])
+@pytest.mark.parametrize("name", ["first_stage", "first_stage_mlm"])
 def test_a_published_page_is_that_of_its_figures(load_script: Callable[[str], ModuleType], name: str) -> None:
     program = load_script("measure_first_stage")
     page = program.RESULTS / f"{name}.md"
