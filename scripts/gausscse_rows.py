@@ -153,8 +153,8 @@ def caveats(figures: Mapping[str, Any]) -> Iterator[str]:
     if paper and several:
         ours = " and ".join(f"{letter} has {count}" for letter, count in several.items())
         yield (
-            f"So the paper's rows ({', '.join(paper)}) have one seed each, while {ours}. By several seeds, three "
-            "epochs and the best cell of Table 5: [gausscse_three_epochs.md](gausscse_three_epochs.md)."
+            f"So the paper's rows ({', '.join(paper)}) have one seed each, while {ours}. By several seeds, "
+            "three epochs and the best cell of Table 5: [gausscse_three_epochs.md](gausscse_three_epochs.md)."
         )
     if seeds.get(SHIPPED) == 1:
         yield f"{ids[SHIPPED]} ships as `gausscse-minilm`: one seed; its spread was not measured."

@@ -72,8 +72,8 @@ TORCH_NOTE = "It had no FAISS: the search was by torch, as exact."
 
 CUT = "all alike"
 CUT_NOTE = (
-    "Contrast reads 100 words of a passage, gold passages and hard negatives cut at the same place; evaluation "
-    "reads whole paragraphs up to the encoder's length."
+    "Contrast reads 100 words of a passage, gold passages and hard negatives cut at the same place; "
+    "evaluation reads whole paragraphs up to the encoder's length."
 )
 """Where excerpts of the contrastive stage are cut."""
 
