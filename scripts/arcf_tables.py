@@ -10,7 +10,7 @@ from itertools import pairwise
 from statistics import mean
 from typing import Any
 
-from page_text import spread, table, wide_paragraph
+from page_text import GPU_NOTE, spread, table, wide_paragraph
 
 from entail.arcf.config import ArcfConfig
 
@@ -111,14 +111,14 @@ PAGES = {
     "arcf_joint": (
         "one cross-encoder over prefix and candidate",
         "The paper's reading, every weight trained. [arcf_joint_apart](arcf_joint_apart.md) has the other "
-        "reading on the same questions. It differs in k, learning rate, trained weights and batches, too, so "
-        "the two pages compare recipes, not readings alone.",
+        "reading on the same questions. It differs in k, learning rate, trained weights, tokens and batches, "
+        "too, so the two pages compare recipes, not readings alone.",
     ),
     "arcf_joint_apart": (
         "candidates encoded apart",
         "The reading that ships, without its other terms, beside the paper's reading on the same questions, "
-        "[arcf_joint](arcf_joint.md). That differs in k, learning rate, trained weights and batches, too, so "
-        "the two pages compare recipes, not readings alone.",
+        "[arcf_joint](arcf_joint.md). That differs in k, learning rate, trained weights, tokens and batches, "
+        "too, so the two pages compare recipes, not readings alone.",
     ),
     "arcf_long": (
         "chains and single facts after equal training",
@@ -309,9 +309,10 @@ def _contrary(figures: Mapping[str, Any]) -> str:
 def _last_run(result: Mapping[str, Any], file: str) -> str:
     hardware, name = result["hardware"], _option(str(result["command"]), "--name") or file
     renamed = "" if name == file else f" It wrote {name}.json, which is {file}.json today."
+    told = f" {GPU_NOTE}" if hardware["gpus"] else ""
     return (
         f"The last run, at commit `{result['commit']}`, {hardware['cpu']}, {hardware['cores']} cores, GPUs: "
-        f"{', '.join(hardware['gpus']) or 'none'}; earlier ones stand under Trainings.{renamed}"
+        f"{', '.join(hardware['gpus']) or 'none'}; earlier ones stand under Trainings.{renamed}{told}"
     )
 
 

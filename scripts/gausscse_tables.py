@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 from gausscse_rows import COMPARED, legend, row_ids, row_labels, with_seed
-from page_text import paragraph, percent, table
-from tuning_tables import GPU_NOTE
+from page_text import GPU_NOTE, paragraph, percent, table
 
 from entail.gausscse.config import GausscseConfig
 from entail.statistics.classification import mcnemar

@@ -34,7 +34,7 @@ from command_line import make_parser, measure_and_show
 from filelock import FileLock
 from first_stage_arms import ARMS, FIRST, TITLES, Arm, plain_claim
 from numpy.typing import NDArray
-from tuning_tables import GPU_NOTE, TORCH_NOTE
+from page_text import GPU_NOTE, TORCH_NOTE
 
 from entail.cli.console import progress_bar
 from entail.data.nli.pairs import read_nli

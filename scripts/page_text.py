@@ -7,6 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from statistics import mean, stdev
 
+GPU_NOTE = (
+    "The machine with the GPU held the code of the commit without documents, tests and other models. So the "
+    "commit of its rows ends in `-dirty`, or was entered afterwards."
+)
+TORCH_NOTE = "It had no FAISS: the search was by torch, as exact."
+"""How rows of a GPU were made."""
+
 
 def paragraph(text: str, width: int = 100) -> list[str]:
     """Return the lines of a paragraph, broken between words alone."""

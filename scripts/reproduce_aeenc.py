@@ -29,7 +29,7 @@ from typing import Any
 
 from aeenc_rows import EVERY, HITS, OURS, PAPER, RANKED, ROWS, SHIPPED, Row, papers
 from command_line import make_parser, measure_and_show, slug
-from page_text import paragraph, spread, table
+from page_text import GPU_NOTE, paragraph, spread, table
 
 from entail.aeenc.config import AeencConfig
 from entail.aeenc.training import train_aeenc
@@ -113,6 +113,8 @@ def measured_at(rows: Mapping[str, Any]) -> Iterator[str]:
             for name, seeds in found.items()
         ]
         yield f"- {place}: {'; '.join(told)}"
+    if any(run["run"]["gpus"] for runs in rows.values() for run in runs.values()):
+        yield from ("", *paragraph(GPU_NOTE))
 
 
 def settings_in_words() -> Iterator[str]:

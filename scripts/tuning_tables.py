@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from page_text import paragraph, percent
+from page_text import GPU_NOTE, TORCH_NOTE, paragraph, percent
 
 from entail.training.cards.sources import PACKAGED_HUB_ID, contamination
 
@@ -62,13 +62,6 @@ ARMS = (
         paper={**_five(48.53, 70.08, 84.52, 67.24), "R@20": 80.94, "R@100": 86.43},
     ),
 )
-
-GPU_NOTE = (
-    "The machine with the GPU held the code of the commit without documents, tests and other models. So the "
-    "commit of its rows ends in `-dirty`, or was entered afterwards."
-)
-TORCH_NOTE = "It had no FAISS: the search was by torch, as exact."
-"""How rows of a GPU were made."""
 
 CUT = "all alike"
 CUT_NOTE = (
