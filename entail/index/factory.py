@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from entail.data.records import Corpus
-from entail.encoders.catalogue import catalogue
+from entail.encoders.catalogue import PACKAGED_NAMES, catalogue
 from entail.encoders.cross.reranker import Reranker, list_rerankers
 from entail.encoders.encoder import BiEncoder, Encoder
 from entail.encoders.gaussian.distributions import EncodesGaussians
@@ -44,6 +44,11 @@ def retriever_names() -> list[str]:
     """
     entries = (entry for entry in catalogue() if entry.problem is None and entry.gaussian is None)
     return [*LEXICAL, *(entry.name for entry in entries)]
+
+
+def is_reserved(name: str) -> bool:
+    """Return whether a name is that of a retriever without a folder, so that no folder is found by it."""
+    return name.lower() in {*PACKAGED_NAMES, *LEXICAL}
 
 
 def retriever(
