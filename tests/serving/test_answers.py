@@ -133,6 +133,13 @@ def test_info(served: Served) -> None:
     assert {one.path: one.method for one in found.endpoints} == expected
 
 
+def test_the_head_of_an_answer(served: Served) -> None:
+    for path in ("/health", "/health/ready", "/info", "/claim", "/nothing"):
+        head, answer = served.send("HEAD", path), served.send("GET", path)
+        assert (head.status, head.body) == (answer.status, b""), path
+        assert head.headers["content-length"] == answer.headers["content-length"]
+
+
 def test_health_before_ready(serve: Callable[..., Served]) -> None:
     served = serve(ready=False)
     assert served.send("GET", "/health").json["live"] is True
