@@ -154,17 +154,18 @@ def model_folders() -> list[Path]:
     return [folder for name, folder in sorted(folders.items()) if _NAME.fullmatch(name) and folder.is_dir()]
 
 
-def fetch(entry: EncoderEntry) -> EncoderEntry:
+def fetch(entry: EncoderEntry, *, download: bool = True) -> EncoderEntry:
     """Download a Hub model's files and return its complete entry; return other entries unchanged.
 
-    Only safetensors, configuration and vocabulary are fetched. Without network the Hub's cache answers.
+    Only safetensors, configuration and vocabulary are fetched. Without network the Hub's cache answers, as
+    without `download`; an entry that it lacks is then returned unchanged.
 
     Raises:
         EncoderError: If the Hub has no such model, it is gated, a pickle or with its own code, or the Hub
             cannot be reached and the cache has no copy.
     """
     if entry.base is not None and entry.base.revision is None:
-        base = fetch(entry.base)
+        base = fetch(entry.base, download=download)
         return _read_entry(entry.path, entry.name, base=base) if entry.path else entry
     if entry.kind != "hub" or entry.path is not None:
         return entry
@@ -176,12 +177,14 @@ def fetch(entry: EncoderEntry) -> EncoderEntry:
                 hub_id,
                 revision=revision or None,
                 allow_patterns=list(_HUB_FILES),
-                local_files_only=is_demo(),
+                local_files_only=is_demo() or not download,
             ),
             repo=hub_id,
             revision=revision,
         )
     except HubError as error:
+        if not download:
+            return entry
         message = str(error)
         if error.reason == "offline" and is_demo():
             message = f"a demo downloads nothing: {hub_id} is not here"
