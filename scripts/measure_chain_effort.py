@@ -48,7 +48,7 @@ from entail.index.factory import retriever
 from entail.index.protocol import Floats, Ints, PremiseIndex
 from entail.progress import Meter, ProgressCallback
 from entail.results import write_page, write_result
-from entail.statistics.paired import LEVEL, SAMPLES, SEED, check_draws, interval
+from entail.statistics.paired import SAMPLES, SEED, check_draws, interval
 from entail.training.config import Precision
 
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
@@ -162,14 +162,13 @@ def reads_difference(
     *,
     samples: int = SAMPLES,
     seed: int = SEED,
-    level: float = LEVEL,
 ) -> tuple[float, float]:
     """Return a bootstrap interval over trees of how many more reads per accepted premise the second needs.
 
     Raises:
         RetrievalError: If they are not of the same trees, or nothing was accepted.
     """
-    check_draws(level=level, samples=samples)
+    check_draws(samples)
     sums = [np.array([(one.reads, one.accepted) for one in some]) for some in (first, second)]
     if len(first) != len(second) or not all(some.size and some[:, 1].sum() for some in sums):
         raise RetrievalError(
@@ -180,7 +179,7 @@ def reads_difference(
     totals = [some[drawn].sum(axis=1) for some in sums]  # each (samples, 2)
     kept = np.logical_and(*(some[:, 1] > 0 for some in totals))
     ratios = [some[kept, 0] / some[kept, 1] for some in totals]
-    return interval(ratios[1] - ratios[0], level=level)
+    return interval(ratios[1] - ratios[0])
 
 
 def measure(

@@ -4,6 +4,7 @@ import ast
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -120,6 +121,13 @@ def test_folders_stay_small(folder: Path) -> None:
 def test_only_the_ui_knows_streamlit(module: Path) -> None:
     if part(module) != "ui":
         assert not [name for name in imports(module) if name.split(".")[0] == "streamlit"]
+
+
+def test_extras_hold_what_is_imported() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    packages = [package for extra in project["optional-dependencies"].values() for package in extra]
+    imported = {name.split(".")[0] for module in MODULES for name in imports(module)}
+    assert {re.split(r"\W", package)[0] for package in packages} <= imported
 
 
 @pytest.mark.parametrize("path", [*MODULES, *PAGES, *SCRIPTS], ids=show)

@@ -158,5 +158,3 @@ def test_further_bad_input() -> None:
         mcnemar([True], [True, False])
     with pytest.raises(EvaluationError, match="found 6"):
         wilson_interval(6, 5)
-    with pytest.raises(EvaluationError, match="level"):
-        wilson_interval(1, 5, level=95)

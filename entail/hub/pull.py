@@ -18,6 +18,7 @@ from entail.errors import EncoderError, HubError
 from entail.hub.export import files_of
 from entail.hub.push import ADAPTER, find_cross
 from entail.hub.repository import check_repo, check_revision, is_expected
+from entail.index.factory import is_reserved
 from entail.progress import Meter, ProgressCallback
 from entail.settings import load_settings, refuse_in_demo
 
@@ -126,11 +127,12 @@ def _target(repo: str, name: str | None) -> Path:
     chosen = name or repo.rpartition("/")[2]
     check_repo(f"x/{chosen}")
     target = load_settings().models_dir / chosen
-    if target.exists() or model_folder(chosen) is not None:
+    if target.exists() or is_reserved(chosen) or model_folder(chosen) is not None:
         origin = read_object(target / "entail.json").get("hub") if target.is_dir() else None
         if not isinstance(origin, dict) or origin.get("repo") != repo:
             raise HubError(
-                f"models/{chosen} exists and was not pulled from {repo}; choose another name",
+                f"expected a free name, found {chosen!r}, which is not that of a model from {repo}; choose "
+                "another name",
                 reason="place",
             )
     return target

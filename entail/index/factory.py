@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from entail.data.records import Corpus
-from entail.encoders.catalogue import catalogue
+from entail.encoders.catalogue import PACKAGED_NAMES, catalogue
 from entail.encoders.cross.reranker import Reranker, list_rerankers
 from entail.encoders.encoder import BiEncoder, Encoder
 from entail.encoders.gaussian.distributions import EncodesGaussians
@@ -30,10 +30,11 @@ LEXICAL: Mapping[str, Callable[[Corpus], PremiseIndex]] = {
 }
 """Retrievers that need no encoder."""
 
-_HYBRIDS: Mapping[str, Callable[[PremiseIndex, Corpus], PremiseIndex]] = {
+HYBRIDS: Mapping[str, Callable[[PremiseIndex, Corpus], PremiseIndex]] = {
     "+ngrams": lambda first, corpus: HybridIndex(first, NgramIndex(corpus)),
     "+bm25": lambda first, corpus: HybridIndex(first, Bm25Index(corpus), weight=BM25_WEIGHT, relative=True),
 }
+"""Endings of a retriever's name that make a hybrid with a lexical index."""
 
 
 def retriever_names() -> list[str]:
@@ -44,6 +45,11 @@ def retriever_names() -> list[str]:
     """
     entries = (entry for entry in catalogue() if entry.problem is None and entry.gaussian is None)
     return [*LEXICAL, *(entry.name for entry in entries)]
+
+
+def is_reserved(name: str) -> bool:
+    """Return whether a name is that of a retriever without a folder, so that no folder is found by it."""
+    return name.lower() in {*PACKAGED_NAMES, *LEXICAL}
 
 
 def retriever(
@@ -87,7 +93,7 @@ def retriever(
         warnings.warn("retriever(beside=) is called existing= now", DeprecationWarning, stacklevel=2)
     endings: list[str] = []
     rerankers = {f"+{one}": one for one in list_rerankers()} if "+" in name else {}
-    known = (*_HYBRIDS, *rerankers)
+    known = (*HYBRIDS, *rerankers)
     while ending := next((ending for ending in known if name.endswith(ending)), None):
         name, endings = name.removesuffix(ending), [ending, *endings]
     index: PremiseIndex
@@ -101,7 +107,7 @@ def retriever(
         if ending in rerankers:
             index = rerank(index, corpus, Reranker(rerankers[ending], device=device))
         else:
-            index = _HYBRIDS[ending](index, corpus)
+            index = HYBRIDS[ending](index, corpus)
     return index
 
 

@@ -43,6 +43,8 @@ class AccessMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        if scope["method"] == "HEAD":  # which monitors send; the server leaves out the body of the answer
+            scope = {**scope, "method": "GET"}
         started = False
 
         async def track(message: Message) -> None:

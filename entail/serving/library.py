@@ -15,7 +15,7 @@ from entail.encoders.catalogue import EncoderEntry, catalogue, resolve
 from entail.encoders.cross.reranker import Reranker, list_rerankers, reranker_revisions
 from entail.encoders.encoder import BiEncoder
 from entail.errors import ServingError, UnknownEncoderError
-from entail.index.factory import LEXICAL, retriever
+from entail.index.factory import HYBRIDS, LEXICAL, retriever
 from entail.index.gaussian import GaussianIndex
 from entail.index.lifted import Direction
 from entail.index.protocol import PremiseIndex
@@ -142,8 +142,9 @@ class Library:
         return self._served.get(name)
 
     def retrievers(self) -> list[str]:
-        """Return the names of all retrievers."""
-        return [*LEXICAL, *self.entries()]
+        """Return the names of all retrievers: lexical ones, encoders, hybrids of an encoder of points."""
+        hybrids = [name + ending for name in self.entries(gaussian=False) for ending in HYBRIDS]
+        return [*LEXICAL, *self.entries(), *hybrids]
 
     def corpora(self) -> list[CorpusInfo]:
         """Return the corpora of the database."""
@@ -172,7 +173,7 @@ class Library:
         Raises:
             ServingError: If it is still in construction, with the time after which to retry.
         """
-        encoder = None if name in LEXICAL else self.encoder(name)
+        encoder = self._encoder(name)
         way = direction if encoder is not None and encoder.gaussians is not None else None
         key: IndexKey = (name, encoder.revision if encoder else "", corpus.hash, way)
         with self._lock:
@@ -233,7 +234,7 @@ class Library:
         cached: bool = True,
         progress: ProgressCallback | None = None,
     ) -> PremiseIndex:
-        encoder = None if name in LEXICAL else self.encoder(name)
+        encoder = self._encoder(name)
         return retriever(
             name,
             corpus,
@@ -243,6 +244,10 @@ class Library:
             cached=cached,
             progress=progress,
         )
+
+    def _encoder(self, retriever: str) -> ServedEncoder | None:
+        """Return the encoder of a retriever, None for a lexical one."""
+        return None if retriever in LEXICAL else self.encoder(retriever.partition("+")[0])
 
     def _store(self) -> CorpusStore:
         with self._lock:

@@ -122,8 +122,8 @@ class SearchRequest(Message):
     )
     retriever: Name | None = Field(
         default=None,
-        description="`tfidf`, `bm25`, `ngrams` or an encoder; default: the encoder active for the corpus, "
-        "with `direction` the first encoder of Gaussians.",
+        description="`tfidf`, `bm25`, `ngrams`, an encoder, or a hybrid ENCODER+bm25 or ENCODER+ngrams; "
+        "default: the encoder active for the corpus, with `direction` the first encoder of Gaussians.",
     )
     direction: Way | None = Field(
         default=None,

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from entail.errors import EvaluationError
+from entail.statistics.ranking import LEVEL
 
 Booleans = NDArray[np.bool_]
 Values = NDArray[np.float64]
@@ -106,7 +107,7 @@ def best_threshold(scores: ArrayLike, positive: ArrayLike) -> Threshold:
     return Threshold(value=value, accuracy=float(correct[cut] / len(values)))
 
 
-def wilson_interval(right: int, cases: int, *, level: float = 0.95) -> tuple[float, float] | None:
+def wilson_interval(right: int, cases: int) -> tuple[float, float] | None:
     """Return Wilson's interval of the share right / cases, None where there is no case.
 
     >>> low, high = wilson_interval(8, 10)
@@ -114,17 +115,15 @@ def wilson_interval(right: int, cases: int, *, level: float = 0.95) -> tuple[flo
     (0.4902, 0.9433)
 
     Raises:
-        EvaluationError: If `right` is not between 0 and `cases`, or `level` not between 0 and 1.
+        EvaluationError: If `right` is not between 0 and `cases`.
     """
-    if not 0 <= right <= cases or not 0 < level < 1:
-        raise EvaluationError(
-            f"expected some of {cases} cases and a level between 0 and 1, found {right} and {level}"
-        )
+    if not 0 <= right <= cases:
+        raise EvaluationError(f"expected some of {cases} cases, found {right}")
     if not cases:
         return None
     from scipy.stats import binomtest
 
-    low, high = binomtest(right, cases).proportion_ci(confidence_level=level, method="wilson")
+    low, high = binomtest(right, cases).proportion_ci(confidence_level=LEVEL, method="wilson")
     return float(low), float(high)
 
 

@@ -22,13 +22,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from entail.errors import RetrievalError
-from entail.statistics.ranking import GoldRanks, Values, query_values, resamples
+from entail.statistics.ranking import LEVEL, GoldRanks, Values, query_values, resamples
 
 SAMPLES = 10_000
 """Default number of resamples and of random flips."""
-
-LEVEL = 0.95
-"""Default level of an interval."""
 
 OWN_SAMPLES = 2000
 """Resamples for the interval of one ranking's own figure: the first ones."""
@@ -118,7 +115,6 @@ def paired_difference(
     second: ArrayLike,
     *,
     weights: ArrayLike | None = None,
-    level: float = LEVEL,
     samples: int = SAMPLES,
     seed: int = SEED,
 ) -> PairedDifference:
@@ -133,7 +129,7 @@ def paired_difference(
 
     Raises:
         RetrievalError: If there are no queries, the two are not of equal length, a value is not finite, or
-            `level` or `samples` cannot be used.
+            `samples` is below 1.
     """
     one, two = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     weight = np.ones(one.shape) if weights is None else np.asarray(weights, dtype=np.float64)
@@ -143,14 +139,13 @@ def paired_difference(
             f"{one.shape}, {two.shape}, {weight.shape}"
         )
     columns = one[:, None], two[:, None], weight[:, None]
-    return _paired(*columns, level=level, samples=samples, seed=seed)[0].paired
+    return _paired(*columns, samples=samples, seed=seed)[0].paired
 
 
 def compare_many(
     rankings: Mapping[str, tuple[GoldRanks, GoldRanks]],
     *,
     ks: Sequence[int],
-    level: float = LEVEL,
     samples: int = SAMPLES,
     seed: int = SEED,
 ) -> dict[str, dict[str, ComparedFigure]]:
@@ -162,7 +157,7 @@ def compare_many(
 
     Raises:
         RetrievalError: If the two of a pair are not of as many relevant items of each query, not all pairs
-            are of as many queries, there is no query, or `level` or `samples` cannot be used.
+            are of as many queries, there is no query, or `samples` is below 1.
     """
     values: dict[tuple[str, str], tuple[Values, Values, Values]] = {}
     for name, (one, two) in rankings.items():
@@ -180,7 +175,7 @@ def compare_many(
         )
     # (queries, measures of all pairs) each
     first, weight, second = (np.stack(columns, axis=1) for columns in zip(*values.values(), strict=True))
-    figures = _paired(first, second, weight, level=level, samples=samples, seed=seed)
+    figures = _paired(first, second, weight, samples=samples, seed=seed)
     compared: dict[str, dict[str, ComparedFigure]] = {name: {} for name in rankings}
     for (name, measure), figure in zip(values, figures, strict=True):
         compared[name][measure] = figure
@@ -188,10 +183,10 @@ def compare_many(
 
 
 def _paired(
-    first: Values, second: Values, weights: Values, *, level: float, samples: int, seed: int
+    first: Values, second: Values, weights: Values, *, samples: int, seed: int
 ) -> list[ComparedFigure]:
     """Compare columns, shape (queries, measures)."""
-    check_draws(level=level, samples=samples)
+    check_draws(samples)
     if not len(first):
         raise RetrievalError("there is no query, so nothing to compare")
     if not (np.isfinite(first).all() and np.isfinite(second).all() and (weights.sum(axis=0) > 0).all()):
@@ -210,8 +205,8 @@ def _paired(
             part = slice(min(remaining, len(counts)))
             own.append((counts[part] @ sides) / np.tile(mass[part], 2))
             remaining -= len(own[-1])
-    low, high = _interval(np.concatenate(drawn), level)
-    low_own, high_own = (ends.reshape(2, -1) for ends in _interval(np.concatenate(own), level))
+    low, high = _interval(np.concatenate(drawn))
+    low_own, high_own = (ends.reshape(2, -1) for ends in _interval(np.concatenate(own)))
     p = _sign_flips(differences, samples=samples, seed=seed)
     figures = sides.sum(axis=0).reshape(2, -1) / weights.sum(axis=0)
     better, worse = (differences > 0).sum(axis=0), (differences < 0).sum(axis=0)
@@ -259,24 +254,22 @@ def _sign_flips(differences: Values, *, samples: int, seed: int) -> Values:
     return p
 
 
-def interval(draws: Values, *, level: float = LEVEL) -> tuple[float, float]:
+def interval(draws: Values) -> tuple[float, float]:
     """Return the interval between quantiles of a figure's draws; nan are left out.
 
-    >>> interval(np.arange(101.0), level=0.5)
-    (25.0, 75.0)
+    >>> [round(end, 9) for end in interval(np.arange(201.0))]
+    [5.0, 195.0]
     """
-    low, high = _interval(draws[:, None], level)
+    low, high = _interval(draws[:, None])
     return float(low[0]), float(high[0])
 
 
-def _interval(draws: Values, level: float) -> tuple[Values, Values]:
-    low, high = np.nanquantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
+def _interval(draws: Values) -> tuple[Values, Values]:
+    low, high = np.nanquantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
     return low, high
 
 
-def check_draws(*, level: float, samples: int) -> None:
-    """Raise `RetrievalError` for a level outside (0, 1) or less than 1 sample."""
-    if not 0 < level < 1 or samples < 1:
-        raise RetrievalError(
-            f"expected a level between 0 and 1 and at least 1 sample, found {level}, {samples}"
-        )
+def check_draws(samples: int) -> None:
+    """Raise `RetrievalError` for less than 1 sample."""
+    if samples < 1:
+        raise RetrievalError(f"expected at least 1 sample, found {samples}")

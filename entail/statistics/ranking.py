@@ -33,6 +33,9 @@ Positions = NDArray[np.int64]
 NOT_THERE = -1
 """Position of an item that is not among the candidates."""
 
+LEVEL = 0.95
+"""Level of every interval."""
+
 _DRAWS_AT_ONCE = 1 << 17
 """Queries drawn in one step of `resamples`; they fit a core's own cache."""
 
@@ -291,7 +294,6 @@ def bootstrap_interval(
     values: Values,
     *,
     weights: ArrayLike | None = None,
-    level: float = 0.95,
     samples: int = 2000,
     seed: int = 0,
 ) -> tuple[float, float]:
@@ -301,16 +303,14 @@ def bootstrap_interval(
     `gold.counts`.
 
     Raises:
-        RetrievalError: If there are no values, or `level` is not between 0 and 1.
+        RetrievalError: If there are no values.
     """
-    if not len(values) or not 0 < level < 1:
-        raise RetrievalError(
-            f"an interval needs at least one value and a level between 0 and 1, found {len(values)}, {level}"
-        )
+    if not len(values):
+        raise RetrievalError("an interval needs at least one value, found none")
     weight = np.ones(len(values)) if weights is None else np.asarray(weights, dtype=np.float64)
     drawn = resamples(len(values), samples=samples, seed=seed)
     means = np.concatenate([(counts @ (weight * values)) / (counts @ weight) for counts in drawn])
-    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return float(low), float(high)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from entail.errors import RetrievalError
-from entail.statistics.paired import LEVEL, SEED, check_draws, interval
+from entail.statistics.paired import SEED, check_draws, interval
 from entail.statistics.ranking import Positions, Values, resamples
 
 BINS = 20
@@ -69,7 +69,6 @@ def separation(
     upper: NDArray[np.bool_],
     lower: NDArray[np.bool_],
     query: Positions,
-    level: float = LEVEL,
     samples: int = 2000,
     seed: int = SEED,
 ) -> Separation | None:
@@ -81,9 +80,9 @@ def separation(
     bootstrap samples, so their draws can be subtracted.
 
     Raises:
-        RetrievalError: If a value is not finite, or `level` or `samples` cannot be used.
+        RetrievalError: If a value is not finite, or `samples` is below 1.
     """
-    check_draws(level=level, samples=samples)
+    check_draws(samples)
     if not np.isfinite(values[upper | lower]).all():
         raise RetrievalError("expected finite values to compare, found NaN or infinity")
     if not (upper.any() and lower.any()):
@@ -116,10 +115,10 @@ def separation(
     draws = [figures(drawn) for drawn in resamples(queries, samples=samples, seed=seed)]
     auc_draws, shared_draws = (np.concatenate(part) for part in zip(*draws, strict=True))
     shared_draws = 2 * observed[1] - shared_draws
-    shared, low, high = np.clip([np.nanmean(shared_draws), *interval(shared_draws, level=level)], 0, 1)
+    shared, low, high = np.clip([np.nanmean(shared_draws), *interval(shared_draws)], 0, 1)
     return Separation(
         auc=float(observed[0][0]),
-        auc_interval=interval(auc_draws, level=level),
+        auc_interval=interval(auc_draws),
         shared=float(shared),
         shared_interval=(float(low), float(high)),
         auc_draws=auc_draws,

@@ -13,6 +13,7 @@ from entail.data.records import Corpus, ExplanationTree
 from entail.encoders.encoder import BiEncoder
 from entail.errors import EncoderError, TrainingError
 from entail.index.flat import DenseIndex
+from entail.training.adapters.saving import require_place
 from entail.training.adapters.tower import Tower, TowerEncoder
 
 Trees = tuple[ExplanationTree, ...]
@@ -118,6 +119,14 @@ def test_nothing_else_is_written_over(
     with pytest.raises(TrainingError, match="found something else in 'mine'"):
         train_aeenc(facts, SETTINGS, trees=trees, out=out)
     assert not (home / "mine.training").exists()  # said before anything was done
+
+
+@pytest.mark.parametrize("name", ["minilm", "MiniLM", "all-MiniLM-L6-v2", "bm25"])
+def test_a_name_that_leads_elsewhere_is_refused(home: Path, facts: Corpus, trees: Trees, name: str) -> None:
+    with pytest.raises(TrainingError):
+        train_aeenc(facts, SETTINGS, trees=trees, out=home / name)
+    assert [file.name for file in home.iterdir() if file.name.startswith(name)] == []
+    require_place(home.parent / name, method="aeenc")  # there it is found by its path
 
 
 @pytest.mark.parametrize("when", ["weights", "move"])

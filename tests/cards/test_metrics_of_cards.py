@@ -92,7 +92,7 @@ def test_figures_of_other_weights_are_refused(results: Path, encoder: Write, hom
 def test_what_is_no_result_file_is_refused(encoder: Write, tmp_path: Path, content: str) -> None:
     file = tmp_path / "x.json"
     file.write_text(content, encoding="utf-8")
-    with pytest.raises(EncoderError, match=r"x\.json"):
+    with pytest.raises(EncoderError, match=r"x\.json.* --retriever mine --out"):
         update_facts(encoder(), results=[file])
     with pytest.raises(EncoderError, match=r"found none of this name"):
         update_facts(tmp_path.parent / encoder(), results=[tmp_path / "none.json"])

@@ -27,6 +27,8 @@ from entail.data.passages.html import without_tags
         ("<p>if a<b and c>d & AT&T<br>then</p>", "if a<b and c>d & AT&T then"),
         ("<script>if (a<b) x()</script>Ice<style>p {}</style>", "Ice"),
         ("cut off</div>", "cut off"),
+        ("Ice <script src=a.js>is <b>cold</b>", "Ice is cold"),
+        ("a<script>b</script>c<style>d<script>e</style>f<script>g", "a c f g"),
         ("<P CLASS=x>Ice</P>", "Ice"),
         ("&lt;b&gt; makes <b>bold</b>", "<b> makes bold"),
     ],

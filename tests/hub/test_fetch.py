@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from entail.arcf.scoring.scorer import list_scorers
 from entail.encoders.catalogue import fetch, resolve
+from entail.encoders.cross.reranker import Reranker, reranker_revisions
 from entail.encoders.encoder import BiEncoder
 from entail.errors import EncoderError
 
@@ -71,3 +73,20 @@ def test_an_adapter_on_a_hub_model_has_its_revision_after_fetching(
     encoder = BiEncoder(entry, device="cpu")
     assert encoder.revision.endswith(f"+org/model@{hub.repositories['org/model'].head}")
     assert encoder.encode_queries(["ice is cold"]).shape == (1, encoder.dimension)
+
+
+def test_a_list_fetches_nothing(
+    hub: Any, files: dict[str, bytes], write_reranker: Any, scorer_folder: Any
+) -> None:
+    for folder in (write_reranker("reader"), scorer_folder("chain")):
+        card = json.loads((folder / "entail.json").read_text(encoding="utf-8"))
+        card |= {"base": "org/model", "base_revision": None}
+        (folder / "entail.json").write_text(json.dumps(card), encoding="utf-8")
+    assert (reranker_revisions(), [one.revision for one in list_scorers()]) == ({"reader": ""}, [None])
+    assert hub.asked == []
+    reader = Reranker("reader", device="cpu")
+    hub.asked.clear()
+    assert reranker_revisions() == {"reader": reader.revision}
+    (revision,) = (one.revision for one in list_scorers())
+    assert str(revision).endswith(f"+org/model@{hub.repositories['org/model'].head}")
+    assert hub.asked == []

@@ -176,8 +176,10 @@ def test_a_commit_is_pulled_by_its_number(hub: Any, pushed: Any, trained: Write)
     assert towers("new") == "siamese"
     # The same repository replaces what came from it; another one does not.
     assert towers("new", first) == "single"
-    with pytest.raises(HubError, match="models/mine exists"):
-        pull_encoder("team/mine")
+    for taken in ("mine", "minilm", "bm25"):
+        with pytest.raises(HubError) as caught:
+            pull_encoder("team/mine", name=taken)
+        assert caught.value.reason == "place"
     assert resolve("mine").towers == "siamese"
     with pytest.raises(HubError, match="gone"):
         pull_encoder("team/mine", name="x", revision="gone")

@@ -48,7 +48,7 @@ def test_vectors_without_normalisation(served: Served) -> None:
     np.testing.assert_allclose(plain / lengths, BiEncoder("tiny").encode_queries(TEXTS), atol=1e-5)
 
 
-@pytest.mark.parametrize("name", ["tfidf", "bm25", "tiny"])
+@pytest.mark.parametrize("name", ["tfidf", "bm25", "tiny", "tiny+bm25", "tiny+ngrams"])
 @pytest.mark.parametrize("inline", [False, True])
 def test_search(served: Served, grove: dict[str, Any], tmp_path: Path, name: str, inline: bool) -> None:
     corpus = Corpus.of("grove", grove["facts"])
@@ -56,7 +56,7 @@ def test_search(served: Served, grove: dict[str, Any], tmp_path: Path, name: str
     where = {"premises": grove["facts"]} if inline else {"corpus": "grove"}
     reply = served.post("/search", queries=queries, retriever=name, k=7, **where)
     assert reply.status == 200, reply.body
-    assert (tmp_path / "data" / "vectors").exists() == (name == "tiny" and not inline)
+    assert (tmp_path / "data" / "vectors").exists() == (name.startswith("tiny") and not inline)
     found = SearchAnswer.model_validate_json(reply.body)
     expected = retriever(name, corpus).search(queries, k=7)
     assert [[hit.position for hit in hits] for hits in found.hits] == expected.positions.tolist()
@@ -123,7 +123,7 @@ def test_info(served: Served) -> None:
     found = Info.model_validate_json(served.send("GET", "/info").body)
     (encoder,) = found.encoders
     assert (encoder.name, encoder.revision, encoder.loaded) == ("tiny", BiEncoder("tiny").revision, True)
-    assert found.retrievers == [*LEXICAL, "tiny"]
+    assert found.retrievers == [*LEXICAL, "tiny", "tiny+ngrams", "tiny+bm25"]
     assert [(corpus.name, corpus.count, corpus.active) for corpus in found.corpora] == [("grove", 40, "tiny")]
     assert found.limits["texts"] == Limits().texts
     assert found.device == "cpu"
@@ -131,6 +131,13 @@ def test_info(served: Served) -> None:
     gets = ("/health", "/health/ready", "/info")
     expected = dict.fromkeys(posts, "POST") | dict.fromkeys(gets, "GET")
     assert {one.path: one.method for one in found.endpoints} == expected
+
+
+def test_the_head_of_an_answer(served: Served) -> None:
+    for path in ("/health", "/health/ready", "/info", "/claim", "/nothing"):
+        head, answer = served.send("HEAD", path), served.send("GET", path)
+        assert (head.status, head.body) == (answer.status, b""), path
+        assert head.headers["content-length"] == answer.headers["content-length"]
 
 
 def test_health_before_ready(serve: Callable[..., Served]) -> None:

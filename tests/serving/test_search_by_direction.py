@@ -76,7 +76,7 @@ def test_defaults(both: Served) -> None:
 def test_client(both: Served, grove: dict[str, Any]) -> None:
     own = grove["facts"][3]
     with Client(both.url) as client:
-        assert client.info().retrievers == [*LEXICAL, "tiny", "mine"]
+        assert client.info().retrievers == [*LEXICAL, "tiny", "mine", "tiny+ngrams", "tiny+bm25"]
         found = client.search([own], corpus="grove", retriever="mine", direction="entailed", k=3)
         # Nothing is nearer to a Gaussian than itself.
         assert (found.hits[0][0].text, found.hits[0][0].score) == (own, 1.0)

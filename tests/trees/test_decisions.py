@@ -194,7 +194,7 @@ def test_names_that_are_no_folder(name: str) -> None:
         check_name(name, ())
 
 
-@pytest.mark.parametrize("name", ["minilm", "MiniLM", "bm25", "TEAM-sky-1"])
+@pytest.mark.parametrize("name", ["minilm", "MiniLM", "all-MiniLM-L6-v2", "bm25", "TEAM-sky-1"])
 def test_a_name_stands_for_one_encoder(name: str) -> None:
     with pytest.raises(TrainingError, match="choose another name"):
         check_name(name, ("team-sky-1",))

@@ -285,7 +285,7 @@ def _read_scorers() -> Iterator[ListedScorer]:
                 continue  # another method's head, such as that of Gaussians
             form = ScorerForm.read(card.scorer, name=folder.name)
             parts = cross_parts(folder, card, download=False)
-            revision = parts.revision if parts.adapter is None or parts.whole.revision else None
+            revision = parts.revision if parts.whole.revision else None
         except EncoderError as error:
             problem = str(error)
         except OSError:

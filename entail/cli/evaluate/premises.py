@@ -49,7 +49,8 @@ def premises(
     from entail.evaluation.retrieval.effort import measure_effort
     from entail.evaluation.retrieval.premises import compare_evaluations, evaluate_premises
     from entail.index.factory import retriever as make_retriever
-    from entail.statistics.paired import LEVEL, SAMPLES, SEED
+    from entail.statistics.paired import SAMPLES, SEED
+    from entail.statistics.ranking import LEVEL
 
     candidates = read_corpus(corpus).corpus
     gold = list(read_trees(trees))[:limit]

@@ -71,11 +71,12 @@ def _is_sure(tag: re.Match[str]) -> bool:
 def _seen(text: str, tags: list[re.Match[str]]) -> Iterator[str]:
     """Yield what a reader of the page would see."""
     end, hidden = 0, ""
+    last = {(tag["ended"] or "").lower(): tag.start() for tag in tags}  # an unclosed script hides nothing
     for tag in tags:
         if not hidden:
             yield _ENTITY.sub(_character, text[end : tag.start()])
         starts, ends = (tag["name"] or "").lower(), (tag["ended"] or "").lower()
-        if not hidden and starts in _HIDDEN:
+        if not hidden and starts in _HIDDEN and tag.start() < last.get(starts, 0):
             hidden = starts
         elif ends == hidden:
             hidden = ""

@@ -120,7 +120,7 @@ def cross_folders() -> list[Path]:
 
 
 def cross_parts(folder: Path, card: Card, *, download: bool = True) -> CrossParts:
-    """Return the parts of a cross-encoder; a base on the Hub is fetched, unless `download` is False.
+    """Return the parts of a cross-encoder; a base on the Hub is fetched, or without `download` looked up.
 
     Raises:
         EncoderError: If its base is not named, missing, or another one than it was trained on.
@@ -130,7 +130,7 @@ def cross_parts(folder: Path, card: Card, *, download: bool = True) -> CrossPart
         return CrossParts(folder, resolve(folder / WHOLE), None)
     if not card.base:
         raise EncoderError(f"{name}: expected the adapter's base in entail.json ('base'), found none")
-    whole = fetch(resolve(card.base)) if download else resolve(card.base)
+    whole = fetch(resolve(card.base), download=download)
     check_base(card.base_revision, whole, of=name)
     return CrossParts(folder, whole, folder / ADAPTER)
 

@@ -149,14 +149,18 @@ def list_rerankers() -> list[str]:
 
 
 def reranker_revisions() -> dict[str, str]:
-    """Return re-ranker -> revision, the packaged one first; damaged ones are left out."""
+    """Return re-ranker -> revision, the packaged one first; damaged ones are left out.
+
+    The revision is empty until a base on the Hub was fetched.
+    """
     revisions = {}
     for folder in cross_folders():
         try:
             card = read_card(folder, folder.name)
             if card is not None and card.method == METHOD:
                 form = RerankerForm.read(card.reranker, name=folder.name)
-                revisions[folder.name] = _revision(cross_parts(folder, card), form)
+                parts = cross_parts(folder, card, download=False)
+                revisions[folder.name] = _revision(parts, form) if parts.whole.revision else ""
         except (EncoderError, OSError):
             continue  # it is being replaced, or its base is gone
     return dict(sorted(revisions.items(), key=lambda item: (item[0] != SHIPPED, item[0])))

@@ -13,6 +13,8 @@ from entail.encoders.card import read_card
 from entail.encoders.catalogue import EncoderEntry, resolve
 from entail.encoders.weights import write_json
 from entail.errors import EncoderError, TrainingError
+from entail.index.factory import is_reserved
+from entail.settings import load_settings
 from entail.training.cards.template import write_card
 
 
@@ -20,8 +22,13 @@ def require_place(out: Path, *, method: str) -> None:
     """Check that a folder is free for a model: absent, empty, or trained by the same method.
 
     Raises:
-        TrainingError: If it holds anything else.
+        TrainingError: If it holds anything else, or a folder under `models/` could not be found by its name.
     """
+    if is_reserved(out.name) and out.parent.resolve() in map(Path.resolve, load_settings().model_dirs):
+        raise TrainingError(
+            f"expected a free name for the model, found {out.name!r}, which stands for a retriever "
+            f"without a folder; give another folder, such as {out.parent.name}/my-{out.name}"
+        )
     if not out.exists() or (out.is_dir() and not any(out.iterdir())):
         return
     try:

@@ -8,7 +8,7 @@ from pathlib import Path, PurePath
 from statistics import mean, stdev
 from typing import Any
 
-from entail.encoders.weights import read_json
+from entail.data.stored import read_json
 from entail.errors import EncoderError
 from entail.training.cards.metrics import (
     PROTOCOLS,
@@ -58,11 +58,12 @@ def read_metrics(file: Path, weights: Weights) -> Metrics:
     """
     if not file.is_file():
         raise EncoderError(f"{file.name}: expected a result file, found none of this name")
-    result = read_json(file)
+    remedy = f"measure the model again: {weights.command} --out FILE"
+    result = read_json(file, object, error=EncoderError, remedy=remedy)
     if not isinstance(result, dict) or not isinstance(result.get("figures"), dict):
         raise EncoderError(
             f"{file.name}: expected a result file with 'figures', as `entail evaluate ... --out` writes it, "
-            "found something else"
+            f"found something else; {remedy}"
         )
     figures = result["figures"]
     shared = {
@@ -77,7 +78,7 @@ def read_metrics(file: Path, weights: Weights) -> Metrics:
     except (TypeError, ValueError, KeyError, IndexError, AttributeError) as error:
         raise EncoderError(
             f"{file.name}: expected figures as `entail evaluate ... --out` writes them, found something else "
-            f"({error}); measure the model again: {weights.command} --out FILE"
+            f"({error}); {remedy}"
         ) from error
     raise EncoderError(
         f"{file.name}: expected figures of {weights.revision}, found those of {others}; measure these "

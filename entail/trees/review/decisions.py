@@ -17,9 +17,8 @@ from entail.aeenc.pairs import TrainingPairs, judged_pairs, training_corpus
 from entail.data.judgements import JudgedPair, Judgements
 from entail.data.records import Corpus
 from entail.data.text import fold
-from entail.encoders.catalogue import PACKAGED
 from entail.errors import TrainingError
-from entail.index.factory import LEXICAL
+from entail.index.factory import is_reserved
 from entail.progress import ProgressCallback
 from entail.training.method import Source
 from entail.trees.log.event_log import TreeLog, TreeSummary
@@ -237,5 +236,5 @@ def check_name(name: str, taken: Collection[str]) -> None:
             "expected a name of letters a to z, digits, '.', '-' and '_' that begins with a letter or a "
             f"digit, 80 characters at most, found {name!r}"
         )
-    if name.lower() in {PACKAGED, *LEXICAL, *(other.lower() for other in taken)}:
+    if is_reserved(name) or name.lower() in map(str.lower, taken):
         raise TrainingError(f"an encoder {name!r} exists already; choose another name")
