@@ -16,12 +16,15 @@ from entail.trees.store.corpora import CorpusChange
 from entail.trees.store.corpus_versions import CorpusInfo
 from entail.ui.components.elements import show_errors
 from entail.ui.frame.author import ask_name, with_mark
-from entail.ui.shared.corpus_choice import preselect
+from entail.ui.shared.corpus_choice import keep_picked, preselect
 from entail.ui.shared.demo import is_locked_in_demo
 from entail.ui.shared.form import upload_limit
 from entail.ui.shared.resources import Workspace
 from entail.ui.shared.start_question import open_start_over
 from entail.ui.shared.text import label
+
+_SELECTED = "corpus_premise"
+"""Session key of the selected premise, with its search and its table."""
 
 
 def draw_upload(shared: Workspace, author: str | None) -> None:
@@ -78,6 +81,9 @@ def draw_premises(shared: Workspace, author: str | None, corpus: CorpusInfo) -> 
     table = pd.DataFrame({"premise": [p.text for p in found]})
     if any(p.source_id for p in premises):
         table["id"] = [p.source_id or "" for p in found]
+    # The key has version and search, so that a selection never carries over to other rows.
+    search = f"facts-{corpus.id}-{' '.join(words)}"
+    key = f"{search}-{corpus.version}"
     picked = st.dataframe(
         table,
         hide_index=True,
@@ -88,8 +94,7 @@ def draw_premises(shared: Workspace, author: str | None, corpus: CorpusInfo) -> 
         },
         on_select="rerun",
         selection_mode="single-row",
-        # The key has version and search, so that a selection never carries over to other rows.
-        key=f"facts-{corpus.id}-{corpus.version}-{' '.join(words)}",
+        key=key,
     )
     st.caption(
         f"{len(found):,} of {len(premises):,} premises."
@@ -99,22 +104,38 @@ def draw_premises(shared: Workspace, author: str | None, corpus: CorpusInfo) -> 
         return
     rows = picked["selection"]["rows"]
     if rows and rows[0] < len(found):
-        _draw_premise(shared, author, corpus, found[rows[0]])
+        st.session_state[_SELECTED] = search, key, found[rows[0]]
+    selected = st.session_state.get(_SELECTED)
+    # Somebody else's change makes a new table; the correction that is being typed stays.
+    if selected is not None and selected[0] == search and (rows or selected[1] != key):
+        _draw_premise(shared, author, corpus, selected[2])
 
 
 def _draw_premise(shared: Workspace, author: str | None, corpus: CorpusInfo, premise: Premise) -> None:
     with st.form(f"fact-{corpus.id}-{premise.key}"):
         text = st.text_area("Premise", value=premise.text, max_chars=10_000)
         correct, retire = st.columns(2)
-        corrected = correct.form_submit_button("Correct", type="primary", width="stretch")
-        retired = retire.form_submit_button("Retire", width="stretch")
+        corrected = correct.form_submit_button("Correct", type="primary", width="stretch", on_click=_stay)
+        retired = retire.form_submit_button("Retire", width="stretch", on_click=_stay)
         st.caption("Existing trees keep the original text.")
-        if corrected:
-            _change(
-                shared, author, lambda name: shared.corpora.correct(corpus.id, premise.key, text, author=name)
+
+        def save(name: str) -> CorpusInfo:
+            corpora, key = shared.corpora, premise.key
+            info = (
+                corpora.correct(corpus.id, key, text, author=name)
+                if corrected
+                else corpora.retire(corpus.id, [key], author=name)
             )
-        elif retired:
-            _change(shared, author, lambda name: shared.corpora.retire(corpus.id, [premise.key], author=name))
+            st.session_state.pop(_SELECTED, None)
+            return info
+
+        if corrected or retired:
+            _change(shared, author, save)
+
+
+def _stay() -> None:
+    """Stay with the corpus on the screen, though the default is another since a colleague's last edit."""
+    keep_picked("corpus")
 
 
 def draw_growth(shared: Workspace, author: str | None, corpus: CorpusInfo) -> None:
@@ -122,16 +143,20 @@ def draw_growth(shared: Workspace, author: str | None, corpus: CorpusInfo) -> No
     if is_demo():
         return
     with st.form(f"grow-{corpus.id}"):
-        # The key has the version: a saved text is cleared, and a failed one stays.
+        # A saved text is cleared; a failed one stays, and so does one beside a change of somebody else.
+        done = st.session_state.get("corpora_grown", 0)
         text = st.text_area(
-            "Add premises",
-            placeholder="One premise a line",
-            height=100,
-            key=f"grow-{corpus.id}-{corpus.version}",
+            "Add premises", placeholder="One premise a line", height=100, key=f"grow-{corpus.id}-{done}"
         )
-        if st.form_submit_button("Add"):
+        if st.form_submit_button("Add", on_click=_stay):
             lines = [line for line in text.splitlines() if line.strip()]
-            _change(shared, author, lambda name: shared.corpora.add(corpus.id, lines, author=name))
+
+            def add(name: str) -> CorpusInfo:
+                info = shared.corpora.add(corpus.id, lines, author=name)
+                st.session_state["corpora_grown"] = done + 1
+                return info
+
+            _change(shared, author, add)
 
 
 def _change(shared: Workspace, author: str | None, change: Callable[[str], CorpusInfo]) -> None:

@@ -1,0 +1,70 @@
+"""The Corpora page while colleagues change the corpus, or the trees over it, too."""
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from entail.data.records import Corpus
+from entail.trees.log.acts import Create, Write
+from entail.trees.store.seed import SAMPLE_ID
+from entail.ui.shared.resources import Workspace
+from tests.ui.conftest import by, named
+
+
+@pytest.fixture
+def page(app: AppTest) -> AppTest:
+    """Return the page as Ada sees it."""
+    return by(app).switch_page("pages/Corpora.py").run()
+
+
+def select(app: AppTest, row: int) -> AppTest:
+    """Select a premise of the table."""
+    app.session_state[app.dataframe[0].key] = {"selection": {"rows": [row], "columns": [], "cells": []}}
+    return app.run()
+
+
+def test_premises_typed_while_the_corpus_changes_are_added(page: AppTest, shared: Workspace) -> None:
+    named(page.text_area, "Add premises").set_value("glass can break")
+    shared.corpora.add(SAMPLE_ID, ["glass is a solid"], author="Bo")
+    page = named(page.button, "Add").click().run()
+    assert shared.corpora.corpus(SAMPLE_ID).texts[-2:] == ("glass is a solid", "glass can break")
+    assert named(page.text_area, "Add premises").value == ""
+
+
+def test_premises_go_to_the_corpus_on_the_screen(app: AppTest, shared: Workspace) -> None:
+    other = shared.corpora.add_corpus(Corpus.of("two", ["snow is ice", "ice is cold"]), author="Bo")
+    shared_tree, _ = (
+        shared.log.create(Create(hypothesis="snow is cold"), author="Ada", corpus_id=corpus_id)
+        for corpus_id in (other.id, SAMPLE_ID)
+    )
+    page = by(app).switch_page("pages/Corpora.py").run()
+    assert page.selectbox(key="corpus").value == SAMPLE_ID
+    named(page.text_area, "Add premises").set_value("glass can break")
+    # Ada's last tree is another now, and so is the corpus that she most likely wants.
+    shared.log.act(shared_tree, Write(node="n1", text="snow is frozen"), author="Bo", base=1)
+    page = named(page.button, "Add").click().run()
+    assert page.selectbox(key="corpus").value == SAMPLE_ID
+    assert shared.corpora.corpus(SAMPLE_ID).texts[-1] == "glass can break"
+
+
+def test_a_correction_typed_while_the_corpus_changes_is_saved(page: AppTest, shared: Workspace) -> None:
+    first, *_, old = shared.corpora.corpus(SAMPLE_ID).premises[:4]
+    page = select(page, 3)
+    named(page.text_area, "Premise").set_value("glass can break")
+    shared.corpora.retire(SAMPLE_ID, [first.key], author="Bo")
+    page = named(page.button, "Correct").click().run()
+    texts = shared.corpora.corpus(SAMPLE_ID).texts
+    assert (texts[-1], old.text in texts) == ("glass can break", False)
+    assert [area.label for area in page.text_area] == ["Add premises"]
+
+
+def test_a_correction_of_a_premise_that_is_gone_stays_on_the_screen(page: AppTest, shared: Workspace) -> None:
+    premise = shared.corpora.corpus(SAMPLE_ID).premises[3]
+    page = select(page, 3)
+    named(page.text_area, "Premise").set_value("glass can break")
+    shared.corpora.correct(SAMPLE_ID, premise.key, "glass is a solid", author="Bo")
+    page = named(page.button, "Correct").click().run()
+    assert page.error
+    assert shared.corpora.info(SAMPLE_ID).version == 2
+    assert named(page.run().text_area, "Premise").value == "glass can break"
+    page = select(page, 0)  # another one is picked
+    assert named(page.text_area, "Premise").value != "glass can break"
