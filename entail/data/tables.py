@@ -105,8 +105,15 @@ def first_line(text: str) -> str:
 
 
 def guess_delimiter(header: str) -> str:
-    """Return the most frequent of comma, semicolon, tab and bar."""
-    return max(",;\t|", key=header.count)
+    r"""Return the most frequent of comma, semicolon, tab and bar; of one column, a control character.
+
+    Spreadsheets that delimit by semicolon leave commas of a single column without quotation marks.
+
+    >>> guess_delimiter("id;text, as written;note"), guess_delimiter("text")
+    (';', '\x1f')
+    """
+    delimiter = max(",;\t|", key=header.count)
+    return delimiter if delimiter in header else "\x1f"
 
 
 def read_cells(text: str, delimiter: str, shown: str) -> Lines:

@@ -85,6 +85,14 @@ def test_a_suffix_wins_over_the_content() -> None:
     assert read_corpus(b"text\nice\n", name="f").corpus.texts == ("ice",)
 
 
+@pytest.mark.parametrize("quotes", ["", '"'])
+@pytest.mark.parametrize("delimiter", ",;|\t")
+def test_a_single_column_is_never_split(delimiter: str, quotes: str) -> None:
+    premise = f"ice is cold{delimiter} very"
+    table = f"text\n{quotes}{premise}{quotes}\nfire is hot\n".encode()
+    assert read_corpus(table, name="f.csv").corpus.texts == (premise, "fire is hot")
+
+
 def test_the_placeholder_of_worldtree_is_no_premise() -> None:
     data = json.dumps({"ET_addon:0": "DUMMY", "ET_addon:1": "a star produces light"}).encode()
     reading = read_corpus(data, name="worldtree_corpus_sentences_extended.json")
