@@ -83,7 +83,7 @@ def read_corpus(
     r"""Read a corpus of premises; the suffix or else the content tells the format.
 
     ==================  ================================================================================
-    text                one premise a line
+    text                one premise a line; a table if its first line is the header of one
     csv, tsv            a header; the text in `column`, or in one of `TEXT_COLUMNS`
     jsonl               one object a line, the text in such a field
     json                an object of id -> text (`worldtree_corpus_sentences_extended.json`), or a list of
@@ -166,10 +166,12 @@ def _format(text: str, names: Sequence[str], column: str | None) -> CorpusFormat
     first = first_line(text).strip()
     if kind in (None, "jsonl", "json") and first.startswith(("{", "[")):
         kind = _json_format(text, first, column, lines=kind == "jsonl") or kind
-    if kind is None:
+    if kind in (None, "text"):
         delimiter = guess_delimiter(first)
-        cells = {cell.strip().strip('"').lower() for cell in first.split(delimiter)}
-        is_table = bool(cells & ({column.lower()} if column else set(TEXT_COLUMNS)))
+        cells = [cell.strip().strip('"').lower() for cell in first.split(delimiter)]
+        is_table = not set(cells).isdisjoint([column.lower()] if column else TEXT_COLUMNS)
+        # Excel's "Unicode text" is a table called .txt; a single word may be a premise there.
+        is_table = is_table and (kind is None or column is not None or len(cells) > 1)
         kind = ("tsv" if delimiter == TAB else "csv") if is_table else "text"
     return kind
 

@@ -85,6 +85,16 @@ def test_a_suffix_wins_over_the_content() -> None:
     assert read_corpus(b"text\nice\n", name="f").corpus.texts == ("ice",)
 
 
+@pytest.mark.parametrize("name", ["f.txt", "f.TXT.gz"])
+def test_a_text_file_can_be_a_table(name: str) -> None:
+    unicode_text = 'ID\tText\r\n1\t"ice, cold"\r\n2\tfire\r\n'.encode("utf-16")
+    reading = read_corpus(unicode_text, name=name)
+    assert reading.corpus.premises == (Premise("ice, cold", "1"), Premise("fire", "2"))
+    assert read_corpus(b"id;fact\n1;ice\n", name=name).corpus.premises == (Premise("ice", "1"),)
+    assert read_corpus(b"note\nice\n", name=name, column="Note").corpus.texts == ("ice",)
+    assert read_corpus(b"a text, a fact\nice\n", name=name).format == "text"
+
+
 @pytest.mark.parametrize("quotes", ["", '"'])
 @pytest.mark.parametrize("delimiter", ",;|\t")
 def test_a_single_column_is_never_split(delimiter: str, quotes: str) -> None:
