@@ -23,6 +23,15 @@ from entail.ui.shared.resources import Workspace
 from entail.ui.shared.start_question import open_start_over
 from entail.ui.shared.text import label
 
+_ENCODINGS = {
+    "": "UTF-8 or UTF-16",
+    "cp1252": "Windows-1252 (Western European)",
+    "cp1250": "Windows-1250 (Central European)",
+    "cp1251": "Windows-1251 (Cyrillic)",
+    "mac_roman": "Mac Roman",
+}
+"""Encoding, as Python calls it -> its name on the page; an empty one is detected."""
+
 _SELECTED = "corpus_premise"
 """Session key of the selected premise, with its search and its table."""
 
@@ -48,6 +57,13 @@ def draw_upload(shared: Workspace, author: str | None) -> None:
         column = st.text_input(
             "Column with the premises", key=f"corpus_column-{done}", placeholder="Detected if left empty"
         )
+        encoding = st.selectbox(
+            "Encoding",
+            list(_ENCODINGS),
+            format_func=_ENCODINGS.__getitem__,
+            key=f"corpus_encoding-{done}",
+            help="Excel on Windows writes Windows-1252 unless told to save as CSV UTF-8.",
+        )
         licence = st.text_input(
             "Licence", key=f"corpus_licence-{done}", max_chars=120, placeholder="Optional"
         )
@@ -59,7 +75,11 @@ def draw_upload(shared: Workspace, author: str | None) -> None:
             return
         with show_errors():
             reading = read_corpus(
-                file.getvalue(), name=file.name, column=column.strip() or None, skip_too_long=True
+                file.getvalue(),
+                name=file.name,
+                column=column.strip() or None,
+                encoding=encoding or None,
+                skip_too_long=True,
             )
             corpus = replace(reading.corpus, name=name.strip() or reading.corpus.name)
             info = shared.corpora.add_corpus(corpus, author=author, licence=licence.strip(), source=file.name)
