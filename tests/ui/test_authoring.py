@@ -76,6 +76,25 @@ def test_a_key_about_a_list_not_yet_drawn_is_ignored(context: TreeContext, key: 
     assert finished(context) == 12
 
 
+@pytest.mark.parametrize("change", ["sentence", "corpus"])
+def test_finish_spares_a_page_that_came_with_a_colleagues_change(context: TreeContext, change: str) -> None:
+    press(context, "n")
+    shared, tree = context.shared, context.summary
+    if change == "sentence":
+        shared.log.act(tree.id, Edit(node="n1", text="number l"), author="Bo", base=1)
+    else:
+        assert tree.corpus_id is not None
+        info = shared.corpora.add(tree.corpus_id, ["ice is cold", "cold ice is cold"], author="Bo")
+        corpus = shared.corpora.corpus(info.id)
+        index = Task[PremiseIndex](value=TfidfIndex(corpus))
+        context = replace(context, corpus=corpus, corpus_version=info.version, building=index)
+    session = load_session(context)  # as Ada's page is drawn again
+    context.screen.version = session.history.seq
+    press(context, "f")
+    assert finished(context) == len(session.shown) == 10
+    assert session.shown[0].rank == 1
+
+
 @pytest.mark.parametrize("judged", [False, True])
 def test_finish_with_nothing_open_is_refused(context: TreeContext, judged: bool) -> None:
     if judged:

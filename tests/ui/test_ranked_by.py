@@ -74,8 +74,9 @@ def test_the_active_encoder_ranks_and_is_logged(active_tree: AppTest, shared: Wo
 def test_another_active_encoder_begins_its_list_at_the_first_page(active_tree: AppTest, tree: str) -> None:
     screen: Screen = active_tree.session_state["screens"][tree]
     screen.search("ba be bi")
-    screen.turn(1)
     app = settled(active_tree.run())
+    screen.turn(1)
+    app = settled(app.run())
     assert (screen.page, screen.furthest) == (1, 1)
     promote_mine()
     settled(app.run())

@@ -160,7 +160,7 @@ def _retrieve(context: TreeContext, index: PremiseIndex, session: AuthoringSessi
         if (found := reranker.arrange(words, candidates)) is not None:
             candidates, name = found, f"{name}+{reranker.name}"
             revision = f"{revision}+{reranker.revision}"
-    screen.rank_by(revision)
+    screen.rank_by(f"{revision}, {context.corpus_version}, {screen.query or node.text}")
     candidates = candidates[: (screen.furthest + 1) * PAGE]  # a new ranking begins on its first page
     evidence = Evidence(
         retriever=name,
@@ -180,14 +180,15 @@ def _propose(context: TreeContext, suggester: Suggester, session: AuthoringSessi
     words = None
     if screen.listing == "draft":
         draft_basis = screen.drafts.get(node_id)
-        screen.rank_by(f"{suggester.key}, {draft_basis}")
+        screen.rank_by(f"{suggester.key}, {context.corpus_version}, {draft_basis}")
         offer = suggester.offer_draft(tree, node_id, context.corpus, draft_basis)
     elif context.index is None:
         return session
     else:
         words, among = screen.query, context.index.manifest.revision
         # An accepted premise makes another list, whose candidates the author has not seen.
-        screen.rank_by(f"{suggester.key}, {among}, {basis.after}")
+        query = words or basis.sentence
+        screen.rank_by(f"{suggester.key}, {among}, {context.corpus_version}, {query}, {basis.after}")
         count = NEXT_POOL + len(basis.accepted)
         pool = suggest(tree, node_id, context.corpus, context.index, k=count, query=words)
         others = [candidate for candidate in pool if not candidate.is_child][:NEXT_POOL]

@@ -93,7 +93,7 @@ class Screen:
         self.furthest = max(self.furthest, self.page)
 
     def rank_by(self, revision: str) -> None:
-        """Return to the first page if the ranking changed.
+        """Return to the first page if the ranking changed: its model, its corpus or its query.
 
         The author has not seen the candidates of the new list, so `finish` must not reject them.
         """
