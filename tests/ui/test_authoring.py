@@ -10,7 +10,7 @@ from entail.errors import EncoderError
 from entail.index.lexical import TfidfIndex
 from entail.index.protocol import PremiseIndex
 from entail.operations.tasks import Task
-from entail.trees.log.acts import Accept, Edit, Finish, Reject, Write
+from entail.trees.log.acts import Accept, Conclude, Edit, Finish, Reject, Remove, Write
 from entail.ui.shared.resources import Workspace
 from entail.ui.trees.authoring import TreeContext, load_session, stamp
 from tests.ui.conftest import context_of, press
@@ -168,3 +168,29 @@ def test_a_pending_act_may_conflict(context: TreeContext, locked: sqlite3.Connec
     assert notice_kind(context) == "conflict"
     assert "Bo" in str(context.screen.notice)
     assert (context.screen.pending, kinds(context)) == ((), ["create", "edit"])
+
+
+@pytest.mark.parametrize("kind", ["edit", "write", "conclude"])
+def test_a_sentence_for_a_removed_node_waits_until_it_is_restored(context: TreeContext, kind: str) -> None:
+    log, tree, screen = context.shared.log, context.summary.id, context.screen
+    press(context, "1")
+    for node in ("n2", "n3"):
+        seq = log.history(tree).seq
+        log.act(tree, Write(node=node, text=f"below {node}"), author="Ada", base=seq)
+    own = {
+        "edit": Edit(node="n3", text="my words"),
+        "write": Write(node="n3", text="my words"),
+        "conclude": Conclude(node="n3", premises=("n4",), text="my words"),
+    }
+    screen.version = 4
+    log.act(tree, Remove(node="n3"), author="Bo", base=4)
+    assert not load_session(context).act(own[kind])
+    assert screen.recovery == Write(node="n2", text="my words")
+    session = load_session(context)
+    screen.version = session.history.seq
+    press(context, "2")  # another act does not take it away, nor does one that fails
+    assert not session.act(Write(node="n1", text=""))
+    assert screen.recovery is not None
+    assert load_session(context).act(screen.recovery)
+    assert "my words" in {node.text for node in log.history(tree).tree.nodes.values()}
+    assert (screen.recovery, screen.notice) == (None, None)

@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from entail.data.records import Corpus
-from entail.trees.log.acts import Create, Edit, Remove
+from entail.trees.log.acts import Create, Edit, Remove, Write
 from entail.trees.store.seed import SAMPLE_ID
 from entail.ui.components.inbox import NodeEvent
 from entail.ui.frame.author import Visitor
@@ -160,6 +160,25 @@ def test_an_edit_of_a_removed_node_can_be_restored(app: AppTest, shared: Workspa
     assert not app.warning
     tree = shared.log.history(own).tree
     assert [tree.nodes[child].text for child in tree.root.children] == ["snow is a soft kind of ice"]
+
+
+def test_a_dialog_keeps_its_sentence_beside_another_that_waits(
+    app: AppTest, shared: Workspace, own: str
+) -> None:
+    app = accepts(on_tree(app, own))[0].click().run()
+    screen: Screen = app.session_state["screens"][own]
+    session = AuthoringSession(shared.log, Visitor("Ada"), screen, shared.log.history(own))
+    shared.log.act(own, Remove(node="n2", keep_premises=False), author="Bo", base=2)
+    assert not session.act(Write(node="n2", text="snow is soft"))
+    app = accepts(app.run())[0].click().run()
+    app = app.button(key="tool-write").click().run()
+    app.text_area[0].set_value(shared.log.history(own).tree.root.text)
+    app = app.button(key="FormSubmitter:write-Write").click().run()
+    assert app.error, "a sentence cannot explain itself"
+    assert (screen.dialog, screen.recovery) == ("write", Write(node="n1", text="snow is soft"))
+    screen.dialog = None
+    app = app.run().button(key="recover").click().run()
+    assert "snow is soft" in {node.text for node in shared.log.history(own).tree.nodes.values()}
 
 
 def test_hostile_text_is_shown_as_text(app: AppTest, own: str) -> None:

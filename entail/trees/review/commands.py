@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from entail.trees.log.acts import Act, Edit, Write
+from entail.trees.log.acts import Act, Conclude, Edit, Write
 from entail.trees.log.replay import History, replay
 from entail.trees.log.tree import ROOT, Tree
 from entail.trees.review.suggestions import Candidate
@@ -118,13 +118,13 @@ def swap_siblings(tree: Tree, node_id: str, step: int) -> tuple[str, ...] | None
     return tuple(order)
 
 
-def restore_edited(act: Act, history: History, *, base: int) -> Write | None:
-    """Return an act that brings back an edited node which another author removed, with the new sentence.
+def restore_text(act: Act, history: History, *, base: int) -> Write | None:
+    """Return an act that saves the author's sentence whose node another author removed.
 
     The sentence goes below the node's parent in version `base`, or below the hypothesis if that is gone, too.
-    None if the act edits no node, or the node is still there.
+    None if the act has no sentence, or the node is still there.
     """
-    if not isinstance(act, Edit) or act.node in history.tree.nodes:
+    if not isinstance(act, Edit | Write | Conclude) or act.node in history.tree.nodes:
         return None
     parent = replay(history.events[:base]).tree.node(act.node).parent
     if parent is None or parent not in history.tree.nodes:

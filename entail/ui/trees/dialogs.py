@@ -24,7 +24,7 @@ def open_dialog(name: str, session: AuthoringSession) -> None:
 
 def _act(session: AuthoringSession, act: Act) -> None:
     """Save an act and close the dialog; draw the reason where it cannot be saved."""
-    screen = session.screen
+    screen, recovery = session.screen, session.screen.recovery
     if session.act(act):
         screen.dialog = None
         st.rerun()
@@ -32,7 +32,7 @@ def _act(session: AuthoringSession, act: Act) -> None:
         st.rerun()
     if screen.notice is None:
         return
-    if screen.recovery is not None:  # nothing to try again here: the page offers what can be done
+    if screen.recovery != recovery:  # nothing to try again here: the page offers what can be done
         screen.dialog = None
         st.rerun()
     kind, words = screen.notice

@@ -16,7 +16,7 @@ from entail.trees.log.event_log import TreeLog
 from entail.trees.log.replay import History
 from entail.trees.log.tree import ROOT, Node, Tree
 from entail.trees.log.wording import describe
-from entail.trees.review.commands import PAGE, Command, restore_edited, swap_siblings
+from entail.trees.review.commands import PAGE, Command, restore_text, swap_siblings
 from entail.trees.review.suggestions import Basis, Candidate, basis_of
 from entail.ui.frame.author import Visitor
 from entail.ui.trees.suggester import Offer
@@ -59,7 +59,7 @@ class Screen:
         collapsed: Nodes whose premises the graph hides.
         dialog: Name of the dialog to open in this run.
         notice: Reason why the last act failed: (`error`, `conflict`, `locked` or `stale`, message).
-        recovery: Act that saves the input of a conflicting one in another way.
+        recovery: Act that saves the input of a conflicting one in another way; kept until saved or dismissed.
         unnamed: Act that waits for its author's name.
         pending: Acts not saved yet because the database was locked, the oldest first.
         drafts: Node -> basis of the chain drafted for it last.
@@ -304,10 +304,13 @@ class AuthoringSession:
             screen.notice = ("conflict" if isinstance(error, ConflictError) else "error", str(error))
             if isinstance(error, ConflictError) and not isinstance(act.act, str):
                 newest = self.log.history(screen.tree_id)
-                screen.recovery = restore_edited(act.act, newest, base=screen.version)
+                restored = restore_text(act.act, newest, base=screen.version)
+                screen.recovery = restored or screen.recovery
             return False
         screen.pending = tuple(other for other in screen.pending if other != act)
-        screen.version, screen.notice, screen.recovery = history.seq, None, None
+        screen.version, screen.notice = history.seq, None
+        if screen.recovery == act.act:
+            screen.recovery = None
         if screen.selected not in history.tree.nodes:
             screen.select(ROOT)
         return True

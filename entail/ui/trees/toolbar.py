@@ -117,13 +117,19 @@ def _draw_tool(
 
 
 def draw_notice(session: AuthoringSession) -> None:
-    """Draw the reason why the last act failed, until it is dismissed or another act is saved."""
+    """Draw the reason why the last act failed, until it is dismissed or another act is saved.
+
+    A sentence that can be restored stays until it is restored or dismissed.
+    """
     screen = session.screen
     if screen.pending:
         _draw_pending(session)
-    if screen.notice is None or (screen.pending and screen.notice[0] == "locked"):
+    notice = screen.notice
+    if notice is None and screen.recovery is not None:  # another act was saved since
+        notice = ("conflict", "Not saved yet: the node was removed.")
+    if notice is None or (screen.pending and notice[0] == "locked"):
         return
-    kind, words = screen.notice
+    kind, words = notice
     draw, icon = _NOTICES[kind]
     advice = ""
     if isinstance(screen.recovery, Write):
