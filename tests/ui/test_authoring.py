@@ -194,3 +194,19 @@ def test_a_sentence_for_a_removed_node_waits_until_it_is_restored(context: TreeC
     assert load_session(context).act(screen.recovery)
     assert "my words" in {node.text for node in log.history(tree).tree.nodes.values()}
     assert (screen.recovery, screen.notice) == (None, None)
+
+
+def test_a_sentence_that_waited_for_its_authors_name_is_not_lost(context: TreeContext) -> None:
+    press(context, "1")
+    context.visitor.name = None
+    edit = Edit(node="n2", text="my words")
+    assert not load_session(context).act(edit)
+    context.shared.log.act(context.summary.id, Remove(node="n2"), author="Bo", base=2)
+    # The name is given: the page is drawn again before the act goes on.
+    context.visitor.name = "Ada"
+    session = load_session(context)
+    screen = context.screen
+    screen.version = session.history.seq
+    assert screen.unnamed is not None
+    screen.unnamed()
+    assert (notice_kind(context), screen.recovery) == ("conflict", Write(node="n1", text="my words"))

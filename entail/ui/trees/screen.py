@@ -37,12 +37,14 @@ class PendingAct:
     Attributes:
         act: The act, or `undo` or `redo`.
         description: The act in words.
-        run: Tries it, based on the version that its author saw.
+        run: Tries it.
+        base: Seq of the version that its author saw.
     """
 
     act: Act | str
     description: str = field(compare=False)
     run: Callable[[], History] = field(compare=False)
+    base: int = field(default=0, compare=False)
 
 
 @dataclass
@@ -244,6 +246,7 @@ class AuthoringSession:
             describe(act, self.history.texts),
             lambda author: self.log.act(tree_id, act, author=author, base=base, evidence=evidence),
             keep=keep,
+            base=base,
         )
 
     def retry_pending(self) -> None:
@@ -282,12 +285,20 @@ class AuthoringSession:
         premises = tuple(candidate.premise for candidate in self.unjudged)
         self.act(Finish(node=self.screen.selected, premises=premises), evidence=self.evidence, keep=True)
 
-    def _write(self, act: Act | str, description: str, run: Callable[[str], History], *, keep: bool) -> bool:
+    def _write(
+        self,
+        act: Act | str,
+        description: str,
+        run: Callable[[str], History],
+        *,
+        keep: bool,
+        base: int = 0,
+    ) -> bool:
         if (author := self.author) is None:
             self.screen.dialog = "name"
-            self.screen.unnamed = lambda: self._write(act, description, run, keep=keep)
+            self.screen.unnamed = lambda: self._write(act, description, run, keep=keep, base=base)
             return False
-        return self._try(PendingAct(act, description, lambda: run(author)), keep=keep)
+        return self._try(PendingAct(act, description, lambda: run(author), base), keep=keep)
 
     def _try(self, act: PendingAct, *, keep: bool) -> bool:
         screen = self.screen
@@ -304,7 +315,7 @@ class AuthoringSession:
             screen.notice = ("conflict" if isinstance(error, ConflictError) else "error", str(error))
             if isinstance(error, ConflictError) and not isinstance(act.act, str):
                 newest = self.log.history(screen.tree_id)
-                restored = restore_text(act.act, newest, base=screen.version)
+                restored = restore_text(act.act, newest, base=act.base)
                 screen.recovery = restored or screen.recovery
             return False
         screen.pending = tuple(other for other in screen.pending if other != act)
