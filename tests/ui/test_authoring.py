@@ -196,17 +196,31 @@ def test_a_sentence_for_a_removed_node_waits_until_it_is_restored(context: TreeC
     assert (screen.recovery, screen.notice) == (None, None)
 
 
-def test_a_sentence_that_waited_for_its_authors_name_is_not_lost(context: TreeContext) -> None:
+@pytest.mark.parametrize("change", [Remove(node="n2"), Edit(node="n2", text="ice is warm")])
+def test_a_sentence_that_waited_for_its_authors_name_is_not_lost(
+    context: TreeContext, change: Edit | Remove
+) -> None:
     press(context, "1")
     context.visitor.name = None
-    edit = Edit(node="n2", text="my words")
-    assert not load_session(context).act(edit)
-    context.shared.log.act(context.summary.id, Remove(node="n2"), author="Bo", base=2)
+    assert not load_session(context).act(Write(node="n2", text="my words"))
+    context.shared.log.act(context.summary.id, change, author="Bo", base=2)
     # The name is given: the page is drawn again before the act goes on.
     context.visitor.name = "Ada"
-    session = load_session(context)
-    screen = context.screen
+    screen, session = context.screen, load_session(context)
     screen.version = session.history.seq
     assert screen.unnamed is not None
     screen.unnamed()
-    assert (notice_kind(context), screen.recovery) == ("conflict", Write(node="n1", text="my words"))
+    assert notice_kind(context) == "conflict"
+    assert screen.recovery == Write(node="n1" if isinstance(change, Remove) else "n2", text="my words")
+    assert load_session(context).act(screen.recovery)
+    assert screen.recovery is None
+
+
+def test_a_sentence_that_cannot_be_saved_under_a_new_name_stays_on_the_page(context: TreeContext) -> None:
+    context.visitor.name = None
+    twin = Write(node="n1", text="ice is cold")
+    assert not load_session(context).act(twin)
+    context.visitor.name = "Ada"
+    assert context.screen.unnamed is not None
+    context.screen.unnamed()
+    assert (notice_kind(context), context.screen.recovery) == ("error", twin)

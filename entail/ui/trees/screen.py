@@ -11,7 +11,7 @@ import streamlit as st
 
 from entail.errors import ConflictError, EntailError, LockedDatabaseError
 from entail.operations.tasks import Task
-from entail.trees.log.acts import Accept, Act, Evidence, Finish, Reject, Reorder
+from entail.trees.log.acts import Accept, Act, Conclude, Edit, Evidence, Finish, Reject, Reorder, Write
 from entail.trees.log.event_log import TreeLog
 from entail.trees.log.replay import History
 from entail.trees.log.tree import ROOT, Node, Tree
@@ -296,9 +296,20 @@ class AuthoringSession:
     ) -> bool:
         if (author := self.author) is None:
             self.screen.dialog = "name"
-            self.screen.unnamed = lambda: self._write(act, description, run, keep=keep, base=base)
+            self.screen.unnamed = lambda: self._resume(act, description, run, keep=keep, base=base)
             return False
         return self._try(PendingAct(act, description, lambda: run(author), base), keep=keep)
+
+    def _resume(
+        self, act: Act | str, description: str, run: Callable[[str], History], *, keep: bool, base: int
+    ) -> None:
+        """Write an act that waited for its author's name; the page keeps its sentence if that fails."""
+        recovery = self.screen.recovery
+        saved = self._write(act, description, run, keep=keep, base=base)
+        if saved or self.screen.recovery != recovery:
+            return
+        if isinstance(act, Edit | Write | Conclude) and act.text:
+            self.screen.recovery = act
 
     def _try(self, act: PendingAct, *, keep: bool) -> bool:
         screen = self.screen

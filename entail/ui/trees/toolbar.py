@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from entail.errors import EntailError
-from entail.trees.log.acts import Act, Write
+from entail.trees.log.acts import Act, Conclude, Edit, Write
 from entail.trees.log.tree import ROOT
 from entail.trees.log.wording import quote
 from entail.trees.review.commands import Command
@@ -126,13 +126,13 @@ def draw_notice(session: AuthoringSession) -> None:
         _draw_pending(session)
     notice = screen.notice
     if notice is None and screen.recovery is not None:  # another act was saved since
-        notice = ("conflict", "Not saved yet: the node was removed.")
+        notice = ("conflict", "Not saved yet.")
     if notice is None or (screen.pending and notice[0] == "locked"):
         return
     kind, words = notice
     draw, icon = _NOTICES[kind]
     advice = ""
-    if isinstance(screen.recovery, Write):
+    if isinstance(screen.recovery, Conclude | Edit | Write):
         advice = f"Your sentence: {label(quote(screen.recovery.text))}"
     elif kind == "conflict":
         advice = "This is the newest version. Repeat your edit if it still applies."
