@@ -104,3 +104,18 @@ def test_a_file_without_trees_is_refused(shared: Workspace, name: str, content: 
     with pytest.raises(DataError, match=message):
         import_trees(shared, content, name=name, author="Ada", corpus_id=None)
     assert len(shared.log.trees()) == before
+
+
+def test_trees_are_imported_over_the_corpus_on_the_screen(
+    app: AppTest, shared: Workspace, small: str
+) -> None:
+    theirs, _ = (
+        shared.log.create(Create(hypothesis="a"), author="Ada", corpus_id=one) for one in (small, SAMPLE_ID)
+    )
+    app = by(app).run().file_uploader(key="import_file").upload("t.jsonl", ROW.encode(), "text/plain").run()
+    assert app.selectbox(key="import_corpus").value == SAMPLE_ID
+    # Ada's last tree is another now, and so is the corpus that she most likely wants.
+    shared.log.act(theirs, Write(node="n1", text="c"), author="Bo", base=1)
+    app = app.button(key="import_go").click().run()
+    assert not app.exception
+    assert next(tree for tree in shared.log.trees() if tree.hypothesis == "h").corpus_id == SAMPLE_ID

@@ -287,7 +287,13 @@ def draw_import(shared: Workspace, author: str | None) -> None:
             key="import_file",
             max_upload_size=upload_limit(),
         )
-        if file is None or not st.button("Import", key="import_go", disabled=shared.database.read_only):
+        if file is None or not st.button(
+            "Import",
+            key="import_go",
+            disabled=shared.database.read_only,
+            on_click=keep_picked,
+            args=("import_corpus",),
+        ):
             return
         if author is None:
             ask_name("import")
