@@ -1,13 +1,17 @@
 """The Corpora page while colleagues change the corpus, or the trees over it, too."""
 
+from typing import Any, cast
+
 import pytest
+from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import InitialValue, Selectbox
 
 from entail.data.records import Corpus
 from entail.trees.log.acts import Create, Write
 from entail.trees.store.seed import SAMPLE_ID
 from entail.ui.shared.resources import Workspace
-from tests.ui.conftest import by, named
+from tests.ui.conftest import by, named, settled
 
 
 @pytest.fixture
@@ -78,3 +82,44 @@ def test_a_file_of_excel_on_windows_is_read_in_its_encoding(ada: AppTest, shared
     ada.selectbox(key="corpus_encoding-0").set_value("cp1252")
     ada = named(ada.button, "Import").click().run()
     assert shared.corpora.corpus(ada.selectbox(key="corpus").value).texts == ("a café costs 5 €",)
+
+
+@pytest.fixture
+def kept_labels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a list send the label that it had when its option was picked, as a browser does."""
+    state, sent = cast("Any", Selectbox._widget_state).fget, dict[str, str]()
+
+    def as_a_browser(box: Selectbox[Any]) -> WidgetState:
+        message: WidgetState = state(box)
+        if isinstance(box._value, InitialValue) and not box.proto.set_value:
+            message.string_value = sent.get(box.id, message.string_value)
+        sent[box.id] = message.string_value
+        return message
+
+    monkeypatch.setattr(Selectbox, "_widget_state", property(as_a_browser))
+
+
+@pytest.mark.usefixtures("kept_labels")
+@pytest.mark.parametrize(
+    ("name", "key"), [("Corpora", "corpus"), ("Trees", "start_corpus"), ("Compare", "compare_corpus")]
+)
+def test_a_picked_corpus_stays_when_it_grows(app: AppTest, shared: Workspace, name: str, key: str) -> None:
+    picked = shared.corpora.add_corpus(Corpus.of("zzz", ["snow is ice", "ice is cold"]), author="Cy").id
+    for side, retriever in (("left", "tfidf"), ("right", "bm25")):
+        app.session_state[f"compare_{side}"] = retriever
+    app = settled(by(app).switch_page(f"pages/{name}.py").run())
+    app = settled(app.selectbox(key=key).set_value(picked).run())
+    shared.corpora.add(picked, ["glass can break"], author="Bo")
+    for _ in range(3):
+        app = settled(app.run())
+        assert app.selectbox(key=key).value == picked
+
+
+@pytest.mark.usefixtures("kept_labels")
+def test_premises_are_added_one_after_another(ada: AppTest, shared: Workspace) -> None:
+    picked = shared.corpora.add_corpus(Corpus.of("zzz", ["snow is ice"]), author="Cy").id
+    ada = ada.run().selectbox(key="corpus").set_value(picked).run()
+    for text in ("glass can break", "glass is a solid"):
+        named(ada.text_area, "Add premises").set_value(text)
+        ada = named(ada.button, "Add").click().run()
+    assert shared.corpora.corpus(picked).texts == ("snow is ice", "glass can break", "glass is a solid")

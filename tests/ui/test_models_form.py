@@ -184,7 +184,7 @@ def test_decisions_of_the_team_begin_with_gentle_settings(view: View, shared: Wo
         shared.log.act(tree, Accept(node="n1", premise=Premise(text)), author="Ada", base=base)
     app = view()
     assert named(app.segmented_control, "Learn from").value == "decisions"
-    assert named(app.selectbox, "Corpus").options[0] == "sky (2 accepted)"
+    assert named(app.selectbox, "Corpus").options[0] == "sky"
     assert app.warning, "too few decisions"
     assert named(app.number_input, "Learning rate").value == 1e-4
     assert named(app.number_input, "Epochs").value == 20

@@ -39,7 +39,7 @@ def draw_search(shared: Workspace, encoder: GaussianEncoder) -> None:
     corpus_id = right.selectbox(
         "Corpus",
         list(infos),
-        format_func=lambda id_: f"{infos[id_].name} ({infos[id_].count:,} premises)",
+        format_func=lambda id_: infos[id_].name,
         key="direction_corpus",
     )
     direction = pick_view(

@@ -116,7 +116,7 @@ def _draw_decisions(shared: Workspace, method: Method) -> Chosen | None:
     corpus_id = st.selectbox(
         "Corpus",
         sorted(infos, key=lambda corpus_id: -counts[corpus_id].accepted),
-        format_func=lambda one: f"{infos[one].name} ({counts[one].accepted:,} accepted)",
+        format_func=lambda one: infos[one].name,
         key=f"data-log-{method.name}",
         help="Uses the team's trees and decisions, not examples and imported trees.",
     )

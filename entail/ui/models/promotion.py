@@ -244,7 +244,7 @@ def _pick_corpus(corpora: Sequence[CorpusInfo], candidate: Candidate | None) -> 
     selected = st.selectbox(
         "Promote for",
         [*infos, ""],
-        format_func=lambda id_: f"{infos[id_].name} ({infos[id_].count:,} premises)" if id_ else _DEFAULT,
+        format_func=lambda id_: infos[id_].name if id_ else _DEFAULT,
         key=_CORPUS,
         persist_state="session",
     )

@@ -123,7 +123,7 @@ def draw_jobs_and_logs(shared: Workspace) -> None:
     _draw_queue()
     st.subheader("Logs")
     names = {log.name: f"{log.name}: {log.what}" for log in logs()}
-    names |= {job.id: f"job of {job.name}, {job.state} ({job.id})" for job in jobs().jobs()}
+    names |= {job.id: f"job of {job.name} ({job.id})" for job in jobs().jobs()}
     _draw_log(st.selectbox("Log", list(names), format_func=names.__getitem__, key="log_name"))
 
 

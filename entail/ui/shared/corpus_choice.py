@@ -49,7 +49,7 @@ def pick_corpus(
     picked = st.selectbox(
         "Corpus",
         list(ids),
-        format_func=lambda id: f"{ids[id].name} ({ids[id].count:,} premises)",
+        format_func=lambda id: ids[id].name,  # the browser keeps the label, so that no figure may stand in it
         key=key,
         on_change=keep_picked,
         args=(key,),
