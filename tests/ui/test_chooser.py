@@ -12,7 +12,7 @@ from entail.trees.store.seed import SAMPLE_ID
 from entail.ui.shared.corpus_choice import default_corpus
 from entail.ui.shared.resources import Workspace
 from entail.ui.trees.chooser import import_trees
-from tests.ui.conftest import by
+from tests.ui.conftest import by, keys
 
 GIVEN = Create(
     hypothesis="snow is cold", nodes=(GivenNode("snow is ice", -1), GivenNode("ice is <cold>", -1))
@@ -112,10 +112,12 @@ def test_trees_are_imported_over_the_corpus_on_the_screen(
     theirs, _ = (
         shared.log.create(Create(hypothesis="a"), author="Ada", corpus_id=one) for one in (small, SAMPLE_ID)
     )
-    app = by(app).run().file_uploader(key="import_file").upload("t.jsonl", ROW.encode(), "text/plain").run()
+    app = by(app).run().file_uploader(key="import_file-0").upload("t.jsonl", ROW.encode(), "text/plain").run()
     assert app.selectbox(key="import_corpus").value == SAMPLE_ID
     # Ada's last tree is another now, and so is the corpus that she most likely wants.
     shared.log.act(theirs, Write(node="n1", text="c"), author="Bo", base=1)
     app = app.button(key="import_go").click().run()
     assert not app.exception
     assert next(tree for tree in shared.log.trees() if tree.hypothesis == "h").corpus_id == SAMPLE_ID
+    assert not app.file_uploader(key="import_file-1").value, "a second click imports nothing again"
+    assert "import_go" not in keys(app)

@@ -282,9 +282,11 @@ def draw_import(shared: Workspace, author: str | None) -> None:
         corpus_id = (
             pick_corpus(corpora, shared.log.trees(), author, key="import_corpus").id if corpora else None
         )
+        # An import empties the field, so that a second click imports nothing twice.
+        done = st.session_state.get("trees_imported", 0)
         file = st.file_uploader(
             "EntailmentBank JSONL (.jsonl, .jsonl.gz) or GraphML (.graphml)",
-            key="import_file",
+            key=f"import_file-{done}",
             max_upload_size=upload_limit(),
         )
         if file is None or not st.button(
@@ -301,6 +303,7 @@ def draw_import(shared: Workspace, author: str | None) -> None:
         with show_errors():
             count = import_trees(shared, file.getvalue(), name=file.name, author=author, corpus_id=corpus_id)
             reference_premises.clear()
+            st.session_state["trees_imported"] = done + 1
             st.session_state["import_notice"] = f"Imported {count_of(count, 'tree')} into your team's trees."
             st.rerun()
 
