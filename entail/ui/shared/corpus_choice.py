@@ -41,11 +41,15 @@ def pick_corpus(
     usual: str | None = None,
 ) -> CorpusInfo:
     """Draw the list of corpora and return the chosen one: `usual`, else the default, until one is picked."""
+    ids = {corpus.id: corpus for corpus in corpora}
     # The name may be entered, or a tree started, after the first drawing.
     if not st.session_state.get(f"{key}:touched"):
-        first = next((one for one in corpora if one.id == usual), None)
-        st.session_state[key] = (first or default_corpus(corpora, trees, author)).id
-    ids = {corpus.id: corpus for corpus in corpora}
+        basis, first = st.session_state.get(f"{key}:default", (None, ""))
+        # On an open page it stays, though a colleague's edit makes another tree the author's last.
+        if key not in st.session_state or basis != (author, usual) or first not in ids:
+            first = usual if usual in ids else default_corpus(corpora, trees, author).id
+            st.session_state[f"{key}:default"] = (author, usual), first
+        st.session_state[key] = first
     picked = st.selectbox(
         "Corpus",
         list(ids),
