@@ -27,7 +27,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from aeenc_rows import EVERY, HITS, OURS, PAPER, RANKED, ROWS, SHIPPED, Row, papers
+from aeenc_rows import EVERY, HITS, OURS, PAPER, PAPERS, RANKED, ROWS, SHIPPED, Row, papers
 from command_line import make_parser, measure_and_show, slug
 from page_text import GPU_NOTE, paragraph, spread, table
 
@@ -198,11 +198,11 @@ def single_pass_in_words(rows: Mapping[str, Any]) -> Iterator[str]:
         paper, excluded = (ours[first][at] - ours[second][at] for at in range(2))
         yield f"- {words}: {paper:+.3f} ({theirs[first] - theirs[second]:+.3f} in the paper); {excluded:+.3f}"
     swept = [name for name in rows if name.startswith(f"{one}, alpha ")]
-    if swept:
-        best = max(swept, key=lambda name: ours_of(rows[name])[0])
-        gain = [value - before for value, before in zip(ours_of(rows[best]), ours[base], strict=True)]
-        yield f"- one pass over the base, by the best of the larger weights of the regulariser ({best}, dev"
-        yield f"  chose it): {gain[0]:+.3f}; {gain[1]:+.3f}"
+    best = max(swept, key=lambda name: ours_of(rows[name])[0], default="")
+    for name, words in ((best, "dev chose this alpha"), (f"{one}{PAPERS}", "every weight, small steps")):
+        if name in rows:
+            gain = [value - before for value, before in zip(ours_of(rows[name]), ours[base], strict=True)]
+            yield f"- {name}, over the base ({words}): {gain[0]:+.3f}; {gain[1]:+.3f}"
     yield from ("", "Weights of the regulariser that were tried: rows with alpha in their name, and 0.", "")
 
 
