@@ -57,12 +57,24 @@ def test_questions_of_every_kind_of_file(
     assert (table.questions, table.answers) == (questions, answers)
 
 
+def test_commas_of_a_single_column_are_part_of_the_question() -> None:
+    assert read_table(b"question\nWhy?\nWho, or what?\n", name="a.csv").rows == (
+        ("Why?",),
+        ("Who, or what?",),
+    )
+
+
 @pytest.mark.parametrize(
     ("name", "content", "error", "message"),
     [
         ("a.csv", b"question\n", EvaluationError, "a.csv: expected 1 to 50,000 questions, found 0"),
         ("a.csv", b"", FormatError, "a header"),
-        ("a.csv", b"question\nWhy?\nWho, or what?\n", FormatError, "a.csv, line 3: expected as many cells"),
+        (
+            "a.csv",
+            b"question,answer\nWhy?,\nWho, or what?,\n",
+            FormatError,
+            "a.csv, line 3: expected as many",
+        ),
         ("a.csv", b'question\n"Why?\n', FormatError, "a.csv, line 2: expected CSV"),
         ("a.jsonl", b'{"question": "Who?"}\n{"x"', FormatError, "a.jsonl, line 2"),
         ("a.txt", b"why " * 6000, EvaluationError, "found question 1 of 23,999"),
