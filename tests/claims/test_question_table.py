@@ -71,7 +71,7 @@ def test_commas_of_a_single_column_are_part_of_the_question() -> None:
         ("a.csv", b"", FormatError, "a header"),
         (
             "a.csv",
-            b"question,answer\nWhy?,\nWho, or what?,\n",
+            b"question,answer\nWhy?,a\nWho, or what?,b\n",
             FormatError,
             "a.csv, line 3: expected as many",
         ),
