@@ -134,7 +134,10 @@ class Redo:
     seq: int
 
 
-Act = Create | Accept | Reject | Finish | Write | Conclude | Edit | Remove | Reorder | Move
+TypedAct = Write | Conclude | Edit
+"""Act that carries a sentence which its author typed."""
+
+Act = Create | Accept | Reject | Finish | TypedAct | Remove | Reorder | Move
 """Act that changes a tree directly."""
 
 AnyAct = Act | Undo | Redo

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from entail.trees.log.acts import Act, Conclude, Edit, Write
+from entail.trees.log.acts import Act, TypedAct, Write
 from entail.trees.log.replay import History, replay
 from entail.trees.log.tree import ROOT, Tree
 from entail.trees.review.suggestions import Candidate
@@ -124,7 +124,7 @@ def restore_text(act: Act, history: History, *, base: int) -> Write | None:
     The sentence goes below the node's parent in version `base`, or below the hypothesis if that is gone, too.
     None if the act has no sentence, or the node is still there.
     """
-    if not isinstance(act, Edit | Write | Conclude) or act.node in history.tree.nodes:
+    if not isinstance(act, TypedAct) or act.node in history.tree.nodes:
         return None
     parent = replay(history.events[:base]).tree.node(act.node).parent
     if parent is None or parent not in history.tree.nodes:

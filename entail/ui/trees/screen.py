@@ -11,7 +11,7 @@ import streamlit as st
 
 from entail.errors import ConflictError, EntailError, LockedDatabaseError
 from entail.operations.tasks import Task
-from entail.trees.log.acts import Accept, Act, Conclude, Edit, Evidence, Finish, Reject, Reorder, Write
+from entail.trees.log.acts import Accept, Act, Evidence, Finish, Reject, Reorder, TypedAct
 from entail.trees.log.event_log import TreeLog
 from entail.trees.log.replay import History
 from entail.trees.log.tree import ROOT, Node, Tree
@@ -308,7 +308,7 @@ class AuthoringSession:
         saved = self._write(act, description, run, keep=keep, base=base)
         if saved or self.screen.recovery != recovery:
             return
-        if isinstance(act, Edit | Write | Conclude) and act.text:
+        if isinstance(act, TypedAct) and act.text:
             self.screen.recovery = act
 
     def _try(self, act: PendingAct, *, keep: bool) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from entail.errors import EntailError
-from entail.trees.log.acts import Act, Conclude, Edit, Write
+from entail.trees.log.acts import Act, TypedAct
 from entail.trees.log.tree import ROOT
 from entail.trees.log.wording import quote
 from entail.trees.review.commands import Command
@@ -132,7 +132,7 @@ def draw_notice(session: AuthoringSession) -> None:
     kind, words = notice
     draw, icon = _NOTICES[kind]
     advice = ""
-    if isinstance(screen.recovery, Conclude | Edit | Write):
+    if isinstance(screen.recovery, TypedAct):
         advice = f"Your sentence: {label(quote(screen.recovery.text))}"
     elif kind == "conflict":
         advice = "This is the newest version. Repeat your edit if it still applies."
