@@ -100,13 +100,14 @@ PAGES = {
         "unseen test of settings that were compared on it.",
     ),
     "arcf_apart": (
-        "losses, ablations, k and length of chains",
-        "Cheap comparisons on a sample of dev; [arcf_dev](arcf_dev.md) has the main rows on all of dev, "
-        "under the same settings.",
+        "without a term, by k, by length of chains",
+        "Cheap comparisons on a sample of dev; [arcf_dev](arcf_dev.md) has losses and ablations on all of "
+        "dev, under the same settings.",
     ),
     "arcf_dev": (
         "losses and ablations",
-        "The main rows of [arcf_apart](arcf_apart.md) on all of dev, under the same settings.",
+        "Table 2 of the paper, and its ablations. [arcf_apart](arcf_apart.md) has k and the length of "
+        "chains, under the same settings.",
     ),
     "arcf_joint": (
         "one cross-encoder over prefix and candidate",
@@ -119,6 +120,12 @@ PAGES = {
         "The reading that ships, without its other terms, beside the paper's reading on the same questions, "
         "[arcf_joint](arcf_joint.md). That differs in k, learning rate, trained weights, tokens and batches, "
         "too, so the two pages compare recipes, not readings alone.",
+    ),
+    "arcf_joint_terms": (
+        "one cross-encoder over prefix and candidate, beside shared pieces, power and similarity",
+        "The paper's reading, every weight trained, with the terms that the scorer that ships has, and three "
+        "times the tokens of [arcf_joint](arcf_joint.md). As all its weights are trained, it is too large to "
+        "ship.",
     ),
     "arcf_long": (
         "chains and single facts after equal training",
