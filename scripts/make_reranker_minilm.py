@@ -64,7 +64,7 @@ DEPTHS = (20, 50, 64)
 """More would take an author longer than a second."""
 
 PARTS = ("stand-in", "chosen", "trained", "measured")
-CONFIG = RerankerConfig(retriever=f"{FIRST}{KEYWORDS}", epochs=6, weight=0.03)
+CONFIG = RerankerConfig(retriever=f"{FIRST}{KEYWORDS}", weight=0.03)
 """The last weights are kept, so that the weight is not used."""
 
 STAND_IN = AeencConfig(
