@@ -184,7 +184,12 @@ def _longer_stage(figures: Mapping[str, Any] | None) -> Iterator[str]:
         return
     stage = next(one for one in figures["stages"] if one["arm"] == "hypothesis")
     last, most = stage["evaluations"][-1], max(row["questions"] for row in figures["rows"])
-    first = {row["arm"]: row["gold"]["R@1"] for row in figures["rows"] if row["questions"] == most}
+    first = {
+        arm: mean(
+            row["gold"]["R@1"] for row in figures["rows"] if (row["arm"], row["questions"]) == (arm, most)
+        )
+        for arm in ("none", "hypothesis")
+    }
     yield (
         f"A stage of {last['step']:,} steps that trains every weight, its head first, ends at "
         f"{last['loss']:.2f} on dev and gains {last['premise_gain']:.2f} nats "
