@@ -19,8 +19,8 @@ from entail.statistics.classification import mcnemar
 from entail.training.cards.sources import PACKAGED_HUB_ID, contamination
 
 TITLES: Mapping[str, str] = {
-    "gausscse": "the paper's tables and what ships",
-    "gausscse_three_epochs": "the paper's rows and ours, by several seeds",
+    "gausscse": "what ships, and the grid of Table 5",
+    "gausscse_three_epochs": "the paper's tables and our terms, by several seeds",
 }
 """Purpose of a page, by the name of its result file."""
 
@@ -322,7 +322,7 @@ def _ratios(figures: Mapping[str, Any]) -> Iterator[str]:
 def _cell_in_words(figures: Mapping[str, Any]) -> Iterator[str]:
     """Yield where the cell of the rows stands in the grid; the paper's rows use the best one."""
     cells = {name: one["AUPRC"] for name, one in figures["grid"].items()}
-    config = next((run["config"] for run in figures["rows"].get("ent", {}).values()), None)
+    config = next((run["config"] for run in figures["rows"].get("ent+con+rev", {}).values()), None)
     own = f"{config['batch_size']}/{_rate(config):g}" if config is not None else ""
     if own not in cells:
         return
