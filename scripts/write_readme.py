@@ -139,9 +139,6 @@ def chain_options() -> str:
         low, high = beside["interval"]
         if len(lines) == 2:
             lines.append(f"| `arcf-minilm` | {beside['first']:.4f} | | |")
-            base = beside["first"]
-        elif abs(beside["first"] - base) > 1e-6:
-            words += f" (60: {beside['first']:.4f}, equal sentences of two tables spared)"
         lines.append(
             f"| {words} | {found['MAP']:.4f} | {beside['difference']:+.4f} ({low:+.4f} to {high:+.4f}) | "
             f"{beside['p']:.2g} |"
