@@ -63,8 +63,8 @@ class TuningConfig(TrainingConfig):
     keep: Annotated[
         float,
         Ge(0),
-        "Weight of the distance of passages and claims to their vectors of the base; 30 spares what a base "
-        "that was trained by contrast knows; 0: none",
+        "Weight of the distance of passages and claims to their vectors of the base; 30, best with "
+        "bottleneck=1, spares what a base that was trained by contrast knows; 0: none",
     ] = 0.0
     words: Annotated[int, Ge(0), _WORDS] = 100
     max_length: Annotated[int, Ge(8), f"{_MAX_LENGTH}; truncates the passage, never the claim"] = 256
