@@ -89,7 +89,8 @@ def rows() -> list[tuple[str, str, str]]:
         (
             "Passages found, SQuAD dev, R@1",
             ", ".join(f"{name.lower()} {value:.3f}" for name, value in passages.items() if name != "BM25")
-            + f": no gain here; a longer first stage loses more, unless it keeps the vectors (BM25 {passages['BM25']:.3f})",
+            + ": no gain here; a longer first stage loses more, unless it keeps the vectors "
+            f"(BM25 {passages['BM25']:.3f})",
             "tuning",
         ),
     ]
