@@ -199,7 +199,12 @@ def single_pass_in_words(rows: Mapping[str, Any]) -> Iterator[str]:
         yield f"- {words}: {paper:+.3f} ({theirs[first] - theirs[second]:+.3f} in the paper); {excluded:+.3f}"
     swept = [name for name in rows if name.startswith(f"{one}, alpha ")]
     best = max(swept, key=lambda name: ours_of(rows[name])[0], default="")
-    for name, words in ((best, "dev chose this alpha"), (f"{one}{PAPERS}", "every weight, small steps")):
+    for name, words in (
+        (best, "dev chose this alpha"),
+        (f"{one}{PAPERS}", "every weight, small steps"),
+        ("AE-Enc dual", "two towers"),
+        ("Iterative AE-Enc dual", "two towers, several passes"),
+    ):
         if name in rows:
             gain = [value - before for value, before in zip(ours_of(rows[name]), ours[base], strict=True)]
             yield f"- {name}, over the base ({words}): {gain[0]:+.3f}; {gain[1]:+.3f}"
