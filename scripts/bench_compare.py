@@ -161,7 +161,7 @@ def page_times(
     source = f"corpus={corpus_id}&trees=file&file=trees.jsonl"
     where = f"left={pair[0]}&right={pair[1]}&{source}"
     figures, chart = '[data-testid="stTable"] td', '[data-testid="stVegaLiteChart"] :is(svg, canvas)'
-    claims, verdicts = '[data-testid="stDataFrame"] canvas', "text=Does the paper's claim hold here?"
+    claims, verdicts = '[data-testid="stDataFrame"] canvas', "text=Does the paper's claim hold?"
     measured: dict[str, list[float]] = {}
 
     def opened(page: Page, url: str, address: str, *shown: str, name: str, then: str = "") -> None:
