@@ -22,11 +22,11 @@ import argparse
 import json
 import sys
 import textwrap
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
-from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 from statistics import mean
@@ -257,7 +257,7 @@ def markdown(result: Mapping[str, Any], *, name: str = "first_stage") -> Iterato
     yield from _gate(stages)
     gains = {
         arm: [one["evaluations"][-1].get("premise_gain", 0.0) for one in some]
-        for arm, some in _by(stages, "arm")
+        for arm, some in _by(stages, "arm").items()
     }
     held = [ARMS[arm].title for arm, some in gains.items() if min(some) >= GATE]
     yield from _wrapped(f"The gate is passed by {'; '.join(held) or 'none'}.")
@@ -278,7 +278,7 @@ def _gate(stages: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     steps = sorted({point["step"] for one in stages for point in one["evaluations"]})
     yield "| | seeds | " + " | ".join(f"step {step}" for step in steps) + " | pairs | s |"
     yield "| --- | ---: |" + " ---: |" * (len(steps) + 2)
-    for arm, seeds in _by(stages, "arm"):
+    for arm, seeds in _by(stages, "arm").items():
         found = [{point["step"]: point for point in one["evaluations"]} for one in seeds]
         cells = [_point([points[step] for points in found if step in points]) for step in steps]
         size = f"{seeds[0]['counts']['pairs']:,} | {mean(one['seconds'] for one in seeds):,.0f}"
@@ -303,9 +303,7 @@ def _retrieval(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         + " | R@20 | MRR | p |"
     )
     yield "| ---: | --- | ---: |" + " ---: |" * (len(THIRDS) + 5)
-    order = list(ARMS)
-    ordered = sorted(rows, key=lambda row: (row["questions"], order.index(row["arm"])))
-    for (questions, arm), seeds in _by(ordered, "questions", "arm"):
+    for (questions, arm), seeds in _by(rows, "questions", "arm").items():
         pairs = [(one, beside) for one in seeds if (beside := _without_stage(rows, one))]
         above = [one["gold"]["R@1"] - beside["gold"]["R@1"] for one, beside in pairs]
         p = max((mcnemar(_hits(one), _hits(beside)).p for one, beside in pairs), default=None)
@@ -324,10 +322,12 @@ def _retrieval(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     yield ""
 
 
-def _by(ones: Sequence[Mapping[str, Any]], *names: str) -> Iterator[tuple[Any, list[Mapping[str, Any]]]]:
-    """Yield what differs only in other fields together, by these fields."""
-    for key, some in groupby(ones, key=itemgetter(*names)):
-        yield key, list(some)
+def _by(ones: Sequence[Mapping[str, Any]], *names: str) -> dict[Any, list[Mapping[str, Any]]]:
+    """Return fields -> all that have these, in the order of the arms."""
+    order, found = list(ARMS), defaultdict[Any, list[Mapping[str, Any]]](list)
+    for one in sorted(ones, key=lambda one: (one.get("questions", 0), order.index(one["arm"]))):
+        found[itemgetter(*names)(one)].append(one)
+    return found
 
 
 def _without_stage(rows: Sequence[Mapping[str, Any]], one: Mapping[str, Any]) -> Mapping[str, Any] | None:

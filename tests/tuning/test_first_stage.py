@@ -1,6 +1,7 @@
 """First stage beyond the paper: growing mask, head first, kept vectors, bottleneck, gain of the premise."""
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -203,3 +204,20 @@ def test_a_published_page_is_that_of_its_figures(load_script: Callable[[str], Mo
     result = json.loads(page.with_suffix(".json").read_text(encoding="utf-8"))
     lines = program.markdown(result, name=name)
     assert page.read_text(encoding="utf-8") == "\n".join(lines).rstrip() + "\n"
+
+
+def test_seeds_of_an_arm_share_a_row_in_any_order(load_script: Callable[[str], ModuleType]) -> None:
+    program = load_script("measure_first_stage")
+    result = json.loads((program.RESULTS / "first_stage.json").read_text(encoding="utf-8"))
+    counts = Counter((one["questions"], one["arm"]) for one in result["figures"]["rows"])
+    for part in ("stages", "rows"):  # as they come where each seed runs all arms
+        result["figures"][part].sort(key=lambda one: one["seed"])
+    lines = [line.split(" | ") for line in program.markdown(result) if line.startswith("| ")]
+    found = {
+        (row[0], row[1]): row[2] for row in lines if row[0].removeprefix("| ").replace(",", "").isdecimal()
+    }
+    assert found == {
+        (f"| {questions:,}", program.ARMS[arm].title): str(count)
+        for (questions, arm), count in counts.items()
+    }
+    assert sum(row[0] == f"| {program.ARMS['hypothesis'].title}" for row in lines) == 1
