@@ -94,7 +94,7 @@ def library(
     from entail.index.factory import retriever
     from entail.index.flat import DenseIndex
     from entail.ui.compare.bias import draw_bias, encoders_of, pairs_table
-    from entail.ui.shared.retriever_marks import retriever_marks
+    from entail.ui.shared.model_names import retriever_marks
 
     os.environ["ENTAIL_DATA_DIR"] = str(folder)  # where the page finds the premise vectors, too
     first, second = (retriever(name, corpus) for name in pair)

@@ -20,7 +20,7 @@ from entail.ui.compare.slopes import Slope, draw_slopes
 from entail.ui.direction.pair import draw_ellipses, draw_variances
 from entail.ui.models.job import draw_panel
 from entail.ui.shared.chart_marks import ACCEPTED, AMBER, GROUPS, OTHER, SERIES, SKY, VIOLET
-from entail.ui.shared.retriever_marks import RETRIEVERS, retriever_marks
+from entail.ui.shared.model_names import RETRIEVERS, retriever_marks
 
 PALETTE = {*SERIES, SKY, AMBER, VIOLET}
 SIDES = retriever_marks(["minilm", "aeenc-minilm"])

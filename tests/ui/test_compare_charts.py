@@ -28,7 +28,7 @@ from entail.ui.shared.chart_marks import (
     mark_of,
     words_of,
 )
-from entail.ui.shared.retriever_marks import RETRIEVERS, retriever_marks
+from entail.ui.shared.model_names import RETRIEVERS, retriever_marks
 
 PAGES = ("#ffffff", "#11161d")  # the themes of .streamlit/config.toml
 SIZES = (30, 20, 500)

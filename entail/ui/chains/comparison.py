@@ -24,6 +24,7 @@ from entail.operations.chains import SCORING, take_builder, take_scorer
 from entail.operations.tasks import TaskGroup, finish
 from entail.progress import ProgressCallback
 from entail.ui.chains.steps import Scene, role_badge, role_name
+from entail.ui.shared.model_names import model_name
 from entail.ui.shared.text import label
 from entail.ui.shared.waiting import await_value
 
@@ -104,7 +105,7 @@ def _draw_compared(scene: Scene, compared: MethodComparison) -> None:
     if roles:
         cells = st.columns(len(compared.rankings))
         for cell, (name, ranking) in zip(cells, compared.rankings.items(), strict=True):
-            cell.metric(label(name), f"{precision_of(question, facts, ranking):.3f}", border=True)
+            cell.metric(label(model_name(name)), f"{precision_of(question, facts, ranking):.3f}", border=True)
         st.caption("Average precision on this question; `entail evaluate chains` measures many.")
     rows = compared.rows(first=FIRST, gold=tuple(roles))
     columns: dict[str, list[object]] = {"fact": [facts.texts[fact] for fact, _ in rows]}
@@ -117,7 +118,7 @@ def _draw_compared(scene: Scene, compared: MethodComparison) -> None:
     config: dict[str, Any] = {
         "fact": st.column_config.TextColumn("Premise", width="large"),
         "gold": st.column_config.TextColumn("Reference"),
-        **{name: st.column_config.NumberColumn(f"Rank, {name}") for name in compared.rankings},
+        **{name: st.column_config.NumberColumn(f"Rank, {model_name(name)}") for name in compared.rankings},
         **{f"in {name}": st.column_config.CheckboxColumn("In its chain") for name in compared.chains},
     }
     st.dataframe(pd.DataFrame(columns), hide_index=True, column_config=config)

@@ -28,6 +28,7 @@ from entail.trees.store.corpus_versions import CorpusInfo
 from entail.ui.shared.active import draw_notice, sync_with_active
 from entail.ui.shared.file_source import FileSource
 from entail.ui.shared.link import Link
+from entail.ui.shared.model_names import model_label
 from entail.ui.shared.resources import Workspace
 from entail.ui.shared.text import label
 from entail.ui.shared.waiting import await_value
@@ -51,7 +52,6 @@ OWN = "own"
 """Row id of a question that the user enters."""
 
 _PICKS = "chains_by_hand"
-_SCHEMES = {"arcf": "chains", "single-fact": "single premises"}
 _SHOWN = 90
 
 
@@ -219,9 +219,7 @@ def pick_builder(facts: FactTables) -> tuple[Builder, int, tuple[ListedScorer, .
     draw_notice("chains")
     chains = [name for name, one in usable.items() if one.form.scheme == "arcf"]
     first = sync_with_active("chains", "chains_by", chains) or TFIDF
-    names = {
-        name: f"{name} ({_SCHEMES.get(one.form.scheme, one.form.scheme)})" for name, one in usable.items()
-    }
+    names = {name: model_label(name) for name in usable}
     names[TFIDF] = "TF-IDF (keywords, baseline)"
     left, middle, right = st.columns([3, 1, 1], vertical_alignment="bottom")
     by = LINK.pick("by", "Scorer", names, first, draw=left.selectbox)

@@ -16,7 +16,8 @@ from entail.operations.tasks import TaskGroup, finish
 from entail.trees.store.corpus_versions import CorpusInfo
 from entail.ui.shared.file_source import FileSource
 from entail.ui.shared.link import Link
-from entail.ui.shared.resources import Workspace, retriever_label, retrievers
+from entail.ui.shared.model_names import model_label
+from entail.ui.shared.resources import Workspace, retrievers
 from entail.ui.shared.text import label
 
 OF_RELEVANCE = ("judge", "questions", "pairs", "encoders")
@@ -140,7 +141,7 @@ def pick_pair() -> tuple[str, str]:
 
     def called(name: str) -> str:
         is_unclear = name in tuned and "tuned" not in name
-        return f"{retriever_label(name)}, tuned" if is_unclear else retriever_label(name)
+        return f"{model_label(name)}, tuned" if is_unclear else model_label(name)
 
     titles = ("Without tuning", "With tuning") if tuned else ("Left", "Right")
     left, right = (
@@ -155,7 +156,7 @@ def pick_pair() -> tuple[str, str]:
             "then `entail train dpr`."
         )
     if left == right:
-        st.info(f"Both sides are {label(retriever_label(left))}. Choose another retriever on one side.")
+        st.info(f"Both sides are {label(model_label(left))}. Choose another retriever on one side.")
     return left, right
 
 
@@ -169,7 +170,7 @@ def pick_encoders() -> list[str]:
         usual,
         key="claims_retrievers",
         part="encoders",
-        format_func=retriever_label,
+        format_func=model_label,
         most=2,
         placeholder="One or two encoders",
         help_="Dense retrievers only.",

@@ -18,6 +18,7 @@ from entail.ui.claims.fields import BETWEEN, LINK, LONGEST, pick_several
 from entail.ui.direction.encoder import gaussian_names, take_encoder
 from entail.ui.frame.author import lacks_name
 from entail.ui.shared.form import is_path
+from entail.ui.shared.model_names import model_label
 from entail.ui.shared.text import certainty
 
 BY_KEY, ONE_KEY, OTHER_KEY = "claims_judges", "claims_judge", "claims_other"
@@ -50,7 +51,7 @@ def pick_judges() -> list[str]:
         names[:1],
         key=BY_KEY,
         part="by",
-        format_func=lambda name: f"{name} (direction)" if name in gaussians else name,
+        format_func=model_label,
         placeholder="None",
         help_="Cross-encoders give P(passage entails claim), Gaussian encoders the direction.",
     )
@@ -65,7 +66,7 @@ def pick_judge() -> str | None:
     chosen = None
     if names:
         help_ = "NLI cross-encoders only: Gaussian encoders give no probability."
-        chosen = LINK.pick("judge", "Judges", names, names[0], help=help_)
+        chosen = LINK.pick("judge", "Judges", {one: model_label(one) for one in names}, names[0], help=help_)
     _draw_other(missing=not cross, take=_select_other)
     return chosen
 

@@ -28,7 +28,8 @@ from entail.ui.claims.judges import take_scores
 from entail.ui.claims.question import ClaimedQuestion
 from entail.ui.components.elements import draw_ranked_list, moved_mark
 from entail.ui.shared.downloads import draw_download
-from entail.ui.shared.resources import model_cache, retriever_name
+from entail.ui.shared.model_names import model_name
+from entail.ui.shared.resources import model_cache
 from entail.ui.shared.text import label, marked, words_of
 from entail.ui.shared.waiting import await_value, draw_progress
 
@@ -106,7 +107,7 @@ def _draw_examples_note(asked: ClaimedQuestion, lists: PassageLists) -> None:
 def examples_note(stored: ExampleLists) -> str:
     """Return the figures of question and claim over all examples, by each retriever."""
     sides = "; ".join(
-        f"{retriever_name(name)}: MRR {stored.reciprocal_rank((number, 'question')):.2f} by question, "
+        f"{model_name(name)}: MRR {stored.reciprocal_rank((number, 'question')):.2f} by question, "
         f"{stored.reciprocal_rank((number, 'claim')):.2f} by claim, "
         f"{stored.shared(number, k=_NOTED):.1f} of {_NOTED} passages in both"
         for number, name in enumerate(stored.names)
@@ -153,14 +154,16 @@ def _judge(pool: Pool, lists: PassageLists, claim: str, judges: Sequence[str]) -
     scores: dict[str, Mapping[int, PassageScore]] = {}
     for judge in judges:
         task = take_scores(judge, passages, claim)
-        found = await_value(task, waiting=f"{label(judge)}: judging …", key=f"claims_again-{judge}")
+        found = await_value(
+            task, waiting=f"{label(model_name(judge))}: judging …", key=f"claims_again-{judge}"
+        )
         if found is not None:
             scores[judge] = dict(zip(lists.all_positions, found, strict=True))
     return scores
 
 
 def _list_name(lists: PassageLists, key: ListKey) -> str:
-    return f"{retriever_name(lists.names[key[0]])}, {key[1]}"
+    return f"{model_name(lists.names[key[0]])}, {key[1]}"
 
 
 def overview(lists: PassageLists, scores: Scores) -> list[dict[str, str]]:
@@ -173,7 +176,7 @@ def overview(lists: PassageLists, scores: Scores) -> list[dict[str, str]]:
             row["answer at"] = f"{first:,}" if first else "not found"
         for judge, verdicts in scores.items():
             entail = sum(verdicts[position].entails for position in found)
-            row[f"entail, by {judge}"] = f"{entail} of {len(found)}"
+            row[f"entail, by {model_name(judge)}"] = f"{entail} of {len(found)}"
         rows.append(row)
     return rows
 
@@ -195,7 +198,7 @@ def _draw_pair(
     scores: Scores,
 ) -> None:
     one, other = keys
-    title = one[1].capitalize() if one[1] == other[1] else retriever_name(lists.names[one[0]])
+    title = one[1].capitalize() if one[1] == other[1] else model_name(lists.names[one[0]])
     st.markdown(f"##### {label(title)} :gray[· {lists.shared(one, other)} of {view.k} in both]")
     for key, beside, column in zip(keys, keys[::-1], st.columns(2, gap="medium"), strict=True):
         rows = lists.rows(key, beside)
@@ -223,7 +226,7 @@ def _passage_html(
     star = '<span title="known to answer">★</span> ' if row.position in lists.gold else ""
     verdicts = "".join(
         f'<span class="says{" yes" if of[row.position].entails else ""}">'
-        f"{html.escape(judge)}: {html.escape(of[row.position].words)}</span>"
+        f"{html.escape(model_name(judge))}: {html.escape(of[row.position].words)}</span>"
         for judge, of in scores.items()
     )
     return f"{star}{_fold(pool.corpus.texts[row.position], words)}{verdicts}"

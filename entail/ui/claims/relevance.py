@@ -28,7 +28,8 @@ from entail.ui.claims.judges import judge_stamp, load_judge, pick_judge
 from entail.ui.claims.relevance_chart import draw_quartiles, draw_relevance, relevance_summary
 from entail.ui.shared.downloads import draw_download
 from entail.ui.shared.form import upload_limit
-from entail.ui.shared.resources import Workspace, model_cache, retriever_label
+from entail.ui.shared.model_names import model_label, model_name
+from entail.ui.shared.resources import Workspace, model_cache
 from entail.ui.shared.text import label
 from entail.ui.shared.waiting import await_value
 
@@ -109,7 +110,7 @@ def _draw_claims(pool: Pool, name: str | None, count: int) -> None:
         ("claims", pool.corpus.hash, asked, name, judge_stamp(name)),
         lambda report: measure_claims(pool, asked, load_judge(name), progress=report),
     )
-    waiting = f"{label(name)} judging {len(asked):,} questions …"
+    waiting = f"{label(model_name(name))} judging {len(asked):,} questions …"
     figure = await_value(task, waiting=waiting, key="claims_again_claims")
     if figure is None:
         return
@@ -117,7 +118,7 @@ def _draw_claims(pool: Pool, name: str | None, count: int) -> None:
     left_out = f" Left out, without a hard negative: {figure.left_out:,}." if figure.left_out else ""
     _draw(figure, summarise_claims(figure), key="claims")
     st.caption(
-        f"{few} {len(known):,} questions, judged by {label(figure.by)}. Hard negative: BM25's "
+        f"{few} {len(known):,} questions, judged by {label(model_name(figure.by))}. Hard negative: BM25's "
         f"first passage without an answer. Passages are cut to 100 words around the answer.{left_out}"
     )
     _offer([figure], "Questions (CSV)", lambda: figure.rows, name="claims")
@@ -150,7 +151,7 @@ def _draw_premises(file: UploadedFile | None, encoders: Sequence[str], count: in
     tasks = [start(encoder) for encoder in encoders]
     for encoder, task, column in zip(encoders, tasks, st.columns(len(tasks), gap="large"), strict=True):
         with column:
-            waiting = f"{label(retriever_label(encoder))} encoding pairs …"
+            waiting = f"{label(model_label(encoder))} encoding pairs …"
             figure = await_value(task, waiting=waiting, key=f"claims_again_{encoder}")
             if figure is not None:
                 figures.append(figure)

@@ -17,8 +17,7 @@ from entail.ui.compare.choice import Pair, Source
 from entail.ui.components.elements import pick_view
 from entail.ui.shared.chart_marks import GROUPS, OTHER, Mark, scales
 from entail.ui.shared.downloads import draw_download
-from entail.ui.shared.resources import retriever_label
-from entail.ui.shared.retriever_marks import retriever_marks
+from entail.ui.shared.model_names import model_label, retriever_marks
 from entail.ui.shared.text import label
 from entail.ui.shared.waiting import await_value
 
@@ -72,7 +71,7 @@ def draw_similarity_bias(pair: Pair, source: Source) -> None:
 
 def _draw(found: SimilarityBias) -> None:
     st.markdown(
-        f"Labels are those of **{label(retriever_label(found.retrievers[0]))}**: reference premises in its "
+        f"Labels are those of **{label(model_label(found.retrievers[0]))}**: reference premises in its "
         f"top {found.k} are true positives (**TP**), the others false positives (**FP**), reference "
         "premises below false negatives (**FN**)."
     )

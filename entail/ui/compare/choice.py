@@ -28,15 +28,8 @@ from entail.ui.components.elements import pick_view
 from entail.ui.shared.chart_marks import Mark
 from entail.ui.shared.form import upload_limit
 from entail.ui.shared.link import Link
-from entail.ui.shared.resources import (
-    Workspace,
-    model_cache,
-    reference_premises,
-    retriever_label,
-    retrievers,
-    workspace,
-)
-from entail.ui.shared.retriever_marks import retriever_marks
+from entail.ui.shared.model_names import model_label, retriever_marks
+from entail.ui.shared.resources import Workspace, model_cache, reference_premises, retrievers, workspace
 from entail.ui.shared.text import label
 from entail.ui.shared.waiting import draw_progress
 
@@ -109,13 +102,13 @@ def draw_fields(corpora: Sequence[CorpusInfo]) -> Choice:
     defaults = default_pair(names, _preferred(ids[corpus].name))
     first, second = (
         cell.selectbox(
-            part.capitalize(), names, key=LINK.init_widget(part, names, name), format_func=retriever_label
+            part.capitalize(), names, key=LINK.init_widget(part, names, name), format_func=model_label
         )
         for cell, part, name in zip(cells[1:], ("left", "right"), defaults, strict=False)
     )
     depth = LINK.pick("depth", "Depth", DEPTHS, 20, draw=cells[3].selectbox)
     if first == second:
-        st.info(f"Both sides are {label(retriever_label(first))}. Choose another retriever on one side.")
+        st.info(f"Both sides are {label(model_label(first))}. Choose another retriever on one side.")
     return Choice(mode, ids[corpus], first, second, depth)
 
 
@@ -236,7 +229,7 @@ class Pair:
     @property
     def names(self) -> tuple[str, str]:
         """Short display names of the two, for sentences."""
-        first, second = (retriever_label(index.name).partition(" (")[0] for index in self.indexes)
+        first, second = (model_label(index.name).partition(" (")[0] for index in self.indexes)
         return first, second
 
     @property
@@ -300,9 +293,7 @@ def draw_training_notice(queries: Sequence[str], names: Iterable[str]) -> None:
                 if len(queries) == 1
                 else f"Training examples: {seen:,} of {len(queries):,} claims"
             )
-            st.caption(f":material/school: {label(retriever_label(name))}: {subject}; scores are optimistic.")
+            st.caption(f":material/school: {label(model_label(name))}: {subject}; scores are optimistic.")
         elif has_training_record(name):
             subject = "this claim" if len(queries) == 1 else f"any of the {len(queries):,} claims"
-            st.caption(
-                f":material/verified: {label(retriever_label(name))}: held out, not trained on {subject}."
-            )
+            st.caption(f":material/verified: {label(model_label(name))}: held out, not trained on {subject}.")

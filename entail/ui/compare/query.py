@@ -26,7 +26,8 @@ from entail.ui.components.elements import draw_ranked_list, moved_mark, pick_vie
 from entail.ui.links.control import draw_comparison_links
 from entail.ui.shared.chart_marks import words_of as decisions_of
 from entail.ui.shared.downloads import draw_download
-from entail.ui.shared.resources import Workspace, retriever_label
+from entail.ui.shared.model_names import model_label
+from entail.ui.shared.resources import Workspace
 from entail.ui.shared.text import label, marked, words_of
 
 VIEWS = ("Slopes", "Side by side", "Rows")
@@ -69,7 +70,7 @@ def draw_query(
     cells[0].metric("In both", f"{comparison.shared} of {comparison.k}", border=True)
     for which, name in enumerate(comparison.names):
         cells[which + 1].metric(
-            f"{label(retriever_label(name))}: reference premises found",
+            f"{label(model_label(name))}: reference premises found",
             str(comparison.found(which)) if has_gold else "none known",
             border=True,
         )
@@ -124,7 +125,7 @@ def _draw_lists(comparison: Comparison) -> None:
     words = words_of(comparison.query)
     for which, column in enumerate(st.columns(2, gap="medium")):
         with column:
-            st.markdown(f"**{label(retriever_label(comparison.names[which]))}**")
+            st.markdown(f"**{label(model_label(comparison.names[which]))}**")
             draw_ranked_list(
                 (
                     row.ranks[which],

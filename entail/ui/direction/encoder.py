@@ -16,6 +16,7 @@ from entail.registry.roles import list_usable
 from entail.settings import load_settings
 from entail.ui.components.elements import pick_view
 from entail.ui.shared.active import draw_notice, pick_model
+from entail.ui.shared.model_names import model_label
 from entail.ui.shared.waiting import await_value
 
 ENCODERS = TaskGroup("Gaussian encoders", failure="the Gaussian encoder could not be loaded")
@@ -90,6 +91,10 @@ def pick_mode() -> tuple[str, ChosenEncoder] | None:
     with left:
         mode = pick_view("Mode", list(MODES), default=PAIR, format_func=MODES.get, key="direction_mode")
     name = right.selectbox(
-        "Encoder", list(names), key=_KEY, help="Gaussian encoders only: others have no direction."
+        "Encoder",
+        list(names),
+        format_func=model_label,
+        key=_KEY,
+        help="Gaussian encoders only: others have no direction.",
     )
     return mode, ChosenEncoder(name, names[name])

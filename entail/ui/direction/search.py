@@ -15,6 +15,7 @@ from entail.index.protocol import Hits
 from entail.ui.components.elements import pick_view
 from entail.ui.direction.encoder import take_index
 from entail.ui.shared.downloads import draw_download
+from entail.ui.shared.model_names import model_name
 from entail.ui.shared.resources import Workspace, model_cache
 from entail.ui.shared.text import label, marked, words_of
 from entail.ui.shared.waiting import draw_progress
@@ -60,7 +61,7 @@ def draw_search(shared: Workspace, encoder: GaussianEncoder) -> None:
         return
     if encoder.cut([query])[0]:
         st.warning("The query exceeds the encoder's input and was truncated.", icon=":material/content_cut:")
-    title = f"{DIRECTIONS[direction]} ({encoder.name})"
+    title = f"{DIRECTIONS[direction]} ({model_name(encoder.name)})"
     sides: tuple[tuple[str, Hits], ...] = (
         (title, by_direction.value.search([query], k=SHOWN, direction=direction)),
         ("Plain cosine (MiniLM)", by_cosine.value.search([query], k=SHOWN)),

@@ -16,7 +16,8 @@ from entail.training.cards.metrics import OWN_DEV, MetricPair
 from entail.trees.store.corpus_versions import CorpusInfo
 from entail.ui.components.elements import differences_table, draw_table
 from entail.ui.models.details import ENCODER_TASKS
-from entail.ui.shared.resources import Workspace, jobs, retriever_label
+from entail.ui.shared.model_names import model_label
+from entail.ui.shared.resources import Workspace, jobs
 from entail.ui.shared.text import label
 from entail.ui.shared.waiting import draw_result, start_task
 
@@ -72,7 +73,7 @@ def compare_on_split(
             help="Compares both on the reference premises of the same claims.",
         )
     if comparison is not None:
-        draw_comparison(comparison, (retriever_label(now.encoder), retriever_label(name)))
+        draw_comparison(comparison, (model_label(now.encoder), model_label(name)))
     elif not options:
         st.info(
             "There are no trees to compare on. Copy an EntailmentBank file into the folder `splits` of "
@@ -115,7 +116,7 @@ def draw_card_figures(name: str, now: Active) -> None:
     if not rows:
         st.info("Neither has figures on its card.", icon=":material/query_stats:")
         return
-    table = card_figures_table(rows, (retriever_label(now.encoder), retriever_label(name)))
+    table = card_figures_table(rows, (model_label(now.encoder), model_label(name)))
     draw_table(table, placeholder="", key=f"known-{name}-{now.revision}")
     if any(not row.same_data for row in rows):
         st.caption(

@@ -19,7 +19,8 @@ from entail.training.cards.metrics import PairMetrics
 from entail.training.cards.template import model_card
 from entail.ui.components.elements import draw_table
 from entail.ui.shared.demo import is_locked_in_demo
-from entail.ui.shared.resources import model_cache, retriever_label
+from entail.ui.shared.model_names import model_label
+from entail.ui.shared.resources import model_cache
 from entail.ui.shared.text import label
 from entail.ui.shared.waiting import draw_result, start_task
 
@@ -202,12 +203,12 @@ def draw_memory(encoder: EncoderSummary) -> None:
 def _is_running(key: tuple[str, str, str | None], verb: str) -> bool:
     """Draw the progress or the error of an encoder's task; return whether it still runs."""
     task = ENCODER_TASKS.peek(key)
-    draw_result(ENCODER_TASKS, key, object, waiting=f"{verb} {label(retriever_label(key[1]))} …")
+    draw_result(ENCODER_TASKS, key, object, waiting=f"{verb} {label(model_label(key[1]))} …")
     return task is not None and not task.done.is_set()
 
 
 def _load(name: str, report: ProgressCallback) -> str:
-    meter = Meter(3, f"loading {retriever_label(name)}", unit="steps", report=report, interval=0)
+    meter = Meter(3, f"loading {model_label(name)}", unit="steps", report=report, interval=0)
     meter.add(0)
     encoder = model_cache().encoder(name)
     meter.add(1)
@@ -274,4 +275,4 @@ def _draw_speed(encoder: EncoderSummary) -> None:
 
 def _release(name: str) -> None:
     model_cache().release(name)
-    st.toast(f"Released {label(retriever_label(name))}.", icon=":material/eject:")
+    st.toast(f"Released {label(model_label(name))}.", icon=":material/eject:")

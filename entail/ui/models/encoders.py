@@ -19,7 +19,8 @@ from entail.ui.frame.author import lacks_name
 from entail.ui.models.details import ENCODER_TASKS, draw_about, draw_card, draw_figures, draw_memory
 from entail.ui.models.promotion import draw_active_models, draw_promotion
 from entail.ui.shared.demo import is_locked_in_demo
-from entail.ui.shared.resources import Workspace, jobs, model_cache, retriever_label
+from entail.ui.shared.model_names import model_label
+from entail.ui.shared.resources import Workspace, jobs, model_cache
 from entail.ui.shared.text import label
 from entail.ui.shared.waiting import draw_result
 
@@ -64,9 +65,7 @@ def draw_encoders(shared: Workspace, author: str | None) -> None:
 
 def _draw_selected(shared: Workspace, author: str | None, encoders: Mapping[str, EncoderSummary]) -> None:
     left, right = st.columns([2, 3], vertical_alignment="bottom")
-    left.selectbox(
-        "Encoder", list(encoders), format_func=retriever_label, key=SELECTED, persist_state="session"
-    )
+    left.selectbox("Encoder", list(encoders), format_func=model_label, key=SELECTED, persist_state="session")
     with right:
         view = pick_view(
             "Details", _VIEWS, default="About", key="models_encoder_view", persist_state="session"
@@ -128,7 +127,7 @@ def _cells(encoder: EncoderSummary) -> dict[str, Any]:
     entry, first = encoder.entry, encoder.figures[0] if encoder.figures else None
     in_memory = model_cache().loaded(encoder.name) is not None
     return {
-        "encoder": retriever_label(encoder.name),
+        "encoder": model_label(encoder.name),
         "state": "refused" if entry.problem else "in memory" if in_memory else "",
         "active for": ", ".join(encoder.active_for),
         "method": encoder.method,

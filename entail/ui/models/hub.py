@@ -26,7 +26,8 @@ from entail.ui.frame.author import ask_name
 from entail.ui.frame.sign_in import shown_name
 from entail.ui.models.encoders import open_encoder
 from entail.ui.shared.demo import is_locked_in_demo
-from entail.ui.shared.resources import Workspace, retriever_label
+from entail.ui.shared.model_names import model_label
+from entail.ui.shared.resources import Workspace
 from entail.ui.shared.text import label
 from entail.ui.shared.waiting import draw_result, start_task
 
@@ -93,7 +94,7 @@ def _draw_push(author: str | None) -> None:
     left, right = st.columns(2, gap="large")
     with left:
         name = st.selectbox(
-            "Encoder", list(entries), format_func=retriever_label, key="hub_encoder", persist_state="session"
+            "Encoder", list(entries), format_func=model_label, key="hub_encoder", persist_state="session"
         )
         entry = entries[name]
         form: Form | None = None

@@ -34,7 +34,8 @@ from entail.ui.frame.author import ask_name
 from entail.ui.models.comparison import candidate_of, compare_on_split, draw_card_figures, draw_comparison
 from entail.ui.models.details import ENCODER_TASKS
 from entail.ui.shared.demo import is_locked_in_demo
-from entail.ui.shared.resources import Workspace, retriever_label, workspace
+from entail.ui.shared.model_names import model_label
+from entail.ui.shared.resources import Workspace, workspace
 from entail.ui.shared.text import label
 from entail.ui.shared.waiting import draw_progress, start_task
 
@@ -103,7 +104,7 @@ def _draw_active(title: str, now: Active, corpus: str | None, author: str | None
         origin = f"{verb} by {label(own.by)}, {_clock(own.at)}"
     name, model, rollback = st.columns([4, 5, 3], vertical_alignment="center")
     name.markdown(f"**{label(title, longest=80)}**")
-    shown = label(retriever_label(now.encoder)) if now.encoder else ""
+    shown = label(model_label(now.encoder)) if now.encoder else ""
     model.markdown(f":material/check_circle: {shown}  \n:gray[{origin}]" if shown else "none installed")
     if now.notice is not None:
         model.warning(label(now.notice))
@@ -117,7 +118,7 @@ def _draw_active(title: str, now: Active, corpus: str | None, author: str | None
     target = rollback_target(own)
     restored = str(target.encoder) if target is not None else _fallback(now.role, corpus)
     rollback.button(
-        f"Restore {label(retriever_label(restored), longest=40)}",
+        f"Restore {label(model_label(restored), longest=40)}",
         icon=":material/undo:",
         on_click=_roll_back,
         args=(corpus, now.role, author, own.number),
@@ -141,7 +142,7 @@ def _describe(move: Pointer) -> str:
         text = f"rolled back the last promotion for {where}"
     else:
         verb = "restored" if move.rolled_back else "promoted"
-        text = f"{verb} **{label(retriever_label(move.encoder))}** for {where}"
+        text = f"{verb} **{label(model_label(move.encoder))}** for {where}"
     if move.role == "retriever" and not move.rolled_back:
         comparison = read_comparison(move.evaluation)
         text += f". {label(str(comparison))}" if comparison else ". Not compared"
@@ -166,7 +167,7 @@ def _roll_back(corpus: str | None, role: Role, author: str | None, number: int) 
     except EntailError as error:
         st.session_state[_NOTICE] = (False, str(error))
         return
-    restored = retriever_label(active(corpus, role=role).encoder)
+    restored = model_label(active(corpus, role=role).encoder)
     st.session_state[_NOTICE] = (True, f"Restored {restored} for {corpus or _where(role, corpus)}.")
 
 
@@ -182,7 +183,7 @@ def _draw_scorers(shared: Workspace, author: str | None, linked: str | None) -> 
     expanded = st.session_state.get(_LINKED_SCORER) == st.session_state[SCORER]
     with st.expander("Promote a chain scorer", icon=":material/link:", expanded=expanded):
         name = st.selectbox(
-            "Scorer", list(scorers), format_func=retriever_label, key=SCORER, persist_state="session"
+            "Scorer", list(scorers), format_func=model_label, key=SCORER, persist_state="session"
         )
         draw_promotion(shared, author, name, scorers[name], "chains")
 
@@ -218,7 +219,7 @@ def draw_promotion(
         return
     if candidate is not None:
         _draw_training(candidate)
-    names = retriever_label(now.encoder), retriever_label(name)
+    names = model_label(now.encoder), model_label(name)
     if now.encoder:
         st.markdown(f"**{label(names[1])}** compared with **{label(names[0])}**, the active model")
     if role == "retriever":
@@ -298,7 +299,7 @@ def _draw_promote(
         )
 
     st.button(
-        f"Promote {label(retriever_label(name))}{where}",
+        f"Promote {label(model_label(name))}{where}",
         icon=":material/publish:",
         type="primary",
         disabled=author is None or (refused and not anyway),
@@ -312,8 +313,8 @@ def _draw_promote(
 def _effect(name: str, now: Active, info: CorpusInfo | None, entry: EncoderEntry | None) -> str:
     """Return the effect of a promotion as Markdown."""
     where = _where(now.role, info.name if info is not None else None)
-    replaced = f" instead of **{label(retriever_label(now.encoder))}**" if now.encoder else ""
-    parts = [f"**{label(retriever_label(name))}** {DESCRIPTIONS[now.role]} for {where}{replaced}."]
+    replaced = f" instead of **{label(model_label(now.encoder))}**" if now.encoder else ""
+    parts = [f"**{label(model_label(name))}** {DESCRIPTIONS[now.role]} for {where}{replaced}."]
     parts.append("Applies to everyone who uses the active model, within seconds.")
     if now.role != "retriever":
         parts.append(f"Used by {_USED_BY[now.role]}.")
@@ -345,7 +346,7 @@ def _draw_promoting() -> bool:
     ENCODER_TASKS.drop(key)
     if isinstance(task.value, Pointer):
         where = task.value.corpus or _where(task.value.role, None)
-        message = f"{retriever_label(str(task.value.encoder))} is now active for {where}."
+        message = f"{model_label(str(task.value.encoder))} is now active for {where}."
         st.session_state[_NOTICE] = (True, message)
     else:
         st.session_state[_NOTICE] = (False, f"Not promoted: {task.error}")

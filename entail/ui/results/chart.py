@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 from entail.ui.results.figures import Bar, Headline
 from entail.ui.shared.chart_marks import GREY
-from entail.ui.shared.retriever_marks import RETRIEVERS
+from entail.ui.shared.model_names import RETRIEVERS
 
 if TYPE_CHECKING:
     import altair as alt

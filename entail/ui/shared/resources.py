@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,7 @@ from entail.data.text import fold
 from entail.encoders.catalogue import catalogue
 from entail.errors import EntailError
 from entail.index.factory import LEXICAL, retriever_names
-from entail.operations.models import SHARED_WORDS, ModelCache
+from entail.operations.models import ModelCache
 from entail.registry.pointers import list_pointers
 from entail.settings import is_demo
 from entail.trees.log.event_log import TreeLog
@@ -25,18 +24,6 @@ from entail.ui.shared.demo import visitor_log
 
 if TYPE_CHECKING:
     from entail.jobs.jobs import Jobs
-
-_LABELS: Mapping[str, str] = {
-    "minilm": "MiniLM (meaning)",
-    "aeenc-minilm": "AE-Enc MiniLM (debiased)",
-    "gausscse-minilm": "GaussCSE MiniLM (direction)",
-    "arcf-minilm": "ARCF MiniLM (chains)",
-    "tfidf": "TF-IDF (keywords)",
-    "bm25": "BM25 (keywords)",
-    "ngrams": "TF-IDF (parts of words)",
-}
-
-_COMMIT = 40
 
 
 @dataclass(frozen=True)
@@ -93,32 +80,6 @@ def jobs() -> Jobs:
 def retrievers() -> list[str]:
     """Return the available retrievers: the packaged encoder, the lexical ones, those under `models/`."""
     return sorted(retriever_names(), key=lambda name: name != "minilm")
-
-
-def retriever_label(name: str) -> str:
-    """Return the display name of a retriever.
-
-    >>> retriever_label("minilm+bm25")
-    'MiniLM (meaning) + keywords'
-    >>> retriever_label("tfidf"), retriever_label("org/model@0123456789012345678901234567890123456789")
-    ('TF-IDF (keywords)', 'org/model@0123456')
-    """
-    if name.endswith(SHARED_WORDS):
-        return f"{retriever_label(name.removesuffix(SHARED_WORDS))} + keywords"
-    hub_id, _, commit = name.partition("@")
-    if "/" in hub_id and len(commit) == _COMMIT:
-        return f"{hub_id}@{commit[:7]}"
-    return _LABELS.get(name, name)
-
-
-def retriever_name(name: str) -> str:
-    """Return the display name without the explanation in brackets, for a sentence.
-
-    >>> retriever_name("minilm+bm25")
-    'MiniLM + keywords'
-    """
-    name_only = retriever_label(name.removesuffix(SHARED_WORDS)).partition(" (")[0]
-    return f"{name_only} + keywords" if name.endswith(SHARED_WORDS) else name_only
 
 
 def revisions() -> dict[str, str | None]:

@@ -10,7 +10,8 @@ from entail.trees.log.wording import quote
 from entail.trees.review.commands import PAGE, Command
 from entail.trees.review.provenance import describe_rank, describe_retriever, ordinal
 from entail.trees.review.suggestions import Candidate
-from entail.ui.shared.resources import retriever_name, revisions
+from entail.ui.shared.model_names import model_name
+from entail.ui.shared.resources import revisions
 from entail.ui.shared.text import label, marked, words_of
 from entail.ui.trees.screen import AuthoringSession
 
@@ -156,12 +157,12 @@ def _provenance(session: AuthoringSession) -> dict[str, tuple[str, str]]:
         recorded = evidence.get(judgement.seq)
         if recorded is None:
             continue
-        retriever = describe_retriever(recorded, available, display_name=retriever_name)
+        retriever = describe_retriever(recorded, available, display_name=model_name)
         words = describe_rank(recorded, key, retriever)
         at = session.history.event(judgement.seq).at.astimezone()
         rank = next((shown.rank for shown in recorded.shown if shown.key == key), None)
         provenance[key] = (
-            f"Was #{rank} ({retriever_name(recorded.retriever)})" if rank is not None else words,
+            f"Was #{rank} ({model_name(recorded.retriever)})" if rank is not None else words,
             f"{'Accepted' if judgement.accepted else 'Rejected'} by {label(judgement.author)}, "
             f"{at:%d %b %Y %H:%M}: {label(words)} ({label(recorded.revision)}), corpus version "
             f"{recorded.corpus_version}, query {label(quote(recorded.query))}.",

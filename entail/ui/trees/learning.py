@@ -22,7 +22,8 @@ from entail.trees.review.decisions import (
 from entail.ui.components.elements import show_errors, toast_errors
 from entail.ui.shared.demo import is_locked_in_demo
 from entail.ui.shared.job_list import LIVE, draw_unfinished, ensure_worker, format_duration, progress_of
-from entail.ui.shared.resources import jobs, retriever_label, retrievers
+from entail.ui.shared.model_names import model_label
+from entail.ui.shared.resources import jobs, retrievers
 from entail.ui.shared.text import label
 from entail.ui.trees.authoring import TreeContext
 from entail.ui.trees.screen import AuthoringSession, close_dialogs
@@ -206,7 +207,7 @@ def _draw_form(context: TreeContext, session: AuthoringSession, lesson: Lesson) 
             "Name", value=propose_name(context.corpus.name, jobs().names_taken()), max_chars=80
         )
         config = learning_config(context.corpus.name)
-        start = retriever_label(config.initial or config.base)
+        start = model_label(config.initial or config.base)
         st.caption(
             f"Trains {label(start)} further, in seconds to a few minutes. You can keep working or close this "
             "page."

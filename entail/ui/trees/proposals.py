@@ -11,7 +11,7 @@ from entail.trees.review.commands import Command
 from entail.ui.components.elements import pick_view
 from entail.ui.components.inbox import widget_value
 from entail.ui.shared.active import draw_notice
-from entail.ui.shared.resources import retriever_name
+from entail.ui.shared.model_names import model_label, model_name
 from entail.ui.shared.text import label
 from entail.ui.trees.screen import LISTS, AuthoringSession, draw_wait
 from entail.ui.trees.suggester import BY_KEY, Offer, Suggester
@@ -51,6 +51,7 @@ def draw_lists(suggester: Suggester | None, session: AuthoringSession) -> None:
         st.selectbox(
             "Proposed by",
             suggester.names,
+            format_func=model_label,
             key=BY_KEY,
             persist_state="session",
             help="Scorer that re-ranks and drafts. A newly chosen one loads in the background.",
@@ -100,8 +101,8 @@ def _draw_button(session: AuthoringSession, text: str) -> None:
 def _draw_next(offer: Offer, scores: StepScores, scorer: str, retriever: str) -> None:
     accepted = " by what you accepted" if offer.proposal is not None and offer.proposal.after else ""
     st.caption(
-        f"Top {len(offer.candidates)} of {label(retriever_name(retriever))}, re-ranked by "
-        f"{label(retriever_name(scorer))}{accepted}."
+        f"Top {len(offer.candidates)} of {label(model_name(retriever))}, re-ranked by "
+        f"{label(model_name(scorer))}{accepted}."
     )
     best = max((candidate.score for candidate in offer.candidates), default=None)
     if scores.stop_score is not None and best is not None and scores.stop_score >= best:
@@ -112,7 +113,7 @@ def _draw_next(offer: Offer, scores: StepScores, scorer: str, retriever: str) ->
 def _draw_draft(session: AuthoringSession, offer: Offer, draft: Draft, scorer: str) -> None:
     count = len(offer.proposal.after) if offer.proposal is not None else 0
     start = f", continuing from {_premises_in_words(count)} here" if count else ""
-    name, end = label(retriever_name(scorer)), _ENDS[draft.stopped]
+    name, end = label(model_name(scorer)), _ENDS[draft.stopped]
     if offer.candidates:
         st.caption(f"A chain drafted by {name}{start}. {end}")
     else:
@@ -141,7 +142,7 @@ def _draw_truncation(dropped: int, *, truncated: int) -> None:
 
 def _describe_wait(offer: Offer, suggester: Suggester, task: Task[Any] | None) -> str:
     if suggester.model is None:
-        return f"Loading {label(retriever_name(suggester.name))}"
+        return f"Loading {label(model_name(suggester.name))}"
     if task is None or task.progress is None:
         return "Drafting the chain" if offer.means == "draft" else "Ranking candidates"
     done = task.progress.done

@@ -19,7 +19,8 @@ from entail.index.protocol import PremiseIndex
 from entail.operations.models import SHARED_WORDS
 from entail.operations.tasks import Task, failed
 from entail.registry.models import Active, active
-from entail.ui.shared.resources import model_cache, retriever_label, retrievers
+from entail.ui.shared.model_names import model_label
+from entail.ui.shared.resources import model_cache, retrievers
 from entail.ui.shared.text import label
 
 ACTIVE = "@active"
@@ -113,8 +114,8 @@ def draw_ranked_by(ranking: Ranking) -> None:
 
     def display_name(choice: str) -> str:
         if choice != ACTIVE:
-            return retriever_label(choice)
-        return f"Active: {retriever_label(now.encoder) if now is not None else 'unknown'}"
+            return model_label(choice)
+        return f"Active: {model_label(now.encoder) if now is not None else 'unknown'}"
 
     shown = display_name(ACTIVE)
     if ranking.choice == ACTIVE and st.session_state.get(_SHOWN) != shown:
@@ -148,7 +149,7 @@ def _draw_active(now: Active, corpus: str | None) -> None:
     known[corpus] = now.number
     if previous not in (None, now.number):
         st.toast(
-            f"**{label(retriever_label(now.encoder))}** is active now and ranks the candidates.",
+            f"**{label(model_label(now.encoder))}** is active now and ranks the candidates.",
             icon=":material/published_with_changes:",
         )
     if (move := now.pointer) is not None:

@@ -23,7 +23,8 @@ from entail.registry.models import Active, promote
 from entail.settings import is_demo
 from entail.trees.review.decisions import count_decisions, judgements_of
 from entail.ui.components.elements import draw_table
-from entail.ui.shared.resources import model_cache, retriever_label, retrievers
+from entail.ui.shared.model_names import model_label
+from entail.ui.shared.resources import model_cache, retrievers
 from entail.ui.shared.text import label
 from entail.ui.shared.waiting import draw_result, start_task
 from entail.ui.trees.authoring import TreeContext
@@ -55,7 +56,7 @@ def draw_ranking_check(context: TreeContext) -> None:
     if judged < ENOUGH or not counts.rejected:
         st.caption(
             f"With {ENOUGH} judgements on this corpus you can check whether "
-            f"{label(retriever_label(other))} ranks better here: {judged} so far."
+            f"{label(model_label(other))} ranks better here: {judged} so far."
         )
         return
     keywords = includes_keywords()
@@ -65,7 +66,7 @@ def draw_ranking_check(context: TreeContext) -> None:
         _draw_check(context, now, other, result)
     elif CHECKS.peek(key) is None:
         st.button(
-            f"Check {label(retriever_label(other))} on your {judged} judgements",
+            f"Check {label(model_label(other))} on your {judged} judgements",
             icon=":material/balance:",
             key="check_ranking",
             on_click=start_task,
@@ -92,7 +93,7 @@ def _compare(
 
 def _draw_check(context: TreeContext, now: Active, other: str, found: PairedComparison) -> None:
     paired = found.measures[found.primary]
-    names = (retriever_label(now.encoder), retriever_label(other))
+    names = (model_label(now.encoder), model_label(other))
     st.markdown(f"**{label(names[1])}** {_VERDICTS[found.verdict]}.")
     draw_table(
         {

@@ -12,7 +12,8 @@ from entail.trees.log.tree import ROOT
 from entail.trees.log.wording import quote
 from entail.trees.review.commands import Command
 from entail.ui.frame.author import with_mark
-from entail.ui.shared.resources import Workspace, retriever_name
+from entail.ui.shared.model_names import model_name
+from entail.ui.shared.resources import Workspace
 from entail.ui.shared.text import label
 from entail.ui.trees.candidates import DETAILS_KEY
 from entail.ui.trees.proposals import draw_lists
@@ -76,7 +77,7 @@ def draw_search(session: AuthoringSession) -> None:
 
 def draw_order(context: TreeContext, session: AuthoringSession) -> None:
     """Draw the list of candidates and its ranking as one button, which opens their fields."""
-    name = retriever_name(context.ranking.name)
+    name = model_name(context.ranking.name)
     shown = name if session.offer is None else f"{LISTS[session.screen.listing]} · {name}"
     with st.popover(shown, icon=":material/sort:", help="Ranking and list of the candidates", key="ranking"):
         draw_lists(context.suggester, session)

@@ -18,7 +18,8 @@ from entail.ui.components.inbox import NodeEvent
 from entail.ui.components.outline import draw_outline
 from entail.ui.frame.author import with_mark
 from entail.ui.links.control import draw_tree_link
-from entail.ui.shared.resources import Workspace, retriever_name, revisions
+from entail.ui.shared.model_names import model_name
+from entail.ui.shared.resources import Workspace, revisions
 from entail.ui.shared.text import label
 from entail.ui.trees.screen import AuthoringSession, Screen
 
@@ -67,7 +68,7 @@ def draw_history(history: History, evidence: Mapping[int, Evidence]) -> None:
         if event.seq in history.out_of_force and not isinstance(event.act, Undo | Redo):
             words = f"~~{words}~~ (undone)"
         if shown := evidence.get(event.seq):
-            retriever = describe_retriever(shown, available, display_name=retriever_name)
+            retriever = describe_retriever(shown, available, display_name=model_name)
             words += f"  \n:gray[{label(describe_provenance(event.act, shown, retriever))}]"
         author = with_mark(event.author, verified=event.verified)
         st.markdown(f":gray[{event.seq} · {event.at:%d %b %H:%M:%S}] {author}  {words}")
