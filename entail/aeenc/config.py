@@ -61,6 +61,10 @@ class AeencConfig(LossOptions, TrainingConfig):
         "Gold trees: no negative is the query's own text, or differs in capitals alone from it or from what "
         "explains it; the paper spares none",
     ] = True
+    complete: Annotated[
+        bool,
+        "Decisions: premises that nobody judged are negatives of sentences with accepted ones, as in trees",
+    ] = False
     in_batch: Annotated[bool, "In-batch negatives, where the judgements allow"] = False
     premises_per_step: Annotated[
         int, Ge(4), "siamese and dual: maximum premises encoded per step, a quarter of them negatives"
@@ -105,17 +109,16 @@ FEW_DECISIONS = AeencConfig(
     towers="single",
     tuning="lora",
     rank=16,
-    # ACS would only find the same judgements again: premises that nobody judged have no label.
-    gold=True,
     rounds=0,
-    loss="triplet",
-    reduction="sum",
-    margin=0.2,
-    # All negatives are from the top of the base's lists. Pushed hard, queries move to parts of the corpus
-    # that nobody judged. So steps are small and few, and the pull to the base is strong.
-    alpha=1.0,
-    learning_rate=1e-4,
-    epochs=20,
+    # Rejected premises are all from the top of a list. Pushed away from these alone, queries move to parts of
+    # the corpus that nobody judged; so those count as well, although a few would have been accepted.
+    complete=True,
+    live_k=20_000,
+    loss="softmax",
+    temperature=0.05,
+    alpha=0.0,
+    learning_rate=2e-4,
+    epochs=10,
 )
 """Settings for some tens to some hundreds of decisions."""
 
@@ -125,4 +128,4 @@ def continue_from(initial: str, config: AeencConfig = FEW_DECISIONS) -> AeencCon
 
     Steps are smaller, since most is learnt already, and the rank leaves room beside the adapter's own.
     """
-    return replace(config, initial=initial, rank=64, learning_rate=3e-5)
+    return replace(config, initial=initial, rank=64, learning_rate=5e-5)

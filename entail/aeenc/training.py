@@ -115,6 +115,8 @@ def train_aeenc(
     if bool(trees) == (judgements is not None):
         raise TrainingError("expected either trees or judgements to learn from")
     oracle = Judgements.of_trees(trees) if judgements is None else judgements
+    if config.complete:
+        oracle = replace(oracle, closed=True)
     _require_compatible(config, teaching, oracle)
     pairs = _first_pairs(corpus, config, trees, oracle)
     setup = prepare(config, run, options, method=METHOD, initial=config.initial)

@@ -185,3 +185,31 @@ def test_dropout_changes_the_losses(runs: Callable[..., Run]) -> None:
     evaluations = [runs(loss="triplet", dropout=dropout).queries for dropout in (None, 0.1, 0.0)]
     assert np.array_equal(evaluations[0], evaluations[1])  # the base has a dropout of 0.1
     assert not np.array_equal(evaluations[1], evaluations[2])
+
+
+def test_complete_decisions_teach_as_gold_trees_do(
+    runs: Callable[..., Run], facts: Corpus, trees: tuple[ExplanationTree, ...]
+) -> None:
+    """Premises that nobody judged are further from a sentence than if only rejected ones are negatives."""
+    settings = {"loss": "softmax", "live_k": 100, "alpha": 0.0}
+    accepted = judged_pairs(facts, authors(trees)).positives
+    margins = [
+        np.mean([row[at].mean() - row.mean() for row, at in zip(cosines, accepted, strict=True)])
+        for run in (runs("judgements", **settings), runs("judgements", complete=True, **settings))
+        for cosines in [run.queries[_order(facts, trees)] @ run.premises.T]
+    ]
+    assert margins[1] > margins[0]
+
+
+def test_who_never_rejects_can_train_on_complete_decisions(runs: Callable[..., Run], facts: Corpus) -> None:
+    runs("base")  # the tiny models
+    accepted = Judgements.of_pairs([JudgedPair("ba be", text, True) for text in facts.texts[:3]])
+    training = train_aeenc(facts, config(complete=True, live_k=100), judgements=accepted)
+    assert training.counts["positives"] == 3
+    assert training.fitted.steps
+
+
+def _order(facts: Corpus, trees: tuple[ExplanationTree, ...]) -> list[int]:
+    """Return the rows of a run's queries in the order of their pairs."""
+    rows = {text: row for row, text in enumerate(queries_of(trees))}
+    return [rows[query] for query in judged_pairs(facts, authors(trees)).queries]

@@ -120,10 +120,10 @@ def test_counts_follow_each_act_and_undo(log: TreeLog, corpus: str) -> None:
 @pytest.mark.parametrize(
     ("counts", "words"),
     [
-        ((3, 7, 2), "7 more accepted and 3 more rejected premises, below 1 more sentence."),
-        ((10, 9, 3), "needs 1 more rejected premise."),
+        ((3, 7, 2), "7 more accepted premises, below 1 more sentence."),
+        ((9, 0, 3), "needs 1 more accepted premise."),
         ((10, 10, 1), "needs an accepted premise below 2 more sentences."),
-        ((10, 10, 3), ""),
+        ((10, 0, 3), ""),
     ],
 )
 def test_missing_decisions_in_words(counts: tuple[int, int, int], words: str) -> None:

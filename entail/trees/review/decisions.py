@@ -98,7 +98,7 @@ class DecisionCounts:
         return DecisionCounts(*(sum(pair) for pair in zip(astuple(self), astuple(other), strict=True)))
 
 
-ENOUGH = DecisionCounts(accepted=10, rejected=10, nodes=3)
+ENOUGH = DecisionCounts(accepted=10, nodes=3)
 """Least decisions for a training; with fewer, an encoder memorises them."""
 
 
@@ -130,12 +130,8 @@ def describe_missing(counts: DecisionCounts) -> str:
     >>> describe_missing(DecisionCounts(accepted=3, rejected=10, nodes=2))
     'Training on your decisions needs 7 more accepted premises, below 1 more sentence.'
     """
-    lacking = (max(0, n - count) for n, count in zip(astuple(ENOUGH), astuple(counts), strict=True))
-    accepted, rejected, nodes = lacking
-    kinds = {"accepted": accepted, "rejected": rejected}
-    words = " and ".join(f"{count} more {kind}" for kind, count in kinds.items() if count)
-    if words:
-        words += " premise" if (rejected or accepted) == 1 else " premises"
+    accepted, nodes = max(0, ENOUGH.accepted - counts.accepted), max(0, ENOUGH.nodes - counts.nodes)
+    words = count_of(accepted, "more accepted premise") if accepted else ""
     if nodes:
         below = f"below {count_of(nodes, 'more sentence')}"
         words = f"{words}, {below}" if words else f"an accepted premise {below}"
