@@ -110,9 +110,10 @@ class AeencTask(BatchTask):
         self._rejected = [self._positions(self.judgements.rejected.get(q, ())) for q in pairs.queries]
 
     def _never_negative(self, query: str) -> Iterator[str]:
-        """Yield the texts that are no negatives of a query: what explains it, and what equals that or it."""
+        """Yield the texts that are no negatives of a query: what explains it or may, and what equals these."""
         accepted = self.judgements.accepted.get(query, ())
         yield from accepted
+        yield from (premise for of, premise in self.judgements.contradictions if of == query)
         if self.config.spare_equals and self.judgements.closed:
             for text in (query, *accepted):
                 yield from self._equals.get(text.casefold(), ())

@@ -126,6 +126,15 @@ def test_what_authors_did_not_reject_is_no_negative() -> None:
     assert labels_of(made, 0) == [{"child": 1, "far": -1}]
 
 
+def test_what_was_judged_both_ways_is_no_negative() -> None:
+    judgements = replace(closed(q=("child",)), contradictions=(("q", "near"), ("other", "far")))
+    made = task(judgements, pairs(q="child"), live_k=7)
+    (labels,) = labels_of(made, 0)
+    assert labels["child"] == 1
+    assert "near" not in labels
+    assert labels["far"] == -1
+
+
 def test_premises_of_the_other_queries_are_negatives_where_trees_judge() -> None:
     judgements = closed(q=("child",), near=("far",))
     made = task(judgements, pairs(q="child", near="far"), in_batch=True)

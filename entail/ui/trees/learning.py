@@ -258,7 +258,8 @@ def _draw_lesson(lesson: Lesson, corpus_name: str) -> None:
             f"- Including {count_of(len(lesson.outside), 'sentence')} that the corpus lacks (conclusions, "
             "your own statements, retired premises)."
         )
-    lines.append("- Example trees, imported trees and unseen candidates are not used.")
+    lines.append("- A premise that nobody judged counts as rejected for these sentences.")
+    lines.append("- Example trees and imported trees are not used.")
     st.markdown("\n".join(lines))
     with st.expander(f"The {sum(1 for _ in lesson.rows()):,} decisions", expanded=False):
         st.dataframe(
