@@ -110,7 +110,7 @@ class AeencTask(BatchTask):
         self._rejected = [self._positions(self.judgements.rejected.get(q, ())) for q in pairs.queries]
 
     def _never_negative(self, query: str) -> Iterator[str]:
-        """Yield the texts that are no negatives of a query: what explains it or may, and what equals these."""
+        """Yield texts that are no negatives of a query: what explains it or may, and what equals these."""
         accepted = self.judgements.accepted.get(query, ())
         yield from accepted
         yield from (premise for of, premise in self.judgements.contradictions if of == query)
