@@ -1,16 +1,19 @@
 """Titles, axes and colours of every chart of the app, as Vega receives them."""
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
+import entail
 from entail.claims.table import claim_table
 from entail.data.passages.question_table import read_pasted
 from entail.encoders.gaussian.distributions import Gaussians
 from entail.gausscse.projection import project
+from entail.index.factory import LEXICAL
 from entail.jobs.events import panels
 from entail.tuning.relevance import Relevance
 from entail.ui.claims.relevance_chart import draw_quartiles, draw_relevance
@@ -20,7 +23,7 @@ from entail.ui.compare.slopes import Slope, draw_slopes
 from entail.ui.direction.pair import draw_ellipses, draw_variances
 from entail.ui.models.job import draw_panel
 from entail.ui.shared.chart_marks import ACCEPTED, AMBER, GROUPS, OTHER, SERIES, SKY, VIOLET
-from entail.ui.shared.model_names import RETRIEVERS, retriever_marks
+from entail.ui.shared.model_names import RETRIEVERS, model_label, model_name, retriever_marks
 
 PALETTE = {*SERIES, SKY, AMBER, VIOLET}
 SIDES = retriever_marks(["minilm", "aeenc-minilm"])
@@ -118,6 +121,13 @@ def test_a_retriever_has_one_mark_wherever_it_is_drawn() -> None:
     plain, hybrid = retriever_marks(["minilm", "minilm+bm25"])
     assert plain.colour == hybrid.colour
     assert plain.dash != hybrid.dash
+
+
+def test_every_shipped_model_has_a_name_of_its_own() -> None:
+    packaged = Path(entail.__file__).parent.parent / "models"
+    shipped = {"minilm", *LEXICAL, *(folder.name for folder in packaged.iterdir() if folder.is_dir())}
+    assert len({model_name(name) for name in (*shipped, "minilm+bm25")}) == len(shipped) + 1
+    assert not {name for name in shipped if model_label(name) == name}
 
 
 @pytest.mark.parametrize("names", [tuple(RETRIEVERS), ("minilm", "my-encoder", "another", "bm25")])
