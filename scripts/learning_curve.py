@@ -25,7 +25,7 @@ import numpy as np
 from command_line import make_parser, measure_and_show
 from page_text import paragraph, spread, table
 
-from entail.aeenc.config import FEW_DECISIONS, continue_from
+from entail.aeenc.config import decisions_config
 from entail.aeenc.training import train_aeenc
 from entail.cli.console import progress_bar
 from entail.data.corpora import read_corpus
@@ -40,7 +40,7 @@ from entail.results import write_page, write_result
 
 RESULT = Path(__file__).resolve().parent.parent / "docs" / "results" / "aeenc_learning.json"
 SIZES = (10, 30, 90)
-STARTS = {"minilm": FEW_DECISIONS, DEFAULT: continue_from(DEFAULT)}
+STARTS = {"minilm": decisions_config(), DEFAULT: decisions_config(initial=DEFAULT)}
 KEYWORDS = "+bm25"
 READ = 20
 """Premises of a list that the author reads at most."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from annotated_types import Ge, Gt
 
@@ -123,9 +123,14 @@ FEW_DECISIONS = AeencConfig(
 """Settings for some tens to some hundreds of decisions."""
 
 
-def continue_from(initial: str, config: AeencConfig = FEW_DECISIONS) -> AeencConfig:
-    """Return settings that train an adapter further, such as the one that ranked what was decided.
+def decisions_config(**settings: Any) -> AeencConfig:  # noqa: ANN401 - of any field
+    """Return settings for the decisions of a team, with some that are given.
 
-    Steps are smaller, since most is learnt already, and the rank leaves room beside the adapter's own.
+    From an adapter (`initial`), such as the one that ranked what was decided, steps are smaller, since most
+    is learnt already, and the rank leaves room beside the adapter's own.
+
+    >>> decisions_config(initial="aeenc-minilm", epochs=3).rank
+    64
     """
-    return replace(config, initial=initial, rank=64, learning_rate=5e-5)
+    further = {"rank": 64, "learning_rate": 5e-5} if settings.get("initial") else {}
+    return replace(FEW_DECISIONS, **{**further, **settings})

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from entail.aeenc.config import FEW_DECISIONS, AeencConfig
+from entail.aeenc.config import FEW_DECISIONS, AeencConfig, decisions_config
 from entail.aeenc.losses import LOSSES
 from entail.aeenc.source import TrainingData, TreeSource
 from entail.progress import ProgressCallback
@@ -123,5 +123,5 @@ AEENC = Method(
         *("rounds", "epochs", "batch_size", "learning_rate"),
     ),
     presets={"As in the paper": AeencConfig(), "For few decisions": FEW_DECISIONS},
-    for_decisions="For few decisions",
+    for_decisions=decisions_config,
 )

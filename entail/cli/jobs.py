@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from entail.cli.console import Report, command, login_name, reports, table
-from entail.cli.options import Device, options_of
+from entail.cli.options import Device, options_of, settings_for
 from entail.training.method import Method, methods
 
 if TYPE_CHECKING:
@@ -158,6 +158,7 @@ def _submission(method: Method) -> Callable[..., None]:
     @options_of(method.config)
     @options_of(method.source, into="source", panel="Data")
     def run(
+        context: typer.Context,
         *,
         out: Annotated[str, "Name of the model, a new folder under models/.", "NAME"],
         by: Annotated[str | None, "Author of the job; default: the login name."] = None,
@@ -169,7 +170,8 @@ def _submission(method: Method) -> Callable[..., None]:
 
         jobs = Jobs()
         name = out.removeprefix(f"{jobs.settings.models_dir.name}/")
-        job = jobs.submit(method.name, config, source, name=name, by=by or login_name(), device=device)
+        settings = settings_for(method, config, source, context)
+        job = jobs.submit(method.name, settings, source, name=name, by=by or login_name(), device=device)
         state = f"queued as number {job.place}" if job.place else job.state
         return Report(
             data=job.to_json(),

@@ -13,7 +13,7 @@ import typer
 from entail.training.fields import RENAMED, Field, fields_of
 
 if TYPE_CHECKING:
-    from entail.training.method import Role
+    from entail.training.method import Method, Role
 
 
 P = ParamSpec("P")
@@ -68,6 +68,15 @@ def options_of(
         return run
 
     return decorate
+
+
+def settings_for(method: Method, config: Any, source: Any, context: typer.Context) -> Any:  # noqa: ANN401 - the method's own
+    """Return the settings of a command, where decisions are the source with the usual ones for these."""
+    if method.for_decisions is None or not getattr(source, "from_log", None):
+        return config
+    sources = {field.name: context.get_parameter_source(field.name) for field in method.fields}
+    given = [name for name, told in sources.items() if told is not None and told.name == "COMMANDLINE"]
+    return method.for_decisions(**{name: getattr(config, name) for name in given})
 
 
 def _option(field: Field, panel: str) -> inspect.Parameter:

@@ -13,7 +13,7 @@ from entail.aeenc.config import AeencConfig
 from entail.aeenc.method import AEENC
 from entail.aeenc.source import TreeSource
 from entail.cli.console import Report, progress_bar, reports, table
-from entail.cli.options import Device, options_of
+from entail.cli.options import Device, options_of, settings_for
 from entail.errors import TrainingError
 from entail.training.method import Method, Run, methods
 
@@ -32,6 +32,7 @@ def _command(method: Method) -> Callable[..., None]:
     @options_of(method.config)
     @options_of(method.source, into="source", panel="Data")
     def train(
+        context: typer.Context,
         *,
         out: Out,
         data_name: DataName = None,
@@ -45,7 +46,7 @@ def _command(method: Method) -> Callable[..., None]:
         with progress_bar() as progress:
             data = read_source(source, progress=progress)
             run = Run(data=data_name or (), resume=resume, device=device, progress=progress)
-            return _train(method, data, config, out, run)
+            return _train(method, data, settings_for(method, config, source, context), out, run)
 
     return train
 
@@ -54,6 +55,7 @@ def _command(method: Method) -> Callable[..., None]:
 @options_of(AeencConfig)
 @options_of(TreeSource, into="source", panel="Data")
 def _aeenc(
+    context: typer.Context,
     *,
     out: Out,
     data_name: DataName = None,
@@ -74,7 +76,7 @@ def _aeenc(
 ) -> Report:
     from entail.trees.review.decisions import read_source
 
-    data = read_source(source)
+    data, config = read_source(source), settings_for(AEENC, config, source, context)
     if bool(teacher) != (taught is not None):
         raise TrainingError("expected --teacher and --taught together, found one of them")
     with progress_bar() as progress:

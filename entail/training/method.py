@@ -193,7 +193,7 @@ class Method:
         preview: Returns a preview of the data for a configuration.
         common: Names of the settings that a form shows first; default: all.
         presets: Title -> configuration to start from; default: the defaults alone.
-        for_decisions: Title of the preset for training on a team's decisions.
+        for_decisions: Returns settings for training on a team's decisions, some given by keyword.
         encodes: Whether its models are encoders, which can rank.
         makes: Name of its kind of model for people.
         use: Clause on the use of a model that is no encoder; commands in backquotes.
@@ -211,7 +211,7 @@ class Method:
     preview: Callable[[Any, Any], Preview] | None = None
     common: tuple[str, ...] = ()
     presets: Mapping[str, Any] = field(default_factory=dict)
-    for_decisions: str | None = None
+    for_decisions: Callable[..., Any] | None = None
     encodes: bool = True
     makes: str = "an encoder"
     use: str = "its package says what for"

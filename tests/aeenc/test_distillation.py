@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from entail.aeenc.config import AeencConfig, continue_from
+from entail.aeenc.config import AeencConfig
 from entail.aeenc.training import train_aeenc
 from entail.data.judgements import JudgedPair, Judgements
 from entail.data.records import Corpus, ExplanationTree
@@ -178,7 +178,7 @@ def test_a_continued_training_keeps_the_record_of_what_was_learnt_before(
     judged = Judgements.of_pairs(
         [JudgedPair("bo ba", facts.texts[0], True), JudgedPair("bo ba", facts.texts[1], False)]
     )
-    settings = continue_from(str(home / "start"), config(epochs=1))
+    settings = config(epochs=1, initial=str(home / "start"), rank=64, learning_rate=3e-5)
     about = read_json(teachers[0] / "entail.json")
     about["trained_on"]["data"] = ["entailment_bank"]
     start = shutil.copytree(teachers[0], home / "start")

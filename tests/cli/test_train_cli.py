@@ -3,12 +3,14 @@
 import gzip
 import json
 import shutil
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import entail
+from entail.aeenc.config import decisions_config
 from entail.cli import main
 from entail.data.records import Corpus, Premise
 from entail.trees.log.acts import Accept, Conclude, Create, Finish, Reject
@@ -162,8 +164,11 @@ def test_train_with_missing_premises(
     assert found["fitted"]["evaluations"][0]["figures"]["query_excluded.Hit@50"] == pytest.approx(24 / 32)
 
 
-def test_train_from_decisions(run_json: Any, train: list[str], team: str, dev: list[str]) -> None:
+def test_train_from_decisions(run_json: Any, train: list[str], team: str, dev: list[str], out: Path) -> None:
     found = run_json(*train, "--from-log", team, *dev)
+    config = json.loads((out / "entail.json").read_text(encoding="utf-8"))["config"]
+    given = {"base": "tiny", "rank": 4, "epochs": 2, "k": 8, "batch_size": 8}
+    assert config == asdict(decisions_config(**given)), "what is not given is as on the Trees page"
     assert found["counts"] == {"queries": 10, "positives": 20, "negatives": 20, "triplets": 40}
     assert found["missing"]["count"] == 0
     assert found["fitted"]["evaluations"][0]["figures"]["query_excluded.Hit@50"] == pytest.approx(24 / 32)

@@ -1,14 +1,15 @@
 """Training from decisions: what is missing, the job in the queue, each end of it, and a real training."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from entail.aeenc.config import FEW_DECISIONS
+from entail.aeenc.config import FEW_DECISIONS, decisions_config
 from entail.data.records import Corpus
 from entail.errors import TrainingError
 from entail.index.factory import retriever
@@ -223,7 +224,7 @@ def test_a_removed_retriever_is_named_behind_its_judgements(on_trees: AppTest) -
 def test_training_goes_on_from_the_adapter_that_ranks_the_corpus(
     trained: Callable[..., Path], tiny_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(learning, "CONFIG", replace(FEW_DECISIONS, base="tiny"))
+    monkeypatch.setattr(learning, "decisions_config", partial(decisions_config, base="tiny"))
     trained("mine")
     assert learning.learning_config("sky").initial == "", "a whole model ranks it"
     promote("mine", by="Ann", corpus="sky", anyway=True)
@@ -233,8 +234,8 @@ def test_training_goes_on_from_the_adapter_that_ranks_the_corpus(
 
 
 def test_a_real_training_ranks(shared: Workspace, tiny_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    small = replace(FEW_DECISIONS, base="tiny", rank=4, epochs=1, precision="fp32")
-    monkeypatch.setattr(learning, "CONFIG", small)
+    small = partial(decisions_config, base="tiny", rank=4, epochs=1, precision="fp32")
+    monkeypatch.setattr(learning, "decisions_config", small)
     monkeypatch.setenv("ENTAIL_WORKER", "none")
     info = shared.corpora.add_corpus(FACTS, author="Ada")
     tree = decide(shared, info.id)[0]

@@ -186,12 +186,12 @@ def test_decisions_of_the_team_begin_with_gentle_settings(view: View, shared: Wo
     assert named(app.segmented_control, "Learn from").value == "decisions"
     assert named(app.selectbox, "Corpus").options[0] == "sky"
     assert app.warning, "too few decisions"
-    assert named(app.number_input, "Learning rate").value == 1e-4
-    assert named(app.number_input, "Epochs").value == 20
+    assert named(app.number_input, "Learning rate").value == 2e-4
+    assert named(app.number_input, "Epochs").value == 10
     assert named(app.text_input, "Encoder name").value == "team-sky-1"
     job = submitted(app)
     assert (job.spec.source["from_log"], job.spec.about) == (info.id, "the decisions on sky")
-    assert job.spec.config["alpha"] == 1.0
+    assert job.spec.config["complete"]
 
 
 @pytest.fixture

@@ -100,8 +100,10 @@ def _draw_config(method: Method, chosen: Chosen | None, like: Job | None) -> Any
     options |= {title: values_of(config) for title, config in method.presets.items()}
     options = options or {"Defaults": {}}
     titles, kind = list(options), chosen.kind if chosen else ""
-    default = method.for_decisions if kind == DECISIONS and like is None else None
-    preset = default if default in options else titles[0]
+    preset = titles[0]
+    if kind == DECISIONS and like is None and method.for_decisions is not None:
+        usual = method.for_decisions()
+        preset = next((title for title, config in method.presets.items() if config == usual), preset)
     if len(titles) > 1:
         preset = st.segmented_control(
             "Preset",

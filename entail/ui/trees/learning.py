@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import streamlit as st
 
-from entail.aeenc.config import FEW_DECISIONS, AeencConfig, continue_from
+from entail.aeenc.config import AeencConfig, decisions_config
 from entail.encoders.catalogue import resolve
 from entail.errors import EntailError
 from entail.jobs.record import Job
@@ -27,9 +27,6 @@ from entail.ui.shared.resources import jobs, retrievers
 from entail.ui.shared.text import label
 from entail.ui.trees.authoring import TreeContext
 from entail.ui.trees.screen import AuthoringSession, close_dialogs
-
-CONFIG = FEW_DECISIONS
-"""Settings of the training, where no adapter ranks the corpus."""
 
 
 def learning_jobs(corpus_id: str | None) -> list[Job]:
@@ -221,11 +218,12 @@ def _draw_form(context: TreeContext, session: AuthoringSession, lesson: Lesson) 
 
 def learning_config(corpus: str) -> AeencConfig:
     """Return settings that train the active retriever of a corpus further, if it is an adapter of queries."""
+    config = decisions_config()
     with suppress(EntailError):
-        entry, base = resolve(active(corpus).encoder), resolve(CONFIG.base)
+        entry, base = resolve(active(corpus).encoder), resolve(config.base)
         if entry.towers == "single" and entry.base is not None and entry.base.revision == base.revision:
-            return continue_from(entry.name, CONFIG)
-    return CONFIG
+            return decisions_config(initial=entry.name)
+    return config
 
 
 def start_learning(context: TreeContext, name: str, *, author: str) -> Job:
