@@ -1,13 +1,15 @@
 """Throughput of an encoder here, and its memory."""
 
 import itertools
+import platform
 from collections.abc import Callable
 from pathlib import Path
 
+import psutil
 import pytest
 
 from entail.encoders.catalogue import resolve
-from entail.encoders.device import device_in_words
+from entail.encoders.device import device_in_words, trim_heap
 from entail.encoders.encoder import BiEncoder
 from entail.encoders.stock import StockTowers
 from entail.encoders.throughput import distinct_texts, measure_throughput
@@ -51,3 +53,15 @@ def test_a_gpu_is_named_with_what_is_taken_of_it(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (60_000_000_000, 80_000_000_000))
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "A GPU")
     assert device_in_words("cuda:1") == "A GPU (cuda:1), 20.0 of 80 GB taken"
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="others return freed blocks by themselves")
+def test_freed_blocks_return_to_the_system() -> None:
+    process = psutil.Process()
+    blocks = [b"x" * 32_768 for _ in range(8_000)]  # 256 MB
+    some = blocks[::50]
+    del blocks
+    before = process.memory_info().rss
+    trim_heap()
+    assert before - process.memory_info().rss > 150 << 20
+    assert len(some) == 160

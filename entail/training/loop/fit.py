@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from entail.encoders.device import trim_heap
 from entail.errors import CheckpointError, DivergedError, TrainingError
 from entail.progress import Meter, ProgressCallback
 from entail.training.loop.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
     from torch.optim import AdamW
 
 CHECKPOINT = "checkpoint.safetensors"
+
+TRIM_SECONDS = 10.0
+"""Seconds of training after which freed memory goes back to the system."""
 
 
 @dataclass(frozen=True)
@@ -149,7 +153,7 @@ class _Run:
         if self.step == 0 and not self.evaluations:
             self._evaluate(0)
         meter: Meter | None = None
-        saved = time.perf_counter()
+        saved = trimmed = time.perf_counter()
         for epoch in range(self.epoch, schedule.epochs):
             if self._impatient(patience):
                 break
@@ -173,6 +177,9 @@ class _Run:
                 if stopped:
                     self._save()
                     raise TrainingError(f"stopped on request after step {self.step}; resume to go on")
+                if time.perf_counter() - trimmed >= TRIM_SECONDS:
+                    trim_heap()
+                    trimmed = time.perf_counter()
                 if time.perf_counter() - saved >= schedule.checkpoint_seconds:
                     self._save()
                     saved = time.perf_counter()
