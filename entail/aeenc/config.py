@@ -103,7 +103,7 @@ class AeencConfig(LossOptions, TrainingConfig):
         return self.epochs * (max(1, self.rounds) + self.restart)
 
 
-FEW_DECISIONS = AeencConfig(
+_DECISIONS = AeencConfig(
     # The premises keep their vectors and a step encodes only queries, so a few hundred decisions take seconds
     # to a few minutes on two cores.
     towers="single",
@@ -133,4 +133,4 @@ def decisions_config(**settings: Any) -> AeencConfig:  # noqa: ANN401 - of any f
     64
     """
     further = {"rank": 64, "learning_rate": 5e-5} if settings.get("initial") else {}
-    return replace(FEW_DECISIONS, **{**further, **settings})
+    return replace(_DECISIONS, **{**further, **settings})

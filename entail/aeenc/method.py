@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from entail.aeenc.config import FEW_DECISIONS, AeencConfig, decisions_config
+from entail.aeenc.config import AeencConfig, decisions_config
 from entail.aeenc.losses import LOSSES
 from entail.aeenc.source import TrainingData, TreeSource
 from entail.progress import ProgressCallback
@@ -122,6 +122,6 @@ AEENC = Method(
         *("base", "towers", "tuning", "rank", "loss", "margin"),
         *("rounds", "epochs", "batch_size", "learning_rate"),
     ),
-    presets={"As in the paper": AeencConfig(), "For few decisions": FEW_DECISIONS},
+    presets={"As in the paper": AeencConfig(), "For few decisions": decisions_config()},
     for_decisions=decisions_config,
 )

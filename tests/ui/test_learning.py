@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from entail.aeenc.config import FEW_DECISIONS, decisions_config
+from entail.aeenc.config import decisions_config
 from entail.data.records import Corpus
 from entail.errors import TrainingError
 from entail.index.factory import retriever
@@ -132,7 +132,7 @@ def test_others_see_a_queued_training_and_may_cancel_it(on_trees: AppTest, corpu
     job = newest()
     assert (job.state, job.name, job.spec.by) == ("queued", "team-sky-1", "Ada")
     assert (job.spec.method, job.spec.source["from_log"]) == ("aeenc", corpus_id)
-    assert job.spec.config["alpha"] == FEW_DECISIONS.alpha
+    assert job.spec.config["complete"]
     other = AppTest.from_file(str(ROOT / "streamlit_app.py"), default_timeout=60).run()
     by(other, "Bob")
     other.session_state["tree"], other.session_state["retriever"] = on_trees.session_state["tree"], "tfidf"
