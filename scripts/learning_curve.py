@@ -1,14 +1,16 @@
-"""Measure what a training on decisions brings, as the Trees page trains: figures and a page.
+r"""Measure what a training on decisions brings, as the Trees page trains: figures and a page.
 
 ::
 
-    python scripts/learning_curve.py --corpus premises.txt.gz --trees dev.jsonl.gz
-    python scripts/learning_curve.py ... --sizes 10 30 90 --splits 3
+    python scripts/learning_curve.py --corpus premises.txt.gz --trees dev.jsonl.gz \
+        --worldtree worldtree_v2.1_tg2020 --train train.jsonl.gz
+    python scripts/learning_curve.py ... --sizes 10 30 90 270 --splits 3
     python scripts/learning_curve.py --table  # only the page, from the figures that are there
 
 Of trees that no encoder learnt from, one half is decided by a simulated author, the other is measured. The
 author reads the list of a sentence down to the last premise that explains it, at most 20 premises, accepts
-what explains it and rejects what stands between.
+what explains it and rejects what stands between. The trees are those of EntailmentBank, and explanations of
+WorldTree's questions, another team's notion of what explains.
 """
 
 from __future__ import annotations
@@ -31,7 +33,8 @@ from entail.cli.console import progress_bar
 from entail.data.corpora import read_corpus
 from entail.data.entailment_bank.trees import read_trees
 from entail.data.judgements import JudgedPair, Judgements
-from entail.data.records import Corpus, ExplanationTree, gold_children
+from entail.data.records import HYPOTHESIS, Corpus, ExplanationTree, Step, gold_children
+from entail.data.worldtree.questions import WorldtreeRelease, gold_positions, read_release
 from entail.encoders.catalogue import SHIPPED as DEFAULT
 from entail.evaluation.retrieval.effort import measure_effort
 from entail.evaluation.retrieval.premises import evaluate_premises
@@ -39,11 +42,32 @@ from entail.index.factory import retriever
 from entail.results import write_page, write_result
 
 RESULT = Path(__file__).resolve().parent.parent / "docs" / "results" / "aeenc_learning.json"
-SIZES = (10, 30, 90)
+SIZES = (10, 30, 90, 270)
 STARTS = {"minilm": decisions_config(), DEFAULT: decisions_config(initial=DEFAULT)}
 KEYWORDS = "+bm25"
 READ = 20
 """Premises of a list that the author reads at most."""
+HOME, OTHER = "EntailmentBank", "WorldTree"
+
+
+def question_trees(release: WorldtreeRelease, known: Collection[str]) -> list[ExplanationTree]:
+    """Return a tree of one step for each explained question of train: all facts below question and answer.
+
+    Args:
+        release: WorldTree with its questions.
+        known: Ids of questions that are left out.
+    """
+    trees = []
+    for reading in release.readings:
+        if "train" not in reading.source:
+            continue
+        for question in reading.scored:
+            facts = (release.facts.texts[at] for at in gold_positions(question, release.facts))
+            sentences = {f"sent{at}": text for at, text in enumerate(dict.fromkeys(facts), start=1)}
+            if sentences and question.id not in known:
+                step = Step(tuple(sentences), HYPOTHESIS)
+                trees.append(ExplanationTree(question.id, question.text, sentences, steps=(step,)))
+    return trees
 
 
 def decide(corpus: Corpus, trees: Sequence[ExplanationTree], name: str) -> Judgements:
@@ -84,25 +108,41 @@ def interval(values: Sequence[float]) -> tuple[float, float] | None:
 
 def markdown(result: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines of the page."""
-    hardware, figures = result["hardware"], result["figures"]
-    splits = len(next(iter(figures.values()))["0"])
+    hardware, domains = result["hardware"], result["figures"]
+    splits = len(domains[HOME][DEFAULT]["0"])
     yield "<!-- Made from aeenc_learning.json by `python scripts/learning_curve.py --table`; do not edit. -->"
     yield from ("# AE-Enc: training on a team's decisions", "")
     yield from paragraph(
-        f"Of EntailmentBank's dev trees one half is decided by a simulated author, the other is measured, in "
-        f"{splits} random splits. The author reads each list down to the last premise that explains the "
-        f"sentence, {READ} premises at most, accepts what explains it and rejects what stands between. The "
-        "training has the settings of the Trees page: it starts from the retriever that made the lists; a "
-        "premise without a decision counts as rejected. "
-        f"Figures are with keyword match (`{KEYWORDS}`), MAP and Hit@10 of queries without a decision, "
-        "query excluded; mean ± standard deviation over splits. Gains are those of a split over its own "
-        "start, with the 95 % interval of Student's t. Another split chose the learning rate of a continued "
-        f"training, and training trees the other settings; dev chose weights of an earlier generation of "
-        f"`{DEFAULT}`."
+        f"One half of the trees is decided by a simulated author, the other is measured, in {splits} "
+        "random splits. The author reads each list down to the last premise that explains the sentence, "
+        f"{READ} premises at most, accepts what explains it and rejects what stands between. The training "
+        "has the settings of the Trees page: it starts from the retriever that made the lists; a premise "
+        f"without a decision counts as rejected. Figures are with keyword match (`{KEYWORDS}`), MAP and "
+        "Hit@10 of queries without a decision, query excluded; mean ± standard deviation over splits. "
+        "Gains are those of a split over its own start, with the 95 % interval of Student's t. Other "
+        "splits chose the learning rate of a continued training, and training trees of EntailmentBank "
+        "the other settings."
     )
-    yield ""
-    yield f"Commit `{result['commit']}`, {hardware['cpu']}, {hardware['cores']} cores:"
-    yield from ("", f"    {result['command']}", "")
+    yield from ("", f"Commit `{result['commit']}`, {hardware['cpu']}, {hardware['cores']} cores:")
+    yield from ("", f"    {result['command']}")
+    for domain, figures in domains.items():
+        yield from ("", f"## {domain}", "")
+        yield from paragraph(_ABOUT[domain])
+        yield ""
+        yield from _rows(figures)
+
+
+_ABOUT = {
+    HOME: f"Dev trees. `{DEFAULT}` learnt from the training trees of the same authors; dev chose weights of "
+    "an earlier generation of it.",
+    OTHER: "Questions of train that are in no tree of EntailmentBank's train and dev, each with its correct "
+    "answer as the claim, and all facts of its explanation below it: background and definitions too, which "
+    f"EntailmentBank leaves out. `{DEFAULT}` learnt from trees about other questions of the same exams, and "
+    "many of the facts stand in its training trees.",
+}
+
+
+def _rows(figures: Mapping[str, Any]) -> Iterator[str]:
     rows = []
     for start, sizes in figures.items():
         for size, runs in sizes.items():
@@ -126,23 +166,36 @@ def _gain(values: Sequence[float], digits: int) -> str:
 
 def _run(given: argparse.Namespace) -> None:
     started = datetime.now(UTC)
-    corpus, trees = read_corpus(given.corpus).corpus, list(read_trees(given.trees))
-    figures: dict[str, Any] = {start: {} for start in STARTS}
-    for split in range(1, given.splits + 1):  # 0 chose a learning rate
-        order = np.random.default_rng(split).permutation(len(trees)).tolist()
-        decided = [trees[at] for at in order[: len(trees) // 2]]
-        measured = [trees[at] for at in order[len(trees) // 2 :]]
-        known = frozenset(gold_children(decided))
-        for start, config in STARTS.items():
-            figures[start].setdefault("0", {})[str(split)] = measure(corpus, measured, start, known)
-            for size in given.sizes:
-                folder = given.work.resolve() / f"{start}-{size}-{split}"
-                judgements = decide(corpus, decided[:size], f"{start}{KEYWORDS}")
-                with progress_bar() as progress:
-                    train_aeenc(corpus, config, judgements=judgements, out=folder, progress=progress)
-                run = measure(corpus, measured, str(folder), known)
-                figures[start].setdefault(str(size), {})[str(split)] = run
+    trees = list(read_trees(given.trees))
+    known = {tree.id for tree in trees} | {tree.id for tree in read_trees(given.train)}
+    release = read_release(given.worldtree)
+    domains = {
+        HOME: (read_corpus(given.corpus).corpus, trees),
+        OTHER: (Corpus.of("worldtree", release.facts.texts), question_trees(release, known)),
+    }
+    figures: dict[str, Any] = {domain: {start: {} for start in STARTS} for domain in domains}
+    for domain, (corpus, trees) in domains.items():
+        for split in range(1, given.splits + 1):  # 0 and 10 chose a learning rate
+            for start, size, run in _measure_split(corpus, trees, split, given):
+                figures[domain][start].setdefault(str(size), {})[str(split)] = run
                 write_result(RESULT, figures=figures, seed=None, started=started)
+
+
+def _measure_split(
+    corpus: Corpus, trees: Sequence[ExplanationTree], split: int, given: argparse.Namespace
+) -> Iterator[tuple[str, int, dict[str, Any]]]:
+    order = np.random.default_rng(split).permutation(len(trees)).tolist()
+    decided = [trees[at] for at in order[: len(trees) // 2]]
+    measured = [trees[at] for at in order[len(trees) // 2 :]]
+    known = frozenset(gold_children(decided))
+    for start, config in STARTS.items():
+        yield start, 0, measure(corpus, measured, start, known)
+        for size in (size for size in given.sizes if size <= len(decided)):
+            folder = given.work.resolve() / f"{corpus.name}-{start}-{size}-{split}"
+            judgements = decide(corpus, decided[:size], f"{start}{KEYWORDS}")
+            with progress_bar() as progress:
+                train_aeenc(corpus, config, judgements=judgements, out=folder, progress=progress)
+            yield start, size, measure(corpus, measured, str(folder), known)
 
 
 def main() -> int:
@@ -150,10 +203,13 @@ def main() -> int:
     parser = make_parser(__doc__)
     parser.add_argument("--corpus", type=Path, help="candidate premises")
     parser.add_argument("--trees", type=Path, help="trees that no encoder learnt from")
+    parser.add_argument("--worldtree", type=Path, metavar="RELEASE", help="WorldTree with its questions")
+    parser.add_argument("--train", type=Path, help="trees whose questions are left out of WorldTree's")
     parser.add_argument("--sizes", nargs="+", type=int, default=SIZES, metavar="N", help="numbers of trees")
     parser.add_argument("--splits", type=int, default=3, help="halves that are decided (3)")
     parser.add_argument("--work", type=Path, default=Path("build/learning"), help="folder for weights")
-    return measure_and_show(parser, _run, lambda _: write_page(RESULT, markdown), needs=("corpus", "trees"))
+    needs = ("corpus", "trees", "worldtree", "train")
+    return measure_and_show(parser, _run, lambda _: write_page(RESULT, markdown), needs=needs)
 
 
 if __name__ == "__main__":

@@ -132,5 +132,5 @@ def decisions_config(**settings: Any) -> AeencConfig:  # noqa: ANN401 - of any f
     >>> decisions_config(initial="aeenc-minilm", epochs=3).rank
     64
     """
-    further = {"rank": 64, "learning_rate": 5e-5} if settings.get("initial") else {}
+    further = {"rank": 64, "learning_rate": 1e-4} if settings.get("initial") else {}
     return replace(_DECISIONS, **{**further, **settings})

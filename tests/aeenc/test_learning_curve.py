@@ -8,6 +8,8 @@ from types import ModuleType
 import pytest
 
 from entail.data.records import Corpus, ExplanationTree, Step
+from entail.data.worldtree.questions import Question, QuestionReading, WorldtreeRelease
+from entail.data.worldtree.tables import Fact, FactTables
 
 RESULT = Path(__file__).parent.parent.parent / "docs" / "results" / "aeenc_learning.json"
 
@@ -29,6 +31,26 @@ def test_the_author_rejects_what_stands_above_the_last_accepted_premise(script: 
     judgements = script.decide(corpus, [tree], "tfidf")
     assert set(judgements.rejected["ice is cold"]) >= {"ice is cold water", "cold ice"}
     assert "ice is cold" not in judgements.rejected["ice is cold"], "the query itself is not read"
+
+
+def test_explained_questions_of_train_are_trees_of_one_step(script: ModuleType) -> None:
+    facts = FactTables(
+        (Fact("a", "ice is cold", "KINDOF"), Fact("b", "cold is a feeling", "KINDOF")), "digest"
+    )
+    roles = {"b": "CENTRAL", "a": "LEXGLUE", "gone": "CENTRAL"}
+    train = QuestionReading(
+        "questions.train.tsv",
+        "2020",
+        (
+            Question("1", "How is ice?", "cold", roles),
+            Question("2", "Known?", "yes", roles),
+            Question("3", "Unexplained?", "yes", {}),
+        ),
+    )
+    dev = QuestionReading("questions.dev.tsv", "2020", (Question("4", "Dev?", "yes", roles),))
+    (tree,) = script.question_trees(WorldtreeRelease("w", facts, (train, dev)), {"2"})
+    assert tree.hypothesis == "How is ice? cold"
+    assert set(tree.pairs) == {(tree.hypothesis, "cold is a feeling"), (tree.hypothesis, "ice is cold")}
 
 
 def test_an_interval_is_students_over_the_splits(script: ModuleType) -> None:
