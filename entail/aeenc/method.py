@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from entail.aeenc.config import AeencConfig, decisions_config
+from entail.aeenc.folds import decision_halves
 from entail.aeenc.losses import LOSSES
 from entail.aeenc.source import TrainingData, TreeSource
 from entail.progress import ProgressCallback
@@ -116,6 +117,7 @@ AEENC = Method(
     config=AeencConfig,
     train=train,
     evaluate=evaluate,
+    folds=decision_halves,
     preview=preview,
     notes=notes,
     common=(

@@ -20,7 +20,7 @@ from entail.jobs.record import Job
 from entail.progress import ProgressCallback
 from entail.registry.models import active
 from entail.settings import load_settings
-from entail.training.method import Method, method, methods
+from entail.training.method import Method, Run, method, methods
 from entail.trees.log.event_log import TreeLog
 from entail.trees.review.decisions import read_source
 from entail.trees.store.corpora import CorpusStore
@@ -156,6 +156,66 @@ def compare_with_active(
         return None
     measured = replace(measured, encoder=name or measured.encoder)
     return compare_on_unseen(figures, measured, names=(present, str(encoder)))
+
+
+def cross_validate(
+    trainer: Method,
+    config: Any,  # noqa: ANN401 - the method's own
+    data: Any,  # noqa: ANN401 - the method's own
+    run: Run,
+    *,
+    encoder: Path,
+    corpus: str | None = None,
+) -> PairedComparison | None:
+    """Compare trainings on parts of the data with the active model, each on the queries of the rest.
+
+    So a model without dev data is judged by its recipe, on every query that it was trained on itself. Queries
+    that the active model was trained on are left out.
+
+    Args:
+        trainer: Method of the model.
+        config: Its settings.
+        data: Its training data.
+        run: Device and callbacks of the trainings; their models go beside `run.out`.
+        encoder: Folder of the model.
+        corpus: Name of the corpus whose active model to compare with; None for the default.
+
+    Returns:
+        The comparison; None where the data are not split (`Method.folds`), or no query is left.
+    """
+    if trainer.evaluate is None or trainer.folds is None or run.out is None:
+        return None
+    present = active(corpus, role=trainer.role).encoder
+    folds = trainer.folds(data)
+    found: list[tuple[QueryFigures, QueryFigures]] = []
+    for number, (part, rest) in enumerate(folds, start=1):
+        words = f"check {number} of {len(folds)}"
+        trial = replace(
+            run,
+            out=run.out.with_name(f"{run.out.name}.{number}"),
+            work=None,
+            watch=None,
+            progress=_prefixed(run.progress, words),
+        )
+        trainer.train(part, config, trial)
+        names = (present, str(trial.out))
+        first, second = (trainer.evaluate(name, rest, trial.progress) for name in names)
+        if first is None or second is None:
+            return None
+        seen = frozenset().union(*(training_queries_of(name, first.queries) for name in names))
+        found.append((first.without(seen), second.without(seen)))
+    if not any(first.queries for first, _ in found):
+        return None
+    before, after = (QueryFigures.join(side) for side in zip(*found, strict=True))
+    split = "the decisions, each ranked after a training on the other half"
+    after = replace(after, encoder=encoder.name, revision=resolve(encoder).revision or "", split=split)
+    return compare_paired(replace(before, split=split), after)
+
+
+def _prefixed(report: ProgressCallback | None, words: str) -> ProgressCallback | None:
+    if report is None:
+        return None
+    return lambda progress: report(replace(progress, what=f"{words}: {progress.what}"))
 
 
 def compare_on_unseen(

@@ -108,7 +108,7 @@ class Attempt:
         result = trainer.train(data, config, run)
         if not self._staged.is_dir():
             raise JobError(f"the method {trainer.name!r} wrote no model into its folder")
-        evaluation, failures = self._compare(trainer, data)
+        evaluation, failures = self._compare(trainer, config, data, run)
         warnings = {"warnings": [*result.get("warnings", ()), *failures]} if failures else {}
         done = _Done({**result, **warnings, "name": spec.name}, evaluation)
         write_text(self.job.path / "result.json", json.dumps(asdict(done), ensure_ascii=False))
@@ -121,18 +121,22 @@ class Attempt:
     def _compare(
         self,
         trainer: Method,
+        config: Any,  # noqa: ANN401 - the method's own
         data: Any,  # noqa: ANN401 - the method's own
+        run: Run,
     ) -> tuple[dict[str, Any] | None, list[str]]:
         """Return the comparison with the active model, None without one; and the error that prevented it."""
-        from entail.jobs.candidates import compare_with_active
+        from entail.jobs.candidates import compare_with_active, cross_validate
 
         given = getattr(data, "given", None)
         corpus, name = given.name if given is not None else None, self.job.spec.name
         try:
             found = compare_with_active(
                 trainer, self._staged, data, corpus=corpus, name=name, progress=self._report
-            )
+            ) or cross_validate(trainer, config, data, run, encoder=self._staged, corpus=corpus)
         except EntailError as error:
+            if self.stop():
+                raise
             return None, [f"it could not be compared with the active model: {error}"]
         return found.to_json() if found is not None else None, []
 

@@ -188,6 +188,8 @@ class Method:
         source: Dataclass of the training data, see `Source`.
         evaluate: Evaluates a model, by name or folder, on the dev part of the data; returns None without
             one. None: its models are not compared with the active one.
+        folds: Splits data without a dev part into pairs of data: to train on, and with the rest as its dev
+            part; returns none where there is too little. None: such data are never split.
         title: Title for people.
         card: Description for model cards; None: the title alone.
         preview: Returns a preview of the data for a configuration.
@@ -206,6 +208,7 @@ class Method:
     train: Callable[[Any, Any, Run], Mapping[str, Any]]
     source: type[Any]
     evaluate: Callable[[str | Path, Any, ProgressCallback | None], QueryFigures | None] | None = None
+    folds: Callable[[Any], Sequence[tuple[Any, Any]]] | None = None
     title: str = ""
     card: CardText | None = None
     preview: Callable[[Any, Any], Preview] | None = None

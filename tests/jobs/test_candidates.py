@@ -7,13 +7,20 @@ from typing import Any
 import numpy as np
 import pytest
 
+from entail.aeenc.config import decisions_config
+from entail.aeenc.method import AEENC
+from entail.aeenc.source import TrainingData
 from entail.data.entailment_bank.trees import read_trees
+from entail.data.judgements import JudgedPair, Judgements
 from entail.data.records import Corpus, gold_children
 from entail.data.text import premise_key
 from entail.encoders.card import write_training_queries
+from entail.encoders.catalogue import resolve
+from entail.errors import TrainingError
 from entail.evaluation.retrieval.paired import QueryFigures
-from entail.jobs.candidates import compare_on, compare_on_unseen
+from entail.jobs.candidates import compare_on, compare_on_unseen, cross_validate
 from entail.registry.models import promote
+from entail.training.method import Run
 
 QUERIES = ("a", "b", "c", "d")
 
@@ -70,3 +77,53 @@ def test_compare_on(trained: Callable[..., Path], grove: dict[str, Any], tmp_pat
     first = list(gold_children(trees))[:5]
     write_training_queries(folder, map(premise_key, first))
     assert compare_on("mine", premises, trees).queries == 11
+
+
+def test_parts_of_a_split_are_joined_in_order() -> None:
+    whole = QueryFigures.join([OLD.without({"b"}), NEW.without({"a", "c", "d"})])
+    assert (whole.encoder, whole.queries) == ("old", ("a", "c", "d", "b"))
+    assert whole.figures() == {"MAP": pytest.approx((0.1 * 3 + 0.9) / 4)}
+
+
+@pytest.fixture
+def decided(grove: dict[str, Any]) -> TrainingData:
+    """Decisions on 22 sentences, each with one accepted premise of the grove."""
+    facts = Corpus.of("grove", grove["facts"])
+    pairs = [JudgedPair(f"ba {text}", text, True) for text in facts.texts[:22]]
+    return TrainingData(facts, facts, (), Judgements.of_pairs(pairs), ())
+
+
+def test_trainings_on_the_other_half_rank_every_sentence(
+    trained: Callable[..., Path], decided: TrainingData, tmp_path: Path
+) -> None:
+    final, other = trained("mine"), trained("team")
+    promote("mine", by="Ann", corpus="grove", anyway=True)
+    config = decisions_config(base="tiny", rank=2, epochs=1, precision="fp32")
+    told: list[str] = []
+    run = Run(out=tmp_path / "staged" / "team", progress=lambda progress: told.append(progress.what))
+    found = cross_validate(AEENC, config, decided, run, encoder=other, corpus="grove")
+    assert found is not None
+    assert (found.queries, found.seen) == (22, 0)
+    assert (found.active, found.candidate) == (resolve("mine").revision, resolve("team").revision)
+    assert found.measures[found.primary].first != found.measures[found.primary].second
+    assert {what.partition(":")[0] for what in told} >= {"check 1 of 2", "check 2 of 2"}
+
+    # What the active model learnt by heart says nothing.
+    assert decided.judgements is not None
+    write_training_queries(final, map(premise_key, list(decided.judgements.accepted)[:6]))
+    fewer = cross_validate(AEENC, config, decided, run, encoder=other, corpus="grove")
+    assert fewer is not None
+    assert fewer.queries == 16
+    write_training_queries(final, map(premise_key, decided.judgements.accepted))
+    assert cross_validate(AEENC, config, decided, run, encoder=other, corpus="grove") is None
+
+
+def test_a_check_ends_with_its_job(
+    trained: Callable[..., Path], decided: TrainingData, tmp_path: Path
+) -> None:
+    folder = trained("mine")
+    promote("mine", by="Ann", corpus="grove", anyway=True)
+    config = decisions_config(base="tiny", rank=2, epochs=1, precision="fp32")
+    run = Run(out=tmp_path / "staged" / "team", stop=lambda: True)
+    with pytest.raises(TrainingError, match="stopped"):
+        cross_validate(AEENC, config, decided, run, encoder=folder, corpus="grove")

@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 from entail.aeenc.config import decisions_config
 from entail.data.records import Corpus
 from entail.errors import TrainingError
+from entail.evaluation.retrieval.paired import QueryFigures, compare_paired
 from entail.index.factory import retriever
 from entail.index.lexical import TfidfIndex
 from entail.jobs.child import Attempt, finish
@@ -199,8 +200,16 @@ def test_a_trained_encoder_is_offered_and_used(on_trees: AppTest, monkeypatch: p
         monkeypatch.setattr(f"entail.ui.trees.{module}.retrievers", lambda: ["tfidf", "team-sky-1"])
     start(open_dialog(on_trees))
     result = {"counts": {"queries": 3, "positives": 12, "negatives": 12}, "warnings": ["it is *odd*"]}
-    end(lambda job, attempt: Outcome(attempt, "done", result=result))
+    figures = [
+        QueryFigures(
+            name, f"{name}@1", "halves", tuple("abc"), "MAP", {"MAP": (np.array(values), np.ones(3))}
+        )
+        for name, values in (("old", [0.1, 0.2, 0.3]), ("new", [0.6, 0.7, 0.8]))
+    ]
+    checked = compare_paired(figures[0], figures[1]).to_json()
+    end(lambda job, attempt: Outcome(attempt, "done", result=result, evaluation=checked))
     on_trees.run()
+    assert "Better on 3 claims of halves: MAP 0.700 against 0.200" in said(on_trees)
     assert "12 accepted premises and 12 rejected, for 3 sentences" in said(on_trees)
     assert "it is *odd*" in said(on_trees)
     on_trees.button(key="decline_learnt").click().run()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
@@ -59,6 +59,16 @@ class QueryFigures:
             primary=PRIMARY,
             values=values,
         )
+
+    @classmethod
+    def join(cls, parts: Sequence[QueryFigures]) -> QueryFigures:
+        """Return the figures of several parts of a split as those of the first part's encoder."""
+        values: dict[str, tuple[Values, Values]] = {}
+        for name in parts[0].values:
+            measured, weights = zip(*(part.values[name] for part in parts), strict=True)
+            values[name] = np.concatenate(measured), np.concatenate(weights)
+        queries = tuple(query for part in parts for query in part.queries)
+        return replace(parts[0], queries=queries, values=values)
 
     @property
     def digest(self) -> str:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
+from typing import Any
 
 import streamlit as st
 
 from entail.aeenc.config import AeencConfig, decisions_config
 from entail.encoders.catalogue import resolve
 from entail.errors import EntailError
+from entail.evaluation.retrieval.paired import PairedComparison
 from entail.jobs.record import Job
 from entail.registry.models import active, default_retriever
 from entail.trees.log.wording import count_of
@@ -123,6 +126,7 @@ def _draw_end(job: Job, author: str | None) -> None:
         use = "It ranks the candidates now" if is_active else "Choose it under “Ranked by”"
         st.success(
             f"**{label(job.name)}** {label(words)}. {use}."
+            + (f"  \n{label(_describe_check(job.evaluation))}" if job.evaluation else "")
             + "".join(f"  \n:material/warning: {label(warning)}" for warning in job.warnings),
             icon=":material/school:",
         )
@@ -147,6 +151,16 @@ def _draw_end(job: Job, author: str | None) -> None:
             key="dismiss_learning",
             disabled=author is None,
         )
+
+
+def _describe_check(evaluation: Mapping[str, Any]) -> str:
+    """Return the comparison with the retriever that ranked before, as a sentence."""
+    found = PairedComparison.from_json(evaluation)
+    decisive = found.measures[found.primary]
+    return (
+        f"{found.verdict.capitalize()} on {count_of(found.queries, 'claim')} of {found.split}: "
+        f"{found.primary} {decisive.second:.3f} against {decisive.first:.3f}."
+    )
 
 
 def _draw_details(job: Job) -> None:

@@ -1,0 +1,76 @@
+"""Halves of a team's decisions, for cross-validation: a training on one is measured on the other."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+
+from entail.aeenc.source import TrainingData
+from entail.data.judgements import Judgements
+from entail.data.records import HYPOTHESIS, Corpus, ExplanationTree, Step
+
+MIN_SENTENCES = 20
+"""Least sentences with accepted premises of the corpus; a figure on fewer says nothing."""
+
+
+def decision_halves(data: TrainingData) -> tuple[tuple[TrainingData, TrainingData], ...]:
+    """Return the decisions on either half of the sentences, with the other half as dev trees.
+
+    Sentences stay together where one was accepted as a premise of the other, as in a tree. None are returned
+    for gold trees, for data with dev trees, and for fewer than `MIN_SENTENCES` sentences to measure.
+    """
+    judgements = data.judgements
+    if judgements is None or data.dev:
+        return ()
+    first: set[str] = set()
+    second: set[str] = set()
+    for group in _connected(judgements.accepted):
+        (first if len(first) <= len(second) else second).update(group)
+    held = [(half, accepted_trees(data.given, judgements, half)) for half in (second, first)]
+    if min(len(trees) for _, trees in held) == 0 or sum(len(trees) for _, trees in held) < MIN_SENTENCES:
+        return ()
+    return tuple(
+        (
+            replace(data, judgements=_restrict(judgements, judgements.accepted.keys() - half)),
+            replace(data, judgements=None, dev=trees),
+        )
+        for half, trees in held
+    )
+
+
+def accepted_trees(
+    corpus: Corpus, judgements: Judgements, sentences: Collection[str]
+) -> tuple[ExplanationTree, ...]:
+    """Return a tree of one step for each sentence: what was accepted below it and stands in the corpus."""
+    trees = []
+    for sentence, accepted in judgements.accepted.items():
+        if sentence not in sentences:
+            continue
+        places = (corpus.position(premise) for premise in accepted)
+        premises = {
+            f"sent{at}": corpus.texts[place]
+            for at, place in enumerate((place for place in places if place is not None), start=1)
+        }
+        if premises:
+            step = Step(tuple(premises), HYPOTHESIS)
+            trees.append(ExplanationTree(sentence, sentence, premises, steps=(step,)))
+    return tuple(trees)
+
+
+def _connected(accepted: Mapping[str, Mapping[str, None]]) -> list[set[str]]:
+    """Return the sentences in groups, linked where one is a premise of the other, in order of first sight."""
+    groups: dict[str, set[str]] = {}
+    for sentence, premises in accepted.items():
+        linked = [sentence, *(premise for premise in premises if premise in accepted)]
+        group = set(linked).union(*(groups.get(one, ()) for one in linked))
+        groups.update(dict.fromkeys(group, group))
+    return list({id(group): group for group in groups.values()}.values())
+
+
+def _restrict(judgements: Judgements, sentences: Collection[str]) -> Judgements:
+    accepted, rejected = (
+        {sentence: premises for sentence, premises in side.items() if sentence in sentences}
+        for side in (judgements.accepted, judgements.rejected)
+    )
+    roots = tuple(root for root in judgements.roots if root in sentences)
+    return replace(judgements, accepted=accepted, rejected=rejected, contradictions=(), roots=roots)
