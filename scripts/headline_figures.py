@@ -47,6 +47,12 @@ def reads_per_accepted() -> Mapping[str, float]:
     }
 
 
+def reads_after_decisions() -> Mapping[str, float]:
+    """Return the candidates read per accepted premise after so many decided trees of another domain."""
+    runs = figures("aeenc_learning")["WorldTree"]["aeenc-minilm"]
+    return {size: mean(run["reads"] for run in splits.values()) for size, splits in runs.items()}
+
+
 def direction_accuracy() -> Mapping[str, list[float]]:
     """Return data -> accuracy of the direction of an entailment, a value a seed."""
     runs = figures("gausscse")["rows"][GAUSSCSE].values()
