@@ -9,16 +9,15 @@ from entail.aeenc.source import TrainingData
 from entail.data.judgements import Judgements
 from entail.data.records import HYPOTHESIS, Corpus, ExplanationTree, Step
 
-MIN_SENTENCES = 20
-"""Least sentences with accepted premises of the corpus; a figure on fewer says nothing."""
-
 
 def decision_halves(data: TrainingData) -> tuple[tuple[TrainingData, TrainingData], ...]:
     """Return the decisions on either half of the sentences, with the other half as dev trees.
 
     Sentences stay together where one was accepted as a premise of the other, as in a tree. None are returned
-    for gold trees, for data with dev trees, and for fewer than `MIN_SENTENCES` sentences to measure.
+    for gold trees, for data with dev trees, and for too few sentences to measure (`FEW`).
     """
+    from entail.evaluation.retrieval.paired import FEW
+
     judgements = data.judgements
     if judgements is None or data.dev:
         return ()
@@ -27,7 +26,7 @@ def decision_halves(data: TrainingData) -> tuple[tuple[TrainingData, TrainingDat
     for group in _connected(judgements.accepted):
         (first if len(first) <= len(second) else second).update(group)
     held = [(half, accepted_trees(data.given, judgements, half)) for half in (second, first)]
-    if min(len(trees) for _, trees in held) == 0 or sum(len(trees) for _, trees in held) < MIN_SENTENCES:
+    if min(len(trees) for _, trees in held) == 0 or sum(len(trees) for _, trees in held) < FEW:
         return ()
     return tuple(
         (

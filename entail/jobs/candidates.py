@@ -185,8 +185,9 @@ def cross_validate(
     """
     if trainer.evaluate is None or trainer.folds is None or run.out is None:
         return None
-    present = active(corpus, role=trainer.role).encoder
-    folds = trainer.folds(data)
+    present, folds = active(corpus, role=trainer.role).encoder, trainer.folds(data)
+    if not present:
+        return None
     found: list[tuple[QueryFigures, QueryFigures]] = []
     for number, (part, rest) in enumerate(folds, start=1):
         words = f"check {number} of {len(folds)}"

@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from entail.aeenc.folds import MIN_SENTENCES, accepted_trees, decision_halves
+from entail.aeenc.folds import accepted_trees, decision_halves
 from entail.aeenc.source import TrainingData
 from entail.data.judgements import JudgedPair, Judgements
 from entail.data.records import Corpus, gold_children
+from entail.evaluation.retrieval.paired import FEW
 
 FACTS = Corpus.of("facts", [f"fact {at}" for at in range(60)])
 
@@ -67,9 +68,9 @@ def test_only_premises_of_the_corpus_are_looked_for(decided: TrainingData) -> No
 
 
 def test_too_few_sentences_gold_trees_and_dev_trees_are_not_split(decided: TrainingData) -> None:
-    few = data_of(*((f"root {at}", f"fact {at}", True) for at in range(MIN_SENTENCES - 1)))
+    few = data_of(*((f"root {at}", f"fact {at}", True) for at in range(FEW - 1)))
     assert decision_halves(few) == ()
-    enough = data_of(*((f"root {at}", f"fact {at}", True) for at in range(MIN_SENTENCES)))
+    enough = data_of(*((f"root {at}", f"fact {at}", True) for at in range(FEW)))
     assert len(decision_halves(enough)) == 2
     (_, rest), _ = decision_halves(decided)
     assert decision_halves(rest) == ()

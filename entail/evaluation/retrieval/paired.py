@@ -18,6 +18,9 @@ from entail.statistics.ranking import Values, query_values
 PRIMARY = "MAP, query excluded"
 """Protocol that decides on premise retrieval: the author's view."""
 
+FEW = 20
+"""A comparison on fewer queries is not reliable."""
+
 _SHOWN = ("MAP", "NDCG", "Hit@10", "Hit@50")
 _PROTOCOLS = {"query excluded": "query_excluded", "paper": "paper"}
 

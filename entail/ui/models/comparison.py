@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from entail.errors import EntailError
-from entail.evaluation.retrieval.paired import PairedComparison
+from entail.evaluation.retrieval.paired import FEW, PairedComparison
 from entail.jobs.candidates import Candidate, find_candidate, list_splits
 from entail.registry.models import Active, card_figures
 from entail.settings import is_demo
@@ -20,9 +20,6 @@ from entail.ui.shared.model_names import model_label
 from entail.ui.shared.resources import Workspace, jobs
 from entail.ui.shared.text import label
 from entail.ui.shared.waiting import draw_result, start_task
-
-FEW = 20
-"""A comparison on fewer claims is not reliable."""
 
 _VERDICTS = {
     "better": ":green[:material/trending_up:] **Better.**",

@@ -11,7 +11,7 @@ import streamlit as st
 from entail.aeenc.config import AeencConfig, decisions_config
 from entail.encoders.catalogue import resolve
 from entail.errors import EntailError
-from entail.evaluation.retrieval.paired import PairedComparison
+from entail.evaluation.retrieval.paired import FEW, PairedComparison
 from entail.jobs.record import Job
 from entail.registry.models import active, default_retriever
 from entail.trees.log.wording import count_of
@@ -160,6 +160,7 @@ def _describe_check(evaluation: Mapping[str, Any]) -> str:
     return (
         f"{found.verdict.capitalize()} on {count_of(found.queries, 'claim')} of {found.split}: "
         f"{found.primary} {decisive.second:.3f} against {decisive.first:.3f}."
+        + (" Too few for a decision." if found.queries < FEW else "")
     )
 
 
