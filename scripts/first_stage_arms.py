@@ -1,11 +1,16 @@
-"""Arms of the first stage of entailment tuning: their settings and claims."""
+"""Arms of the first stage of entailment tuning: their settings and claims, and their rows compared."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any
 
+import numpy as np
+
+from entail.statistics.classification import mcnemar
 from entail.tuning.config import TuningConfig
 
 FIRST = TuningConfig(
@@ -71,3 +76,34 @@ def plain_claim(question: str) -> str:
     if template is None:
         return f"There exists a known answer to {text[:1].lower()}{text[1:]}."
     return f"{template} {rest}."
+
+
+def group(ones: Sequence[Mapping[str, Any]], *names: str) -> dict[Any, list[Mapping[str, Any]]]:
+    """Return fields -> all that have these, in the order of the arms."""
+    order, found = list(ARMS), defaultdict[Any, list[Mapping[str, Any]]](list)
+    for one in sorted(ones, key=lambda one: (one.get("questions", 0), order.index(one["arm"]))):
+        found[itemgetter(*names)(one)].append(one)
+    return found
+
+
+def gains(
+    rows: Sequence[Mapping[str, Any]], seeds: Sequence[Mapping[str, Any]]
+) -> tuple[list[float], float | None]:
+    """Return R@1 of the seeds of an arm above no first stage of the same seed and questions.
+
+    Returns:
+        The gains, and the largest p of the seeds (McNemar); none and None for the rows without a first stage.
+    """
+    without = {(row["seed"], row["questions"]): row for row in rows if row["arm"] == "none"}
+    pairs = [
+        (one, without[one["seed"], one["questions"]])
+        for one in seeds
+        if one["arm"] != "none" and (one["seed"], one["questions"]) in without
+    ]
+    above = [one["gold"]["R@1"] - other["gold"]["R@1"] for one, other in pairs]
+    return above, max((mcnemar(*map(hits, pair)).p for pair in pairs), default=None)
+
+
+def hits(row: Mapping[str, Any]) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Return the questions of a row whose passage comes first, padded to whole bytes."""
+    return np.unpackbits(np.frombuffer(bytes.fromhex(row["hits"]), dtype=np.uint8)).astype(bool)

@@ -22,12 +22,10 @@ import argparse
 import json
 import sys
 import textwrap
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
-from operator import itemgetter
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -35,8 +33,7 @@ from typing import Any
 import numpy as np
 from command_line import make_parser, measure_and_show
 from filelock import FileLock
-from first_stage_arms import ARMS, FIRST, TITLES, Arm, plain_claim
-from numpy.typing import NDArray
+from first_stage_arms import ARMS, FIRST, TITLES, Arm, gains, group, plain_claim
 from page_text import GPU_NOTE, TORCH_NOTE, spread
 
 from entail.cli.console import progress_bar
@@ -46,7 +43,6 @@ from entail.encoders.weights import read_json
 from entail.evaluation.passages.retrieval import Judged, answer_tokens, evaluate_passages
 from entail.evaluation.passages.store import PassageStore, store_passages
 from entail.results import hardware, provenance, write_page, write_result
-from entail.statistics.classification import mcnemar
 from entail.training.cards.sources import PACKAGED_HUB_ID, contamination
 from entail.training.nli_source import take_evenly
 from entail.tuning.config import DprConfig
@@ -257,7 +253,7 @@ def markdown(result: Mapping[str, Any], *, name: str = "first_stage") -> Iterato
     yield from _gate(stages)
     gains = {
         arm: [one["evaluations"][-1].get("premise_gain", 0.0) for one in some]
-        for arm, some in _by(stages, "arm").items()
+        for arm, some in group(stages, "arm").items()
     }
     held = [ARMS[arm].title for arm, some in gains.items() if min(some) >= GATE]
     yield from _wrapped(f"The gate is passed by {'; '.join(held) or 'none'}.")
@@ -278,7 +274,7 @@ def _gate(stages: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     steps = sorted({point["step"] for one in stages for point in one["evaluations"]})
     yield "| | seeds | " + " | ".join(f"step {step}" for step in steps) + " | pairs | s |"
     yield "| --- | ---: |" + " ---: |" * (len(steps) + 2)
-    for arm, seeds in _by(stages, "arm").items():
+    for arm, seeds in group(stages, "arm").items():
         found = [{point["step"]: point for point in one["evaluations"]} for one in seeds]
         cells = [_point([points[step] for points in found if step in points]) for step in steps]
         size = f"{seeds[0]['counts']['pairs']:,} | {mean(one['seconds'] for one in seeds):,.0f}"
@@ -303,10 +299,8 @@ def _retrieval(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         + " | R@20 | MRR | p |"
     )
     yield "| ---: | --- | ---: |" + " ---: |" * (len(THIRDS) + 5)
-    for (questions, arm), seeds in _by(rows, "questions", "arm").items():
-        pairs = [(one, beside) for one in seeds if (beside := _without_stage(rows, one))]
-        above = [one["gold"]["R@1"] - beside["gold"]["R@1"] for one, beside in pairs]
-        p = max((mcnemar(_hits(one), _hits(beside)).p for one, beside in pairs), default=None)
+    for (questions, arm), seeds in group(rows, "questions", "arm").items():
+        above, p = gains(rows, seeds)
         measures = (
             [one["gold"]["R@1"] for one in seeds],
             above,
@@ -320,25 +314,6 @@ def _retrieval(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         shown = "" if p is None else f"{p:.2g}"
         yield f"| {questions:,} | {ARMS[arm].title} | {len(seeds)} | {' | '.join(cells)} | {shown} |"
     yield ""
-
-
-def _by(ones: Sequence[Mapping[str, Any]], *names: str) -> dict[Any, list[Mapping[str, Any]]]:
-    """Return fields -> all that have these, in the order of the arms."""
-    order, found = list(ARMS), defaultdict[Any, list[Mapping[str, Any]]](list)
-    for one in sorted(ones, key=lambda one: (one.get("questions", 0), order.index(one["arm"]))):
-        found[itemgetter(*names)(one)].append(one)
-    return found
-
-
-def _without_stage(rows: Sequence[Mapping[str, Any]], one: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return the row of the same seed and questions without a first stage; None for such a row itself."""
-    same = (one["seed"], one["questions"])
-    found = (row for row in rows if row["arm"] == "none" and (row["seed"], row["questions"]) == same)
-    return None if one["arm"] == "none" else next(found, None)
-
-
-def _hits(row: Mapping[str, Any]) -> NDArray[np.bool_]:
-    return np.unpackbits(np.frombuffer(bytes.fromhex(row["hits"]), dtype=np.uint8)).astype(bool)
 
 
 def _wrapped(text: str) -> Iterator[str]:

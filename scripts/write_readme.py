@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 
+from first_stage_arms import ARMS, gains, group
 from headline_figures import (
     RESULTS,
     ROOT,
@@ -180,10 +181,40 @@ def equivalence() -> str:
     )
 
 
+def first_stage() -> str:
+    """Return R@1 above no first stage of every arm, by the number of questions."""
+    found = figures("first_stage")
+    cells = group(found["rows"], "arm", "questions")
+    counts = sorted({questions for _, questions in cells})
+    lines = [
+        f"| first stage | seeds | gain, nats | {' | '.join(f'{count:,}' for count in counts)} |",
+        f"| --- | ---: | ---: |{' ---: |' * len(counts)}",
+    ]
+    learnt = group(found["stages"], "arm")
+    for arm in dict.fromkeys(arm for arm, _ in cells):
+        seeds = sorted({len(cells[arm, count]) for count in counts})
+        ends = [one["evaluations"][-1].get("premise_gain") for one in learnt.get(arm, ())]
+        row = [
+            ARMS[arm].title,
+            " to ".join(map(str, seeds)),
+            f"{mean(ends):.2f}" if all(ends) and ends else "",
+        ]
+        for count in counts:
+            above, p = gains(found["rows"], cells[arm, count])
+            if p is None:
+                row.append(f"{mean(one['gold']['R@1'] for one in cells[arm, count]):.3f}")
+            else:
+                shown = f"{mean(above):+.3f}"
+                row.append(f"**{shown}**" if p < 0.01 and mean(above) > 0 else shown)
+        lines.append(f"| {' | '.join(row)} |")
+    return "\n".join(lines)
+
+
 TABLES = {
     "README.md": ("figures", table),
     "docs/security.md": ("attack", attack),
     "docs/arcf.md": ("options", chain_options),
+    "docs/tuning.md": ("first stage", first_stage),
     "docs/gausscse.md": ("equivalence", equivalence),
 }
 """Page -> name of the marks between which its table is, and the function that returns it."""

@@ -15,6 +15,15 @@ def test_the_shipped_figures_are_those_of_the_result_files(load_script: Callable
     assert FILE.read_text(encoding="utf-8") == load_script("write_readme").page_json()
 
 
+def test_the_tables_of_readme_and_documents_are_those_of_the_result_files(
+    load_script: Callable[[str], ModuleType],
+) -> None:
+    script = load_script("write_readme")
+    for page, (name, write) in script.TABLES.items():
+        text = (script.ROOT / page).read_text(encoding="utf-8")
+        assert f"<!-- {name}: scripts/write_readme.py -->\n{write()}\n<!-- /{name} -->" in text, page
+
+
 def test_every_figure_has_a_chart_and_a_document(app: AppTest) -> None:
     app = opened(app, "pages/Results.py")
     headlines = read_figures().headlines
