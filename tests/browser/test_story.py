@@ -226,10 +226,9 @@ def test_an_own_corpus_by_upload_searched_with_own_words(page: Page, url: str, f
     expect(page.get_by_text(re.compile("^42 of 42 premises"))).to_be_visible()
 
     page.goto(url)
-    claim = page.locator(".st-key-start_text input")
-    claim.fill("glass breaks when it is hit")
     page.get_by_role("combobox", name="Corpus").first.click()
     page.get_by_role("option", name=re.compile("^facts")).click()
+    page.locator(".st-key-start_text input").fill("glass breaks when it is hit")
     page.get_by_role("button", name="Start", exact=True).click()
     expect(rows(page)).to_have_count(10, timeout=180_000)  # the encoder is loaded, 42 facts are encoded
     expect(page.get_by_text("<script>window.hit=1</script>")).to_be_visible()
