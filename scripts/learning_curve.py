@@ -33,7 +33,7 @@ from entail.cli.console import progress_bar
 from entail.data.corpora import read_corpus
 from entail.data.entailment_bank.trees import read_trees
 from entail.data.judgements import JudgedPair, Judgements
-from entail.data.records import HYPOTHESIS, Corpus, ExplanationTree, Step, gold_children
+from entail.data.records import Corpus, ExplanationTree, gold_children
 from entail.data.worldtree.questions import WorldtreeRelease, gold_positions, read_release
 from entail.encoders.catalogue import SHIPPED as DEFAULT
 from entail.evaluation.retrieval.effort import measure_effort
@@ -57,17 +57,18 @@ def question_trees(release: WorldtreeRelease, known: Collection[str]) -> list[Ex
         release: WorldTree with its questions.
         known: Ids of questions that are left out.
     """
-    trees = []
-    for reading in release.readings:
-        if "train" not in reading.source:
-            continue
-        for question in reading.scored:
-            facts = (release.facts.texts[at] for at in gold_positions(question, release.facts))
-            sentences = {f"sent{at}": text for at, text in enumerate(dict.fromkeys(facts), start=1)}
-            if sentences and question.id not in known:
-                step = Step(tuple(sentences), HYPOTHESIS)
-                trees.append(ExplanationTree(question.id, question.text, sentences, steps=(step,)))
-    return trees
+    texts = release.facts.texts
+    return [
+        ExplanationTree.of_premises(
+            question.id,
+            question.text,
+            dict.fromkeys(texts[at] for at in gold_positions(question, release.facts)),
+        )
+        for reading in release.readings
+        if "train" in reading.source
+        for question in reading.scored
+        if question.id not in known
+    ]
 
 
 def decide(corpus: Corpus, trees: Sequence[ExplanationTree], name: str) -> Judgements:

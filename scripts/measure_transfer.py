@@ -25,7 +25,7 @@ from entail.cli.console import progress_bar
 from entail.data.corpora import read_corpus
 from entail.data.entailment_bank.trees import read_trees
 from entail.data.nli.pairs import read_nli
-from entail.data.records import Corpus, ExplanationTree, Step
+from entail.data.records import Corpus, ExplanationTree
 from entail.encoders.catalogue import SHIPPED as DEFAULT
 from entail.encoders.cross.reranker import SHIPPED
 from entail.evaluation.retrieval.premises import compare_evaluations, evaluate_premises
@@ -45,9 +45,8 @@ def claims(file: Path, limit: int) -> tuple[Corpus, list[ExplanationTree]]:
     """Return the premises of a file of pairs, and a tree of one step for each of some entailed claims."""
     pairs = read_nli(file).pairs
     entailed = take_evenly([pair for pair in pairs if pair.label == "entailment"], limit)
-    step = Step(("sent1",), "hypothesis")
     trees = [
-        ExplanationTree(str(at), pair.hypothesis, {"sent1": pair.premise}, steps=(step,))
+        ExplanationTree.of_premises(str(at), pair.hypothesis, [pair.premise])
         for at, pair in enumerate(entailed)
     ]
     return Corpus.of(file.name.partition(".jsonl")[0], [pair.premise for pair in pairs]), trees

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from entail.aeenc.source import TrainingData
 from entail.data.judgements import Judgements
-from entail.data.records import HYPOTHESIS, Corpus, ExplanationTree, Step
+from entail.data.records import Corpus, ExplanationTree
 
 
 def decision_halves(data: TrainingData) -> tuple[tuple[TrainingData, TrainingData], ...]:
@@ -41,19 +41,16 @@ def accepted_trees(
     corpus: Corpus, judgements: Judgements, sentences: Collection[str]
 ) -> tuple[ExplanationTree, ...]:
     """Return a tree of one step for each sentence: what was accepted below it and stands in the corpus."""
-    trees = []
-    for sentence, accepted in judgements.accepted.items():
-        if sentence not in sentences:
-            continue
-        places = (corpus.position(premise) for premise in accepted)
-        premises = {
-            f"sent{at}": corpus.texts[place]
-            for at, place in enumerate((place for place in places if place is not None), start=1)
-        }
-        if premises:
-            step = Step(tuple(premises), HYPOTHESIS)
-            trees.append(ExplanationTree(sentence, sentence, premises, steps=(step,)))
-    return tuple(trees)
+    trees = (
+        ExplanationTree.of_premises(
+            sentence,
+            sentence,
+            (corpus.texts[place] for one in accepted if (place := corpus.position(one)) is not None),
+        )
+        for sentence, accepted in judgements.accepted.items()
+        if sentence in sentences
+    )
+    return tuple(tree for tree in trees if tree.steps)
 
 
 def _connected(accepted: Mapping[str, Mapping[str, None]]) -> list[set[str]]:

@@ -133,6 +133,17 @@ class ExplanationTree:
     answer: str = ""
     extra: Mapping[str, Any] = field(default_factory=dict)
 
+    @classmethod
+    def of_premises(cls, tree_id: str, hypothesis: str, premises: Iterable[str]) -> ExplanationTree:
+        """Return a tree of one step, or one without a proof if there are no premises.
+
+        >>> ExplanationTree.of_premises("t", "ice is cold", ["ice is frozen"]).pairs
+        (('ice is cold', 'ice is frozen'),)
+        """
+        sentences = {f"sent{at}": text for at, text in enumerate(premises, start=1)}
+        steps = (Step(tuple(sentences), HYPOTHESIS),) if sentences else ()
+        return cls(tree_id, hypothesis, sentences, steps=steps)
+
     def text(self, sentence_id: str) -> str:
         """Return the text behind `hypothesis`, `sentN` or `intN`.
 
