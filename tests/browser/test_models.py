@@ -1,6 +1,5 @@
 """An encoder of a team's own, from its decisions to what everybody's candidates are ranked by, and back."""
 
-import contextlib
 import os
 import re
 import shutil
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, TimeoutError, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from entail.data.records import Corpus, Premise
 from entail.jobs.jobs import Jobs
@@ -19,7 +18,7 @@ from entail.trees.log.acts import Accept, Create, Reject
 from entail.trees.log.event_log import TreeLog
 from entail.trees.store.corpora import CorpusStore
 from entail.trees.store.database import open_database
-from tests.browser.steps import say_name
+from tests.browser.steps import pick, say_name
 
 ROOT = Path(__file__).parents[2]
 SLOW = 120_000
@@ -73,17 +72,6 @@ def ranking(page: Page) -> Locator:
 
 def candidates(page: Page) -> Locator:
     return page.locator('[class*="st-key-row-"]')
-
-
-def pick(page: Page, field: str, option: str | re.Pattern[str]) -> None:
-    # A run of the page that was under way, after a name was given, closes an open list.
-    picked = page.get_by_role("option", name=option).first
-    for _ in range(5):
-        page.get_by_role("combobox", name=field, exact=True).click()
-        with contextlib.suppress(TimeoutError):
-            picked.click(timeout=5_000)
-            return
-    raise AssertionError(f"{field}: no {option} to pick")
 
 
 def fill(page: Page, field: str, value: str) -> None:

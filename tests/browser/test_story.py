@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from entail.data.entailment_bank.trees import read_trees
 from entail.trees.log.event_log import TreeLog
 from entail.trees.store.database import open_database
-from tests.browser.steps import say_name
+from tests.browser.steps import pick, say_name
 
 ROOT = Path(__file__).parents[2]
 CLAIM = "the moon reflects sunlight towards earth"
@@ -226,8 +226,7 @@ def test_an_own_corpus_by_upload_searched_with_own_words(page: Page, url: str, f
     expect(page.get_by_text(re.compile("^42 of 42 premises"))).to_be_visible()
 
     page.goto(url)
-    page.get_by_role("combobox", name="Corpus").first.click()
-    page.get_by_role("option", name=re.compile("^facts")).click()
+    pick(page, "Corpus", re.compile("^facts"))
     page.locator(".st-key-start_text input").fill("glass breaks when it is hit")
     page.get_by_role("button", name="Start", exact=True).click()
     expect(rows(page)).to_have_count(10, timeout=180_000)  # the encoder is loaded, 42 facts are encoded
