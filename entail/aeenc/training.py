@@ -33,7 +33,7 @@ from entail.training.adapters.saving import name_of
 from entail.training.adapters.tower import Tower, TowerEncoder, save_both, save_routes
 from entail.training.distillation.task import DistillationTask
 from entail.training.distillation.teachers import Teaching
-from entail.training.loop.task import Event, Task
+from entail.training.loop.task import Event, Task, Watch
 from entail.training.method import Run, RunOptions
 from entail.training.run import Setup, Training, prepare
 
@@ -153,31 +153,12 @@ def train_aeenc(
         resample=resample,
         evaluate=evaluate,
     )
-    whole: Task = task
     if teaching is not None:
         teaching = teaching.without({*oracle.queries, *gold_children(dev)})
         if config.contrast:
             teaching = teaching.move_apart(base_premises, weight=config.contrast)
-        whole = DistillationTask(
-            task,
-            teaching,
-            queries,
-            weight=config.distil,
-            sentences=config.sentences,
-            seed=config.seed,
-        )
-    reported = 0
-
-    def watch(event: Event) -> None:
-        nonlocal reported
-        if len(task.warnings) > reported:
-            reported = len(task.warnings)
-            event = replace(event, warning=task.warnings[-1])
-        if run.watch is not None:
-            run.watch(event)
-
     fitted = setup.fit(
-        whole,
+        _with_teaching(task, teaching, queries),
         {f"{name}.{key}": p for name, tower in towers.items() for key, p in tower.parameters.items()},
         bound_to={
             "corpus": corpus.hash[:12],
@@ -187,7 +168,7 @@ def train_aeenc(
         },
         epochs=config.total_epochs,
         patience=config.patience or None,
-        watch=watch,
+        watch=_with_warnings(run.watch, task),
     )
     advice = "lower the learning rate, raise alpha, or sample more rounds"
     card = setup.initial.card if setup.initial else None
@@ -314,6 +295,31 @@ def _save(training: AeencTraining, towers: Mapping[str, Tower], setup: Setup) ->
         base_revision=base.revision,
         towers=config.towers,
     )
+
+
+def _with_teaching(task: AeencTask, teaching: Teaching | None, queries: Tower) -> Task:
+    if teaching is None:
+        return task
+    config = task.config
+    return DistillationTask(
+        task, teaching, queries, weight=config.distil, sentences=config.sentences, seed=config.seed
+    )
+
+
+def _with_warnings(watch: Watch | None, task: AeencTask) -> Watch | None:
+    """Return a callback whose events bear each warning of the task once."""
+    if watch is None:
+        return None
+    reported = 0
+
+    def report(event: Event) -> None:
+        nonlocal reported
+        if len(task.warnings) > reported:
+            reported = len(task.warnings)
+            event = replace(event, warning=task.warnings[-1])
+        watch(event)
+
+    return report
 
 
 def _digest(*parts: object) -> str:
