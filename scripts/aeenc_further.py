@@ -94,7 +94,7 @@ QUESTIONS = {
     "K": "How many premises are looked up a query (K)",
     "rounds": "How many rounds",
     "negatives": "Where hard negatives come from, and when",
-    "hybrid": "What ships, and a share w of a lexical score (BM25 as a share of the query's best)",
+    "hybrid": "What shipped after one round of replay, with a share w of BM25 (of the query's best)",
     "from hybrid": "An earlier encoder, taught by such a hybrid (all training trees, 4 epochs)",
     "cross-encoder": "An earlier encoder, and a cross-encoder that reads query and premise together",
 }

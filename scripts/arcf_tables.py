@@ -187,7 +187,7 @@ def markdown(result: Mapping[str, Any], *, file: str = "arcf") -> Iterator[str]:
     for part in (
         why,
         _setting(figures),
-        _caveats(figures, command),
+        _caveats(figures, command, is_2019=is_2019),
         _contrary(figures),
         _last_run(result, file),
     ):
@@ -263,13 +263,17 @@ def _setting(figures: Mapping[str, Any]) -> str:
     return " ".join(parts)
 
 
-def _caveats(figures: Mapping[str, Any], command: str) -> str:
+def _caveats(figures: Mapping[str, Any], command: str, *, is_2019: bool) -> str:
     """Return what a reader has to know of the table: the split, selection on it, the cut, other methods."""
     config, first = figures["config"], _option(command, "--first")
     parts = [
-        "These are dev questions: compare with the paper's validation, where it has one (of 2020,",
-        "DistilRoBERTa, every weight). Settings of this and of the other pages were compared on dev of 2020,",
-        "so figures are optimistic.",
+        "These are dev questions. The paper has no figures on validation for 2019; its test is another set."
+        if is_2019
+        else "These are dev questions: compare with the paper's validation, where it has one (DistilRoBERTa, "
+        "every weight; the best of five seeds by validation).",
+        "Settings of this and of the other pages were compared on dev of 2020,",
+        "so figures are optimistic. Seconds a question are of the machines under Trainings, some",
+        "of them busy: they do not compare rows.",
         _selection(figures, is_all=_option(command, "--sample") == "0"),
     ]
     if first:

@@ -127,6 +127,12 @@ def strong_pass() -> tuple[float, float]:
     return max(found.items(), key=lambda pair: pair[1])
 
 
+def papers_setting() -> float:
+    """Return the dev MAP of one pass in the paper's setting, as `table1`."""
+    runs = figures("aeenc_table1_dev")["rows"]["AE-Enc single, the paper's setting"]
+    return mean(one["paper"]["MAP"] for one in runs.values())
+
+
 def mean(values: Iterable[float]) -> float:
     """Return the mean."""
     return statistics.mean(values)
