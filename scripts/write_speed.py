@@ -32,7 +32,7 @@ _FURTHER = {
     "app_beside_training": "The app alone, and beside an AE-Enc training of the queue",
     "serving": "`POST /encode`, requests of one text each at once, against one by one",
     "training_speed": "Training AE-Enc, against sentence-transformers' trainer with its triplet loss",
-    "attention": "A training step, by how attention is computed",
+    "attention": "A training step, by how attention is computed and how texts are padded",
     "compare": "The Compare page over many trees",
     "gaussian_search": "Search by direction, against a loop over torch.distributions",
     "passages_speed": "Passages: encoding against sentence-transformers, search, Natural Questions on paper",

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import torch
 
 from entail.encoders.catalogue import resolve
 from entail.encoders.stock import sentence_transformer
@@ -27,3 +28,20 @@ def test_eager_attention_has_the_vectors_and_gradients_of_the_fused_kernel(tiny_
         np.testing.assert_allclose(mine, fused, atol=1e-5)
     stock = sentence_transformer(resolve("tiny"), device="cpu").encode(TEXTS, normalize_embeddings=True)
     np.testing.assert_allclose(found["eager"][0], stock, atol=1e-5)
+
+
+def test_texts_read_in_parts_of_similar_length_keep_order_vectors_and_gradients(tiny_home: Path) -> None:
+    tower = Tower(resolve("tiny"), lora=None, device="cpu", dropout=0.0)
+    texts = ["a rock", *TEXTS[::-1], "ice", TEXTS[0]]
+    weights = torch.arange(1.0, len(texts) + 1)[:, None]
+    found = {}
+    for size in (None, 2, 4):
+        tower.at_once = size
+        tower.model.zero_grad()
+        vectors = tower.vectors(texts)
+        (weights * vectors * vectors[0]).sum().backward()
+        gradients = [p.grad.numpy().ravel() for p in tower.parameters.values() if p.grad is not None]
+        found[size] = (vectors.detach().numpy(), np.concatenate(gradients))
+    for size in (2, 4):
+        for mine, whole in zip(found[size], found[None], strict=True):
+            np.testing.assert_allclose(mine, whole, atol=1e-5)

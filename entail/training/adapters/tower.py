@@ -69,6 +69,10 @@ class Tower:
         dropout: Dropout of hidden states and attention; None keeps the base's.
         initial: Folder of an adapter on this base to start from, cut to the rank of `lora`.
 
+    Attributes:
+        at_once: Number of texts of similar length that are read together; None for all. On a CPU padding to
+            the longest of many short sentences takes longer than the sentences themselves.
+
     Raises:
         EncoderError: If the base cannot be loaded.
         TrainingError: If the base is an adapter, or encodes queries and premises differently; if `initial` is
@@ -90,8 +94,10 @@ class Tower:
         require_base(base)
         self.base, self.lora, self.device, self.precision = base, lora, device, precision
         self.model: SentenceTransformer = sentence_transformer(base, device=device)
+        self.at_once: int | None = None
         if torch.device(device).type == "cpu":
             self.attend("eager")
+            self.at_once = 32
         if dropout is not None:
             _set_dropout(self.model, dropout)
         if lora is not None:
@@ -126,6 +132,17 @@ class Tower:
 
     def vectors(self, texts: Sequence[str]) -> Tensor:
         """Return unit vectors with their gradient, shape (texts, d), fp32."""
+        import torch
+
+        size = self.at_once or len(texts)
+        if len(texts) <= size:
+            return self._read(texts)
+        order = np.argsort([len(text) for text in texts], kind="stable")
+        parts = (order[at : at + size] for at in range(0, len(order), size))
+        found = torch.cat([self._read([texts[i] for i in part]) for part in parts])
+        return found[torch.from_numpy(np.argsort(order))]
+
+    def _read(self, texts: Sequence[str]) -> Tensor:
         import torch
 
         features = {
