@@ -31,7 +31,11 @@ class AeencConfig(LossOptions, TrainingConfig):
         "single: trains the query tower, and the index stays valid; siamese: one tower for both; dual: two",
     ] = "single"
     rank: Annotated[int, Ge(1), "LoRA rank"] = 16
-    initial: Annotated[str, "Initial adapter on the same base, truncated to the rank; default: none"] = ""
+    initial: Annotated[
+        str,
+        "Initial adapter on the same base, truncated to the rank; single leaves its premise tower as it is; "
+        "default: none",
+    ] = ""
     alpha: Annotated[
         float,
         Ge(0),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,6 +21,7 @@ from entail.data.judgements import Judgements
 from entail.data.records import Corpus, ExplanationTree, gold_children
 from entail.data.text import premise_key
 from entail.encoders.card import read_training_queries, write_training_queries
+from entail.encoders.catalogue import PREMISE_TOWER, EncoderEntry
 from entail.encoders.encoder import BiEncoder
 from entail.encoders.stock import sentence_transformer
 from entail.errors import TrainingError
@@ -121,11 +123,14 @@ def train_aeenc(
     pairs = _first_pairs(corpus, config, trees, oracle)
     setup = prepare(config, run, options, method=METHOD, initial=config.initial)
     run, progress = setup.run, setup.run.progress
-    frozen = BiEncoder(setup.base, device=setup.tower["device"])
+    frozen = BiEncoder(_premises_of(setup), device=setup.tower["device"])
     cache = load_settings().vectors_dir if cache_dir is None else cache_dir
     base_premises = premise_vectors(corpus, frozen, cache_dir=cache, progress=progress)
-    names = ("queries", "premises") if config.towers == "dual" else ("queries",)
-    towers = {name: Tower(setup.base, **setup.tower) for name in names}
+    towers = {"queries": Tower(setup.base, **setup.tower)}
+    if config.towers == "dual":
+        of_premises = setup.tower.copy()
+        of_premises["initial"] = setup.initial.adapter("premise") if setup.initial else None
+        towers["premises"] = Tower(setup.base, **of_premises)
     queries = towers["queries"]
     premises = towers.get("premises", queries if config.towers == "siamese" else None)
     encoder = TowerEncoder(run.out.name if run.out else "training", queries, premises, frozen)
@@ -199,6 +204,12 @@ def dev_figures(measured: PremiseEvaluation) -> tuple[float, dict[str, float]]:
     return chosen["query_excluded.MAP"], chosen
 
 
+def _premises_of(setup: Setup) -> EncoderEntry:
+    """Return what encodes premises at the start: the initial encoder's own premise tower, else the base."""
+    found = setup.initial
+    return found if found is not None and found.towers == "dual" else setup.base
+
+
 class _Indexes:
     """Indexes with the current weights of the towers; the vectors of frozen premises are computed once."""
 
@@ -268,20 +279,25 @@ def _first_pairs(
 def _save(training: AeencTraining, towers: Mapping[str, Tower], setup: Setup) -> None:
     """Write the towers `queries` and, for dual, `premises`.
 
-    Adapters are written as such, the premise tower's into `premise_tower/`. With every weight trained,
+    Adapters are written as such, the premise tower's into `premise_tower/`: one that was trained, or that of
+    the initial encoder, which a training of queries alone leaves as it is. With every weight trained,
     siamese is a plain model; single and dual are a Router, whose document route is the base or the premise
     tower.
     """
     base, config = setup.base, training.config
+    single = config.towers == "single"
+    kept = _premises_of(setup).adapter("premise") if single else None
 
     def write(folder: Path) -> None:
         queries, premises = towers["queries"], towers.get("premises")
         if premises:
             save_both(folder, queries, premises)
-        elif config.tuning == "full" and config.towers == "single":
+        elif config.tuning == "full" and single:
             save_routes(folder, queries.model, sentence_transformer(base, device="cpu"))
         else:
             queries.save(folder)
+            if kept:
+                shutil.copytree(kept, folder / PREMISE_TOWER)
         before = read_training_queries(setup.initial.path) if setup.initial and setup.initial.path else ()
         write_training_queries(folder, {*before, *map(premise_key, training.pairs.queries)})
 
@@ -293,7 +309,7 @@ def _save(training: AeencTraining, towers: Mapping[str, Tower], setup: Setup) ->
         trained_on={"missing": len(training.missing), **(taught if training.teachers else {})},
         base=name_of(base),
         base_revision=base.revision,
-        towers=config.towers,
+        towers="dual" if kept else config.towers,
     )
 
 

@@ -72,6 +72,7 @@ class EncoderEntry:
         method: Training method (`entail.json`), `sentence-transformers` for a stock model.
         base: Entry of the weights that an adapter sits on, None for a whole model.
         towers: Towers of an adapter (see `TowerKind`); whole models have routes instead.
+        premise_digest: Digest of a premise tower of its own, empty without one.
         card: Its `entail.json`, None without one.
         licence: Licence by its card.
         gaussian: Settings of an encoder of Gaussians, None for an encoder of points.
@@ -87,6 +88,7 @@ class EncoderEntry:
     method: str = "sentence-transformers"
     base: EncoderEntry | None = None
     towers: TowerKind = "siamese"
+    premise_digest: str = ""
     card: Card | None = field(default=None, compare=False)
     licence: str | None = None
     gaussian: GaussianForm | None = None
@@ -96,6 +98,15 @@ class EncoderEntry:
     def space_dimension(self) -> int | None:
         """Dimensions of the space of its points or Gaussians, d; None if unknown."""
         return self.dimension and self.dimension // (1 if self.gaussian is None else 2)
+
+    @property
+    def premise_revision(self) -> str | None:
+        """Identity of what encodes premises: encoders that share it share an index."""
+        if self.base is None or self.towers == "siamese":
+            return self.revision
+        if self.towers == "single" or self.base.revision is None:
+            return self.base.revision
+        return f"premises@{self.premise_digest}+{self.base.revision}"
 
     def adapter(self, tower: Tower) -> Path | None:
         """Return the folder of a tower's adapter, None without one."""
@@ -337,6 +348,7 @@ def _read_entry(folder: Path, name: str, *, base: EncoderEntry | None = None) ->
         method=card.method or "sentence-transformers",
         base=base,
         towers=card.towers,
+        premise_digest=weights.folder_digest(folder / PREMISE_TOWER) if card.towers == "dual" else "",
         card=record,
         licence=card.licence or weights.licence(folder),
         gaussian=gaussian,

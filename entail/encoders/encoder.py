@@ -124,13 +124,12 @@ class BiEncoder:
     @property
     def revision(self) -> str:
         """The entry's revision; a Hub model is fetched first."""
-        return self._revision_of(self.entry)
+        return self._rounded(self.entry.revision)
 
     @property
     def premise_revision(self) -> str:
-        """The base's revision if the adapter is on the query tower alone, else `revision`."""
-        entry = self.entry
-        return self._revision_of(entry.base if entry.base is not None and entry.towers == "single" else entry)
+        """Revision of its premise tower; the base's if the adapter is on the query tower alone."""
+        return self._rounded(self.entry.premise_revision)
 
     @property
     def dimension(self) -> int:
@@ -238,11 +237,11 @@ class BiEncoder:
         groups = token_batches(sizes, budget=budget, most=self._batch_size)
         return [groups[turn] for turn in np.random.default_rng(0).permutation(len(groups))]
 
-    def _revision_of(self, entry: EncoderEntry) -> str:
-        if entry.revision is None:
-            raise EncoderError(f"{entry.name}: expected an entry with a revision; get it by resolve()")
+    def _rounded(self, revision: str | None) -> str:
+        if revision is None:
+            raise EncoderError(f"{self._entry.name}: expected an entry with a revision; get it by resolve()")
         rounded = self._precision in ("bf16", "openvino")
-        return f"{entry.revision}+{self._precision}" if rounded else entry.revision
+        return f"{revision}+{self._precision}" if rounded else revision
 
     def _loaded(self) -> Towers:
         with self._lock:

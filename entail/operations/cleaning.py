@@ -166,8 +166,7 @@ def _remove_checkpoints(job: JobFolder) -> None:
 def _vectors(settings: Settings, corpora: CorpusStore | None) -> Iterator[Removable]:
     encoders: dict[str, list[str]] = {}
     for entry in catalogue():
-        tower = entry.base if entry.towers == "single" and entry.base is not None else entry
-        encoders.setdefault(str(tower.revision), []).append(entry.name)
+        encoders.setdefault(str(entry.premise_revision), []).append(entry.name)
     names: dict[str, str] = {}
     if corpora is not None:
         names = {corpora.corpus(one.id, version=one.version).hash: one.name for one in corpora.corpora()}

@@ -354,10 +354,9 @@ def _retriever(name: str) -> tuple[str, str, str]:
             problem = f"expected a folder under {models}/, found another one; copy it there"
     if problem or entry.revision is None:
         raise EncoderError(f"{entry.name} cannot be promoted: {problem or 'it has no revision'}")
-    base = entry.base if entry.towers == "single" else None
     # A Hub id may lead to another commit tomorrow.
     pinned = entry.revision if entry.kind == "hub" else entry.name
-    return pinned, entry.revision, str(base.revision) if base else entry.revision
+    return pinned, entry.revision, str(entry.premise_revision)
 
 
 def _model(name: str, role: Role) -> tuple[str, str, str]:

@@ -3,6 +3,7 @@
 import itertools
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from entail.encoders.card import read_training_queries
 from entail.encoders.encoder import BiEncoder
 from entail.encoders.weights import read_json
 from entail.errors import CheckpointError, TrainingError
+from entail.evaluation.retrieval.premises import evaluate_premises
+from entail.index.flat import DenseIndex
 from entail.training.adapters.averaging import average_adapters
 from entail.training.distillation.task import DistillationTask
 from entail.training.distillation.teachers import (
@@ -187,6 +190,51 @@ def test_a_continued_training_keeps_the_record_of_what_was_learnt_before(
     assert training.data == ("entailment_bank", "team_decisions")
     learnt = read_training_queries(home / "further")
     assert learnt == read_training_queries(teachers[0]) | {premise_key("bo ba")}
+
+
+def test_queries_of_two_towers_are_trained_further_over_the_same_index(
+    trained: Callable[..., Path], home: Path, facts: Corpus, trees: Trees
+) -> None:
+    start = trained("start", towers="dual")
+    learning = config(initial=str(start), rank=8)
+    training = train_aeenc(facts, learning, trees=trees, dev=trees, out=home / "further")
+    before, after = BiEncoder(start), BiEncoder(home / "further")
+    assert after.entry.towers == "dual"
+    assert after.premise_revision == before.premise_revision != after.revision
+    np.testing.assert_array_equal(after.encode_premises(facts.texts), before.encode_premises(facts.texts))
+    queries = Judgements.of_trees(trees).queries
+    assert not np.allclose(after.encode_queries(queries), before.encode_queries(queries), atol=1e-3)
+    # It was trained and evaluated over the premises as they stay, not over the base's.
+    for encoder, epoch in ((before, training.fitted.evaluations[0]), (after, training.fitted.best)):
+        index = DenseIndex(encoder, facts, encoder.encode_premises(facts.texts))
+        measured = evaluate_premises(facts, trees, index).figures()["query_excluded"]["MAP"]
+        assert epoch is not None
+        assert epoch.figures["query_excluded.MAP"] == pytest.approx(measured, abs=0.01)
+
+
+@pytest.mark.parametrize("towers", ["single", "dual"])
+def test_each_tower_starts_at_its_own(
+    trained: Callable[..., Path], home: Path, facts: Corpus, trees: Trees, towers: str
+) -> None:
+    start = trained("start", towers=towers)
+    still = config(
+        initial=str(start),
+        towers="dual",
+        live_k=0,
+        rounds=1,
+        rank=8,
+        learning_rate=1e-12,
+        epochs=1,
+        dropout=0.0,
+    )
+    train_aeenc(facts, still, trees=trees, out=home / "still")
+    before, after = BiEncoder(start), BiEncoder(home / "still")
+    np.testing.assert_allclose(
+        after.encode_queries(facts.texts), before.encode_queries(facts.texts), atol=2e-2
+    )
+    np.testing.assert_allclose(
+        after.encode_premises(facts.texts), before.encode_premises(facts.texts), atol=2e-2
+    )
 
 
 def test_training_continues_an_adapter(teachers: list[Path], home: Path, facts: Corpus, trees: Trees) -> None:

@@ -47,7 +47,7 @@ def make(save_adapter: Save, tiny: Path, tmp_path: Path) -> Callable[..., Path]:
     def _make(kind: str, *, base: Path = tiny, name: str = "tuned", said: Any = None, **options: Any) -> Path:
         folder = save_adapter(tmp_path / name, base, **options)
         if kind == "dual":
-            save_adapter(folder / "premise_tower", base, seed=2, **options)
+            save_adapter(folder / "premise_tower", base, **{**options, "seed": 2})
         return card(folder, method="aeenc", base=said or str(base), towers=kind)
 
     return _make
@@ -182,8 +182,7 @@ def test_premise_vectors_are_bound_to_the_premise_tower(make: Callable[..., Path
     assert base.premise_revision == base.revision
     assert single.premise_revision == base.revision
     assert siamese.premise_revision == siamese.revision
-    assert dual.premise_revision == dual.revision
-    assert len({base.revision, single.revision, siamese.revision, dual.revision}) == 4
+    assert len({base.revision, single.revision, siamese.revision, dual.revision, dual.premise_revision}) == 5
     assert [encoder.symmetric for encoder in (base, single, siamese, dual)] == [True, False, True, False]
     assert (single.entry.towers, dual.entry.towers) == ("single", "dual")
 
@@ -195,8 +194,14 @@ def test_revisions_follow_towers_and_weights_but_not_figures(
     dual = resolve(folder).revision
     card(folder, base=str(tiny), towers="dual", figures={"MAP": 0.5})
     assert resolve(folder).revision == dual
+    # Encoders with other queries and the same premise tower share an index.
+    premises = resolve(folder).premise_revision
+    other = make("dual", name="other", seed=7)
+    assert resolve(other).revision != dual
+    assert resolve(other).premise_revision == premises
     save_adapter(folder / "premise_tower", tiny, seed=3)
     assert resolve(folder).revision != dual
+    assert resolve(folder).premise_revision != premises
 
 
 def test_a_checkpoint_from_another_base_is_refused_with_both(

@@ -230,11 +230,12 @@ def test_a_removed_retriever_is_named_behind_its_judgements(on_trees: AppTest) -
     assert any("rejected by Ada" in note for note in notes)
 
 
+@pytest.mark.parametrize("towers", ["single", "dual"])
 def test_training_goes_on_from_the_adapter_that_ranks_the_corpus(
-    trained: Callable[..., Path], tiny_home: Path, monkeypatch: pytest.MonkeyPatch
+    trained: Callable[..., Path], tiny_home: Path, monkeypatch: pytest.MonkeyPatch, towers: str
 ) -> None:
     monkeypatch.setattr(learning, "decisions_config", partial(decisions_config, base="tiny"))
-    trained("mine")
+    trained("mine", towers=towers)
     assert learning.learning_config("sky").initial == "", "a whole model ranks it"
     promote("mine", by="Ann", corpus="sky", anyway=True)
     config = learning.learning_config("sky")

@@ -67,6 +67,8 @@ def average_adapters(
         raise TrainingError(
             f"expected a scale of 0 or more and a rank of at least 1, found {scale:g}, {rank}"
         )
+    if both := next((folder.name for folder in folders if (folder / PREMISE_TOWER).exists()), ""):
+        raise TrainingError(f"{both}: expected an adapter of one tower, found one with a tower for premises")
     merged, lost = merge(folders, shares=[scale * share for share in shares], rank=rank)
     _require_same(folders)
     records = [read_object(folder / "entail.json") for folder in folders]
@@ -193,7 +195,7 @@ def merge(
         the share of the squared norm that is lost.
 
     Raises:
-        TrainingError: If a folder is no plain LoRA adapter of one tower, or they are on other modules.
+        TrainingError: If a folder is no plain LoRA adapter, or they are on other modules.
     """
     import torch
 
@@ -230,10 +232,8 @@ def _read_factors(folder: Path) -> dict[str, tuple[Tensor, Tensor]]:
     from safetensors.torch import load_file
 
     config = read_lora_config(folder)
-    if config is None or (folder / PREMISE_TOWER).exists():
-        raise TrainingError(
-            f"{folder.name}: expected a plain LoRA adapter of one tower, found something else"
-        )
+    if config is None:
+        raise TrainingError(f"{folder.name}: expected a plain LoRA adapter, found something else")
     tensors = load_file(folder / "adapter_model.safetensors")
     found: dict[str, tuple[Tensor, Tensor]] = {}
     for name, a in tensors.items():

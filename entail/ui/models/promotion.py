@@ -323,11 +323,9 @@ def _effect(name: str, now: Active, info: CorpusInfo | None, entry: EncoderEntry
         if own := [pointer.corpus for pointer in list_pointers() if pointer.corpus]:
             parts.append(f"Corpora with their own encoder keep it: {label(', '.join(map(str, own)))}.")
     elif entry is not None:
-        shared = entry.base if entry.towers == "single" else None
-        premise_revision = (shared or entry).revision
         parts.append(
             "It uses the existing index."
-            if premise_revision == now.premise_revision
+            if entry.premise_revision == now.premise_revision
             else f"Its index of {info.count:,} premises is built first."
         )
     return " ".join(parts)

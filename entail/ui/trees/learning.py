@@ -232,11 +232,11 @@ def _draw_form(context: TreeContext, session: AuthoringSession, lesson: Lesson) 
 
 
 def learning_config(corpus: str) -> AeencConfig:
-    """Return settings that train the active retriever of a corpus further, if it is an adapter of queries."""
+    """Return settings that train the active retriever further, if it has a tower for queries alone."""
     config = decisions_config()
     with suppress(EntailError):
         entry, base = resolve(active(corpus).encoder), resolve(config.base)
-        if entry.towers == "single" and entry.base is not None and entry.base.revision == base.revision:
+        if entry.towers != "siamese" and entry.base is not None and entry.base.revision == base.revision:
             return decisions_config(initial=entry.name)
     return config
 
