@@ -271,9 +271,9 @@ def summarise_claims(figure: Relevance) -> str:
     above = figure.above("hard negatives")
     higher = int((gold > negative).sum())
     words = (
-        f"Answering passages score above hard negatives in **{of_hundred(above)} comparisons** (chance: 50). "
-        f"Mean P(entailment): {gold.mean():.2f} for answering passages, {negative.mean():.2f} for hard "
-        f"negatives. Of {len(gold):,} questions, {higher:,} score above their own hard negative."
+        f"Answering passages score above hard negatives in **{percent(above)} of comparisons** (chance: "
+        f"50 %). Mean P(entailment): {gold.mean():.2f} for answering passages, {negative.mean():.2f} for "
+        f"hard negatives. Of {len(gold):,} questions, {higher:,} score above their own hard negative."
     )
     return words + _warn_few(figure)
 
@@ -282,22 +282,22 @@ def summarise_premises(figure: Relevance) -> str:
     """Return the result of Figure 3 in words."""
     means = ", ".join(f"{values.mean():.2f} {name}" for name, values in figure.groups.items())
     words = (
-        f"Entailing premises score above neutral ones in **{of_hundred(figure.above('neutral'))} "
-        f"comparisons**, above irrelevant ones in **{of_hundred(figure.above('irrelevant'))}** (chance: 50). "
+        f"Entailing premises score above neutral ones in **{percent(figure.above('neutral'))} of "
+        f"comparisons**, above irrelevant ones in **{percent(figure.above('irrelevant'))}** (chance: 50 %). "
         f"Mean similarity: {means}."
     )
     return words + _warn_few(figure)
 
 
-def of_hundred(share: float) -> str:
-    """Return a share as a count of 100; only exact shares become 0 and 100.
+def percent(share: float) -> str:
+    """Return a share in per cent; only exact shares become 0 and 100.
 
-    >>> of_hundred(0.784), of_hundred(0.998), of_hundred(1.0), of_hundred(0.002), of_hundred(0.0)
-    ('78 of 100', 'over 99 of 100', '100 of 100', 'under 1 of 100', '0 of 100')
+    >>> percent(0.784), percent(0.998), percent(1.0), percent(0.002), percent(0.0)
+    ('78 %', 'over 99 %', '100 %', 'under 1 %', '0 %')
     """
     if 0.995 <= share < 1:
-        return "over 99 of 100"
-    return "under 1 of 100" if 0 < share < 0.005 else f"{share * 100:.0f} of 100"
+        return "over 99 %"
+    return "under 1 %" if 0 < share < 0.005 else f"{share * 100:.0f} %"
 
 
 def summary_rows(figures: Sequence[Relevance]) -> list[dict[str, Any]]:

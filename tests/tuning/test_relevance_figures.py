@@ -61,7 +61,7 @@ def test_claims_of_a_pool() -> None:
         "P(that entails the claim)": "0.100000",
     }
     words = summarise_claims(figure)
-    assert "**39 of 100 comparisons**" in words  # (2 + 1 + 0.5) / 9
+    assert "**39 % of comparisons**" in words  # (2 + 1 + 0.5) / 9
     assert "0.53 for answering passages, 0.63 for hard negatives" in words
     assert "Few values (3 a group)" in words
 
@@ -124,8 +124,8 @@ def test_premises_of_two_encoders() -> None:
     encoders = FakeEncoder("one", p=(1, 0)), FakeEncoder("two", p=(0, 1))
     figures = [compare_premises(pairs.sample(2), encoder) for encoder in encoders]
     words = summarise_premises(figures[0])
-    assert "**50 of 100 comparisons**" in words
-    assert "**100 of 100**" in words
+    assert "**50 % of comparisons**" in words
+    assert "**100 %**" in words
     assert "0.80 entailing, 0.80 neutral, 0.60 irrelevant" in words
     first, second = csv.DictReader(io.StringIO(table_csv(join_rows(figures))))
     assert (first["similarity by one"], first["similarity by two"]) == ("0.800000", "0.600000")
@@ -140,6 +140,6 @@ def test_premises_of_two_encoders() -> None:
 def test_nearly_all_is_not_called_all() -> None:
     many = {"entailing": np.linspace(0.5, 1, 300), "neutral": np.full(300, 0.5), "irrelevant": np.zeros(300)}
     words = summarise_premises(Relevance("m", "b", many))
-    assert "**over 99 of 100 comparisons**" in words
-    assert "**100 of 100**" in words
+    assert "**over 99 % of comparisons**" in words
+    assert "**100 %**" in words
     assert "Few values" not in words

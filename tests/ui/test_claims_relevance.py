@@ -96,14 +96,14 @@ def test_figure_2_is_measured_once(
     app: AppTest, written: Callable[..., dict[str, str]], fake: type[Fake]
 ) -> None:
     app = on_relevance(app, **written())
-    assert "**39 of 100 comparisons**" in said(app)
+    assert "**39 % of comparisons**" in said(app)
     assert "All 3 questions, judged by nli-fake" in said(app)
     (alt,) = charts(app)
-    assert "39 of 100" in alt
+    assert "39 %" in alt
     (table,) = (frame.value for frame in app.dataframe)
     assert table["group"].tolist() == ["passages that answer", "hard negatives"]
     assert table["mean"].tolist() == pytest.approx([1.6 / 3, 1.9 / 3])
-    assert table["above"].tolist() == ["", "39 of 100"]
+    assert table["above"].tolist() == ["", "39 %"]
     assert buttons(app) == ["Questions (CSV)", "Summary (CSV)"]
     settled(app.run())
     assert fake.asked == [6]

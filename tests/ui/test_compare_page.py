@@ -15,10 +15,12 @@ from entail.encoders.training_queries import training_queries_of
 from entail.evaluation.retrieval.split_comparison import SplitComparison
 from entail.operations.tasks import CACHE
 from entail.trees.log.acts import Accept, Create, Reject
+from entail.trees.log.replay import CREATED
 from entail.trees.store.seed import HELD_OUT_ID
+from entail.ui.compare.choice import stored_trees
 from entail.ui.compare.query import OPENING_CLAIM
 from entail.ui.compare.tour import HELD_OUT
-from entail.ui.shared.resources import Workspace
+from entail.ui.shared.resources import Workspace, reference_premises
 from tests.ui.conftest import said, settled
 
 PAGE = "pages/Compare.py"
@@ -73,6 +75,29 @@ def test_a_sentence_of_ones_own_is_compared_and_shown_as_text(app: AppTest) -> N
     assert "Both sides are" in said(app)
     assert "none known" in [metric.value for metric in app.metric]
     assert not any("<b>" in str(element.value) for element in app.markdown)
+
+
+def test_another_claim_of_a_tree_takes_the_place_of_a_sentence_of_ones_own(app: AppTest) -> None:
+    app = opened(app)
+    app = settled(app.text_input(key="compare_query").set_value("ice floats").run())
+    other = app.selectbox(key="compare_pick").options[1]
+    app = settled(app.selectbox(key="compare_pick").set_value(other).run())
+    assert app.text_input(key="compare_query").value == ""
+    assert app.selectbox(key="compare_pick").value == other
+
+
+def test_an_edited_example_changes_no_figure(app: AppTest, shared: Workspace) -> None:
+    corpus = max(shared.corpora.corpora(), key=lambda info: (info.id != HELD_OUT_ID, info.count))
+    found = [(t.id, CREATED) for t in shared.log.trees(corpus_id=corpus.id) if t.example]
+    tree_id = found[0][0]
+    known, before = reference_premises(corpus.id), stored_trees(tuple(found))
+    added = shared.corpora.corpus(corpus.id).premises[0]
+    shared.log.act(tree_id, Accept(node="n1", premise=added), author="Ada", base=1)
+    reference_premises.clear()
+    stored_trees.clear()
+    assert reference_premises(corpus.id) == known
+    assert stored_trees(tuple(found)) == before
+    assert stored_trees(((tree_id, 2),)) != before[:1]
 
 
 def test_decisions_of_authors_are_marked_as_they_are_now(

@@ -198,6 +198,10 @@ class History:
             ) from error
 
 
+CREATED = 1
+"""Seq of the act that creates a tree."""
+
+
 def replay(events: Sequence[Event], *, strict_from: int | None = None) -> History:
     """Return the history of a log.
 

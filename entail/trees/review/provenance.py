@@ -31,17 +31,25 @@ def describe_retriever(
     >>> describe_retriever(evidence, {})
     'team-x-1 (team-x-1@aaa, removed since)'
 
+    With keyword match or a re-ranker its own name and revision come first.
+
+    >>> both = {"retriever": "team-x-1+bm25", "revision": "team-x-1@aaa+0.2*bm25/best"}
+    >>> evidence = Evidence(**both, corpus_version=1, query="q")
+    >>> describe_retriever(evidence, {"team-x-1": "team-x-1@aaa"})
+    'team-x-1+bm25'
+
     Args:
         evidence: Evidence of the judgement.
         revisions: Name -> revision of the available retrievers; None for those without revisions.
         display_name: Function from a retriever's name to its display name.
     """
-    name = display_name(evidence.retriever)
-    if evidence.retriever not in revisions:
+    name, own = display_name(evidence.retriever), evidence.retriever.partition("+")[0]
+    if own not in revisions:
         return f"{name} ({evidence.revision}, removed since)"
-    if revisions[evidence.retriever] not in (None, evidence.revision):
-        return f"an earlier {name} ({evidence.revision})"
-    return name
+    now = revisions[own]
+    if now is None or f"{evidence.revision}+".startswith(f"{now}+"):
+        return name
+    return f"an earlier {name} ({evidence.revision})"
 
 
 def describe_rank(evidence: Evidence, key: str, retriever: str) -> str:

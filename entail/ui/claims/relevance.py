@@ -17,7 +17,7 @@ from entail.tuning.relevance import (
     compare_premises,
     join_rows,
     measure_claims,
-    of_hundred,
+    percent,
     read_labelled,
     summarise_claims,
     summarise_premises,
@@ -179,7 +179,7 @@ def _draw(figure: Relevance, words: str, *, key: str) -> None:
     )
     rows = relevance_summary(data)
     rows["above"] = [
-        "" if group == first else of_hundred(above)
+        "" if group == first else percent(above)
         for group, above in zip(rows["group"], rows["above"], strict=True)
     ]
     number = st.column_config.NumberColumn

@@ -22,6 +22,7 @@ from entail.index.protocol import PremiseIndex
 from entail.registry.models import active
 from entail.settings import load_settings
 from entail.trees.formats.entailment_bank import refold
+from entail.trees.log.replay import CREATED, replay
 from entail.trees.review.decisions import judgements_of
 from entail.trees.store.corpus_versions import CorpusInfo
 from entail.ui.components.elements import pick_view
@@ -151,8 +152,9 @@ def pick_source(shared: Workspace, info: CorpusInfo) -> Source | None:
     if kind == FILE:
         with columns[1]:
             return _pick_file(corpus)
+    # An example counts as it came: an author's edit of it changes no figure.
     found = tuple(
-        (tree.id, tree.seq)
+        (tree.id, CREATED if tree.example else tree.seq)
         for tree in shared.log.trees(corpus_id=info.id)
         if tree.example == (kind == EXAMPLES) and tree.steps
     )
@@ -170,9 +172,10 @@ def pick_source(shared: Workspace, info: CorpusInfo) -> Source | None:
 
 @st.cache_resource(show_spinner="Reading the trees …", max_entries=16)
 def stored_trees(trees: tuple[tuple[str, int], ...]) -> tuple[ExplanationTree, ...]:
-    """Return trees of the database, named by id and seq, as official rows."""
-    log = workspace().log
-    return tuple(refold(history.tree) for _, history in log.histories(tree_id for tree_id, _ in trees))
+    """Return trees of the database as of their seqs, named by id and seq, as official rows."""
+    seqs = dict(trees)
+    histories = workspace().log.histories(seqs)
+    return tuple(refold(replay(history.events[: seqs[id]]).tree) for id, history in histories)
 
 
 def _pick_file(corpus: Corpus) -> Source | None:

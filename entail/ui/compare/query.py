@@ -50,7 +50,9 @@ def pick_query(
     )
     picked = None
     if claims:
-        picked = LINK.pick("pick", "Claim of a tree", claims, claims[0])
+        picked = LINK.pick(
+            "pick", "Claim of a tree", claims, claims[0], on_change=LINK.clear, args=("query",)
+        )
     typed = LINK.enter("query", "Or your own claim", longest=_LONGEST)
     if picked == OPENING_CLAIM and not typed.strip():
         st.caption("Chosen for its clear difference. The tour has the figures over all held-out claims.")

@@ -70,7 +70,9 @@ def _begin(title: str) -> tuple[Workspace, str | None]:
         initial_sidebar_state=220,
         menu_items={"about": f"entail {__version__}: explanation trees over your own corpus"},
     )
-    st.html(f"<style>{read_assets('page.css')}</style>")
+    # A dialog stands outside the element that has the theme's colour scheme.
+    scheme = st.context.theme.type or "light dark"
+    st.html(f"<style>:root {{ color-scheme: {scheme}; }}\n{read_assets('page.css')}</style>")
     with st.sidebar:
         st.markdown("### :material/account_tree: entail")
         for group, records in groupby(PAGES, key=lambda record: record.group):

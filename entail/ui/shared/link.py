@@ -65,6 +65,10 @@ class Link:
             st.session_state.pop(f"{self.page}_{part}", None)
         return True
 
+    def clear(self, part: str) -> None:
+        """Empty the text field of a part."""
+        st.session_state[f"{self.page}_{part}"] = ""
+
     def requested(self, part: str) -> str | None:
         """Return the value of a part in the address, or in this session when it last left the page."""
         return self.values.get(part)

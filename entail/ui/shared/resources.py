@@ -15,6 +15,7 @@ from entail.operations.models import ModelCache
 from entail.registry.pointers import list_pointers
 from entail.settings import is_demo
 from entail.trees.log.event_log import TreeLog
+from entail.trees.log.replay import CREATED, replay
 from entail.trees.store.authors import Authors
 from entail.trees.store.corpora import CorpusStore
 from entail.trees.store.database import Database, open_database
@@ -97,12 +98,15 @@ def revisions() -> dict[str, str | None]:
 
 @st.cache_data(show_spinner=False, ttl=60)
 def reference_premises(corpus_id: str | None) -> dict[str, dict[str, str]]:
-    """Return the premises in a corpus's example trees: folded node text -> folded premise -> premise."""
+    """Return the premises in a corpus's example trees: folded node text -> folded premise -> premise.
+
+    The trees count as they came: an author's edit of an example changes no figure.
+    """
     log = workspace().log
     known: dict[str, dict[str, str]] = {}
     examples = (summary.id for summary in log.trees(corpus_id=corpus_id) if summary.example)
     for _, history in log.histories(examples):
-        tree = history.tree
+        tree = replay(history.events[:CREATED]).tree
         for node in tree.nodes.values():
             if node.children:
                 children = known.setdefault(fold(node.text), {})

@@ -69,7 +69,7 @@ def draw_candidates(
     _draw_paging(session, total if session.list_length is None else session.list_length)
     open_ = session.unjudged
     st.button(
-        f"Reject the remaining {len(open_)}",
+        f"Reject the remaining {len(open_)}" if open_ else "Reject the remaining",
         icon=":material/done_all:",
         on_click=session.run,
         args=(Command("finish"),),

@@ -193,10 +193,10 @@ def draw_tree_list(
     words = ""
     if len(trees) > _LISTED:
         words = st.text_input("Find a tree", key=key, placeholder="Words of the hypothesis")
-    found = [tree for tree in trees if words.strip().lower() in tree.hypothesis.lower()]
+    found = [tree for tree in trees if all(word in tree.hypothesis.lower() for word in words.lower().split())]
     draw_trees(shared, found[:_LISTED], archive=archive)
     if not found:
-        st.caption("No hypothesis has these words.")
+        st.caption("No hypothesis has all of these words.")
     if len(found) > _LISTED:
         st.caption(f"{len(found) - _LISTED:,} more: type a word to search.")
 
@@ -232,7 +232,7 @@ def draw_trees(shared: Workspace, trees: Sequence[TreeSummary], *, archive: bool
                     sorted({label(shown_name(p.author)) for p in present if p.tree_id == tree.id})
                 )
                 st.caption(
-                    f"{tree.premises} premises, {tree.steps} steps"
+                    f"{count_of(tree.premises, 'premise')}, {count_of(tree.steps, 'step')}"
                     f" · {label(shown_name(tree.changed_by))}, {ago(tree.changed_at)}"
                     + (f" · :green[:material/person: {names} now]" if names else "")
                 )

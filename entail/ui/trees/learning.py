@@ -272,7 +272,7 @@ def _draw_lesson(lesson: Lesson, corpus_name: str) -> None:
             "your own statements, retired premises)."
         )
     lines.append("- A premise that nobody judged counts as rejected for these sentences.")
-    lines.append("- Example trees and imported trees are not used.")
+    lines.append("- Imported trees count, example trees do not.")
     st.markdown("\n".join(lines))
     with st.expander(f"The {sum(1 for _ in lesson.rows()):,} decisions", expanded=False):
         st.dataframe(

@@ -193,5 +193,5 @@ def draw_watch(shared: Workspace, session: AuthoringSession, ranking: Ranking) -
         node = session.tree.nodes.get(other.node)
         text = quote(node.text, longest=40) if node is not None else "a removed node"
         parts.append(f":material/person: {with_mark(other.author, verified=other.verified)} at {label(text)}")
-    parts.append(f":gray[:material/cloud_done: version {now}, saved {last.at.astimezone():%H:%M:%S}]")
+    parts.append(f":gray[:material/cloud_done: version {last.seq}, saved {last.at.astimezone():%H:%M:%S}]")
     st.markdown(" · ".join(parts), width="content")

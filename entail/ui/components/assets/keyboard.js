@@ -50,7 +50,8 @@ const focusField = (dialog) => {
   if (field === null || dialog.dataset.focused) return;
   dialog.dataset.focused = "yes";
   field.focus();
-  field.setSelectionRange?.(field.value.length, field.value.length);
+  // Of other fields, such as radio buttons, no text can be selected.
+  if (field.matches("textarea, input[type=text]")) field.setSelectionRange(field.value.length, field.value.length);
 };
 
 const listeners = new WeakMap();
