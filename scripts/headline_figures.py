@@ -53,6 +53,16 @@ def reads_after_decisions() -> Mapping[str, float]:
     return {size: mean(run["reads"] for run in splits.values()) for size, splits in runs.items()}
 
 
+def reads_by_two_towers() -> tuple[float, float]:
+    """Return the candidates read per accepted premise of two towers with keyword match, and re-ranked."""
+    runs = figures("aeenc_dual")["dev"].values()
+    listed, reranked = (
+        mean(run[f"+bm25{more}"]["effort"]["reads_per_accepted"] for run in runs)
+        for more in ("", "+reranker-minilm")
+    )
+    return listed, reranked
+
+
 def direction_accuracy() -> Mapping[str, list[float]]:
     """Return data -> accuracy of the direction of an entailment, a value a seed."""
     runs = figures("gausscse")["rows"][GAUSSCSE].values()
