@@ -67,11 +67,11 @@ def draw_upload(shared: Workspace, author: str | None) -> None:
         licence = st.text_input(
             "Licence", key=f"corpus_licence-{done}", max_chars=120, placeholder="Optional"
         )
-        clicked = st.button("Import", type="primary", disabled=file is None or shared.database.read_only)
-        if not clicked or file is None:
-            return
         if author is None:
             ask_name("import")
+        locked = author is None or shared.database.read_only
+        clicked = st.button("Import", type="primary", disabled=file is None or locked)
+        if not clicked or file is None or author is None:
             return
         with show_errors():
             reading = read_corpus(
