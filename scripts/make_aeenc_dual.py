@@ -68,8 +68,8 @@ SHOWN = ("MAP", "NDCG", "Hit@10", "Hit@50")
 def trained(
     name: str, config: AeencConfig, data: Data, trees: tuple[ExplanationTree, ...], work: Path
 ) -> dict[str, Any]:
-    """Train an encoder into the work folder, or find it there; return where, its seconds and its run."""
-    out, about = work.resolve() / name, work / f"{name}.json"
+    """Train an encoder into the work folder, or find it there; return its seconds and its run."""
+    out, about = work / name, work / f"{name}.json"
     if not about.is_file():
         with progress_bar() as progress:
             training = train_aeenc(
@@ -77,22 +77,23 @@ def trained(
             )
         record = {"seconds": training.fitted.seconds, "counts": dict(training.counts), "run": provenance()}
         about.write_text(json.dumps(record, indent=1), encoding="utf-8")
-    return {"folder": str(out), "config": asdict(config), **json.loads(about.read_text(encoding="utf-8"))}
+    return {"config": asdict(config), **json.loads(about.read_text(encoding="utf-8"))}
 
 
 def run(given: argparse.Namespace) -> bool:
     """Train what is missing, measure, ship and write the result; False with `--only`."""
     started = datetime.now(UTC)
-    given.work.mkdir(parents=True, exist_ok=True)
+    work: Path = given.work.resolve()
+    work.mkdir(parents=True, exist_ok=True)
     data = Data.read(given.corpus, given.train, given.dev)
     every = (*data.learnt, *data.held_out)
     tasks = {name: (name, config, data, data.learnt) for name, config in TRIALS.items()} | {
         f"seed-{seed}": (f"seed-{seed}", replace(CONFIG, seed=seed), data, every) for seed in given.seeds
     }
     if given.only:
-        trained(*tasks[given.only], given.work)
+        trained(*tasks[given.only], work)
         return False
-    made = {name: trained(*task, given.work) for name, task in tasks.items()}
+    made = {name: trained(*task, work) for name, task in tasks.items()}
     seeds = {name: one for name, one in made.items() if name.startswith("seed")}
     reranker = Remembered(Reranker())
     # Of the held-out trees only what is in no tree to learn from counts.
@@ -100,21 +101,18 @@ def run(given: argparse.Namespace) -> bool:
     figures: dict[str, Any] = {
         "held out": {
             name: made[name]
-            | {of: measured(held, retriever(made[name]["folder"] + of, data.corpus)) for of in LISTS[:2]}
+            | {of: measured(held, retriever(f"{work / name}{of}", data.corpus)) for of in LISTS[:2]}
             for name in TRIALS
         },
-        "dev": {name: lists(data, one["folder"], reranker) for name, one in seeds.items()},
+        "dev": {name: lists(data, str(work / name), reranker) for name in seeds},
         "seeds": seeds,
         "squad dev": {
-            name: evaluate_file(given.squad_dev, one["folder"], given.work).to_json()["gold"]
-            for name, one in seeds.items()
+            name: evaluate_file(given.squad_dev, work / name, work).to_json()["gold"] for name in seeds
         },
     }
-    first = Path(next(iter(seeds.values()))["folder"])
+    first = work / next(iter(seeds))
     figures["bytes"] = ship(first, SHIPPED, more={"figures": {"tables": for_card(figures)}})
     figures["revision"] = resolve(SHIPPED).revision
-    for one in made.values():
-        del one["folder"]
     write_result(RESULT, figures=figures, seed=None, started=started)
     return True
 
@@ -182,7 +180,9 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
     )
     yield ""
     runs = [one["run"] for one in (*figures["seeds"].values(), *figures["held out"].values())]
-    commits = ", ".join(sorted({f"`{run['commit'][:12]}`" for run in runs}))
+    commits = ", ".join(
+        sorted({f"`{run['commit'][:12]}{'-dirty' * run['commit'].endswith('-dirty')}`" for run in runs})
+    )
     cpu = f"{hardware['cpu']}, {hardware['cores']} cores"
     yield from paragraph(f"Trained at commit {commits}, measured at `{result['commit'][:12]}`; {cpu}:")
     yield from ("", f"    {result['command']}", "")
