@@ -41,6 +41,10 @@ class History:
         """Return the event with this seq."""
         return self.events[seq - 1]
 
+    def at(self, seq: int) -> History:
+        """Return the history up to a seq, as its authors saw it then."""
+        return self if seq >= self.seq else replay(self.events[:seq])
+
     def extend(self, events: Sequence[Event]) -> History:
         """Return the history with these events after it.
 
@@ -130,7 +134,7 @@ class History:
         if not changes:
             check(self.tree, act)
             return
-        seen = replay(self.events[:base])
+        seen = self.at(base)
         try:
             reads = footprint(seen.tree, act, seq=self.seq + 1).reads
         except ActError:  # it names something that its author had not seen

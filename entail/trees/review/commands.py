@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from entail.trees.log.acts import Act, TypedAct, Write
-from entail.trees.log.replay import History, replay
+from entail.trees.log.replay import History
 from entail.trees.log.tree import ROOT, Tree
 from entail.trees.review.suggestions import Candidate
 
@@ -126,7 +126,7 @@ def restore_text(act: Act, history: History, *, base: int) -> Write | None:
     """
     if not isinstance(act, TypedAct) or act.node in history.tree.nodes:
         return None
-    parent = replay(history.events[:base]).tree.node(act.node).parent
+    parent = history.at(base).tree.node(act.node).parent
     if parent is None or parent not in history.tree.nodes:
         parent = ROOT
     return Write(node=parent, text=act.text)

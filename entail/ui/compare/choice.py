@@ -22,7 +22,7 @@ from entail.index.protocol import PremiseIndex
 from entail.registry.models import active
 from entail.settings import load_settings
 from entail.trees.formats.entailment_bank import refold
-from entail.trees.log.replay import CREATED, replay
+from entail.trees.log.replay import CREATED
 from entail.trees.review.decisions import judgements_of
 from entail.trees.store.corpus_versions import CorpusInfo
 from entail.ui.components.elements import pick_view
@@ -175,7 +175,7 @@ def stored_trees(trees: tuple[tuple[str, int], ...]) -> tuple[ExplanationTree, .
     """Return trees of the database as of their seqs, named by id and seq, as official rows."""
     seqs = dict(trees)
     histories = workspace().log.histories(seqs)
-    return tuple(refold(replay(history.events[: seqs[id]]).tree) for id, history in histories)
+    return tuple(refold(history.at(seqs[id]).tree) for id, history in histories)
 
 
 def _pick_file(corpus: Corpus) -> Source | None:

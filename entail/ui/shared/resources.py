@@ -15,7 +15,7 @@ from entail.operations.models import ModelCache
 from entail.registry.pointers import list_pointers
 from entail.settings import is_demo
 from entail.trees.log.event_log import TreeLog
-from entail.trees.log.replay import CREATED, replay
+from entail.trees.log.replay import CREATED
 from entail.trees.store.authors import Authors
 from entail.trees.store.corpora import CorpusStore
 from entail.trees.store.database import Database, open_database
@@ -106,7 +106,7 @@ def reference_premises(corpus_id: str | None) -> dict[str, dict[str, str]]:
     known: dict[str, dict[str, str]] = {}
     examples = (summary.id for summary in log.trees(corpus_id=corpus_id) if summary.example)
     for _, history in log.histories(examples):
-        tree = replay(history.events[:CREATED]).tree
+        tree = history.at(CREATED).tree
         for node in tree.nodes.values():
             if node.children:
                 children = known.setdefault(fold(node.text), {})
