@@ -3,13 +3,15 @@ r"""Train `models/aeenc-dual-minilm`, AE-Enc with a tower of its own for premise
 ::
 
     python scripts/make_aeenc_dual.py --corpus premises.txt.gz --train train.jsonl.gz --dev dev.jsonl.gz \
-        --squad-dev dev-v1.1.json.gz --seeds 0 1
+        --squad-train train-v1.1.json.gz --squad-dev dev-v1.1.json.gz --seeds 0 1
     python scripts/make_aeenc_dual.py ... --only triplet &  # in a process of its own: a trial, or `seed-1`
     python scripts/make_aeenc_dual.py --table  # only the page, from the result file
 
 A tenth of the training trees is held out, as for the re-ranker. On their queries two losses of two towers are
-compared. With the better one each seed learns from all training trees, and dev is read
-once. The first seed ships. What was trained stays in `--work`.
+compared, and how closely both towers are held to their base on another domain (replay): that of queries on
+questions of SQuAD train, that of premises on parts of its paragraphs, each without every tenth article. With
+the setting that is best each seed learns from all training trees, and dev is read once. The first seed ships.
+What was trained stays in `--work`.
 """
 
 from __future__ import annotations
@@ -23,23 +25,27 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from aeenc_rows import OURS
 from command_line import make_parser, measure_and_show
 from make_reranker_minilm import KEYWORDS, Data, Remembered, measured
 from page_text import paragraph, spread, table
-from replay_aeenc import evaluate_file
+from replay_aeenc import BASE, REPLAYED, evaluate_file, split_by_article
 from reranker_tables import shipped
 from shipping import ship
 
 from entail.aeenc.config import AeencConfig
 from entail.aeenc.training import train_aeenc
 from entail.cli.console import progress_bar
+from entail.data.passages.files import read_passages, read_questions
 from entail.data.records import ExplanationTree
 from entail.encoders.catalogue import resolve
 from entail.encoders.cross.reranker import Reranker
 from entail.index.factory import retriever
 from entail.index.reranked import RerankedIndex
+from entail.progress import ProgressCallback
 from entail.results import provenance, write_page, write_result
+from entail.training.distillation.teachers import Teaching, teach
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULT = ROOT / "docs" / "results" / "aeenc_dual.json"
@@ -50,6 +56,9 @@ REPLAY = RESULT.with_name("aeenc_replay.json")
 KNOWN = {"MiniLM": "base", ONE_TOWER: "mean"}
 """Encoder -> its name among the figures of replay."""
 
+PART = (20, 60)
+"""Fewest and most words of the part of a paragraph that is replayed."""
+
 LISTS = ("", KEYWORDS, RERANKED, KEYWORDS + RERANKED)
 
 TWO_TOWERS = replace(OURS, rounds=4, epochs=2, towers="dual", spare_equals=True)
@@ -57,7 +66,10 @@ TRIALS = {
     "triplet": TWO_TOWERS,
     "softmax": replace(TWO_TOWERS, loss="softmax", alpha=0.0, reduction="mean", in_batch=True),
 }
-CONFIG = replace(TRIALS["softmax"], epochs=3)
+TRIALS |= {
+    f"replay-{weight:g}": replace(TRIALS["softmax"], distil=weight, sentences=24) for weight in (30.0, 100.0)
+}
+CONFIG = replace(TRIALS["replay-30"], epochs=3)
 TITLES = {
     "triplet": "two towers, triplet loss, 4 rounds of 2 epochs",
     "softmax": "two towers, softmax over the premises of a batch, 4 rounds of 2 epochs",
@@ -66,18 +78,42 @@ SHOWN = ("MAP", "NDCG", "Hit@10", "Hit@50")
 
 
 def trained(
-    name: str, config: AeencConfig, data: Data, trees: tuple[ExplanationTree, ...], work: Path
+    name: str, config: AeencConfig, data: Data, trees: tuple[ExplanationTree, ...], squad: Path, work: Path
 ) -> dict[str, Any]:
     """Train an encoder into the work folder, or find it there; return its seconds and its run."""
     out, about = work / name, work / f"{name}.json"
     if not about.is_file():
         with progress_bar() as progress:
+            taught = replayed(squad, work, progress) if config.distil else {}
             training = train_aeenc(
-                data.corpus, config, trees=trees, data=["entailment_bank"], out=out, progress=progress
+                data.corpus,
+                config,
+                trees=trees,
+                data=["entailment_bank", *(["squad"] if taught else [])],
+                out=out,
+                progress=progress,
+                **taught,
             )
         record = {"seconds": training.fitted.seconds, "counts": dict(training.counts), "run": provenance()}
         about.write_text(json.dumps(record, indent=1), encoding="utf-8")
     return {"config": asdict(config), **json.loads(about.read_text(encoding="utf-8"))}
+
+
+def replayed(squad: Path, work: Path, progress: ProgressCallback) -> dict[str, Teaching]:
+    """Return questions of SQuAD train and parts of its paragraphs, with their vectors by the base."""
+    file, _ = split_by_article(squad, work)
+    rng = np.random.default_rng(0)
+    questions = rng.permutation([one.text for one in read_questions(file)])[:REPLAYED].tolist()
+    parts = []
+    for passage in read_passages(file):
+        words = passage.whole.split()
+        size = int(rng.integers(PART[0], PART[1] + 1))
+        start = int(rng.integers(max(1, len(words) - size)))
+        parts.append(" ".join(words[start : start + size]))
+    return {
+        "teaching": teach([BASE], questions, progress=progress),
+        "premise_teaching": teach([BASE], parts, progress=progress),
+    }
 
 
 def run(given: argparse.Namespace) -> bool:
@@ -91,9 +127,9 @@ def run(given: argparse.Namespace) -> bool:
         f"seed-{seed}": (f"seed-{seed}", replace(CONFIG, seed=seed), data, every) for seed in given.seeds
     }
     if given.only:
-        trained(*tasks[given.only], work)
+        trained(*tasks[given.only], given.squad_train, work)
         return False
-    made = {name: trained(*task, work) for name, task in tasks.items()}
+    made = {name: trained(*task, given.squad_train, work) for name, task in tasks.items()}
     seeds = {name: one for name, one in made.items() if name.startswith("seed")}
     reranker = Remembered(Reranker())
     # Of the held-out trees only what is in no tree to learn from counts.
@@ -237,7 +273,7 @@ def _seconds(one: Mapping[str, Any], of: str) -> str:
 def main() -> int:
     """Train, measure, ship and write the page, or only the page."""
     parser = make_parser(__doc__)
-    for name in ("corpus", "train", "dev", "squad-dev"):
+    for name in ("corpus", "train", "dev", "squad-train", "squad-dev"):
         parser.add_argument(f"--{name}", type=Path)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0], metavar="N", help="(0)")
     parser.add_argument("--only", metavar="NAME", help="train one part, and measure nothing")
@@ -245,7 +281,10 @@ def main() -> int:
         "--work", type=Path, default=Path("build/aeenc-dual"), help="folder of what is trained"
     )
     return measure_and_show(
-        parser, run, lambda _: write_page(RESULT, markdown), needs=("corpus", "train", "dev", "squad_dev")
+        parser,
+        run,
+        lambda _: write_page(RESULT, markdown),
+        needs=("corpus", "train", "dev", "squad_train", "squad_dev"),
     )
 
 

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, Unpack, cast
 
 import numpy as np
 
@@ -87,6 +87,7 @@ def train_aeenc(
     dev: Sequence[ExplanationTree] = (),
     dev_corpus: Corpus | None = None,
     teaching: Teaching | None = None,
+    premise_teaching: Teaching | None = None,
     cache_dir: Path | None = None,
     run: Run | None = None,
     **options: Unpack[RunOptions],
@@ -104,6 +105,7 @@ def train_aeenc(
         dev_corpus: Candidates for `dev`; default: `corpus`.
         teaching: Unlabelled sentences with the targets of teachers, for `config.distil`; queries of `trees`,
             `judgements` and `dev` are left out.
+        premise_teaching: The same for the premise tower of `towers=dual`.
         cache_dir: Cache of premise vectors; default: the settings' folder.
         run: Output folder, device and callbacks.
         options: Fields of `run` as keywords.
@@ -119,7 +121,7 @@ def train_aeenc(
     oracle = Judgements.of_trees(trees) if judgements is None else judgements
     if config.complete:
         oracle = replace(oracle, closed=True)
-    _require_compatible(config, teaching, oracle)
+    _require_compatible(config, teaching, premise_teaching, oracle)
     pairs = _first_pairs(corpus, config, trees, oracle)
     setup = prepare(config, run, options, method=METHOD, initial=config.initial)
     run, progress = setup.run, setup.run.progress
@@ -162,19 +164,22 @@ def train_aeenc(
         teaching = teaching.without({*oracle.queries, *gold_children(dev)})
         if config.contrast:
             teaching = teaching.move_apart(base_premises, weight=config.contrast)
+    teachings = {"queries": teaching, "premises": premise_teaching}
     fitted = setup.fit(
-        _with_teaching(task, teaching, queries),
+        _with_teachings(task, teachings, towers),
         {f"{name}.{key}": p for name, tower in towers.items() for key, p in tower.parameters.items()},
         bound_to={
             "corpus": corpus.hash[:12],
             "data": _digest(pairs.digest, oracle.closed, oracle.accepted, oracle.rejected, oracle.roots),
             **({"teaching": teaching.digest} if teaching else {}),
+            **({"premise teaching": premise_teaching.digest} if premise_teaching else {}),
             "dev": _digest((dev_corpus or corpus).hash, [tree.pairs for tree in dev]),
         },
         epochs=config.total_epochs,
         patience=config.patience or None,
         watch=_with_warnings(run.watch, task),
     )
+    given = [one for one in teachings.values() if one is not None]
     advice = "lower the learning rate, raise alpha, or sample more rounds"
     card = setup.initial.card if setup.initial else None
     before = card.trained_on.get("data", ()) if card else ()
@@ -186,8 +191,8 @@ def train_aeenc(
         samples=tuple(task.samples),
         warnings=(*task.warnings, *fitted.warnings("MAP", advice=advice)),
         folder=run.out,
-        teachers=teaching.teachers if teaching else (),
-        sentences=len(teaching.sentences) if teaching else 0,
+        teachers=tuple(dict.fromkeys(name for one in given for name in one.teachers)),
+        sentences=sum(len(one.sentences) for one in given),
         data=tuple(dict.fromkeys((*before, *run.data))),
     )
     _save(training, towers, setup)
@@ -247,8 +252,14 @@ def _initial_queries(
     return encode
 
 
-def _require_compatible(config: AeencConfig, teaching: Teaching | None, oracle: Judgements) -> None:
-    if (config.distil > 0) != (teaching is not None):
+def _require_compatible(
+    config: AeencConfig, teaching: Teaching | None, premise_teaching: Teaching | None, oracle: Judgements
+) -> None:
+    if premise_teaching is not None and config.towers != "dual":
+        raise TrainingError(
+            f"expected towers=dual to teach a tower for premises, found towers={config.towers}"
+        )
+    if (config.distil > 0) != (teaching is not None or premise_teaching is not None):
         raise TrainingError(
             "expected both a teaching (teachers and sentences) and distil above 0, or neither"
         )
@@ -313,13 +324,23 @@ def _save(training: AeencTraining, towers: Mapping[str, Tower], setup: Setup) ->
     )
 
 
-def _with_teaching(task: AeencTask, teaching: Teaching | None, queries: Tower) -> Task:
-    if teaching is None:
-        return task
-    config = task.config
-    return DistillationTask(
-        task, teaching, queries, weight=config.distil, sentences=config.sentences, seed=config.seed
-    )
+def _with_teachings(
+    task: AeencTask, teachings: Mapping[str, Teaching | None], towers: Mapping[str, Tower]
+) -> Task:
+    """Return the task with a distillation of each tower that has a teaching."""
+    config, taught = task.config, cast(Task, task)
+    for name, teaching in teachings.items():
+        if teaching is not None:
+            taught = DistillationTask(
+                taught,
+                teaching,
+                towers[name],
+                weight=config.distil,
+                sentences=config.sentences,
+                seed=config.seed,
+                term="distil" if name == "queries" else f"distil_{name}",
+            )
+    return taught
 
 
 def _with_warnings(watch: Watch | None, task: AeencTask) -> Watch | None:

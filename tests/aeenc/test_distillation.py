@@ -4,6 +4,7 @@ import itertools
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -258,3 +259,23 @@ def test_joined_teachings_keep_the_first_vector_of_a_sentence() -> None:
     assert joined.teachers == ("t", "base")
     np.testing.assert_array_equal(joined.vectors[:2], GIVEN.vectors)
     np.testing.assert_array_equal(joined.vectors[2], [0, 0, 0, 1])
+
+
+def test_a_premise_tower_is_held_to_its_base_on_sentences(home: Path, facts: Corpus, trees: Trees) -> None:
+    teaching = teach(["tiny"], [f"ba {one}" for one in facts.texts])
+    settings = config(epochs=6, towers="dual", gold=False, rounds=1, loss="softmax", in_batch=True)
+    train_aeenc(facts, settings, trees=trees, out=home / "free")
+    held = replace(settings, distil=60.0, sentences=8)
+    training = train_aeenc(facts, held, trees=trees, out=home / "held", premise_teaching=teaching)
+
+    def moved(name: str) -> float:
+        vectors = BiEncoder(home / name).encode_premises(teaching.sentences)
+        return float(1 - (vectors * teaching.vectors).sum(axis=1).mean())
+
+    assert moved("held") < 0.5 * moved("free")
+    assert training.sentences == len(teaching.sentences)
+    assert training.teachers == ("tiny",)
+    with pytest.raises(TrainingError, match="towers=dual"):
+        train_aeenc(
+            facts, replace(held, towers="single"), trees=trees, out=home / "no", premise_teaching=teaching
+        )

@@ -35,6 +35,7 @@ class DistillationTask:
         weight: lambda.
         sentences: Sentences per step.
         seed: Random seed of their order.
+        term: Name of the distance among the terms of the loss.
 
     Raises:
         TrainingError: If the teachers' vectors have another length than the tower's, or there is no sentence.
@@ -49,6 +50,7 @@ class DistillationTask:
         weight: float,
         sentences: int,
         seed: int,
+        term: str = "distil",
     ) -> None:
         if teaching.vectors.shape[1] != tower.dimension or not teaching.sentences:
             raise TrainingError(
@@ -56,7 +58,7 @@ class DistillationTask:
                 f"{len(teaching.sentences)} of length {teaching.vectors.shape[1]}"
             )
         self.task, self.teaching, self.tower = task, teaching, tower
-        self.weight, self._sentences, self._seed = weight, sentences, seed
+        self.weight, self._sentences, self._seed, self._term = weight, sentences, seed, term
         self._lengths = tower.lengths(teaching.sentences)
         self.begin_epoch, self.steps, self.evaluate = task.begin_epoch, task.steps, task.evaluate
         self.state, self.restore = task.state, task.restore  # sentences depend only on seed and epoch
@@ -86,4 +88,4 @@ class DistillationTask:
         vectors = self.tower.vectors([self.teaching.sentences[i] for i in taught])  # (sentences, d)
         targets = torch.from_numpy(self.teaching.vectors[taught]).to(vectors.device)
         distance = 1 - (vectors * targets).sum(dim=1).mean()
-        return total + self.weight * distance, {**terms, "distil": float(distance.detach())}
+        return total + self.weight * distance, {**terms, self._term: float(distance.detach())}
