@@ -44,6 +44,8 @@ def listen(*, keys: Sequence[str], key: str, stamp: str = "", on_press: Callable
     Keys are ignored in text fields, in open dialogs, and with Ctrl, Alt or Meta. Streamlit does not see the
     keys, so that `r` and `c` do not rerun or clear. Only arrows repeat while held down.
 
+    The browser keeps what is typed into a dialog until its button is pressed (`drafts.js`).
+
     Raises:
         ValueError: If a name is not that of a key, such as `Up` or `ctrl+z`.
     """
@@ -58,5 +60,5 @@ def listen(*, keys: Sequence[str], key: str, stamp: str = "", on_press: Callable
         if isinstance(message.get("key"), str):
             on_press(KeyPress(message["key"], message["number"], str(message.get("stamp", ""))))
 
-    renderer = component("entail_keyboard", read_assets("outbox.js", "keyboard.js"))
+    renderer = component("entail_keyboard", read_assets("outbox.js", "drafts.js", "keyboard.js"))
     mount(renderer, key, {"keys": list(keys), "stamp": stamp}, handle)

@@ -61,7 +61,7 @@ export default function (component) {
   let listener = listeners.get(parentElement);
   if (!listener) {
     const giveRoomBack = takeNoRoom(parentElement);
-    listener = { outbox: new Outbox(), keys: new Set(), stamp: "" };
+    listener = { outbox: new Outbox(), drafts: new Drafts(), keys: new Set(), stamp: "" };
     const press = (event) => {
       if (event.isComposing || event.keyCode === 229) return;
       const key = nameOf(event);
@@ -80,6 +80,7 @@ export default function (component) {
     watch.observe(document.body, { childList: true, subtree: true });
     listener.cleanUp = () => {
       watch.disconnect();
+      listener.drafts.close();
       window.removeEventListener("keydown", press, { capture: true });
       listener.outbox.close();
       listeners.delete(parentElement);
