@@ -17,6 +17,7 @@ from entail.data.reading import (
     optional,
     parse_json,
     parse_jsonl,
+    parse_object,
     read_text,
     require,
     shorten,
@@ -74,7 +75,7 @@ def read_corpus(
     source: Source,
     *,
     name: str | None = None,
-    column: str | None = None,
+    column: str | int | None = None,
     encoding: str | None = None,
     skip_too_long: bool = False,
     max_premise_chars: int | None = None,
@@ -84,7 +85,8 @@ def read_corpus(
 
     ==================  ================================================================================
     text                one premise a line; a table if its first line is the header of one
-    csv, tsv            a header; the text in `column`, or in one of `TEXT_COLUMNS`
+    csv, tsv            a header; the text in `column`, or in one of `TEXT_COLUMNS`; no header if `column`
+                        is a number
     jsonl               one object a line, the text in such a field
     json                an object of id -> text (`worldtree_corpus_sentences_extended.json`), or a list of
                         texts or of objects
@@ -99,7 +101,7 @@ def read_corpus(
     Args:
         source: Path, or the bytes of an upload.
         name: File name of an upload, or a name for the corpus; made safe by `corpus_name`.
-        column: Column or field of the text.
+        column: Column or field of the text; in a table without a header its number, from 1.
         encoding: See `read_text`.
         skip_too_long: Count premises over the limit instead of refusing the file.
         max_premise_chars: The limit, by default that of the settings.
@@ -144,6 +146,32 @@ def read_corpus(
     )
 
 
+def corpus_columns(
+    source: Source, *, name: str | None = None, encoding: str | None = None
+) -> tuple[str, ...]:
+    r"""Return the columns of a table or the fields of JSONL, from which `column` is chosen; else none.
+
+    >>> corpus_columns(b"nr,note\n1,ice is cold", name="facts.csv")
+    ('nr', 'note')
+
+    Raises:
+        FormatError: If the file cannot be read.
+    """
+    shown = source_name(source, name)
+    text = read_text(source, name=shown, encoding=encoding)
+    kind = _format(text, [shown], None)
+    first = first_line(text)
+    if kind in ("csv", "tsv") and first:
+        delimiter = TAB if kind == "tsv" else guess_delimiter(first)
+        return with_header(read_cells(text, delimiter, shown), shown).columns
+    return tuple(parse_object(first, source=shown, line=1)) if kind == "jsonl" and first else ()
+
+
+def text_column(columns: Iterable[str]) -> str | None:
+    """Return the column that has one of `TEXT_COLUMNS` as its name, in any case."""
+    return _pick(columns, None, TEXT_COLUMNS)
+
+
 def corpus_name(file_name: str) -> str:
     r"""Return a safe name for a corpus from a file's: no folders, no suffix, no control characters.
 
@@ -159,17 +187,18 @@ def corpus_name(file_name: str) -> str:
     return safe[:80].rstrip() or "corpus"
 
 
-def _format(text: str, names: Sequence[str], column: str | None) -> CorpusFormat:
+def _format(text: str, names: Sequence[str], column: str | int | None) -> CorpusFormat:
     """Detect the format by the first name with a known suffix; JSON of any kind by its content."""
     suffixes = (PurePosixPath(name.lower().removesuffix(".gz")).suffix for name in names)
     kind = next((_SUFFIXES[suffix] for suffix in suffixes if suffix in _SUFFIXES), None)
     first = first_line(text).strip()
     if kind in (None, "jsonl", "json") and first.startswith(("{", "[")):
-        kind = _json_format(text, first, column, lines=kind == "jsonl") or kind
+        kind = _json_format(text, first, str(column) if column else None, lines=kind == "jsonl") or kind
     if kind in (None, "text"):
         delimiter = guess_delimiter(first)
         cells = [cell.strip().strip('"').lower() for cell in first.split(delimiter)]
-        is_table = not set(cells).isdisjoint([column.lower()] if column else TEXT_COLUMNS)
+        wanted = [column.lower()] if isinstance(column, str) else TEXT_COLUMNS
+        is_table = isinstance(column, int) or not set(cells).isdisjoint(wanted)
         # Excel's "Unicode text" is a table called .txt; a single word may be a premise there.
         is_table = is_table and (kind is None or column is not None or len(cells) > 1)
         kind = ("tsv" if delimiter == TAB else "csv") if is_table else "text"
@@ -191,9 +220,15 @@ def _json_format(text: str, first: str, column: str | None, *, lines: bool) -> C
     return "jsonl" if lines or several or _pick(row, column, TEXT_COLUMNS) else "json"
 
 
-def _entries(text: str, kind: CorpusFormat, column: str | None, shown: str) -> Iterator[tuple[str, Premise]]:
+def _entries(
+    text: str, kind: CorpusFormat, column: str | int | None, shown: str
+) -> Iterator[tuple[str, Premise]]:
     """Yield (place for messages, premise) of every entry, empty ones too."""
-    if kind == "text":
+    if isinstance(column, int):
+        if kind not in ("csv", "tsv"):
+            raise FormatError(f"expected a table for a column by number, found {kind}", source=shown)
+        yield from _cells(text, TAB if kind == "tsv" else guess_delimiter(first_line(text)), column, shown)
+    elif kind == "text":
         for number, line in enumerate(text.removesuffix("\n").split("\n") if text else [], start=1):
             yield f"line {number}", Premise(line)
     elif kind in ("csv", "tsv"):
@@ -251,6 +286,17 @@ def _table(text: str, delimiter: str, column: str | None, shown: str) -> Iterato
             found = f"expected as many cells as the header has, {len(table.columns)}, found {len(row)}"
             raise FormatError(found, source=shown, line=int(place.removeprefix("line ")))
         yield place, Premise(row[text_column], (row.get(id_column) or None) if id_column else None)
+
+
+def _cells(text: str, delimiter: str, column: int, shown: str) -> Iterator[tuple[str, Premise]]:
+    """Yield a column, from 1, of a table without a header."""
+    for number, cells in read_cells(text, delimiter, shown):
+        if isinstance(cells, FormatError):
+            raise cells
+        if not 0 < column <= len(cells):
+            found = f"expected at least {column} cells, found {len(cells)}; choose another column"
+            raise FormatError(found, source=shown, line=number)
+        yield f"line {number}", Premise(cells[column - 1])
 
 
 def _fields(names: Iterable[str], column: str | None, what: str, shown: str) -> tuple[str, str | None]:

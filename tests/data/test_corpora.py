@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from entail.data.corpora import CorpusReading, corpus_name, read_corpus
+from entail.data.corpora import CorpusReading, corpus_columns, corpus_name, read_corpus, text_column
 from entail.data.records import Corpus, Premise
 from entail.errors import CorpusError, FormatError, ProofError
 
@@ -122,6 +122,27 @@ def test_a_column_can_be_named() -> None:
     assert read_corpus(twins, name="f.csv", column="id").corpus.premises == (Premise("1"),)
     assert read_corpus(b'{"ID": "ice"}', column="id").corpus.premises == (Premise("ice"),)
     assert read_corpus(lines(TREE).encode(), column="hypothesis").corpus.texts == ("ice melts",)
+
+
+def test_a_table_without_a_header_has_columns_by_number() -> None:
+    table = b"1;ice is cold\n2;fire is hot\n"
+    assert corpus_columns(table, name="f.csv") == ("1", "ice is cold")
+    assert text_column(corpus_columns(table, name="f.csv")) is None
+    for name in ("f.csv", "f.txt", None):
+        assert read_corpus(table, name=name, column=2).corpus.texts == ("ice is cold", "fire is hot")
+    assert read_corpus(b"ice is cold\n", name="f.csv", column=1).corpus.texts == ("ice is cold",)
+    for column in (0, 3):
+        with pytest.raises(FormatError, match="found 2"):
+            read_corpus(table, name="f.csv", column=column)
+    with pytest.raises(FormatError, match="found json"):
+        read_corpus(json.dumps(FACTS).encode(), name="f.json", column=1)
+
+
+def test_columns_are_those_of_tables_and_lines_of_json() -> None:
+    assert text_column(corpus_columns(b"id,Premise\n1,ice\n", name="f.csv")) == "Premise"
+    assert corpus_columns(b'{"id": 1, "note": "ice"}\n{"id": 2}\n', name="f.jsonl") == ("id", "note")
+    for name, text in (("f.txt", "ice is cold"), ("f.json", json.dumps(FACTS)), ("f.csv", "")):
+        assert corpus_columns(text.encode(), name=name) == ()
 
 
 @pytest.mark.parametrize(

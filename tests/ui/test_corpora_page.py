@@ -84,6 +84,18 @@ def test_a_file_of_excel_on_windows_is_read_in_its_encoding(ada: AppTest, shared
     assert shared.corpora.corpus(ada.selectbox(key="corpus").value).texts == ("a café costs 5 €",)
 
 
+def test_a_table_without_a_header_is_read_whole(ada: AppTest, shared: Workspace) -> None:
+    facts = b"1;ice is cold\n2;fire is hot\n"
+    ada = ada.file_uploader(key="corpus_file-0").upload("facts.csv", facts, "text/csv").run()
+    column = named(ada.selectbox, "Column with the premises")
+    assert column.options == ["1: 1", "2: ice is cold"]
+    column.set_value(1)
+    ada.checkbox(key="headless-0").check()
+    ada = named(ada.button, "Import").click().run()
+    assert shared.corpora.corpus(ada.selectbox(key="corpus").value).texts == ("ice is cold", "fire is hot")
+    assert not ada.checkbox
+
+
 @pytest.fixture
 def kept_labels(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a list send the label that it had when its option was picked, as a browser does."""

@@ -8,8 +8,9 @@ from dataclasses import replace
 import pandas as pd
 import streamlit as st
 
-from entail.data.corpora import read_corpus
+from entail.data.corpora import corpus_columns, read_corpus, text_column
 from entail.data.records import Premise
+from entail.errors import EntailError
 from entail.settings import is_demo
 from entail.trees.log.wording import quote
 from entail.trees.store.corpora import CorpusChange
@@ -49,13 +50,10 @@ def draw_upload(shared: Workspace, author: str | None) -> None:
             key=f"corpus_file-{done}",
             max_upload_size=upload_limit(),
             help="Also official EntailmentBank files and worldtree_corpus_sentences_extended.json. "
-            "A CSV or JSONL needs a column called text, sentence, premise or fact, or name it below.",
+            "From a table the column of the premises is chosen.",
         )
         name = st.text_input(
             "Name", key=f"corpus_name-{done}", max_chars=80, placeholder="The file's name if left empty"
-        )
-        column = st.text_input(
-            "Column with the premises", key=f"corpus_column-{done}", placeholder="Detected if left empty"
         )
         encoding = st.selectbox(
             "Encoding",
@@ -64,6 +62,7 @@ def draw_upload(shared: Workspace, author: str | None) -> None:
             key=f"corpus_encoding-{done}",
             help="Excel on Windows writes Windows-1252 unless told to save as CSV UTF-8.",
         )
+        column = _pick_column(file.getvalue(), file.name, encoding, form=done) if file is not None else None
         licence = st.text_input(
             "Licence", key=f"corpus_licence-{done}", max_chars=120, placeholder="Optional"
         )
@@ -77,7 +76,7 @@ def draw_upload(shared: Workspace, author: str | None) -> None:
             reading = read_corpus(
                 file.getvalue(),
                 name=file.name,
-                column=column.strip() or None,
+                column=column,
                 encoding=encoding or None,
                 skip_too_long=True,
             )
@@ -87,6 +86,28 @@ def draw_upload(shared: Workspace, author: str | None) -> None:
             st.session_state["corpora_imported"] = done + 1
             preselect("corpus", info.id)
             st.rerun()
+
+
+def _pick_column(content: bytes, name: str, encoding: str, *, form: int) -> str | int | None:
+    """Draw the fields for the column of a table that has the premises; None for files without columns."""
+    try:
+        columns = corpus_columns(content, name=name, encoding=encoding or None)
+    except EntailError:
+        return None  # the import says what is wrong
+    if not columns:
+        return None
+    usual = text_column(columns)
+    numbers = range(len(columns))
+    at = st.selectbox(
+        "Column with the premises",
+        numbers,
+        index=columns.index(usual) if usual else 0,
+        format_func=lambda number: f"{number + 1}: {columns[number]}",
+        key=f"corpus_column-{form}-{name}",
+    )
+    if usual is None and st.checkbox("No header: the first row is a premise, too", key=f"headless-{form}"):
+        return at + 1
+    return columns[at]
 
 
 def draw_premises(shared: Workspace, author: str | None, corpus: CorpusInfo) -> None:
