@@ -11,6 +11,7 @@ from entail.index.lexical import TfidfIndex
 from entail.index.protocol import PremiseIndex
 from entail.operations.tasks import Task
 from entail.trees.log.acts import Accept, Conclude, Edit, Finish, Reject, Remove, Write
+from entail.trees.review.commands import Command
 from entail.ui.shared.resources import Workspace
 from entail.ui.trees.authoring import TreeContext, load_session, stamp
 from tests.ui.conftest import context_of, press
@@ -64,6 +65,25 @@ def finished(context: TreeContext) -> int:
 def test_finish_rejects_what_is_on_the_screen(context: TreeContext) -> None:
     press(context, "f")
     assert finished(context) == 10
+
+
+def test_an_accepted_candidate_is_taken_back_while_nothing_is_below_it(context: TreeContext) -> None:
+    session = press(context, "1")
+    (child,) = session.tree.root.children
+    key = session.tree.node(child).key
+    accepted = next(candidate for candidate in session.shown if candidate.premise.key == key)
+    assert session.may_withdraw(accepted)
+    session.run(Command("withdraw", accepted.premise.key))
+    session = load_session(context)
+    assert (session.tree.root.children, dict(session.tree.judgements)) == ((), {})
+    session = press(context, "1")
+    (child,) = session.tree.root.children
+    session.act(Write(node=child, text="ice is water"))
+    session = load_session(context)
+    accepted = next(candidate for candidate in session.shown if candidate.is_child)
+    assert not session.may_withdraw(accepted)
+    session.run(Command("withdraw", accepted.premise.key))
+    assert kinds(context) == ["create", "accept", "remove", "accept", "write"]
 
 
 @pytest.mark.parametrize("key", ["f", "1", "shift+1"])

@@ -10,6 +10,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from entail.data.bundled import SAMPLE_NAME
 from entail.data.reading import MAX_BYTES
 from entail.errors import DatabaseError
 from entail.settings import MAX_UPLOAD_MB
@@ -78,12 +79,14 @@ def test_a_long_list_of_trees_is_found_by_words(app: AppTest, shared: Workspace)
     own_trees(shared, 60)
     app = app.run()
     assert opens(app) == 12 + 12
-    for words in ("number 59", "59 NUMBER"):
+    app = app.button(key="find_own-more").click().run()
+    assert opens(app) == 24 + 12
+    shared.log.create(Create(hypothesis="ice is cold"), author="Bo", corpus_id=SAMPLE_ID)
+    for words in ("number 59", "59 NUMBER", "bo ice", SAMPLE_NAME + " bo"):
         app = app.text_input(key="find_own").set_value(words).run()
         assert opens(app) == 1 + 12
     app = app.text_input(key="find_own").set_value("nothing of the kind").run()
     assert opens(app) == 12
-    assert "No hypothesis has all of these words." in [caption.value for caption in app.caption]
 
 
 @pytest.mark.parametrize("query", ["../../x", "\0", "<script>", "a" * 5000])
@@ -93,7 +96,7 @@ def test_rubbish_in_the_address_leads_to_the_list(app: AppTest, query: str) -> N
     assert not app.exception
     assert errors(app).startswith("there is no tree")
     assert len(errors(app)) < 400
-    assert opens(app) == 10
+    assert opens(app) == 12
 
 
 def test_a_hypothesis_of_two_thousand_characters_leaves_room_for_the_tree(

@@ -118,7 +118,9 @@ def test_finish_rejects_the_others_shown(app: AppTest, shared: Workspace, own: s
     app = on_tree(app, own)
     before = [button.key for button in accepts(app)]
     app = accepts(app)[0].click().run()
-    assert [button.key for button in accepts(app)] == before
+    assert [button.key for button in accepts(app)] == before[1:]
+    (withdraw,) = buttons(app, "withdraw-")
+    assert withdraw.key == before[0].replace("accept-", "withdraw-")
     app = app.button(key=f"finish-{own}").click().run()
     tree = shared.log.history(own).tree
     assert {p.text for p in tree.rejected("n1")} == {"ice is cold", HOSTILE}

@@ -3,6 +3,8 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from entail.trees.log.acts import Create
+from entail.trees.store.seed import SAMPLE_ID
 from entail.ui.frame.shell import PAGES
 from entail.ui.frame.walk import STATE, STEPS
 from entail.ui.shared.example_tree import smallest_example
@@ -23,6 +25,15 @@ def test_the_walk_starts_and_ends_on_home(home: AppTest) -> None:
     home = home.button(key="walk_leave").click().run()
     assert "walk_start" in keys(home)
     assert "walk_next" not in keys(home)
+
+
+def test_the_finished_tree_of_the_first_step_is_there_beside_a_teams_own(
+    app: AppTest, shared: Workspace
+) -> None:
+    shared.log.create(Create(hypothesis="ice is cold"), author="Ada", corpus_id=SAMPLE_ID)
+    assert "open_example" not in keys(app.run())
+    app.session_state[STATE] = 0
+    assert "open_example" in keys(app.run())
 
 
 def test_next_opens_the_example_tree(home: AppTest, shared: Workspace) -> None:

@@ -44,8 +44,9 @@ LISTENED = (*_DIGITS, *(f"shift+{digit}" for digit in _DIGITS), *"nfpurwcemxsvld
 class Command:
     """Verb, with its target: a premise key, a node id, or the name of a dialog, switch or list.
 
-    Verbs are `accept`, `reject`, `finish`, `undo`, `redo`, `select`, `page`, `reorder`, `dialog`, `toggle`,
-    `list` (without a target: the next one) and `draft`; `step` is +1 or -1 for `page` and `reorder`.
+    Verbs are `accept`, `withdraw`, `reject`, `finish`, `undo`, `redo`, `select`, `page`, `reorder`,
+    `dialog`, `toggle`, `list` (without a target: the next one) and `draft`; `step` is +1 or -1 for `page`
+    and `reorder`.
     """
 
     verb: str

@@ -4,7 +4,7 @@ import streamlit as st
 
 from entail.ui.frame.author import with_mark
 from entail.ui.frame.shell import page
-from entail.ui.frame.walk import draw_walk_button
+from entail.ui.frame.walk import draw_walk_button, is_walking
 from entail.ui.shared.text import ago, label
 from entail.ui.trees.chooser import draw_example, draw_import, draw_start, draw_tree_list
 
@@ -42,11 +42,11 @@ with page("Home") as (shared, author):
     with left:
         if trouble := st.session_state.pop("archive_error", None):
             st.error(label(trouble))
+        if not own or is_walking():
+            draw_example(shared, examples)
         if own:
             st.subheader("Your team's trees")
             draw_tree_list(shared, own, key="find_own", archive=True)
-        else:
-            draw_example(shared, examples)
         archived = shared.log.trees(archived=True)
         if archived:
             with st.expander(f"Archived ({len(archived)})"):

@@ -61,9 +61,14 @@ STEPS: Final = (
 """The walk, in order."""
 
 
+def is_walking() -> bool:
+    """Whether this session is on the walk."""
+    return STATE in st.session_state
+
+
 def draw_walk_button() -> None:
     """Draw the button that starts the walk on Home; nothing during a walk."""
-    if STATE not in st.session_state and st.button(
+    if not is_walking() and st.button(
         "Five-minute walk", icon=":material/tour:", key="walk_start", width="stretch"
     ):
         st.session_state[STATE] = 0

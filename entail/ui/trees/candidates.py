@@ -92,14 +92,15 @@ def _draw_row(
     help_: str | None,
 ) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"row-{key}"):
+        withdraws = candidate.is_child
         st.button(
             digit,
-            icon=":material/check:",
-            key=f"accept-{key}",
-            disabled=candidate.is_child or session.is_locked,
+            icon=":material/undo:" if withdraws else ":material/check:",
+            key=f"{'withdraw' if withdraws else 'accept'}-{key}",
+            disabled=session.is_locked or (withdraws and not session.may_withdraw(candidate)),
             on_click=session.run,
-            args=(Command("accept", candidate.premise.key),),
-            help=f"Accept (key {digit})",
+            args=(Command("withdraw" if withdraws else "accept", candidate.premise.key),),
+            help="Take it out of the tree again" if withdraws else f"Accept (key {digit})",
             width=56,
         )
         with st.container(gap=None):

@@ -86,7 +86,7 @@ def draw_chooser(shared: Workspace, author: str | None) -> None:
         st.subheader("Your team's trees")
         draw_tree_list(shared, own, key="find_own")
     st.subheader("Examples")
-    draw_trees(shared, [tree for tree in trees if tree.example][:10])
+    draw_tree_list(shared, [tree for tree in trees if tree.example], key="find_example")
 
 
 def draw_start(shared: Workspace, author: str | None) -> None:
@@ -183,22 +183,37 @@ def leave_tree() -> None:
 
 
 _LISTED = 12
-"""Trees of a list before a search."""
+"""Trees of a list at first, and by each click more."""
 
 
 def draw_tree_list(
     shared: Workspace, trees: Sequence[TreeSummary], *, key: str, archive: bool = False
 ) -> None:
-    """Draw the first trees of a list, with a search field if there are more."""
-    words = ""
+    """Draw the first trees of a list; if there are more, with a search field and a button for the next."""
+    words: list[str] = []
     if len(trees) > _LISTED:
-        words = st.text_input("Find a tree", key=key, placeholder="Words of the hypothesis")
-    found = [tree for tree in trees if all(word in tree.hypothesis.lower() for word in words.lower().split())]
-    draw_trees(shared, found[:_LISTED], archive=archive)
+        typed = st.text_input("Find a tree", key=key, placeholder="Words of the claim, author or corpus")
+        words = typed.lower().split()
+    corpora = {info.id: info.name for info in shared.corpora.corpora()} if words else {}
+
+    def text(tree: TreeSummary) -> str:
+        names = (*map(shown_name, tree.authors), corpora.get(tree.corpus_id or "", ""))
+        return " ".join((tree.hypothesis, *names)).lower()
+
+    found = [tree for tree in trees if not words or all(word in text(tree) for word in words)]
+    more = f"{key}-listed"
+    listed: int = st.session_state.get(more, _LISTED)
+    draw_trees(shared, found[:listed], archive=archive)
     if not found:
-        st.caption("No hypothesis has all of these words.")
-    if len(found) > _LISTED:
-        st.caption(f"{len(found) - _LISTED:,} more: type a word to search.")
+        st.caption("No tree has all of these words.")
+    if len(found) > listed and st.button(
+        f"Show more ({len(found) - listed:,})",
+        key=f"{key}-more",
+        icon=":material/expand_more:",
+        type="tertiary",
+    ):
+        st.session_state[more] = listed + _LISTED
+        st.rerun()
 
 
 def draw_example(shared: Workspace, examples: Sequence[TreeSummary]) -> None:

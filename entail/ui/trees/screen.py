@@ -11,7 +11,7 @@ import streamlit as st
 
 from entail.errors import ConflictError, EntailError, LockedDatabaseError
 from entail.operations.tasks import Task
-from entail.trees.log.acts import Accept, Act, Evidence, Finish, Reject, Reorder, TypedAct
+from entail.trees.log.acts import Accept, Act, Evidence, Finish, Reject, Remove, Reorder, TypedAct
 from entail.trees.log.event_log import TreeLog
 from entail.trees.log.replay import History
 from entail.trees.log.tree import ROOT, Node, Tree
@@ -218,6 +218,8 @@ class AuthoringSession:
                 self._undo_or_redo(command.verb)
             case "accept" | "reject":
                 self._judge(command)
+            case "withdraw":
+                self._withdraw(command.target)
             case "finish":
                 self._finish()
             case "list" if self.proposes:
@@ -272,6 +274,15 @@ class AuthoringSession:
             return
         kind = Accept if command.verb == "accept" else Reject
         self.act(kind(node=self.screen.selected, premise=premise), evidence=self.evidence, keep=True)
+
+    def may_withdraw(self, candidate: Candidate) -> bool:
+        """Whether an accepted candidate is in the tree with nothing below it that would go, too."""
+        return candidate.in_tree is not None and not self.tree.node(candidate.in_tree).children
+
+    def _withdraw(self, key: str) -> None:
+        candidate = next((c for c in self.shown if c.premise.key == key and c.is_child), None)
+        if candidate is not None and candidate.in_tree is not None and self.may_withdraw(candidate):
+            self.act(Remove(node=candidate.in_tree), keep=True)
 
     def _finish(self) -> None:
         if not self.unjudged:
