@@ -336,6 +336,16 @@ def test_letters_of_forty_nodes_on_a_full_screen_can_be_read(page: Page, app: st
     assert all(0 < x < 1400 and 0 < y < 900 for x, y in graph.see().values())
 
 
+def test_a_node_comes_into_view_for_its_author_alone(page: Page, app: str, graph: Any) -> None:
+    page.goto(f"{app}/?nodes=200")
+    graph.see()
+    page.get_by_role("button", name="Bo writes").click()
+    expect(graph.box("n3")).to_be_attached()
+    expect(graph.box("n3")).not_to_be_in_viewport()
+    page.get_by_role("button", name="Ada writes").click()
+    expect(graph.box("n4")).to_be_in_viewport()
+
+
 def test_two_hundred_nodes(page: Page, app: str, graph: Any, said: Any) -> None:
     page.goto(f"{app}/?nodes=200")
     assert len(graph.see()) == 201

@@ -66,13 +66,15 @@ def draw_graph(
     selected: str | None,
     collapsed: Collection[str] = frozenset(),
     show_rejected: bool = False,
+    author: str | None = None,
     key: str,
     height: int = 560,
     on_event: Callable[[NodeEvent], object],
 ) -> None:
     """Draw the tree; pass every event to `on_event` before the next run of the script.
 
-    The caller stores the selected and collapsed nodes. The browser keeps zoom and position across reruns, the
+    The newest node of `author` is scrolled into view when it appears; others' nodes move nothing. The caller
+    stores the selected and collapsed nodes. The browser keeps zoom and position across reruns, the
     session the focus and the direction. Each tree needs a `key` of its own.
     """
     view = graph_view(key)
@@ -85,6 +87,7 @@ def draw_graph(
         direction=view.direction,
         start=view.focus,
     )
+    newest = max(tree.nodes.values(), key=lambda node: node.seq)
     path = [tree.nodes[view.focus], *tree.ancestors(view.focus)][::-1]
     data = {
         "picture": asdict(draw_picture(tree, drawing, collapsed=collapsed)),
@@ -93,6 +96,7 @@ def draw_graph(
         "direction": drawing.direction,
         "path": [{"id": node.id, "text": node.text} for node in path],
         "selected": _visible(tree, drawing, selected),
+        "newest": newest.id if newest.author == author else None,
         "collapsed": [id for id in tree.nodes if id in collapsed and tree.nodes[id].children],
         "inside": {
             id: "\n".join(node.text for node in tree.descendants(id))

@@ -30,7 +30,7 @@ def draw_view(view: str, shared: Workspace, session: AuthoringSession) -> None:
     if view == "History":
         draw_history(session.history, shared.log.evidence(screen.tree_id))
         return
-    draw = draw_outline if view == "Outline" else partial(draw_graph, height=640)
+    draw = draw_outline if view == "Outline" else partial(draw_graph, height=640, author=session.author)
     draw(
         tree,
         selected=screen.selected,

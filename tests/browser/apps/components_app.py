@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import streamlit as st
 
 from entail.data.records import Premise
-from entail.trees.log.acts import Create, Event, GivenNode, Reject
+from entail.trees.log.acts import Create, Event, GivenNode, Reject, Write
 from entail.trees.log.replay import replay
 from entail.trees.log.tree import Tree
 from entail.ui.components.graph import draw_graph
@@ -24,8 +24,8 @@ STORY = (
 )
 
 
-def tree_of(count: int) -> Tree:
-    """Return a tree with so many nodes below the hypothesis, always the same."""
+def tree_of(count: int, authors: tuple[str, ...] = ()) -> Tree:
+    """Return a tree of so many nodes below the hypothesis, always the same, and one by each author."""
     nodes = tuple(
         GivenNode(*STORY[i])
         if i < len(STORY)
@@ -33,21 +33,22 @@ def tree_of(count: int) -> Tree:
         for i in range(count)
     )
     acts = (
-        Create(hypothesis="the moon is cold at night", nodes=nodes),
-        Reject(node="n1", premise=Premise("ice is a kind of solid")),
+        ("Ada", Create(hypothesis="the moon is cold at night", nodes=nodes)),
+        ("Ada", Reject(node="n1", premise=Premise("ice is a kind of solid"))),
+        *((author, Write(node="n1", text=f"a fact by {author}")) for author in authors),
     )
     at = datetime(2026, 1, 1, tzinfo=UTC)
-    return replay([Event(seq=i, author="Ada", at=at, act=act) for i, act in enumerate(acts, 1)]).tree
+    return replay([Event(seq=i, author=by, at=at, act=act) for i, (by, act) in enumerate(acts, 1)]).tree
 
 
 st.set_page_config(layout="wide")
 # Handlers must not read the session state, where a run can be broken off: they keep to this object.
 state = st.session_state.setdefault(
     "kept",
-    SimpleNamespace(selected="n1", opened="", collapsed=frozenset(), pressed=[], runs=0, more=0),
+    SimpleNamespace(selected="n1", opened="", collapsed=frozenset(), pressed=[], runs=0, more=0, wrote=()),
 )
 state.runs += 1
-tree = tree_of(int(st.query_params.get("nodes", len(STORY))) + state.more)
+tree = tree_of(int(st.query_params.get("nodes", len(STORY))) + state.more, state.wrote)
 
 
 def follow(event: NodeEvent) -> None:
@@ -71,6 +72,8 @@ def ask() -> None:
 with st.container(horizontal=True):
     slow, rejected, away = st.checkbox("slow"), st.checkbox("rejected"), st.checkbox("away")
     st.button("grow", on_click=lambda: setattr(state, "more", state.more + 1))
+    for name in ("Ada", "Bo"):
+        st.button(f"{name} writes", on_click=lambda name=name: setattr(state, "wrote", (*state.wrote, name)))
     if st.button("ask"):
         ask()
     st.text_input("words", label_visibility="collapsed")
@@ -87,6 +90,7 @@ if not away:
         selected=state.selected,
         collapsed=state.collapsed,
         show_rejected=rejected,
+        author="Ada",
         key="graph",
         on_event=follow,
     )

@@ -83,6 +83,8 @@ class TreeGraph {
   draw(before, elsewhere) {
     const anchors = [this.selected, "n1"].filter(Boolean);
     const held = this.view.hold(anchors);
+    const { newest } = this.data;
+    const appears = this.view.nodes && newest !== null && !this.view.nodes.has(newest);
     this.paint(this.data.picture);
     const { picture } = this;
     const [left, top, width] = picture.getAttribute("viewBox").split(" ").map(Number);
@@ -93,6 +95,7 @@ class TreeGraph {
     this.map.change(nodes, size, -left);
     this.view.change(picture, nodes, size, held);
     if (before !== undefined && before !== this.selected) this.view.reveal(this.selected);
+    else if (appears) this.view.reveal(newest);
     if (elsewhere) this.view.begunAt();
     const kinds = new Set([...nodes.values()].map((node) => node.classList[1]));
     this.legend.replaceChildren(...STYLE.legend.filter(({ kind }) => kinds.has(kind)).map(({ kind, name }) =>
