@@ -38,14 +38,16 @@ from entail.aeenc.config import AeencConfig
 from entail.aeenc.training import train_aeenc
 from entail.cli.console import progress_bar
 from entail.data.passages.files import read_passages, read_questions
-from entail.data.records import ExplanationTree
+from entail.data.records import Corpus, ExplanationTree
 from entail.encoders.catalogue import resolve
 from entail.encoders.cross.reranker import Reranker
+from entail.encoders.encoder import BiEncoder
 from entail.index.factory import retriever
 from entail.index.reranked import RerankedIndex
+from entail.index.vectors import premise_vectors
 from entail.progress import ProgressCallback
 from entail.results import provenance, write_page, write_result
-from entail.training.distillation.teachers import Teaching, teach
+from entail.training.distillation.teachers import Teaching
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULT = ROOT / "docs" / "results" / "aeenc_dual.json"
@@ -110,10 +112,12 @@ def replayed(squad: Path, work: Path, progress: ProgressCallback) -> dict[str, T
         size = int(rng.integers(PART[0], PART[1] + 1))
         start = int(rng.integers(max(1, len(words) - size)))
         parts.append(" ".join(words[start : start + size]))
-    return {
-        "teaching": teach([BASE], questions, progress=progress),
-        "premise_teaching": teach([BASE], parts, progress=progress),
-    }
+    found = {}
+    for name, texts in (("teaching", questions), ("premise_teaching", parts)):
+        premises = Corpus.of(name, texts)
+        vectors = premise_vectors(premises, BiEncoder(BASE), cache_dir=work / "vectors", progress=progress)
+        found[name] = Teaching(tuple(one.folded for one in premises.premises), vectors, (BASE,))
+    return found
 
 
 def run(given: argparse.Namespace) -> bool:

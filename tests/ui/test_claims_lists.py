@@ -70,7 +70,10 @@ def test_the_overview_and_the_file_of_the_lists() -> None:
     summary = overview(found, scores)
     assert [row["answer at"] for row in summary] == ["3", "not found", "2", "not found"]
     assert [row["entail, by nli"] for row in summary] == ["0 of 2", "1 of 2", "2 of 2", "0 of 0"]
-    rows = list(found.to_rows(PASSAGES, {"question": "Who?", "claim": "Somebody."}, scores))
+    rows = list(
+        found.to_rows(PASSAGES, {"question": "Who?", "claim": "Somebody."}, scores, hypothesis="Ada.")
+    )
+    assert {row["judged"] for row in rows} == {"Ada."}
     assert len(rows) == 6
     claimed = next(row for row in rows if row["for"] == "claim")
     assert (claimed["passage"], claimed["rank"], claimed["searched with"]) == ("=p3", 1, "Somebody.")

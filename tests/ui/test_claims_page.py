@@ -3,13 +3,13 @@
 import gzip
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from entail.claims import existence_claim
+from entail.claims import existence_claim, state_answer
 from entail.data.bundled import sample_corpus
 from entail.data.records import Corpus
 from entail.errors import EncoderError
@@ -149,13 +149,15 @@ def test_a_tuned_encoder_is_on_the_right(
 
 
 class Fake:
-    """A judge that finds an entailment where Smiljan is."""
+    """A judge that finds an entailment where Smiljan is, and keeps what it judged."""
+
+    judged: ClassVar[list[str]] = []
 
     def __init__(self, name: str) -> None:
         self.name = name
 
     def entailment(self, premises: Any, hypotheses: Any, *, progress: Any = None) -> Any:
-        assert set(hypotheses) == {"There exists a known place where Tesla was born."}
+        self.judged.extend(set(hypotheses))
         return np.array([0.9 if "Smiljan" in premise else 0.004 for premise in premises])
 
 
@@ -169,6 +171,9 @@ def test_passages_are_judged(app: AppTest, five: dict[str, str], monkeypatch: py
     assert "does not entail, P = under 1%" in first[1]
     figures = app.table[0].value
     assert next(iter(figures["entail, by nli-fake"])).startswith("1 of ")
+    answered = state_answer("Where was Tesla born?", "Smiljan").text
+    app = settled(app.text_input(key="claims_answer").set_value("Smiljan").run())
+    assert Fake.judged == ["There exists a known place where Tesla was born.", answered]
     app = settled(app.multiselect(key="claims_judges").set_value([]).run())
     assert "entails" not in "".join(tables(app))
     assert app.query_params["by"] == "nobody"

@@ -94,9 +94,9 @@ class PassageLists:
         return tuple(dict.fromkeys(at for some in self.positions.values() for at in some))
 
     def to_rows(
-        self, corpus: Corpus, texts: Mapping[Wording, str], scores: Scores
+        self, corpus: Corpus, texts: Mapping[Wording, str], scores: Scores, *, hypothesis: str
     ) -> Iterator[dict[str, object]]:
-        """Yield a row for each passage of each list: ranks, similarity and the judges' verdicts."""
+        """Yield a row for each passage of each list: ranks, similarity and the verdicts on a hypothesis."""
         for key, positions in self.positions.items():
             number, wording = key
             for rank, (position, score) in enumerate(zip(positions, self.scores[key], strict=True), start=1):
@@ -112,6 +112,8 @@ class PassageLists:
                     "answers": int(position in self.gold) if self.gold else "",
                 }
                 row |= {f"rank by {self.names[i]} for {w}": self.ranks[i, w][position] for i, w in LIST_KEYS}
+                if scores:
+                    row["judged"] = hypothesis
                 for judge, verdicts in scores.items():
                     row[f"entailment by {judge}"] = f"{verdicts[position].value:.6f}"
                     row[f"entails by {judge}"] = int(verdicts[position].entails)

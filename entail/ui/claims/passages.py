@@ -78,8 +78,10 @@ def draw_passages(pool: Pool, asked: ClaimedQuestion, names: tuple[str, str], ju
     if not lists.all_positions:
         st.info("No passage shares a word with the query.", icon=":material/search_off:")
         return
-    scores = _judge(pool, lists, asked.claim, judges)
+    scores = _judge(pool, lists, asked.hypothesis, judges)
     _draw_overview(lists, scores)
+    if scores:
+        st.caption(f"Judged: does the passage entail “{label(asked.hypothesis.rstrip('.'), longest=300)}”?")
     texts: Mapping[Wording, str] = {"question": asked.question, "claim": asked.claim}
     for pair in view.pairs():
         _draw_pair(pool, lists, pair, view, texts, scores)
@@ -89,7 +91,11 @@ def draw_passages(pool: Pool, asked: ClaimedQuestion, names: tuple[str, str], ju
         + (" ★ known to answer." if lists.gold else "")
         + " ▲ ▼ ranks against the other list; “new”: not in it."
     )
-    draw_download("Lists (CSV)", "claims_passages.csv", lambda: lists.to_rows(pool.corpus, texts, scores))
+    draw_download(
+        "Lists (CSV)",
+        "claims_passages.csv",
+        lambda: lists.to_rows(pool.corpus, texts, scores, hypothesis=asked.hypothesis),
+    )
     # Where the lists ship, the indexes are still missing for whatever is asked next. Building them would slow
     # down the drawing.
     for name in names:
@@ -149,11 +155,11 @@ def _find_lists(pool: Pool, asked: ClaimedQuestion, names: tuple[str, str], k: i
     return await_value(search, waiting="Searching …")
 
 
-def _judge(pool: Pool, lists: PassageLists, claim: str, judges: Sequence[str]) -> Scores:
+def _judge(pool: Pool, lists: PassageLists, hypothesis: str, judges: Sequence[str]) -> Scores:
     passages = [pool.corpus.texts[position] for position in lists.all_positions]
     scores: dict[str, Mapping[int, PassageScore]] = {}
     for judge in judges:
-        task = take_scores(judge, passages, claim)
+        task = take_scores(judge, passages, hypothesis)
         found = await_value(
             task, waiting=f"{label(model_name(judge))}: judging …", key=f"claims_again-{judge}"
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 import streamlit as st
@@ -35,11 +35,15 @@ HOW = {
 
 @dataclass(frozen=True)
 class ClaimedQuestion:
-    """A question with its claim, which the user may have edited."""
+    """A question with its claim, which the user may have edited.
+
+    `hypothesis` is what passages are judged against: the statement with the answer, without one the claim.
+    """
 
     question: str
     claim: str
     edited: bool
+    hypothesis: str
 
 
 def draw_question(examples: Iterable[KnownQuestion]) -> ClaimedQuestion | None:
@@ -65,9 +69,7 @@ def draw_question(examples: Iterable[KnownQuestion]) -> ClaimedQuestion | None:
         return None
     with right:
         asked = _draw_claim(existence_claim(question))
-        if asked is not None:
-            _draw_start(asked, state_answer(question, answer))
-    return asked
+        return None if asked is None else _draw_start(asked, state_answer(question, answer))
 
 
 def _forget() -> None:
@@ -124,14 +126,15 @@ def _draw_claim(claim: Claim) -> ClaimedQuestion | None:
     if not text:
         st.info("The claim is empty. Enter one.", icon=":material/edit:")
         return None
-    return ClaimedQuestion(claim.question, text, edited)
+    return ClaimedQuestion(claim.question, text, edited, hypothesis=text)
 
 
-def _draw_start(asked: ClaimedQuestion, stated: Statement) -> None:
-    hypothesis = asked.claim
+def _draw_start(asked: ClaimedQuestion, stated: Statement) -> ClaimedQuestion:
+    """Draw the statement with the answer and the button for a tree; return what was asked, with it."""
     if stated.how != "claim":
-        hypothesis = stated.text
+        asked = replace(asked, hypothesis=stated.text)
         st.markdown(f"**With the answer:** {label(stated.text, longest=600)}")
         st.caption(f"{HOW[stated.how].capitalize()}.")
     if st.button("Start tree", icon=":material/park:", key="claims_start"):
-        open_start(asked.question, stated.answer, hypothesis)
+        open_start(asked.question, stated.answer, asked.hypothesis)
+    return asked
