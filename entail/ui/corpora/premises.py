@@ -22,7 +22,7 @@ from entail.ui.shared.demo import is_locked_in_demo
 from entail.ui.shared.form import upload_limit
 from entail.ui.shared.resources import Workspace
 from entail.ui.shared.start_question import open_start_over
-from entail.ui.shared.text import label
+from entail.ui.shared.text import label, local
 
 _ENCODINGS = {
     "": "UTF-8 or UTF-16",
@@ -216,7 +216,7 @@ def draw_changes(shared: Workspace, corpus: CorpusInfo) -> None:
     with st.expander(f"Changes ({len(changes)})", icon=":material/history:"):
         for change in changes[:50]:
             st.markdown(
-                f":gray[version {change.version} · {change.at:%d %b %Y %H:%M}] "
+                f":gray[version {change.version} · {local(change.at):%d %b %Y %H:%M}] "
                 f"{with_mark(change.author, verified=change.verified)} "
                 f"{_describe(change)}"
             )

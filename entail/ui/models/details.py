@@ -21,7 +21,7 @@ from entail.ui.components.elements import draw_table
 from entail.ui.shared.demo import is_locked_in_demo
 from entail.ui.shared.model_names import model_label
 from entail.ui.shared.resources import model_cache
-from entail.ui.shared.text import label
+from entail.ui.shared.text import label, local
 from entail.ui.shared.waiting import draw_result, start_task
 
 ENCODER_TASKS = TaskGroup("encoder tasks", failure="the task failed")
@@ -257,7 +257,7 @@ def _draw_speed(encoder: EncoderSummary) -> None:
         st.metric("Claims per second", f"{result.rate:,.0f}", border=True, width=240)
         st.caption(
             f"{result.texts:,} in {result.seconds:.1f} s on {label(result.machine)}, "
-            f"{result.at.astimezone():%d %b %Y %H:%M:%S}."
+            f"{local(result.at):%d %b %Y %H:%M:%S}."
         )
     st.button(
         "Measure" if result is None else "Measure again",

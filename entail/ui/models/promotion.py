@@ -36,7 +36,7 @@ from entail.ui.models.details import ENCODER_TASKS
 from entail.ui.shared.demo import is_locked_in_demo
 from entail.ui.shared.model_names import model_label
 from entail.ui.shared.resources import Workspace, workspace
-from entail.ui.shared.text import label
+from entail.ui.shared.text import label, local
 from entail.ui.shared.waiting import draw_progress, start_task
 
 SCORER = "models_scorer"
@@ -156,7 +156,7 @@ def _where(role: Role, corpus: str | None) -> str:
 
 
 def _clock(at: datetime) -> str:
-    return f"{at.astimezone():%d %b %Y %H:%M}"
+    return f"{local(at):%d %b %Y %H:%M}"
 
 
 def _roll_back(corpus: str | None, role: Role, author: str | None, number: int) -> None:

@@ -1,13 +1,16 @@
-"""User text escaped for Markdown and HTML, and short formats of times and shares."""
+"""User text escaped for Markdown and HTML, and times and shares in short."""
 
 from __future__ import annotations
 
 import html
 import re
 from datetime import UTC, datetime
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import streamlit as st
 
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:^=&/@\"'])")
-_EMOJI = re.compile(r":(?=[\w+-]+:)")
+_EMOJI = re.compile(r":(?!\d\d:)(?=[\w+-]+:)")  # not the minutes of a time
 _WORD = re.compile(r"\w+")
 
 
@@ -56,6 +59,15 @@ def marked(text: str, shared: frozenset[str]) -> str:
         end = word.end()
     parts.append(html.escape(text[end:]))
     return "".join(parts)
+
+
+def local(at: datetime) -> datetime:
+    """Return a time in the time zone of the browser, in that of the server where it is unknown."""
+    try:
+        zone = st.context.timezone
+        return at.astimezone(ZoneInfo(zone) if zone else None)
+    except (ZoneInfoNotFoundError, ValueError):
+        return at.astimezone()
 
 
 def ago(then: datetime, *, now: datetime | None = None) -> str:

@@ -12,7 +12,7 @@ from entail.trees.review.provenance import describe_rank, describe_retriever, or
 from entail.trees.review.suggestions import Candidate
 from entail.ui.shared.model_names import model_name
 from entail.ui.shared.resources import revisions
-from entail.ui.shared.text import label, marked, words_of
+from entail.ui.shared.text import label, local, marked, words_of
 from entail.ui.trees.screen import AuthoringSession
 
 DETAILS_KEY = "candidate_details"
@@ -160,7 +160,7 @@ def _provenance(session: AuthoringSession) -> dict[str, tuple[str, str]]:
             continue
         retriever = describe_retriever(recorded, available, display_name=model_name)
         words = describe_rank(recorded, key, retriever)
-        at = session.history.event(judgement.seq).at.astimezone()
+        at = local(session.history.event(judgement.seq).at)
         rank = next((shown.rank for shown in recorded.shown if shown.key == key), None)
         provenance[key] = (
             f"Was #{rank} ({model_name(recorded.retriever)})" if rank is not None else words,

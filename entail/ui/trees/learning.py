@@ -27,7 +27,7 @@ from entail.ui.shared.demo import is_locked_in_demo
 from entail.ui.shared.job_list import LIVE, draw_unfinished, ensure_worker, format_duration, progress_of
 from entail.ui.shared.model_names import model_label
 from entail.ui.shared.resources import jobs, retrievers
-from entail.ui.shared.text import label
+from entail.ui.shared.text import label, local
 from entail.ui.trees.authoring import TreeContext
 from entail.ui.trees.screen import AuthoringSession, close_dialogs
 
@@ -102,7 +102,7 @@ def _draw_busy(job_id: str, author: str | None) -> None:
         st.progress(share, text=f"**{label(job.name)}** is training · {label(words)}")
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.caption(
-            f"Started by {label(job.spec.by)} {job.spec.at.astimezone():%H:%M}, from "
+            f"Started by {label(job.spec.by)} {local(job.spec.at):%H:%M}, from "
             f"{label(job.spec.about)}. You can close this page."
         )
         _draw_details(job)

@@ -21,7 +21,7 @@ from entail.operations.tasks import Task, failed
 from entail.registry.models import Active, active
 from entail.ui.shared.model_names import model_label
 from entail.ui.shared.resources import model_cache, retrievers
-from entail.ui.shared.text import label
+from entail.ui.shared.text import label, local
 
 ACTIVE = "@active"
 """Choice of the active retriever; not a valid name of an encoder."""
@@ -155,4 +155,4 @@ def _draw_active(now: Active, corpus: str | None) -> None:
     if (move := now.pointer) is not None:
         verb = "Rolled back to" if move.rolled_back else "Promoted"
         scope = ", for all corpora without their own" if move.corpus is None else ""
-        st.caption(f"{verb} by {label(move.by)}, {move.at.astimezone():%d %b %H:%M}{scope}")
+        st.caption(f"{verb} by {label(move.by)}, {local(move.at):%d %b %H:%M}{scope}")

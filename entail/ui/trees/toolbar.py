@@ -14,7 +14,7 @@ from entail.trees.review.commands import Command
 from entail.ui.frame.author import with_mark
 from entail.ui.shared.model_names import model_name
 from entail.ui.shared.resources import Workspace
-from entail.ui.shared.text import label
+from entail.ui.shared.text import label, local
 from entail.ui.trees.candidates import DETAILS_KEY
 from entail.ui.trees.proposals import draw_lists
 from entail.ui.trees.ranked_by import Ranking, draw_ranked_by
@@ -193,5 +193,5 @@ def draw_watch(shared: Workspace, session: AuthoringSession, ranking: Ranking) -
         node = session.tree.nodes.get(other.node)
         text = quote(node.text, longest=40) if node is not None else "a removed node"
         parts.append(f":material/person: {with_mark(other.author, verified=other.verified)} at {label(text)}")
-    parts.append(f":gray[:material/cloud_done: version {last.seq}, saved {last.at.astimezone():%H:%M:%S}]")
+    parts.append(f":gray[:material/cloud_done: version {last.seq}, saved {local(last.at):%H:%M:%S}]")
     st.markdown(" · ".join(parts), width="content")

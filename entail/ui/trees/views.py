@@ -20,7 +20,7 @@ from entail.ui.frame.author import with_mark
 from entail.ui.links.control import draw_tree_link
 from entail.ui.shared.model_names import model_name
 from entail.ui.shared.resources import Workspace, revisions
-from entail.ui.shared.text import label
+from entail.ui.shared.text import label, local
 from entail.ui.trees.screen import AuthoringSession, Screen
 
 
@@ -71,7 +71,7 @@ def draw_history(history: History, evidence: Mapping[int, Evidence]) -> None:
             retriever = describe_retriever(shown, available, display_name=model_name)
             words += f"  \n:gray[{label(describe_provenance(event.act, shown, retriever))}]"
         author = with_mark(event.author, verified=event.verified)
-        st.markdown(f":gray[{event.seq} · {event.at:%d %b %H:%M:%S}] {author}  {words}")
+        st.markdown(f":gray[{event.seq} · {local(event.at):%d %b %H:%M:%S}] {author}  {words}")
     if len(history.events) > _LONGEST:
         st.caption(f"{len(history.events) - _LONGEST} older acts are in the log and in every backup.")
 
