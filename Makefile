@@ -43,13 +43,13 @@ lint: $(TEST_STAMP) ## style, docstrings
 type: $(TEST_STAMP) ## mypy, strict
 	$(BIN)/mypy
 
-# Two tests run at once, each on one core.
+# As many tests at once as there are cores, at most four: each takes a gigabyte.
 unit browser: export OMP_NUM_THREADS := 1
 unit: $(TEST_STAMP) ## all tests but the browser's and the long attack
-	$(BIN)/python -m pytest -m "not browser and not attack" -n 2 --dist worksteal
+	$(BIN)/python -m pytest -m "not browser and not attack" -n logical --maxprocesses 4 --dist worksteal
 
 browser: $(TEST_STAMP) ## the newcomer's story in a real Chromium
-	$(BIN)/python -m pytest -m browser tests/browser -n 2 --dist loadfile
+	$(BIN)/python -m pytest -m browser tests/browser -n logical --maxprocesses 4 --dist loadfile
 
 wheel: $(APP_STAMP) ## build the wheel, install it in an empty environment, try it there
 	rm -rf build/wheel $(VENV)-wheel
