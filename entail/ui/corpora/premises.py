@@ -98,10 +98,12 @@ def _pick_column(content: bytes, name: str, encoding: str, *, form: int) -> str 
         return None
     usual = text_column(columns)
     numbers = range(len(columns))
+    # Without a header the first row stands in for names, and the longest of them is a premise.
+    likely = columns.index(usual) if usual else max(numbers, key=lambda number: len(columns[number]))
     at = st.selectbox(
         "Column with the premises",
         numbers,
-        index=columns.index(usual) if usual else 0,
+        index=likely,
         format_func=lambda number: f"{number + 1}: {columns[number]}",
         key=f"corpus_column-{form}-{name}",
     )
