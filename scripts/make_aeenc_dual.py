@@ -5,25 +5,28 @@ r"""Train `models/aeenc-dual-minilm`, AE-Enc with a tower of its own for premise
     python scripts/make_aeenc_dual.py --corpus premises.txt.gz --train train.jsonl.gz --dev dev.jsonl.gz \
         --squad-train train-v1.1.json.gz --squad-dev dev-v1.1.json.gz --nli multinli_dev_matched.jsonl.gz \
         --seeds 0 1
-    python scripts/make_aeenc_dual.py ... --only triplet &  # in a process of its own: a trial, or `seed-1`
+    python scripts/make_aeenc_dual.py ... --only seed-1 further-1 &  # in a process of its own
     python scripts/make_aeenc_dual.py --table  # only the page, from the result file
 
-A tenth of the training trees is held out, as for the re-ranker. On their queries two losses of two towers are
-compared, and how closely both towers are held to their base on another domain (replay): that of queries on
-questions of SQuAD train, that of premises on parts of its paragraphs, each without every tenth article. With
-the setting that is best each seed learns from all training trees, and dev is read once. The first seed ships.
-What was trained stays in `--work`.
+A tenth of the training trees is held out, as for the re-ranker. On their queries two losses of two towers
+are compared, and two ways to hold both towers to their base on another domain (replay), from the start and
+further from what was trained without: the tower of queries on questions of SQuAD train, that of premises on
+parts of its paragraphs, each without every tenth article. With the loss and the way that are best each seed
+learns from all training trees, and dev is read once. The first seed ships. What was trained stays in
+`--work`.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 import numpy as np
@@ -68,30 +71,57 @@ TRIALS = {
     "softmax": replace(TWO_TOWERS, loss="softmax", alpha=0.0, reduction="mean", in_batch=True),
 }
 TRIALS |= {
-    f"replay-{weight:g}": replace(TRIALS["softmax"], distil=weight, sentences=24) for weight in (30.0, 100.0)
+    "from-start": replace(TRIALS["softmax"], distil=30.0, sentences=24),
+    "further": replace(TRIALS["softmax"], rounds=1, epochs=3, distil=60.0, sentences=48),
 }
-CONFIG = replace(TRIALS["replay-30"], epochs=3)
 TITLES = {
     "triplet": "two towers, triplet loss, 4 rounds of 2 epochs",
     "softmax": "two towers, softmax over the premises of a batch, 4 rounds of 2 epochs",
-    "replay-30": "the same, both held to the base on SQuAD, weight 30",
-    "replay-100": "the same, weight 100",
+    "from-start": "the same with replay, weight 30",
+    "further": "softmax, then further by a round of 3 epochs with replay, weight 60",
 }
+CONFIG = replace(TRIALS["softmax"], epochs=3)
+"""Settings of a seed, which `further` then trains further."""
+ROWS = {"seed": "two towers before replay", "further": SHIPPED.name}
+"""Rows of the tables: what the names of trainings begin with, and what the page calls them."""
+OTHERS = ("squad dev", "nli dev")
 SHOWN = ("MAP", "NDCG", "Hit@10", "Hit@50")
 
 
-def trained(
-    name: str, config: AeencConfig, data: Data, trees: tuple[ExplanationTree, ...], squad: Path, work: Path
-) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Part:
+    """A training, from some trees and from another part of this name, if there is one."""
+
+    config: AeencConfig
+    trees: tuple[ExplanationTree, ...]
+    after: str = ""
+
+
+def parts_of(data: Data, seeds: Iterable[int]) -> dict[str, Part]:
+    """Return the trainings by name, each behind the one that it begins at."""
+    parts = {
+        name: Part(config, data.learnt, "softmax" if name == "further" else "")
+        for name, config in TRIALS.items()
+    }
+    for seed in seeds:
+        every = (*data.learnt, *data.held_out)
+        parts[f"seed-{seed}"] = Part(replace(CONFIG, seed=seed), every)
+        parts[f"further-{seed}"] = Part(replace(TRIALS["further"], seed=seed), every, f"seed-{seed}")
+    return parts
+
+
+def trained(name: str, part: Part, data: Data, squad: Path, work: Path) -> dict[str, Any]:
     """Train an encoder into the work folder, or find it there; return its seconds and its run."""
     out, about = work / name, work / f"{name}.json"
+    # As a relative path, since the model tells of it.
+    config = replace(part.config, initial=os.path.relpath(work / part.after) if part.after else "")
     if not about.is_file():
         with progress_bar() as progress:
             taught = replayed(squad, work, progress) if config.distil else {}
             training = train_aeenc(
                 data.corpus,
                 config,
-                trees=trees,
+                trees=part.trees,
                 data=["entailment_bank", *(["squad"] if taught else [])],
                 out=out,
                 progress=progress,
@@ -127,15 +157,13 @@ def run(given: argparse.Namespace) -> bool:
     work: Path = given.work.resolve()
     work.mkdir(parents=True, exist_ok=True)
     data = Data.read(given.corpus, given.train, given.dev)
-    every = (*data.learnt, *data.held_out)
-    tasks = {name: (name, config, data, data.learnt) for name, config in TRIALS.items()} | {
-        f"seed-{seed}": (f"seed-{seed}", replace(CONFIG, seed=seed), data, every) for seed in given.seeds
-    }
+    parts = parts_of(data, given.seeds)
     if given.only:
-        trained(*tasks[given.only], given.squad_train, work)
+        for name in given.only:
+            trained(name, parts[name], data, given.squad_train, work)
         return False
-    made = {name: trained(*task, given.squad_train, work) for name, task in tasks.items()}
-    seeds = {name: one for name, one in made.items() if name.startswith("seed")}
+    made = {name: trained(name, part, data, given.squad_train, work) for name, part in parts.items()}
+    seeds = {name: one for name, one in made.items() if name not in TRIALS}
     reranker = Remembered(Reranker())
     # Of the held-out trees only what is in no tree to learn from counts.
     held = replace(data, held_out=(), dev=data.held_out)
@@ -157,7 +185,7 @@ def run(given: argparse.Namespace) -> bool:
             **{name: premises_of_hypotheses(given.nli, work / name) for name in seeds},
         },
     }
-    first = work / next(iter(seeds))
+    first = work / f"further-{given.seeds[0]}"
     figures["bytes"] = ship(first, SHIPPED, more={"figures": {"tables": for_card(figures)}})
     figures["revision"] = resolve(SHIPPED).revision
     write_result(RESULT, figures=figures, seed=None, started=started)
@@ -199,21 +227,28 @@ def one_tower() -> dict[str, Any]:
     }
 
 
+def of_seeds(figures: Mapping[str, Any], part: str, of: str = "further") -> list[Any]:
+    """Return the figures of the seeds, before replay (`seed`) or after it."""
+    return [one for name, one in figures[part].items() if name.startswith(f"{of}-")]
+
+
 def for_card(figures: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the tables of the card: dev queries that are in no training tree, then all."""
     tables = []
+    seeds = of_seeds(figures, "dev")
     for part, words in (("unseen", "unseen queries"), ("all", "queries")):
-        some = figures["dev"]
-        count = next(iter(some.values()))[""][words]
         kind = "that no training tree has" if part == "unseen" else "in all, training queries among them"
         tables.append(
             {
-                "caption": f"{count} queries of EntailmentBank dev {kind}; a query is no candidate of its "
-                f"own; the first of {len(some)} seeds, which ships:",
+                "caption": f"{seeds[0][''][words]} queries of EntailmentBank dev {kind}; a query is no "
+                f"candidate of its own; mean of {len(seeds)} seeds, of which the first ships:",
                 "head": ["list", *SHOWN],
                 "rows": [
-                    [f"aeenc-dual-minilm{of}", *(found[part]["query_excluded"][name] for name in SHOWN)]
-                    for of, found in next(iter(some.values())).items()
+                    [
+                        f"{SHIPPED.name}{of}",
+                        *(mean(seed[of][part]["query_excluded"][name] for seed in seeds) for name in SHOWN),
+                    ]
+                    for of in LISTS
                 ],
             }
         )
@@ -223,27 +258,26 @@ def for_card(figures: Mapping[str, Any]) -> list[dict[str, Any]]:
 def markdown(result: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines of the page."""
     figures, hardware = result["figures"], result["hardware"]
-    seeds, before, replay = list(figures["dev"]), one_tower(), json.loads(REPLAY.read_text(encoding="utf-8"))
-    counts = figures["seeds"][seeds[0]]["counts"]
+    before, replay = one_tower(), json.loads(REPLAY.read_text(encoding="utf-8"))
+    seeds = of_seeds(figures, "seeds")
     yield "<!-- Made from aeenc_dual.json by `python scripts/make_aeenc_dual.py --table`; do not edit. -->"
     yield from ("# AE-Enc with a tower for premises: aeenc-dual-minilm", "")
     yield from paragraph(
         "`aeenc-minilm` trains the tower of queries alone, over the base's vectors of premises. Here a "
         "second tower learns how premises are placed: four rounds of active sampling (ACS) of three epochs, "
-        f"softmax over the premises of a batch, {counts['queries']:,} queries of all training trees, two "
-        f"adapters of rank {CONFIG.rank} ({figures['bytes'] / 1e6:.1f} MB). The price: its premise vectors "
-        "are of no use to another encoder. So that other domains lose little, both towers are held to their "
-        f"base (replay): that of queries on {REPLAYED:,} questions of SQuAD train, that of premises on parts "
-        "of its paragraphs."
+        f"softmax over the premises of a batch, {seeds[0]['counts']['queries']:,} queries of all training "
+        f"trees, two adapters of rank {CONFIG.rank} ({figures['bytes'] / 1e6:.1f} MB). Then both towers are "
+        f"trained further for a round of three epochs and held to the base on another domain (replay): that "
+        f"of queries on {REPLAYED:,} questions of SQuAD train, that of premises on parts of its paragraphs. "
+        "The price: its premise vectors are of no use to another encoder."
     )
     yield ""
     yield from paragraph(
-        "Loss and weight of replay were chosen on the queries of held-out training trees and on held-out "
-        "articles of SQuAD train, every tenth, with two epochs a round; three were set without a "
-        f"comparison. Dev was read once for each of {len(seeds)} seeds, and once for each seed of an earlier "
-        "version without replay; the last weights are kept. The re-ranker learnt from lists of "
-        "`aeenc-minilm`. The base lists SQuAD 2.0 and AllNLI among its own training data, so that its "
-        "figures on SQuAD and MultiNLI are optimistic."
+        "Loss and way of replay were chosen on the queries of held-out training trees and on held-out "
+        "articles of SQuAD train, every tenth, with two epochs a round at first; three were set without a "
+        f"comparison. Dev was read once for each row and seed, of {len(seeds)}; the last weights are kept. "
+        "The re-ranker learnt from lists of `aeenc-minilm`. The base lists SQuAD 2.0 and AllNLI among its "
+        "own training data, so that its figures on SQuAD and MultiNLI are optimistic."
     )
     yield ""
     runs = [one["run"] for one in (*figures["seeds"].values(), *figures["held out"].values())]
@@ -276,14 +310,15 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
             for of in LISTS
             for title, some in (
                 (ONE_TOWER, [before[of]]),
-                (SHIPPED.name, [figures["dev"][name][of] for name in seeds]),
+                *((words, [one[of] for one in of_seeds(figures, "dev", key)]) for key, words in ROWS.items()),
             )
         )
         yield from table(("", *SHOWN, "read per accepted (all)", "never found (all)"), rows)
     yield from ("", "By the paper's protocol (query among the candidates), all queries, MAP:", "")
-    papers = [figures["dev"][name][""]["all"]["paper"]["MAP"] for name in seeds]
     yield f"- {ONE_TOWER}: {before['']['all']['paper']['MAP']:.3f}"
-    yield f"- {SHIPPED.name}: {spread(papers)}"
+    for key, words in ROWS.items():
+        papers = [one[""]["all"]["paper"]["MAP"] for one in of_seeds(figures, "dev", key)]
+        yield f"- {words}: {spread(papers)}"
     domains = figures["nli dev"]
     size = domains[BASE]
     yield from ("", "## Other domains, R@1", "")
@@ -300,10 +335,9 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
                 (name, f"{replay['figures']['squad_dev'][key]['R@1']:.4f}", f"{domains[of]['R@1']:.4f}")
                 for name, key, of in (("MiniLM", "base", BASE), (ONE_TOWER, "mean", ONE_TOWER))
             ),
-            (
-                SHIPPED.name,
-                spread([figures["squad dev"][name]["R@1"] for name in seeds], 4),
-                spread([domains[name]["R@1"] for name in seeds], 4),
+            *(
+                (words, *(spread([one["R@1"] for one in of_seeds(figures, part, key)], 4) for part in OTHERS))
+                for key, words in ROWS.items()
             ),
         ),
     )
@@ -322,7 +356,7 @@ def main() -> int:
     for name in ("corpus", "train", "dev", "squad-train", "squad-dev", "nli"):
         parser.add_argument(f"--{name}", type=Path)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0], metavar="N", help="(0)")
-    parser.add_argument("--only", metavar="NAME", help="train one part, and measure nothing")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="train these parts, and measure nothing")
     parser.add_argument(
         "--work", type=Path, default=Path("build/aeenc-dual"), help="folder of what is trained"
     )
