@@ -55,6 +55,18 @@ def test_the_mean_is_exact_up_to_half_precision(tmp_path: Path) -> None:
     np.testing.assert_allclose(added(tmp_path / "mean"), expected, atol=2e-2)
 
 
+def test_of_two_towers_each_is_averaged(tmp_path: Path) -> None:
+    folders = [adapter(tmp_path / name, seed=i, towers="dual") for i, name in enumerate(("one", "two"))]
+    towers = [adapter(folder / "premise_tower", seed=i + 5) for i, folder in enumerate(folders)]
+    average_adapters(folders, tmp_path / "mean", weights=[0.4, 0.6])
+    for mean, (one, two) in ((tmp_path / "mean", folders), (tmp_path / "mean" / "premise_tower", towers)):
+        np.testing.assert_allclose(added(mean), 0.4 * added(one) + 0.6 * added(two), atol=2e-2)
+    assert json.loads((tmp_path / "mean" / "entail.json").read_text())["towers"] == "dual"
+    with pytest.raises(TrainingError, match="one towers, found 'dual' in one and 'single' in three"):
+        average_adapters([folders[0], adapter(tmp_path / "three", seed=3)], tmp_path / "out")
+    assert average_adapters(folders, tmp_path / "lower", rank=1) > 0
+
+
 def test_weights_and_scale(tmp_path: Path) -> None:
     one, two = adapter(tmp_path / "one", seed=1), adapter(tmp_path / "two", seed=2)
     for folder in (one, two):

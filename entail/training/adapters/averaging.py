@@ -40,7 +40,7 @@ def average_adapters(
     scale: float = 1.0,
     rank: int | None = None,
 ) -> float:
-    """Write the weighted mean of adapters as one adapter, fp16.
+    """Write the weighted mean of adapters as one adapter, fp16; of two towers, the mean of each.
 
     The mean of encoders of Gaussians has no threshold and no confidence: fit them on dev, see
     `entail.gausscse.calibration.calibrate`.
@@ -53,10 +53,10 @@ def average_adapters(
         rank: Rank of the result; default: the sum of all ranks, which is exact.
 
     Returns:
-        Share of the squared norm lost by the lower rank, 0 if exact.
+        Share of the squared norm lost by the lower rank, 0 if exact; of two towers the larger one.
 
     Raises:
-        TrainingError: If a folder is no plain LoRA adapter of one tower; if they differ in base, towers,
+        TrainingError: If a folder is no plain LoRA adapter; if they differ in base, towers,
             similarity or modules; if a number is out of range; or the folder holds something else, or cannot
             be written.
     """
@@ -67,17 +67,21 @@ def average_adapters(
         raise TrainingError(
             f"expected a scale of 0 or more and a rank of at least 1, found {scale:g}, {rank}"
         )
-    if both := next((folder.name for folder in folders if (folder / PREMISE_TOWER).exists()), ""):
-        raise TrainingError(f"{both}: expected an adapter of one tower, found one with a tower for premises")
-    merged, lost = merge(folders, shares=[scale * share for share in shares], rank=rank)
     _require_same(folders)
+    has_premises = (folders[0] / PREMISE_TOWER).exists()
+    scaled = [scale * share for share in shares]
+    towers = {
+        tower: merge([folder / tower for folder in folders], shares=scaled, rank=rank)
+        for tower in ("", *([PREMISE_TOWER] if has_premises else []))
+    }
     records = [read_object(folder / "entail.json") for folder in folders]
     first = records[0]
     file = f"{HEAD}/model.safetensors"
     head = mean_tensors(folders, file, shares=shares) if first.get("gaussian") else {}
 
     def write(folder: Path) -> None:
-        write_adapter(merged, folder, like=folders[0])
+        for tower, (merged, _) in towers.items():
+            write_adapter(merged, folder / tower, like=folders[0] / tower)
         if head:
             (folder / HEAD).mkdir()
             save_file(head, folder / file)
@@ -89,7 +93,7 @@ def average_adapters(
         about["gaussian"] = _without_fit(first, folders[0].name).to_json()
     about |= describe_mean(folders, records, shares=shares, scale=scale)
     save_encoder(out, method=str(first.get("method")), write=write, about=about)
-    return lost
+    return max(lost for _, lost in towers.values())
 
 
 def even_shares(count: int, weights: Sequence[float] | None) -> list[float]:
