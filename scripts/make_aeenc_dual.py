@@ -3,56 +3,43 @@ r"""Train `models/aeenc-dual-minilm`, AE-Enc with a tower of its own for premise
 ::
 
     python scripts/make_aeenc_dual.py --corpus premises.txt.gz --train train.jsonl.gz --dev dev.jsonl.gz \
-        --squad-train train-v1.1.json.gz --squad-dev dev-v1.1.json.gz --nli multinli_dev_matched.jsonl.gz \
-        --seeds 0 1
-    python scripts/make_aeenc_dual.py ... --only seed-1 further-1 &  # in a process of its own
+        --squad-dev dev-v1.1.json.gz --seeds 0 1
+    python scripts/make_aeenc_dual.py ... --only triplet &  # in a process of its own: a trial, or `seed-1`
     python scripts/make_aeenc_dual.py --table  # only the page, from the result file
 
-A tenth of the training trees is held out, as for the re-ranker. On their queries two losses of two towers
-are compared, and two ways to hold both towers to their base on another domain (replay), from the start and
-further from what was trained without: the tower of queries on questions of SQuAD train, that of premises on
-parts of its paragraphs, each without every tenth article. With the loss and the way that are best each seed
-learns from all training trees, and dev is read once. The first seed ships. What was trained stays in
-`--work`.
+A tenth of the training trees is held out, as for the re-ranker. On their queries two losses of two towers are
+compared. With the better one each seed learns from all training trees, and dev is read
+once. The first seed ships. What was trained stays in `--work`.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from statistics import mean
 from typing import Any
 
-import numpy as np
 from aeenc_rows import OURS
 from command_line import make_parser, measure_and_show
 from make_reranker_minilm import KEYWORDS, Data, Remembered, measured
 from page_text import paragraph, spread, table
-from replay_aeenc import BASE, REPLAYED, evaluate_file, split_by_article
+from replay_aeenc import evaluate_file
 from reranker_tables import shipped
 from shipping import ship
 
 from entail.aeenc.config import AeencConfig
 from entail.aeenc.training import train_aeenc
 from entail.cli.console import progress_bar
-from entail.data.nli.pairs import read_nli
-from entail.data.passages.files import read_passages, read_questions
-from entail.data.records import Corpus, ExplanationTree
+from entail.data.records import ExplanationTree
 from entail.encoders.catalogue import resolve
 from entail.encoders.cross.reranker import Reranker
-from entail.encoders.encoder import BiEncoder
 from entail.index.factory import retriever
 from entail.index.reranked import RerankedIndex
-from entail.index.vectors import premise_vectors
-from entail.progress import ProgressCallback
 from entail.results import provenance, write_page, write_result
-from entail.training.distillation.teachers import Teaching
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULT = ROOT / "docs" / "results" / "aeenc_dual.json"
@@ -60,8 +47,8 @@ SHIPPED = ROOT / "models" / "aeenc-dual-minilm"
 ONE_TOWER = "aeenc-minilm"
 RERANKED = "+reranker-minilm"
 REPLAY = RESULT.with_name("aeenc_replay.json")
-PART = (20, 60)
-"""Fewest and most words of the part of a paragraph that is replayed."""
+KNOWN = {"MiniLM": "base", ONE_TOWER: "mean"}
+"""Encoder -> its name among the figures of replay."""
 
 LISTS = ("", KEYWORDS, RERANKED, KEYWORDS + RERANKED)
 
@@ -70,85 +57,27 @@ TRIALS = {
     "triplet": TWO_TOWERS,
     "softmax": replace(TWO_TOWERS, loss="softmax", alpha=0.0, reduction="mean", in_batch=True),
 }
-TRIALS |= {
-    "from-start": replace(TRIALS["softmax"], distil=30.0, sentences=24),
-    "further": replace(TRIALS["softmax"], rounds=1, epochs=3, distil=60.0, sentences=48),
-}
+CONFIG = replace(TRIALS["softmax"], epochs=3)
 TITLES = {
     "triplet": "two towers, triplet loss, 4 rounds of 2 epochs",
     "softmax": "two towers, softmax over the premises of a batch, 4 rounds of 2 epochs",
-    "from-start": "the same with replay, weight 30",
-    "further": "softmax, then further by a round of 3 epochs with replay, weight 60",
 }
-CONFIG = replace(TRIALS["softmax"], epochs=3)
-"""Settings of a seed, which `further` then trains further."""
-ROWS = {"seed": "two towers before replay", "further": SHIPPED.name}
-"""Rows of the tables: what the names of trainings begin with, and what the page calls them."""
-OTHERS = ("squad dev", "nli dev")
 SHOWN = ("MAP", "NDCG", "Hit@10", "Hit@50")
 
 
-@dataclass(frozen=True)
-class Part:
-    """A training, from some trees and from another part of this name, if there is one."""
-
-    config: AeencConfig
-    trees: tuple[ExplanationTree, ...]
-    after: str = ""
-
-
-def parts_of(data: Data, seeds: Iterable[int]) -> dict[str, Part]:
-    """Return the trainings by name, each behind the one that it begins at."""
-    parts = {
-        name: Part(config, data.learnt, "softmax" if name == "further" else "")
-        for name, config in TRIALS.items()
-    }
-    for seed in seeds:
-        every = (*data.learnt, *data.held_out)
-        parts[f"seed-{seed}"] = Part(replace(CONFIG, seed=seed), every)
-        parts[f"further-{seed}"] = Part(replace(TRIALS["further"], seed=seed), every, f"seed-{seed}")
-    return parts
-
-
-def trained(name: str, part: Part, data: Data, squad: Path, work: Path) -> dict[str, Any]:
+def trained(
+    name: str, config: AeencConfig, data: Data, trees: tuple[ExplanationTree, ...], work: Path
+) -> dict[str, Any]:
     """Train an encoder into the work folder, or find it there; return its seconds and its run."""
     out, about = work / name, work / f"{name}.json"
-    # As a relative path, since the model tells of it.
-    config = replace(part.config, initial=os.path.relpath(work / part.after) if part.after else "")
     if not about.is_file():
         with progress_bar() as progress:
-            taught = replayed(squad, work, progress) if config.distil else {}
             training = train_aeenc(
-                data.corpus,
-                config,
-                trees=part.trees,
-                data=["entailment_bank", *(["squad"] if taught else [])],
-                out=out,
-                progress=progress,
-                **taught,
+                data.corpus, config, trees=trees, data=["entailment_bank"], out=out, progress=progress
             )
         record = {"seconds": training.fitted.seconds, "counts": dict(training.counts), "run": provenance()}
         about.write_text(json.dumps(record, indent=1), encoding="utf-8")
     return {"config": asdict(config), **json.loads(about.read_text(encoding="utf-8"))}
-
-
-def replayed(squad: Path, work: Path, progress: ProgressCallback) -> dict[str, Teaching]:
-    """Return questions of SQuAD train and parts of its paragraphs, with their vectors by the base."""
-    file, _ = split_by_article(squad, work)
-    rng = np.random.default_rng(0)
-    questions = rng.permutation([one.text for one in read_questions(file)])[:REPLAYED].tolist()
-    parts = []
-    for passage in read_passages(file):
-        words = passage.whole.split()
-        size = int(rng.integers(PART[0], PART[1] + 1))
-        start = int(rng.integers(max(1, len(words) - size)))
-        parts.append(" ".join(words[start : start + size]))
-    found = {}
-    for name, texts in (("teaching", questions), ("premise_teaching", parts)):
-        premises = Corpus.of(name, texts)
-        vectors = premise_vectors(premises, BiEncoder(BASE), cache_dir=work / "vectors", progress=progress)
-        found[name] = Teaching(tuple(one.folded for one in premises.premises), vectors, (BASE,))
-    return found
 
 
 def run(given: argparse.Namespace) -> bool:
@@ -157,22 +86,22 @@ def run(given: argparse.Namespace) -> bool:
     work: Path = given.work.resolve()
     work.mkdir(parents=True, exist_ok=True)
     data = Data.read(given.corpus, given.train, given.dev)
-    parts = parts_of(data, given.seeds)
+    every = (*data.learnt, *data.held_out)
+    tasks = {name: (name, config, data, data.learnt) for name, config in TRIALS.items()} | {
+        f"seed-{seed}": (f"seed-{seed}", replace(CONFIG, seed=seed), data, every) for seed in given.seeds
+    }
     if given.only:
-        for name in given.only:
-            trained(name, parts[name], data, given.squad_train, work)
+        trained(*tasks[given.only], work)
         return False
-    made = {name: trained(name, part, data, given.squad_train, work) for name, part in parts.items()}
-    seeds = {name: one for name, one in made.items() if name not in TRIALS}
+    made = {name: trained(*task, work) for name, task in tasks.items()}
+    seeds = {name: one for name, one in made.items() if name.startswith("seed")}
     reranker = Remembered(Reranker())
     # Of the held-out trees only what is in no tree to learn from counts.
     held = replace(data, held_out=(), dev=data.held_out)
-    _, held_articles = split_by_article(given.squad_train, work)
     figures: dict[str, Any] = {
         "held out": {
             name: made[name]
             | {of: measured(held, retriever(f"{work / name}{of}", data.corpus)) for of in LISTS[:2]}
-            | {"squad": evaluate_file(held_articles, work / name, work).to_json()["gold"]}
             for name in TRIALS
         },
         "dev": {name: lists(data, str(work / name), reranker) for name in seeds},
@@ -180,31 +109,12 @@ def run(given: argparse.Namespace) -> bool:
         "squad dev": {
             name: evaluate_file(given.squad_dev, work / name, work).to_json()["gold"] for name in seeds
         },
-        "nli dev": {
-            **{name: premises_of_hypotheses(given.nli, name) for name in (BASE, ONE_TOWER)},
-            **{name: premises_of_hypotheses(given.nli, work / name) for name in seeds},
-        },
     }
-    first = work / f"further-{given.seeds[0]}"
+    first = work / next(iter(seeds))
     figures["bytes"] = ship(first, SHIPPED, more={"figures": {"tables": for_card(figures)}})
     figures["revision"] = resolve(SHIPPED).revision
     write_result(RESULT, figures=figures, seed=None, started=started)
     return True
-
-
-def premises_of_hypotheses(file: Path, encoder: str | Path) -> dict[str, float]:
-    """Look up the hypotheses of entailments among all their premises, a domain that no training here had."""
-    pairs = [pair for pair in read_nli(file).pairs if pair.label == "entailment"]
-    corpus = Corpus.of(file.name, [pair.premise for pair in pairs])
-    loaded = BiEncoder(encoder)
-    premises = loaded.encode_premises(corpus.texts)
-    queries = loaded.encode_queries([pair.hypothesis for pair in pairs])
-    own = [corpus.position(pair.premise) for pair in pairs]
-    return {
-        "R@1": float(np.mean((queries @ premises.T).argmax(axis=1) == own)),
-        "hypotheses": len(pairs),
-        "premises": len(corpus),
-    }
 
 
 def lists(data: Data, encoder: str, reranker: Remembered) -> dict[str, Any]:
@@ -227,28 +137,21 @@ def one_tower() -> dict[str, Any]:
     }
 
 
-def of_seeds(figures: Mapping[str, Any], part: str, of: str = "further") -> list[Any]:
-    """Return the figures of the seeds, before replay (`seed`) or after it."""
-    return [one for name, one in figures[part].items() if name.startswith(f"{of}-")]
-
-
 def for_card(figures: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the tables of the card: dev queries that are in no training tree, then all."""
     tables = []
-    seeds = of_seeds(figures, "dev")
     for part, words in (("unseen", "unseen queries"), ("all", "queries")):
+        some = figures["dev"]
+        count = next(iter(some.values()))[""][words]
         kind = "that no training tree has" if part == "unseen" else "in all, training queries among them"
         tables.append(
             {
-                "caption": f"{seeds[0][''][words]} queries of EntailmentBank dev {kind}; a query is no "
-                f"candidate of its own; mean of {len(seeds)} seeds, of which the first ships:",
+                "caption": f"{count} queries of EntailmentBank dev {kind}; a query is no candidate of its "
+                f"own; the first of {len(some)} seeds, which ships:",
                 "head": ["list", *SHOWN],
                 "rows": [
-                    [
-                        f"{SHIPPED.name}{of}",
-                        *(mean(seed[of][part]["query_excluded"][name] for seed in seeds) for name in SHOWN),
-                    ]
-                    for of in LISTS
+                    [f"aeenc-dual-minilm{of}", *(found[part]["query_excluded"][name] for name in SHOWN)]
+                    for of, found in next(iter(some.values())).items()
                 ],
             }
         )
@@ -258,26 +161,22 @@ def for_card(figures: Mapping[str, Any]) -> list[dict[str, Any]]:
 def markdown(result: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines of the page."""
     figures, hardware = result["figures"], result["hardware"]
-    before, replay = one_tower(), json.loads(REPLAY.read_text(encoding="utf-8"))
-    seeds = of_seeds(figures, "seeds")
+    seeds, before, replay = list(figures["dev"]), one_tower(), json.loads(REPLAY.read_text(encoding="utf-8"))
+    counts = figures["seeds"][seeds[0]]["counts"]
     yield "<!-- Made from aeenc_dual.json by `python scripts/make_aeenc_dual.py --table`; do not edit. -->"
     yield from ("# AE-Enc with a tower for premises: aeenc-dual-minilm", "")
     yield from paragraph(
         "`aeenc-minilm` trains the tower of queries alone, over the base's vectors of premises. Here a "
         "second tower learns how premises are placed: four rounds of active sampling (ACS) of three epochs, "
-        f"softmax over the premises of a batch, {seeds[0]['counts']['queries']:,} queries of all training "
-        f"trees, two adapters of rank {CONFIG.rank} ({figures['bytes'] / 1e6:.1f} MB). Then both towers are "
-        f"trained further for a round of three epochs and held to the base on another domain (replay): that "
-        f"of queries on {REPLAYED:,} questions of SQuAD train, that of premises on parts of its paragraphs. "
-        "The price: its premise vectors are of no use to another encoder."
+        f"softmax over the premises of a batch, {counts['queries']:,} queries of all training trees, two "
+        f"adapters of rank {CONFIG.rank} ({figures['bytes'] / 1e6:.1f} MB). The price: its premise vectors "
+        "are of no use to another encoder, and it was not held to its base on another domain (last table)."
     )
     yield ""
     yield from paragraph(
-        "Loss and way of replay were chosen on the queries of held-out training trees and on held-out "
-        "articles of SQuAD train, every tenth, with two epochs a round at first; three were set without a "
-        f"comparison. Dev was read once for each row and seed, of {len(seeds)}; the last weights are kept. "
-        "The re-ranker learnt from lists of `aeenc-minilm`. The base lists SQuAD 2.0 and AllNLI among its "
-        "own training data, so that its figures on SQuAD and MultiNLI are optimistic."
+        "The loss was chosen on the queries of held-out training trees, with two epochs a round; three "
+        f"were set without a comparison. Dev was read once for each of {len(seeds)} seeds; the last weights "
+        "are kept. The re-ranker learnt from lists of `aeenc-minilm`."
     )
     yield ""
     runs = [one["run"] for one in (*figures["seeds"].values(), *figures["held out"].values())]
@@ -291,12 +190,12 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
     yield f"## {next(iter(held.values()))['']['unseen queries']} queries of held-out training trees"
     yield ""
     yield from table(
-        ("", *SHOWN, "read per accepted", "never found", "R@1, held-out articles", "training, s"),
+        ("", *SHOWN, "read per accepted", "never found", "training, s"),
         (
             (
                 TITLES[name] + (", keyword match" if of else ""),
-                *_cells([one[of]], "unseen"),
-                *(("", "") if of else (f"{one['squad']['R@1']:.4f}", f"{one['seconds']:,.0f}")),
+                *cells([one[of]], "unseen"),
+                _seconds(one, of),
             )
             for name, one in held.items()
             for of in LISTS[:2]
@@ -306,65 +205,48 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
         count = before[""]["unseen queries" if part == "unseen" else "queries"]
         yield from ("", f"## {count} {words}, query excluded", "")
         rows = (
-            (f"{title}{of}", *_cells(some, part))
+            (f"{title}{of}", *cells(some, part))
             for of in LISTS
             for title, some in (
                 (ONE_TOWER, [before[of]]),
-                *((words, [one[of] for one in of_seeds(figures, "dev", key)]) for key, words in ROWS.items()),
+                (SHIPPED.name, [figures["dev"][name][of] for name in seeds]),
             )
         )
         yield from table(("", *SHOWN, "read per accepted (all)", "never found (all)"), rows)
     yield from ("", "By the paper's protocol (query among the candidates), all queries, MAP:", "")
+    papers = [figures["dev"][name][""]["all"]["paper"]["MAP"] for name in seeds]
     yield f"- {ONE_TOWER}: {before['']['all']['paper']['MAP']:.3f}"
-    for key, words in ROWS.items():
-        papers = [one[""]["all"]["paper"]["MAP"] for one in of_seeds(figures, "dev", key)]
-        yield f"- {words}: {spread(papers)}"
-    domains = figures["nli dev"]
-    size = domains[BASE]
-    yield from ("", "## Other domains, R@1", "")
-    yield from paragraph(
-        "SQuAD dev: its questions among its paragraphs. MultiNLI dev (matched): "
-        f"{size['hypotheses']:,} hypotheses among the {size['premises']:,} premises that entail them, a "
-        "domain of which nothing was replayed."
-    )
-    yield ""
-    yield from table(
-        ("", "SQuAD dev", "MultiNLI dev"),
-        (
-            *(
-                (name, f"{replay['figures']['squad_dev'][key]['R@1']:.4f}", f"{domains[of]['R@1']:.4f}")
-                for name, key, of in (("MiniLM", "base", BASE), (ONE_TOWER, "mean", ONE_TOWER))
-            ),
-            *(
-                (words, *(spread([one["R@1"] for one in of_seeds(figures, part, key)], 4) for part in OTHERS))
-                for key, words in ROWS.items()
-            ),
-        ),
-    )
+    yield f"- {SHIPPED.name}: {spread(papers)}"
+    yield from ("", "## Another domain: R@1 of SQuAD dev's passages", "")
+    squad = {name: [replay["figures"]["squad_dev"][key]["R@1"]] for name, key in KNOWN.items()}
+    squad[SHIPPED.name] = [figures["squad dev"][name]["R@1"] for name in seeds]
+    yield from table(("", "R@1"), ((name, spread(values, 4)) for name, values in squad.items()))
 
 
-def _cells(found: list[Mapping[str, Any]], part: str) -> Iterator[str]:
+def cells(found: list[Mapping[str, Any]], part: str) -> Iterator[str]:
+    """Yield the cells of a row of encoders: ranking, then the author's effort."""
     for name in SHOWN:
         yield spread([one[part]["query_excluded"][name] for one in found])
     yield spread([one["effort"]["reads_per_accepted"] for one in found], 2)
     yield spread([100 * one["effort"]["missing_share"] for one in found], 1) + " %"
 
 
+def _seconds(one: Mapping[str, Any], of: str) -> str:
+    return "" if of else f"{one['seconds']:,.0f}"
+
+
 def main() -> int:
     """Train, measure, ship and write the page, or only the page."""
     parser = make_parser(__doc__)
-    for name in ("corpus", "train", "dev", "squad-train", "squad-dev", "nli"):
+    for name in ("corpus", "train", "dev", "squad-dev"):
         parser.add_argument(f"--{name}", type=Path)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0], metavar="N", help="(0)")
-    parser.add_argument("--only", nargs="+", metavar="NAME", help="train these parts, and measure nothing")
+    parser.add_argument("--only", metavar="NAME", help="train one part, and measure nothing")
     parser.add_argument(
         "--work", type=Path, default=Path("build/aeenc-dual"), help="folder of what is trained"
     )
     return measure_and_show(
-        parser,
-        run,
-        lambda _: write_page(RESULT, markdown),
-        needs=("corpus", "train", "dev", "squad_train", "squad_dev", "nli"),
+        parser, run, lambda _: write_page(RESULT, markdown), needs=("corpus", "train", "dev", "squad_dev")
     )
 
 
