@@ -1,4 +1,4 @@
-r"""Train `models/aeenc-dual-minilm`, AE-Enc with a tower of its own for premises, and measure it.
+r"""Train AE-Enc with a tower of its own for premises, and measure it.
 
 ::
 
@@ -9,7 +9,7 @@ r"""Train `models/aeenc-dual-minilm`, AE-Enc with a tower of its own for premise
 
 A tenth of the training trees is held out, as for the re-ranker. On their queries two losses of two towers are
 compared. With the better one each seed learns from all training trees, and dev is read
-once. The first seed ships. What was trained stays in `--work`.
+once. What was trained stays in `--work`; `replay_aeenc_dual.py` trains it further into what ships.
 """
 
 from __future__ import annotations
@@ -29,13 +29,11 @@ from make_reranker_minilm import KEYWORDS, Data, Remembered, measured
 from page_text import paragraph, spread, table
 from replay_aeenc import evaluate_file
 from reranker_tables import shipped
-from shipping import ship
 
 from entail.aeenc.config import AeencConfig
 from entail.aeenc.training import train_aeenc
 from entail.cli.console import progress_bar
 from entail.data.records import ExplanationTree
-from entail.encoders.catalogue import resolve
 from entail.encoders.cross.reranker import Reranker
 from entail.index.factory import retriever
 from entail.index.reranked import RerankedIndex
@@ -43,7 +41,7 @@ from entail.results import provenance, write_page, write_result
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULT = ROOT / "docs" / "results" / "aeenc_dual.json"
-SHIPPED = ROOT / "models" / "aeenc-dual-minilm"
+BEFORE = "two towers"
 ONE_TOWER = "aeenc-minilm"
 RERANKED = "+reranker-minilm"
 REPLAY = RESULT.with_name("aeenc_replay.json")
@@ -81,7 +79,7 @@ def trained(
 
 
 def run(given: argparse.Namespace) -> bool:
-    """Train what is missing, measure, ship and write the result; False with `--only`."""
+    """Train what is missing, measure and write the result; False with `--only`."""
     started = datetime.now(UTC)
     work: Path = given.work.resolve()
     work.mkdir(parents=True, exist_ok=True)
@@ -110,9 +108,6 @@ def run(given: argparse.Namespace) -> bool:
             name: evaluate_file(given.squad_dev, work / name, work).to_json()["gold"] for name in seeds
         },
     }
-    first = work / next(iter(seeds))
-    figures["bytes"] = ship(first, SHIPPED, more={"figures": {"tables": for_card(figures)}})
-    figures["revision"] = resolve(SHIPPED).revision
     write_result(RESULT, figures=figures, seed=None, started=started)
     return True
 
@@ -137,40 +132,20 @@ def one_tower() -> dict[str, Any]:
     }
 
 
-def for_card(figures: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the tables of the card: dev queries that are in no training tree, then all."""
-    tables = []
-    for part, words in (("unseen", "unseen queries"), ("all", "queries")):
-        some = figures["dev"]
-        count = next(iter(some.values()))[""][words]
-        kind = "that no training tree has" if part == "unseen" else "in all, training queries among them"
-        tables.append(
-            {
-                "caption": f"{count} queries of EntailmentBank dev {kind}; a query is no candidate of its "
-                f"own; the first of {len(some)} seeds, which ships:",
-                "head": ["list", *SHOWN],
-                "rows": [
-                    [f"aeenc-dual-minilm{of}", *(found[part]["query_excluded"][name] for name in SHOWN)]
-                    for of, found in next(iter(some.values())).items()
-                ],
-            }
-        )
-    return tables
-
-
 def markdown(result: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines of the page."""
     figures, hardware = result["figures"], result["hardware"]
     seeds, before, replay = list(figures["dev"]), one_tower(), json.loads(REPLAY.read_text(encoding="utf-8"))
     counts = figures["seeds"][seeds[0]]["counts"]
     yield "<!-- Made from aeenc_dual.json by `python scripts/make_aeenc_dual.py --table`; do not edit. -->"
-    yield from ("# AE-Enc with a tower for premises: aeenc-dual-minilm", "")
+    yield from ("# AE-Enc with a tower for premises", "")
     yield from paragraph(
         "`aeenc-minilm` trains the tower of queries alone, over the base's vectors of premises. Here a "
         "second tower learns how premises are placed: four rounds of active sampling (ACS) of three epochs, "
         f"softmax over the premises of a batch, {counts['queries']:,} queries of all training trees, two "
-        f"adapters of rank {CONFIG.rank} ({figures['bytes'] / 1e6:.1f} MB). The price: its premise vectors "
-        "are of no use to another encoder, and it was not held to its base on another domain (last table)."
+        f"adapters of rank {CONFIG.rank}. The price: its premise vectors are of no use to another encoder, "
+        "and it was not held to its base on another domain (last table). What ships was "
+        "[trained further](aeenc_dual_replay.md) for that."
     )
     yield ""
     yield from paragraph(
@@ -209,17 +184,17 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
             for of in LISTS
             for title, some in (
                 (ONE_TOWER, [before[of]]),
-                (SHIPPED.name, [figures["dev"][name][of] for name in seeds]),
+                (BEFORE, [figures["dev"][name][of] for name in seeds]),
             )
         )
         yield from table(("", *SHOWN, "read per accepted (all)", "never found (all)"), rows)
     yield from ("", "By the paper's protocol (query among the candidates), all queries, MAP:", "")
     papers = [figures["dev"][name][""]["all"]["paper"]["MAP"] for name in seeds]
     yield f"- {ONE_TOWER}: {before['']['all']['paper']['MAP']:.3f}"
-    yield f"- {SHIPPED.name}: {spread(papers)}"
+    yield f"- {BEFORE}: {spread(papers)}"
     yield from ("", "## Another domain: R@1 of SQuAD dev's passages", "")
     squad = {name: [replay["figures"]["squad_dev"][key]["R@1"]] for name, key in KNOWN.items()}
-    squad[SHIPPED.name] = [figures["squad dev"][name]["R@1"] for name in seeds]
+    squad[BEFORE] = [figures["squad dev"][name]["R@1"] for name in seeds]
     yield from table(("", "R@1"), ((name, spread(values, 4)) for name, values in squad.items()))
 
 
@@ -236,7 +211,7 @@ def _seconds(one: Mapping[str, Any], of: str) -> str:
 
 
 def main() -> int:
-    """Train, measure, ship and write the page, or only the page."""
+    """Train, measure and write the page, or only the page."""
     parser = make_parser(__doc__)
     for name in ("corpus", "train", "dev", "squad-dev"):
         parser.add_argument(f"--{name}", type=Path)

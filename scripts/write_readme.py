@@ -77,7 +77,7 @@ def rows() -> list[tuple[str, str, str]]:
                     strict=True,
                 )
             )
-            + "; [two towers](docs/results/aeenc_dual.md), for this domain alone, with keyword match "
+            + "; [`aeenc-dual-minilm`](docs/results/aeenc_dual_replay.md) with keyword match "
             f"{listed_dual:.1f}, re-ranked {reranked_dual:.1f}",
             "results/reranker_minilm",
         ),

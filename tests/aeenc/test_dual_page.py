@@ -28,10 +28,23 @@ def test_the_page_is_made_from_the_committed_figures(script: ModuleType, result:
     assert RESULT.with_suffix(".md").read_text(encoding="utf-8").splitlines() == list(script.markdown(result))
 
 
-def test_what_was_measured_ships(result: dict[str, Any]) -> None:
+def test_the_page_of_replay_is_made_from_its_figures_and_what_was_measured_ships(
+    load_script: Callable[[str], ModuleType],
+) -> None:
+    path = RESULT.with_name("aeenc_dual_replay.json")
+    result = json.loads(path.read_text(encoding="utf-8"))
+    tables = load_script("aeenc_dual_tables")
+    assert path.with_suffix(".md").read_text(encoding="utf-8").splitlines() == list(tables.markdown(result))
     shipped = resolve("aeenc-dual-minilm")
     assert result["figures"]["revision"] == shipped.revision
     assert not shipped.symmetric
+
+
+def test_the_share_keeps_most_of_the_other_domain(load_script: Callable[[str], ModuleType]) -> None:
+    result = json.loads(RESULT.with_name("aeenc_dual_replay.json").read_text(encoding="utf-8"))
+    tables, found = load_script("aeenc_dual_tables"), result["figures"]["held-out articles"]
+    assert max(tables.SHARES, key=lambda share: found[f"mean-{share:g}"]) == tables.SHARE
+    assert found["minilm"] - found[f"mean-{tables.SHARE:g}"] < 0.01
 
 
 def test_the_loss_with_the_higher_map_on_held_out_queries_ships(

@@ -21,7 +21,7 @@ from entail.ui.shared.chart_marks import (
 LABELS: Final[Mapping[str, str]] = {
     "minilm": "MiniLM (meaning)",
     "aeenc-minilm": "AE-Enc MiniLM (debiased)",
-    "aeenc-dual-minilm": "AE-Enc dual MiniLM (science)",
+    "aeenc-dual-minilm": "AE-Enc dual MiniLM",
     "gausscse-minilm": "GaussCSE MiniLM (direction)",
     "arcf-minilm": "ARCF MiniLM (chains)",
     "single-fact-minilm": "Single-fact MiniLM (no chains)",
