@@ -5,12 +5,13 @@ r"""Train `models/reranker-minilm`, which reads query and premise together, and 
     python scripts/make_reranker_minilm.py --corpus premises.txt.gz --train train.jsonl.gz --dev dev.jsonl.gz
     python scripts/make_reranker_minilm.py ... --until chosen   # dev stays unread
     python scripts/make_reranker_minilm.py ... --trial 5        # only see what a step takes
+    python scripts/make_reranker_minilm.py ... --first aeenc-dual-minilm --stand-in build/aeenc-dual/mean-0.6
     python scripts/make_reranker_minilm.py ... --test test.jsonl.gz  # measured on these trees instead of dev
     python scripts/make_reranker_minilm.py --table              # only the page
 
 A tenth of the training trees is held out, and a re-ranker learns from the others. The retriever that ships
 has learnt from all of them, so its lists of held-out queries are better than those of new queries. A stand-in
-that did not see the held-out trees makes the lists instead. On these the weight beside the retriever's score
+that did not see the held-out trees makes the lists instead (`--stand-in`, else it is trained). On these the weight beside the retriever's score
 and the number of premises to read are chosen. With them each seed learns anew, from all training trees, and
 dev is read once. The first seed ships, not the best.
 
@@ -45,6 +46,7 @@ from entail.data.corpora import read_corpus
 from entail.data.entailment_bank.trees import read_trees
 from entail.data.records import Corpus, ExplanationTree, gold_children
 from entail.encoders.cross.reranker import Reranker
+from entail.encoders.weights import read_json
 from entail.errors import EntailError, TrainingError
 from entail.evaluation.retrieval.effort import measure_effort
 from entail.evaluation.retrieval.premises import evaluate_premises
@@ -63,7 +65,7 @@ DEPTHS = (20, 50, 64)
 """More would take an author longer than a second."""
 
 PARTS = ("stand-in", "chosen", "trained", "measured")
-CONFIG = RerankerConfig(retriever=f"{FIRST}{KEYWORDS}", weight=0.03)
+CONFIG = RerankerConfig(weight=0.03)
 """The last weights are kept, so that the weight is not used."""
 
 STAND_IN = AeencConfig(
@@ -153,7 +155,7 @@ def trained(
     return record
 
 
-def trial(data: Data, steps: int) -> dict[str, float]:
+def trial(data: Data, config: RerankerConfig, steps: int) -> dict[str, float]:
     """Train so many steps and keep nothing; return what a step takes."""
     times: list[tuple[float, float]] = []
 
@@ -163,7 +165,7 @@ def trial(data: Data, steps: int) -> dict[str, float]:
 
     try:
         train_reranker(
-            data.corpus, CONFIG, retriever(CONFIG.retriever, data.corpus), trees=data.learnt, stop=stop
+            data.corpus, config, retriever(config.retriever, data.corpus), trees=data.learnt, stop=stop
         )
     except TrainingError:
         if len(times) < steps:
@@ -261,16 +263,17 @@ def reranked(
 def run(given: argparse.Namespace, data: Data) -> None:
     """Make all parts up to the last one asked for."""
     started = datetime.now(UTC)
+    config = replace(CONFIG, retriever=f"{given.first}{KEYWORDS}")
     if given.trial:
-        print(json.dumps(trial(data, given.trial), indent=1))
+        print(json.dumps(trial(data, config, given.trial), indent=1))
         return
-    first = stand_in(data, given.work)
+    first = given.stand_in or stand_in(data, given.work)
     if given.until == "stand-in":
         return
     choice = given.work / "chosen.json"
     if not choice.is_file():
         learnt = given.work / "learnt"
-        trained(data.corpus, data.learnt, CONFIG, learnt)
+        trained(data.corpus, data.learnt, config, learnt)
         lists = held_out_lists(data, first, depth=max(DEPTHS))
         record = {"queries": len(lists), "rows": choices(data, lists, learnt), "run": provenance()}
         choice.write_text(json.dumps(record, indent=1), encoding="utf-8")
@@ -282,12 +285,12 @@ def run(given: argparse.Namespace, data: Data) -> None:
     trees = (*data.learnt, *data.held_out)
     folders = {seed: given.work / f"reranker-{seed}" for seed in given.seeds}
     seeds = {
-        seed: trained(data.corpus, trees, replace(CONFIG, seed=seed), out) for seed, out in folders.items()
+        seed: trained(data.corpus, trees, replace(config, seed=seed), out) for seed, out in folders.items()
     }
     if given.until == "trained":
         return
     weight, depth = best["weight"], best["depth"]
-    indexes = {name: retriever(name, data.corpus) for name in (FIRST, f"{FIRST}{KEYWORDS}")}
+    indexes = {name: retriever(name, data.corpus) for name in (given.first, config.retriever)}
     figures: dict[str, Any] = {
         "held out": {
             "trees": len(data.held_out),
@@ -297,7 +300,7 @@ def run(given: argparse.Namespace, data: Data) -> None:
             "run": record.get("run"),
         },
         "learnt": seeds[given.seeds[0]]["counts"],
-        "stand-in": json.loads((given.work / "stand-in.json").read_text(encoding="utf-8")),
+        "stand-in": read_json(first.parent / f"{first.name}.json"),
         "trees": {"count": len(data.dev), "split": "test" if given.test else "dev"},
         "first": {name: measured(data, index) for name, index in indexes.items()},
         "seeds": {},
@@ -305,9 +308,9 @@ def run(given: argparse.Namespace, data: Data) -> None:
     for seed, folder in folders.items():
         over = reranked(data, folder, indexes, weight=weight, depth=depth)
         figures["seeds"][str(seed)] = {**seeds[seed], **over}
-    form = {"max_length": CONFIG.max_length, "weight": weight, "depth": depth}
+    form = {"max_length": config.max_length, "weight": weight, "depth": depth}
     if not given.test:
-        chosen = asdict(replace(CONFIG, seed=given.seeds[0], weight=weight, depth=depth))
+        chosen = asdict(replace(config, seed=given.seeds[0], weight=weight, depth=depth))
         told = {"config": chosen, "reranker": form, "figures": {"tables": for_card(figures)}}
         size = ship(folders[given.seeds[0]], given.out, more=told)
         figures |= {"bytes": size, "revision": Reranker(given.out).revision}
@@ -322,6 +325,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--train", type=Path, help="trees to learn from, a tenth held out")
     parser.add_argument("--dev", type=Path, help="trees to measure on")
     parser.add_argument("--test", type=Path, help="trees to measure on instead of dev; nothing is shipped")
+    parser.add_argument("--first", default=FIRST, help=f"retriever of the lists ({FIRST})")
+    parser.add_argument("--stand-in", type=Path, help="its like that has not learnt from every tenth tree")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N", help="(0)")
     parser.add_argument("--work", type=Path, default=Path("build/reranker"), help="folder for the parts")
     parser.add_argument("--until", choices=PARTS, default=PARTS[-1], help="last part to make")
