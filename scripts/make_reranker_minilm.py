@@ -10,10 +10,10 @@ r"""Train `models/reranker-minilm`, which reads query and premise together, and 
     python scripts/make_reranker_minilm.py --table              # only the page
 
 A tenth of the training trees is held out, and a re-ranker learns from the others. The retriever that ships
-has learnt from all of them, so its lists of held-out queries are better than those of new queries. A stand-in
-that did not see the held-out trees makes the lists instead (`--stand-in`, else it is trained). On these the weight beside the retriever's score
-and the number of premises to read are chosen. With them each seed learns anew, from all training trees, and
-dev is read once. The first seed ships, not the best.
+has learnt from all of them, so its lists of held-out queries are better than those of new queries. A
+stand-in that did not see the held-out trees makes the lists instead (`--stand-in`, else it is trained). On
+these the weight beside the retriever's score and the number of premises to read are chosen. With them each
+seed learns anew, from all training trees, and dev is read once. The first seed ships, not the best.
 
 What was trained stays in `--work`: a run that was broken off goes on where it was.
 """

@@ -57,7 +57,7 @@ def count_lines() -> int:
     return sum(len(file.read_text(encoding="utf-8").splitlines()) for file in files)
 
 
-def page(record: dict[str, Any]) -> Iterator[str]:
+def markdown(record: dict[str, Any]) -> Iterator[str]:
     """Yield the lines of the page."""
     figures = record["figures"]
     before = figures["before"]
@@ -110,7 +110,7 @@ def main() -> None:
             "readings": before["readings"],
         }
         write_result(RESULT, figures=figures, seed=None, started=started)
-    print(write_page(RESULT, page).relative_to(ROOT))
+    print(write_page(RESULT, markdown).relative_to(ROOT))
 
 
 if __name__ == "__main__":

@@ -76,10 +76,8 @@ def test_the_script_measures_and_writes(
     assert not any(line.startswith("**The paper's claim") and "(e)" in line for line in page)
 
 
-def test_the_page_is_made_from_the_committed_figures(script: ModuleType) -> None:
+def test_the_published_figures_count_every_candidate() -> None:
     result = json.loads(RESULT.read_text(encoding="utf-8"))
-    page = RESULT.with_suffix(".md").read_text(encoding="utf-8")
-    assert page.splitlines() == list(script.markdown(result))
     counts = result["figures"]["rules"]["all"]["counts"]
     queries, k = result["figures"]["queries"], result["figures"]["k"]
     assert counts["TP"] + counts["FP"] == queries * k

@@ -24,17 +24,8 @@ def result() -> dict[str, Any]:
     return found
 
 
-def test_the_page_is_made_from_the_committed_figures(script: ModuleType, result: dict[str, Any]) -> None:
-    assert RESULT.with_suffix(".md").read_text(encoding="utf-8").splitlines() == list(script.markdown(result))
-
-
-def test_the_page_of_replay_is_made_from_its_figures_and_what_was_measured_ships(
-    load_script: Callable[[str], ModuleType],
-) -> None:
-    path = RESULT.with_name("aeenc_dual_replay.json")
-    result = json.loads(path.read_text(encoding="utf-8"))
-    tables = load_script("aeenc_dual_tables")
-    assert path.with_suffix(".md").read_text(encoding="utf-8").splitlines() == list(tables.markdown(result))
+def test_what_was_measured_ships() -> None:
+    result = json.loads(RESULT.with_name("aeenc_dual_replay.json").read_text(encoding="utf-8"))
     shipped = resolve("aeenc-dual-minilm")
     assert result["figures"]["revision"] == shipped.revision
     assert not shipped.symmetric

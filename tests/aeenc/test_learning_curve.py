@@ -1,8 +1,6 @@
-"""The simulated author of `scripts/learning_curve.py`, and the page of its figures."""
+"""The simulated author of `scripts/learning_curve.py`."""
 
-import json
 from collections.abc import Callable
-from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -10,8 +8,6 @@ import pytest
 from entail.data.records import Corpus, ExplanationTree, Step
 from entail.data.worldtree.questions import Question, QuestionReading, WorldtreeRelease
 from entail.data.worldtree.tables import Fact, FactTables
-
-RESULT = Path(__file__).parent.parent.parent / "docs" / "results" / "aeenc_learning.json"
 
 
 @pytest.fixture(scope="module")
@@ -58,8 +54,3 @@ def test_an_interval_is_students_over_the_splits(script: ModuleType) -> None:
         (0.02 - 4.3027 * 0.01 / 3**0.5, 0.04484), abs=1e-5
     )
     assert script.interval([0.01]) is None
-
-
-def test_the_page_is_made_from_the_committed_figures(script: ModuleType) -> None:
-    page = RESULT.with_suffix(".md").read_text(encoding="utf-8")
-    assert page.splitlines() == list(script.markdown(json.loads(RESULT.read_text(encoding="utf-8"))))

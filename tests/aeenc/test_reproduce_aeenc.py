@@ -12,7 +12,6 @@ import pytest
 
 from tests.conftest import SYLLABLES
 
-ROOT = Path(__file__).parent.parent.parent
 ROWS = ("base", "+TML single")
 Run = Callable[..., dict[str, Any]]
 
@@ -196,12 +195,6 @@ def test_the_papers_other_encoders_go_the_same_way(
 def test_half_a_dpr_is_answered_with_what_to_take(run: Run, on_the_hub: Callable[..., str]) -> None:
     with pytest.raises(SystemExit, match="found DPRQuestionEncoder as transformers saves it"):
         run("--rows", "base", base=on_the_hub("dpr-question_encoder", _dpr))
-
-
-def test_the_table_is_made_from_the_committed_figures(script: ModuleType) -> None:
-    folder = ROOT / "docs" / "results"
-    lines = list(script.page(folder))
-    assert (folder / "aeenc.md").read_text(encoding="utf-8").splitlines() == lines
 
 
 def test_the_papers_figures_stand_beside_the_base_they_are_of(script: ModuleType) -> None:

@@ -20,12 +20,6 @@ def script(load_script: Callable[[str], ModuleType]) -> ModuleType:
     return load_script("make_reranker_minilm")
 
 
-def test_the_page_is_made_from_the_figures(script: ModuleType) -> None:
-    result = json.loads(RESULT.read_text(encoding="utf-8"))
-    page = RESULT.with_suffix(".md").read_text(encoding="utf-8")
-    assert page == "\n".join(script.markdown(result)).rstrip() + "\n"
-
-
 def test_what_ships_was_measured_and_has_the_settings_that_were_chosen() -> None:
     figures = json.loads(RESULT.read_text(encoding="utf-8"))["figures"]
     about = json.loads((SHIPPED / "entail.json").read_text(encoding="utf-8"))

@@ -8,11 +8,6 @@ from typing import Any
 
 import pytest
 
-RESULTS = Path(__file__).parents[2] / "docs" / "results"
-PAGES = [
-    path for path in sorted(RESULTS.glob("arcf_*.json")) if '"trainings"' in path.read_text(encoding="utf-8")
-]
-
 
 @pytest.fixture
 def script(load_script: Callable[[str], ModuleType]) -> ModuleType:
@@ -92,15 +87,6 @@ def test_k_and_length_are_swept(run: Callable[..., dict[str, Any]], script: Modu
     script.KS, script.LENGTHS = (2, 6), (1, 3)  # type: ignore[attr-defined]  # of the program
     found = run("--arms", "ARCF RankNet", "--sweep")["sweeps"]
     assert {over: list(some) for over, some in found.items()} == {"k": ["2", "6"], "L": ["1", "3"]}
-
-
-@pytest.mark.parametrize("result", PAGES, ids=lambda path: path.stem)
-def test_a_published_page_equals_the_generator(script: ModuleType, result: Path) -> None:
-    page = result.with_suffix(".md").read_text(encoding="utf-8")
-    made = list(script.markdown(json.loads(result.read_text(encoding="utf-8")), file=result.stem))
-    assert page == "\n".join(made).rstrip() + "\n"
-    (title,) = (line for line in made if line.startswith("# "))
-    assert not [other for other in PAGES if other != result and title in other.with_suffix(".md").read_text()]
 
 
 @pytest.mark.parametrize(

@@ -113,9 +113,3 @@ def test_confidences_that_cannot_be(
 ) -> None:
     with pytest.raises(EvaluationError, match="confidence"):
         script.reliability(confidences, right, bins=bins)
-
-
-def test_the_published_page_is_that_of_its_figures(script: ModuleType) -> None:
-    page = script.RESULTS / f"{script.NAME}.md"
-    result = json.loads(page.with_suffix(".json").read_text(encoding="utf-8"))
-    assert page.read_text(encoding="utf-8") == "\n".join(script.markdown(result)) + "\n"

@@ -130,14 +130,6 @@ def test_a_row_is_named_from_the_one_that_it_continues(load_script: Callable[[st
     assert list(labels.values()) == ["A: ent", "B: A, ranked", "C: B, more", "D: entirely"]
 
 
-@pytest.mark.parametrize("name", ["gausscse", "gausscse_three_epochs"])
-def test_a_published_page_is_that_of_its_figures(script: ModuleType, name: str) -> None:
-    result = json.loads((script.RESULTS / f"{name}.json").read_text(encoding="utf-8"))
-    lines = script.markdown(result, file=name, papers=script.PAPERS)
-    page = (script.RESULTS / f"{name}.md").read_text(encoding="utf-8")
-    assert page == "\n".join(lines).rstrip() + "\n"
-
-
 def test_the_grid_may_be_asked_for_alone_and_on_some_of_the_triplets(
     run: Callable[..., dict[str, Any]], script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -197,15 +197,6 @@ def test_the_program_measures_each_arm_once(
         program.main()
 
 
-@pytest.mark.parametrize("name", ["first_stage", "first_stage_mlm"])
-def test_a_published_page_is_that_of_its_figures(load_script: Callable[[str], ModuleType], name: str) -> None:
-    program = load_script("measure_first_stage")
-    page = program.RESULTS / f"{name}.md"
-    result = json.loads(page.with_suffix(".json").read_text(encoding="utf-8"))
-    lines = program.markdown(result, name=name)
-    assert page.read_text(encoding="utf-8") == "\n".join(lines).rstrip() + "\n"
-
-
 def test_seeds_of_an_arm_share_a_row_in_any_order(load_script: Callable[[str], ModuleType]) -> None:
     program = load_script("measure_first_stage")
     result = json.loads((program.RESULTS / "first_stage.json").read_text(encoding="utf-8"))

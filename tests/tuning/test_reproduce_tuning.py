@@ -112,11 +112,3 @@ def test_verdicts_are_taken_seed_by_seed(load_script: Callable[[str], ModuleType
         "- holds: the order of Table 5 by R@1: 0.8/H, 0.2/H, p[SEP]q, none "
         "(the paper: 0.8/H, 0.2/H, p[SEP]q, none)"
     )
-
-
-def test_the_published_page_is_that_of_its_figures(load_script: Callable[[str], ModuleType]) -> None:
-    program = load_script("reproduce_tuning")
-    page = program.RESULTS / "tuning.md"
-    result = json.loads(page.with_suffix(".json").read_text(encoding="utf-8"))
-    lines = program.markdown(result, learnt=program.learnt_stage())
-    assert page.read_text(encoding="utf-8") == "\n".join(lines) + "\n"

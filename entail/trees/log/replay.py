@@ -169,7 +169,7 @@ class History:
         words = describe(self.event(act.seq).act if isinstance(act, Undo | Redo) else act, self.texts)
         if isinstance(act, Undo | Redo):
             words = f"{'undid' if isinstance(act, Undo) else 'redid'}: {words}"
-        return f"{event.author} {words} at {event.at:%H:%M:%S} UTC" if with_author else words
+        return f"{event.author} {words}" if with_author else words
 
     def _changes(self, *, since: int) -> Iterable[tuple[Event, Footprint]]:
         """Yield the events after `since` that changed the tree; an act undone and redone did not."""

@@ -1,0 +1,44 @@
+"""Every page of `docs/results` is made from its result file by the program that it names."""
+
+import json
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+RESULTS = Path(__file__).parent.parent / "docs" / "results"
+PAGES = sorted(page for page in RESULTS.glob("*.md") if page.stem != "speed")
+"""All but `speed.md`, which no function returns: `write_speed.py` only writes it."""
+
+
+def lines_of(page: Path, program: ModuleType) -> Iterable[str]:
+    """Return the lines that a program makes for a page."""
+    result, name = json.loads(page.with_suffix(".json").read_text(encoding="utf-8")), program.__name__
+    if name == "reproduce_gausscse":
+        return program.markdown(result, file=page.stem, papers=program.PAPERS)
+    if name == "reproduce_tuning":
+        return program.markdown(result, learnt=program.learnt_stage())
+    if name == "reproduce_arcf":
+        return program.markdown(result, file=page.stem)
+    if name == "measure_first_stage":
+        return program.markdown(result, name=page.stem)
+    return program.markdown(result)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_page_is_made_from_its_figures(page: Path, load_script: Callable[[str], ModuleType]) -> None:
+    published = page.read_text(encoding="utf-8")
+    named = re.search(r"scripts/(\w+)\.py", published)
+    assert named
+    program = load_script(named[1])
+    # That of Table 1 is made from several result files.
+    lines = program.page(RESULTS) if page.stem == "aeenc" else lines_of(page, program)
+    assert published == "\n".join(lines).rstrip() + "\n"
+
+
+def test_no_two_pages_have_the_same_title() -> None:
+    titles = [re.findall("^# .*", page.read_text(encoding="utf-8"), re.MULTILINE) for page in PAGES]
+    assert all(len(some) == 1 for some in titles)
+    assert len({some[0] for some in titles}) == len(titles)
