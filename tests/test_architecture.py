@@ -14,6 +14,7 @@ ROOT = Path(__file__).parent.parent
 MODULES = sorted((ROOT / "entail").rglob("*.py"))
 FOLDERS = sorted({module.parent for module in MODULES} - {ROOT / "entail"})
 SCRIPTS = sorted((ROOT / "scripts").glob("*.py"))
+TESTS = sorted((ROOT / "tests").rglob("*.py"))
 APP = ROOT / "entail" / "ui" / "app"
 PAGES = [APP / "streamlit_app.py", *sorted((APP / "pages").glob("*.py"))]
 ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
@@ -130,7 +131,7 @@ def test_extras_hold_what_is_imported() -> None:
     assert {re.split(r"\W", package)[0] for package in packages} <= imported
 
 
-@pytest.mark.parametrize("path", [*MODULES, *PAGES, *SCRIPTS], ids=show)
+@pytest.mark.parametrize("path", [*MODULES, *PAGES, *SCRIPTS, *TESTS], ids=show)
 def test_files_stay_short(path: Path) -> None:
     limit = 120 if path in PAGES else 400
     assert len(path.read_text(encoding="utf-8").splitlines()) <= limit

@@ -31,3 +31,15 @@ def settle(page: Page) -> None:
     page.wait_for_timeout(250)  # a run may follow another, and the theme is told to the server
     expect(page.locator('.stApp[data-test-script-state="notRunning"]')).to_be_attached()
     expect(page.locator(BUSY)).to_have_count(0)
+
+
+def hears(page: Page, stamp: str) -> None:
+    """Wait until the keyboard listens and knows this stamp."""
+    expect(page.locator("[data-listens]")).to_have_attribute("data-listens", stamp)
+
+
+def runs(page: Page) -> int:
+    """Return how often the script of the page of components has run."""
+    found = re.search(r"runs=(\d+);", page.get_by_text("runs=").inner_text())
+    assert found is not None
+    return int(found[1])

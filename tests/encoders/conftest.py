@@ -87,3 +87,21 @@ def models_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("ENTAIL_MODELS_DIR", str(folder))
     monkeypatch.setenv("ENTAIL_DATA_DIR", str(tmp_path / "data"))
     return folder
+
+
+def card(folder: Path, **fields: Any) -> Path:
+    (folder / "entail.json").write_text(json.dumps(fields), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def make(save_adapter: Callable[..., Path], tiny: Path, tmp_path: Path) -> Callable[..., Path]:
+    """Write an encoder of a kind, its base `tiny` or another."""
+
+    def _make(kind: str, *, base: Path = tiny, name: str = "tuned", said: Any = None, **options: Any) -> Path:
+        folder = save_adapter(tmp_path / name, base, **options)
+        if kind == "dual":
+            save_adapter(folder / "premise_tower", base, **{**options, "seed": 2})
+        return card(folder, method="aeenc", base=said or str(base), towers=kind)
+
+    return _make

@@ -1,6 +1,5 @@
 """An adapter is on both towers, on the query tower alone, or each has its own; one base serves all."""
 
-import json
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,12 +9,12 @@ import numpy as np
 import pytest
 
 from entail.data.bundled import sample_corpus
-from entail.encoders.bert.lora import read_lora_config
 from entail.encoders.catalogue import Tower, resolve
 from entail.encoders.encoder import BiEncoder
 from entail.encoders.stock import sentence_transformer
 from entail.encoders.towers import BertTowers
 from entail.errors import EncoderError
+from tests.encoders.conftest import card
 
 TEXTS = ["ice is cold", "", "the moon is a kind of rock", "water " * 90, "a star is hot", "fire"]
 KINDS = ["siamese", "single", "dual"]
@@ -33,24 +32,6 @@ def by_peft(base: Path, adapter: Path | None, texts: Sequence[str] = TEXTS) -> A
         first.model = PeftModel.from_pretrained(first.model, str(adapter)).merge_and_unload()
         model.float()
     return model.encode(list(texts), normalize_embeddings=True)
-
-
-def card(folder: Path, **fields: Any) -> Path:
-    (folder / "entail.json").write_text(json.dumps(fields), encoding="utf-8")
-    return folder
-
-
-@pytest.fixture
-def make(save_adapter: Save, tiny: Path, tmp_path: Path) -> Callable[..., Path]:
-    """Write an encoder of a kind, its base `tiny` or another."""
-
-    def _make(kind: str, *, base: Path = tiny, name: str = "tuned", said: Any = None, **options: Any) -> Path:
-        folder = save_adapter(tmp_path / name, base, **options)
-        if kind == "dual":
-            save_adapter(folder / "premise_tower", base, **{**options, "seed": 2})
-        return card(folder, method="aeenc", base=said or str(base), towers=kind)
-
-    return _make
 
 
 def towers_of(encoder: BiEncoder) -> BertTowers:
@@ -252,168 +233,6 @@ def test_a_whole_model_with_routes_stays_a_router(tiny: Path, save_tiny: Save, t
     np.testing.assert_allclose(encoder.encode_premises(TEXTS), by_peft(tmp_path / "two", None), atol=1e-5)
     assert not encoder.symmetric
     assert encoder.premise_revision == encoder.revision
-
-
-def edit_tensors(folder: Path, edit: Callable[[dict[str, Any]], object]) -> None:
-    from safetensors.torch import load_file, save_file
-
-    tensors = load_file(folder / "adapter_model.safetensors")
-    edit(tensors)
-    save_file(tensors, folder / "adapter_model.safetensors")
-
-
-def edit_config(folder: Path, fields: dict[str, object]) -> None:
-    path = folder / "adapter_config.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | fields), encoding="utf-8")
-
-
-QUERY = "base_model.model.encoder.layer.0.attention.self.query"
-
-
-def _drop(*names: str) -> Callable[[dict[str, Any]], object]:
-    return lambda tensors: [tensors.pop(name) for name in names]
-
-
-def _cut(name: str, rows: int) -> Callable[[dict[str, Any]], object]:
-    return lambda tensors: tensors.update({name: tensors[name][:rows].contiguous()})
-
-
-def _widen(name: str) -> Callable[[dict[str, Any]], object]:
-    return lambda tensors: tensors.update({name: tensors[name].repeat(1, 2)})
-
-
-def _move(tensors: dict[str, Any]) -> None:
-    for name in [name for name in tensors if "query" in name]:
-        tensors[name.replace("layer.0", "layer.7")] = tensors.pop(name)
-
-
-def _rename(tensors: dict[str, Any]) -> None:
-    tensors[f"{QUERY}.lora_C.weight"] = tensors.pop(f"{QUERY}.lora_B.weight")
-
-
-def _add(tensors: dict[str, Any]) -> None:
-    for letter in "AB":
-        other = f"{QUERY}.lora_{letter}.weight".replace("self.query", "output.dense")
-        tensors[other] = tensors[f"{QUERY}.lora_{letter}.weight"].clone()
-
-
-def _integers(tensors: dict[str, Any]) -> None:
-    tensors[f"{QUERY}.lora_B.weight"] = tensors[f"{QUERY}.lora_B.weight"].int()
-
-
-@pytest.mark.parametrize(
-    ("edit", "message"),
-    [
-        (_drop(f"{QUERY}.lora_B.weight"), r"query\.lora_B\.weight', found none"),
-        (_cut(f"{QUERY}.lora_A.weight", 1), r"query\.lora_A\.weight' of shape \(2, 8\), found \(1, 8\)"),
-        (_widen(f"{QUERY}.lora_A.weight"), r"query\.lora_A\.weight' of shape \(2, 8\), found \(2, 16\)"),
-        (_cut(f"{QUERY}.lora_B.weight", 4), r"query\.lora_B\.weight' of shape \(8, 2\), found \(4, 2\)"),
-        (_rename, r"query\.lora_B.*, found none"),
-        (_add, r"found '.*output\.dense"),
-        (_integers, r"query\.lora_B\.weight'"),
-        (_move, r"a base of 1 layers, found tensors of 'encoder\.layer\.7\.attention.*another base"),
-    ],
-    ids=["no B", "rank", "inputs", "outputs", "renamed", "another", "integers", "layer"],
-)
-def test_a_damaged_adapter_is_refused_by_the_name_of_its_tensor(
-    make: Callable[..., Path], edit: Callable[[dict[str, Any]], object], message: str
-) -> None:
-    folder = make("single")
-    edit_tensors(folder, edit)
-    with pytest.raises(EncoderError, match=f"tuned: .*{message}"):
-        BiEncoder(folder).load()
-
-
-@pytest.mark.parametrize(
-    "edit",
-    [
-        _drop(f"{QUERY}.lora_B.weight"),
-        _cut(f"{QUERY}.lora_A.weight", 1),
-        _widen(f"{QUERY}.lora_A.weight"),
-        _rename,
-        _add,
-        _integers,
-        _move,
-    ],
-    ids=["no B", "rank", "inputs", "renamed", "another", "integers", "layer"],
-)
-def test_a_damaged_adapter_is_refused_by_peft(
-    make: Callable[..., Path], edit: Callable[[dict[str, Any]], object]
-) -> None:
-    """PEFT would fill what is missing with random numbers."""
-    folder = make("single", alpha_pattern={"value": 32})
-    edit_tensors(folder, edit)
-    with pytest.raises(EncoderError, match="tuned"):
-        BiEncoder(folder).load()
-
-
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("use_dora", True),
-        ("r", 4),
-        ("lora_alpha", float("nan")),
-        ("lora_alpha", "much"),
-        ("target_modules", ["query"]),
-        ("target_modules", ["query", "value", "key"]),
-        ("modules_to_save", ["intermediate.dense"]),
-    ],
-)
-def test_a_configuration_that_does_not_fit_its_tensors_is_refused(
-    make: Callable[..., Path], field: str, value: object
-) -> None:
-    folder = make("single")
-    edit_config(folder, {field: value})
-    with pytest.raises(EncoderError):
-        BiEncoder(folder).load()
-
-
-def _zero(tensors: dict[str, Any]) -> None:
-    for name in tensors:
-        if "lora_B" in name:
-            tensors[name].zero_()
-
-
-@pytest.mark.parametrize("options", [{}, {"alpha_pattern": {"query": 8}}], ids=["plain", "by PEFT"])
-def test_an_adapter_that_changes_nothing_warns(
-    make: Callable[..., Path], options: dict[str, Any], caplog: pytest.LogCaptureFixture
-) -> None:
-    folder = make("single", **options)
-    BiEncoder(folder).load()
-    assert not caplog.records
-    edit_tensors(folder, _zero)
-    BiEncoder(folder).load()
-    assert [record.args for record in caplog.records] == [("tuned",)]
-
-
-def test_damaged_adapters_and_other_dimensions_are_refused(make: Callable[..., Path], tiny: Path) -> None:
-    path = make("dual") / "premise_tower" / "adapter_model.safetensors"
-    path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(EncoderError, match=r"tuned: .*adapter_model\.safetensors"):
-        BiEncoder(path.parent.parent).load()
-    folder = card(make("single", name="other"), base="minilm", towers="single")
-    with pytest.raises(EncoderError, match=r"lora_A\.weight' of shape \(2, 384\), found \(2, 8\)"):
-        BiEncoder(folder).load()
-
-
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("r", 0),
-        ("r", "2"),
-        ("lora_alpha", None),
-        ("peft_type", "IA3"),
-        ("init_lora_weights", "pissa"),
-        ("something_new", {"on": True}),
-    ],
-)
-def test_a_configuration_that_is_not_plain_lora_is_not_taken_for_it(
-    make: Callable[..., Path], field: str, value: object
-) -> None:
-    folder = make("single")
-    assert read_lora_config(folder) is not None
-    edit_config(folder, {field: value})
-    assert read_lora_config(folder) is None
 
 
 def test_the_sentence_transformer_of_each_tower(make: Callable[..., Path], tiny: Path) -> None:

@@ -23,6 +23,7 @@ import pytest
 import sqlalchemy as sa
 
 from entail.trees.log.acts import AnyAct, Create, Event
+from entail.trees.log.event_log import TreeLog
 from entail.trees.log.replay import History, replay
 from entail.trees.log.tree import Tree
 from entail.trees.store import database as database_module
@@ -30,6 +31,21 @@ from entail.trees.store import migrations, schema
 from entail.trees.store.database import Database, open_database, parse_url
 
 START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+
+def event(seq: int, act: Any, author: str = "Ann") -> Event:
+    """Return an event of a log."""
+    return Event(seq=seq, author=author, at=START, act=act)
+
+
+def state(tree: Tree) -> tuple[Any, ...]:
+    """Return all of a tree but the seq of its last event, orders included."""
+    return (
+        list(tree.nodes.items()),
+        list(tree.judgements.items()),
+        list(tree.finished.items()),
+        dict(tree.source),
+    )
 
 
 class Story:
@@ -313,3 +329,11 @@ def powerless() -> Iterator[tuple[Path, Callable[[], Any]]]:
     for path in (folder, *folder.rglob("*")):
         path.chmod(0o755)
     shutil.rmtree(folder)
+
+
+def fill_database(url: str) -> str:
+    """Make a database with one tree and return the tree's id."""
+    database = open_database(url)
+    tree = TreeLog(database).create(Create(hypothesis="h"), author="Ann")
+    database.close()
+    return tree

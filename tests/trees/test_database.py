@@ -26,18 +26,9 @@ from entail.trees.store.database import (
     sqlite_file,
 )
 from entail.trees.store.health import examine
-from entail.trees.store.migrations import MIGRATIONS, schema_revision
+from entail.trees.store.migrations import schema_revision
 from entail.trees.store.schema import REVISION
-from tests.trees.conftest import at_once, damage
-
-
-def fill(url: str) -> str:
-    """Make a database with one tree and return the tree's id."""
-    database = open_database(url)
-    tree = TreeLog(database).create(Create(hypothesis="h"), author="Ann")
-    database.close()
-    return tree
-
+from tests.trees.conftest import at_once, damage, fill_database
 
 # --- as it should be ---
 
@@ -52,7 +43,7 @@ def test_a_new_database_is_made_where_the_settings_say(own_data_folder: Path) ->
 
 
 def test_it_can_be_opened_again(blank_url: str) -> None:
-    tree = fill(blank_url)
+    tree = fill_database(blank_url)
     again = open_database(blank_url)
     assert TreeLog(again).history(tree).seq == 1
     with again.reading() as connection:
@@ -71,18 +62,6 @@ def test_what_was_confirmed_is_on_the_disk(sqlite: Database) -> None:
 def test_four_who_open_a_new_database_at_once(blank_url: str) -> None:
     opened = at_once(lambda _number: open_database(blank_url), range(4))
     assert [database.read_only for database in opened] == [False] * 4
-
-
-def test_migrations_make_the_tables_of_the_schema(blank_url: str) -> None:
-    from alembic.autogenerate import compare_metadata
-    from alembic.migration import MigrationContext
-    from alembic.script import ScriptDirectory
-
-    database = open_database(blank_url)
-    with database.engine.connect() as connection:
-        assert compare_metadata(MigrationContext.configure(connection), schema.metadata) == []
-    database.close()
-    assert ScriptDirectory(str(MIGRATIONS)).get_current_head() == REVISION
 
 
 def test_rows_hold_together(database: Database) -> None:
@@ -177,7 +156,7 @@ def test_a_file_that_is_no_database(tmp_path: Path) -> None:
 
 def test_a_damaged_database(tmp_path: Path) -> None:
     path = tmp_path / "x.db"
-    tree = fill(f"sqlite:///{path}")
+    tree = fill_database(f"sqlite:///{path}")
     damage(path)
     with pytest.raises(DatabaseError, match="damaged"):
         TreeLog(open_database(f"sqlite:///{path}")).history(tree)
@@ -198,16 +177,10 @@ def test_a_database_of_something_else(blank_url: str) -> None:
         open_database(blank_url)
 
 
-def test_a_newer_database(blank_url: str) -> None:
-    set_revision(blank_url, "9999")
-    with pytest.raises(DatabaseError, match=r"revision 9999, newer than .*; update entail"):
-        open_database(blank_url)
-
-
 @pytest.fixture
 def writer(tmp_path: Path) -> Iterator[sqlite3.Connection]:
     """Give another process's connection to the database x.db of this test."""
-    fill(f"sqlite:///{tmp_path / 'x.db'}")
+    fill_database(f"sqlite:///{tmp_path / 'x.db'}")
     other = sqlite3.connect(tmp_path / "x.db", isolation_level=None)
     yield other
     other.close()
@@ -337,7 +310,7 @@ def test_a_full_disk(sqlite: Database) -> None:
 def test_a_database_that_can_only_be_read(powerless: Any, file: int, around: int) -> None:
     folder, somebody = powerless
     url = f"sqlite:///{folder / 'x.db'}"
-    tree = fill(url)
+    tree = fill_database(url)
     (folder / "x.db").chmod(file)
     folder.chmod(around)
     with somebody():
@@ -357,7 +330,7 @@ def test_a_database_that_can_only_be_read(powerless: Any, file: int, around: int
 
 def test_a_place_that_can_neither_be_read_nor_written(powerless: Any) -> None:
     folder, somebody = powerless
-    fill(f"sqlite:///{folder / 'x.db'}")
+    fill_database(f"sqlite:///{folder / 'x.db'}")
     (folder / "x.db").chmod(0o000)
     with somebody(), pytest.raises(DatabaseError, match="cannot be opened"):
         open_database(f"sqlite:///{folder / 'x.db'}")
@@ -374,47 +347,8 @@ def test_opening_for_reading_makes_and_changes_nothing(tmp_path: Path) -> None:
     with pytest.raises(DatabaseError, match="cannot be opened"):
         open_database(url, read_only=True)
     assert not (tmp_path / "x.db").exists()
-    tree = fill(url)
+    tree = fill_database(url)
     database = open_database(url, read_only=True)
     assert TreeLog(database).history(tree).seq == 1
     with pytest.raises(DatabaseError, match="can only be read"):
         Authors(database)._database.writing().__enter__()
-
-
-def set_revision(url: str, revision: str) -> None:
-    database = open_database(url)
-    with database.writing() as connection:
-        connection.execute(
-            sa.text("UPDATE alembic_version SET version_num = :revision"), {"revision": revision}
-        )
-    database.close()
-
-
-def test_an_old_database_is_not_migrated_when_only_read(blank_url: str) -> None:
-    set_revision(blank_url, "0000")
-    with pytest.raises(DatabaseError, match=f"revision 0000, expected {REVISION}"):
-        open_database(blank_url, read_only=True)
-
-
-# --- migrations to come ---
-
-
-def test_an_older_database_is_brought_up_to_date(blank_url: str, next_version: Callable[[], Path]) -> None:
-    tree = fill(blank_url)
-    next_version()
-    database = open_database(blank_url)
-    with database.reading() as connection:
-        assert schema_revision(connection) == "0004"
-        assert "note" in {column["name"] for column in sa.inspect(connection).get_columns("trees")}
-    assert TreeLog(database).history(tree).seq == 1
-
-
-def test_a_failed_migration_changes_nothing(blank_url: str, next_version: Callable[[], Path]) -> None:
-    tree = fill(blank_url)
-    script = next_version()
-    script.write_text(script.read_text() + "    op.add_column('no_such', sa.Column('note', sa.Text))\n")
-    with pytest.raises(DatabaseError):
-        open_database(blank_url)
-    script.write_text(script.read_text().replace("'no_such'", "'events'"))
-    database = open_database(blank_url)
-    assert TreeLog(database).history(tree).seq == 1

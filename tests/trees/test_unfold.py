@@ -74,9 +74,6 @@ def outline(tree: Tree) -> list[str]:
 PLAIN = "sent1 & sent2 -> int1: ice is cold; int1 & sent3 -> hypothesis; "
 
 
-# --- a row as a tree ---
-
-
 def test_a_row_becomes_nodes_with_its_labels_in_the_order_of_its_steps() -> None:
     tree = grow(unfold(official(PLAIN)))
     assert outline(tree) == [
@@ -111,9 +108,6 @@ def test_keys_are_those_of_leaves_or_of_what_a_corpus_has() -> None:
     }
 
 
-# --- bad proofs ---
-
-
 def made(*steps: tuple[str, str], **intermediates: str) -> ExplanationTree:
     """Make a row that no reader would let pass."""
     told = tuple(Step(tuple(premises.split()), conclusion) for premises, conclusion in steps)
@@ -141,9 +135,6 @@ def test_an_unsound_proof_is_refused(
     monkeypatch.setattr(unfold_module, "MAX_NODES", 50)
     with pytest.raises(ProofError, match=said):
         unfold(row)
-
-
-# --- an authored tree as a row ---
 
 
 def test_a_tree_that_began_here_is_numbered_in_the_order_of_its_steps(tell: Tell) -> None:
@@ -231,9 +222,6 @@ def test_a_corpus_adds_its_own_ids(tell: Tell) -> None:
     assert row.extra == {"premise_ids": {"sent1": "uid-9"}}
     assert row_to_tree(tree_to_row(row)).extra["premise_ids"] == {"sent1": "uid-9"}
     assert refold(story.tree, corpus=Corpus.of("facts", ["snow is ice"])).extra == {}
-
-
-# --- an imported tree that was worked on ---
 
 
 def imported(tell: Tell, proof: str) -> Any:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Hashable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
@@ -233,3 +234,10 @@ def view(shared: Workspace, models: Path, fifth: Any) -> Callable[..., AppTest]:
         return app
 
     return opened
+
+
+@pytest.fixture
+def patient_proposals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait for proposals as long as it takes, and order them by the scorer alone."""
+    monkeypatch.setattr("entail.ui.trees.suggester.WAIT", 30)
+    monkeypatch.setattr("entail.arcf.chains.next_premise.next_order", lambda scores: np.argsort(-scores))

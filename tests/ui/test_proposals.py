@@ -7,11 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from entail.arcf.chains.next_premise import next_order
-from entail.arcf.scoring.scorer import ListedScorer, Scorer, ScorerForm
-from entail.data.records import Corpus
+from entail.arcf.scoring.scorer import Scorer, ScorerForm
 from entail.index.lexical import TfidfIndex
 from entail.operations.tasks import CACHE
 from entail.trees.log.acts import Accept, Edit, Finish, Proposal, Reject, Write
@@ -22,25 +20,12 @@ from entail.ui.trees.authoring import TreeContext, load_session, stamp
 from entail.ui.trees.screen import AuthoringSession
 from entail.ui.trees.suggester import Offer, Suggester
 from tests.arcf.conftest import FakeScorer
-from tests.ui.conftest import buttons, context_of, html, on_tree, press, ready, said
+from tests.ui.conftest import context_of, press
+from tests.ui.proposals import CHAIN, CLAIM, CORPUS, TEXTS, by_chain
 
-CLAIM = "snow is cold"
-TEXTS = ["snow is ice", "ice is cold", "cold snow", "ice is frozen water", "iron is hard", "snow is cold"]
-CORPUS = Corpus.of("six", TEXTS)
+pytestmark = pytest.mark.usefixtures("patient_proposals")
+
 AMONG = TfidfIndex(CORPUS).manifest.revision
-CHAIN = ["ice is frozen water", "snow is ice", "ice is cold"]
-"""Explanation that the scorer of these tests prefers, in its order."""
-
-LISTED = ListedScorer("mine", ScorerForm(), "mine@1")
-
-
-def by_chain(prefix: list[str], candidate: list[str]) -> float:
-    """The next of `CHAIN` is best; with all of it in the prefix, the explanation as it is."""
-    before, words = " ".join(prefix), " ".join(candidate)
-    left = [text for text in CHAIN if f"{text}." not in before]
-    if not candidate:
-        return 5.0 if not left else -5.0
-    return 9.0 - left.index(words) if words in left else -len(words) / 100
 
 
 def suggester_of(score: Any = by_chain, *, loaded: bool = True, max_length: int = 1000) -> Suggester:
@@ -51,13 +36,6 @@ def suggester_of(score: Any = by_chain, *, loaded: bool = True, max_length: int 
     CACHE.tasks.clear()
     Suggester.models.get_or_start(found.key, make, wait=10 if loaded else 0)
     return found
-
-
-@pytest.fixture(autouse=True)
-def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wait for proposals as long as it takes, and order them by the scorer alone."""
-    monkeypatch.setattr(suggester_module, "WAIT", 30)
-    monkeypatch.setattr("entail.arcf.chains.next_premise.next_order", lambda scores: np.argsort(-scores))
 
 
 @pytest.fixture
@@ -263,148 +241,3 @@ def test_without_a_scorer_there_is_one_list(context: TreeContext) -> None:
     assert (context.screen.listing, context.screen.drafts) == ("retrieved", {})
     context.screen.turn_to("draft")  # the scorer was there a moment ago
     assert texts(load_session(context)) == before
-
-
-@pytest.fixture
-def with_scorer(shared: Workspace, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Return a function that makes scorers available to the app."""
-
-    def put(*listed: ListedScorer, score: Any = by_chain, max_length: int = 1000) -> None:
-        def load(name: str, **_: object) -> Scorer:
-            return Scorer(name, f"{name}@1", ScorerForm(), FakeScorer(score, max_length=max_length))
-
-        monkeypatch.setattr("entail.ui.trees.step_check.gaussian_names", dict)
-        monkeypatch.setattr("entail.ui.shared.active.WARM_AFTER", 0)
-        monkeypatch.setattr(suggester_module, "list_scorers", lambda: list(listed))
-        monkeypatch.setattr("entail.arcf.scoring.scorer.list_scorers", lambda: list(listed))
-        monkeypatch.setattr("entail.operations.chains.load_scorer", load)
-
-    return put
-
-
-@pytest.fixture
-def tree(shared: Workspace) -> str:
-    return context_of(shared, CORPUS, CLAIM).summary.id
-
-
-def rows(app: AppTest) -> list[str]:
-    """Return the candidates on the page as HTML."""
-    return html(app, 'class="entail-sentence')
-
-
-def turn(app: AppTest, tree: str, before: str, listing: str) -> AppTest:
-    return ready(app.segmented_control(key=f"list-{tree}-{before}").set_value(listing))
-
-
-def draft(app: AppTest, tree: str) -> AppTest:
-    return ready(app.button(key=f"draft-{tree}-n1").click())
-
-
-@pytest.mark.parametrize(
-    "listed",
-    [
-        [],
-        [ListedScorer("single", ScorerForm(scheme="single-fact"), "1")],
-        [ListedScorer("broken", ScorerForm(), "", "expected int, found words")],
-    ],
-)
-def test_a_page_without_a_scorer_of_chains_has_no_lists(
-    app: AppTest, tree: str, with_scorer: Callable[..., None], listed: list[ListedScorer]
-) -> None:
-    with_scorer(*listed)
-    app = on_tree(app, tree)
-    assert not [one for one in app.segmented_control if str(one.key).startswith("list-")]
-    assert len(rows(app)) == 5
-
-
-def test_proposals_on_the_page(
-    app: AppTest, shared: Workspace, tree: str, with_scorer: Callable[..., None]
-) -> None:
-    with_scorer(LISTED)
-    app.session_state["candidate_details"] = True
-    app = ready(on_tree(app, tree))
-    retrieved = len(rows(app))
-    app = turn(app, tree, "retrieved", "next")
-    assert "next 1 · 9.000 · retrieved" in said(app)
-    app = ready(buttons(app, "accept-")[0].click())
-    assert "re-ranked by mine by what you accepted" in said(app)
-    app = turn(app, tree, "next", "draft")
-    assert not rows(app)
-    app = draft(app, tree)
-    assert "It looks complete" in said(app)
-    assert [row.count("entail-proposed") for row in rows(app)] == [1, 1]
-    app = ready(buttons(app, "accept-")[0].click())
-    assert [row.count("entail-proposed") for row in rows(app)] == [0, 1]
-    app = ready(buttons(app, "reject-")[1].click())
-    assert app.success
-    app = draft(app, tree)
-    assert rows(app)
-    assert CHAIN[2] not in "".join(rows(app)), "a rejected premise is not proposed again"
-    app = ready(app.segmented_control(key="view").set_value("History"))
-    assert "proposed 1st to come next by mine" in said(app)
-    assert "proposed 1st in a chain by mine, after 1 premise, 2 shown" in said(app)
-    app = turn(app, tree, "draft", "retrieved")
-    assert len(rows(app)) == retrieved
-    assert len(shared.log.history(tree).tree.root.children) == 2
-
-
-def test_truncated_premises_are_counted_on_the_page(
-    app: AppTest, tree: str, with_scorer: Callable[..., None]
-) -> None:
-    """A row of 14 has room for a sentence of 4, a candidate and one premise: of two the older goes."""
-    with_scorer(LISTED, max_length=14)
-    app = turn(ready(on_tree(app, tree)), tree, "retrieved", "next")
-    assert "content_cut" not in said(app)
-    for _ in range(2):
-        app = ready(buttons(app, "accept-")[0].click())
-    assert "1 older premise." in said(app)
-    app = draft(turn(app, tree, "next", "draft"), tree)
-    assert "4 older premises." in said(app)
-
-
-@pytest.mark.parametrize(("ends", "words"), [(1, "the end of 1 candidate."), (2, "the end of 2 candidates.")])
-def test_truncated_candidates_are_counted_on_the_page(
-    app: AppTest, shared: Workspace, with_scorer: Callable[..., None], ends: int, words: str
-) -> None:
-    with_scorer(LISTED, max_length=24)
-    long = [f"{'snow ' * 20}{number}" for number in range(ends)]
-    tree = context_of(shared, Corpus.of("long", [*TEXTS, *long]), CLAIM).summary.id
-    app = turn(ready(on_tree(app, tree)), tree, "retrieved", "next")
-    assert words in said(app)
-    assert "older" not in said(app)
-    assert words in said(draft(turn(app, tree, "next", "draft"), tree))
-
-
-def test_a_failing_scorer_leaves_the_retrieved_list(
-    app: AppTest, tree: str, with_scorer: Callable[..., None]
-) -> None:
-    with_scorer(LISTED, score=lambda prefix, candidate: float("nan"))
-    app = turn(ready(on_tree(app, tree)), tree, "retrieved", "next")
-    assert "no numbers" in said(app)
-    assert app.button(key="propose_again")
-    assert len(rows(turn(app, tree, "next", "retrieved"))) == 5
-
-
-def test_a_scorer_is_chosen_and_may_be_removed(
-    app: AppTest, tree: str, with_scorer: Callable[..., None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with_scorer(LISTED, ListedScorer("rival", ScorerForm(), "rival@1"))
-    app = turn(ready(on_tree(app, tree)), tree, "retrieved", "next")
-    field = app.selectbox(key="proposed_by")
-    assert (field.value, field.options) == ("mine", ["mine", "rival"])
-    assert "re-ranked by rival" in said(ready(field.set_value("rival")))
-    monkeypatch.setattr(suggester_module, "list_scorers", lambda: [LISTED])
-    app = ready(app)
-    assert "re-ranked by mine" in said(app)
-    assert "proposed_by" not in app.session_state
-
-
-def test_hostile_premises_are_escaped(
-    app: AppTest, shared: Workspace, with_scorer: Callable[..., None]
-) -> None:
-    with_scorer(LISTED)
-    hostile = "snow <script>alert(1)</script> is **cold**"
-    tree = context_of(shared, Corpus.of("bad", [hostile, "snow is ice"]), "<b>snow</b>").summary.id
-    app = draft(turn(ready(on_tree(app, tree)), tree, "retrieved", "draft"), tree)
-    assert len(rows(app)) == 2
-    assert "<script>" not in "".join(rows(app))

@@ -11,19 +11,13 @@ from entail.trees.layout import appearance
 
 pytestmark = pytest.mark.browser
 
-APP = Path(__file__).parent / "apps" / "outline_app.py"
+APP = Path(__file__).parents[1] / "apps" / "outline_app.py"
 ORDER = ["n1", "n1.1", "n1.3", "n1.4", "n1.5", "n1.2", "n1.6"]
 
 
 @pytest.fixture(scope="module")
 def app(start_app: Callable[..., str]) -> str:
     return start_app(APP)
-
-
-@pytest.fixture
-def context(one_context: BrowserContext) -> BrowserContext:
-    """One for all tests here, so that Streamlit's own scripts are fetched once."""
-    return one_context
 
 
 class Outline:

@@ -1,0 +1,197 @@
+"""Backups of databases of both kinds, restored into empty and full ones."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from entail.errors import DamagedDatabaseError, DatabaseError, DataError, FormatError
+from entail.progress import Progress
+from entail.registry.models import promote
+from entail.registry.pointers import list_moves
+from entail.trees.log.acts import Create
+from entail.trees.log.event_log import TreeLog
+from entail.trees.store import backup as backup_module
+from entail.trees.store.archive import write_archive
+from entail.trees.store.backup import backup, restore
+from entail.trees.store.database import open_database
+from tests.trees.backup.conftest import content, fill, new_url, read, rewrite, table
+from tests.trees.conftest import damage
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no such names")
+def test_what_a_backup_writes_a_restore_takes(own_data_folder: Path, tmp_path: Path) -> None:
+    names = ("run 12:30.txt", "a\\b.txt", "ä b", ".hidden")
+    folder = own_data_folder / "models" / "mine"
+    folder.mkdir(parents=True)
+    for name in names:
+        (folder / name).write_text(name, encoding="utf-8")
+    open_database().close()
+    backup(tmp_path / "b.zip")
+    shutil.rmtree(own_data_folder)
+    restore(tmp_path / "b.zip")
+    assert {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir()} == {n: n for n in names}
+
+
+def test_models_that_are_being_written_or_replaced_do_not_hinder_a_backup(
+    own_data_folder: Path, tmp_path: Path
+) -> None:
+    models = own_data_folder / "models"
+    for name in ("old/x", "whole/x", ".staged/x", "x.training/checkpoint.safetensors"):
+        (models / name).parent.mkdir(parents=True)
+        (models / name).write_text(name, encoding="utf-8")
+    database = open_database()
+    fill(database)
+    database.close()
+
+    def replace_a_model(progress: Progress) -> None:
+        if (models / ".staged").exists():
+            shutil.rmtree(models / "old")
+            (models / ".staged").rename(models / "new")
+
+    backup(tmp_path / "b.zip", progress=replace_a_model)
+    with zipfile.ZipFile(tmp_path / "b.zip") as archive:
+        carried = {name for name in archive.namelist() if name.startswith("models/")}
+    assert "models/whole/x" in carried <= {"models/whole/x", "models/new/x"}
+
+
+def test_active_models_are_carried(own_data_folder: Path, tmp_path: Path) -> None:
+    promote("minilm", by="Ann", anyway=True)
+    moved = list_moves()
+    open_database().close()
+    backup(tmp_path / "b.zip")
+    shutil.rmtree(own_data_folder)
+    restore(tmp_path / "b.zip")
+    assert list_moves() == moved
+    promote("aeenc-minilm", by="Bob", anyway=True)
+    replaced = restore(tmp_path / "b.zip", replace=True)
+    assert list_moves() == moved
+    assert replaced.before is not None
+    restore(replaced.before, replace=True)
+    assert [move.by for move in list_moves()] == ["Bob", "Ann"]
+
+
+def test_all_of_it_comes_back(
+    filled: str, blank_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(backup_module, "_BATCH", 2)
+    done = backup(tmp_path / "b.zip", url=filled)
+    assert done.size == (tmp_path / "b.zip").stat().st_size
+    assert done.rows["events"] == 6
+    seen: list[Progress] = []
+    back = restore(tmp_path / "b.zip", url=blank_url, progress=seen.append)
+    assert seen[-1].done == seen[-1].total > 20
+    assert back.rows == done.rows
+    assert (back.before, back.damaged) == (None, None)
+    assert read(blank_url) == read(filled)
+
+
+def test_settings_name_the_database_and_models_are_carried_without_vectors(
+    own_data_folder: Path, tmp_path: Path
+) -> None:
+    for name in ("models/mine/adapter.safetensors", "models/mine/deep/card.md", "vectors/r/x/vectors.npy"):
+        path = own_data_folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(name.encode() * 100_000)
+    database = open_database()
+    fill(database)
+    before = content(database)
+    database.close()
+    assert backup(tmp_path / "b.zip").models == 2
+    shutil.rmtree(own_data_folder)
+    assert restore(tmp_path / "b.zip").models == 2
+    database = open_database()
+    assert content(database) == before
+    database.close()
+    folder = own_data_folder / "models" / "mine"
+    files = [p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()]
+    assert sorted(files) == ["adapter.safetensors", "deep/card.md"]
+    assert (folder / files[-1]).read_bytes() == f"models/mine/{files[-1]}".encode() * 100_000
+    assert not (own_data_folder / "vectors").exists()
+
+
+def test_there_must_be_something_to_back_up(tmp_path: Path) -> None:
+    with pytest.raises(DatabaseError, match="nothing to back up"):
+        backup(tmp_path / "b.zip")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_is_there_is_not_overwritten(saved: Path, tmp_path: Path) -> None:
+    before = saved.read_bytes()
+    url = f"sqlite:///{tmp_path / 'trees.db'}"
+    with pytest.raises(DataError, match=r"--overwrite"):
+        backup(saved, url=url)
+    assert saved.read_bytes() == before
+    backup(saved, url=url, overwrite=True)
+    restore(saved, url=new_url(tmp_path))
+
+
+def test_a_backup_that_fails_leaves_no_file(tmp_path: Path) -> None:
+    def parts() -> Any:
+        yield "tables/trees.jsonl", [b"{}\n"]
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(DataError, match="No space left on device"):
+        write_archive(tmp_path / "b.zip", parts(), revision="0001")
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "file").touch()
+    with pytest.raises(DataError, match="choose another place"):
+        write_archive(tmp_path / "file" / "b.zip", [], revision="0001")
+
+
+def test_what_is_there_is_not_overwritten(filled: str, saved: Path, own_data_folder: Path) -> None:
+    before = read(filled)
+    with pytest.raises(DatabaseError, match="not empty; say --replace"):
+        restore(saved, url=filled)
+    rewrite(saved, table(lambda rows: rows.pop(), "premises"))
+    with pytest.raises(FormatError, match="nothing was restored"):
+        restore(saved, url=filled, replace=True)
+    assert read(filled) == before
+    (own_data_folder / "models").mkdir(parents=True, exist_ok=True)
+    (own_data_folder / "models" / "x").touch()
+    with pytest.raises(DatabaseError, match="not empty; say --replace"):
+        restore(saved, url=new_url(saved.parent))
+
+
+def test_what_is_replaced_is_kept_in_a_backup(filled: str, tmp_path: Path, own_data_folder: Path) -> None:
+    model = own_data_folder / "models" / "mine" / "x"
+    model.parent.mkdir(parents=True)
+    model.write_text("old")
+    backup(tmp_path / "old.zip", url=filled)
+    model.write_text("new")
+    database = open_database(filled)
+    TreeLog(database).create(Create(hypothesis="made later"), author="Ann")
+    later = content(database)
+    old = restore(tmp_path / "old.zip", url=filled, replace=True)
+    assert "made later" not in [tree.hypothesis for tree in content(database)["trees"]], "seen while open"
+    database.close()
+    assert model.read_text() == "old"
+    assert old.before is not None
+    assert old.before.name.startswith("before-restore-")
+    assert [p.name for p in own_data_folder.iterdir() if p.is_dir()] == ["models"]
+    restore(old.before, url=filled, replace=True)
+    assert read(filled) == later
+    assert model.read_text() == "new"
+
+
+@pytest.mark.parametrize("how", ["no database", "damaged pages"])
+def test_a_damaged_database_is_moved_aside(saved: Path, tmp_path: Path, how: str) -> None:
+    expected = read(f"sqlite:///{tmp_path / 'trees.db'}")
+    url, path = new_url(tmp_path), tmp_path / "new" / "x.db"
+    database = open_database(url)
+    fill(database)
+    database.close()
+    data = damage(path)
+    if how == "no database":
+        path.write_bytes(data := b"x" * 100 + data[100:])
+        with pytest.raises(DamagedDatabaseError, match="--replace"):
+            restore(saved, url=url)
+    done = restore(saved, url=url, replace=True)
+    assert done.damaged is not None
+    assert done.damaged.read_bytes()[:100] == data[:100]
+    assert read(url) == expected

@@ -1,0 +1,73 @@
+"""Databases of older and newer versions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from entail.errors import DatabaseError
+from entail.trees.log.event_log import TreeLog
+from entail.trees.store import schema
+from entail.trees.store.database import (
+    open_database,
+)
+from entail.trees.store.migrations import MIGRATIONS, schema_revision
+from entail.trees.store.schema import REVISION
+from tests.trees.conftest import fill_database
+
+
+def set_revision(url: str, revision: str) -> None:
+    database = open_database(url)
+    with database.writing() as connection:
+        connection.execute(
+            sa.text("UPDATE alembic_version SET version_num = :revision"), {"revision": revision}
+        )
+    database.close()
+
+
+def test_a_newer_database(blank_url: str) -> None:
+    set_revision(blank_url, "9999")
+    with pytest.raises(DatabaseError, match=r"revision 9999, newer than .*; update entail"):
+        open_database(blank_url)
+
+
+def test_an_old_database_is_not_migrated_when_only_read(blank_url: str) -> None:
+    set_revision(blank_url, "0000")
+    with pytest.raises(DatabaseError, match=f"revision 0000, expected {REVISION}"):
+        open_database(blank_url, read_only=True)
+
+
+def test_migrations_make_the_tables_of_the_schema(blank_url: str) -> None:
+    from alembic.autogenerate import compare_metadata
+    from alembic.migration import MigrationContext
+    from alembic.script import ScriptDirectory
+
+    database = open_database(blank_url)
+    with database.engine.connect() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), schema.metadata) == []
+    database.close()
+    assert ScriptDirectory(str(MIGRATIONS)).get_current_head() == REVISION
+
+
+def test_an_older_database_is_brought_up_to_date(blank_url: str, next_version: Callable[[], Path]) -> None:
+    tree = fill_database(blank_url)
+    next_version()
+    database = open_database(blank_url)
+    with database.reading() as connection:
+        assert schema_revision(connection) == "0004"
+        assert "note" in {column["name"] for column in sa.inspect(connection).get_columns("trees")}
+    assert TreeLog(database).history(tree).seq == 1
+
+
+def test_a_failed_migration_changes_nothing(blank_url: str, next_version: Callable[[], Path]) -> None:
+    tree = fill_database(blank_url)
+    script = next_version()
+    script.write_text(script.read_text() + "    op.add_column('no_such', sa.Column('note', sa.Text))\n")
+    with pytest.raises(DatabaseError):
+        open_database(blank_url)
+    script.write_text(script.read_text().replace("'no_such'", "'events'"))
+    database = open_database(blank_url)
+    assert TreeLog(database).history(tree).seq == 1

@@ -1,0 +1,162 @@
+"""Proposals on the page of trees."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from entail.arcf.scoring.scorer import ListedScorer, Scorer, ScorerForm
+from entail.data.records import Corpus
+from entail.ui.shared.resources import Workspace
+from entail.ui.trees import suggester as suggester_module
+from tests.arcf.conftest import FakeScorer
+from tests.ui.conftest import buttons, context_of, html, on_tree, ready, said
+from tests.ui.proposals import CHAIN, CLAIM, CORPUS, LISTED, TEXTS, by_chain
+
+pytestmark = pytest.mark.usefixtures("patient_proposals")
+
+
+@pytest.fixture
+def with_scorer(shared: Workspace, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Return a function that makes scorers available to the app."""
+
+    def put(*listed: ListedScorer, score: Any = by_chain, max_length: int = 1000) -> None:
+        def load(name: str, **_: object) -> Scorer:
+            return Scorer(name, f"{name}@1", ScorerForm(), FakeScorer(score, max_length=max_length))
+
+        monkeypatch.setattr("entail.ui.trees.step_check.gaussian_names", dict)
+        monkeypatch.setattr("entail.ui.shared.active.WARM_AFTER", 0)
+        monkeypatch.setattr(suggester_module, "list_scorers", lambda: list(listed))
+        monkeypatch.setattr("entail.arcf.scoring.scorer.list_scorers", lambda: list(listed))
+        monkeypatch.setattr("entail.operations.chains.load_scorer", load)
+
+    return put
+
+
+@pytest.fixture
+def tree(shared: Workspace) -> str:
+    return context_of(shared, CORPUS, CLAIM).summary.id
+
+
+def rows(app: AppTest) -> list[str]:
+    """Return the candidates on the page as HTML."""
+    return html(app, 'class="entail-sentence')
+
+
+def turn(app: AppTest, tree: str, before: str, listing: str) -> AppTest:
+    return ready(app.segmented_control(key=f"list-{tree}-{before}").set_value(listing))
+
+
+def draft(app: AppTest, tree: str) -> AppTest:
+    return ready(app.button(key=f"draft-{tree}-n1").click())
+
+
+@pytest.mark.parametrize(
+    "listed",
+    [
+        [],
+        [ListedScorer("single", ScorerForm(scheme="single-fact"), "1")],
+        [ListedScorer("broken", ScorerForm(), "", "expected int, found words")],
+    ],
+)
+def test_a_page_without_a_scorer_of_chains_has_no_lists(
+    app: AppTest, tree: str, with_scorer: Callable[..., None], listed: list[ListedScorer]
+) -> None:
+    with_scorer(*listed)
+    app = on_tree(app, tree)
+    assert not [one for one in app.segmented_control if str(one.key).startswith("list-")]
+    assert len(rows(app)) == 5
+
+
+def test_proposals_on_the_page(
+    app: AppTest, shared: Workspace, tree: str, with_scorer: Callable[..., None]
+) -> None:
+    with_scorer(LISTED)
+    app.session_state["candidate_details"] = True
+    app = ready(on_tree(app, tree))
+    retrieved = len(rows(app))
+    app = turn(app, tree, "retrieved", "next")
+    assert "next 1 · 9.000 · retrieved" in said(app)
+    app = ready(buttons(app, "accept-")[0].click())
+    assert "re-ranked by mine by what you accepted" in said(app)
+    app = turn(app, tree, "next", "draft")
+    assert not rows(app)
+    app = draft(app, tree)
+    assert "It looks complete" in said(app)
+    assert [row.count("entail-proposed") for row in rows(app)] == [1, 1]
+    app = ready(buttons(app, "accept-")[0].click())
+    assert [row.count("entail-proposed") for row in rows(app)] == [0, 1]
+    app = ready(buttons(app, "reject-")[1].click())
+    assert app.success
+    app = draft(app, tree)
+    assert rows(app)
+    assert CHAIN[2] not in "".join(rows(app)), "a rejected premise is not proposed again"
+    app = ready(app.segmented_control(key="view").set_value("History"))
+    assert "proposed 1st to come next by mine" in said(app)
+    assert "proposed 1st in a chain by mine, after 1 premise, 2 shown" in said(app)
+    app = turn(app, tree, "draft", "retrieved")
+    assert len(rows(app)) == retrieved
+    assert len(shared.log.history(tree).tree.root.children) == 2
+
+
+def test_truncated_premises_are_counted_on_the_page(
+    app: AppTest, tree: str, with_scorer: Callable[..., None]
+) -> None:
+    """A row of 14 has room for a sentence of 4, a candidate and one premise: of two the older goes."""
+    with_scorer(LISTED, max_length=14)
+    app = turn(ready(on_tree(app, tree)), tree, "retrieved", "next")
+    assert "content_cut" not in said(app)
+    for _ in range(2):
+        app = ready(buttons(app, "accept-")[0].click())
+    assert "1 older premise." in said(app)
+    app = draft(turn(app, tree, "next", "draft"), tree)
+    assert "4 older premises." in said(app)
+
+
+@pytest.mark.parametrize(("ends", "words"), [(1, "the end of 1 candidate."), (2, "the end of 2 candidates.")])
+def test_truncated_candidates_are_counted_on_the_page(
+    app: AppTest, shared: Workspace, with_scorer: Callable[..., None], ends: int, words: str
+) -> None:
+    with_scorer(LISTED, max_length=24)
+    long = [f"{'snow ' * 20}{number}" for number in range(ends)]
+    tree = context_of(shared, Corpus.of("long", [*TEXTS, *long]), CLAIM).summary.id
+    app = turn(ready(on_tree(app, tree)), tree, "retrieved", "next")
+    assert words in said(app)
+    assert "older" not in said(app)
+    assert words in said(draft(turn(app, tree, "next", "draft"), tree))
+
+
+def test_a_failing_scorer_leaves_the_retrieved_list(
+    app: AppTest, tree: str, with_scorer: Callable[..., None]
+) -> None:
+    with_scorer(LISTED, score=lambda prefix, candidate: float("nan"))
+    app = turn(ready(on_tree(app, tree)), tree, "retrieved", "next")
+    assert "no numbers" in said(app)
+    assert app.button(key="propose_again")
+    assert len(rows(turn(app, tree, "next", "retrieved"))) == 5
+
+
+def test_a_scorer_is_chosen_and_may_be_removed(
+    app: AppTest, tree: str, with_scorer: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_scorer(LISTED, ListedScorer("rival", ScorerForm(), "rival@1"))
+    app = turn(ready(on_tree(app, tree)), tree, "retrieved", "next")
+    field = app.selectbox(key="proposed_by")
+    assert (field.value, field.options) == ("mine", ["mine", "rival"])
+    assert "re-ranked by rival" in said(ready(field.set_value("rival")))
+    monkeypatch.setattr(suggester_module, "list_scorers", lambda: [LISTED])
+    app = ready(app)
+    assert "re-ranked by mine" in said(app)
+    assert "proposed_by" not in app.session_state
+
+
+def test_hostile_premises_are_escaped(
+    app: AppTest, shared: Workspace, with_scorer: Callable[..., None]
+) -> None:
+    with_scorer(LISTED)
+    hostile = "snow <script>alert(1)</script> is **cold**"
+    tree = context_of(shared, Corpus.of("bad", [hostile, "snow is ice"]), "<b>snow</b>").summary.id
+    app = draft(turn(ready(on_tree(app, tree)), tree, "retrieved", "draft"), tree)
+    assert len(rows(app)) == 2
+    assert "<script>" not in "".join(rows(app))
