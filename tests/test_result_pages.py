@@ -27,14 +27,14 @@ def lines_of(page: Path, program: ModuleType) -> Iterable[str]:
     return program.markdown(result)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_a_page_is_made_from_its_figures(page: Path, load_script: Callable[[str], ModuleType]) -> None:
-    published = page.read_text(encoding="utf-8")
+@pytest.mark.parametrize("file", PAGES, ids=lambda file: file.stem)
+def test_a_page_is_made_from_its_figures(file: Path, load_script: Callable[[str], ModuleType]) -> None:
+    published = file.read_text(encoding="utf-8")
     named = re.search(r"scripts/(\w+)\.py", published)
     assert named
     program = load_script(named[1])
     # That of Table 1 is made from several result files.
-    lines = program.page(RESULTS) if page.stem == "aeenc" else lines_of(page, program)
+    lines = program.page(RESULTS) if file.stem == "aeenc" else lines_of(file, program)
     assert published == "\n".join(lines).rstrip() + "\n"
 
 

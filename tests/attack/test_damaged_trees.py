@@ -94,7 +94,7 @@ def test_damaged_columns(column: str, tmp_path: Path, tally: Tally) -> None:
     assert len(texts) >= 3
     attempts, failures = 0, {}
     for seq, text in texts.items():
-        some = islice(damages(text.encode(), seed=seq), seq % 7, None, 13 if FULL else 151)
+        some = islice(damages(text.encode(), seed=seq), seq % 7, None, 13 if FULL else 331)
         for kind, damaged in some:
             attempts += 1
             place = tmp_path / "damaged.db"

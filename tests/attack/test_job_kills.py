@@ -41,7 +41,7 @@ def test_acts_on_jobs(
     if kind == "postgres":
         monkeypatch.setenv("ENTAIL_QUEUE_URL", request.getfixturevalue("new_postgres_url")())
         jobs = Jobs()
-    striker, attempts, most = Striker(SEED), 0, 100 if FULL else 5
+    striker, attempts, most = Striker(SEED), 0, 100 if FULL else 3
     expected: dict[str, str] = {}
 
     def states() -> dict[str, str]:

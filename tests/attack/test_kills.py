@@ -78,7 +78,7 @@ def read_acts(url: str) -> Done:
 
 
 def test_authoring(url: str, tally: Tally) -> None:
-    striker, attempts, most = Striker(SEED), 0, 700 if FULL else 8
+    striker, attempts, most = Striker(SEED), 0, 700 if FULL else 5
     while striker.kills < most:
         if attempts % PER_DATABASE == 0:
             empty(url)
@@ -128,7 +128,7 @@ def remove_leftovers(folder: Path) -> None:
 
 def test_backup(url: str, tmp_path: Path, tally: Tally) -> None:
     fill(url, "old")
-    striker, attempts, most, folder = Striker(SEED), 0, 100 if FULL else 4, tmp_path / "data"
+    striker, attempts, most, folder = Striker(SEED), 0, 100 if FULL else 2, tmp_path / "data"
     file, acts, saved = folder / "b.zip", 5, 0
     with closing(open_database(url)) as database:
         tree = TreeLog(database).trees()[0].id
@@ -166,7 +166,7 @@ def test_restore(url: str, tmp_path: Path, tally: Tally) -> None:
         empty(url)
         fill(url, name)
         files[name] = backup(tmp_path / f"{name}.zip", url=url).file
-    striker, attempts, most, now = Striker(SEED), 0, 75 if FULL else 4, "two"
+    striker, attempts, most, now = Striker(SEED), 0, 75 if FULL else 2, "two"
     while striker.kills < most:
         attempts += 1
         new = "one" if now == "two" else "two"

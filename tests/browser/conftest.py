@@ -66,7 +66,7 @@ def browser_type_launch_args() -> dict[str, object]:
 
 @pytest.fixture(scope="session")
 def browser_context_args() -> dict[str, object]:
-    return {"viewport": {"width": 1280, "height": 1000}, "color_scheme": "light"}
+    return {"viewport": {"width": 1280, "height": 1000}, "color_scheme": "light", "reduced_motion": "reduce"}
 
 
 @pytest.fixture(scope="module")

@@ -179,24 +179,15 @@ def test_two_authors_collide_only_where_they_touch_the_same(
     context.close()
 
 
-@pytest.mark.parametrize("path", ["", "Trees", "Compare", "Chains", "Claims", "Corpora"])
-def test_a_deep_link_works_first_thing_on_a_fresh_server(page: Page, url: str, path: str) -> None:
+@pytest.mark.parametrize(("path", "title"), [("", "Explanation trees"), ("Trees", "Trees")])
+def test_a_deep_link_works_first_thing_and_so_does_the_first_click(
+    page: Page, url: str, path: str, title: str
+) -> None:
     page.goto(f"{url}/{path}")
-    titles = {
-        "": "Explanation trees",
-        "Trees": "Trees",
-        "Compare": "Compare retrievers",
-        "Chains": "Chains",
-        "Claims": "Questions as claims",
-        "Corpora": "Corpora",
-    }
-    expect(page.get_by_role("heading", name=titles[path], exact=True)).to_be_visible()
+    expect(page.get_by_role("heading", name=title, exact=True)).to_be_visible()
     expect(page.get_by_text("Page not found")).to_have_count(0)
-    # And the first click does what it says.
-    page.get_by_role("link", name="Compare" if path != "Compare" else "Corpora").click()
-    expect(
-        page.get_by_role("heading", name="Compare retrievers" if path != "Compare" else "Corpora", exact=True)
-    ).to_be_visible()
+    page.get_by_role("link", name="Compare").click()
+    expect(page.get_by_role("heading", name="Compare retrievers", exact=True)).to_be_visible()
 
 
 def test_the_browser_remembers_who_one_is(page: Page, url: str) -> None:
