@@ -137,6 +137,14 @@ def test_files_stay_short(path: Path) -> None:
     assert len(path.read_text(encoding="utf-8").splitlines()) <= limit
 
 
+def test_the_index_of_programs_is_whole() -> None:
+    folder = ROOT / "scripts"
+    named = set(
+        re.findall(r"`(\w+\.(?:py|sh|Dockerfile))`", (folder / "README.md").read_text(encoding="utf-8"))
+    )
+    assert named == {path.name for path in folder.iterdir() if path.is_file()} - {"README.md"}
+
+
 @pytest.mark.parametrize("name", ["utils", "util", "helpers", "helper", "manager", "common", "misc"])
 def test_modules_are_named_for_what_they_hold(name: str) -> None:
     assert not [show(module) for module in MODULES if name in module.stem.lower().split("_")]
