@@ -78,12 +78,12 @@ def write_result(
 
 def provenance() -> dict[str, Any]:
     """Return commit, command, processor, GPUs and time of a run, for a result file of several runs."""
-    where = hardware()
+    machine = hardware()
     return {
         "commit": commit(),
         "command": _portable(sys.orig_argv),
-        "cpu": where["cpu"],
-        "gpus": where["gpus"],
+        "cpu": machine["cpu"],
+        "gpus": machine["gpus"],
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
     }
 
@@ -106,8 +106,8 @@ def commit(root: Path = _ROOT) -> str | None:
     if not head:
         return None
     # A result or a model that is being rewritten says nothing about the code; weights have a revision.
-    kept = (":!docs/results", ":!models")
-    changed = _git(root, "status", "--porcelain", "--untracked-files=no", "--", *kept)
+    exclusions = (":!docs/results", ":!models")
+    changed = _git(root, "status", "--porcelain", "--untracked-files=no", "--", *exclusions)
     return f"{head}-dirty" if changed else head
 
 
@@ -124,13 +124,13 @@ def hardware() -> dict[str, Any]:
 
 def versions() -> dict[str, str]:
     """Return the versions of `entail`, Python and the packages that figures depend on."""
-    found = {"entail": __version__, "python": platform.python_version()}
+    package_versions = {"entail": __version__, "python": platform.python_version()}
     for package in _PACKAGES:
         try:
-            found[package] = metadata.version(package)
+            package_versions[package] = metadata.version(package)
         except metadata.PackageNotFoundError:
             continue
-    return found
+    return package_versions
 
 
 def _git(root: Path, *arguments: str) -> str | None:

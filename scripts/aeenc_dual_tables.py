@@ -31,16 +31,16 @@ ROWS = {"mixed": "mean of before and after replay, a seed", "mean": f"**{SHIPPED
 def for_card(figures: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the tables of the card: dev queries that are in no training tree, then all."""
     tables = []
-    found = figures["dev"]["mean"]
+    dev = figures["dev"]["mean"]
     for part, words in (("unseen", "unseen queries"), ("all", "queries")):
         kind = "that no training tree has" if part == "unseen" else "in all, training queries among them"
         tables.append(
             {
-                "caption": f"{found[''][words]} queries of EntailmentBank dev {kind}; a query is no "
+                "caption": f"{dev[''][words]} queries of EntailmentBank dev {kind}; a query is no "
                 "candidate of its own:",
                 "head": ["list", *SHOWN],
                 "rows": [
-                    [f"{SHIPPED.name}{of}", *(found[of][part]["query_excluded"][name] for name in SHOWN)]
+                    [f"{SHIPPED.name}{of}", *(dev[of][part]["query_excluded"][name] for name in SHOWN)]
                     for of in LISTS
                 ],
             }
@@ -48,16 +48,16 @@ def for_card(figures: Mapping[str, Any]) -> list[dict[str, Any]]:
     return tables
 
 
-def _of_row(found: Mapping[str, Any], row: str) -> list[Any]:
-    return [one for name, one in found.items() if name.split("-")[0] == row]
+def _of_row(runs: Mapping[str, Any], row: str) -> list[Any]:
+    return [run for name, run in runs.items() if name.split("-")[0] == row]
 
 
 def markdown(result: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines of the page."""
     figures, hardware = result["figures"], result["hardware"]
     first: dict[str, Any] = json.loads(FIRST.read_text(encoding="utf-8"))["figures"]
-    made = figures["trained"]
-    seeds = [one for name, one in made.items() if name.startswith("further-")]
+    trainings = figures["trained"]
+    seeds = [training for name, training in trainings.items() if name.startswith("further-")]
     yield "<!-- Made from aeenc_dual_replay.json by"
     yield "`python scripts/replay_aeenc_dual.py --table`; do not edit. -->"
     yield from ("# AE-Enc with a tower for premises, without harm to another domain", "")
@@ -79,12 +79,12 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
         "figures on SQuAD and MultiNLI are optimistic."
     )
     yield ""
-    commits = ", ".join(sorted({f"`{one['run']['commit'][:12]}`" for one in made.values()}))
+    commits = ", ".join(sorted({f"`{training['run']['commit'][:12]}`" for training in trainings.values()}))
     cpu = f"{hardware['cpu']}, {hardware['cores']} cores"
     yield from paragraph(f"Trained at commit {commits}, measured at `{result['commit'][:12]}`; {cpu}:")
     yield from ("", f"    {result['command']}", "")
-    held = figures["held out"]
-    yield f"## {held['softmax']['']['unseen queries']} queries of held-out training trees"
+    held_out = figures["held out"]
+    yield f"## {held_out['softmax']['']['unseen queries']} queries of held-out training trees"
     yield ""
     articles = figures["held-out articles"]
     yield from paragraph(f"R@1 of the held-out articles: the base has {articles[BASE]:.4f}.")
@@ -94,11 +94,11 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
         (
             (
                 WAYS[name] + (", keyword match" if of else ""),
-                *cells([one[of]], "unseen"),
+                *cells([run[of]], "unseen"),
                 "" if of else f"{articles[name]:.4f}",
-                f"{made[name]['seconds']:,.0f}" if name in made and not of else "",
+                f"{trainings[name]['seconds']:,.0f}" if name in trainings and not of else "",
             )
-            for name, one in held.items()
+            for name, run in held_out.items()
             for of in LISTS[:2]
         ),
     )
@@ -107,9 +107,9 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
         count = single[""]["unseen queries" if part == "unseen" else "queries"]
         yield from ("", f"## {count} {words}, query excluded", "")
         rows = (
-            (f"{title}{of}", *cells([one[of] for one in some], part))
+            (f"{title}{of}", *cells([run[of] for run in runs], part))
             for of in LISTS
-            for title, some in (
+            for title, runs in (
                 (ONE_TOWER, [single]),
                 (BEFORE, list(first["dev"].values())),
                 *((words, _of_row(figures["dev"], key)) for key, words in ROWS.items()),
@@ -119,7 +119,7 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
     yield from ("", "By the paper's protocol (query among the candidates), all queries, MAP:", "")
     yield f"- {ONE_TOWER}: {single['']['all']['paper']['MAP']:.3f}"
     for key, words in ROWS.items():
-        papers = [one[""]["all"]["paper"]["MAP"] for one in _of_row(figures["dev"], key)]
+        papers = [run[""]["all"]["paper"]["MAP"] for run in _of_row(figures["dev"], key)]
         yield f"- {words}: {spread(papers)}"
     replay = json.loads(REPLAY.read_text(encoding="utf-8"))["figures"]["squad_dev"]
     nli = figures["nli dev"]
@@ -135,12 +135,12 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
         (
             ("MiniLM", f"{replay['base']['R@1']:.4f}", f"{nli[BASE]['R@1']:.4f}"),
             (ONE_TOWER, f"{replay['mean']['R@1']:.4f}", f"{nli[ONE_TOWER]['R@1']:.4f}"),
-            (BEFORE, spread([one["R@1"] for one in first["squad dev"].values()], 4), ""),
+            (BEFORE, spread([run["R@1"] for run in first["squad dev"].values()], 4), ""),
             *(
                 (
                     words,
                     spread(_of_row(figures["squad dev"], key), 4),
-                    spread([one["R@1"] for one in _of_row(nli, key)], 4),
+                    spread([run["R@1"] for run in _of_row(nli, key)], 4),
                 )
                 for key, words in ROWS.items()
             ),

@@ -152,28 +152,28 @@ def hybrids(data: Data) -> Iterator[tuple[str, dict[str, Any]]]:
 Runs = dict[str, dict[str, dict[str, Any]]]
 
 
-def run(given: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> None:
     """Answer the questions asked, writing after each figure."""
     started = datetime.now(UTC)
     data = Data(
-        read_corpus(given.corpus).corpus, tuple(read_trees(given.train)), tuple(read_trees(given.dev))
+        read_corpus(options.corpus).corpus, tuple(read_trees(options.train)), tuple(read_trees(options.dev))
     )
-    given.work.mkdir(parents=True, exist_ok=True)
-    asked = set(given.only or MADE)
+    options.work.mkdir(parents=True, exist_ok=True)
+    selection = set(options.only or MADE)
 
     def kept() -> dict[str, Runs]:
-        if not given.result.is_file():
+        if not options.result.is_file():
             return {}
-        questions: dict[str, Runs] = json.loads(given.result.read_text(encoding="utf-8"))["figures"][
+        questions: dict[str, Runs] = json.loads(options.result.read_text(encoding="utf-8"))["figures"][
             "questions"
         ]
         return questions
 
-    def write(question: str, name: str, seed: int, found: Mapping[str, Any]) -> None:
-        with FileLock(given.work / "result.lock"):
+    def write(question: str, name: str, seed: int, record: Mapping[str, Any]) -> None:
+        with FileLock(options.work / "result.lock"):
             questions = kept()
             questions.setdefault(question, {}).setdefault(name, {})[str(seed)] = {
-                **found,
+                **record,
                 "run": provenance(),
             }
             figures = {
@@ -184,18 +184,18 @@ def run(given: argparse.Namespace) -> None:
                     question: questions[question] for question in QUESTIONS if question in questions
                 },
             }
-            write_result(given.result, figures=figures, seed=None, started=started)
+            write_result(options.result, figures=figures, seed=None, started=started)
 
-    for one in (one for one in TRAINED if one.question in asked):
-        for seed in one.seeds:
-            if given.missing and str(seed) in kept().get(one.question, {}).get(one.name, {}):
+    for training in (training for training in TRAINED if training.question in selection):
+        for seed in training.seeds:
+            if options.missing and str(seed) in kept().get(training.question, {}).get(training.name, {}):
                 continue
-            print(f"{one.question}: {one.name}, seed {seed}", file=sys.stderr)
-            write(one.question, one.name, seed, trained(one, seed, data, work=given.work))
-    if "hybrid" in asked and not (given.missing and "hybrid" in kept()):
-        for name, found in hybrids(data):
+            print(f"{training.question}: {training.name}, seed {seed}", file=sys.stderr)
+            write(training.question, training.name, seed, trained(training, seed, data, work=options.work))
+    if "hybrid" in selection and not (options.missing and "hybrid" in kept()):
+        for name, record in hybrids(data):
             print(f"hybrid: {name}", file=sys.stderr)
-            write("hybrid", name, 0, found)
+            write("hybrid", name, 0, record)
 
 
 def markdown(result: Mapping[str, Any]) -> Iterator[str]:
@@ -215,30 +215,30 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
     for question, runs in figures["questions"].items():
         yield from (f"## {QUESTIONS[question]}", "")
         measures = [f"{m}, {words}" for words in PROTOCOLS.values() for m in SHOWN]
-        some = [run for seeds in runs.values() for run in seeds.values()]
-        also = any("seconds" in run for run in some)
+        all_runs = [run for seeds in runs.values() for run in seeds.values()]
+        also = any("seconds" in run for run in all_runs)
         yield f"| | {' | '.join(measures)} |{' best epoch | training, s |' if also else ''}"
         yield "| --- |" + " ---: |" * (len(measures) + 2 * also)
         for name, seeds in runs.items():
-            each = list(seeds.values())
-            cells = [spread([run[p][m] for run in each]) for p in PROTOCOLS for m in SHOWN]
+            seed_runs = list(seeds.values())
+            cells = [spread([run[p][m] for run in seed_runs]) for p in PROTOCOLS for m in SHOWN]
             if also:
                 cells.append(
-                    ", ".join(f"{run['best epoch']:g}" if "best epoch" in run else "" for run in each)
+                    ", ".join(f"{run['best epoch']:g}" if "best epoch" in run else "" for run in seed_runs)
                 )
-                seconds = [run["seconds"] for run in each if "seconds" in run]
+                seconds = [run["seconds"] for run in seed_runs if "seconds" in run]
                 cells.append(f"{mean(seconds):,.0f}" if seconds else "")
             yield f"| {name} | {' | '.join(cells)} |"
         yield ""
         if question == "rounds":
-            yield from _rounds(some[0])
-        places = sorted({(run["run"]["commit"][:12], run["run"]["cpu"]) for run in some})
+            yield from _rounds(all_runs[0])
+        places = sorted({(run["run"]["commit"][:12], run["run"]["cpu"]) for run in all_runs})
         yield from (f"Measured at {'; '.join(f'commit `{at}`, {cpu}' for at, cpu in places)}.", "")
 
 
 def _rounds(run: Mapping[str, Any]) -> Iterator[str]:
     per, rounds = run["config"]["epochs"], run["config"]["rounds"]
-    at = {one["epoch"]: one["MAP"] for one in run["evaluations"]}
+    at = {evaluation["epoch"]: evaluation["MAP"] for evaluation in run["evaluations"]}
     ends = [number for number in range(rounds + 1) if number * per in at]
     yield "MAP on dev, query excluded, of the weights at the end of each round (0: untrained):"
     yield from ("", f"| {' | '.join(map(str, ends))} |", "|" + " ---: |" * len(ends))
@@ -256,7 +256,7 @@ def main() -> int:
     parser.add_argument("--work", type=Path, default=Path("build/aeenc-further"), help="folder for weights")
     parser.add_argument("--result", type=Path, default=RESULT, help="where the figures go")
     return measure_and_show(
-        parser, run, lambda given: write_page(given.result, markdown), needs=("corpus", "train", "dev")
+        parser, run, lambda options: write_page(options.result, markdown), needs=("corpus", "train", "dev")
     )
 
 

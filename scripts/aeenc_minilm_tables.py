@@ -56,7 +56,7 @@ class Beside:
     def read(cls) -> Beside:
         """Read them where they are kept."""
         dev = _read(RESULTS / "aeenc_dev.json")["figures"]
-        measured = [one for one in (dev, *dev["others"]) if one["retriever"] == SHIPPED.name]
+        measured = [run for run in (dev, *dev["others"]) if run["retriever"] == SHIPPED.name]
         if len(measured) != 1:
             sys.exit(
                 f"Error: expected one measurement of {SHIPPED.name} in aeenc_dev.json, found "
@@ -71,22 +71,22 @@ class Beside:
 
 
 def _read(file: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-    return found
+    record: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return record
 
 
 def notes(result: Mapping[str, Any], beside: Beside) -> list[str]:
     """Return what page and card say of the encoder that ships: which run it is, what an adapter loses."""
     figures = result["figures"]
     seeds = list(figures["seeds"])
-    ours = [figures["seeds"][seed]["parts"]["second"]["query_excluded"]["MAP"] for seed in seeds]
+    maps = [figures["seeds"][seed]["parts"]["second"]["query_excluded"]["MAP"] for seed in seeds]
     adapter, whole = (
         [run["query_excluded"]["MAP"] for run in beside.table[row].values()] for row in (ADAPTER, WHOLE)
     )
     unseen = [figures["seeds"][seed]["parts"]["second"]["unseen"]["query_excluded"]["MAP"] for seed in seeds]
     lost = mean(whole) - mean(adapter)
     more = "more" if lost > ALLOWED else "no more"
-    members = [one["config"]["seed"] for one in beside.told["averaged"]["encoders"]]
+    members = [encoder["config"]["seed"] for encoder in beside.told["averaged"]["encoders"]]
     replayed = [beside.replay[f"seed {seed}"] for seed in members]
     return [
         f"What ships as models/aeenc-minilm is the mean of {len(members)} seeds of the second round of "
@@ -98,9 +98,9 @@ def notes(result: Mapping[str, Any], beside: Beside) -> list[str]:
         "generations of two seeds and by a mean of members; the "
         "script does not make it again. MAP on dev, query excluded: "
         f"{beside.shipped['query_excluded']['MAP']:.3f} of what ships, "
-        f"{spread([one['query_excluded']['MAP'] for one in replayed])} of its seeds, "
+        f"{spread([run['query_excluded']['MAP'] for run in replayed])} of its seeds, "
         f"{beside.replay['initial']['query_excluded']['MAP']:.3f} after the first round, "
-        f"{beside.before['initial']['query_excluded']['MAP']:.3f} of the earlier encoder, {spread(ours)} of "
+        f"{beside.before['initial']['query_excluded']['MAP']:.3f} of the earlier encoder, {spread(maps)} of "
         f"{len(seeds)} seeds of scripts/make_aeenc_minilm.py, "
         f"{figures['shipped']['query_excluded']['MAP']:.3f} of their mean.",
         f"It is an adapter (LoRA). In Table 1 of the paper as it was reproduced here ({ADAPTER}, "
@@ -112,22 +112,22 @@ def notes(result: Mapping[str, Any], beside: Beside) -> list[str]:
         "optimistic. "
         f"{beside.shipped['unseen']['queries']} of the dev queries are in no training tree: on these what "
         f"ships has MAP {beside.shipped['unseen']['query_excluded']['MAP']:.3f}, "
-        f"{spread([one['unseen']['query_excluded']['MAP'] for one in replayed])} of its seeds, "
+        f"{spread([run['unseen']['query_excluded']['MAP'] for run in replayed])} of its seeds, "
         f"{spread(unseen)} of those of scripts/make_aeenc_minilm.py, query excluded.",
     ]
 
 
 def markdown(result: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines of the page."""
-    figures, beside = result["figures"], Beside.read()
+    figures, comparison = result["figures"], Beside.read()
     # What stands under this name is what the program makes: it was meant to ship.
-    seeds, made, hardware = figures["seeds"], figures["shipped"], result["hardware"]
-    rows = list(_rows(figures, beside))
+    seeds, average, hardware = figures["seeds"], figures["shipped"], result["hardware"]
+    rows = list(_rows(figures, comparison))
     yield "<!-- Made from aeenc_minilm.json, aeenc_dev.json, aeenc_replay.json, aeenc_replay_first.json and"
     yield "aeenc_table1_dev.json by"
     yield "`python scripts/make_aeenc_minilm.py --table`; do not edit. -->"
     yield from ("# What scripts/make_aeenc_minilm.py makes, on dev: not what ships", "")
-    for note in notes(result, beside):
+    for note in notes(result, comparison):
         yield from (*paragraph(note), "")
     yield f"Seeds {', '.join(seeds)}; mean ± standard deviation over them where there are several. What"
     yield f"is written is the mean of the second generation of all seeds, scaled by {figures['scale']}."
@@ -139,7 +139,7 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
         ("paper", "Query among the candidates, as in the paper:"),
     ):
         yield from (title, "")
-        yield f"| | {' | '.join(SHOWN)} | MAP, {made['unseen']['queries']} unseen queries |"
+        yield f"| | {' | '.join(SHOWN)} | MAP, {average['unseen']['queries']} unseen queries |"
         yield "| --- |" + " ---: |" * (len(SHOWN) + 1)
         for words, runs in rows:
             values = [[run[protocol][measure] for run in runs] for measure in SHOWN]
@@ -151,8 +151,8 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
     for words, runs in rows:
         yield f"| {words} | {spread([run['effort']['reads_per_accepted'] for run in runs], 2)} |"
     yield ""
-    seen, unseen = made["seen"]["queries"], made["unseen"]["queries"]
-    yield f"Of {seen + unseen} queries {seen} stand in the training trees, too, mostly with the same"
+    repeats, unseen = average["seen"]["queries"], average["unseen"]["queries"]
+    yield f"Of {repeats + unseen} queries {repeats} stand in the training trees, too, mostly with the same"
     yield "premises: the encoder knows those by heart, as a team's encoder knows what the team has decided."
 
 
@@ -162,9 +162,9 @@ def write_notes(result: Path) -> Path:
     return write_card(SHIPPED)
 
 
-def _rows(figures: Mapping[str, Any], beside: Beside) -> Iterator[tuple[str, list[Mapping[str, Any]]]]:
+def _rows(figures: Mapping[str, Any], comparison: Beside) -> Iterator[tuple[str, list[Mapping[str, Any]]]]:
     yield "untrained", [figures["untrained"]]
     for part, words in PARTS.items():
         yield words, [run["parts"][part] for run in figures["seeds"].values()]
     yield "**mean of the second generation**", [figures["shipped"]]
-    yield "what ships, another run trained further (`aeenc_dev.json`)", [beside.shipped]
+    yield "what ships, another run trained further (`aeenc_dev.json`)", [comparison.shipped]

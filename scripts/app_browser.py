@@ -162,8 +162,8 @@ def press(page: Page, key: str, *, pause: int = 0) -> float:
     """Return the seconds from a key, u or r, to the page with one accepted premise less, or more."""
     page.wait_for_timeout(pause)
     accepted = page.locator(ROW).filter(has_text="accepted here").count()
-    wanted = accepted + (1 if key == "r" else -1)
-    return time_effect(page, lambda: page.keyboard.press(key), event=None, selector=ROW, wanted=wanted)
+    target = accepted + (1 if key == "r" else -1)
+    return time_effect(page, lambda: page.keyboard.press(key), event=None, selector=ROW, wanted=target)
 
 
 STOPWATCH = """([event, selector, wanted, patience]) => {

@@ -52,37 +52,37 @@ class Ruler:
         texts = self.near.facts.texts
         rows = [texts[fact] if fact >= 0 else "" for fact in [-1, *candidates]]
         prefix = self._prefix(question, chosen)
-        found: list[float] = []
+        values: list[float] = []
         with torch.inference_mode():
             for at in range(0, len(rows), self.batch_size):
-                some = rows[at : at + self.batch_size]
+                chunk = rows[at : at + self.batch_size]
                 if self.base is not None:
-                    found += self._apart(prefix, some)
+                    values += self._apart(prefix, chunk)
                     continue
-                batch = self.tokenizer([prefix] * len(some), some, padding=True, return_tensors="pt")
+                batch = self.tokenizer([prefix] * len(chunk), chunk, padding=True, return_tensors="pt")
                 hidden = self.model(**batch.to(self.head.weight.device)).last_hidden_state[:, 0]
-                found += self.head(hidden)[:, 0].tolist()
-                self.spent.add(len(some), int(batch["attention_mask"].sum()), batch["input_ids"].numel())
-        known = self._known(question, chosen, candidates)
-        return dict(zip([-1, *candidates], (np.array(found) + known).tolist(), strict=True))
+                values += self.head(hidden)[:, 0].tolist()
+                self.spent.add(len(chunk), int(batch["attention_mask"].sum()), batch["input_ids"].numel())
+        priors = self._known(question, chosen, candidates)
+        return dict(zip([-1, *candidates], (np.array(values) + priors).tolist(), strict=True))
 
     def nearest(self, question: Question) -> Ints:
         """Return the facts that are visible behind a question."""
         evidence = self.known.evidence(question.text) if self.known is not None else None
         return self.near.of_text(question.text, evidence=evidence)
 
-    def _known(self, question: Question, chosen: Sequence[int], candidates: Sequence[int]) -> Values:
+    def _known(self, question: Question, facts: Sequence[int], candidates: Sequence[int]) -> Values:
         """Return what is known without reading of the bare prefix, nothing, and of candidates."""
-        found = np.zeros(1 + len(candidates))
+        priors = np.zeros(1 + len(candidates))
         if self.pieces is not None:
             (ids,) = self.inputs.questions([(question.stem, question.answer)])
-            prefix = self.inputs.prefix(ids, chosen).ids
+            prefix = self.inputs.prefix(ids, facts).ids
             weight = float(np.exp(self.head.get_parameter(SHARED_PIECES).item()))
-            told = self.pieces([(prefix, self.inputs.candidates[fact]) for fact in candidates])
-            found[1:] += weight * told
+            overlaps = self.pieces([(prefix, self.inputs.candidates[fact]) for fact in candidates])
+            priors[1:] += weight * overlaps
         if self.known is not None:
-            found[1:] += self.known.evidence(question.text)(chosen, candidates)
-        return found
+            priors[1:] += self.known.evidence(question.text)(facts, candidates)
+        return priors
 
     def _apart(self, prefix: str, candidates: Sequence[str]) -> list[float]:
         """Score a batch: the prefix read once by the weights that were learnt, candidates by the base's."""
@@ -92,10 +92,10 @@ class Ruler:
         means = []
         for model, texts in ((self.model, [prefix]), (self.base, list(candidates))):
             batch = self.tokenizer(texts, padding=True, return_tensors="pt").to(device)
-            kept = batch["attention_mask"][:, :, None].float()  # (rows, tokens, 1)
+            mask = batch["attention_mask"][:, :, None].float()  # (rows, tokens, 1)
             states = model(**batch).last_hidden_state
-            means.append((states * kept).sum(1) / kept.sum(1))
-            self.spent.add(len(texts), int(kept.sum()), batch["input_ids"].numel())
+            means.append((states * mask).sum(1) / mask.sum(1))
+            self.spent.add(len(texts), int(mask.sum()), batch["input_ids"].numel())
         cosine = torch.nn.functional.cosine_similarity(means[1], means[0], dim=-1)
         scale = self.head.get_parameter("scale")
         scores: list[float] = (self.head(means[1])[:, 0] + scale * cosine).tolist()
@@ -105,9 +105,9 @@ class Ruler:
         """Return the chosen facts, and the scores of every step."""
         facts: list[int] = []
         steps: list[dict[int, float]] = []
-        asked = self.nearest(question)
+        nearest = self.nearest(question)
         while len(facts) < self.search.length:
-            visible = self.near.visible(asked, facts)
+            visible = self.near.visible(nearest, facts)
             if not visible:
                 break
             scores = self.scores(question, facts, visible)
@@ -118,10 +118,10 @@ class Ruler:
             facts.append(best)
         return facts, steps
 
-    def _prefix(self, question: Question, chosen: Sequence[int]) -> str:
+    def _prefix(self, question: Question, facts: Sequence[int]) -> str:
         (ids,) = self.inputs.questions([(question.stem, question.answer)])
-        kept = chosen[max(0, self.inputs.prefix(ids, chosen).dropped) :]  # as the engine drops them
-        texts = [as_sentence(self.near.facts.texts[fact]) for fact in kept]
+        tail = facts[max(0, self.inputs.prefix(ids, facts).dropped) :]  # as the engine drops them
+        texts = [as_sentence(self.near.facts.texts[fact]) for fact in tail]
         return " ".join([question_text(question.stem, question.answer), *texts])
 
 
@@ -143,11 +143,11 @@ def ruler(name: str, ranker: ChainRanker, near: Neighbourhoods) -> Ruler:
         for module in first.auto_model.modules():
             if isinstance(module, BaseTunerLayer):
                 module.merge()
-    told = load_file(folder / HEAD)
-    head = torch.nn.Linear(told["weight"].shape[1], 1)
-    for term in told.keys() - {"weight", "bias"}:
+    weights = load_file(folder / HEAD)
+    head = torch.nn.Linear(weights["weight"].shape[1], 1)
+    for term in weights.keys() - {"weight", "bias"}:
         head.register_parameter(term, torch.nn.Parameter(torch.zeros(1)))
-    head.load_state_dict(told)
+    head.load_state_dict(weights)
     base: Any = None
     if form.reading == "apart":
         below: Any = next(iter(sentence_transformer(card.base or folder / WHOLE).children()))

@@ -177,13 +177,13 @@ LABELS = {
 def markdown(result: Mapping[str, Any], *, file: str = "arcf") -> Iterator[str]:
     """Yield the lines of the page of tables."""
     figures, command = result["figures"], str(result["command"])
-    what, why = PAGES.get(file, (file, ""))
+    topic, why = PAGES.get(file, (file, ""))
     is_2019 = figures["source"].startswith("Elem-")
     yield (
         f"<!-- Made from {file}.json by `python scripts/reproduce_arcf.py --table --name {file}`; "
         "do not edit. -->"
     )
-    yield f"# ARCF, {figures['questions']:,} dev questions of {2019 if is_2019 else 2020}: {what}"
+    yield f"# ARCF, {figures['questions']:,} dev questions of {2019 if is_2019 else 2020}: {topic}"
     for part in (
         why,
         _setting(figures),
@@ -200,7 +200,7 @@ def markdown(result: Mapping[str, Any], *, file: str = "arcf") -> Iterator[str]:
     )
     yield ""
     yield from (
-        f"- **{SHOWN.get(name, name)}**: {told}" for name, told in LABELS.items() if name in _used(figures)
+        f"- **{SHOWN.get(name, name)}**: {label}" for name, label in LABELS.items() if name in _used(figures)
     )
     yield from ("", "Trainings (Table 2c):", "")
     yield from table(("arm", "seed", "questions", "steps", "seconds", "on", "commit"), _trainings(figures))
@@ -217,21 +217,21 @@ def markdown(result: Mapping[str, Any], *, file: str = "arcf") -> Iterator[str]:
             (words, "questions", *columns),
             (
                 (
-                    *(value, str(one["questions"])),
+                    *(value, str(group["questions"])),
                     *(spread([run[by][value]["MAP"] for run in runs], 4) for runs in columns.values()),
                 )
-                for value, one in figures["lexical"][by].items()
+                for value, group in figures["lexical"][by].items()
             ),
         )
     if figures.get("reach"):
         yield from ("", "Share of gold facts reached by gold hops (Table 1):", "")
-        rows = ((k, f"{told['reached']:.4f}") for k, told in figures["reach"].items())
+        rows = ((k, f"{reach['reached']:.4f}") for k, reach in figures["reach"].items())
         yield from table(("k", "reached"), rows, words=0)
-    for over, found in (figures.get("sweeps") or {}).items():
+    for over, sweep in (figures.get("sweeps") or {}).items():
         yield from ("", f"Over {over} (Tables 2d, 2e):", "")
         yield from table(
             (over, "MAP", "s a question"),
-            ((value, f"{one['MAP']:.4f}", _seconds([one])) for value, one in found.items()),
+            ((value, f"{run['MAP']:.4f}", _seconds([run])) for value, run in sweep.items()),
             words=0,
         )
 
@@ -243,8 +243,8 @@ def _setting(figures: Mapping[str, Any]) -> str:
         "power": "explanatory power",
         "similarity": "similarity of words",
     }
-    known = [
-        f"{told} (weight {config[name]:g} at the start)" for name, told in terms.items() if config.get(name)
+    priors = [
+        f"{term} (weight {config[name]:g} at the start)" for name, term in terms.items() if config.get(name)
     ]
     reading = {"joint": "together, by one cross-encoder", "apart": "apart"}[config["reading"]]
     rate = config["learning_rate"] or ArcfConfig.RATES[config["tuning"]]
@@ -254,7 +254,7 @@ def _setting(figures: Mapping[str, Any]) -> str:
         f"base {config['base']} ({config['tuning']}), learning rate {rate:g}, k = {config['k']},",
         f"{config['epochs']} epochs and {config['token_budget']:,} tokens an arm at most.",
         f"Prefix and fact are read {reading}. Known of a fact without reading it:",
-        f"{', '.join(known) or 'nothing, as in the paper'}.",
+        f"{', '.join(priors) or 'nothing, as in the paper'}.",
     ]
     if figures["left_out"]:
         parts.append(f"{figures['left_out']} questions that trees explain are left out of training.")
@@ -292,15 +292,15 @@ def _caveats(figures: Mapping[str, Any], command: str, *, is_2019: bool) -> str:
 
 def _selection(figures: Mapping[str, Any], *, is_all: bool) -> str:
     """Return which weights the trainings keep; `is_all`: whether the page measures all dev questions."""
-    runs = [(f"{arm} seed {seed}", one) for arm, seed, one in _each(figures["trainings"])]
-    best = [name for name, one in runs if one["fitted"].get("best")]
+    runs = [(f"{arm} seed {seed}", training) for arm, seed, training in _each(figures["trainings"])]
+    best = [name for name, training in runs if training["fitted"].get("best")]
     if not best:
         return "No weights were chosen on dev: each training keeps its last."
-    others = len(best) < len(runs)
-    which = f"{', '.join(best)} keeps" if others else "Each training keeps"
-    where = "of these questions" if is_all else "other questions of the same dev file"
-    on = f"{figures['config']['dev_questions']} {where}"
-    rest = "; the others keep their last weights" if others else ""
+    partial = len(best) < len(runs)
+    which = f"{', '.join(best)} keeps" if partial else "Each training keeps"
+    scope = "of these questions" if is_all else "other questions of the same dev file"
+    on = f"{figures['config']['dev_questions']} {scope}"
+    rest = "; the others keep their last weights" if partial else ""
     return f"{which} the epoch that ranks single steps best on {on}{rest}."
 
 
@@ -309,21 +309,21 @@ def _contrary(figures: Mapping[str, Any]) -> str:
     maps = {name: mean(run["MAP"] for run in runs.values()) for name, runs in figures["rankings"].items()}
     maps["tf-idf"] = figures["lexical"]["MAP"]
     pairs = (("SF", "tf-idf"), *(("ARCF RankNet", other) for other in ("tf-idf", "SF", "w SF inf")))
-    found = [
-        f"{one} ranks below {other} ({maps[one]:.4f} against {maps[other]:.4f})"
-        for one, other in pairs
-        if one in maps and other in maps and maps[one] < maps[other]
+    reversals = [
+        f"{method} ranks below {other} ({maps[method]:.4f} against {maps[other]:.4f})"
+        for method, other in pairs
+        if method in maps and other in maps and maps[method] < maps[other]
     ]
-    return f"**Against the method**: {'; '.join(found)}." if found else ""
+    return f"**Against the method**: {'; '.join(reversals)}." if reversals else ""
 
 
 def _last_run(result: Mapping[str, Any], file: str) -> str:
     hardware, name = result["hardware"], _option(str(result["command"]), "--name") or file
     renamed = "" if name == file else f" It wrote {name}.json, which is {file}.json today."
-    told = f" {GPU_NOTE}" if hardware["gpus"] else ""
+    note = f" {GPU_NOTE}" if hardware["gpus"] else ""
     return (
         f"The last run, at commit `{result['commit']}`, {hardware['cpu']}, {hardware['cores']} cores, GPUs: "
-        f"{', '.join(hardware['gpus']) or 'none'}; earlier ones stand under Trainings.{renamed}{told}"
+        f"{', '.join(hardware['gpus']) or 'none'}; earlier ones stand under Trainings.{renamed}{note}"
     )
 
 
@@ -334,13 +334,13 @@ def _rankings(
     for name, runs in {"tf-idf": {}, **figures["rankings"]}.items():
         maps = [run["MAP"] for run in runs.values()]
         own = (spread(maps, 4), f"{mean(maps) - lexical:+.4f}", _seconds(runs.values())) if maps else None
-        paper = (f"{some[name]:.4f}"[1:] if name in some else "" for some in (validation, test))
+        paper = (f"{column[name]:.4f}"[1:] if name in column else "" for column in (validation, test))
         yield (SHOWN.get(name, name), *(own or (f"{lexical:.4f}", "", "")), *paper)
 
 
 def _trainings(figures: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-    for arm, seed, one in _each(figures["trainings"]):
-        counts, run, seconds = one["counts"], one.get("run", {}), one["fitted"].get("seconds")
+    for arm, seed, training in _each(figures["trainings"]):
+        counts, run, seconds = training["counts"], training.get("run", {}), training["fitted"].get("seconds")
         yield (
             *(arm, seed, f"{counts['questions']:,}", f"{counts['steps']:,}"),
             f"{seconds:,.0f}" if seconds else "-",
@@ -352,15 +352,17 @@ def _trainings(figures: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
 def _origins(figures: Mapping[str, Any]) -> Iterator[str]:
     """Yield where the trainings come from that have no record of their run."""
     runs = list(_each(figures["trainings"]))
-    told = [f"{arm} seed {seed}: {one['origin']}." for arm, seed, one in runs if one.get("origin")]
-    if missing := sum(not one.get("run", {}).get("commit") for _, _, one in runs):
-        told.insert(
+    notes = [
+        f"{arm} seed {seed}: {training['origin']}." for arm, seed, training in runs if training.get("origin")
+    ]
+    if missing := sum(not training.get("run", {}).get("commit") for _, _, training in runs):
+        notes.insert(
             0,
             f"Without a commit: {missing} of {len(runs)} trainings. None was recorded when they ran; the "
             "commit and the command above are not theirs.",
         )
-    if told:
-        yield from ("", *wide_paragraph(" ".join(told)))
+    if notes:
+        yield from ("", *wide_paragraph(" ".join(notes)))
 
 
 def _used(figures: Mapping[str, Any]) -> set[str]:
@@ -382,5 +384,5 @@ def _seconds(runs: Iterable[Mapping[str, Any]]) -> str:
 
 def _option(command: str, name: str) -> str | None:
     """Return the value of an option of a command, the last where there are several."""
-    found = [value for word, value in pairwise(shlex.split(command)) if word == name]
-    return found[-1] if found else None
+    values = [value for word, value in pairwise(shlex.split(command)) if word == name]
+    return values[-1] if values else None

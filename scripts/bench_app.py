@@ -101,12 +101,12 @@ def alone(browser: Browser, folder: Path, *, starts: int, accepts: int) -> dict[
         tree = tree_id(folder)
         page = open_trees(browser, url, tree)
         query = typed_query(page, "a thing that nobody has asked about before")
-        taken = {pause: [accept(page, pause=pause) for _ in range(accepts // 2)] for pause in (REST, 0)}
+        clicks = {pause: [accept(page, pause=pause) for _ in range(accepts // 2)] for pause in (REST, 0)}
         pressed = {
             pause: [press(page, key, pause=pause) for _ in range(accepts // 4) for key in ("u", "r")]
             for pause in (REST, 0)
         }
-        one = resident_mb(server.pid)
+        single = resident_mb(server.pid)
         for _ in range(9):
             open_trees(browser, url, tree)
         ten = resident_mb(server.pid)
@@ -120,11 +120,15 @@ def alone(browser: Browser, folder: Path, *, starts: int, accepts: int) -> dict[
             "target": 2.0,
         },
         "first_typed_query_s": {"waited": query, "target": 6.0},
-        "accept_click_to_redrawn_ms": {**milliseconds(taken[REST]), "target_p50": 200},
-        "accept_without_a_pause_ms": milliseconds(taken[0]),
+        "accept_click_to_redrawn_ms": {**milliseconds(clicks[REST]), "target_p50": 200},
+        "accept_without_a_pause_ms": milliseconds(clicks[0]),
         "key_to_visible_ms": {**milliseconds(pressed[REST]), "target_p95": 400},
         "key_without_a_pause_ms": milliseconds(pressed[0]),
-        "resident_mb": {"one_session": one, "ten_sessions": ten, "per_further_session": (ten - one) / 9},
+        "resident_mb": {
+            "one_session": single,
+            "ten_sessions": ten,
+            "per_further_session": (ten - single) / 9,
+        },
     }
 
 
@@ -150,7 +154,7 @@ def beside_training(browser: Browser, folder: Path, *, turns: int, accepts: int)
     os.environ |= {"ENTAIL_DATA_DIR": str(folder), "ENTAIL_MODELS_DIR": str(folder / "models")}
     start_to_page(browser, folder)
     trees = iter(tree_ids(folder))
-    taken: dict[str, dict[str, list[float]]] = {side: {} for side in SIDES}
+    durations: dict[str, dict[str, list[float]]] = {side: {} for side in SIDES}
     trained: list[float] = []
     server, url = start(folder)
     try:
@@ -162,8 +166,8 @@ def beside_training(browser: Browser, folder: Path, *, turns: int, accepts: int)
                 words = f"a thing that nobody has asked about before, {side} {turn}"
                 with training(turn) if side != "alone" else nullcontext() as steps:
                     before = steps() if steps else None
-                    for what, seconds in one_turn(browser, url, next(trees), words, accepts=share).items():
-                        taken[side].setdefault(what, []).extend(seconds)
+                    for measure, seconds in one_turn(browser, url, next(trees), words, accepts=share).items():
+                        durations[side].setdefault(measure, []).extend(seconds)
                     if steps and before:
                         done, at = steps()
                         trained.append((done - before[0]) / max(at - before[1], 1e-9))
@@ -171,12 +175,13 @@ def beside_training(browser: Browser, folder: Path, *, turns: int, accepts: int)
         stop(server)
         end_workers()
     return {
-        what: {
-            **{f"{side}, p50": 1000 * statistics.median(taken[side][what]) for side in SIDES},
-            "ratio": statistics.median(taken[SIDES[1]][what]) / statistics.median(taken[SIDES[0]][what]),
-            "n_each": len(taken[SIDES[0]][what]),
+        measure: {
+            **{f"{side}, p50": 1000 * statistics.median(durations[side][measure]) for side in SIDES},
+            "ratio": statistics.median(durations[SIDES[1]][measure])
+            / statistics.median(durations[SIDES[0]][measure]),
+            "n_each": len(durations[SIDES[0]][measure]),
         }
-        for what in taken[SIDES[0]]
+        for measure in durations[SIDES[0]]
     } | {"training_steps_per_s_meanwhile": statistics.median(trained), "turns": turns}
 
 
@@ -213,9 +218,9 @@ def training(turn: int) -> Iterator[Callable[[], tuple[int, float]]]:
     job = jobs.submit("aeenc", {"epochs": 1000}, data, name=f"beside-{turn}", by="Bench")
 
     def steps() -> tuple[int, float]:
-        found = jobs.job(job.id)
-        if found.state != "running":
-            sys.exit(f"the training is {found.state}: {found.status.what}\n{jobs.log_tail(job.id)}")
+        record = jobs.job(job.id)
+        if record.state != "running":
+            sys.exit(f"the training is {record.state}: {record.status.what}\n{jobs.log_tail(job.id)}")
         last = [event for event in jobs.list_events(job.id) if event.get("kind") == "step"][-1]
         return last["step"], last["at"]
 

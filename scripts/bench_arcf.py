@@ -65,9 +65,9 @@ def same_steps(
             scores = plain.scores(question, own, visible)
         may_stop = plain.search.may_stop(own)
         best = max(score for fact, score in scores.items() if fact >= 0 or may_stop)
-        chosen = -1 if step.chosen is None else step.chosen
-        same += scores[chosen] >= best - NEAR
-        shared = shared and scores[chosen] == best
+        choice = -1 if step.chosen is None else step.chosen
+        same += scores[choice] >= best - NEAR
+        shared = shared and scores[choice] == best
         if step.chosen is not None:
             own.append(step.chosen)
     return same, len(chain.steps)
@@ -106,15 +106,15 @@ def grown(name: str, plain: Ruler, facts: FactTables, questions: Sequence[Questi
 
     Chains are as long as they may be, so that L tells the steps.
     """
-    found: dict[str, Any] = {}
+    growth: dict[str, Any] = {}
     least = replace(plain.search, least=plain.search.length)
     ways = {
         "k": {k: (Neighbourhoods(facts, k=k), least) for k in GROW_K},
         "L": {L: (plain.near, replace(least, length=L, least=L)) for L in GROW_L},
     }
     for letter, settings in ways.items():
-        kept: dict[str, list[float]] = {
-            f"{what}, {of}": [] for what in ("ruler", "engine") for of in ("seconds", "tokens")
+        costs: dict[str, list[float]] = {
+            f"{system}, {of}": [] for system in ("ruler", "engine") for of in ("seconds", "tokens")
         }
         for near, search in settings.values():
             near.prepare(range(len(facts)))
@@ -125,25 +125,25 @@ def grown(name: str, plain: Ruler, facts: FactTables, questions: Sequence[Questi
             for question in questions:
                 slow.chain(question)
             seconds = time.perf_counter() - begun
-            one = engine(name, near, search)
-            quick, _ = timed(one, questions)
-            told = (seconds, slow.spent.tokens, quick, one.scorer.pairs.spent.tokens)
-            for row, value in zip(kept.values(), told, strict=True):
+            variant = engine(name, near, search)
+            quick, _ = timed(variant, questions)
+            measures = (seconds, slow.spent.tokens, quick, variant.scorer.pairs.spent.tokens)
+            for row, value in zip(costs.values(), measures, strict=True):
                 row.append(value / len(questions))
-        found[letter] = {
+        growth[letter] = {
             "at": list(settings),
             "questions": len(questions),
-            "a_question": kept,
-            "power": {row: power_of(list(settings), values) for row, values in kept.items()},
+            "a_question": costs,
+            "power": {row: power_of(list(settings), values) for row, values in costs.items()},
         }
-    return found
+    return growth
 
 
-def alone_mb(given: argparse.Namespace) -> float:
+def alone_mb(options: argparse.Namespace) -> float:
     """Return the most memory, MB, that ranking a few questions takes in a process of its own."""
-    told = ["--tables", given.tables, "--questions", given.questions, "--scorer", given.scorer]
-    command = [sys.executable, "-m", "entail", "evaluate", "chains", *map(str, told)]
-    command += ["--k", str(given.k), "--limit", str(GROWN), "--json"]
+    arguments = ["--tables", options.tables, "--questions", options.questions, "--scorer", options.scorer]
+    command = [sys.executable, "-m", "entail", "evaluate", "chains", *map(str, arguments)]
+    command += ["--k", str(options.k), "--limit", str(GROWN), "--json"]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
 
@@ -157,72 +157,76 @@ def power_of(at: Sequence[float], values: Sequence[float]) -> float:
     return float(np.polyfit(np.log(at), np.log(values), 1)[0])
 
 
-def _run(given: argparse.Namespace) -> None:
+def _run(options: argparse.Namespace) -> None:
     import torch
 
     started = datetime.now(UTC)
-    facts, reading = read_fact_tables(given.tables), read_questions(given.questions)
-    near, search = Neighbourhoods(facts, k=given.k), Search(length=given.length)
-    ranker = engine(given.scorer, near, search)
-    drawn = np.sort(np.random.default_rng(0).permutation(len(reading.scored))[: given.sample])
-    some = [reading.scored[int(at)] for at in drawn]
-    ids = ranker.inputs.questions([(question.stem, question.answer) for question in some])
+    facts, reading = read_fact_tables(options.tables), read_questions(options.questions)
+    near, search = Neighbourhoods(facts, k=options.k), Search(length=options.length)
+    ranker = engine(options.scorer, near, search)
+    indices = np.sort(np.random.default_rng(0).permutation(len(reading.scored))[: options.sample])
+    sample = [reading.scored[int(at)] for at in indices]
+    ids = ranker.inputs.questions([(question.stem, question.answer) for question in sample])
     # A question that is too long alone the ruler would have to cut by words.
-    asked = [q for q, one in zip(some, ids, strict=True) if not ranker.inputs.prefix(one, ()).dropped]
-    for question in asked:
+    questions = [
+        q
+        for q, question_ids in zip(sample, ids, strict=True)
+        if not ranker.inputs.prefix(question_ids, ()).dropped
+    ]
+    for question in questions:
         near.of_text(question.text)
-    plain = ruler(given.scorer, ranker, near)
-    plain.batch_size = tuned(plain, asked)
+    plain = ruler(options.scorer, ranker, near)
+    plain.batch_size = tuned(plain, questions)
     plain.spent = Spent()
     begun = time.perf_counter()
-    told = {question.id: plain.chain(question) for question in asked}
+    ruler_chains = {question.id: plain.chain(question) for question in questions}
     ruler_seconds = time.perf_counter() - begun
     ruler_spent = asdict(plain.spent)
     last = {}
-    for question in asked:
-        chosen, steps = told[question.id]
-        left = {fact: score for fact, score in steps[-1].items() if fact >= 0 and fact not in chosen}
-        last[question.id] = rank_by_chain(question, chosen, left, near)
-    ruler_map = evaluate_chains(asked, facts, [last[q.id] for q in asked]).map
+    for question in questions:
+        chain, steps = ruler_chains[question.id]
+        left = {fact: score for fact, score in steps[-1].items() if fact >= 0 and fact not in chain}
+        last[question.id] = rank_by_chain(question, chain, left, near)
+    ruler_map = evaluate_chains(questions, facts, [last[q.id] for q in questions]).map
     figures: dict[str, Any] = {
-        "questions": len(asked),
-        "left_out_too_long": given.sample - len(asked),
-        "k": given.k,
-        "L": given.length,
+        "questions": len(questions),
+        "left_out_too_long": options.sample - len(questions),
+        "k": options.k,
+        "L": options.length,
         "threads": torch.get_num_threads(),
         "ruler": {
-            "seconds_a_question": ruler_seconds / len(asked),
+            "seconds_a_question": ruler_seconds / len(questions),
             "batch_size": plain.batch_size,
             "MAP": ruler_map,
             **ruler_spent,
         },
         "engines": {},
     }
-    margins = {f"margin {margin:g}": replace(search, margin=margin) for margin in given.margins}
+    margins = {f"margin {margin:g}": replace(search, margin=margin) for margin in options.margins}
     modes = {"default": search, READ: search, **margins}
     for name, how in modes.items():
-        one = engine(given.scorer, near, how)
+        variant = engine(options.scorer, near, how)
         if name == READ:
-            figures["reading_all_facts_seconds"] = read_all(one)
-        seconds, ranked = timed(one, asked)
-        counts = [same_steps(plain, r.question, r.chain, told[r.question.id][1]) for r in ranked]
-        value = evaluate_chains(asked, facts, [r.ranking for r in ranked]).map
+            figures["reading_all_facts_seconds"] = read_all(variant)
+        seconds, ranked = timed(variant, questions)
+        counts = [same_steps(plain, r.question, r.chain, ruler_chains[r.question.id][1]) for r in ranked]
+        value = evaluate_chains(questions, facts, [r.ranking for r in ranked]).map
         figures["engines"][name] = {
-            "seconds_a_question": seconds / len(asked),
+            "seconds_a_question": seconds / len(questions),
             "times_faster": ruler_seconds / seconds,
             "same_choice": sum(same for same, _ in counts) / sum(of for _, of in counts),
             "MAP": value,
             "MAP_difference": value - ruler_map,
-            **asdict(one.scorer.pairs.spent),
+            **asdict(variant.scorer.pairs.spent),
         }
         print(name, figures["engines"][name], file=sys.stderr)
     figures["memory_mb"] = {
         "peak of the process": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
-        "peak of the engine alone": alone_mb(given),
+        "peak of the engine alone": alone_mb(options),
     }
-    if given.grow:
-        figures["grow"] = grown(given.scorer, plain, facts, asked[:GROWN])
-    write_result(given.out, figures=figures, seed=0, started=started)
+    if options.grow:
+        figures["grow"] = grown(options.scorer, plain, facts, questions[:GROWN])
+    write_result(options.out, figures=figures, seed=0, started=started)
 
 
 def main() -> int:
@@ -241,12 +245,12 @@ def main() -> int:
     )
     parser.add_argument("--grow", action="store_true", help="also how time grows with k and L")
     parser.add_argument("--out", type=Path, default=RESULTS / "arcf_speed.json", help="result file")
-    given = parser.parse_args()
+    options = parser.parse_args()
     try:
-        _run(given)
+        _run(options)
     except EntailError as error:
         sys.exit(f"Error: {error}")
-    print(f"wrote {given.out}")
+    print(f"wrote {options.out}")
     return 0
 
 

@@ -41,16 +41,16 @@ def compare(
     tower: Tower, texts: Sequence[str], ways: Mapping[str, Callable[[], None]], *, steps: int
 ) -> dict[str, float]:
     """Return the milliseconds of a step in each of two ways, in turns, and how much faster the first is."""
-    taken: dict[str, list[float]] = {way: [] for way in ways}
+    seconds: dict[str, list[float]] = {way: [] for way in ways}
     for step in range(steps + 1):
         for way, choose in ways.items():
             choose()
             begun = time.perf_counter()
-            found = tower.vectors(texts)
-            (found[::2] * found[1::2]).sum().backward()
+            vectors = tower.vectors(texts)
+            (vectors[::2] * vectors[1::2]).sum().backward()
             if step:
-                taken[way].append(time.perf_counter() - begun)
-    medians = {f"{way}_ms": 1000 * statistics.median(some) for way, some in taken.items()}
+                seconds[way].append(time.perf_counter() - begun)
+    medians = {f"{way}_ms": 1000 * statistics.median(times) for way, times in seconds.items()}
     first, second = medians.values()
     return {way: round(ms, 1) for way, ms in medians.items()} | {"times_faster": round(second / first, 2)}
 

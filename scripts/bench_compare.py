@@ -73,14 +73,14 @@ def main() -> None:
 
 def first_trees(trees: list[ExplanationTree], queries: int) -> list[ExplanationTree]:
     """Return the first trees that together have so many distinct queries, or all."""
-    chosen: list[ExplanationTree] = []
-    seen: set[str] = set()
+    selection: list[ExplanationTree] = []
+    distinct_queries: set[str] = set()
     for tree in trees:
-        if len(seen) >= queries:
+        if len(distinct_queries) >= queries:
             break
-        chosen.append(tree)
-        seen |= gold_children([tree]).keys()
-    return chosen
+        selection.append(tree)
+        distinct_queries |= gold_children([tree]).keys()
+    return selection
 
 
 def library(
@@ -105,13 +105,13 @@ def library(
     encoders = encoders_of((first, second))
 
     def panels() -> SimilarityBias:
-        found = bias(corpus, trees, encoders)
-        _ = found.verdicts
-        return found
+        encoder_bias = bias(corpus, trees, encoders)
+        _ = encoder_bias.verdicts
+        return encoder_bias
 
     def whole() -> None:
-        made = compare_split(corpus, trees, (first, second))
-        _ = made.changes, made.figures
+        comparison = compare_split(corpus, trees, (first, second))
+        _ = comparison.changes, comparison.figures
 
     seconds = {
         "split": timed(whole, repeats),
@@ -120,10 +120,12 @@ def library(
     }
     if not encoders:
         return {"panels": 0, "library_seconds": seconds}
-    found, marks = panels(), retriever_marks([index.name for index in encoders])
-    chart = draw_bias(pairs_table(found, "all"), marks)
+    encoder_bias, marks = panels(), retriever_marks([index.name for index in encoders])
+    chart = draw_bias(pairs_table(encoder_bias, "all"), marks)
     seconds["bias"] = timed(panels, repeats)
-    seconds["bias_chart"] = timed(lambda: draw_bias(pairs_table(found, "all"), marks).to_dict(), repeats)
+    seconds["bias_chart"] = timed(
+        lambda: draw_bias(pairs_table(encoder_bias, "all"), marks).to_dict(), repeats
+    )
     return {"panels": len(chart.vconcat), "library_seconds": seconds}
 
 
@@ -159,16 +161,16 @@ def page_times(
     write_trees(trees, folder / "splits" / "trees.jsonl")
     encoders = [name for name in pair if name not in LEXICAL and "+" not in name]  # a hybrid has no cosine
     source = f"corpus={corpus_id}&trees=file&file=trees.jsonl"
-    where = f"left={pair[0]}&right={pair[1]}&{source}"
+    fields = f"left={pair[0]}&right={pair[1]}&{source}"
     figures, chart = '[data-testid="stTable"] td', '[data-testid="stVegaLiteChart"] :is(svg, canvas)'
     claims, verdicts = '[data-testid="stDataFrame"] canvas', "text=Does the paper's claim hold?"
     measured: dict[str, list[float]] = {}
 
-    def opened(page: Page, url: str, address: str, *shown: str, name: str, then: str = "") -> None:
+    def opened(page: Page, url: str, address: str, *selectors: str, name: str, then: str = "") -> None:
         begun = time.perf_counter()
         page.goto(f"{url}/Compare?{address}")
-        for what, called in zip(shown, (name, f"{name}_{then}"), strict=False):
-            page.locator(what).first.wait_for(timeout=120_000)
+        for selector, called in zip(selectors, (name, f"{name}_{then}"), strict=False):
+            page.locator(selector).first.wait_for(timeout=120_000)
             measured.setdefault(called, []).append(time.perf_counter() - begun)
 
     with sync_playwright() as playwright:
@@ -178,15 +180,15 @@ def page_times(
             try:
                 page = browser.new_page(viewport={"width": 1400, "height": 1000})
                 # What is cached before the clock runs: both indexes, and the query vectors.
-                opened(page, url, f"mode=query&{where}&query=ice", chart, name="cold")
+                opened(page, url, f"mode=query&{fields}&query=ice", chart, name="cold")
                 for name in encoders:
                     alone = f"mode=split&left={name}&right={name}&{source}"
                     opened(page, url, alone, figures, name=f"vectors_{name}")
-                opened(page, url, f"mode=split&{where}", figures, claims, name="split", then="claims")
-                opened(page, url, f"mode=split&{where}", figures, claims, name="split_again", then="claims")
+                opened(page, url, f"mode=split&{fields}", figures, claims, name="split", then="claims")
+                opened(page, url, f"mode=split&{fields}", figures, claims, name="split_again", then="claims")
                 if encoders:
-                    opened(page, url, f"mode=bias&{where}", chart, verdicts, name="bias", then="verdicts")
-                opened(page, url, f"mode=query&{where}&query=ice", chart, name="query")
+                    opened(page, url, f"mode=bias&{fields}", chart, verdicts, name="bias", then="verdicts")
+                opened(page, url, f"mode=query&{fields}&query=ice", chart, name="query")
                 page.close()
             finally:
                 stop(server)

@@ -51,12 +51,12 @@ def by_loop(query: Gaussians, premises: Gaussians) -> list[int]:
     from torch.distributions import Normal, kl_divergence
 
     means, deviations = torch.from_numpy(premises.mean), torch.from_numpy(premises.log_variance).div(2).exp()
-    one = Normal(torch.from_numpy(query.mean[0]), torch.from_numpy(query.log_variance[0]).div(2).exp())
-    found = [
-        kl_divergence(one, Normal(mean, deviation)).sum().item()
+    normal = Normal(torch.from_numpy(query.mean[0]), torch.from_numpy(query.log_variance[0]).div(2).exp())
+    divergences = [
+        kl_divergence(normal, Normal(mean, deviation)).sum().item()
         for mean, deviation in zip(means, deviations, strict=True)
     ]
-    return sorted(range(len(found)), key=found.__getitem__)[:K]
+    return sorted(range(len(divergences)), key=divergences.__getitem__)[:K]
 
 
 def at_once(query: Gaussians, premises: Gaussians) -> list[int]:
@@ -65,20 +65,20 @@ def at_once(query: Gaussians, premises: Gaussians) -> list[int]:
     from torch.distributions import Normal, kl_divergence
 
     many = Normal(torch.from_numpy(premises.mean), torch.from_numpy(premises.log_variance).div(2).exp())
-    one = Normal(torch.from_numpy(query.mean), torch.from_numpy(query.log_variance).div(2).exp())
-    found: list[int] = kl_divergence(one, many).sum(1).topk(K, largest=False).indices.tolist()
-    return found
+    normal = Normal(torch.from_numpy(query.mean), torch.from_numpy(query.log_variance).div(2).exp())
+    positions: list[int] = kl_divergence(normal, many).sum(1).topk(K, largest=False).indices.tolist()
+    return positions
 
 
 def seconds(work: Callable[[], object], *, times: int, warm: int = 1) -> list[float]:
     """Run work and return how long each run took."""
-    taken = []
+    durations = []
     for run in range(-warm, times):
         start = time.perf_counter()
         work()
         if run >= 0:
-            taken.append(time.perf_counter() - start)
-    return taken
+            durations.append(time.perf_counter() - start)
+    return durations
 
 
 def milliseconds(taken: list[float], *, queries: int = 1) -> float:
@@ -88,11 +88,11 @@ def milliseconds(taken: list[float], *, queries: int = 1) -> float:
 
 def searches(lifted: LiftedGaussians, queries: Gaussians, *, times: int) -> dict[str, Any]:
     """Time searches of some queries at once, for each number of them."""
-    found: dict[str, Any] = {}
+    figures: dict[str, Any] = {}
     for batch in BATCHES:
-        taken = seconds(lambda batch=batch: lifted.nearest(queries[:batch], k=K), times=times)
-        found[f"batch_{batch}_ms_a_query"] = milliseconds(taken, queries=batch)
-    return found
+        durations = seconds(lambda batch=batch: lifted.nearest(queries[:batch], k=K), times=times)
+        figures[f"batch_{batch}_ms_a_query"] = milliseconds(durations, queries=batch)
+    return figures
 
 
 def is_exact(nearest: Nearest, lifted: LiftedGaussians, queries: Gaussians, rows: int) -> bool:
@@ -115,19 +115,21 @@ def beside_torch(premises: Gaussians, queries: Gaussians, *, loops: int) -> dict
     }
     for way in ways.values():
         way(queries[0] if way is not ways["loop"] else premises[:1])
-    taken: dict[str, list[float]] = {name: [] for name in ways}
+    durations: dict[str, list[float]] = {name: [] for name in ways}
     agree = 0
     for row in range(loops):
         answers = {}
         for name, way in ways.items():
             start = time.perf_counter()
             answers[name] = way(queries[row])
-            taken[name].append(time.perf_counter() - start)
+            durations[name].append(time.perf_counter() - start)
         agree += answers["search"] == answers["loop"]
-    found: dict[str, Any] = {f"{name}_ms": milliseconds(times) for name, times in taken.items()}
+    figures: dict[str, Any] = {f"{name}_ms": milliseconds(times) for name, times in durations.items()}
     for name in ("loop", "at_once"):
-        found[f"{name}_to_search"] = round(float(np.median(taken[name]) / np.median(taken["search"])), 1)
-    return found | {"queries": loops, "same_ranking_as_loop": agree}
+        figures[f"{name}_to_search"] = round(
+            float(np.median(durations[name]) / np.median(durations["search"])), 1
+        )
+    return figures | {"queries": loops, "same_ranking_as_loop": agree}
 
 
 def both_directions(premises: Gaussians, queries: Gaussians, *, times: int, checked: int) -> dict[str, Any]:

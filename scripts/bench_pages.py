@@ -69,9 +69,9 @@ def make_figures(seconds: dict[str, list[float]], *, before: Path | None = None)
     """Return a figure for each page, beside the median of an earlier result."""
     earlier = json.loads(before.read_text(encoding="utf-8")) if before else None
     pages: dict[str, dict[str, Any]] = {}
-    for page, taken in seconds.items():
-        pages[page] = {"seconds": [round(one, 2) for one in taken]}
-        pages[page]["median_s"] = round(statistics.median(taken), 2)
+    for page, durations in seconds.items():
+        pages[page] = {"seconds": [round(duration, 2) for duration in durations]}
+        pages[page]["median_s"] = round(statistics.median(durations), 2)
         if earlier is not None and page in earlier["figures"]["pages"]:
             pages[page]["before_s"] = earlier["figures"]["pages"][page]["median_s"]
     figures: dict[str, Any] = {"target_s": TARGET_S, "pages": pages}

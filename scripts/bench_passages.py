@@ -58,13 +58,11 @@ NQ_PASSAGES, NQ_QUESTIONS = 21_015_324, 3_610
 NQ_WORDS = 103  # of a passage with its title: 100, and about 3
 PQ_LISTS, PQ_PROBED = 16_384, 32
 
-# Its data sheet: bf16, dense; bytes a second.
-H200_FLOPS, H200_BYTES = 989e12, 4.8e12
-# Assumed: matrices of 384 by 1,536 are small for such a device; processor cores beside it, to tokenize.
-H200_USED, H200_CORES = (0.10, 0.40), 16
+H200_FLOPS, H200_BYTES = 989e12, 4.8e12  # by its data sheet: bf16, dense; bytes a second
+H200_USED, H200_CORES = (0.10, 0.40), 16  # assumed: small matrices; processor cores beside it, to tokenize
 
 
-def taken(work: Callable[[], object]) -> float:
+def seconds_of(work: Callable[[], object]) -> float:
     """Return the seconds that work takes."""
     start = time.perf_counter()
     work()
@@ -122,20 +120,20 @@ def best_size(model: "SentenceTransformer", texts: Sequence[str], *, rounds: int
     by_stock(model, 2)(texts[:2])  # what is done once counts for none
     least = dict.fromkeys(BATCH_SIZES, np.inf)
     for _, size in itertools.product(range(rounds), BATCH_SIZES):
-        least[size] = min(least[size], taken(lambda size=size: by_stock(model, size)(texts)))
+        least[size] = min(least[size], seconds_of(lambda size=size: by_stock(model, size)(texts)))
     return min(BATCH_SIZES, key=least.__getitem__)
 
 
 def in_turns(ways: Mapping[str, Encode], texts: Sequence[str], *, rounds: int) -> dict[str, list[float]]:
     """Return what each way takes in each round; every round begins with another one."""
     names = list(ways)
-    found: dict[str, list[float]] = {name: [] for name in names}
+    durations: dict[str, list[float]] = {name: [] for name in names}
     for way in ways.values():
         way(texts)  # the first pass of a shape takes longer than those after it
     for turn in range(rounds):
         for name in names[turn % len(names) :] + names[: turn % len(names)]:
-            found[name].append(taken(lambda name=name: ways[name](texts)))
-    return found
+            durations[name].append(seconds_of(lambda name=name: ways[name](texts)))
+    return durations
 
 
 def rates(found: Mapping[str, Sequence[float]], tokens: int) -> dict[str, Any]:
@@ -154,26 +152,29 @@ def rates(found: Mapping[str, Sequence[float]], tokens: int) -> dict[str, Any]:
 
 def encoding(name: str, device: str, texts: Sequence[str], *, rounds: int) -> dict[str, Any]:
     """Measure every precision beside sentence-transformers."""
-    encoders = {one: BiEncoder(name, device=device, precision=one) for one in precisions(device)}
+    encoders = {kind: BiEncoder(name, device=device, precision=kind) for kind in precisions(device)}
     towers = plain_bert(name, device)
-    lengths = [len(found) for found in towers.tokens(texts)]
+    lengths = [len(tokens) for tokens in towers.tokens(texts)]
     stock = stock_models(name, device)
     sizes = {
-        one: best_size(model, texts[: max(BATCH_SIZES[-1], len(texts) // 2)]) for one, model in stock.items()
+        precision: best_size(model, texts[: max(BATCH_SIZES[-1], len(texts) // 2)])
+        for precision, model in stock.items()
     }
-    ways: dict[str, Encode] = {f"ours_{one}": encoder.encode_premises for one, encoder in encoders.items()}
-    ways |= {f"stock_{one}": by_stock(model, sizes[one]) for one, model in stock.items()}
-    found = in_turns(ways, texts, rounds=rounds)
+    ways: dict[str, Encode] = {
+        f"ours_{precision}": encoder.encode_premises for precision, encoder in encoders.items()
+    }
+    ways |= {f"stock_{precision}": by_stock(model, sizes[precision]) for precision, model in stock.items()}
+    durations = in_turns(ways, texts, rounds=rounds)
     words = sum(len(text.split()) for text in texts)
-    tokenizing = [taken(lambda: towers.tokens(texts)) for _ in range(5)]
+    tokenizing = [seconds_of(lambda: towers.tokens(texts)) for _ in range(5)]
     return {
         "passages": len(texts),
         "tokens_a_passage": round(float(np.mean(lengths)), 1),
         "words_a_passage": round(words / len(texts), 1),
         "rounds": rounds,
         "ours_tokens_a_pass": PASS_TOKENS,
-        **{f"stock_{one}_batch_size": size for one, size in sizes.items()},
-        **rates(found, sum(lengths)),
+        **{f"stock_{precision}_batch_size": size for precision, size in sizes.items()},
+        **rates(durations, sum(lengths)),
         "tokenizing_tokens_per_s": round(sum(lengths) / float(np.median(tokenizing))),
     }
 
@@ -184,12 +185,12 @@ def sampled(
     """Draw questions, and a pool of the passages that answer them and others, in the order of the file."""
     draw = random.Random(SEED)
     place = {passage.id: number for number, passage in enumerate(passages)}
-    fit = [one for one in questions if any(known in place for known in one.gold)]
-    some = draw.sample(fit, min(asked, len(fit)))
-    gold = {place[known] for one in some for known in one.gold if known in place}
-    others = [number for number in range(len(passages)) if number not in gold]
-    taken_too = draw.sample(others, max(0, min(pool - len(gold), len(others))))
-    return [passages[number] for number in sorted({*gold, *taken_too})], some
+    fit = [question for question in questions if any(passage_id in place for passage_id in question.gold)]
+    sample = draw.sample(fit, min(asked, len(fit)))
+    gold = {place[passage_id] for question in sample for passage_id in question.gold if passage_id in place}
+    rest = [number for number in range(len(passages)) if number not in gold]
+    extra = draw.sample(rest, max(0, min(pool - len(gold), len(rest))))
+    return [passages[number] for number in sorted({*gold, *extra})], sample
 
 
 def quality(
@@ -199,28 +200,28 @@ def quality(
     os.environ["ENTAIL_DEVICE"] = device
     corpus = folder / "pool" / "corpus.jsonl"
     corpus.parent.mkdir()
-    rows = ({"_id": one.id, "title": one.title, "text": one.text} for one in passages)
+    rows = ({"_id": passage.id, "title": passage.title, "text": passage.text} for passage in passages)
     corpus.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
     store = store_passages([corpus.parent], folder / "store")
     figures: dict[str, Any] = {"passages": len(store), "questions": len(questions)}
     vectors: dict[str, Floats] = {}
     ranked: dict[str, dict[str, float]] = {}
-    for one in precisions(device):
-        encoder = BiEncoder(name, device=device, precision=one)
-        vectors[one] = np.vstack([np.load(shard) for shard in encode_store(store, encoder)])
+    for precision in precisions(device):
+        encoder = BiEncoder(name, device=device, precision=precision)
+        vectors[precision] = np.vstack([np.load(shard) for shard in encode_store(store, encoder)])
         if questions:
-            found = evaluate_passages(store, Judged(tuple(questions)), encoder=name, precision=one)
-            ranked[one] = found.gold or {}
-    for one in vectors:
-        if one != "fp32":
-            cosines = (vectors[one] * vectors["fp32"]).sum(axis=1)
-            told = {"mean": cosines.mean(), "least": cosines.min()}
-            figures[f"{one}_cosine"] = {key: round(float(value), 6) for key, value in told.items()}
-    for one, gold in ranked.items():
+            evaluation = evaluate_passages(store, Judged(tuple(questions)), encoder=name, precision=precision)
+            ranked[precision] = evaluation.gold or {}
+    for precision in vectors:
+        if precision != "fp32":
+            cosines = (vectors[precision] * vectors["fp32"]).sum(axis=1)
+            summary = {"mean": cosines.mean(), "least": cosines.min()}
+            figures[f"{precision}_cosine"] = {key: round(float(value), 6) for key, value in summary.items()}
+    for precision, gold in ranked.items():
         for key in ("R@1", "MRR"):
-            figures[f"{one}_{key}"] = round(gold[key], 4)
-            if one != "fp32":
-                figures[f"{one}_{key}_less_fp32"] = round(gold[key] - ranked["fp32"][key], 4)
+            figures[f"{precision}_{key}"] = round(gold[key], 4)
+            if precision != "fp32":
+                figures[f"{precision}_{key}_less_fp32"] = round(gold[key] - ranked["fp32"][key], 4)
     return figures
 
 
@@ -239,8 +240,8 @@ def searching(encoder: BiEncoder, vectors: Floats, questions: Sequence[str], fol
     np.save(shard, vectors)
     corpus = Corpus.of("passages", [f"passage {place}" for place in range(len(vectors))])
     dense = DenseIndex(encoder, corpus, vectors)
-    asked = encoder.encode_queries(questions)
-    rows = [asked[place : place + 1] for place in range(len(asked))]
+    embeddings = encoder.encode_queries(questions)
+    rows = [embeddings[place : place + 1] for place in range(len(embeddings))]
     k = min(K, len(vectors))
     ways: dict[str, Callable[[int], object]] = {
         "in_memory": lambda place: dense.search_vectors(rows[place], k=k),
@@ -251,11 +252,11 @@ def searching(encoder: BiEncoder, vectors: Floats, questions: Sequence[str], fol
     for name, way in ways.items():
         for place in range(min(3, len(rows))):
             way(place)
-        figures[name] = milliseconds([taken(lambda way=way, p=p: way(p)) for p in range(len(rows))])
-    whole = [taken(lambda: search_vectors(asked, [shard], k=k)) for _ in range(3)]
+        figures[name] = milliseconds([seconds_of(lambda way=way, p=p: way(p)) for p in range(len(rows))])
+    whole = [seconds_of(lambda: search_vectors(embeddings, [shard], k=k)) for _ in range(3)]
     figures["many_at_once"] = {
-        "questions": len(asked),
-        "ms_a_question": round(float(np.median(whole)) * 1000 / len(asked), 3),
+        "questions": len(embeddings),
+        "ms_a_question": round(float(np.median(whole)) * 1000 / len(embeddings), 3),
     }
     return figures | {"product_quantised": scanning(vectors, rows)}
 
@@ -272,7 +273,7 @@ def scanning(vectors: Floats, rows: Sequence[Floats]) -> dict[str, float]:
     index.train(vectors[: 256 * 40])
     index.add(vectors)
     faiss.omp_set_num_threads(1)
-    times = [taken(lambda row=row: index.search(row, K)) for row in rows]
+    times = [seconds_of(lambda row=row: index.search(row, K)) for row in rows]
     faiss.omp_set_num_threads(before)
     return {
         "bytes_a_passage": index.pq.M,
@@ -291,7 +292,7 @@ def estimate(encode: Mapping[str, Any], search: Mapping[str, Any], config: BertC
     a_word = (encode["tokens_a_passage"] - 2) / encode["words_a_passage"]
     a_passage = a_word * NQ_WORDS + 2
     tokens = a_passage * NQ_PASSAGES
-    here = {
+    hours = {
         name.removeprefix("ours_").removesuffix("_tokens_per_s"): round(tokens / rate / 3600, 1)
         for name, rate in encode.items()
         if name.startswith("ours_") and name.endswith("_tokens_per_s")
@@ -311,7 +312,7 @@ def estimate(encode: Mapping[str, Any], search: Mapping[str, Any], config: BertC
         "passages": NQ_PASSAGES,
         "tokens_a_passage": round(a_passage, 1),
         "tokens_in_billions": round(tokens / 1e9, 2),
-        "encoding_on_this_processor_hours, scaled from the measured rate": here,
+        "encoding_on_this_processor_hours, scaled from the measured rate": hours,
         "encoding_on_one_H200, on paper": {
             "mflop_a_token": round(flop / 1e6, 1),
             "assumed_tflops": round(H200_FLOPS / 1e12),
@@ -364,8 +365,8 @@ def main() -> None:
 
     passages = read_pool(options.passages)
     questions = judged_questions(options.questions).questions if options.questions else ()
-    pool, asked = sampled(passages, questions, pool=options.pool, asked=options.asked)
-    some = random.Random(SEED).sample(passages, min(options.encode, len(passages)))
+    pool, queries = sampled(passages, questions, pool=options.pool, asked=options.asked)
+    sample = random.Random(SEED).sample(passages, min(options.encode, len(passages)))
     figures: dict[str, Any] = {
         "encoder": options.encoder,
         "device": options.device,
@@ -374,17 +375,17 @@ def main() -> None:
     }
     print("encoding ...", file=sys.stderr)
     figures["encoding"] = encoding(
-        options.encoder, options.device, [one.whole for one in some], rounds=options.rounds
+        options.encoder, options.device, [passage.whole for passage in sample], rounds=options.rounds
     )
     print("quality ...", file=sys.stderr)
     encoder = BiEncoder(options.encoder, device=options.device, precision="fp32")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        figures["quality"] = quality(options.encoder, options.device, pool, asked, folder)
+        figures["quality"] = quality(options.encoder, options.device, pool, queries, folder)
         print("search ...", file=sys.stderr)
-        words = [one.text for one in asked] or [tree.hypothesis for tree in sample_trees()][:200]
-        known = encoder.encode_premises([one.whole for one in some])
-        figures["search"] = searching(encoder, repeated(known, options.search), words, folder)
+        words = [question.text for question in queries] or [tree.hypothesis for tree in sample_trees()][:200]
+        vectors = encoder.encode_premises([passage.whole for passage in sample])
+        figures["search"] = searching(encoder, repeated(vectors, options.search), words, folder)
     figures["natural_questions"] = estimate(
         figures["encoding"],
         figures["search"],

@@ -75,13 +75,13 @@ def repeated_sample(encoder: BiEncoder) -> tuple[Corpus, Floats]:
 
 def seconds(work: Callable[[], object], *, times: int, warm: int = 3) -> list[float]:
     """Run work and return how long each run took."""
-    taken = []
+    durations = []
     for run in range(-warm, times):
         start = time.perf_counter()
         work()
         if run >= 0:
-            taken.append(time.perf_counter() - start)
-    return taken
+            durations.append(time.perf_counter() - start)
+    return durations
 
 
 def milliseconds(taken: Sequence[float]) -> dict[str, float]:
@@ -104,17 +104,17 @@ def blas_ratio(index: DenseIndex, vectors: Floats) -> dict[str, float]:
     flat = faiss.IndexFlatIP(vectors.shape[1])
     flat.add(index._vectors)
     batch = np.ascontiguousarray(vectors[:64])
-    taken: dict[int, list[float]] = {FAISS_DEFAULT: [], BLAS_FROM: []}
+    durations: dict[int, list[float]] = {FAISS_DEFAULT: [], BLAS_FROM: []}
     for _ in range(10):
-        for threshold, times in taken.items():
+        for threshold, times in durations.items():
             faiss.cvar.distance_compute_blas_threshold = threshold
             times += seconds(lambda: flat.search(batch, K), times=1, warm=1)
-    default, ours = (float(np.median(times)) for times in taken.values())
+    default, custom = (float(np.median(times)) for times in durations.values())
     return {
         "queries": len(batch),
         "default_ms": round(default * 1000, 2),
-        "ours_ms": round(ours * 1000, 2),
-        "ratio": round(default / ours, 1),
+        "ours_ms": round(custom * 1000, 2),
+        "ratio": round(default / custom, 1),
     }
 
 
@@ -124,8 +124,8 @@ def encoding_rates(texts: Sequence[str]) -> dict[str, Any]:
     for precision in ("fp32", "bf16"):
         encoder = BiEncoder("minilm", device="cpu", precision=precision)
         encoder.encode_premises(texts[:64])
-        (taken,) = seconds(lambda encoder=encoder: encoder.encode_premises(texts), times=1, warm=0)
-        rates[f"{precision}_per_second"] = round(len(texts) / taken)
+        (duration,) = seconds(lambda encoder=encoder: encoder.encode_premises(texts), times=1, warm=0)
+        rates[f"{precision}_per_second"] = round(len(texts) / duration)
     import torch
 
     rates["threads"] = torch.get_num_threads()
@@ -155,14 +155,14 @@ def main() -> None:
             progress=lambda progress: print(progress, end="\r", file=sys.stderr),
         )
     trees = sample_trees()
-    asked = [text for tree in trees for text in (tree.hypothesis, *tree.intermediates.values())]
-    queries = list(dict.fromkeys(asked))[:300]
+    texts = [text for tree in trees for text in (tree.hypothesis, *tree.intermediates.values())]
+    queries = list(dict.fromkeys(texts))[:300]
 
     figures: dict[str, Any] = {"premises": len(corpus), "k": K, "load_average_before": load}
-    given = Given(encoder, corpus, vectors)
+    lookup = Given(encoder, corpus, vectors)
     with tempfile.TemporaryDirectory() as folder:
-        first = seconds(lambda: premise_vectors(corpus, given, cache_dir=Path(folder)), times=1, warm=0)
-        again = seconds(lambda: premise_vectors(corpus, given, cache_dir=Path(folder)), times=5, warm=1)
+        first = seconds(lambda: premise_vectors(corpus, lookup, cache_dir=Path(folder)), times=1, warm=0)
+        again = seconds(lambda: premise_vectors(corpus, lookup, cache_dir=Path(folder)), times=5, warm=1)
         size = sum(path.stat().st_size for path in Path(folder).rglob("*") if path.is_file())
     figures["vector_cache"] = {
         "write_ms": round(first[0] * 1000, 1),
@@ -171,7 +171,7 @@ def main() -> None:
     }
 
     start = time.perf_counter()
-    dense = DenseIndex(given, corpus, vectors)
+    dense = DenseIndex(lookup, corpus, vectors)
     build = {"dense": time.perf_counter() - start}
     vectors_of_queries = dense.encode(queries)
     search: dict[str, Any] = {
@@ -184,7 +184,7 @@ def main() -> None:
         build[name] = time.perf_counter() - start
         search[name] = one_by_one(lambda query, index=index: index.search([query], k=K), queries)
     figures["one_search"] = search
-    figures["index_build_s"] = {name: round(taken, 2) for name, taken in build.items()}
+    figures["index_build_s"] = {name: round(duration, 2) for name, duration in build.items()}
     figures["faiss_64_queries"] = blas_ratio(dense, vectors_of_queries)
     done = subprocess.run([sys.executable, "-c", FIRST_QUERY], capture_output=True, text=True, check=True)
     figures["first_query_in_a_new_process_s"] = round(float(done.stdout), 2)

@@ -67,8 +67,8 @@ def main() -> None:
                 server.terminate()
                 server.wait(timeout=60)
     figures = {kind: summed(rounds) for kind, rounds in measured.items()}
-    one = figures["clients_1"]["texts_per_second"]
-    ratios = {kind: found["texts_per_second"] / one for kind, found in figures.items()}
+    single_rate = figures["clients_1"]["texts_per_second"]
+    ratios = {kind: summary["texts_per_second"] / single_rate for kind, summary in figures.items()}
     write_result(
         options.out,
         figures={
@@ -157,7 +157,7 @@ def ask(port: int, clients: int, seconds: float, texts: Iterator[str]) -> dict[s
 
 def summed(rounds: list[dict[str, float]]) -> dict[str, float]:
     """Return the median of each figure over the rounds."""
-    return {name: statistics.median(found[name] for found in rounds) for name in rounds[0]}
+    return {name: statistics.median(measurement[name] for measurement in rounds) for name in rounds[0]}
 
 
 if __name__ == "__main__":

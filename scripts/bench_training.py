@@ -156,8 +156,8 @@ def prepare(
     if rounds > 1:
         pairs = train_aeenc(corpus, replace(OURS, rounds=rounds, epochs=2), trees=trees).pairs
     else:
-        found = sample(corpus, judgements, DenseIndex(base, corpus, vectors), k=OURS.k)
-        pairs = gold_pairs(corpus, trees).join(sampled_pairs(corpus, found))
+        acs_sample = sample(corpus, judgements, DenseIndex(base, corpus, vectors), k=OURS.k)
+        pairs = gold_pairs(corpus, trees).join(sampled_pairs(corpus, acs_sample))
     return Bench(corpus, judgements, pairs, vectors, GoldQueries.of(corpus, dev), base, protocol)
 
 
@@ -292,29 +292,29 @@ def unit(vectors: Floats) -> Floats:
     return scaled
 
 
-def run(given: argparse.Namespace) -> dict[str, Any]:
+def run(options: argparse.Namespace) -> dict[str, Any]:
     """Prepare, try the trainer's settings, train both, compare."""
-    trees = tuple(tree for tree in read_trees(given.train) if tree.steps)[: given.trees]
-    dev = tuple(read_trees(given.dev))[: given.dev_trees]
+    trees = tuple(tree for tree in read_trees(options.train) if tree.steps)[: options.trees]
+    dev = tuple(read_trees(options.dev))[: options.dev_trees]
     bench = prepare(
-        read_corpus(given.corpus).corpus, trees, dev, rounds=given.rounds, protocol=given.protocol
+        read_corpus(options.corpus).corpus, trees, dev, rounds=options.rounds, protocol=options.protocol
     )
     untrained = bench.dev_map(bench.base.encode_queries)
     print(f"{bench.pairs.counts}; untrained MAP {untrained:.4f}", file=sys.stderr)
 
     pilots = []
-    settings = list(product(given.margins, given.rates))
+    settings = list(product(options.margins, options.rates))
     for margin, rate in settings if len(settings) > 1 else ():
         print(f"pilot: margin {margin}, learning rate {rate}", file=sys.stderr)
         course = train_obvious(
             bench,
             margin=margin,
             rate=rate,
-            epochs=given.epochs,
-            every=given.every,
-            longest=given.pilot_seconds,
+            epochs=options.epochs,
+            every=options.every,
+            longest=options.pilot_seconds,
             patience=10**6,
-            seed=given.seed,
+            seed=options.seed,
         )
         pilots.append({"margin": margin, "rate": rate, **course.to_json()})
     margin, rate = max(
@@ -325,29 +325,31 @@ def run(given: argparse.Namespace) -> dict[str, Any]:
         bench,
         margin=margin,
         rate=rate,
-        epochs=given.epochs,
-        every=given.every,
-        longest=given.longest,
-        patience=given.patience,
-        seed=given.seed,
+        epochs=options.epochs,
+        every=options.every,
+        longest=options.longest,
+        patience=options.patience,
+        seed=options.seed,
     )
     print("ours", file=sys.stderr)
-    ours = train_ours(bench, every=given.every_ours, longest=given.longest, patience=10**6, seed=given.seed)
-    theirs, mine = obvious.seconds_to(obvious.best), ours.seconds_to(obvious.best)
+    our_course = train_ours(
+        bench, every=options.every_ours, longest=options.longest, patience=10**6, seed=options.seed
+    )
+    trainer_seconds, our_seconds = obvious.seconds_to(obvious.best), our_course.seconds_to(obvious.best)
     return {
         "trees": len(trees),
         "pairs": bench.pairs.counts,
         "dev_trees": len(dev),
-        "protocol": given.protocol,
-        "rounds": given.rounds,
+        "protocol": options.protocol,
+        "rounds": options.rounds,
         "untrained": untrained,
         "trainer": {"margin": margin, "rate": rate, **obvious.to_json()},
         "pilots": pilots,
-        "ours": {"config": asdict(OURS), **ours.to_json()},
+        "ours": {"config": asdict(OURS), **our_course.to_json()},
         "least_gain": LEAST_GAIN,
-        "both_gain_enough": min(obvious.best, ours.best) >= untrained + LEAST_GAIN,
-        "seconds_to_trainers_best": {"trainer": theirs, "ours": mine},
-        "times_less": theirs / mine if theirs and mine else None,
+        "both_gain_enough": min(obvious.best, our_course.best) >= untrained + LEAST_GAIN,
+        "seconds_to_trainers_best": {"trainer": trainer_seconds, "ours": our_seconds},
+        "times_less": trainer_seconds / our_seconds if trainer_seconds and our_seconds else None,
         "target_times_less": TARGET,
     }
 
@@ -374,15 +376,15 @@ def main() -> int:
     parser.add_argument("--patience", type=int, default=20, help="evaluations without a better one (20)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=OUT)
-    given = parser.parse_args()
+    options = parser.parse_args()
     started = datetime.now(UTC)
     try:
-        figures = run(given)
+        figures = run(options)
     except EntailError as error:
         sys.exit(f"Error: {error}")
-    write_result(given.out, figures=figures, seed=given.seed, started=started)
-    shown = ("untrained", "both_gain_enough", "seconds_to_trainers_best", "times_less")
-    print(json.dumps({name: figures[name] for name in shown}, indent=2))
+    write_result(options.out, figures=figures, seed=options.seed, started=started)
+    names = ("untrained", "both_gain_enough", "seconds_to_trainers_best", "times_less")
+    print(json.dumps({name: figures[name] for name in names}, indent=2))
     return 0 if figures["both_gain_enough"] and (figures["times_less"] or 0) >= TARGET else 1
 
 

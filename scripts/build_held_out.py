@@ -42,12 +42,12 @@ def main() -> None:
 def build(data: Path, out: Path) -> None:
     """Write both files; `out` has the `premises.jsonl.gz` of the sample."""
     train = read_trees(find_file(data, "dataset/task_2/train*.jsonl*"))
-    seen = frozenset().union(*(read_training_queries(folder) for folder in model_folders()))
+    training_queries = frozenset().union(*(read_training_queries(folder) for folder in model_folders()))
     dev = read_trees(find_file(data, "dataset/task_2/dev.jsonl*"))
-    trees = choose(dev, train, seen=seen)
-    known = read_corpus(out / "premises.jsonl.gz", name="sample").corpus
+    trees = choose(dev, train, seen=training_queries)
+    pool = read_corpus(out / "premises.jsonl.gz", name="sample").corpus
     facts = {
-        fold(text): text for tree in trees for text in tree.sentences.values() if known.position(text) is None
+        fold(text): text for tree in trees for text in tree.sentences.values() if pool.position(text) is None
     }
     rows = premise_rows(facts.values(), find_uids(data))
     write_rows(out / "held_out.jsonl.gz", (as_sample(tree) for tree in trees))
@@ -66,11 +66,11 @@ def choose(
         train: Trees whose sentences, and sentences near to them, are known.
         seen: Keys of further known sentences.
     """
-    known = [tokens(text) for tree in train for text in sentences(tree)]
+    known_tokens = [tokens(text) for tree in train for text in sentences(tree)]
 
     def is_new(text: str) -> bool:
         words = tokens(text)
-        return premise_key(text) not in seen and all(jaccard(words, other) < NEAR for other in known)
+        return premise_key(text) not in seen and all(jaccard(words, other) < NEAR for other in known_tokens)
 
     return [
         tree

@@ -77,10 +77,10 @@ def inflect(base: str) -> list[str]:
 
 
 def _forms(base: str, tag: str) -> list[str]:
-    found = [form for form in lemminflect.getInflection(base, tag) if form.isalpha()]
-    if not found:
+    forms = [form for form in lemminflect.getInflection(base, tag) if form.isalpha()]
+    if not forms:
         raise ValueError(f"lemminflect has no {tag} of {base!r}")
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(forms))
 
 
 def build(text: str) -> str:

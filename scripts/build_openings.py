@@ -53,14 +53,14 @@ def claim_lists() -> tuple[str, Any]:
 
     pool = corpus_pool(sample_corpus())
     first, second = (
-        retriever(name, pool.corpus, progress=lambda one: print(one, file=sys.stderr))
+        retriever(name, pool.corpus, progress=lambda progress: print(progress, file=sys.stderr))
         for name in (UNTUNED, TUNED)
     )
     examples = []
-    for known in pool.questions.values():
-        claim = existence_claim(known.question).text
-        lists = search_wordings((first, second), known.question, claim, k=max(DEPTHS), gold=known.gold)
-        examples.append(StoredLists.of(lists, known.question, claim))
+    for entry in pool.questions.values():
+        claim = existence_claim(entry.question).text
+        lists = search_wordings((first, second), entry.question, claim, k=max(DEPTHS), gold=entry.gold)
+        examples.append(StoredLists.of(lists, entry.question, claim))
     stored = ExampleLists(
         [first.name, second.name],
         [str(index.manifest.revision) for index in (first, second)],
@@ -88,7 +88,7 @@ def chain_steps() -> tuple[str, Any]:
     steps = PremiseScorer(scorer, facts)
     near = steps.neighbours(EXAMPLE, around)
     walk = follow(
-        lambda chosen: score_step(EXAMPLE, near, chosen, steps, around), Search(length=DEFAULT_LENGTH)
+        lambda prefix: score_step(EXAMPLE, near, prefix, steps, around), Search(length=DEFAULT_LENGTH)
     )
     print(walk.stopped, [facts.texts[fact] for fact in walk.facts], file=sys.stderr)
     stored = ExampleSteps(
@@ -97,7 +97,7 @@ def chain_steps() -> tuple[str, Any]:
         DEFAULT_K,
         EXAMPLE.stem,
         EXAMPLE.answer,
-        tuple(replace(one, scores=tuple(round(score, 6) for score in one.scores)) for one in walk.steps),
+        tuple(replace(step, scores=tuple(round(score, 6) for score in step.scores)) for step in walk.steps),
     )
     return FILE, stored
 
@@ -109,7 +109,7 @@ def example_gaussians() -> tuple[str, Any]:
 
     encoder = GaussianEncoder("gausscse-minilm", device="cpu")
     rows = encoder.encode(EXAMPLE).values
-    values = {text: [float(f"{one:.7g}") for one in row] for text, row in zip(EXAMPLE, rows, strict=True)}
+    values = {text: [float(f"{value:.7g}") for value in row] for text, row in zip(EXAMPLE, rows, strict=True)}
     return FILE, StoredGaussians(encoder.revision, values)
 
 

@@ -50,17 +50,17 @@ def build(data: Path, out: Path, *, count: int = TREES) -> None:
     """Write both files: `count` trees of all sizes, and the facts of all rows."""
     train = read_trees(find_file(data, "dataset/task_2/train*.jsonl*"))
     trees = [tree for tree in train if not tree.id.startswith("Mercury")]
-    chosen = choose(trees, count)
+    sample = choose(trees, count)
     facts: dict[str, str] = {}
     for tree in trees:
         for text in tree.sentences.values():
             facts.setdefault(fold(text), text)
     rows = premise_rows(facts.values(), find_uids(data))
     out.mkdir(parents=True, exist_ok=True)
-    write_rows(out / "trees.jsonl.gz", (without_exam(tree.extra) for tree in chosen))
+    write_rows(out / "trees.jsonl.gz", (without_exam(tree.extra) for tree in sample))
     write_rows(out / "premises.jsonl.gz", rows)
-    known = sum("id" in row for row in rows)
-    print(f"{len(chosen)} trees, {len(rows):,} facts, {known:,} of them with a uid, in {out}")
+    uid_count = sum("id" in row for row in rows)
+    print(f"{len(sample)} trees, {len(rows):,} facts, {uid_count:,} of them with a uid, in {out}")
 
 
 def choose(trees: Iterable[ExplanationTree], count: int) -> list[ExplanationTree]:
@@ -84,9 +84,9 @@ def choose(trees: Iterable[ExplanationTree], count: int) -> list[ExplanationTree
 
 def without_exam(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a copy of the row without the exam's question and answer."""
-    kept = {key: copy.deepcopy(value) for key, value in row.items() if key not in EXAM_FIELDS}
-    kept["meta"] = {key: value for key, value in kept.get("meta", {}).items() if key not in EXAM_FIELDS}
-    return kept
+    rest = {key: copy.deepcopy(value) for key, value in row.items() if key not in EXAM_FIELDS}
+    rest["meta"] = {key: value for key, value in rest.get("meta", {}).items() if key not in EXAM_FIELDS}
+    return rest
 
 
 def premise_rows(texts: Iterable[str], uids: Mapping[str, str]) -> list[dict[str, str]]:
@@ -119,10 +119,10 @@ def loose(text: str) -> str:
 
 def find_file(data: Path, pattern: str) -> Path:
     """Return the first file of a pattern; exit without one."""
-    found = sorted(data.glob(pattern))
-    if not found:
+    files = sorted(data.glob(pattern))
+    if not files:
         raise SystemExit(f"expected a file {pattern} in {data}, found none")
-    return found[0]
+    return files[0]
 
 
 def write_rows(file: Path, rows: Iterable[Mapping[str, Any]]) -> None:

@@ -66,8 +66,10 @@ def main() -> None:
 
     premises = encoder.encode_premises([fold(text) for text in corpus.texts], progress=report)
     queries = {
-        one.revision: dict(zip(texts, one.encode_queries(list(texts.values()), progress=report), strict=True))
-        for one in (encoder, debiased)
+        model.revision: dict(
+            zip(texts, model.encode_queries(list(texts.values()), progress=report), strict=True)
+        )
+        for model in (encoder, debiased)
     }
     write_shipped(
         out,

@@ -116,21 +116,21 @@ def reliability(confidences: ArrayLike, right: ArrayLike, *, bins: int = 10) -> 
     places = np.minimum(np.searchsorted(edges, values, side="right") - 1, bins - 1)
     ranges, error = [], 0.0
     for place in range(bins):
-        here = places == place
-        count, mean, share = int(here.sum()), None, None
+        in_bin = places == place
+        count, mean, share = int(in_bin.sum()), None, None
         if count:
-            mean, share = float(values[here].mean()), float(truth[here].mean())
+            mean, share = float(values[in_bin].mean()), float(truth[in_bin].mean())
             error += count * abs(share - mean)
-        interval = wilson_interval(int(truth[here].sum()), count)
+        interval = wilson_interval(int(truth[in_bin].sum()), count)
         ranges.append(Bin(float(edges[place]), float(edges[place + 1]), count, mean, share, interval))
-    given = np.maximum(np.where(truth, values, 1 - values), np.finfo(np.float64).tiny)
+    likelihoods = np.maximum(np.where(truth, values, 1 - values), np.finfo(np.float64).tiny)
     return Reliability(
         n=len(values),
         bins=tuple(ranges),
         error=error / len(values),
         confidence=float(values.mean()),
         right=float(truth.mean()),
-        log_loss=float(-np.log(given).mean()),
+        log_loss=float(-np.log(likelihoods).mean()),
     )
 
 
@@ -147,23 +147,23 @@ def measure(
         raise EncoderError(f"{encoder.name}: expected fitted curves, found none; fit them on dev first")
     sets, again = {}, form
     for name, pairs in on.items():
-        found = pair_similarities(pairs, encoder, progress=progress)
-        assert found.backward is not None, "Gaussians have both"
+        similarities = pair_similarities(pairs, encoder, progress=progress)
+        assert similarities.backward is not None, "Gaussians have both"
         entailed = np.array([pair.label == "entailment" for pair in pairs])
-        sure = confidence(form, found.forward)
-        margins = (logits(found.forward) - logits(found.backward))[entailed & is_one_way(pairs)]
+        sure = confidence(form, similarities.forward)
+        margins = (logits(similarities.forward) - logits(similarities.backward))[entailed & is_one_way(pairs)]
         runs = direction_confidence(form, margins)
         assert sure is not None
         assert runs is not None
         sets[name] = {
             "nli": {
-                **reliability(sure, (found.forward > threshold_of(form)) == entailed).to_json(),
+                **reliability(sure, (similarities.forward > threshold_of(form)) == entailed).to_json(),
                 "at_half": int((sure == 0.5).sum()),
             },
             "direction": reliability(np.maximum(runs, 1 - runs), margins > 0).to_json(),
         }
         if name == fitted_on:
-            again = fit_form(form, (found.forward, found.backward), pairs)
+            again = fit_form(form, (similarities.forward, similarities.backward), pairs)
     return {
         "encoder": encoder.name,
         "revision": encoder.revision,
@@ -202,16 +202,22 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
     yield ""
     yield from wide_paragraph(contamination(PACKAGED_HUB_ID, ("snli", "multinli")))
     for question, title in TITLES.items():
-        found = {name: told[question] for name, told in sets.items()}
-        names = [f"{name}{' (fitted on it)' if name == fitted_on else ''}" for name in found]
+        records = {name: set_figures[question] for name, set_figures in sets.items()}
+        names = [f"{name}{' (fitted on it)' if name == fitted_on else ''}" for name in records]
         yield from ("", f"## {title}", "")
-        yield from wide_paragraph(answer(found, fitted_on))
-        rows = [[words, *(f"{one[key]:.3f}" for one in found.values())] for words, key in ROWS.items()]
+        yield from wide_paragraph(answer(records, fitted_on))
+        rows = [
+            [words, *(f"{record[key]:.3f}" for record in records.values())] for words, key in ROWS.items()
+        ]
         for words, key in (("decisions", "n"), ("held at one half", "at_half")):
-            rows += [[words, *(f"{one[key]:,}" for one in found.values())]] if key in fitted[question] else []
+            rows += (
+                [[words, *(f"{record[key]:,}" for record in records.values())]]
+                if key in fitted[question]
+                else []
+            )
         yield from ("", *table(["", *names], rows), "", "Share right by confidence (decisions):", "")
-        ranges = zip(*(one["bins"] for one in found.values()), strict=True)
-        bins = [[f"from {some[0]['low']:.2f}", *map(_cell, some)] for some in ranges]
+        ranges = zip(*(record["bins"] for record in records.values()), strict=True)
+        bins = [[f"from {group[0]['low']:.2f}", *map(_cell, group)] for group in ranges]
         yield from table(["confidence", *names], bins)
     yield ""
     yield from wide_paragraph(
@@ -223,29 +229,29 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
 
 def answer(found: Mapping[str, Mapping[str, Any]], fitted_on: str) -> str:
     """Return how far the confidence is off on each set that was not fitted on, and which way in all."""
-    told = []
-    for name, one in found.items():
-        gap = 100 * (one["confidence"] - one["right"])
+    parts = []
+    for name, record in found.items():
+        gap = 100 * (record["confidence"] - record["right"])
         way = f"{abs(gap):.1f} {'above' if gap > 0 else 'below'} the share right"
-        told += (
-            [f"{100 * one['error']:.1f} points on {name} (in the mean {way})"] if name != fitted_on else []
+        parts += (
+            [f"{100 * record['error']:.1f} points on {name} (in the mean {way})"] if name != fitted_on else []
         )
-    return f"On pairs that it was not fitted on the confidence is off by {'; '.join(told) or '?'}."
+    return f"On pairs that it was not fitted on the confidence is off by {'; '.join(parts) or '?'}."
 
 
-def _cell(one: Mapping[str, Any]) -> str:
-    return "-" if not one["n"] else f"{one['right']:.3f} ({one['n']:,})"
+def _cell(bin_figures: Mapping[str, Any]) -> str:
+    return "-" if not bin_figures["n"] else f"{bin_figures['right']:.3f} ({bin_figures['n']:,})"
 
 
-def _run(given: argparse.Namespace) -> None:
-    started, sets = datetime.now(UTC), dict(map(named_pairs, given.on))
-    if given.fitted_on not in sets:
+def _run(options: argparse.Namespace) -> None:
+    started, sets = datetime.now(UTC), dict(map(named_pairs, options.on))
+    if options.fitted_on not in sets:
         raise EvaluationError(
-            f"expected --fitted-on to be one of {', '.join(sets)}, found {given.fitted_on!r}"
+            f"expected --fitted-on to be one of {', '.join(sets)}, found {options.fitted_on!r}"
         )
     with progress_bar() as progress:
-        figures = measure(GaussianEncoder(given.encoder), sets, given.fitted_on, progress=progress)
-    write_result(given.results / f"{NAME}.json", figures=figures, seed=None, started=started)
+        figures = measure(GaussianEncoder(options.encoder), sets, options.fitted_on, progress=progress)
+    write_result(options.results / f"{NAME}.json", figures=figures, seed=None, started=started)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -258,7 +264,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return measure_and_show(
         parser,
         _run,
-        lambda given: write_page(given.results / f"{NAME}.json", markdown),
+        lambda options: write_page(options.results / f"{NAME}.json", markdown),
         needs=("on", "fitted_on"),
         arguments=arguments,
     )

@@ -54,17 +54,17 @@ def measure_and_show(
         needs: Names of options without which nothing can be measured.
         arguments: Command line; default: that of the process.
     """
-    given = parser.parse_args(arguments)
-    if not given.table and any(getattr(given, name) is None for name in needs):
-        options = ", ".join(f"--{name.replace('_', '-')}" for name in needs)
-        parser.error(f"expected {options}, or --table alone")
+    options = parser.parse_args(arguments)
+    if not options.table and any(getattr(options, name) is None for name in needs):
+        flags = ", ".join(f"--{name.replace('_', '-')}" for name in needs)
+        parser.error(f"expected {flags}, or --table alone")
     try:
-        if not given.table and measure(given) is False:
+        if not options.table and measure(options) is False:
             return 0
     except EntailError as error:
         sys.exit(f"Error: {error}")
     try:
-        print(f"wrote {show(given)}")
+        print(f"wrote {show(options)}")
     except FileNotFoundError as error:
         sys.exit(f"Error: expected figures in {error.filename}, found none; measure first")
     return 0

@@ -30,8 +30,8 @@ def count(folder: Path) -> dict[str, int]:
 
 def _docstring_lines(text: str) -> int:
     nodes = (node for node in ast.walk(ast.parse(text)) if isinstance(node, DOCUMENTED))
-    found = (node.body[0] for node in nodes if ast.get_docstring(node) is not None)
-    return sum((node.end_lineno or node.lineno) - node.lineno + 1 for node in found)
+    docstrings = (node.body[0] for node in nodes if ast.get_docstring(node) is not None)
+    return sum((node.end_lineno or node.lineno) - node.lineno + 1 for node in docstrings)
 
 
 def main() -> None:

@@ -204,7 +204,7 @@ def deploy_space(root: Path, space: Space, *, private: bool = True, dry_run: boo
             private=private,
             message=f"Deploy entail {__version__}, {_commit(root)}",
             # The push replaces the whole repository: a deleted module must not stay.
-            ours=lambda name: name != ".gitattributes",
+            is_own=lambda name: name != ".gitattributes",
             dry_run=dry_run,
         )
     if not dry_run and space.bucket is not None:

@@ -48,7 +48,7 @@ NAME = "gausscse_trees"
 
 def step_pairs(trees: Iterable[ExplanationTree]) -> list[NliPair]:
     """Return each distinct step as an entailment pair of its joined premises and its conclusion."""
-    found = {
+    pairs = {
         (
             join_premises([tree.text(premise) for premise in step.premises]),
             fold(tree.text(step.conclusion)),
@@ -56,9 +56,9 @@ def step_pairs(trees: Iterable[ExplanationTree]) -> list[NliPair]:
         for tree in trees
         for step in tree.steps
     }
-    if not found:
+    if not pairs:
         raise EvaluationError("expected trees with steps, found none")
-    return [NliPair(premises, conclusion, "entailment") for premises, conclusion in found]
+    return [NliPair(premises, conclusion, "entailment") for premises, conclusion in pairs]
 
 
 def measure(
@@ -72,13 +72,13 @@ def measure(
 ) -> dict[str, Any]:
     """Answer both questions; every retriever chooses hard negatives, the first is what is compared with."""
     indexes = {name: retriever(name, corpus, progress=progress) for name in names}
-    known = QueryVectors(GaussianRows(encoder), capacity=len(corpus) + len(gold_children(trees)))
+    vectors = QueryVectors(GaussianRows(encoder), capacity=len(corpus) + len(gold_children(trees)))
     separated: dict[str, Any] = {}
     for chooser, index in indexes.items():
         for k in depths:
             pairs = hardest_pairs(corpus, trees, index, k=k, progress=progress)
-            found = separation(corpus, pairs, encoder, indexes, known=known, progress=progress)
-            separated.setdefault(chooser, {})[str(k)] = found.to_json(first=names[0])
+            outcome = separation(corpus, pairs, encoder, indexes, vectors=vectors, progress=progress)
+            separated.setdefault(chooser, {})[str(k)] = outcome.to_json(first=names[0])
     return {
         "encoder": encoder.name,
         "revision": encoder.revision,
@@ -128,8 +128,8 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
     )
     yield from ("", "## Gold premises against the hardest negatives", "")
     for chooser, by_depth in figures["separation"].items():
-        for k, found in by_depth.items():
-            yield from separation_lines(found, chooser=chooser, k=k, first=first)
+        for k, outcome in by_depth.items():
+            yield from separation_lines(outcome, chooser=chooser, k=k, first=first)
     yield from wide_paragraph(
         "Gaussian similarity is sim(sentence || premise), how much the premise entails the sentence; the "
         "difference is AUPRC less that of "
@@ -201,17 +201,17 @@ def _share(share: Mapping[str, Any]) -> list[str]:
     return [f"{share['accuracy']:.3f}", f"{share['n']:,}", f"{low:.3f} to {high:.3f}"]
 
 
-def _interval(found: Sequence[float] | None) -> str:
-    return "" if found is None else f"{found[0]:+.3f} to {found[1]:+.3f}"
+def _interval(bounds: Sequence[float] | None) -> str:
+    return "" if bounds is None else f"{bounds[0]:+.3f} to {bounds[1]:+.3f}"
 
 
-def _run(given: argparse.Namespace) -> None:
+def _run(options: argparse.Namespace) -> None:
     started = datetime.now(UTC)
-    corpus, trees = read_corpus(given.corpus).corpus, read_trees(given.trees)
-    encoder = GaussianEncoder(given.encoder)
+    corpus, trees = read_corpus(options.corpus).corpus, read_trees(options.trees)
+    encoder = GaussianEncoder(options.encoder)
     with progress_bar() as progress:
-        figures = measure(corpus, trees, encoder, given.retrievers, given.k, progress=progress)
-    write_result(given.results / f"{NAME}.json", figures=figures, seed=0, started=started)
+        figures = measure(corpus, trees, encoder, options.retrievers, options.k, progress=progress)
+    write_result(options.results / f"{NAME}.json", figures=figures, seed=0, started=started)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -232,7 +232,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return measure_and_show(
         parser,
         _run,
-        lambda given: write_page(given.results / f"{NAME}.json", markdown),
+        lambda options: write_page(options.results / f"{NAME}.json", markdown),
         needs=("corpus", "trees"),
         arguments=arguments,
     )

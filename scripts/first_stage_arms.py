@@ -80,10 +80,10 @@ def plain_claim(question: str) -> str:
 
 def group(ones: Sequence[Mapping[str, Any]], *names: str) -> dict[Any, list[Mapping[str, Any]]]:
     """Return fields -> all that have these, in the order of the arms."""
-    order, found = list(ARMS), defaultdict[Any, list[Mapping[str, Any]]](list)
-    for one in sorted(ones, key=lambda one: (one.get("questions", 0), order.index(one["arm"]))):
-        found[itemgetter(*names)(one)].append(one)
-    return found
+    order, groups = list(ARMS), defaultdict[Any, list[Mapping[str, Any]]](list)
+    for row in sorted(ones, key=lambda row: (row.get("questions", 0), order.index(row["arm"]))):
+        groups[itemgetter(*names)(row)].append(row)
+    return groups
 
 
 def gains(
@@ -96,11 +96,11 @@ def gains(
     """
     without = {(row["seed"], row["questions"]): row for row in rows if row["arm"] == "none"}
     pairs = [
-        (one, without[one["seed"], one["questions"]])
-        for one in seeds
-        if one["arm"] != "none" and (one["seed"], one["questions"]) in without
+        (row, without[row["seed"], row["questions"]])
+        for row in seeds
+        if row["arm"] != "none" and (row["seed"], row["questions"]) in without
     ]
-    above = [one["gold"]["R@1"] - other["gold"]["R@1"] for one, other in pairs]
+    above = [row["gold"]["R@1"] - other["gold"]["R@1"] for row, other in pairs]
     return above, max((mcnemar(*map(hits, pair)).p for pair in pairs), default=None)
 
 

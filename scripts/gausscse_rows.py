@@ -116,11 +116,11 @@ def row_ids(figures: Mapping[str, Any]) -> dict[str, str]:
 def row_labels(figures: Mapping[str, Any]) -> dict[str, str]:
     """Return what rows are called: a letter, then their name, told from the row that it continues."""
     ids = row_ids(figures)
-    found = {}
+    labels = {}
     for name, letter in ids.items():
-        start = max((one for one in ids if name.startswith(f"{one}, ")), key=len, default="")
-        found[name] = f"{letter}: {ids[start]}{name[len(start) :]}" if start else f"{letter}: {name}"
-    return found
+        start = max((prefix for prefix in ids if name.startswith(f"{prefix}, ")), key=len, default="")
+        labels[name] = f"{letter}: {ids[start]}{name[len(start) :]}" if start else f"{letter}: {name}"
+    return labels
 
 
 def with_seed(label: str, seed: str) -> str:
@@ -156,7 +156,7 @@ def caveats(figures: Mapping[str, Any]) -> Iterator[str]:
             "The paper's rows, by five seeds, three epochs and the best cell of Table 5: "
             "[gausscse_three_epochs.md](gausscse_three_epochs.md)."
         )
-    fitted = sorted({f"{one['cosine']['threshold']:.4f}" for one in figures["baselines"].values()})
+    fitted = sorted({f"{baseline['cosine']['threshold']:.4f}" for baseline in figures["baselines"].values()})
     yield (
         f"The threshold of the base's cosine was fitted on dev ({' or '.join(fitted)}). Where several "
         "tie there rounding chooses, so its accuracy on the other sets differs between pages."

@@ -50,14 +50,14 @@ def _baseline(figures: Mapping[str, Any], path: Sequence[str]) -> list[list[str]
         return []
     if path[0] != "nli":
         own = [base[name].get("cosine, own threshold") for name in names]
-        return [["cosine of the base", *(percent([one]) if one is not None else "-" for one in own)]]
+        return [["cosine of the base", *(percent([value]) if value is not None else "-" for value in own)]]
     return [["cosine of the base", *(percent([base[name]["cosine"][path[1]]]) for name in names)]]
 
 
 def _rows(figures: Mapping[str, Any], part: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the rows that have a part of the figures: points have no direction."""
     for row, runs in figures["rows"].items():
-        if all(part in found for run in runs.values() for found in run["on"].values()):
+        if all(part in measures for run in runs.values() for measures in run["on"].values()):
             yield row, runs
 
 
@@ -65,8 +65,8 @@ def _with_intervals(figures: Mapping[str, Any]) -> Iterator[list[str]]:
     """Yield each run's share of right directions where the longer sentence is entailed, with its interval."""
     for row, runs in _rows(figures, "direction"):
         for seed, run in runs.items():
-            found = [run["on"][name]["direction"]["longer_entailed"] for name in figures["on"]]
-            yield [with_seed(row_ids(figures)[row], seed), *map(_within, found)]
+            shares = [run["on"][name]["direction"]["longer_entailed"] for name in figures["on"]]
+            yield [with_seed(row_ids(figures)[row], seed), *map(_within, shares)]
 
 
 def agreement(figures: Mapping[str, Any]) -> Iterator[list[str]]:
@@ -89,7 +89,7 @@ def agreement(figures: Mapping[str, Any]) -> Iterator[list[str]]:
 def _marks(run: Mapping[str, Any], names: Sequence[str], kind: str) -> list[bool] | None:
     """Return which answers on some sets are right; None if that was not kept."""
     marks = [run["on"][name].get(kind) for name in names]
-    return None if None in marks else [mark == "1" for one in marks for mark in one]
+    return None if None in marks else [mark == "1" for set_marks in marks for mark in set_marks]
 
 
 def compared(figures: Mapping[str, Any], pair: Sequence[tuple[str, str]], kind: str) -> list[str]:
@@ -108,36 +108,36 @@ def compared(figures: Mapping[str, Any], pair: Sequence[tuple[str, str]], kind: 
         return []
     cells = []
     for names in [*([name] for name in figures["on"]), *filter(None, [_averaged(figures["on"])])]:
-        one, other = (_marks(run, names, kind) for run in runs)
-        if one is None or other is None:
+        first, other = (_marks(run, names, kind) for run in runs)
+        if first is None or other is None:
             return []
-        found = mcnemar(one, other)
-        p = f"{found.p:.2g}" if found.p >= 1e-10 else "< 1e-10"
-        cells.append(f"{found.first_only} : {found.second_only} ({p})")
+        test = mcnemar(first, other)
+        p = f"{test.p:.2g}" if test.p >= 1e-10 else "< 1e-10"
+        cells.append(f"{test.first_only} : {test.second_only} ({p})")
     return cells
 
 
 def _significance(figures: Mapping[str, Any], kind: str) -> Iterator[list[str]]:
     """Yield a line for each two runs whose answers were kept: of a seed, but with teachers of every one."""
     ids, rows = row_ids(figures), figures["rows"]
-    for one, other in COMPARED:
-        for mine, seed in itertools.product(rows.get(one, {}), rows.get(other, {})):
-            cells = compared(figures, [(one, mine), (other, seed)], kind)
-            if cells and (mine == seed or "teachers" in one):
-                yield [f"{ids[one]} : {ids[other]}, seed {seed}", *cells]
+    for row, other in COMPARED:
+        for first_seed, seed in itertools.product(rows.get(row, {}), rows.get(other, {})):
+            cells = compared(figures, [(row, first_seed), (other, seed)], kind)
+            if cells and (first_seed == seed or "teachers" in row):
+                yield [f"{ids[row]} : {ids[other]}, seed {seed}", *cells]
 
 
-def _within(found: Mapping[str, Any]) -> str:
-    if found["accuracy"] is None:
+def _within(share: Mapping[str, Any]) -> str:
+    if share["accuracy"] is None:
         return "-"
-    low, high = found["interval"]
-    return f"{100 * found['accuracy']:.1f} [{100 * low:.1f}, {100 * high:.1f}]"
+    low, high = share["interval"]
+    return f"{100 * share['accuracy']:.1f} [{100 * low:.1f}, {100 * high:.1f}]"
 
 
 def _trainings(figures: Mapping[str, Any]) -> Iterator[list[str]]:
     for row, runs in figures["rows"].items():
         for seed, run in runs.items():
-            config, told = run["config"], run.get("run", {})
+            config, origin = run["config"], run.get("run", {})
             yield [
                 row_labels(figures)[row],
                 seed,
@@ -145,8 +145,8 @@ def _trainings(figures: Mapping[str, Any]) -> Iterator[list[str]]:
                 f"{config['batch_size']}",
                 f"{_rate(config):g}",
                 f"{run['seconds']:,.0f}",
-                told.get("cpu", "-") if not told.get("gpus") else ", ".join(told["gpus"]),
-                f"`{(told.get('commit') or '-')[:7]}`",
+                origin.get("cpu", "-") if not origin.get("gpus") else ", ".join(origin["gpus"]),
+                f"`{(origin.get('commit') or '-')[:7]}`",
             ]
 
 
@@ -189,8 +189,8 @@ def _average_cells(runs: Sequence[Mapping[str, Any]], names: Sequence[str], *pat
 def _rate(config: Mapping[str, Any]) -> float:
     if config["learning_rate"] is not None:
         return float(config["learning_rate"])
-    known = {field.name for field in fields(GausscseConfig)}
-    return GausscseConfig(**{name: value for name, value in config.items() if name in known}).highest_rate
+    names = {field.name for field in fields(GausscseConfig)}
+    return GausscseConfig(**{name: value for name, value in config.items() if name in names}).highest_rate
 
 
 def _papers(folder: Path, name: str) -> list[list[str]]:
@@ -208,8 +208,8 @@ def markdown(result: Mapping[str, Any], *, file: str, papers: Path) -> Iterator[
     """
     figures, hardware = result["figures"], result["hardware"]
     names, labels, averaged = figures["on"], row_labels(figures), _averaged(figures["on"])
-    made = "python scripts/reproduce_gausscse.py --table" + (f" --name {file}" if file != "gausscse" else "")
-    yield f"<!-- Made from {file}.json by `{made}`; do not edit. -->"
+    call = "python scripts/reproduce_gausscse.py --table" + (f" --name {file}" if file != "gausscse" else "")
+    yield f"<!-- Made from {file}.json by `{call}`; do not edit. -->"
     yield from (_title(figures, file), "")
     yield from paragraph(
         f"Base {figures['base']}; per cent, mean ± standard deviation over seeds. Trainings tells where and "
@@ -224,8 +224,8 @@ def markdown(result: Mapping[str, Any], *, file: str, papers: Path) -> Iterator[
     for title, path in TABLES.items():
         yield from (f"{title}:", "")
         rows = [
-            [labels[row], *_row_cells(some, names, *path), *_average_cells(some, averaged, *path)]
-            for row, some in ((row, list(runs.values())) for row, runs in _rows(figures, path[0]))
+            [labels[row], *_row_cells(seed_runs, names, *path), *_average_cells(seed_runs, averaged, *path)]
+            for row, seed_runs in ((row, list(runs.values())) for row, runs in _rows(figures, path[0]))
         ]
         baseline = [[*cells, *([""] if averaged else [])] for cells in _baseline(figures, path)]
         yield from _table(["", *names, *(["Avg."] if averaged else [])], [*baseline, *rows])
@@ -238,20 +238,21 @@ def markdown(result: Mapping[str, Any], *, file: str, papers: Path) -> Iterator[
         )
         yield from _table(["", *names], agreed)
     for kind, words in (("right", "direction"), ("nli right", "NLI")):
-        if told := list(_significance(figures, kind)):
+        if lines := list(_significance(figures, kind)):
             yield from paragraph(
                 f"McNemar, {words}: answers that the first alone has right : the second alone (p). Rows are "
                 "compared seed by seed, one with teachers with every seed. Answers that were not kept are "
                 "missing." + (f" Together: {', '.join(averaged)}." if averaged else "")
             )
-            yield from ("", *table(["", *names, *(["together"] if averaged else [])], told), "")
+            yield from ("", *table(["", *names, *(["together"] if averaged else [])], lines), "")
     for row, runs in figures["rows"].items():
         for seed, run in runs.items():
-            if one := run.get("overlap"):
+            if overlap := run.get("overlap"):
                 yield from paragraph(
-                    f"{with_seed(labels[row], seed)}: of the {one['k']} most similar of {one['premises']:,} "
-                    f"premises ({one['set']}) a search brings {100 * one['mean']:.1f} %, mean of "
-                    f"{one['queries']} queries; at least {100 * one['least']:.0f} %."
+                    f"{with_seed(labels[row], seed)}: of the {overlap['k']} most similar of "
+                    f"{overlap['premises']:,} premises ({overlap['set']}) a search brings "
+                    f"{100 * overlap['mean']:.1f} %, mean of {overlap['queries']} queries; "
+                    f"at least {100 * overlap['least']:.0f} %."
                 )
                 yield ""
     yield from ("Trainings:", "")
@@ -274,14 +275,14 @@ def markdown(result: Mapping[str, Any], *, file: str, papers: Path) -> Iterator[
 
 def _title(figures: Mapping[str, Any], file: str) -> str:
     epochs = sorted({run["config"]["epochs"] for runs in figures["rows"].values() for run in runs.values()})
-    told = " or ".join(map(str, epochs)) + f" epoch{'s' * (epochs != [1])}"
+    length = " or ".join(map(str, epochs)) + f" epoch{'s' * (epochs != [1])}"
     purpose = f": {TITLES[file]}" if file in TITLES else ""
-    return f"# GaussCSE, {f'{told} of ' * bool(epochs)}{figures['data']['triplets']:,} triplets{purpose}"
+    return f"# GaussCSE, {f'{length} of ' * bool(epochs)}{figures['data']['triplets']:,} triplets{purpose}"
 
 
 def _provenance(figures: Mapping[str, Any]) -> Iterator[str]:
     """Yield which runs kept no command, and how rows of a GPU came by their commit."""
-    runs = [(row, run.get("run", {})) for row, some in figures["rows"].items() for run in some.values()]
+    runs = [(row, run.get("run", {})) for row, by_seed in figures["rows"].items() for run in by_seed.values()]
     if without := [row for row, run in runs if not run.get("command")]:
         letters = ", ".join(dict.fromkeys(row_ids(figures)[row] for row in without))
         yield from paragraph(
@@ -294,9 +295,9 @@ def _provenance(figures: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _grid(figures: Mapping[str, Any]) -> Iterator[str]:
-    counts = {one["triplets"] for one in figures["grid"].values()}
-    said = " or ".join(f"{count:,}" for count in sorted(counts))
-    yield from (f"Batch size and learning rate, AUPRC on dev while training, {said} triplets (Table 5):", "")
+    counts = {cell["triplets"] for cell in figures["grid"].values()}
+    sizes = " or ".join(f"{count:,}" for count in sorted(counts))
+    yield from (f"Batch size and learning rate, AUPRC on dev while training, {sizes} triplets (Table 5):", "")
     cells = [[f"{b}", *(_cell(figures["grid"], f"{b}/{rate:g}") for rate in RATES)] for b in BATCHES]
     yield from _table(["batch", *(f"{rate:g}" for rate in RATES)], cells, words=0)
     yield from _cell_in_words(figures)
@@ -306,13 +307,14 @@ def _ratios(figures: Mapping[str, Any]) -> Iterator[str]:
     yield from ("Premise over hypothesis in characters, entailment pairs (Figure 2):", "")
     ratios = {name: figures["baselines"][name]["ratios"] for name in figures["on"]}
     most = max(
-        (at + 1 for one in ratios.values() for at, count in enumerate(one["counts"]) if count), default=0
+        (at + 1 for histogram in ratios.values() for at, count in enumerate(histogram["counts"]) if count),
+        default=0,
     )
     width = next(iter(ratios.values()))["width"] if ratios else 0
     bins = [
         [
             f"{at * width:.2f} to {(at + 1) * width:.2f}",
-            *(f"{one['counts'][at]:,}" for one in ratios.values()),
+            *(f"{histogram['counts'][at]:,}" for histogram in ratios.values()),
         ]
         for at in range(most)
     ]
@@ -321,7 +323,7 @@ def _ratios(figures: Mapping[str, Any]) -> Iterator[str]:
 
 def _cell_in_words(figures: Mapping[str, Any]) -> Iterator[str]:
     """Yield where the cell of the rows stands in the grid; the paper's rows use the best one."""
-    cells = {name: one["AUPRC"] for name, one in figures["grid"].items()}
+    cells = {name: cell["AUPRC"] for name, cell in figures["grid"].items()}
     config = next((run["config"] for run in figures["rows"].get("ent+con+rev", {}).values()), None)
     own = f"{config['batch_size']}/{_rate(config):g}" if config is not None else ""
     if own not in cells:
@@ -339,7 +341,7 @@ def _cell_in_words(figures: Mapping[str, Any]) -> Iterator[str]:
 def _reading(figures: Mapping[str, Any]) -> Iterator[str]:
     """Yield what the base has seen, which sets were chosen on, and how often dev was read."""
     read = figures.get("read", {})
-    chosen = [name for name in figures["on"] if read.get(name, "") == read.get("dev")]
+    selection = [name for name in figures["on"] if read.get(name, "") == read.get("dev")]
     runs = [run for _, row in _rows(figures, "direction") for run in row.values() if "averaged" not in run]
     runs += figures.get("grid", {}).values()
     times = 0
@@ -349,9 +351,9 @@ def _reading(figures: Mapping[str, Any]) -> Iterator[str]:
         steps = config["epochs"] * -(-triplets // config["batch_size"])
         times += 1 + config["epochs"] + (steps // config["evaluate_every"] if config["evaluate_every"] else 0)
     pairs = {run["config"]["dev_pairs"] for run in runs}
-    if chosen and runs:
+    if selection and runs:
         yield from paragraph(
-            f"**{', '.join(chosen)} is the selection set**: of each training it chose the weights (on "
+            f"**{', '.join(selection)} is the selection set**: of each training it chose the weights (on "
             f"{' or '.join(f'{count:,}' for count in sorted(pairs))} of its pairs, {len(runs)} trainings and "
             f"about {times:,} readings in all), the threshold and the curves. Table 5's grid was read on it, "
             "too. Its figures are optimistic. The other sets chose no weights or thresholds, but the choice "

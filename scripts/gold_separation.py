@@ -53,28 +53,28 @@ def hardest_pairs(
 
     Sentences without a gold premise in the corpus are left out; a sentence is no negative of its own.
     """
-    known = {
+    gold_positions = {
         parent: {place for child in children if (place := corpus.position(child)) is not None}
         for parent, children in gold_children(trees).items()
     }
-    known = {parent: places for parent, places in known.items() if places}
-    if not known or k < 1:
+    gold_positions = {parent: places for parent, places in gold_positions.items() if places}
+    if not gold_positions or k < 1:
         raise EvaluationError(
             f"expected gold premises that are in {corpus.name!r} and at least 1 negative each, found "
-            f"{len(known)} sentences with some and k = {k}"
+            f"{len(gold_positions)} sentences with some and k = {k}"
         )
-    sentences = tuple(known)
-    most = max(len(places) for places in known.values())
+    sentences = tuple(gold_positions)
+    most = max(len(places) for places in gold_positions.values())
     hits = index.search(sentences, k=min(k + most + 1, len(corpus)))
     queries: list[int] = []
     positions: list[int] = []
     gold: list[bool] = []
-    for query, (sentence, places) in enumerate(known.items()):
+    for query, (sentence, places) in enumerate(gold_positions.items()):
         own = corpus.position(sentence)
-        others = [p for p in hits.positions[query].tolist() if p not in places and p != own][:k]
-        positions += [*sorted(places), *others]
-        gold += [True] * len(places) + [False] * len(others)
-        queries += [query] * (len(places) + len(others))
+        negatives = [p for p in hits.positions[query].tolist() if p not in places and p != own][:k]
+        positions += [*sorted(places), *negatives]
+        gold += [True] * len(places) + [False] * len(negatives)
+        queries += [query] * (len(places) + len(negatives))
     return Pairs(sentences, np.array(queries), np.array(positions), np.array(gold))
 
 
@@ -94,13 +94,13 @@ class Separation:
         self, first: str, *, samples: int = 1000, seed: int = 0, level: float = 0.95
     ) -> dict[str, tuple[float, float]]:
         """Return measure -> interval of its AUPRC less that of the first: a bootstrap over sentences."""
-        found: dict[str, list[Values]] = {name: [] for name in self.scores}
+        batches: dict[str, list[Values]] = {name: [] for name in self.scores}
         ranked = {name: self._ranked(values) for name, values in self.scores.items()}
         for counts in resamples(len(self.pairs.sentences), samples=samples, seed=seed):
             for start in range(0, len(counts), BATCH):
                 for name, (order, ends) in ranked.items():
-                    found[name].append(self._areas(counts[start : start + BATCH], order, ends))
-        areas = {name: np.concatenate(parts) for name, parts in found.items()}
+                    batches[name].append(self._areas(counts[start : start + BATCH], order, ends))
+        areas = {name: np.concatenate(parts) for name, parts in batches.items()}
         edges = [(1 - level) / 2, (1 + level) / 2]
         intervals = {
             name: np.quantile(values - areas[first], edges).tolist()
@@ -142,7 +142,7 @@ def separation(
     encoder: GaussianEncoder,
     beside: Mapping[str, PremiseIndex],
     *,
-    known: QueryVectors | None = None,
+    vectors: QueryVectors | None = None,
     progress: ProgressCallback | None = None,
 ) -> Separation:
     """Score pairs by an encoder of Gaussians and by other retrievers of the corpus.
@@ -156,10 +156,10 @@ def separation(
             rows = pairs.queries == query
             scores[name][rows] = index.scores([sentence])[0, pairs.positions[rows]]
     places, columns = np.unique(pairs.positions, return_inverse=True)
-    known = QueryVectors(GaussianRows(encoder)) if known is None else known
+    vectors = QueryVectors(GaussianRows(encoder)) if vectors is None else vectors
     texts = [corpus.texts[place] for place in places]
-    premises = Gaussians.of(known.encode(texts, progress=progress))[columns]
-    sentences = Gaussians.of(known.encode(pairs.sentences, progress=progress))[pairs.queries]
+    premises = Gaussians.of(vectors.encode(texts, progress=progress))[columns]
+    sentences = Gaussians.of(vectors.encode(pairs.sentences, progress=progress))[pairs.queries]
     forward = similarity(sentences, premises, kind=encoder.kind)
     backward = similarity(premises, sentences, kind=encoder.kind)
     lengths = np.linalg.norm(sentences.mean, axis=1) * np.linalg.norm(premises.mean, axis=1)
@@ -175,5 +175,5 @@ def separation(
 
 
 def _standard(values: Values) -> Values:
-    found: Values = (values - values.mean()) / (float(values.std()) or 1.0)
-    return found
+    scores: Values = (values - values.mean()) / (float(values.std()) or 1.0)
+    return scores

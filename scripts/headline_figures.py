@@ -21,8 +21,8 @@ GAUSSCSE = "ent+con+rev, ranked, directed, longer twice, inferred contradictions
 
 def figures(name: str) -> dict[str, Any]:
     """Return the figures of a result file."""
-    found: dict[str, Any] = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))["figures"]
-    return found
+    content: dict[str, Any] = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))["figures"]
+    return content
 
 
 def unseen_retrieval() -> tuple[int, Mapping[str, Mapping[str, float]]]:
@@ -116,7 +116,7 @@ def table1() -> Mapping[str, float]:
     """Return arm -> dev MAP of AE-Enc by the paper's protocol."""
     rows = figures("aeenc_table1_dev")["rows"]
     return {
-        name: mean(one["paper"]["MAP"] for one in rows[row].values())
+        name: mean(run["paper"]["MAP"] for run in rows[row].values())
         for name, row in (
             ("base", "base"),
             ("one pass", "AE-Enc single"),
@@ -128,18 +128,18 @@ def table1() -> Mapping[str, float]:
 def strong_pass() -> tuple[float, float]:
     """Return the best of the larger weights of the regulariser in one pass, and its dev MAP, as `table1`."""
     start, rows = "AE-Enc single, alpha ", figures("aeenc_table1_dev")["rows"]
-    found = {
-        float(name.removeprefix(start)): mean(one["paper"]["MAP"] for one in runs.values())
+    map_by_alpha = {
+        float(name.removeprefix(start)): mean(run["paper"]["MAP"] for run in runs.values())
         for name, runs in rows.items()
         if name.startswith(start)
     }
-    return max(found.items(), key=lambda pair: pair[1])
+    return max(map_by_alpha.items(), key=lambda pair: pair[1])
 
 
 def papers_setting() -> float:
     """Return the dev MAP of one pass in the paper's setting, as `table1`."""
     runs = figures("aeenc_table1_dev")["rows"]["AE-Enc single, the paper's setting"]
-    return mean(one["paper"]["MAP"] for one in runs.values())
+    return mean(run["paper"]["MAP"] for run in runs.values())
 
 
 def mean(values: Iterable[float]) -> float:
@@ -149,9 +149,9 @@ def mean(values: Iterable[float]) -> float:
 
 def _lists() -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the figures of the list that is re-ranked, and of the list that what ships makes of it."""
-    found = figures("reranker_minilm")
-    shipped = found.get("mean") or next(iter(found["seeds"].values()))
-    return found["first"][LIST], shipped["measured"][LIST]
+    reranking = figures("reranker_minilm")
+    shipped = reranking.get("mean") or next(iter(reranking["seeds"].values()))
+    return reranking["first"][LIST], shipped["measured"][LIST]
 
 
 def page_figures() -> dict[str, Any]:
@@ -179,7 +179,7 @@ def page_figures() -> dict[str, Any]:
             "data": f"EntailmentBank dev, {claims} claims outside the training trees",
             "page": "reranker_minilm",
             "measures": ["MAP", "Hit@10"],
-            "bars": [_bar(name, one["MAP"], one["Hit@10"]) for name, one in retrieval.items()],
+            "bars": [_bar(name, measures["MAP"], measures["Hit@10"]) for name, measures in retrieval.items()],
         },
         {
             "key": "effort",

@@ -78,11 +78,11 @@ def decide(corpus: Corpus, trees: Sequence[ExplanationTree], name: str) -> Judge
     pairs = []
     for (query, children), positions in zip(gold.items(), hits.positions, strict=True):
         own = corpus.position(query)
-        wanted = {place for text in children if (place := corpus.position(text)) is not None}
+        targets = {place for text in children if (place := corpus.position(text)) is not None}
         read = [place for place in positions.tolist() if place != own][:READ]
-        last = max((at for at, place in enumerate(read) if place in wanted), default=-1)
-        pairs += [JudgedPair(query, corpus.texts[place], True) for place in sorted(wanted)]
-        pairs += [JudgedPair(query, corpus.texts[p], False) for p in read[: last + 1] if p not in wanted]
+        last = max((at for at, place in enumerate(read) if place in targets), default=-1)
+        pairs += [JudgedPair(query, corpus.texts[place], True) for place in sorted(targets)]
+        pairs += [JudgedPair(query, corpus.texts[p], False) for p in read[: last + 1] if p not in targets]
     return Judgements.of_pairs(pairs, roots=[tree.hypothesis for tree in trees])
 
 
@@ -147,9 +147,9 @@ def _rows(figures: Mapping[str, Any]) -> Iterator[str]:
     rows = []
     for start, sizes in figures.items():
         for size, runs in sizes.items():
-            some = list(runs.values())
-            cells = [spread([run[m] for run in some]) for m in ("MAP", "Hit@10")]
-            cells.append(spread([run["reads"] for run in some], digits=2))
+            split_runs = list(runs.values())
+            cells = [spread([run[m] for run in split_runs]) for m in ("MAP", "Hit@10")]
+            cells.append(spread([run["reads"] for run in split_runs], digits=2))
             gained = [
                 _gain([sign * (run[m] - sizes["0"][at][m]) for at, run in runs.items()], digits)
                 for m, sign, digits in (("MAP", 1, 3), ("reads", -1, 2))
@@ -165,38 +165,38 @@ def _gain(values: Sequence[float], digits: int) -> str:
     return f"{mean(values):+.{digits}f}{between}"
 
 
-def _run(given: argparse.Namespace) -> None:
+def _run(options: argparse.Namespace) -> None:
     started = datetime.now(UTC)
-    trees = list(read_trees(given.trees))
-    known = {tree.id for tree in trees} | {tree.id for tree in read_trees(given.train)}
-    release = read_release(given.worldtree)
+    trees = list(read_trees(options.trees))
+    known_ids = {tree.id for tree in trees} | {tree.id for tree in read_trees(options.train)}
+    release = read_release(options.worldtree)
     domains = {
-        HOME: (read_corpus(given.corpus).corpus, trees),
-        OTHER: (Corpus.of("worldtree", release.facts.texts), question_trees(release, known)),
+        HOME: (read_corpus(options.corpus).corpus, trees),
+        OTHER: (Corpus.of("worldtree", release.facts.texts), question_trees(release, known_ids)),
     }
     figures: dict[str, Any] = {domain: {start: {} for start in STARTS} for domain in domains}
     for domain, (corpus, trees) in domains.items():
-        for split in range(1, given.splits + 1):  # 0 and 10 chose a learning rate
-            for start, size, run in _measure_split(corpus, trees, split, given):
+        for split in range(1, options.splits + 1):  # 0 and 10 chose a learning rate
+            for start, size, run in _measure_split(corpus, trees, split, options):
                 figures[domain][start].setdefault(str(size), {})[str(split)] = run
                 write_result(RESULT, figures=figures, seed=None, started=started)
 
 
 def _measure_split(
-    corpus: Corpus, trees: Sequence[ExplanationTree], split: int, given: argparse.Namespace
+    corpus: Corpus, trees: Sequence[ExplanationTree], split: int, options: argparse.Namespace
 ) -> Iterator[tuple[str, int, dict[str, Any]]]:
     order = np.random.default_rng(split).permutation(len(trees)).tolist()
     decided = [trees[at] for at in order[: len(trees) // 2]]
     measured = [trees[at] for at in order[len(trees) // 2 :]]
-    known = frozenset(gold_children(decided))
+    known_queries = frozenset(gold_children(decided))
     for start, config in STARTS.items():
-        yield start, 0, measure(corpus, measured, start, known)
-        for size in (size for size in given.sizes if size <= len(decided)):
-            folder = given.work.resolve() / f"{corpus.name}-{start}-{size}-{split}"
+        yield start, 0, measure(corpus, measured, start, known_queries)
+        for size in (size for size in options.sizes if size <= len(decided)):
+            folder = options.work.resolve() / f"{corpus.name}-{start}-{size}-{split}"
             judgements = decide(corpus, decided[:size], f"{start}{KEYWORDS}")
             with progress_bar() as progress:
                 train_aeenc(corpus, config, judgements=judgements, out=folder, progress=progress)
-            yield start, size, measure(corpus, measured, str(folder), known)
+            yield start, size, measure(corpus, measured, str(folder), known_queries)
 
 
 def main() -> int:

@@ -78,34 +78,34 @@ def trained(
     return {"config": asdict(config), **json.loads(about.read_text(encoding="utf-8"))}
 
 
-def run(given: argparse.Namespace) -> bool:
+def run(options: argparse.Namespace) -> bool:
     """Train what is missing, measure and write the result; False with `--only`."""
     started = datetime.now(UTC)
-    work: Path = given.work.resolve()
+    work: Path = options.work.resolve()
     work.mkdir(parents=True, exist_ok=True)
-    data = Data.read(given.corpus, given.train, given.dev)
+    data = Data.read(options.corpus, options.train, options.dev)
     every = (*data.learnt, *data.held_out)
     tasks = {name: (name, config, data, data.learnt) for name, config in TRIALS.items()} | {
-        f"seed-{seed}": (f"seed-{seed}", replace(CONFIG, seed=seed), data, every) for seed in given.seeds
+        f"seed-{seed}": (f"seed-{seed}", replace(CONFIG, seed=seed), data, every) for seed in options.seeds
     }
-    if given.only:
-        trained(*tasks[given.only], work)
+    if options.only:
+        trained(*tasks[options.only], work)
         return False
-    made = {name: trained(*task, work) for name, task in tasks.items()}
-    seeds = {name: one for name, one in made.items() if name.startswith("seed")}
+    trainings = {name: trained(*task, work) for name, task in tasks.items()}
+    seeds = {name: training for name, training in trainings.items() if name.startswith("seed")}
     reranker = Remembered(Reranker())
     # Of the held-out trees only what is in no tree to learn from counts.
-    held = replace(data, held_out=(), dev=data.held_out)
+    held_out_data = replace(data, held_out=(), dev=data.held_out)
     figures: dict[str, Any] = {
         "held out": {
-            name: made[name]
-            | {of: measured(held, retriever(f"{work / name}{of}", data.corpus)) for of in LISTS[:2]}
+            name: trainings[name]
+            | {of: measured(held_out_data, retriever(f"{work / name}{of}", data.corpus)) for of in LISTS[:2]}
             for name in TRIALS
         },
         "dev": {name: lists(data, str(work / name), reranker) for name in seeds},
         "seeds": seeds,
         "squad dev": {
-            name: evaluate_file(given.squad_dev, work / name, work).to_json()["gold"] for name in seeds
+            name: evaluate_file(options.squad_dev, work / name, work).to_json()["gold"] for name in seeds
         },
     }
     write_result(RESULT, figures=figures, seed=None, started=started)
@@ -114,20 +114,20 @@ def run(given: argparse.Namespace) -> bool:
 
 def lists(data: Data, encoder: str, reranker: Remembered) -> dict[str, Any]:
     """Measure the lists of an encoder, with keyword match and re-ranked."""
-    form, found = reranker.reranker.form, {}
+    form, figures = reranker.reranker.form, {}
     for of in LISTS[:2]:
         index = retriever(encoder + of, data.corpus)
-        found[of] = measured(data, index)
+        figures[of] = measured(data, index)
         over = RerankedIndex(index, data.corpus, reranker, weight=form.weight, depth=form.depth)
-        found[of + RERANKED] = measured(data, over)
-    return {of: found[of] for of in LISTS}
+        figures[of + RERANKED] = measured(data, over)
+    return {of: figures[of] for of in LISTS}
 
 
 def one_tower() -> dict[str, Any]:
     """Return what was measured of the lists of `aeenc-minilm`, as `lists` returns it."""
-    found = json.loads(RESULT.with_name("reranker_minilm.json").read_text(encoding="utf-8"))["figures"]
-    reread = shipped(found)["measured"]
-    return {of: found["first"][ONE_TOWER + of] for of in LISTS[:2]} | {
+    figures = json.loads(RESULT.with_name("reranker_minilm.json").read_text(encoding="utf-8"))["figures"]
+    reread = shipped(figures)["measured"]
+    return {of: figures["first"][ONE_TOWER + of] for of in LISTS[:2]} | {
         of + RERANKED: reread[ONE_TOWER + of] for of in LISTS[:2]
     }
 
@@ -154,25 +154,25 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
         "are kept. The re-ranker learnt from lists of `aeenc-minilm`."
     )
     yield ""
-    runs = [one["run"] for one in (*figures["seeds"].values(), *figures["held out"].values())]
+    runs = [training["run"] for training in (*figures["seeds"].values(), *figures["held out"].values())]
     commits = ", ".join(
         sorted({f"`{run['commit'][:12]}{'-dirty' * run['commit'].endswith('-dirty')}`" for run in runs})
     )
     cpu = f"{hardware['cpu']}, {hardware['cores']} cores"
     yield from paragraph(f"Trained at commit {commits}, measured at `{result['commit'][:12]}`; {cpu}:")
     yield from ("", f"    {result['command']}", "")
-    held = figures["held out"]
-    yield f"## {next(iter(held.values()))['']['unseen queries']} queries of held-out training trees"
+    held_out = figures["held out"]
+    yield f"## {next(iter(held_out.values()))['']['unseen queries']} queries of held-out training trees"
     yield ""
     yield from table(
         ("", *SHOWN, "read per accepted", "never found", "training, s"),
         (
             (
                 TITLES[name] + (", keyword match" if of else ""),
-                *cells([one[of]], "unseen"),
-                _seconds(one, of),
+                *cells([trial[of]], "unseen"),
+                _seconds(trial, of),
             )
-            for name, one in held.items()
+            for name, trial in held_out.items()
             for of in LISTS[:2]
         ),
     )
@@ -180,9 +180,9 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
         count = before[""]["unseen queries" if part == "unseen" else "queries"]
         yield from ("", f"## {count} {words}, query excluded", "")
         rows = (
-            (f"{title}{of}", *cells(some, part))
+            (f"{title}{of}", *cells(encoders, part))
             for of in LISTS
-            for title, some in (
+            for title, encoders in (
                 (ONE_TOWER, [before[of]]),
                 (BEFORE, [figures["dev"][name][of] for name in seeds]),
             )
@@ -201,13 +201,13 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
 def cells(found: list[Mapping[str, Any]], part: str) -> Iterator[str]:
     """Yield the cells of a row of encoders: ranking, then the author's effort."""
     for name in SHOWN:
-        yield spread([one[part]["query_excluded"][name] for one in found])
-    yield spread([one["effort"]["reads_per_accepted"] for one in found], 2)
-    yield spread([100 * one["effort"]["missing_share"] for one in found], 1) + " %"
+        yield spread([encoder[part]["query_excluded"][name] for encoder in found])
+    yield spread([encoder["effort"]["reads_per_accepted"] for encoder in found], 2)
+    yield spread([100 * encoder["effort"]["missing_share"] for encoder in found], 1) + " %"
 
 
-def _seconds(one: Mapping[str, Any], of: str) -> str:
-    return "" if of else f"{one['seconds']:,.0f}"
+def _seconds(trial: Mapping[str, Any], of: str) -> str:
+    return "" if of else f"{trial['seconds']:,.0f}"
 
 
 def main() -> int:

@@ -109,10 +109,10 @@ def trained(
     progress: ProgressCallback | None,
 ) -> tuple[Path, float]:
     """Train an encoder into the work folder, or find it there whole; return it and its seconds."""
-    out, told = work / name, work / f"{name}.json"
+    out, record_file = work / name, work / f"{name}.json"
     print(name, file=sys.stderr)
-    if told.is_file():
-        before = json.loads(told.read_text(encoding="utf-8"))
+    if record_file.is_file():
+        before = json.loads(record_file.read_text(encoding="utf-8"))
         if before["config"] == asdict(config):
             return out, before["seconds"]
         sys.exit(f"Error: {out} was trained with other settings; give another --work")
@@ -127,7 +127,7 @@ def trained(
         progress=progress,
     )
     about = {"config": asdict(config), "seconds": training.fitted.seconds}
-    told.write_text(json.dumps(about), encoding="utf-8")
+    record_file.write_text(json.dumps(about), encoding="utf-8")
     return out, training.fitted.seconds
 
 
@@ -181,8 +181,8 @@ class Run:
 
         @cache
         def teaching() -> Teaching:
-            beside = vary(list(gold_children(self.data.train)), count=VARIATIONS, seed=0)
-            return teach(teachers, (*self.data.corpus.texts, *beside), progress=self.progress)
+            variations = vary(list(gold_children(self.data.train)), count=VARIATIONS, seed=0)
+            return teach(teachers, (*self.data.corpus.texts, *variations), progress=self.progress)
 
         second = replace(SECOND, initial=str(start))
         return [self.train("second", second, seed, teaching) for seed in students]
@@ -193,53 +193,58 @@ def measured(encoder: str | Path, data: Data, *, progress: ProgressCallback | No
     index = retriever(str(encoder), data.corpus, progress=progress)
     evaluation = evaluate_premises(data.corpus, data.dev, index, progress=progress)
     gold = gold_children(data.train)
-    seen = {query for query in evaluation.queries if query in gold}
-    unseen = {query for query in evaluation.queries if query not in gold}
+    seen_queries = {query for query in evaluation.queries if query in gold}
+    unseen_queries = {query for query in evaluation.queries if query not in gold}
     return {
         **evaluation.figures(),
-        "seen": {"queries": len(seen), **(evaluation.figures(seen) if seen else {})},
-        "unseen": {"queries": len(unseen), **(evaluation.figures(unseen) if unseen else {})},
+        "seen": {"queries": len(seen_queries), **(evaluation.figures(seen_queries) if seen_queries else {})},
+        "unseen": {
+            "queries": len(unseen_queries),
+            **(evaluation.figures(unseen_queries) if unseen_queries else {}),
+        },
         "effort": measure_effort(data.corpus, data.dev, index, progress=progress).to_json(),
     }
 
 
-def _run(given: argparse.Namespace) -> None:
+def _run(options: argparse.Namespace) -> None:
     started = datetime.now(UTC)
     data = Data(
-        read_corpus(given.corpus).corpus,
-        tuple(read_trees(given.train)),
-        tuple(read_trees(given.dev)),
+        read_corpus(options.corpus).corpus,
+        tuple(read_trees(options.train)),
+        tuple(read_trees(options.dev)),
     )
     with progress_bar() as progress:
-        run = Run(data, given.work, progress)
-        if given.first is not None:
-            for seed in given.first:
+        run = Run(data, options.work, progress)
+        if options.first is not None:
+            for seed in options.first:
                 run.first(seed)
             return
-        if given.second is not None:
-            run.second(given.seeds, given.second)
+        if options.second is not None:
+            run.second(options.seeds, options.second)
             return
-        last = run.second(given.seeds, given.seeds)
-        average_adapters(last, given.out, scale=given.scale, rank=RANK)
+        last = run.second(options.seeds, options.seeds)
+        average_adapters(last, options.out, scale=options.scale, rank=RANK)
         runs: dict[str, Any] = {
             str(seed): {
-                "parts": {p: measured(made[seed], data, progress=progress) for p, made in run.made.items()},
+                "parts": {
+                    p: measured(folders[seed], data, progress=progress) for p, folders in run.made.items()
+                },
                 "seconds": {part: seconds[seed] for part, seconds in run.seconds.items()},
             }
-            for seed in given.seeds
+            for seed in options.seeds
         }
         figures = {
             "untrained": measured("minilm", data, progress=progress),
-            "shipped": measured(given.out, data, progress=progress),  # what is made, see `markdown`
-            "scale": given.scale,
+            "shipped": measured(options.out, data, progress=progress),  # what is made, see `markdown`
+            "scale": options.scale,
             "seeds": runs,
         }
-    write_result(given.result, figures=figures, seed=None, started=started)
-    write_page(given.result, markdown)
+    write_result(options.result, figures=figures, seed=None, started=started)
+    write_page(options.result, markdown)
     for name in ("untrained", "shipped"):
         for protocol in ("query_excluded", "paper"):
-            found = figures[name][protocol]
-            print(name, protocol, *(f"{m} {found[m]:.4f}" for m in ("MAP", "Hit@10", "Hit@50")))
+            measures = figures[name][protocol]
+            print(name, protocol, *(f"{m} {measures[m]:.4f}" for m in ("MAP", "Hit@10", "Hit@50")))
 
 
 def main() -> int:
@@ -269,14 +274,14 @@ def main() -> int:
     parser.add_argument(
         "--table", action="store_true", help="train nothing, only write the page and the card's notes again"
     )
-    given = parser.parse_args()
-    if not given.table and None in (given.corpus, given.train, given.dev):
+    options = parser.parse_args()
+    if not options.table and None in (options.corpus, options.train, options.dev):
         parser.error("--corpus, --train and --dev are needed, or --table")
     try:
-        if given.table:
-            print(f"wrote {write_page(given.result, markdown)} and {write_notes(given.result)}")
+        if options.table:
+            print(f"wrote {write_page(options.result, markdown)} and {write_notes(options.result)}")
         else:
-            _run(given)
+            _run(options)
     except EntailError as error:
         sys.exit(f"Error: {error}")
     return 0

@@ -34,13 +34,13 @@ def pieces(
     tokenizer: PreTrainedTokenizerBase, texts: Iterable[str], *, longest: int
 ) -> list[dict[str, list[int]]]:
     """Return every text as token ids, in pieces of at most `longest`, without ends below a quarter of it."""
-    found = tokenizer(
+    sequences = tokenizer(
         list(texts), truncation=True, max_length=longest, return_overflowing_tokens=True, stride=0
     )["input_ids"]
-    return [{"input_ids": ids} for ids in found if len(ids) > longest // 4]
+    return [{"input_ids": ids} for ids in sequences if len(ids) > longest // 4]
 
 
-def train(given: argparse.Namespace) -> dict[str, Any]:
+def train(options: argparse.Namespace) -> dict[str, Any]:
     """Train, write the folder, and return what was done: settings, pieces, mean losses of ten steps each."""
     import torch
     from transformers import (
@@ -51,12 +51,12 @@ def train(given: argparse.Namespace) -> dict[str, Any]:
         TrainingArguments,
     )
 
-    base = fetch(resolve(given.base)).path
+    base = fetch(resolve(options.base)).path
     tokenizer = AutoTokenizer.from_pretrained(base)
-    torch.manual_seed(given.seed)
+    torch.manual_seed(options.seed)
     model = AutoModelForMaskedLM.from_pretrained(base, use_safetensors=True)
-    texts = (passage.text for file in given.passages for passage in read_passages(file))
-    data = pieces(tokenizer, texts, longest=given.longest)
+    texts = (passage.text for file in options.passages for passage in read_passages(file))
+    data = pieces(tokenizer, texts, longest=options.longest)
 
     class OfHidden(Trainer):
         """Scores over the vocabulary are made of hidden tokens alone: a sixth of the work."""
@@ -65,26 +65,26 @@ def train(given: argparse.Namespace) -> dict[str, Any]:
             self, model: torch.nn.Module, inputs: dict[str, torch.Tensor], *_: object, **__: object
         ) -> torch.Tensor:
             labels = inputs.pop("labels")
-            asked = labels != -100
+            mask = labels != -100
             body = getattr(model, model.base_model_prefix)
-            scores = model.cls(body(**inputs).last_hidden_state[asked]).float()
-            return torch.nn.functional.cross_entropy(scores, labels[asked])
+            scores = model.cls(body(**inputs).last_hidden_state[mask]).float()
+            return torch.nn.functional.cross_entropy(scores, labels[mask])
 
     trainer = OfHidden(
         model=model,
         args=TrainingArguments(
-            output_dir=str(given.out.with_name(f"{given.out.name}.training")),
-            max_steps=given.steps,
-            per_device_train_batch_size=given.batch_size,
-            learning_rate=given.rate,
-            warmup_steps=given.steps // 20,
+            output_dir=str(options.out.with_name(f"{options.out.name}.training")),
+            max_steps=options.steps,
+            per_device_train_batch_size=options.batch_size,
+            learning_rate=options.rate,
+            warmup_steps=options.steps // 20,
             weight_decay=0.01,
             logging_steps=10,
             save_steps=100,
             save_total_limit=1,
             report_to=[],
-            seed=given.seed,
-            bf16=given.precision == "bf16",
+            seed=options.seed,
+            bf16=options.precision == "bf16",
             use_cpu=not torch.cuda.is_available(),
             dataloader_num_workers=0,
             disable_tqdm=True,
@@ -92,11 +92,14 @@ def train(given: argparse.Namespace) -> dict[str, Any]:
         train_dataset=data,
         data_collator=DataCollatorForLanguageModeling(tokenizer, mlm_probability=0.15),
     )
-    trainer.train(resume_from_checkpoint=given.resume)
-    model.save_pretrained(given.out)
-    tokenizer.save_pretrained(given.out)
+    trainer.train(resume_from_checkpoint=options.resume)
+    model.save_pretrained(options.out)
+    tokenizer.save_pretrained(options.out)
     return {
-        **{name: getattr(given, name) for name in ("base", "steps", "batch_size", "longest", "rate", "seed")},
+        **{
+            name: getattr(options, name)
+            for name in ("base", "steps", "batch_size", "longest", "rate", "seed")
+        },
         "pieces": len(data),
         "losses": [line["loss"] for line in trainer.state.log_history if "loss" in line],
         "run": provenance(),
@@ -118,13 +121,15 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0, help="(0)")
     parser.add_argument("--precision", choices=("fp32", "bf16"), default="bf16", help="(bf16)")
     parser.add_argument("--resume", action="store_true", help="go on from the last checkpoint")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     try:
-        made = train(given)
+        record = train(options)
     except EntailError as error:
         sys.exit(f"Error: {error}")
-    (given.out / "made.json").write_text(json.dumps(made, indent=2) + "\n", encoding="utf-8")
-    print(f"{given.out}: loss {made['losses'][0]} to {made['losses'][-1]} over {made['pieces']} pieces")
+    (options.out / "made.json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+    print(
+        f"{options.out}: loss {record['losses'][0]} to {record['losses'][-1]} over {record['pieces']} pieces"
+    )
     return 0
 
 

@@ -64,22 +64,22 @@ class Data:
     names: tuple[str, ...]
 
 
-def read_data(given: argparse.Namespace, config: JudgeConfig) -> Data:
+def read_data(options: argparse.Namespace, config: JudgeConfig) -> Data:
     """Read all files, and keep apart what is learnt from, chosen on and measured on."""
-    dev = dict(map(named_pairs, given.dev))
-    others = dict(map(named_pairs, given.on))
+    dev = dict(map(named_pairs, options.dev))
+    extra_sets = dict(map(named_pairs, options.on))
     every = [(name, pair) for name, pairs in dev.items() for pair in pairs]
-    taken = set(sample_rows(range(len(every)), config.dev_pairs))
+    sample = set(sample_rows(range(len(every)), config.dev_pairs))
     rest = {
-        name: tuple(pair for at, (of, pair) in enumerate(every) if of == name and at not in taken)
+        name: tuple(pair for at, (of, pair) in enumerate(every) if of == name and at not in sample)
         for name in dev
     }
-    held = [*(pair for _, pair in every), *(pair for pairs in others.values() for pair in pairs)]
+    eval_pairs = [*(pair for _, pair in every), *(pair for pairs in extra_sets.values() for pair in pairs)]
     return Data(
-        learnt=clean_pairs([pair for file in given.train for pair in load_nli(file).pairs], held),
-        chosen=tuple(every[at][1] for at in sorted(taken)),
-        measured={name: pairs for name, pairs in {**rest, **others}.items() if pairs},
-        names=tuple(given.data),
+        learnt=clean_pairs([pair for file in options.train for pair in load_nli(file).pairs], eval_pairs),
+        chosen=tuple(every[at][1] for at in sorted(sample)),
+        measured={name: pairs for name, pairs in {**rest, **extra_sets}.items() if pairs},
+        names=tuple(options.data),
     )
 
 
@@ -89,11 +89,11 @@ def trial(data: Data, config: JudgeConfig, steps: int) -> dict[str, float]:
     Seconds of the processor are told beside those of the clock: on a busy machine they are what counts.
     """
     times: list[tuple[float, float]] = []
-    told: list[Event] = []
+    events: list[Event] = []
 
     def watch(event: Event) -> None:
         if event.terms:
-            told.append(event)
+            events.append(event)
 
     def stop() -> bool:
         times.append((time.perf_counter(), time.process_time()))
@@ -107,23 +107,23 @@ def trial(data: Data, config: JudgeConfig, steps: int) -> dict[str, float]:
     every, busy = (
         (last - first) / max(1, len(times) - 1) for first, last in zip(times[0], times[-1], strict=True)
     )
-    whole = told[-1].steps
+    whole = events[-1].steps
     return {
         "seconds_a_step": every,
         "steps": whole,
         "minutes": every * whole / 60,
         "processor_seconds_a_step": busy,
         "processor_minutes": busy * whole / 60,
-        "loss_first": told[0].terms["loss"],
-        "loss_last": told[-1].terms["loss"],
+        "loss_first": events[0].terms["loss"],
+        "loss_last": events[-1].terms["loss"],
     }
 
 
 def trained(data: Data, config: JudgeConfig, work: Path, progress: ProgressCallback | None) -> dict[str, Any]:
     """Train one seed into the work folder, or find it there whole."""
-    out, told = work / f"judge-{config.seed}", work / f"judge-{config.seed}.json"
-    if told.is_file():
-        before: dict[str, Any] = json.loads(told.read_text(encoding="utf-8"))
+    out, record_file = work / f"judge-{config.seed}", work / f"judge-{config.seed}.json"
+    if record_file.is_file():
+        before: dict[str, Any] = json.loads(record_file.read_text(encoding="utf-8"))
         if before["config"] == asdict(config):
             return before
         sys.exit(f"Error: {out} was trained with other settings; give another --work")
@@ -139,7 +139,7 @@ def trained(data: Data, config: JudgeConfig, work: Path, progress: ProgressCallb
         "steps": training.fitted.steps,
         "warnings": list(training.warnings),
     }
-    told.write_text(json.dumps(about), encoding="utf-8")
+    record_file.write_text(json.dumps(about), encoding="utf-8")
     return about
 
 
@@ -164,12 +164,12 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
     yield from (*paragraph(note), "")
     yield "| pairs | n | accuracy | 95 % interval | calling all the same | entailment or not | AUPRC |"
     yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"
-    for name, found in figures["seeds"][str(figures["shipped"])]["measured"].items():
-        low, high = found["interval"]
+    for name, scores in figures["seeds"][str(figures["shipped"])]["measured"].items():
+        low, high = scores["interval"]
         yield (
-            f"| {name} | {found['n']:,} | {found['accuracy']:.3f} | {low:.3f} to {high:.3f} | "
-            f"{found['majority']:.3f} | {found['entailment_accuracy']:.3f} | "
-            f"{found['entailment_auprc']:.3f} |"
+            f"| {name} | {scores['n']:,} | {scores['accuracy']:.3f} | {low:.3f} to {high:.3f} | "
+            f"{scores['majority']:.3f} | {scores['entailment_accuracy']:.3f} | "
+            f"{scores['entailment_auprc']:.3f} |"
         )
     if len(figures["seeds"]) > 1:
         yield from ("", "Accuracy of every seed:", "", "| seed | " + " | ".join(_names(figures)) + " |")
@@ -183,40 +183,42 @@ def _names(figures: Mapping[str, Any]) -> list[str]:
     return list(figures["seeds"][str(figures["shipped"])]["measured"])
 
 
-def _run(given: argparse.Namespace) -> bool:
+def _run(options: argparse.Namespace) -> bool:
     started = datetime.now(UTC)
-    told = {name: getattr(given, name) for name in _SETTINGS if getattr(given, name) is not None}
-    config = JudgeConfig(**told)
-    data = read_data(given, config)
+    entries = {name: getattr(options, name) for name in _SETTINGS if getattr(options, name) is not None}
+    config = JudgeConfig(**entries)
+    data = read_data(options, config)
     print(json.dumps({**data.learnt.counts, "chosen": len(data.chosen)}), file=sys.stderr)
-    if given.trial:
-        print(json.dumps(trial(data, config, given.trial), indent=2))
+    if options.trial:
+        print(json.dumps(trial(data, config, options.trial), indent=2))
         return False
-    given.work.mkdir(parents=True, exist_ok=True)
+    options.work.mkdir(parents=True, exist_ok=True)
     seeds: dict[str, Any] = {}
     with progress_bar() as progress:
-        for seed in given.seeds:
-            run = trained(data, replace(config, seed=seed), given.work, progress)
-            judge = NliJudge(given.work / f"judge-{seed}")
+        for seed in options.seeds:
+            run = trained(data, replace(config, seed=seed), options.work, progress)
+            judge = NliJudge(options.work / f"judge-{seed}")
             measured = {
                 name: evaluate_judge(pairs, judge, progress=progress).to_json()
                 for name, pairs in data.measured.items()
             }
             seeds[str(seed)] = {**run, "measured": measured}
-    shipped = max(given.seeds, key=lambda seed: seeds[str(seed)]["score"])
-    dev = json.loads((given.work / f"judge-{shipped}" / "entail.json").read_text(encoding="utf-8"))["figures"]
-    told = {"figures": {**dev, "tables": for_card(seeds[str(shipped)]["measured"])}}
-    size = ship(given.work / f"judge-{shipped}", given.out, more=told)
+    shipped = max(options.seeds, key=lambda seed: seeds[str(seed)]["score"])
+    dev = json.loads((options.work / f"judge-{shipped}" / "entail.json").read_text(encoding="utf-8"))[
+        "figures"
+    ]
+    entries = {"figures": {**dev, "tables": for_card(seeds[str(shipped)]["measured"])}}
+    size = ship(options.work / f"judge-{shipped}", options.out, more=entries)
     figures = {
-        "judge": given.out.name,
-        "revision": NliJudge(given.out).revision,
+        "judge": options.out.name,
+        "revision": NliJudge(options.out).revision,
         "bytes": size,
         "shipped": shipped,
         "learnt": dict(data.learnt.counts),
         "chosen": len(data.chosen),
         "seeds": seeds,
     }
-    write_result(given.result, figures=figures, seed=shipped, started=started)
+    write_result(options.result, figures=figures, seed=shipped, started=started)
     return True
 
 
@@ -229,12 +231,12 @@ def for_card(measured: Mapping[str, Any]) -> list[dict[str, Any]]:
     rows = [
         [
             name,
-            f"{one['n']:,}",
-            one["accuracy"],
-            "{:.3f} to {:.3f}".format(*one["interval"]),
-            one["entailment_auprc"],
+            f"{scores['n']:,}",
+            scores["accuracy"],
+            "{:.3f} to {:.3f}".format(*scores["interval"]),
+            scores["entailment_auprc"],
         ]
-        for name, one in measured.items()
+        for name, scores in measured.items()
     ]
     return [{"caption": caption, "head": ["pairs", "n", "accuracy", "95 % interval", "AUPRC"], "rows": rows}]
 
@@ -265,7 +267,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return measure_and_show(
         parser,
         _run,
-        lambda given: write_page(given.result, markdown),
+        lambda options: write_page(options.result, markdown),
         needs=("train", "dev"),
         arguments=arguments,
     )

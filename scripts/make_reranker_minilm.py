@@ -95,11 +95,11 @@ class Data:
     def read(cls, corpus: Path, train: Path, dev: Path) -> Data:
         """Read the files and hold out every tenth tree of a seeded permutation."""
         trees = read_trees(train)
-        held = set(np.random.default_rng(0).permutation(len(trees))[::10].tolist())
+        held_out = set(np.random.default_rng(0).permutation(len(trees))[::10].tolist())
         return cls(
             read_corpus(corpus).corpus,
-            tuple(tree for at, tree in enumerate(trees) if at not in held),
-            tuple(tree for at, tree in enumerate(trees) if at in held),
+            tuple(tree for at, tree in enumerate(trees) if at not in held_out),
+            tuple(tree for at, tree in enumerate(trees) if at in held_out),
             tuple(read_trees(dev)),
         )
 
@@ -119,9 +119,9 @@ def stand_in(data: Data, work: Path) -> Path:
 def held_out_lists(data: Data, folder: Path, *, depth: int) -> list[RankedList]:
     """Return the stand-in's lists of the held-out queries that no tree to learn from has."""
     index = retriever(f"{folder.resolve()}{KEYWORDS}", data.corpus)
-    known = gold_children(data.learnt)
+    known_queries = gold_children(data.learnt)
     lists = ranked_lists(data.corpus, data.held_out, index, depth=depth)
-    return [one for one in lists if one.query not in known]
+    return [ranking for ranking in lists if ranking.query not in known_queries]
 
 
 def trained(
@@ -201,10 +201,10 @@ class Remembered:
         new = [text for text in premises if (query, text) not in self.known]
         if new:
             start = time.perf_counter()
-            found = self.reranker.score(query, new)
+            scores = self.reranker.score(query, new)
             if len(new) == len(premises):
                 self.seconds.append(time.perf_counter() - start)
-            self.known |= {(query, text): float(s) for text, s in zip(new, found, strict=True)}
+            self.known |= {(query, text): float(s) for text, s in zip(new, scores, strict=True)}
         return np.array([self.known[query, text] for text in premises], dtype=np.float32)
 
 
@@ -213,14 +213,15 @@ def choices(data: Data, lists: Sequence[RankedList], folder: Path) -> list[dict[
     reranker, texts = Reranker(folder), data.corpus.texts
     with progress_bar() as progress:
         read = [
-            reranker.score(one.query, [texts[at] for at in one.positions], progress=progress) for one in lists
+            reranker.score(ranking.query, [texts[at] for at in ranking.positions], progress=progress)
+            for ranking in lists
         ]
     rows = []
     for depth in DEPTHS:
         for weight in (0.0, *WEIGHTS):
             scores = []
-            for one, values in zip(lists, read, strict=True):
-                row, nearest = one.scores.copy(), np.arange(min(depth, len(one.scores)))
+            for ranking, values in zip(lists, read, strict=True):
+                row, nearest = ranking.scores.copy(), np.arange(min(depth, len(ranking.scores)))
                 place_reread(row, nearest, combine(row[nearest], values[nearest], weight=weight))
                 scores.append(row)
             rows.append({"depth": depth, "weight": weight, "MAP": mean_precision(lists, scores)})
@@ -230,8 +231,8 @@ def choices(data: Data, lists: Sequence[RankedList], folder: Path) -> list[dict[
 def measured(data: Data, index: PremiseIndex) -> dict[str, Any]:
     """Return the figures of an index on dev: of all queries, of those in no training tree, and the effort."""
     evaluation = evaluate_premises(data.corpus, data.dev, index)
-    known = gold_children((*data.learnt, *data.held_out))
-    unseen = {query for query in evaluation.queries if query not in known}
+    known_queries = gold_children((*data.learnt, *data.held_out))
+    unseen = {query for query in evaluation.queries if query not in known_queries}
     return {
         "all": evaluation.figures(),
         "unseen": evaluation.figures(unseen),
@@ -260,19 +261,19 @@ def reranked(
     }
 
 
-def run(given: argparse.Namespace, data: Data) -> None:
+def run(options: argparse.Namespace, data: Data) -> None:
     """Make all parts up to the last one asked for."""
     started = datetime.now(UTC)
-    config = replace(CONFIG, retriever=f"{given.first}{KEYWORDS}")
-    if given.trial:
-        print(json.dumps(trial(data, config, given.trial), indent=1))
+    config = replace(CONFIG, retriever=f"{options.first}{KEYWORDS}")
+    if options.trial:
+        print(json.dumps(trial(data, config, options.trial), indent=1))
         return
-    first = given.stand_in or stand_in(data, given.work)
-    if given.until == "stand-in":
+    first = options.stand_in or stand_in(data, options.work)
+    if options.until == "stand-in":
         return
-    choice = given.work / "chosen.json"
+    choice = options.work / "chosen.json"
     if not choice.is_file():
-        learnt = given.work / "learnt"
+        learnt = options.work / "learnt"
         trained(data.corpus, data.learnt, config, learnt)
         lists = held_out_lists(data, first, depth=max(DEPTHS))
         record = {"queries": len(lists), "rows": choices(data, lists, learnt), "run": provenance()}
@@ -280,17 +281,17 @@ def run(given: argparse.Namespace, data: Data) -> None:
     record = json.loads(choice.read_text(encoding="utf-8"))
     best = max(record["rows"], key=lambda row: row["MAP"])
     print(json.dumps(best))
-    if given.until == "chosen":
+    if options.until == "chosen":
         return
     trees = (*data.learnt, *data.held_out)
-    folders = {seed: given.work / f"reranker-{seed}" for seed in given.seeds}
+    folders = {seed: options.work / f"reranker-{seed}" for seed in options.seeds}
     seeds = {
         seed: trained(data.corpus, trees, replace(config, seed=seed), out) for seed, out in folders.items()
     }
-    if given.until == "trained":
+    if options.until == "trained":
         return
     weight, depth = best["weight"], best["depth"]
-    indexes = {name: retriever(name, data.corpus) for name in (given.first, config.retriever)}
+    indexes = {name: retriever(name, data.corpus) for name in (options.first, config.retriever)}
     figures: dict[str, Any] = {
         "held out": {
             "trees": len(data.held_out),
@@ -299,9 +300,9 @@ def run(given: argparse.Namespace, data: Data) -> None:
             "best": best,
             "run": record.get("run"),
         },
-        "learnt": seeds[given.seeds[0]]["counts"],
+        "learnt": seeds[options.seeds[0]]["counts"],
         "stand-in": read_json(first.parent / f"{first.name}.json"),
-        "trees": {"count": len(data.dev), "split": "test" if given.test else "dev"},
+        "trees": {"count": len(data.dev), "split": "test" if options.test else "dev"},
         "first": {name: measured(data, index) for name, index in indexes.items()},
         "seeds": {},
     }
@@ -309,13 +310,13 @@ def run(given: argparse.Namespace, data: Data) -> None:
         over = reranked(data, folder, indexes, weight=weight, depth=depth)
         figures["seeds"][str(seed)] = {**seeds[seed], **over}
     form = {"max_length": config.max_length, "weight": weight, "depth": depth}
-    if not given.test:
-        chosen = asdict(replace(config, seed=given.seeds[0], weight=weight, depth=depth))
-        told = {"config": chosen, "reranker": form, "figures": {"tables": for_card(figures)}}
-        size = ship(folders[given.seeds[0]], given.out, more=told)
-        figures |= {"bytes": size, "revision": Reranker(given.out).revision}
-    write_result(given.result, figures=figures, seed=None, started=started)
-    print(f"wrote {write_page(given.result, markdown)}")
+    if not options.test:
+        settings = asdict(replace(config, seed=options.seeds[0], weight=weight, depth=depth))
+        about = {"config": settings, "reranker": form, "figures": {"tables": for_card(figures)}}
+        size = ship(folders[options.seeds[0]], options.out, more=about)
+        figures |= {"bytes": size, "revision": Reranker(options.out).revision}
+    write_result(options.result, figures=figures, seed=None, started=started)
+    print(f"wrote {write_page(options.result, markdown)}")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -333,15 +334,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--trial", type=int, default=0, metavar="STEPS", help="only see what a step takes")
     parser.add_argument("--out", type=Path, default=SHIPPED, help="what ships")
     parser.add_argument("--result", type=Path, default=RESULT, help="where the figures go")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     try:
-        if given.table:
-            print(f"wrote {write_page(given.result, markdown)}")
+        if options.table:
+            print(f"wrote {write_page(options.result, markdown)}")
             return 0
-        if None in (given.corpus, given.train, given.dev):
+        if None in (options.corpus, options.train, options.dev):
             parser.error("--corpus, --train and --dev are needed, or --table")
-        given.work.mkdir(parents=True, exist_ok=True)
-        run(given, Data.read(given.corpus, given.train, given.test or given.dev))
+        options.work.mkdir(parents=True, exist_ok=True)
+        run(options, Data.read(options.corpus, options.train, options.test or options.dev))
     except EntailError as error:
         sys.exit(f"Error: {error}")
     return 0

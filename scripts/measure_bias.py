@@ -67,10 +67,14 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=RESULT)
     return measure_and_show(
         parser,
-        lambda given: measure(
-            given.corpus, given.trees, given.retriever or ["minilm", "aeenc-minilm"], given.k, given.out
+        lambda options: measure(
+            options.corpus,
+            options.trees,
+            options.retriever or ["minilm", "aeenc-minilm"],
+            options.k,
+            options.out,
         ),
-        lambda given: write_page(given.out, markdown),
+        lambda options: write_page(options.out, markdown),
         needs=("corpus", "trees"),
     )
 
@@ -79,13 +83,13 @@ def measure(corpus: Path, trees: Path, names: Sequence[str], k: int, out: Path) 
     """Write the result file."""
     started = datetime.now(UTC)
     candidates, gold = read_corpus(corpus).corpus, list(read_trees(trees))
-    found = bias(candidates, gold, encoder_indexes(names, candidates), k=k)
+    measurement = bias(candidates, gold, encoder_indexes(names, candidates), k=k)
     figures = {
-        **found.to_json(),
+        **measurement.to_json(),
         "trees": len(gold),
         "split": trees.name.partition(".")[0],
         "trainings": {
-            index: training_of(name, TABLE) for index, name in zip(found.retrievers, names, strict=True)
+            index: training_of(name, TABLE) for index, name in zip(measurement.retrievers, names, strict=True)
         },
     }
     write_result(out, figures=figures, seed=0, started=started)
@@ -96,24 +100,24 @@ def training_of(name: str, table: Path) -> dict[str, Any] | None:
     card = resolve(name).card
     if card is None:
         return None
-    told: dict[str, Any] = {"method": card.method, "config": dict(card.config)}
+    training: dict[str, Any] = {"method": card.method, "config": dict(card.config)}
     if not table.is_file():
-        return told
+        return training
     rows = json.loads(table.read_text(encoding="utf-8"))["figures"]["rows"]
     for row, runs in rows.items():
         for seed, run in runs.items():
             trained = run["trained"]
-            same = trained and (trained["name"], trained["config"]) == (Path(name).name, told["config"])
+            same = trained and (trained["name"], trained["config"]) == (Path(name).name, training["config"])
             # Of the same name and settings there may be another one, of other data or another commit.
             if same and trained["fitted"]["best"]["figures"] == card.figures.get("dev"):
-                return {**told, "row": row, "seed": int(seed), "commit": run["run"]["commit"]}
-    return told
+                return {**training, "row": row, "seed": int(seed), "commit": run["run"]["commit"]}
+    return training
 
 
 def markdown(result: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines of the page."""
     figures, hardware = result["figures"], result["hardware"]
-    first, *others = figures["retrievers"]
+    first, *encoders = figures["retrievers"]
     yield "<!-- Made from aeenc_bias.json by `python scripts/measure_bias.py --table`; do not edit. -->"
     yield from ("# AE-Enc: similarity bias (Figure 3)", "")
     yield f"EntailmentBank {figures['split']}: {figures['trees']:,} trees, {figures['queries']:,} queries,"
@@ -122,26 +126,28 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
     yield f"first K. Intervals are of 95 % over queries. Commit `{result['commit']}`,"
     yield f"{hardware['cpu']}, {hardware['cores']} cores, GPUs: {', '.join(hardware['gpus']) or 'none'}:"
     yield from ("", f"    {result['command']}", "", CLAIM)
-    if len(others) < 2:
-        yield f"Here {_listed(others)} is measured for both of the latter, an encoder tuned on gold triplets"
+    if len(encoders) < 2:
+        yield (
+            f"Here {_listed(encoders)} is measured for both of the latter, an encoder tuned on gold triplets"
+        )
         yield "is not."
     if trainings := figures.get("trainings"):
         yield from ("", "The encoders:", "")
         yield f"- (b) `{first}`, {training_in_words(first, trainings[first])}; its ranking labels the pairs"
-        for place, name in enumerate(others):
+        for place, name in enumerate(encoders):
             yield f"- ({chr(ord('c') + place)}) `{name}`, {training_in_words(name, trainings[name])}"
         yield ""
-    if further := [f"({chr(ord('c') + place)})" for place in range(2, len(others))]:
+    if further := [f"({chr(ord('c') + place)})" for place in range(2, len(encoders))]:
         yield f"Of {', '.join(further)} the paper says nothing: beside its figure, and no part of the claim."
     yield f"The labels are the ranking of `{first}` itself, which parts FP from FN in (b) and lets them come"
     yield "closer under whatever other encoder: not all of that is what the other one has learnt."
     for rule, title in RULES.items():
-        found = figures["rules"][rule]
-        yield from ("", f"## {title}", "", conclusion(found["verdicts"], whole=len(others) > 1), "")
-        yield from (f"- {verdict['words']}" for verdict in measured(found["verdicts"]))
+        rule_figures = figures["rules"][rule]
+        yield from ("", f"## {title}", "", conclusion(rule_figures["verdicts"], whole=len(encoders) > 1), "")
+        yield from (f"- {verdict['words']}" for verdict in measured(rule_figures["verdicts"]))
         yield from ("", "| panel | group | pairs | mean | sd | 1st quartile | median | 3rd quartile |")
         yield "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |"
-        for panel in found["panels"]:
+        for panel in rule_figures["panels"]:
             for name, group in panel["groups"].items():
                 values = (group["mean"], group["sd"], *(group["quartiles"] or (None,) * 3))
                 yield (
@@ -154,7 +160,7 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
             "| FP against FN | P(FP > FN) | Cliff's delta | share in common |",
             "| --- |" + " ---: |" * 3,
         )
-        for panel in found["panels"]:
+        for panel in rule_figures["panels"]:
             if (apart := panel["fp_against_fn"]) is not None:
                 cells = [
                     f"{apart[name]:{sign}.3f} [{apart[f'{name}_interval'][0]:{sign}.3f}, "
@@ -207,12 +213,12 @@ def conclusion(verdicts: Sequence[Mapping[str, Any]], *, whole: bool) -> str:
     still = [f"({part['panel']}) “{part['claim']}”" for part in parts if part["holds"] is None]
     outcome = "holds" if not fails and not still else "does not hold as a whole" if fails else "stays open"
     far = "" if whole else ", as far as it was measured"
-    said = [
+    clauses = [
         f"{which}: {', '.join(those)}"
         for which, those in (("what holds", holds), ("what does not", fails), ("what is open", still))
         if those
     ]
-    return f"**The paper's claim {outcome} here{far}**; {'; '.join(said)}."
+    return f"**The paper's claim {outcome} here{far}**; {'; '.join(clauses)}."
 
 
 def _title(panel: Mapping[str, Any]) -> str:

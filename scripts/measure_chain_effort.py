@@ -123,35 +123,35 @@ def reordered_effort(
     for sentence, children in walk_sentences(tree):
         nodes += 1
         texts = {fold(tree.text(child)): tree.text(child) for child in children}
-        wanted = {text for text in texts if text not in in_tree}
-        below = [own for text, own in texts.items() if text not in wanted]
+        targets = {text for text in texts if text not in in_tree}
+        below = [own for text, own in texts.items() if text not in targets]
         linked += len(below)
-        sought = {places[text]: text for text in wanted}
-        order = ranking(fold(tree.text(sentence))).tolist() if wanted else []
+        sought = {places[text]: text for text in targets}
+        order = ranking(fold(tree.text(sentence))).tolist() if targets else []
         read: set[int] = set()
-        while wanted and len(read) < limit:
-            there = {places[text] for text in in_tree}
-            offered = [place for place in order if place not in there]
+        while targets and len(read) < limit:
+            tree_places = {places[text] for text in in_tree}
+            offered = [place for place in order if place not in tree_places]
             ahead = offered[:first]
             if not ahead:
                 break
             scores = reorder(tree.text(sentence), below, [corpus.texts[place] for place in ahead])
             behind = [ahead[at] for at in np.argsort(-scores, kind="stable")] + offered[first:]
-            found = None
+            hit = None
             for place in (place for place in behind if place not in read):
                 read.add(place)
                 if place in sought:
-                    found = sought[place]
-                if found is not None or len(read) == limit:
+                    hit = sought[place]
+                if hit is not None or len(read) == limit:
                     break
-            if found is None:
+            if hit is None:
                 break  # given up, or nothing is left
-            wanted.discard(found)
-            in_tree.add(found)
-            below.append(texts[found])
+            targets.discard(hit)
+            in_tree.add(hit)
+            below.append(texts[hit])
             accepted += 1
         reads += len(read)
-        missing += len(wanted)
+        missing += len(targets)
         in_tree.update(fold(tree.text(child)) for child in children if child not in tree.sentences)
     return Effort(reads, accepted, missing, linked, nodes, limit)
 
@@ -169,16 +169,18 @@ def reads_difference(
         RetrievalError: If they are not of the same trees, or nothing was accepted.
     """
     check_draws(samples)
-    sums = [np.array([(one.reads, one.accepted) for one in some]) for some in (first, second)]
-    if len(first) != len(second) or not all(some.size and some[:, 1].sum() for some in sums):
+    tables = [
+        np.array([(effort.reads, effort.accepted) for effort in efforts]) for efforts in (first, second)
+    ]
+    if len(first) != len(second) or not all(table.size and table[:, 1].sum() for table in tables):
         raise RetrievalError(
             f"expected efforts over the same trees, with something accepted, found {len(first)} and "
             f"{len(second)} trees"
         )
-    drawn = np.random.default_rng(seed).integers(len(first), size=(samples, len(first)))
-    totals = [some[drawn].sum(axis=1) for some in sums]  # each (samples, 2)
-    kept = np.logical_and(*(some[:, 1] > 0 for some in totals))
-    ratios = [some[kept, 0] / some[kept, 1] for some in totals]
+    draws = np.random.default_rng(seed).integers(len(first), size=(samples, len(first)))
+    totals = [table[draws].sum(axis=1) for table in tables]  # each (samples, 2)
+    valid = np.logical_and(*(total[:, 1] > 0 for total in totals))
+    ratios = [total[valid, 0] / total[valid, 1] for total in totals]
     return interval(ratios[1] - ratios[0])
 
 
@@ -193,16 +195,18 @@ def measure(
     progress: ProgressCallback | None = None,
 ) -> dict[str, Any]:
     """Let the author build each tree with a retriever alone, and with its best k ordered by the scorer."""
-    wanted = sentence_positions(corpus, trees)
-    nodes = tuple(wanted)
+    positions = sentence_positions(corpus, trees)
+    nodes = tuple(positions)
     most = max((len(tree.sentences) + len(tree.intermediates) + 1 for tree in trees), default=0)
     depth = min(len(corpus), limit + k + most)
     ranks: dict[str, Mapping[int, float]] = {}
     orders: dict[str, Ints] = {}
-    for some, scores in score_batches(index, nodes, what=f"searching with {index.name}", progress=progress):
-        ranks.update(rank_sentences(wanted, nodes[some], scores))
+    for batch, scores in score_batches(
+        index, nodes, description=f"searching with {index.name}", progress=progress
+    ):
+        ranks.update(rank_sentences(positions, nodes[batch], scores))
         best = np.argsort(-scores, axis=1, kind="stable")[:, :depth]
-        orders.update(zip(nodes[some], best, strict=True))
+        orders.update(zip(nodes[batch], best, strict=True))
     alone = [author_effort(corpus, tree, ranks, limit=limit) for tree in trees]
     timed, ordered = Timed(scorer), list[Effort]()
     meter = Meter(len(trees), f"ordering by {scorer.name}", unit="trees", report=progress)
@@ -250,18 +254,18 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
         "s a node, mean | p95 | max |"
     )
     yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
-    for name, found in figures["retrievers"].items():
-        alone, ordered = found["alone"], found["ordered"]
-        low, high = found["difference"]
-        node = found["seconds_a_node"]
+    for name, comparison in figures["retrievers"].items():
+        alone, ordered = comparison["alone"], comparison["ordered"]
+        low, high = comparison["difference"]
+        node = comparison["seconds_a_node"]
         yield (
             f"| {name} | {alone['reads_per_accepted']:.2f} | {ordered['reads_per_accepted']:.2f} | "
             f"{low:+.2f} to {high:+.2f} | {alone['missing_share']:.1%} | {ordered['missing_share']:.1%} | "
             f"{node['mean']:.2f} | {node['p95']:.2f} | {node['max']:.2f} |"
         )
     yield ""
-    for name, found in figures["retrievers"].items():
-        yield from wide_paragraph(_answer(name, found))
+    for name, comparison in figures["retrievers"].items():
+        yield from wide_paragraph(_answer(name, comparison))
     yield ""
     yield from wide_paragraph(
         "Read per accepted premise, with the difference by bootstrap over trees (below 0: less is read); "
@@ -271,24 +275,24 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
     )
 
 
-def _answer(name: str, found: Mapping[str, Any]) -> str:
-    low, high = found["difference"]
-    slowest = found["seconds_a_node"]["max"]
-    what = "neither more nor less, as far as these trees tell,"
+def _answer(name: str, comparison: Mapping[str, Any]) -> str:
+    low, high = comparison["difference"]
+    slowest = comparison["seconds_a_node"]["max"]
+    amount = "neither more nor less, as far as these trees tell,"
     if high < 0:
-        what = "**less**"
+        amount = "**less**"
     elif low > 0:
-        what = "**more**"
-    return f"With {name}, the author reads {what} where the scorer orders; slowest node {slowest:.2f} s."
+        amount = "**more**"
+    return f"With {name}, the author reads {amount} where the scorer orders; slowest node {slowest:.2f} s."
 
 
-def _run(given: argparse.Namespace) -> None:
+def _run(options: argparse.Namespace) -> None:
     import torch
 
     started = datetime.now(UTC)
-    corpus, trees = read_corpus(given.corpus).corpus, list(read_trees(given.trees))[: given.limit]
-    precision: Precision = given.precision
-    scorer = load_scorer(given.scorer, precision=precision)
+    corpus, trees = read_corpus(options.corpus).corpus, list(read_trees(options.trees))[: options.limit]
+    precision: Precision = options.precision
+    scorer = load_scorer(options.scorer, precision=precision)
     score_next(scorer, "a text", (), ["another"])  # the first takes longer than those after it
     figures: dict[str, Any] = {
         "scorer": scorer.name,
@@ -296,18 +300,18 @@ def _run(given: argparse.Namespace) -> None:
         "scheme": scorer.form.scheme,
         "precision": precision,
         "threads": torch.get_num_threads(),
-        "k": given.k,
+        "k": options.k,
         "limit": DEFAULT_LIMIT,
         "trees": len(trees),
         "candidates": len(corpus),
         "retrievers": {},
     }
     with progress_bar() as progress:
-        for name in given.retrievers:
+        for name in options.retrievers:
             index = retriever(name, corpus, progress=progress)
-            found = measure(corpus, trees, index, scorer, k=given.k, progress=progress)
-            figures["retrievers"][name] = found
-            write_result(given.results / f"{NAME}.json", figures=figures, seed=0, started=started)
+            comparison = measure(corpus, trees, index, scorer, k=options.k, progress=progress)
+            figures["retrievers"][name] = comparison
+            write_result(options.results / f"{NAME}.json", figures=figures, seed=0, started=started)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -330,7 +334,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return measure_and_show(
         parser,
         _run,
-        lambda given: write_page(given.results / f"{NAME}.json", markdown),
+        lambda options: write_page(options.results / f"{NAME}.json", markdown),
         needs=("corpus", "trees"),
         arguments=arguments,
     )

@@ -95,8 +95,8 @@ def main() -> None:
     parser.add_argument("--table", action="store_true", help="write only the page")
     options = parser.parse_args()
     if options.draw is not None:
-        for one in random.Random(options.draw).sample(list(read_questions(options.train)), READ):
-            print(one.id, one.text, existence_claim(one.text).text, sep="\t")
+        for question in random.Random(options.draw).sample(list(read_questions(options.train)), READ):
+            print(question.id, question.text, existence_claim(question.text).text, sep="\t")
         return
     if not options.table:
         before = json.loads(RESULT.read_text(encoding="utf-8"))["figures"]
@@ -105,8 +105,8 @@ def main() -> None:
             "before": before["before"],
             "lines": count_lines(),
             "milliseconds_of_a_long_word": time_long_word(),
-            "train": count_rules([one.text for one in read_questions(options.train)]),
-            "dev": count_rules([one.text for one in read_questions(options.dev)]),
+            "train": count_rules([question.text for question in read_questions(options.train)]),
+            "dev": count_rules([question.text for question in read_questions(options.dev)]),
             "readings": before["readings"],
         }
         write_result(RESULT, figures=figures, seed=None, started=started)

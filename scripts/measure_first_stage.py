@@ -61,11 +61,11 @@ CONTRAST = DprConfig(
 class Bench:
     """Data of all arms."""
 
-    def __init__(self, given: argparse.Namespace) -> None:
-        self.given = given
-        self.train = store_passages([given.train], given.work / "train")
-        self.pool: PassageStore = store_passages([given.dev], given.work / "dev")
-        self.dev = tuple(read_questions(given.dev))
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.given = options
+        self.train = store_passages([options.train], options.work / "train")
+        self.pool: PassageStore = store_passages([options.dev], options.work / "dev")
+        self.dev = tuple(read_questions(options.dev))
 
     @cached_property
     def questions(self) -> tuple[Question, ...]:
@@ -80,13 +80,13 @@ class Bench:
         """Return the pairs of a first stage: claims and entailments of NLI."""
         nli = [pair for file in self.given.nli for pair in read_nli(file).pairs if pair.label == "entailment"]
         mixed = take_evenly(nli, self.given.nli_pairs)
-        found = entailed_pairs(self.examples(self.given.claims), mixed, words=FIRST.words)
-        return tuple(self._claimed(arm, one) for one in found)
+        pairs = entailed_pairs(self.examples(self.given.claims), mixed, words=FIRST.words)
+        return tuple(self._claimed(arm, pair) for pair in pairs)
 
     def dev_pairs(self, arm: Arm) -> list[EntailedPair]:
         """Return claims of dev, evenly from all."""
-        some = examples_of(self.pool, take_evenly(self.dev, FIRST.dev_pairs))
-        return [self._claimed(arm, one) for one in entailed_pairs(some, words=FIRST.words)]
+        examples = examples_of(self.pool, take_evenly(self.dev, FIRST.dev_pairs))
+        return [self._claimed(arm, pair) for pair in entailed_pairs(examples, words=FIRST.words)]
 
     @staticmethod
     def _claimed(arm: Arm, pair: EntailedPair) -> EntailedPair:
@@ -97,11 +97,14 @@ class Bench:
     @cached_property
     def thirds(self) -> dict[str, Any]:
         """Dev questions in each third by lexical overlap, of equal size, ties by their order."""
-        places = self.pool.positions(one.gold[0] for one in self.dev)
+        places = self.pool.positions(question.gold[0] for question in self.dev)
         shares = []
-        for one in self.dev:
-            asked, passage = set(answer_tokens(one.text)), answer_tokens(self.pool[places[one.gold[0]]].whole)
-            shares.append(len(asked & set(passage)) / max(1, len(asked)))
+        for question in self.dev:
+            question_words, passage = (
+                set(answer_tokens(question.text)),
+                answer_tokens(self.pool[places[question.gold[0]]].whole),
+            )
+            shares.append(len(question_words & set(passage)) / max(1, len(question_words)))
         order = np.argsort(shares, kind="stable")
         parts = np.array_split(order, len(THIRDS))
         return {name: np.isin(np.arange(len(shares)), part) for name, part in zip(THIRDS, parts, strict=True)}
@@ -109,14 +112,14 @@ class Bench:
     def measure(self, encoder: str) -> dict[str, Any]:
         """Look up dev questions among the paragraphs of dev."""
         with progress_bar() as progress:
-            found = evaluate_passages(self.pool, Judged(self.dev), encoder=encoder, progress=progress)
-        hits = np.array(found.first_hits) == 1
+            evaluation = evaluate_passages(self.pool, Judged(self.dev), encoder=encoder, progress=progress)
+        hits = np.array(evaluation.first_hits) == 1
         return {
-            "gold": found.gold,
-            "revision": found.revision,
-            "thirds": {name: float(hits[some].mean()) for name, some in self.thirds.items()},
+            "gold": evaluation.gold,
+            "revision": evaluation.revision,
+            "thirds": {name: float(hits[third].mean()) for name, third in self.thirds.items()},
             "hits": np.packbits(hits).tobytes().hex(),
-            "passages": found.passages,
+            "passages": evaluation.passages,
         }
 
 
@@ -139,15 +142,17 @@ def first_stage(name: str, bench: Bench, *, seed: int) -> dict[str, Any]:
         "config": asdict(config),
         "counts": dict(trained.counts),
         "seconds": trained.fitted.seconds,
-        "evaluations": [{"step": one.step, **one.figures} for one in trained.fitted.evaluations],
-        **told(),
+        "evaluations": [
+            {"step": evaluation.step, **evaluation.figures} for evaluation in trained.fitted.evaluations
+        ],
+        **run_record(),
     }
 
 
-def stage_folder(name: str, given: argparse.Namespace, *, seed: int) -> Path:
+def stage_folder(name: str, options: argparse.Namespace, *, seed: int) -> Path:
     """Return where the first stage of an arm is."""
-    found: Path = given.work / f"{name}-{seed}"
-    return found
+    folder: Path = options.work / f"{name}-{seed}"
+    return folder
 
 
 def run_row(name: str, bench: Bench, *, seed: int, questions: int) -> dict[str, Any]:
@@ -170,40 +175,40 @@ def run_row(name: str, bench: Bench, *, seed: int, questions: int) -> dict[str, 
         "config": config,
         "seconds": seconds,
         **bench.measure(encoder),
-        **told(),
+        **run_record(),
     }
 
 
-def start_of(given: argparse.Namespace) -> dict[str, str]:
+def start_of(options: argparse.Namespace) -> dict[str, str]:
     """Return the settings that all rows of a result file share."""
-    return {"base": given.base, "towers": given.towers, "pooling": given.pooling}
+    return {"base": options.base, "towers": options.towers, "pooling": options.pooling}
 
 
-def told() -> dict[str, Any]:
+def run_record() -> dict[str, Any]:
     """Return where and how a row was run."""
     run = provenance()
     return {"hardware": hardware(), **{key: run[key] for key in ("commit", "command", "finished")}}
 
 
-def run(given: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> None:
     """Run the rows that are not there."""
-    path = RESULTS / f"{given.name}.json"
-    bench, into = Bench(given), {"path": path, "started": datetime.now(UTC), "given": given}
-    for config in (one["config"] for one in read_result(path)[1] if one["config"]):
+    path = RESULTS / f"{options.name}.json"
+    bench, into = Bench(options), {"path": path, "started": datetime.now(UTC), "options": options}
+    for config in (row["config"] for row in read_result(path)[1] if row["config"]):
         # A row of an earlier version has not all of today's settings.
-        held = asdict(CONTRAST) | config
-        if differing := {name for name, asked in start_of(given).items() if held[name] != asked}:
+        settings = asdict(CONTRAST) | config
+        if differing := {name for name, value in start_of(options).items() if settings[name] != value}:
             sys.exit(f"Error: {path.name} holds rows of another {', '.join(sorted(differing))}; give --name")
-    for seed in given.seeds:
-        for name in given.arms:
+    for seed in options.seeds:
+        for name in options.arms:
             stages, rows = read_result(path)
             if ARMS[name].changes is not None and not any(
-                (one["arm"], one["seed"]) == (name, seed) for one in stages
+                (stage["arm"], stage["seed"]) == (name, seed) for stage in stages
             ):
                 add("stages", first_stage(name, bench, seed=seed), **into)
-            for count in given.questions:
+            for count in options.questions:
                 if not any(
-                    (one["arm"], one["seed"], one["questions"]) == (name, seed, count) for one in rows
+                    (row["arm"], row["seed"], row["questions"]) == (name, seed, count) for row in rows
                 ):
                     add("rows", run_row(name, bench, seed=seed, questions=count), **into)
 
@@ -216,21 +221,23 @@ def read_result(path: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]
     return figures["stages"], figures["rows"]
 
 
-def add(part: str, one: dict[str, Any], *, path: Path, started: datetime, given: argparse.Namespace) -> None:
+def add(
+    part: str, one: dict[str, Any], *, path: Path, started: datetime, options: argparse.Namespace
+) -> None:
     """Add a row to what is in the result file by now, where another process may have written."""
-    with FileLock(given.work / "result.lock"):
+    with FileLock(options.work / "result.lock"):
         stages, rows = read_result(path)
         (stages if part == "stages" else rows).append(one)
-        made = read_json(Path(given.base) / "made.json")
-        figures = {"stages": stages, "rows": rows, **({"made": made} if made else {})}
+        base_record = read_json(Path(options.base) / "made.json")
+        figures = {"stages": stages, "rows": rows, **({"made": base_record} if base_record else {})}
         write_result(path, figures=figures, seed=None, started=started)
 
 
 def markdown(result: Mapping[str, Any], *, name: str = "first_stage") -> Iterator[str]:
     """Yield the lines of the page of a result file of this name."""
     stages, rows = result["figures"]["stages"], result["figures"]["rows"]
-    config = next((one["config"] for one in stages), asdict(FIRST))
-    pairs = " or ".join(f"{count:,}" for count in sorted({one["counts"]["pairs"] for one in stages}))
+    config = next((stage["config"] for stage in stages), asdict(FIRST))
+    pairs = " or ".join(f"{count:,}" for count in sorted({stage["counts"]["pairs"] for stage in stages}))
     option = f" --name {name}" if name != "first_stage" else ""
     yield f"<!-- Made by `scripts/measure_first_stage.py --table{option}`; do not edit. -->"
     yield f"# First stage of entailment tuning, {pairs} pairs: {TITLES.get(name, config['base'])}"
@@ -243,20 +250,20 @@ def markdown(result: Mapping[str, Any], *, name: str = "first_stage") -> Iterato
         "Behind a bottleneck it is the decoder's. Claims of dev chose among the weights of a first stage; "
         "no retrieval did."
     )
-    if made := result["figures"].get("made"):
+    if base_record := result["figures"].get("made"):
         yield from _wrapped(
-            f"This base is the body of {made['base']}, which was trained by contrast, after "
-            f"{made['steps']:,} batches of {made['batch_size']} pieces of SQuAD's passages by plain masking "
-            f"with a new masked-LM head; their loss fell from {made['losses'][0]:.1f} to "
-            f"{made['losses'][-1]:.1f} (`scripts/make_mlm_base.py`)."
+            f"This base is the body of {base_record['base']}, which was trained by contrast, after "
+            f"{base_record['steps']:,} batches of {base_record['batch_size']} pieces of SQuAD's passages by "
+            f"plain masking with a new masked-LM head; their loss fell from {base_record['losses'][0]:.1f} "
+            f"to {base_record['losses'][-1]:.1f} (`scripts/make_mlm_base.py`)."
         )
     yield from _gate(stages)
     gains = {
-        arm: [one["evaluations"][-1].get("premise_gain", 0.0) for one in some]
-        for arm, some in group(stages, "arm").items()
+        arm: [stage["evaluations"][-1].get("premise_gain", 0.0) for stage in seeds]
+        for arm, seeds in group(stages, "arm").items()
     }
-    held = [ARMS[arm].title for arm, some in gains.items() if min(some) >= GATE]
-    yield from _wrapped(f"The gate is passed by {'; '.join(held) or 'none'}.")
+    titles = [ARMS[arm].title for arm, values in gains.items() if min(values) >= GATE]
+    yield from _wrapped(f"The gate is passed by {'; '.join(titles) or 'none'}.")
     yield from _wrapped(
         "Then contrast on questions of train (in-batch negatives, every weight). R@1 in per cent over "
         f"{rows[0]['passages']:,} paragraphs of SQuAD dev, all questions, and by thirds of their lexical "
@@ -266,18 +273,18 @@ def markdown(result: Mapping[str, Any], *, name: str = "first_stage") -> Iterato
     )
     yield from _retrieval(rows)
     yield from _wrapped(contamination(PACKAGED_HUB_ID, ("squad", "snli", "multinli")))
-    note = f" {GPU_NOTE} {TORCH_NOTE}" if any(one["hardware"]["gpus"] for one in rows) else ""
+    note = f" {GPU_NOTE} {TORCH_NOTE}" if any(row["hardware"]["gpus"] for row in rows) else ""
     yield from _wrapped(f"Each row has its commit, command, hardware and seconds in the result file.{note}")
 
 
 def _gate(stages: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    steps = sorted({point["step"] for one in stages for point in one["evaluations"]})
+    steps = sorted({point["step"] for stage in stages for point in stage["evaluations"]})
     yield "| | seeds | " + " | ".join(f"step {step}" for step in steps) + " | pairs | s |"
     yield "| --- | ---: |" + " ---: |" * (len(steps) + 2)
     for arm, seeds in group(stages, "arm").items():
-        found = [{point["step"]: point for point in one["evaluations"]} for one in seeds]
-        cells = [_point([points[step] for points in found if step in points]) for step in steps]
-        size = f"{seeds[0]['counts']['pairs']:,} | {mean(one['seconds'] for one in seeds):,.0f}"
+        courses = [{point["step"]: point for point in stage["evaluations"]} for stage in seeds]
+        cells = [_point([points[step] for points in courses if step in points]) for step in steps]
+        size = f"{seeds[0]['counts']['pairs']:,} | {mean(stage['seconds'] for stage in seeds):,.0f}"
         yield f"| {ARMS[arm].title} | {len(seeds)} | {' | '.join(cells)} | {size} |"
     yield ""
 
@@ -302,17 +309,18 @@ def _retrieval(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for (questions, arm), seeds in group(rows, "questions", "arm").items():
         above, p = gains(rows, seeds)
         measures = (
-            [one["gold"]["R@1"] for one in seeds],
+            [row["gold"]["R@1"] for row in seeds],
             above,
-            *([one["thirds"][name] for one in seeds] for name in THIRDS),
-            [one["gold"]["R@20"] for one in seeds],
-            [one["gold"]["MRR"] for one in seeds],
+            *([row["thirds"][name] for row in seeds] for name in THIRDS),
+            [row["gold"]["R@20"] for row in seeds],
+            [row["gold"]["MRR"] for row in seeds],
         )
         cells = [
-            spread(some, 1, scale=100, sign="+" if some is above else "") if some else "" for some in measures
+            spread(values, 1, scale=100, sign="+" if values is above else "") if values else ""
+            for values in measures
         ]
-        shown = "" if p is None else f"{p:.2g}"
-        yield f"| {questions:,} | {ARMS[arm].title} | {len(seeds)} | {' | '.join(cells)} | {shown} |"
+        p_value = "" if p is None else f"{p:.2g}"
+        yield f"| {questions:,} | {ARMS[arm].title} | {len(seeds)} | {' | '.join(cells)} | {p_value} |"
     yield ""
 
 
@@ -349,7 +357,7 @@ def main() -> int:
     return measure_and_show(
         parser,
         run,
-        lambda given: write_page(RESULTS / f"{given.name}.json", partial(markdown, name=given.name)),
+        lambda options: write_page(RESULTS / f"{options.name}.json", partial(markdown, name=options.name)),
         needs=("train", "dev"),
     )
 

@@ -86,41 +86,43 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
     yield from ("", "## Hypotheses and premises (Figure 3)", "")
     yield f"{figures['pairs']:,} NLI pairs; similarity of hypothesis and premise by each retriever. Another"
     yield "premise of the same pairs, drawn for each hypothesis, is the irrelevant one."
-    for one in figures["premises"]:
-        yield from ("", f"By `{one['by']}` (`{one['revision']}`):", "")
-        yield from _groups(one)
+    for figure in figures["premises"]:
+        yield from ("", f"By `{figure['by']}` (`{figure['revision']}`):", "")
+        yield from _groups(figure)
 
 
-def _groups(told: Mapping[str, Any]) -> Iterator[str]:
-    first = next(iter(told["groups"]))
+def _groups(figure: Mapping[str, Any]) -> Iterator[str]:
+    first = next(iter(figure["groups"]))
     yield f"| | values | mean | quartiles | P({first} stand above) |"
     yield "| --- | ---: | ---: | ---: | ---: |"
-    for name, group in told["groups"].items():
+    for name, group in figure["groups"].items():
         quartiles = ", ".join(f"{value:.3f}" for value in group["quartiles"])
         above = f"{group['above']:.3f}" if "above" in group else ""
         yield f"| {name} | {group['n']:,} | {group['mean']:.3f} | {quartiles} | {above} |"
 
 
-def _run(given: argparse.Namespace) -> None:
+def _run(options: argparse.Namespace) -> None:
     started = datetime.now(UTC)
     with progress_bar() as progress:
-        store = store_passages(given.passages or [given.questions], given.work / "pool", progress=progress)
-        asked = take_evenly(tuple(read_questions(given.questions)), given.limit)
-        examples = with_hard_negatives(examples_of(store, asked), depth=given.depth, progress=progress)
+        store = store_passages(
+            options.passages or [options.questions], options.work / "pool", progress=progress
+        )
+        questions = take_evenly(tuple(read_questions(options.questions)), options.limit)
+        examples = with_hard_negatives(examples_of(store, questions), depth=options.depth, progress=progress)
         pairs = [
             pair
-            for pair in (one for nli in given.nli for one in read_nli(nli).pairs)
+            for pair in (pair for nli in options.nli for pair in read_nli(nli).pairs)
             if pair.label != "contradiction"
         ]
         figures = measure(
             examples,
-            take_evenly(pairs, given.limit),
-            judge=NliJudge(given.judge),
-            encoders=given.encoders,
-            words=given.words,
+            take_evenly(pairs, options.limit),
+            judge=NliJudge(options.judge),
+            encoders=options.encoders,
+            words=options.words,
             progress=progress,
         )
-    write_result(given.results / f"{NAME}.json", figures=figures, seed=0, started=started)
+    write_result(options.results / f"{NAME}.json", figures=figures, seed=0, started=started)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -139,7 +141,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return measure_and_show(
         parser,
         _run,
-        lambda given: write_page(given.results / f"{NAME}.json", markdown),
+        lambda options: write_page(options.results / f"{NAME}.json", markdown),
         needs=("questions", "nli"),
         arguments=arguments,
     )

@@ -55,19 +55,19 @@ def claims(file: Path, limit: int) -> tuple[Corpus, list[ExplanationTree]]:
 def measure(corpus: Corpus, trees: Sequence[ExplanationTree]) -> dict[str, Any]:
     """Return the figures of every retriever, and of the default compared with its base."""
     with progress_bar() as progress:
-        found = {
+        evaluations = {
             name: evaluate_premises(corpus, trees, retriever(name, corpus), progress=progress)
             for name in RETRIEVERS
         }
     compared = {
-        second: compare_evaluations(found[first], found[second])[PROTOCOL]["MAP"].to_json()
+        second: compare_evaluations(evaluations[first], evaluations[second])[PROTOCOL]["MAP"].to_json()
         for first, second in COMPARED
     }
-    first = next(iter(found.values()))
+    first = next(iter(evaluations.values()))
     return {
         "claims": len(first.queries),
         "premises": len(corpus),
-        "retrievers": {name: one.figures()[PROTOCOL] for name, one in found.items()},
+        "retrievers": {name: evaluation.figures()[PROTOCOL] for name, evaluation in evaluations.items()},
         "compared": compared,
     }
 
@@ -89,24 +89,36 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
     )
     yield from ("", f"Commit `{result['commit']}`, {hardware['cpu']}, {hardware['cores']} cores:")
     yield from ("", f"    {result['command']}")
-    for name, one in result["figures"].items():
-        yield from ("", f"## {name}", "", f"{one['claims']:,} claims, {one['premises']:,} premises.", "")
-        rows = [[who, *(f"{found[m]:.3f}" for m in SHOWN)] for who, found in one["retrievers"].items()]
+    for name, domain in result["figures"].items():
+        yield from (
+            "",
+            f"## {name}",
+            "",
+            f"{domain['claims']:,} claims, {domain['premises']:,} premises.",
+            "",
+        )
+        rows = [
+            [method, *(f"{measures[m]:.3f}" for m in SHOWN)]
+            for method, measures in domain["retrievers"].items()
+        ]
         yield from (*table(["", *SHOWN], rows), "")
         for first, second in COMPARED:
-            told = one["compared"][second]
-            low, high = told["difference_interval"]
+            comparison = domain["compared"][second]
+            low, high = comparison["difference_interval"]
             yield (
-                f"- `{second}` over `{first}`, MAP: {told['difference']:+.3f} ({low:+.3f} to {high:+.3f}), "
-                f"better for {told['better']:,} claims, worse for {told['worse']:,}."
+                f"- `{second}` over `{first}`, MAP: {comparison['difference']:+.3f} "
+                f"({low:+.3f} to {high:+.3f}), better for {comparison['better']:,} claims, "
+                f"worse for {comparison['worse']:,}."
             )
 
 
-def _run(given: argparse.Namespace) -> None:
+def _run(options: argparse.Namespace) -> None:
     started = datetime.now(UTC)
-    figures = {"EntailmentBank": measure(read_corpus(given.corpus).corpus, tuple(read_trees(given.trees)))}
-    for file in given.nli:
-        corpus, trees = claims(file, given.limit)
+    figures = {
+        "EntailmentBank": measure(read_corpus(options.corpus).corpus, tuple(read_trees(options.trees)))
+    }
+    for file in options.nli:
+        corpus, trees = claims(file, options.limit)
         figures[corpus.name] = measure(corpus, trees)
     write_result(RESULT, figures=figures, seed=None, started=started)
 
@@ -119,7 +131,7 @@ def main() -> int:
     parser.add_argument("--nli", type=Path, nargs="+", help="pairs of premise and hypothesis with labels")
     parser.add_argument("--limit", type=int, default=1000, help="claims of a file of pairs (1000)")
     needs = ("corpus", "trees", "nli")
-    return measure_and_show(parser, _run, lambda given: write_page(RESULT, markdown), needs=needs)
+    return measure_and_show(parser, _run, lambda options: write_page(RESULT, markdown), needs=needs)
 
 
 if __name__ == "__main__":

@@ -33,8 +33,8 @@ def spread(values: Sequence[float], digits: int = 3, *, scale: int = 1, sign: st
     >>> spread([0.5, 0.7]), percent([0.5], sign="+")
     ('0.600 ± 0.141', '+50.00')
     """
-    shown = f"{scale * mean(values):{sign}.{digits}f}"
-    return shown + (f" ± {scale * stdev(values):.{digits}f}" if len(values) > 1 else "")
+    text = f"{scale * mean(values):{sign}.{digits}f}"
+    return text + (f" ± {scale * stdev(values):.{digits}f}" if len(values) > 1 else "")
 
 
 percent = partial(spread, digits=2, scale=100)

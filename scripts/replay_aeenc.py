@@ -66,8 +66,8 @@ def split_by_article(file: Path, work: Path) -> tuple[Path, Path]:
     work.mkdir(parents=True, exist_ok=True)
     parts = work / "replay.json", work / "held_out.json"
     for part, is_held_out in zip(parts, (False, True), strict=True):
-        some = [article for article in articles if (article["title"] in held_out) == is_held_out]
-        part.write_text(json.dumps({"version": "1.1", "data": some}), encoding="utf-8")
+        selection = [article for article in articles if (article["title"] in held_out) == is_held_out]
+        part.write_text(json.dumps({"version": "1.1", "data": selection}), encoding="utf-8")
     return parts
 
 
@@ -77,49 +77,52 @@ def evaluate_file(file: Path, encoder: str | Path, work: Path) -> PassageEvaluat
     return evaluate_passages(store, judged_questions(file), encoder=str(encoder))
 
 
-def run(given: argparse.Namespace, progress: ProgressCallback | None) -> dict[str, Any]:
+def run(options: argparse.Namespace, progress: ProgressCallback | None) -> dict[str, Any]:
     """Train and return the figures."""
     data = Data(
-        corpus=read_corpus(given.corpus).corpus,
-        train=tuple(read_trees(given.train)),
+        corpus=read_corpus(options.corpus).corpus,
+        train=tuple(read_trees(options.train)),
         dev=(),  # the last weights are kept
     )
-    replay, held_out = split_by_article(given.squad_train, given.work)
+    replay, held_out = split_by_article(options.squad_train, options.work)
 
     def teaching(seed: int) -> Teaching:
-        questions = [one.text for one in read_questions(replay)]
+        questions = [question.text for question in read_questions(replay)]
         order = np.random.default_rng(seed).permutation(len(questions))[:REPLAYED]
-        beside = vary(list(gold_children(data.train)), count=VARIATIONS, seed=0)
-        own = teach([given.initial], (*data.corpus.texts, *beside), progress=progress)
+        variations = vary(list(gold_children(data.train)), count=VARIATIONS, seed=0)
+        own = teach([options.initial], (*data.corpus.texts, *variations), progress=progress)
         return own.join(teach([BASE], [questions[at] for at in order.tolist()], progress=progress))
 
-    made, seconds = {}, {}
-    for seed in given.seeds:
-        made[f"seed {seed}"], seconds[str(seed)] = trained(
+    folders, seconds = {}, {}
+    for seed in options.seeds:
+        folders[f"seed {seed}"], seconds[str(seed)] = trained(
             f"replayed-{seed}",
-            replace(CONFIG, initial=str(given.initial), seed=seed),
+            replace(CONFIG, initial=str(options.initial), seed=seed),
             data,
-            work=given.work,
+            work=options.work,
             teaching=partial(teaching, seed),
             data_names=("entailment_bank", "squad"),
             progress=progress,
         )
-    made["mean"] = mean_of("replayed", list(made.values()), work=given.work, rank=RANK)
-    encoders: dict[str, str | Path] = {"base": BASE, "initial": given.initial, **made}
-    dev = {name: evaluate_file(given.squad_dev, one, given.work) for name, one in encoders.items()}
-    hits = {name: [rank == 1 for rank in found.first_hits] for name, found in dev.items()}
-    data = replace(data, dev=tuple(read_trees(given.dev)))
+    folders["mean"] = mean_of("replayed", list(folders.values()), work=options.work, rank=RANK)
+    encoders: dict[str, str | Path] = {"base": BASE, "initial": options.initial, **folders}
+    dev = {
+        name: evaluate_file(options.squad_dev, encoder, options.work) for name, encoder in encoders.items()
+    }
+    hits = {name: [rank == 1 for rank in evaluation.first_hits] for name, evaluation in dev.items()}
+    data = replace(data, dev=tuple(read_trees(options.dev)))
     return {
         "config": asdict(CONFIG),
         "seconds": seconds,
         "replayed_questions": REPLAYED,
         "held_out": {
-            name: evaluate_file(held_out, one, given.work).to_json() for name, one in encoders.items()
+            name: evaluate_file(held_out, encoder, options.work).to_json()
+            for name, encoder in encoders.items()
         },
-        "squad_dev": {name: found.to_json() for name, found in dev.items()},
+        "squad_dev": {name: evaluation.to_json() for name, evaluation in dev.items()},
         "mcnemar_p": {name: mcnemar(hits["mean"], hits[name]).p for name in ("base", "initial")},
         "entailment_bank_dev": {
-            name: measured(one, data, progress=progress) for name, one in encoders.items()
+            name: measured(encoder, data, progress=progress) for name, encoder in encoders.items()
         },
     }
 
@@ -132,14 +135,14 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
     yield "`python scripts/replay_aeenc.py --table`; do not edit. -->"
     yield from ("# AE-Enc without harm to another domain", "")
     base, initial, shipped = (
-        one["R@1"]
-        for one in (
+        scores["R@1"]
+        for scores in (
             *(before["squad_dev"][name] for name in ("base", "initial")),
             figures["squad_dev"]["mean"],
         )
     )
     verdict = "at most" if base - shipped <= ALLOWED else "more than"
-    seconds = [mean(one["seconds"].values()) for one in (before, figures)]
+    seconds = [mean(round_figures["seconds"].values()) for round_figures in (before, figures)]
     text = (
         "An encoder that learnt what explains elementary science searches other passages worse than its "
         f"base: on SQuAD dev, aeenc-minilm lost {100 * (base - initial):.1f} points of R@1. It was trained "
@@ -162,18 +165,18 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
         "not measured here."
     )
     yield from (*paragraph(text), "")
-    for words, one in (("First round", first), ("Second round", result)):
-        hardware = one["hardware"]
-        yield f"{words}: commit `{one['commit']}`, {hardware['cpu']}, {hardware['cores']} cores:"
-        yield from ("", f"    {one['command']}", "")
+    for words, record in (("First round", first), ("Second round", result)):
+        hardware = record["hardware"]
+        yield f"{words}: commit `{record['commit']}`, {hardware['cpu']}, {hardware['cores']} cores:"
+        yield from ("", f"    {record['command']}", "")
     pools = [_pool(figures[part]["base"]) for part in ("squad_dev", "held_out")]
     yield f"| R@1 | SQuAD dev, {pools[0]} | held-out articles, {pools[1]} |"
     yield "| --- | ---: | ---: |"
     for words, part, names in _rows(before, figures):
         cells = [[part[place][name]["R@1"] for name in names] for place in ("squad_dev", "held_out")]
         yield f"| {words} | {spread(cells[0], digits=4)} | {spread(cells[1], digits=4)} |"
-    for scale, one in before["held_out_scaled"].items():
-        yield f"| before replay, adapter scaled by {scale} | | {one['R@1']:.4f} |"
+    for scale, record in before["held_out_scaled"].items():
+        yield f"| before replay, adapter scaled by {scale} | | {record['R@1']:.4f} |"
     yield ""
     for name, words in (("base", "MiniLM"), ("initial", "the mean of the first round")):
         yield f"McNemar on SQuAD dev, what ships against {words}: p = {figures['mcnemar_p'][name]:.2g}."
@@ -181,11 +184,14 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
     yield "| | MAP | Hit@10 | Hit@50 | MAP, unseen queries | MAP, paper's protocol | read per accepted |"
     yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"
     for words, part, names in _rows(before, figures):
-        found = [part["entailment_bank_dev"][name] for name in names]
-        cells = [[one["query_excluded"][measure] for one in found] for measure in ("MAP", "Hit@10", "Hit@50")]
-        cells.append([one["unseen"]["query_excluded"]["MAP"] for one in found])
-        cells.append([one["paper"]["MAP"] for one in found])
-        reads = spread([one["effort"]["reads_per_accepted"] for one in found], digits=2)
+        evaluations = [part["entailment_bank_dev"][name] for name in names]
+        cells = [
+            [evaluation["query_excluded"][measure] for evaluation in evaluations]
+            for measure in ("MAP", "Hit@10", "Hit@50")
+        ]
+        cells.append([evaluation["unseen"]["query_excluded"]["MAP"] for evaluation in evaluations])
+        cells.append([evaluation["paper"]["MAP"] for evaluation in evaluations])
+        reads = spread([evaluation["effort"]["reads_per_accepted"] for evaluation in evaluations], digits=2)
         yield f"| {words} | {' | '.join(map(spread, cells))} | {reads} |"
 
 
@@ -194,9 +200,13 @@ def _rows(
 ) -> Iterator[tuple[str, Mapping[str, Any], list[str]]]:
     """Yield the words of each row, the round that has its figures, and whose mean they are."""
     yield from (("MiniLM", figures, ["base"]), ("before replay", before, ["initial"]))
-    yield f"first round, {len(before['seconds'])} seeds", before, [f"seed {one}" for one in before["seconds"]]
+    yield (
+        f"first round, {len(before['seconds'])} seeds",
+        before,
+        [f"seed {seed}" for seed in before["seconds"]],
+    )
     yield "their mean", figures, ["initial"]
-    seeds = [f"seed {one}" for one in figures["seconds"]]
+    seeds = [f"seed {seed}" for seed in figures["seconds"]]
     yield f"second round, which spares equals, {len(seeds)} seeds", figures, seeds
     yield "**their mean, which ships**", figures, ["mean"]
 
@@ -205,10 +215,10 @@ def _pool(figures: Mapping[str, Any]) -> str:
     return f"{figures['questions']:,} questions, {figures['passages']:,} passages"
 
 
-def _run(given: argparse.Namespace) -> None:
+def _run(options: argparse.Namespace) -> None:
     started = datetime.now(UTC)
     with progress_bar() as progress:
-        figures = run(given, progress)
+        figures = run(options, progress)
     write_result(RESULT, figures=figures, seed=None, started=started, command=sys.argv)
 
 

@@ -94,44 +94,46 @@ def teachings(squad: Path, work: Path, progress: ProgressCallback) -> dict[str, 
     """Return questions of SQuAD train and parts of its paragraphs, with their vectors by the base."""
     file, _ = split_by_article(squad, work)
     rng = np.random.default_rng(0)
-    questions = rng.permutation([one.text for one in read_questions(file)])[:REPLAYED].tolist()
+    questions = rng.permutation([question.text for question in read_questions(file)])[:REPLAYED].tolist()
     parts = []
     for passage in read_passages(file):
         words = passage.whole.split()
         size = int(rng.integers(PART[0], PART[1] + 1))
         start = int(rng.integers(max(1, len(words) - size)))
         parts.append(" ".join(words[start : start + size]))
-    found = {}
+    replays = {}
     for name, texts in (("teaching", questions), ("premise_teaching", parts)):
         sentences = Corpus.of(name, texts)
         vectors = premise_vectors(sentences, BiEncoder(BASE), cache_dir=work / "vectors", progress=progress)
-        found[name] = Teaching(tuple(one.folded for one in sentences.premises), vectors, (BASE,))
-    return found
+        replays[name] = Teaching(tuple(premise.folded for premise in sentences.premises), vectors, (BASE,))
+    return replays
 
 
-def run(given: argparse.Namespace) -> bool:
+def run(options: argparse.Namespace) -> bool:
     """Train what is missing, measure, ship and write the result; False with `--only`."""
     started = datetime.now(UTC)
-    work: Path = given.work.resolve()
-    data = Data.read(given.corpus, given.train, given.dev)
+    work: Path = options.work.resolve()
+    data = Data.read(options.corpus, options.train, options.dev)
     every = (*data.learnt, *data.held_out)
     parts = {"from-start": Part(FROM_START, data.learnt), "further": Part(FURTHER, data.learnt, "softmax")}
-    parts |= {f"further-{s}": Part(replace(FURTHER, seed=s), every, f"seed-{s}") for s in given.seeds}
-    if given.only:
-        for name in given.only:
-            trained(name, parts[name], data, given.squad_train, work)
+    parts |= {f"further-{s}": Part(replace(FURTHER, seed=s), every, f"seed-{s}") for s in options.seeds}
+    if options.only:
+        for name in options.only:
+            trained(name, parts[name], data, options.squad_train, work)
         return False
-    made = {name: trained(name, part, data, given.squad_train, work) for name, part in parts.items()}
-    rows = mix(work, given.seeds)
+    trainings = {name: trained(name, part, data, options.squad_train, work) for name, part in parts.items()}
+    rows = mix(work, options.seeds)
     reranker = Remembered(Reranker())
     # Of the held-out trees only what is in no tree to learn from counts.
-    held = replace(data, held_out=(), dev=data.held_out)
-    _, articles = split_by_article(given.squad_train, work)
-    others = [str(work / name) for name in rows]
+    held_out_data = replace(data, held_out=(), dev=data.held_out)
+    _, articles = split_by_article(options.squad_train, work)
+    encoders = [str(work / name) for name in rows]
     figures: dict[str, Any] = {
-        "trained": made,
+        "trained": trainings,
         "held out": {
-            name: {of: measured(held, retriever(f"{work / name}{of}", data.corpus)) for of in LISTS[:2]}
+            name: {
+                of: measured(held_out_data, retriever(f"{work / name}{of}", data.corpus)) for of in LISTS[:2]
+            }
             for name in WAYS
         },
         "held-out articles": {
@@ -140,11 +142,12 @@ def run(given: argparse.Namespace) -> bool:
         },
         "dev": {name: lists(data, str(work / name), reranker) for name in rows},
         "squad dev": {
-            Path(one).name: evaluate_file(given.squad_dev, one, work).to_json()["gold"]["R@1"]
-            for one in others
+            Path(encoder).name: evaluate_file(options.squad_dev, encoder, work).to_json()["gold"]["R@1"]
+            for encoder in encoders
         },
         "nli dev": {
-            Path(one).name: premises_of_hypotheses(given.nli, one) for one in (BASE, ONE_TOWER, *others)
+            Path(encoder).name: premises_of_hypotheses(options.nli, encoder)
+            for encoder in (BASE, ONE_TOWER, *encoders)
         },
     }
     figures["rank"] = RANK
@@ -158,7 +161,7 @@ def mix(work: Path, seeds: list[int]) -> list[str]:
     """Write the means of before and after replay, and of all seeds; return the names of those for dev."""
 
     def write(name: str, shares: Mapping[str, float], rank: int = FURTHER.rank) -> str:
-        folders = [work / one for one in shares]
+        folders = [work / source for source in shares]
         average_adapters(folders, work / name, weights=list(shares.values()), rank=rank)
         return name
 

@@ -80,8 +80,8 @@ def run_row(row: Row, data: Data, *, base: str, seed: int, work: Path) -> dict[s
             name = str(folder)
         index = retriever(name, data.corpus, progress=progress)
         evaluation = evaluate_premises(data.corpus, data.test, index, progress=progress)
-        known = gold_children(data.train)
-        unseen = evaluation.figures({query for query in evaluation.queries if query not in known})
+        known_queries = gold_children(data.train)
+        unseen = evaluation.figures({query for query in evaluation.queries if query not in known_queries})
         effort = measure_effort(data.corpus, data.test, index, progress=progress).to_json()
     return {
         **evaluation.figures(),
@@ -107,12 +107,12 @@ def measured_at(rows: Mapping[str, Any]) -> Iterator[str]:
             place = f"commit `{short}`, {at['cpu']}, GPUs: {', '.join(at['gpus']) or 'none'}"
             place += "" if "command" in at else ", command not kept"
             places.setdefault(place, {}).setdefault(name, []).append(seed)
-    for place, found in places.items():
-        told = [
+    for place, row_seeds in places.items():
+        labels = [
             name if len(seeds) == len(rows[name]) else f"{name} (seed {', '.join(seeds)})"
-            for name, seeds in found.items()
+            for name, seeds in row_seeds.items()
         ]
-        yield f"- {place}: {'; '.join(told)}"
+        yield f"- {place}: {'; '.join(labels)}"
     if any(run["run"]["gpus"] for runs in rows.values() for run in runs.values()):
         yield from ("", *paragraph(GPU_NOTE))
 
@@ -120,7 +120,7 @@ def measured_at(rows: Mapping[str, Any]) -> Iterator[str]:
 def settings_in_words() -> Iterator[str]:
     """Yield what the rows train, and where that differs from the paper."""
 
-    def told(config: AeencConfig) -> str:
+    def settings_of(config: AeencConfig) -> str:
         weights = f"LoRA of rank {config.rank}" if config.tuning == "lora" else "every weight"
         return (
             f"{weights}, learning rate {config.learning_rate:g}, margin {config.margin:g}, alpha "
@@ -128,8 +128,8 @@ def settings_in_words() -> Iterator[str]:
         )
 
     texts = (
-        f"""Trainings, unless a row says otherwise: {told(OURS)}, {OURS.k} premises looked up a
-        query. The paper: {told(PAPER)} of 32 triplets a step; rows called "the paper's setting" are
+        f"""Trainings, unless a row says otherwise: {settings_of(OURS)}, {OURS.k} premises looked up a
+        query. The paper: {settings_of(PAPER)} of 32 triplets a step; rows called "the paper's setting" are
         that. So where a row differs from the paper's figure, the setting may be why.""",
         """SCL and TML: contrastive and triplet loss on gold pairs of the trees alone. AE-Enc: pairs
         sampled from what the encoder finds itself (ACS). Single: the query's tower is trained;
@@ -156,20 +156,20 @@ def tuning_in_words(rows: Mapping[str, Any]) -> Iterator[str]:
     for name, runs in rows.items():
         if (whole := rows.get(f"{name}{EVERY}")) is None:
             continue
-        (ours, full), (ours_paper, full_paper) = (
-            [mean(run[protocol]["MAP"] for run in some.values()) for some in (runs, whole)]
+        (adapter, full), (adapter_paper, full_paper) = (
+            [mean(run[protocol]["MAP"] for run in seed_runs.values()) for seed_runs in (runs, whole)]
             for protocol in ("query_excluded", "paper")
         )
-        lost = full - ours
+        lost = full - adapter
         verdict = "more than 0.01" if lost > 0.01 else "no more than 0.01"
         yield f"**LoRA loses {lost:.3f} MAP to tuning every weight**, {verdict}"
-        yield f"({name}: {ours:.3f} against {full:.3f}, query excluded; by the paper's protocol"
-        yield from (f"{ours_paper:.3f} against {full_paper:.3f}).", "")
+        yield f"({name}: {adapter:.3f} against {full:.3f}, query excluded; by the paper's protocol"
+        yield from (f"{adapter_paper:.3f} against {full_paper:.3f}).", "")
 
 
 def reading_of_dev(rows: Mapping[str, Any]) -> Iterator[str]:
     """Yield where dev chose, and how often it was read."""
-    runs = [run for some in rows.values() for run in some.values() if run["trained"]]
+    runs = [run for seed_runs in rows.values() for run in seed_runs.values() if run["trained"]]
     times = sum(len(run["trained"]["fitted"]["evaluations"]) for run in runs)
     yield f"Dev chose the weights of every training, after each of its epochs: {len(runs)} trainings,"
     yield f"{times} readings. The settings of our rows were chosen on it, too. Figures on dev are"
@@ -183,32 +183,32 @@ def single_pass_in_words(rows: Mapping[str, Any]) -> Iterator[str]:
     if not all(name in rows for name in names):
         return
 
-    def ours_of(runs: Mapping[str, Any]) -> list[float]:
+    def values_of(runs: Mapping[str, Any]) -> list[float]:
         return [mean(run[protocol]["MAP"] for run in runs.values()) for protocol in PROTOCOLS]
 
-    ours = {name: ours_of(rows[name]) for name in names}
+    maps = {name: values_of(rows[name]) for name in names}
     theirs = {row.name: (row.paper or {}).get("MAP", 0.0) for row in ROWS if row.name in names}
-    base, one, without, several = names
+    base, single, without, several = names
     yield f"**A single pass at alpha {OURS.alpha:g} does not give here what the paper reports.** MAP by the"
     yield "paper's protocol, ours against its own on test, then ours with the query excluded:"
     yield ""
     for words, first, second in (
-        ("one pass of ACS over the base", one, base),
-        ("the regulariser, in one pass", one, without),
-        ("several passes over one", several, one),
+        ("one pass of ACS over the base", single, base),
+        ("the regulariser, in one pass", single, without),
+        ("several passes over one", several, single),
     ):
-        paper, excluded = (ours[first][at] - ours[second][at] for at in range(2))
+        paper, excluded = (maps[first][at] - maps[second][at] for at in range(2))
         yield f"- {words}: {paper:+.3f} ({theirs[first] - theirs[second]:+.3f} in the paper); {excluded:+.3f}"
-    swept = [name for name in rows if name.startswith(f"{one}, alpha ")]
-    best = max(swept, key=lambda name: ours_of(rows[name])[0], default="")
+    swept = [name for name in rows if name.startswith(f"{single}, alpha ")]
+    best = max(swept, key=lambda name: values_of(rows[name])[0], default="")
     for name, words in (
         (best, "dev chose this alpha"),
-        (f"{one}{PAPERS}", "every weight, small steps"),
+        (f"{single}{PAPERS}", "every weight, small steps"),
         ("AE-Enc dual", "two towers"),
         ("Iterative AE-Enc dual", "two towers, several passes"),
     ):
         if name in rows:
-            gain = [value - before for value, before in zip(ours_of(rows[name]), ours[base], strict=True)]
+            gain = [value - before for value, before in zip(values_of(rows[name]), maps[base], strict=True)]
             yield f"- {name}, over the base ({words}): {gain[0]:+.3f}; {gain[1]:+.3f}"
     yield from ("", "Weights of the regulariser that were tried: rows with alpha in their name, and 0.", "")
 
@@ -235,9 +235,11 @@ def markdown(split: str, result: Mapping[str, Any]) -> Iterator[str]:
             rows = []
             for name, runs in figures["rows"].items():
                 cells = [spread([run[protocol][m] for run in runs.values()]) for m in measures]
-                beside = of_paper.get(name)
-                if protocol == "paper" and beside:
-                    cells = [f"{cell} ({beside[m]:.3f})" for cell, m in zip(cells, measures, strict=True)]
+                paper_figures = of_paper.get(name)
+                if protocol == "paper" and paper_figures:
+                    cells = [
+                        f"{cell} ({paper_figures[m]:.3f})" for cell, m in zip(cells, measures, strict=True)
+                    ]
                 if protocol == "query_excluded" and measures == RANKED:
                     unseen = [run["unseen"]["MAP"] for run in runs.values() if "unseen" in run]
                     cells.insert(0, spread(unseen) if unseen else "")
@@ -248,12 +250,12 @@ def markdown(split: str, result: Mapping[str, Any]) -> Iterator[str]:
     yield from ("Effort of the simulated author, and training:", "")
     rows = []
     for name, runs in figures["rows"].items():
-        some = list(runs.values())
-        reads = mean(run["effort"]["reads_per_accepted"] for run in some)
-        never = mean(run["effort"]["missing_share"] for run in some)
-        seconds = [run["trained"]["fitted"]["seconds"] for run in some if run["trained"]]
+        seed_runs = list(runs.values())
+        reads = mean(run["effort"]["reads_per_accepted"] for run in seed_runs)
+        never = mean(run["effort"]["missing_share"] for run in seed_runs)
+        seconds = [run["trained"]["fitted"]["seconds"] for run in seed_runs if run["trained"]]
         spent = f"{mean(seconds):,.0f}" if seconds else ""
-        rows.append([name, f"{reads:.2f}", f"{never:.1%}", f"{len(some)}", spent])
+        rows.append([name, f"{reads:.2f}", f"{never:.1%}", f"{len(seed_runs)}", spent])
     head = ["row", "read per accepted", "never found", "seeds", "training, s"]
     yield from (*table(head, rows), "")
 
@@ -277,33 +279,33 @@ def write_table() -> Path:
     return path
 
 
-def _run(given: argparse.Namespace) -> None:
+def _run(options: argparse.Namespace) -> None:
     started = datetime.now(UTC)
-    dev = tuple(read_trees(given.dev))
+    dev = tuple(read_trees(options.dev))
     data = Data(
-        read_corpus(given.corpus).corpus,
-        tuple(read_trees(given.train)),
+        read_corpus(options.corpus).corpus,
+        tuple(read_trees(options.train)),
         dev,
-        tuple(read_trees(given.test)) if given.test else dev,
+        tuple(read_trees(options.test)) if options.test else dev,
     )
-    base = called(given.base)
+    base = called(options.base)
     # What ships has its own base, whatever the others start from.
     fitting = [row for row in ROWS if base == "minilm" or row.retriever != SHIPPED]
-    names = given.rows or [row.name for row in fitting]
+    names = options.rows or [row.name for row in fitting]
     unknown = sorted(set(names) - {row.name for row in ROWS})
     if unknown:
         sys.exit(f"Error: no row is called {unknown[0]!r}; rows are: {', '.join(row.name for row in ROWS)}")
     suffix = "" if base == "minilm" else f"_{slug(base)}"
-    path = RESULTS / f"aeenc_table1_{given.split}{suffix}.json"
+    path = RESULTS / f"aeenc_table1_{options.split}{suffix}.json"
     rows: dict[str, dict[str, Any]] = {}
     if path.is_file():
         rows = json.loads(path.read_text(encoding="utf-8"))["figures"]["rows"]
     for row in (row for row in ROWS if row.name in names):
-        for seed in given.seeds if row.config else [0]:
-            if given.missing and str(seed) in rows.get(row.name, {}):
+        for seed in options.seeds if row.config else [0]:
+            if options.missing and str(seed) in rows.get(row.name, {}):
                 continue
             print(f"{row.name}, seed {seed}", file=sys.stderr)
-            run = run_row(row, data, base=given.base, seed=seed, work=given.work)
+            run = run_row(row, data, base=options.base, seed=seed, work=options.work)
             if path.is_file():  # what another process has measured in the meantime stays
                 rows = json.loads(path.read_text(encoding="utf-8"))["figures"]["rows"]
             rows.setdefault(row.name, {})[str(seed)] = run

@@ -81,12 +81,12 @@ class Setting:
 def trained(arm: Arm, setting: Setting, seed: int) -> tuple[Scorer, dict[str, Any]]:
     """Train an arm, or take what was trained before."""
     folder = setting.work / f"{slug(arm.name)}-{seed}"
-    told = folder / "training.json"
+    record_file = folder / "training.json"
     config = replace(setting.config, seed=seed, **arm.change)
     ids = "\n".join(question.id for question in setting.train)
     learnt = hashlib.sha256(ids.encode()).hexdigest()[:12]
-    if told.is_file():
-        before: dict[str, Any] = json.loads(told.read_text(encoding="utf-8"))
+    if record_file.is_file():
+        before: dict[str, Any] = json.loads(record_file.read_text(encoding="utf-8"))
         if (before["config"], before["learnt"]) == (asdict(config), learnt):
             return load_scorer(folder / "scorer"), before
         sys.exit(f"Error: {folder} holds a training of other settings or questions; give another --work")
@@ -101,7 +101,7 @@ def trained(arm: Arm, setting: Setting, seed: int) -> tuple[Scorer, dict[str, An
             progress=progress,
         )
     about = {**training.to_json(), "name": arm.name, "learnt": learnt, "run": provenance()}
-    told.write_text(json.dumps(about), encoding="utf-8")
+    record_file.write_text(json.dumps(about), encoding="utf-8")
     return load_scorer(folder / "scorer"), about
 
 
@@ -123,7 +123,7 @@ def measured(
     file = _rankings(folder, how, k=k, search=search)
     parts, clock = file.with_suffix(".parts.jsonl"), time.perf_counter()
     with progress_bar() as progress, parts.open("a", encoding="utf-8") as log:
-        for one in write_predictions(
+        for prediction in write_predictions(
             file,
             setting.asked,
             setting.facts,
@@ -131,23 +131,29 @@ def measured(
             settings=settings,
         ):
             seconds, clock = time.perf_counter() - clock, time.perf_counter()
-            chosen = len(one.chain.facts) if one.chain else 0
-            scored = len(one.chain.scored) if one.chain else 0
-            told = {"id": one.question.id, "chosen": chosen, "scored": scored, "seconds": seconds}
-            log.write(json.dumps(told) + "\n")
+            chosen_count = len(prediction.chain.facts) if prediction.chain else 0
+            scored_count = len(prediction.chain.scored) if prediction.chain else 0
+            entry = {
+                "id": prediction.question.id,
+                "chosen": chosen_count,
+                "scored": scored_count,
+                "seconds": seconds,
+            }
+            log.write(json.dumps(entry) + "\n")
             log.flush()
     lines = [json.loads(line) for line in parts.read_text(encoding="utf-8").splitlines()]
     of = {line["id"]: line for line in lines}
-    there = read_predictions(file, setting.facts)
+    predictions = read_predictions(file, setting.facts)
     cut = {"w/o R3": ("chosen", "scored"), "w/o R3, S2": ("chosen",)}.get(name)
     rankings = [
-        there[q.id][: sum(of[q.id][part] for part in cut)] if cut else there[q.id] for q in setting.asked
+        predictions[q.id][: sum(of[q.id][part] for part in cut)] if cut else predictions[q.id]
+        for q in setting.asked
     ]
-    found = figures_of(setting, rankings, near, forgiving=cut is not None)
-    found["seconds_a_question"] = mean(of[q.id]["seconds"] for q in setting.asked)
-    found["chain_length"] = mean(of[q.id]["chosen"] for q in setting.asked)
-    found["run"] = provenance()
-    return found
+    figures = figures_of(setting, rankings, near, forgiving=cut is not None)
+    figures["seconds_a_question"] = mean(of[q.id]["seconds"] for q in setting.asked)
+    figures["chain_length"] = mean(of[q.id]["chosen"] for q in setting.asked)
+    figures["run"] = provenance()
+    return figures
 
 
 def figures_of(
@@ -194,17 +200,17 @@ def measure_reach(
         meter.add(1)
     return {
         k: {
-            "reached": 1 - some.get("infinity", 0) / total if total else 0.0,
+            "reached": 1 - hop_counts.get("infinity", 0) / total if total else 0.0,
             "facts": total,
-            "hops": dict(sorted(some.items())),
+            "hops": dict(sorted(hop_counts.items())),
         }
-        for k, some in counts.items()
+        for k, hop_counts in counts.items()
     }
 
 
 def ensembles(setting: Setting, seed: int) -> dict[str, dict[str, Any]]:
     """Score the ensembles all of whose rankings are there."""
-    found = {}
+    figures = {}
     for name, parts in ENSEMBLES.items():
         files = [
             _rankings(setting.work / f"{slug(arm)}-{seed}", how, k=setting.k, search=setting.search)
@@ -212,9 +218,11 @@ def ensembles(setting: Setting, seed: int) -> dict[str, dict[str, Any]]:
         ]
         if all(file.is_file() for file in files):
             several = [read_predictions(file, setting.facts) for file in files]
-            together = [fuse_rankings([one[question.id] for one in several]) for question in setting.asked]
-            found[name] = figures_of(setting, together, Neighbourhoods(setting.facts, k=setting.k))
-    return found
+            together = [
+                fuse_rankings([rankings[question.id] for rankings in several]) for question in setting.asked
+            ]
+            figures[name] = figures_of(setting, together, Neighbourhoods(setting.facts, k=setting.k))
+    return figures
 
 
 def sweeps(scorer: Scorer, setting: Setting, folder: Path) -> dict[str, Any]:
@@ -240,52 +248,52 @@ def write_table(name: str) -> Path:
     return write_page(RESULTS / f"{name}.json", partial(markdown, file=name))
 
 
-def _run(given: argparse.Namespace) -> None:
+def _run(options: argparse.Namespace) -> None:
     started = datetime.now(UTC)
-    facts, train = read_fact_tables(given.tables), read_questions(given.train)
-    on: QuestionReading = read_questions(given.on)
+    facts, train = read_fact_tables(options.tables), read_questions(options.train)
+    on: QuestionReading = read_questions(options.on)
     scored = on.scored
-    drawn = np.sort(np.random.default_rng(0).permutation(len(scored))[: given.sample or len(scored)])
-    asked = tuple(scored[int(at)] for at in drawn)
-    chosen = {question.id for question in asked}
-    learnt = train.explained if given.unscored else train.scored
-    left = {tree.id for file in given.leave_out for tree in read_trees(file)}
+    sample = np.sort(np.random.default_rng(0).permutation(len(scored))[: options.sample or len(scored)])
+    questions = tuple(scored[int(at)] for at in sample)
+    sample_ids = {question.id for question in questions}
+    learnt = train.explained if options.unscored else train.scored
+    left = {tree.id for file in options.leave_out for tree in read_trees(file)}
     setting = Setting(
         facts=facts,
         train=tuple(question for question in learnt if question.id not in left),
         # Weights are not chosen on what they are measured on.
-        dev=tuple(question for question in scored if question.id not in chosen),
-        asked=asked,
+        dev=tuple(question for question in scored if question.id not in sample_ids),
+        asked=questions,
         config=ArcfConfig(
-            base=given.base,
-            tuning=given.tuning,
-            rank=given.rank,
-            k=given.train_k,
-            token_budget=given.budget,
-            epochs=given.epochs,
-            reading=given.reading,
-            prefixes_a_step=given.prefixes_a_step,
-            noise_share=given.noise_share,
-            noise_from=given.noise_from,
-            shared_pieces=given.shared_pieces,
-            power=given.power,
-            similarity=given.similarity,
-            learning_rate=given.rate,
-            batch_tokens=given.batch_tokens,
-            dropout=given.dropout,
+            base=options.base,
+            tuning=options.tuning,
+            rank=options.rank,
+            k=options.train_k,
+            token_budget=options.budget,
+            epochs=options.epochs,
+            reading=options.reading,
+            prefixes_a_step=options.prefixes_a_step,
+            noise_share=options.noise_share,
+            noise_from=options.noise_from,
+            shared_pieces=options.shared_pieces,
+            power=options.power,
+            similarity=options.similarity,
+            learning_rate=options.rate,
+            batch_tokens=options.batch_tokens,
+            dropout=options.dropout,
         ),
-        k=given.k,
-        search=Search(margin=given.margin),
-        first=given.first,
-        linked=given.linked,
-        work=given.work,
+        k=options.k,
+        search=Search(margin=options.margin),
+        first=options.first,
+        linked=options.linked,
+        work=options.work,
     )
-    path = RESULTS / f"{given.name}.json"
+    path = RESULTS / f"{options.name}.json"
     before = json.loads(path.read_text(encoding="utf-8"))["figures"] if path.is_file() else {}
     figures: dict[str, Any] = {
         "source": on.source,
-        "questions": len(asked),
-        "k": given.k,
+        "questions": len(questions),
+        "k": options.k,
         "left_out": len(learnt) - len(setting.train),
         "unscored": len({question.id for question in setting.train} - {q.id for q in train.scored}),
         "config": asdict(setting.config),
@@ -295,30 +303,30 @@ def _run(given: argparse.Namespace) -> None:
         "reach": before.get("reach"),
         "sweeps": before.get("sweeps"),
     }
-    if given.reach:
+    if options.reach:
         with progress_bar() as progress:
             near = Neighbourhoods(facts, k=1)
-            told = measure_reach(train.scored, near, ks=[given.k, *REACH], progress=progress)
-        figures["reach"] = {str(k): dict(value) for k, value in told.items()}
+            reach = measure_reach(train.scored, near, ks=[options.k, *REACH], progress=progress)
+        figures["reach"] = {str(k): dict(value) for k, value in reach.items()}
         write_result(path, figures=figures, seed=None, started=started)
-    for arm in (arm for arm in ARMS if not given.arms or arm.name in given.arms):
-        for seed in given.seeds:
+    for arm in (arm for arm in ARMS if not options.arms or arm.name in options.arms):
+        for seed in options.seeds:
             print(f"{arm.name}, seed {seed}", file=sys.stderr)
             scorer, about = trained(arm, setting, seed)
             figures["trainings"].setdefault(arm.name, {})[str(seed)] = about
-            folder = given.work / f"{slug(arm.name)}-{seed}"
-            ways = {PATHS: "paths"} if given.paths and arm.name == "SF" else {}
+            folder = options.work / f"{slug(arm.name)}-{seed}"
+            ways = {PATHS: "paths"} if options.paths and arm.name == "SF" else {}
             for name, how in {**arm.rankings, **ways}.items():
                 figures["rankings"].setdefault(name, {})[str(seed)] = measured(
-                    name, how, scorer, setting, k=given.k, search=setting.search, folder=folder
+                    name, how, scorer, setting, k=options.k, search=setting.search, folder=folder
                 )
                 write_result(path, figures=figures, seed=None, started=started)
-            if given.sweep and arm.name == "ARCF RankNet" and seed == given.seeds[0]:
+            if options.sweep and arm.name == "ARCF RankNet" and seed == options.seeds[0]:
                 figures["sweeps"] = sweeps(scorer, setting, folder)
                 write_result(path, figures=figures, seed=None, started=started)
-    for seed in given.seeds if given.paths else ():
-        for name, one in ensembles(setting, seed).items():
-            figures["rankings"].setdefault(name, {})[str(seed)] = one
+    for seed in options.seeds if options.paths else ():
+        for name, ensemble in ensembles(setting, seed).items():
+            figures["rankings"].setdefault(name, {})[str(seed)] = ensemble
             write_result(path, figures=figures, seed=None, started=started)
 
 
@@ -372,7 +380,7 @@ def main() -> int:
     )
     parser.add_argument("--name", default="arcf", help="of the result file and its page (arcf)")
     return measure_and_show(
-        parser, _run, lambda given: write_table(given.name), needs=("tables", "train", "on")
+        parser, _run, lambda options: write_table(options.name), needs=("tables", "train", "on")
     )
 
 

@@ -69,22 +69,24 @@ class Measured:
 
 def fingerprint(pairs: Iterable[NliPair]) -> str:
     """Return what tells one list of pairs from another."""
-    told = hashlib.sha256()
+    digest = hashlib.sha256()
     for pair in pairs:
-        told.update(f"{pair.premise}\t{pair.hypothesis}\t{pair.label}\n".encode("utf-8", "backslashreplace"))
-    return told.hexdigest()[:16]
+        digest.update(
+            f"{pair.premise}\t{pair.hypothesis}\t{pair.label}\n".encode("utf-8", "backslashreplace")
+        )
+    return digest.hexdigest()[:16]
 
 
 def figures_of(encoder: GaussianEncoder, on: Sequence[Measured]) -> dict[str, Any]:
     """Measure NLI, with the encoder's threshold and with one of the set's own, and direction, on each set."""
-    found: dict[str, Any] = {}
-    for one in on:
-        direction = evaluate_direction(one.pairs, encoder)
-        found[one.name] = nli_figures(encoder, one) | {
+    figures: dict[str, Any] = {}
+    for dataset in on:
+        direction = evaluate_direction(dataset.pairs, encoder)
+        figures[dataset.name] = nli_figures(encoder, dataset) | {
             "direction": direction.to_json(),
             "right": _marks(direction.margins > 0),
         }
-    return found
+    return figures
 
 
 def nli_figures(
@@ -100,20 +102,20 @@ def nli_figures(
 
 
 def _marks(right: Iterable[bool]) -> str:
-    return "".join("1" if one else "0" for one in right)
+    return "".join("1" if correct else "0" for correct in right)
 
 
 def overlap_of(encoder: GaussianEncoder, one: Measured) -> dict[str, Any]:
     """Return which share of its true ranking a search brings that is exact by `kl` only."""
     corpus = Corpus.of(one.name, [pair.premise for pair in one.pairs])
     index = GaussianIndex(encoder, corpus, encoder.encode(list(corpus.texts)))
-    asked = [pair.hypothesis for pair in one.pairs[:ASKED]]
+    queries = [pair.hypothesis for pair in one.pairs[:ASKED]]
     k = min(NEAREST, len(corpus))
-    hits, scores = index.search(asked, k=k), index.scores(asked)
+    hits, scores = index.search(queries, k=k), index.scores(queries)
     least = np.partition(scores, len(corpus) - k, axis=1)[:, len(corpus) - k]
     shares = (np.take_along_axis(scores, hits.positions, axis=1) >= least[:, None]).mean(axis=1)
-    told = {"set": one.name, "premises": len(corpus), "queries": len(asked), "k": NEAREST}
-    return {**told, "mean": float(shares.mean()), "least": float(shares.min())}
+    about = {"set": one.name, "premises": len(corpus), "queries": len(queries), "k": NEAREST}
+    return {**about, "mean": float(shares.mean()), "least": float(shares.min())}
 
 
 def run_row(
@@ -133,7 +135,7 @@ def run_row(
     with progress_bar() as progress:
         if isinstance(config, DprConfig):
             fitted = train_simcse(triplets, config, out=folder, progress=progress).fitted
-            measured = {one.name: nli_figures(BiEncoder(folder), one, dev) for one in on}
+            measured = {dataset.name: nli_figures(BiEncoder(folder), dataset, dev) for dataset in on}
         else:
             fitted = train_gausscse(triplets, config, dev=dev, out=folder, progress=progress).fitted
             encoder = GaussianEncoder(folder)
@@ -160,9 +162,9 @@ def _measured_before(row: Row, path: Path, *, base: str, seed: int, work: Path) 
         return None
     figures = json.loads(path.read_text(encoding="utf-8"))["figures"]
     run: dict[str, Any] | None = figures["rows"].get(row.name, {}).get(str(seed))
-    asked = asdict(replace(row.config, base=base, seed=seed))
+    settings = asdict(replace(row.config, base=base, seed=seed))
     # A run of an earlier version has not all of today's settings.
-    return run if run is not None and asked | run["config"] == asked else None
+    return run if run is not None and settings | run["config"] == settings else None
 
 
 def require_same(path: Path, asked: Mapping[str, Any]) -> None:
@@ -204,89 +206,95 @@ def run_mean(
 def baselines(on: Sequence[Measured], dev: Sequence[NliPair], base: str) -> dict[str, Any]:
     """Measure what needs no training: the base's cosine by two thresholds of its own, the longer sentence."""
     encoder = BiEncoder(base)
-    found = {}
-    for one in on:
-        cosine, (directed, _) = evaluate_nli(one.pairs, encoder, dev=dev), direction_pairs(one.pairs)
-        found[one.name] = {
+    figures = {}
+    for dataset in on:
+        cosine, (directed, _) = evaluate_nli(dataset.pairs, encoder, dev=dev), direction_pairs(dataset.pairs)
+        figures[dataset.name] = {
             "cosine": cosine.to_json(),
             "cosine, own threshold": best_threshold(cosine.scores, cosine.entails).accuracy,
             "length": sum(len(pair.premise) > len(pair.hypothesis) for pair in directed) / len(directed),
-            "ratios": length_ratios(one.pairs).to_json(),
+            "ratios": length_ratios(dataset.pairs).to_json(),
         }
-    return found
+    return figures
 
 
-def _run(given: argparse.Namespace) -> None:
+def _run(options: argparse.Namespace) -> None:
     from filelock import FileLock
 
     started = datetime.now(UTC)
-    path = RESULTS / f"{given.name}.json"
-    pairs = [pair for file in given.train for pair in load_nli(file).pairs]
+    path = RESULTS / f"{options.name}.json"
+    pairs = [pair for file in options.train for pair in load_nli(file).pairs]
     triplets, inferred = nli_triplets(pairs), nli_triplets(pairs, infer=True)
-    dev = tuple(load_nli(given.dev, split=given.dev_split).pairs)
-    on = [Measured(*named_pairs(told)) for told in given.on]
+    dev = tuple(load_nli(options.dev, split=options.dev_split).pairs)
+    on = [Measured(*named_pairs(argument)) for argument in options.on]
     rows: dict[str, dict[str, Any]] = {}
     grid: dict[str, Any] = {}
-    unknown = sorted(set(given.rows or ()) - {row.name for row in ROWS})
+    unknown = sorted(set(options.rows or ()) - {row.name for row in ROWS})
     if unknown:
         sys.exit(f"Error: no row is called {unknown[0]!r}; rows are: {', '.join(row.name for row in ROWS)}")
-    asked: dict[str, Any] = {
-        "base": given.base,
+    inputs: dict[str, Any] = {
+        "base": options.base,
         "data": dict(triplets.to_json()),
-        "on": [one.name for one in on],
+        "on": [dataset.name for dataset in on],
         "read": {
             "train": fingerprint(pairs),
             "dev": fingerprint(dev),
-            **{one.name: fingerprint(one.pairs) for one in on},
+            **{dataset.name: fingerprint(dataset.pairs) for dataset in on},
         },
     }
-    require_same(path, asked)
-    given.work.mkdir(parents=True, exist_ok=True)
-    known = json.loads(path.read_text(encoding="utf-8"))["figures"] if path.is_file() else {}
-    measured = known.get("baselines") or baselines(on, dev, given.base)
+    require_same(path, inputs)
+    options.work.mkdir(parents=True, exist_ok=True)
+    earlier_figures = json.loads(path.read_text(encoding="utf-8"))["figures"] if path.is_file() else {}
+    measured = earlier_figures.get("baselines") or baselines(on, dev, options.base)
 
     def write() -> None:
-        with FileLock(given.work / f"{given.name}.lock"):
+        with FileLock(options.work / f"{options.name}.lock"):
             # What another process has measured in the meantime stays.
             before = json.loads(path.read_text(encoding="utf-8"))["figures"] if path.is_file() else {}
             for name, runs in before.get("rows", {}).items():
                 rows[name] = dict(sorted({**runs, **rows.get(name, {})}.items()))
             grid.update({**before.get("grid", {}), **grid})
             figures = {
-                **asked,
+                **inputs,
                 "baselines": measured,
                 "rows": {name: rows[name] for row in ROWS for name in _names(row) if name in rows},
                 "grid": grid,
             }
             write_result(path, figures=figures, seed=None, started=started)
 
-    for row in (row for row in ROWS if given.rows is None or row.name in given.rows):
-        for seed in given.seeds:
+    for row in (row for row in ROWS if options.rows is None or row.name in options.rows):
+        for seed in options.seeds:
             print(f"{row.name}, seed {seed}", file=sys.stderr)
-            told = _as_told(row, given)
-            run = _measured_before(told, path, base=given.base, seed=seed, work=given.work)
-            some = inferred if row.infer else triplets
-            run = run or run_row(told, some, dev, on, base=given.base, seed=seed, work=given.work)
+            final_row = _as_told(row, options)
+            run = _measured_before(final_row, path, base=options.base, seed=seed, work=options.work)
+            examples = inferred if row.infer else triplets
+            run = run or run_row(
+                final_row, examples, dev, on, base=options.base, seed=seed, work=options.work
+            )
             rows.setdefault(row.name, {})[str(seed)] = run
             write()
-        if given.mean and len(given.seeds) > 1:
-            folders = [_folder(row, base=given.base, seed=seed, work=given.work) for seed in given.seeds]
-            runs = [rows[row.name][str(seed)] for seed in given.seeds]
+        if options.mean and len(options.seeds) > 1:
+            folders = [
+                _folder(row, base=options.base, seed=seed, work=options.work) for seed in options.seeds
+            ]
+            runs = [rows[row.name][str(seed)] for seed in options.seeds]
             _, name = _names(row)
             print(name, file=sys.stderr)
-            rows.setdefault(name, {})["mean"] = run_mean(folders, runs, dev, on, rank=given.mean)
+            rows.setdefault(name, {})["mean"] = run_mean(folders, runs, dev, on, rank=options.mean)
             write()
-    if given.grid is not None:
-        some = triplets.part(given.grid or len(triplets), seed=0)
+    if options.grid is not None:
+        examples = triplets.part(options.grid or len(triplets), seed=0)
         for batch in BATCHES:
             for rate in RATES:
                 name = f"{batch}/{rate:g}"
                 print(f"batch {batch}, rate {rate:g}", file=sys.stderr)
-                one = Row(f"grid {name}", replace(OURS, batch_size=batch, learning_rate=rate))
-                one = _as_told(one, given)
-                run = run_row(one, some, dev, (), base=given.base, seed=given.seeds[0], work=given.work)
-                kept = {name: run[name] for name in ("config", "seconds", "run")}
-                grid[name] = {**kept, "triplets": len(some), **run["dev"]}
+                grid_row = Row(f"grid {name}", replace(OURS, batch_size=batch, learning_rate=rate))
+                grid_row = _as_told(grid_row, options)
+                run = run_row(
+                    grid_row, examples, dev, (), base=options.base, seed=options.seeds[0], work=options.work
+                )
+                record = {name: run[name] for name in ("config", "seconds", "run")}
+                grid[name] = {**record, "triplets": len(examples), **run["dev"]}
                 write()
 
 
@@ -294,22 +302,22 @@ def _names(row: Row) -> tuple[str, str]:
     return row.name, f"{row.name}, {MEAN}"
 
 
-def _as_told(row: Row, given: argparse.Namespace) -> Row:
-    told = {name: getattr(given, name) for name in ("epochs", "dropout")}
-    changes = {name: value for name, value in told.items() if value is not None}
+def _as_told(row: Row, options: argparse.Namespace) -> Row:
+    overrides = {name: getattr(options, name) for name in ("epochs", "dropout")}
+    changes = {name: value for name, value in overrides.items() if value is not None}
     if row.taught_by:
         trained = [
             str(folder)
-            for one in ROWS
-            if one.name in row.taught_by
+            for teacher in ROWS
+            if teacher.name in row.taught_by
             for seed in range(row.teachers)
             if (
-                (folder := _folder(one, base=given.base, seed=seed, work=given.work)) / "entail.json"
+                (folder := _folder(teacher, base=options.base, seed=seed, work=options.work)) / "entail.json"
             ).is_file()
         ]
         if len(trained) != row.teachers:
             sys.exit(
-                f"Error: {row.name} has {row.teachers} teachers, found {len(trained)} in {given.work}; "
+                f"Error: {row.name} has {row.teachers} teachers, found {len(trained)} in {options.work}; "
                 f"train seeds of {' and '.join(row.taught_by)} first"
             )
         changes["teachers"] = ",".join(trained)
@@ -344,8 +352,8 @@ def main() -> int:
     return measure_and_show(
         parser,
         _run,
-        lambda given: write_page(
-            RESULTS / f"{given.name}.json", partial(markdown, file=given.name, papers=PAPERS)
+        lambda options: write_page(
+            RESULTS / f"{options.name}.json", partial(markdown, file=options.name, papers=PAPERS)
         ),
         needs=("train", "dev"),
     )

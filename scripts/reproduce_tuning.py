@@ -55,22 +55,22 @@ class Bench:
     """Data of all arms: pool, questions, hard negatives, pairs.
 
     Args:
-        given: The command line.
+        options: The command line.
     """
 
-    def __init__(self, given: argparse.Namespace) -> None:
-        self.given = given
-        self.store: PassageStore = store_passages([given.train, given.dev], given.work / "pool")
-        dev = tuple(read_questions(given.dev))
-        self.dev = Judged(take_evenly(dev, given.dev_questions))
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.given = options
+        self.store: PassageStore = store_passages([options.train, options.dev], options.work / "pool")
+        dev = tuple(read_questions(options.dev))
+        self.dev = Judged(take_evenly(dev, options.dev_questions))
 
     @cached_property
     def examples(self) -> Examples:
         """Questions to learn from, evenly from all of train, with hard negatives."""
-        asked = take_evenly(tuple(read_questions(self.given.train)), self.given.questions)
+        questions = take_evenly(tuple(read_questions(self.given.train)), self.given.questions)
         with progress_bar() as progress:
             depth = self.contrast(seed=0).depth
-            return with_missing_negatives(examples_of(self.store, asked), depth=depth, progress=progress)
+            return with_missing_negatives(examples_of(self.store, questions), depth=depth, progress=progress)
 
     @cached_property
     def entailments(self) -> tuple[NliPair, ...]:
@@ -80,29 +80,29 @@ class Bench:
 
     def tuned(self, arm: Arm, *, seed: int) -> TuningConfig:
         """Return the settings of an arm's first stage."""
-        given = self.given
+        options = self.given
         return TuningConfig(
-            base=given.base,
-            epochs=given.tuning_epochs,
-            batch_size=given.batch_size,
-            max_length=given.longest,
-            learning_rate=given.tuning_rate,
-            warmup_steps=given.warmup,
-            dropout=given.dropout,
+            base=options.base,
+            epochs=options.tuning_epochs,
+            batch_size=options.batch_size,
+            max_length=options.longest,
+            learning_rate=options.tuning_rate,
+            warmup_steps=options.warmup,
+            dropout=options.dropout,
             seed=seed,
             **(arm.tuning or {}),
         )
 
     def contrast(self, *, seed: int) -> DprConfig:
         """Return the settings of the contrastive stage, the same for all arms."""
-        given = self.given
+        options = self.given
         return DprConfig(
-            base=given.base,
-            epochs=given.epochs,
-            batch_size=given.batch_size,
-            max_length=given.longest,
-            learning_rate=given.rate,
-            dropout=given.dropout,
+            base=options.base,
+            epochs=options.epochs,
+            batch_size=options.batch_size,
+            max_length=options.longest,
+            learning_rate=options.rate,
+            dropout=options.dropout,
             seed=seed,
         )
 
@@ -110,17 +110,17 @@ class Bench:
         """Return what the command line says that matters to an arm: what a row is bound to."""
         on = {"dev_questions": len(self.dev.questions), "passages": len(self.store)}
         names = (_MEASURED, _CONTRAST, _TUNING)
-        taken = names[: 1 if arm.retriever else 2 if arm.tuning is None else 3]
+        groups = names[: 1 if arm.retriever else 2 if arm.tuning is None else 3]
         if arm.retriever == "bm25":
             return on
-        told = {name: getattr(self.given, name) for some in taken for name in some}
+        settings = {name: getattr(self.given, name) for group in groups for name in group}
         if arm.alone:
-            del told["epochs"], told["rate"]
+            del settings["epochs"], settings["rate"]
         if arm.tuning is None or not arm.alone:
-            told["cut"] = CUT
-        if told.get("nli_pairs"):
-            told["nli_pairs"] = len(self.entailments)
-        return {**on, **told}
+            settings["cut"] = CUT
+        if settings.get("nli_pairs"):
+            settings["nli_pairs"] = len(self.entailments)
+        return {**on, **settings}
 
 
 _MEASURED = ("base",)
@@ -141,14 +141,14 @@ def _first_stage(arm: Arm, bench: Bench, *, out: Path, seed: int) -> tuple[dict[
             progress=progress,
             watch=lambda event: losses.append(event.terms["loss"]),
         )
-    told = {
+    record = {
         "seconds": tuning.fitted.seconds,
         "steps": tuning.fitted.steps,
         "counts": dict(tuning.counts),
         # Of a training that was resumed only the last part is seen here.
         "loss": [mean(losses[:10]), mean(losses[-10:])] if losses and not tuning.fitted.resumed else None,
     }
-    return told, asdict(config)
+    return record, asdict(config)
 
 
 def run_arm(arm: Arm, bench: Bench, *, seed: int) -> dict[str, Any]:
@@ -163,8 +163,8 @@ def run_arm(arm: Arm, bench: Bench, *, seed: int) -> dict[str, Any]:
         encoder = bench.given.base
     if arm.retriever is None:
         # A stage that another row has been through is gone on from.
-        told = json.dumps(bench.budget(replace(arm, alone=False)), sort_keys=True)
-        key = hashlib.sha256(told.encode()).hexdigest()[:12]
+        budget_json = json.dumps(bench.budget(replace(arm, alone=False)), sort_keys=True)
+        key = hashlib.sha256(budget_json.encode()).hexdigest()[:12]
         place = bench.given.work / f"{slug(arm.name.removesuffix(' alone'))}-{seed}-{key}"
         contrast = bench.contrast(seed=seed)
         if arm.tuning is not None:
@@ -185,7 +185,7 @@ def run_arm(arm: Arm, bench: Bench, *, seed: int) -> dict[str, Any]:
         encoder = str(place)
     clock = time.perf_counter()
     with progress_bar() as progress:
-        found = evaluate_passages(
+        evaluation = evaluate_passages(
             bench.store,
             bench.dev,
             encoder=encoder,
@@ -197,7 +197,7 @@ def run_arm(arm: Arm, bench: Bench, *, seed: int) -> dict[str, Any]:
     if arm.retriever is None:  # 32 MB of vectors that nobody searches again
         for vectors in bench.store.folder.glob(f"vectors-{Path(encoder).name}*"):
             shutil.rmtree(vectors, ignore_errors=True)
-    told_of, run = found.to_json(), provenance()
+    figures, run = evaluation.to_json(), provenance()
     return {
         "arm": arm.name,
         "seed": None if arm.retriever else seed,
@@ -205,7 +205,7 @@ def run_arm(arm: Arm, bench: Bench, *, seed: int) -> dict[str, Any]:
         "precision": _vectors(bench.given.precision),
         "configs": configs,
         **{
-            name: told_of[name]
+            name: figures[name]
             for name in ("retriever", "revision", "questions", "passages", "gold", "answer")
         },
         "stages": stages,
@@ -225,15 +225,15 @@ def _same(row: Mapping[str, Any], arm: Arm, budget: Mapping[str, Any], seed: int
     return bool(row["arm"] == arm.name and row["seed"] == seed and row["budget"] == budget)
 
 
-def _run(given: argparse.Namespace) -> None:
+def _run(options: argparse.Namespace) -> None:
     started = datetime.now(UTC)
     path = RESULTS / "tuning.json"
-    unknown = sorted(set(given.rows or ()) - {arm.name for arm in ARMS})
+    unknown = sorted(set(options.rows or ()) - {arm.name for arm in ARMS})
     if unknown:
         sys.exit(f"Error: no arm is called {unknown[0]!r}; arms are: {', '.join(arm.name for arm in ARMS)}")
-    bench = Bench(given)
-    for seed in given.seeds:
-        for arm in (arm for arm in ARMS if not given.rows or arm.name in given.rows):
+    bench = Bench(options)
+    for seed in options.seeds:
+        for arm in (arm for arm in ARMS if not options.rows or arm.name in options.rows):
             counted = None if arm.retriever else seed
             budget = bench.budget(arm)
             if any(_same(row, arm, budget, counted) for row in _rows(path)):
@@ -242,8 +242,8 @@ def _run(given: argparse.Namespace) -> None:
             print(f"{arm.name}, seed {counted}", file=sys.stderr)
             row = run_arm(arm, bench, seed=seed)
             # What another process has measured in the meantime stays.
-            rows = [one for one in _rows(path) if not _same(one, arm, budget, counted)]
-            figures = {"data": {"train": given.train.name, "dev": given.dev.name}, "rows": [*rows, row]}
+            rows = [old_row for old_row in _rows(path) if not _same(old_row, arm, budget, counted)]
+            figures = {"data": {"train": options.train.name, "dev": options.dev.name}, "rows": [*rows, row]}
             write_result(path, figures=figures, seed=None, started=started)
 
 

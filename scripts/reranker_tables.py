@@ -18,8 +18,8 @@ READ = {
 
 def shipped(figures: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the figures of what ships, the first seed."""
-    found: Mapping[str, Any] = next(iter(figures["seeds"].values()))
-    return found
+    first_seed: Mapping[str, Any] = next(iter(figures["seeds"].values()))
+    return first_seed
 
 
 def for_card(figures: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -32,10 +32,10 @@ def for_card(figures: Mapping[str, Any]) -> list[dict[str, Any]]:
         ("all", f"{first['queries']} queries of EntailmentBank {split} in all, training queries among them"),
     ):
         rows = []
-        for name, found in figures["first"].items():
+        for name, list_figures in figures["first"].items():
             over = shipped(figures)["measured"][name]
-            for shown, one in ((name, found), (f"{name}, re-ranked", over)):
-                rows.append([shown, *(one[key]["query_excluded"][measure] for measure in SHOWN)])
+            for label, row_figures in ((name, list_figures), (f"{name}, re-ranked", over)):
+                rows.append([label, *(row_figures[key]["query_excluded"][measure] for measure in SHOWN)])
         parts.append(
             {
                 "caption": f"{words}; a query is no candidate of its own:",
@@ -54,8 +54,8 @@ def for_card(figures: Mapping[str, Any]) -> list[dict[str, Any]]:
 def markdown(result: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines of the page."""
     figures, hardware = result["figures"], result["hardware"]
-    held, seeds = figures["held out"], figures["seeds"]
-    best, split = held["best"], figures["trees"]["split"]
+    held_out, seeds = figures["held out"], figures["seeds"]
+    best, split = held_out["best"], figures["trees"]["split"]
     unseen = next(iter(figures["first"].values()))["unseen queries"]
     yield "<!-- Made from reranker_minilm.json by `python scripts/make_reranker_minilm.py --table`. -->"
     yield f"# A re-ranker of the first {best['depth']} premises, on {split}"
@@ -63,7 +63,10 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
     yield f"A cross-encoder reads each of the first {best['depth']} premises together with the query. Its"
     yield f"score, times {best['weight']:g}, is added to the retriever's. It learnt from"
     yield f"{figures['learnt']['trees']:,} training trees. The weight and the number of premises were chosen"
-    yield f"by one that had not learnt from {held['trees']} training trees, on the {held['queries']} queries"
+    yield (
+        f"by one that had not learnt from {held_out['trees']} training trees, on the "
+        f"{held_out['queries']} queries"
+    )
     yield "that only they have, over lists of a retriever that had not seen them either."
     yield from paragraph(
         f"{READ[split]} The retriever itself and its share of BM25 were chosen on dev earlier ([the "
@@ -83,40 +86,40 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
         yield from (f"## {words}", "")
         yield f"| | {' | '.join(SHOWN)} |"
         yield "| --- |" + " ---: |" * len(SHOWN)
-        for name, found in figures["first"].items():
-            yield f"| {name} | {' | '.join(_cells([found[key]['query_excluded']]))} |"
-            each = [seed["measured"][name][key]["query_excluded"] for seed in seeds.values()]
+        for name, list_figures in figures["first"].items():
+            yield f"| {name} | {' | '.join(_cells([list_figures[key]['query_excluded']]))} |"
+            runs = [seed["measured"][name][key]["query_excluded"] for seed in seeds.values()]
             over = shipped(figures)["measured"][name][key]["query_excluded"]
             yield f"| {name}, re-ranked | {' | '.join(_cells([over]))} |"
-            if len(each) > 1:
-                yield f"| {name}, re-ranked, all seeds | {' | '.join(_cells(each))} |"
+            if len(runs) > 1:
+                yield f"| {name}, re-ranked, all seeds | {' | '.join(_cells(runs))} |"
         yield ""
     yield from ("## Effort of the simulated author", "")
     yield "| | candidates read per accepted premise | never found |"
     yield "| --- | ---: | ---: |"
-    for name, found in figures["first"].items():
+    for name, list_figures in figures["first"].items():
         over = shipped(figures)["measured"][name]["effort"]
-        for words, one in ((name, found["effort"]), (f"{name}, re-ranked", over)):
-            yield f"| {words} | {one['reads_per_accepted']:.2f} | {one['missing_share']:.1%} |"
+        for words, record in ((name, list_figures["effort"]), (f"{name}, re-ranked", over)):
+            yield f"| {words} | {record['reads_per_accepted']:.2f} | {record['missing_share']:.1%} |"
     yield from ("", "## Seconds", "")
     yield "One list after the first is shown, in a process of one thread beside other work:"
     yield from ("", "| seed | training | median of a list | 95 % | longest |", "| --- |" + " ---: |" * 4)
-    for seed, one in seeds.items():
-        took = one["seconds a list"]
+    for seed, record in seeds.items():
+        took = record["seconds a list"]
         yield (
-            f"| {seed} | {one['seconds']:,.0f} | {took['median']:.2f} | {took['95 %']:.2f} | "
+            f"| {seed} | {record['seconds']:,.0f} | {took['median']:.2f} | {took['95 %']:.2f} | "
             f"{took['longest']:.2f} |"
         )
     yield from ("", "## The choice, on held-out trees", "")
-    deepest = max(row["depth"] for row in held["choices"])
+    deepest = max(row["depth"] for row in held_out["choices"])
     yield f"MAP of lists of {deepest} premises by how many of them are read (rows) and the weight (columns);"
     yield "0 is the list as retrieved:"
-    weights = sorted({row["weight"] for row in held["choices"]})
+    weights = sorted({row["weight"] for row in held_out["choices"]})
     yield from ("", f"| | {' | '.join(f'{w:g}' for w in weights)} |", "| --- |" + " ---: |" * len(weights))
-    for depth in sorted({one["depth"] for one in held["choices"]}):
-        row = {one["weight"]: one["MAP"] for one in held["choices"] if one["depth"] == depth}
+    for depth in sorted({choice["depth"] for choice in held_out["choices"]}):
+        row = {choice["weight"]: choice["MAP"] for choice in held_out["choices"] if choice["depth"] == depth}
         yield f"| {depth} | {' | '.join(f'{row[w]:.3f}' for w in weights)} |"
 
 
-def _cells(each: Sequence[Mapping[str, float]]) -> list[str]:
-    return [spread([one[measure] for one in each]) for measure in SHOWN]
+def _cells(runs: Sequence[Mapping[str, float]]) -> list[str]:
+    return [spread([run[measure] for run in runs]) for measure in SHOWN]

@@ -37,7 +37,7 @@ def main() -> None:
         app = AppTest.from_file(str(SCRIPT), default_timeout=120).run()
         for page in [
             "streamlit_app.py",
-            *(f"pages/{one.name}" for one in (SCRIPT.parent / "pages").glob("*.py")),
+            *(f"pages/{file.name}" for file in (SCRIPT.parent / "pages").glob("*.py")),
         ]:
             app = app.switch_page(page).run()
             assert not app.exception, f"{page}: {app.exception}"

@@ -75,24 +75,24 @@ def groups(rows: Sequence[Mapping[str, Any]]) -> list[tuple[dict[str, Any], list
     """Return budgets, and the rows that are compared under each: all that it holds of a row's own budget."""
     budgets: list[dict[str, Any]] = []
     for row in sorted(rows, key=lambda row: -len(row["budget"])):
-        if not any(row["budget"].items() <= known.items() for known in budgets):
+        if not any(row["budget"].items() <= budget.items() for budget in budgets):
             budgets.append(row["budget"])
-    return [(known, [row for row in rows if row["budget"].items() <= known.items()]) for known in budgets]
+    return [(budget, [row for row in rows if row["budget"].items() <= budget.items()]) for budget in budgets]
 
 
 def _by_arm(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
-    return {arm.name: found for arm in ARMS if (found := [row for row in rows if row["arm"] == arm.name])}
+    return {arm.name: repeats for arm in ARMS if (repeats := [row for row in rows if row["arm"] == arm.name])}
 
 
 def gains(
     rows: Sequence[Mapping[str, Any]], arm: str, *, over: str, measure: str, by: str = "gold"
 ) -> list[float]:
     """Return what an arm has above another, seed by seed; against a row without a seed, with each."""
-    found = _by_arm(rows)
-    theirs = {row["seed"]: row[by][measure] for row in found.get(over, ())}
+    by_arm = _by_arm(rows)
+    theirs = {row["seed"]: row[by][measure] for row in by_arm.get(over, ())}
     return [
         row[by][measure] - theirs.get(row["seed"], theirs.get(None))
-        for row in found.get(arm, ())
+        for row in by_arm.get(arm, ())
         if row["seed"] in theirs or None in theirs
     ]
 
@@ -100,14 +100,14 @@ def gains(
 def verdicts(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield what was asked, whether it holds, and by how much, in points, mean over seeds."""
 
-    def line(what: str, arm: str, over: str, measure: str, least: float) -> str | None:
-        found = gains(rows, arm, over=over, measure=measure)
-        if not found:
+    def line(claim: str, arm: str, over: str, measure: str, least: float) -> str | None:
+        differences = gains(rows, arm, over=over, measure=measure)
+        if not differences:
             return None
-        held = mean(found) >= least
-        return f"- {'holds' if held else 'does not hold'}: {what}: {percent(found, sign='+')} points"
+        holds = mean(differences) >= least
+        return f"- {'holds' if holds else 'does not hold'}: {claim}: {percent(differences, sign='+')} points"
 
-    asked = (
+    lines = (
         line("with tuning R@1 at least 1 point above without", "0.8/H", "none", "R@1", 0.01),
         line("with tuning MRR at least 1 point above without", "0.8/H", "none", "MRR", 0.01),
         line("with tuning R@20 not below without", "0.8/H", "none", "R@20", 0.0),
@@ -115,15 +115,15 @@ def verdicts(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         line("with tuning MRR above the control, plain MLM", "0.8/H", "plain", "MRR", 1e-9),
         line("without tuning MRR not below the untrained base", "none", "base", "MRR", 0.0),
     )
-    yield from (said for said in asked if said is not None)
-    found = {arm: mean(row["gold"]["R@1"] for row in some) for arm, some in _by_arm(rows).items()}
-    paper = [arm.name for arm in ARMS if arm.paper and arm.retriever is None and arm.name in found]
+    yield from (verdict for verdict in lines if verdict is not None)
+    recalls = {arm: mean(row["gold"]["R@1"] for row in repeats) for arm, repeats in _by_arm(rows).items()}
+    paper = [arm.name for arm in ARMS if arm.paper and arm.retriever is None and arm.name in recalls]
     paper.sort(key=lambda name: -next((arm.paper or {})["R@1"] for arm in ARMS if arm.name == name))
     if len(paper) > 2:
-        ours = sorted(paper, key=lambda name: -found[name])
+        order = sorted(paper, key=lambda name: -recalls[name])
         yield (
-            f"- {'holds' if ours == paper else 'does not hold'}: the order of Table 5 by R@1: "
-            f"{', '.join(ours)} (the paper: {', '.join(paper)})"
+            f"- {'holds' if order == paper else 'does not hold'}: the order of Table 5 by R@1: "
+            f"{', '.join(order)} (the paper: {', '.join(paper)})"
         )
 
 
@@ -158,8 +158,8 @@ def markdown(result: Mapping[str, Any], *, learnt: Mapping[str, Any] | None = No
     yield from ("", *paragraph(CUT_NOTE))
     if any(row["hardware"]["gpus"] for row in rows):
         yield from ("", *paragraph(f"{GPU_NOTE} {TORCH_NOTE} Hard negatives were mined beforehand."))
-    for budget, some in groups(rows):
-        yield from ("", *_group_lines(budget, some))
+    for budget, budget_rows in groups(rows):
+        yield from ("", *_group_lines(budget, budget_rows))
 
 
 def _short_stage(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -173,8 +173,8 @@ def _short_stage(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         f"**These first stages are short: {steps} steps of an adapter with a new masked-LM head, "
         f"{head or 'no'} steps of the head alone.** What a claim's premise gains was not measured for them."
     )
-    told = (row["stages"]["tuning"]["loss"] for row in rows if row["arm"].startswith("0.8/H"))
-    if ends := [loss[1] for loss in told if loss]:
+    losses = (row["stages"]["tuning"]["loss"] for row in rows if row["arm"].startswith("0.8/H"))
+    if ends := [loss[1] for loss in losses if loss]:
         yield f"The loss of claims ended at {min(ends):.1f} to {max(ends):.1f} (last ten steps)."
 
 
@@ -182,7 +182,7 @@ def _longer_stage(figures: Mapping[str, Any] | None) -> Iterator[str]:
     """Yield what a first stage that learnt ends at, and what it does to retrieval."""
     if figures is None:
         return
-    stage = next(one for one in figures["stages"] if one["arm"] == "hypothesis")
+    stage = next(candidate for candidate in figures["stages"] if candidate["arm"] == "hypothesis")
     last, most = stage["evaluations"][-1], max(row["questions"] for row in figures["rows"])
     first = {
         arm: mean(
@@ -208,10 +208,10 @@ def _group_lines(budget: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -
     base = Path(budget.get("base", "Words")).name
     about = [base, f"{budget['questions']:,} questions" if "questions" in budget else ""]
     yield f"## {', '.join(filter(None, about))}"
-    told = ", ".join(
+    settings = ", ".join(
         f"{name.replace('_', ' ')} {value}" for name, value in budget.items() if value is not None
     )
-    yield from ("", f"{told[:1].upper()}{told[1:]}.")
+    yield from ("", f"{settings[:1].upper()}{settings[1:]}.")
     titles = {arm.name: arm for arm in ARMS}
     for by, words in (("gold", "the annotated passage"), ("answer", "any passage that holds an answer")):
         if not all(row[by] for row in rows):
@@ -219,24 +219,24 @@ def _group_lines(budget: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -
         yield from ("", f"Hits are {words}:", "")
         yield "| | seeds | on | " + " | ".join(MEASURES) + " |"
         yield "| --- | ---: | --- |" + " ---: |" * len(MEASURES)
-        for name, some in _by_arm(rows).items():
-            cells = [percent([row[by][measure] for row in some]) for measure in MEASURES]
-            places = " and ".join(sorted({_place(row) for row in some}))
-            yield f"| {titles[name].title} | {len(some)} | {places} | " + " | ".join(cells) + " |"
+        for name, repeats in _by_arm(rows).items():
+            cells = [percent([row[by][measure] for row in repeats]) for measure in MEASURES]
+            places = " and ".join(sorted({_place(row) for row in repeats}))
+            yield f"| {titles[name].title} | {len(repeats)} | {places} | " + " | ".join(cells) + " |"
     yield from ("", "The paper:", "", "| | " + " | ".join(MEASURES) + " |")
     yield "| --- |" + " ---: |" * len(MEASURES)
     for arm in ARMS:
         if arm.paper:
             cells = [f"{arm.paper[name]:.2f}" if name in arm.paper else "-" for name in MEASURES]
             yield f"| {arm.title} | " + " | ".join(cells) + " |"
-    asked = list(verdicts(rows))
-    if asked:
-        yield from ("", "What was asked of it:", "", *asked)
+    verdict_lines = list(verdicts(rows))
+    if verdict_lines:
+        yield from ("", "What was asked of it:", "", *verdict_lines)
     yield from ("", "| | tuning, s | contrast, s | all, s |", "| --- | ---: | ---: | ---: |")
-    for name, some in _by_arm(rows).items():
+    for name, repeats in _by_arm(rows).items():
         spent = [
-            mean([row["stages"].get(stage, {}).get("seconds", 0.0) for row in some])
+            mean([row["stages"].get(stage, {}).get("seconds", 0.0) for row in repeats])
             for stage in ("tuning", "contrast")
         ]
-        everything = mean([row["seconds"] for row in some])
+        everything = mean([row["seconds"] for row in repeats])
         yield f"| {titles[name].title} | {spent[0]:,.0f} | {spent[1]:,.0f} | {everything:,.0f} |"

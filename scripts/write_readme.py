@@ -39,7 +39,7 @@ def rows() -> list[tuple[str, str, str]]:
     everything, listed, reranked = figures("aeenc_dev"), retrieval["+ keywords"], retrieval["+ re-ranking"]
     base, shipped = everything["query_excluded"], everything["others"][0]["query_excluded"]
     direction, ranked, passages = direction_accuracy(), explanation_ranking(), passage_retrieval()
-    chosen = mean(direction["SNLI dev"])
+    snli_accuracy = mean(direction["SNLI dev"])
     alpha, strong = strong_pass()
     reads = dict(reads_after_decisions())
     listed_dual, reranked_dual = reads_by_two_towers()
@@ -91,7 +91,7 @@ def rows() -> list[tuple[str, str, str]]:
         (
             "Direction of an entailment, accuracy",
             ", ".join(f"{name} {mean(direction[name]):.3f}" for name in ("MultiNLI dev", "SICK train"))
-            + f" (shipped model; SNLI dev, which chose weights and threshold: {chosen:.3f})",
+            + f" (shipped model; SNLI dev, which chose weights and threshold: {snli_accuracy:.3f})",
             "results/gausscse",
         ),
         (
@@ -115,8 +115,8 @@ def table() -> str:
     """Return the table as Markdown."""
     lines = ["| what | measured | page |", "|---|---|---|"]
     lines += [
-        f"| {what} | {said} | [{page.removeprefix('results/')}](docs/{page}.md) |"
-        for what, said, page in rows()
+        f"| {question} | {answer} | [{page.removeprefix('results/')}](docs/{page}.md) |"
+        for question, answer, page in rows()
     ]
     return "\n".join(lines)
 
@@ -124,7 +124,7 @@ def table() -> str:
 def attack() -> str:
     """Return the table of the standing attack as Markdown."""
     result = json.loads((RESULTS / "attack.json").read_text(encoding="utf-8"))
-    found, hardware = result["figures"], result["hardware"]
+    attacks, hardware = result["figures"], result["hardware"]
     lines = [
         f"Commit `{result['commit'][:12]}`, {hardware['cpu']}, {hardware['cores']} cores, "
         f"{result['wall_seconds'] / 60:.0f} minutes, seed {result['seed']}, `{result['command']}`.",
@@ -132,7 +132,7 @@ def attack() -> str:
         "| kind | attempts | failures | kills |",
         "|---|---:|---:|---:|",
     ]
-    kinds = {**found["kinds"], "**all**": found}
+    kinds = {**attacks["kinds"], "**all**": attacks}
     for kind, row in kinds.items():
         kills = f"{row['kills']:,}" if row["kills"] else ""
         lines.append(f"| {kind} | {row['attempts']:,} | {row['failures']:,} | {kills} |")
@@ -153,14 +153,14 @@ def chain_options() -> str:
         ("arcf_k180", "k 180 in place of 60"),
         ("arcf_k290", "k 290 in place of 60"),
     ):
-        found = figures(name)
-        (beside,) = found["beside"].values()
-        low, high = beside["interval"]
+        ranking = figures(name)
+        (comparison,) = ranking["beside"].values()
+        low, high = comparison["interval"]
         if len(lines) == 2:
-            lines.append(f"| `arcf-minilm` | {beside['first']:.4f} | | |")
+            lines.append(f"| `arcf-minilm` | {comparison['first']:.4f} | | |")
         lines.append(
-            f"| {words} | {found['MAP']:.4f} | {beside['difference']:+.4f} ({low:+.4f} to {high:+.4f}) | "
-            f"{beside['p']:.2g} |"
+            f"| {words} | {ranking['MAP']:.4f} | {comparison['difference']:+.4f} "
+            f"({low:+.4f} to {high:+.4f}) | {comparison['p']:.2g} |"
         )
     words = "`single-fact-minilm` over the 1,000 nearest facts, as in the tables of losses"
     lines.append(f"| {words} | {figures('single_fact_cut')['MAP']:.4f} | | |")
@@ -171,49 +171,49 @@ def chain_options() -> str:
         f"| answer selected by | accuracy, {answers['questions']} questions of dev | 95 % interval |",
         "|---|---:|---:|",
     ]
-    for words, one in (("similarity of its chain", answers), ("its nearest single fact", nearest)):
-        low, high = one["interval"]
-        lines.append(f"| {words} | {one['accuracy']:.3f} | {low:.3f} to {high:.3f} |")
+    for words, selection in (("similarity of its chain", answers), ("its nearest single fact", nearest)):
+        low, high = selection["interval"]
+        lines.append(f"| {words} | {selection['accuracy']:.3f} | {low:.3f} to {high:.3f} |")
     lines.append(f"| chance | {answers['chance']:.3f} | |")
     return "\n".join(lines)
 
 
 def equivalence() -> str:
     """Return the figures of the verdict "equivalent" in a sentence."""
-    found = figures("gausscse_equivalence")["equivalence"]
+    verdict = figures("gausscse_equivalence")["equivalence"]
     return (
-        f"On the {found['n']:,} pairs of SICK (TRAIN, not trained on) that entail, `gausscse-minilm` tells "
-        f"those that entail both ways from the others with accuracy {found['accuracy']:.3f} (the commoner "
-        f"kind: {found['majority']:.3f}), recall {found['recall']['accuracy']:.3f}, precision "
-        f"{found['precision']['accuracy']:.3f}."
+        f"On the {verdict['n']:,} pairs of SICK (TRAIN, not trained on) that entail, `gausscse-minilm` tells "
+        f"those that entail both ways from the others with accuracy {verdict['accuracy']:.3f} (the commoner "
+        f"kind: {verdict['majority']:.3f}), recall {verdict['recall']['accuracy']:.3f}, precision "
+        f"{verdict['precision']['accuracy']:.3f}."
     )
 
 
 def first_stage() -> str:
     """Return R@1 above no first stage of every arm, by the number of questions."""
-    found = figures("first_stage")
-    cells = group(found["rows"], "arm", "questions")
+    stage_figures = figures("first_stage")
+    cells = group(stage_figures["rows"], "arm", "questions")
     counts = sorted({questions for _, questions in cells})
     lines = [
         f"| first stage | seeds | gain, nats | {' | '.join(f'{count:,}' for count in counts)} |",
         f"| --- | ---: | ---: |{' ---: |' * len(counts)}",
     ]
-    learnt = group(found["stages"], "arm")
+    learnt = group(stage_figures["stages"], "arm")
     for arm in dict.fromkeys(arm for arm, _ in cells):
         seeds = sorted({len(cells[arm, count]) for count in counts})
-        ends = [one["evaluations"][-1].get("premise_gain") for one in learnt.get(arm, ())]
+        ends = [stage["evaluations"][-1].get("premise_gain") for stage in learnt.get(arm, ())]
         row = [
             ARMS[arm].title,
             " to ".join(map(str, seeds)),
             f"{mean(ends):.2f}" if all(ends) and ends else "",
         ]
         for count in counts:
-            above, p = gains(found["rows"], cells[arm, count])
+            above, p = gains(stage_figures["rows"], cells[arm, count])
             if p is None:
-                row.append(f"{mean(one['gold']['R@1'] for one in cells[arm, count]):.3f}")
+                row.append(f"{mean(run['gold']['R@1'] for run in cells[arm, count]):.3f}")
             else:
-                shown = f"{mean(above):+.3f}"
-                row.append(f"**{shown}**" if p < 0.01 and mean(above) > 0 else shown)
+                cell = f"{mean(above):+.3f}"
+                row.append(f"**{cell}**" if p < 0.01 and mean(above) > 0 else cell)
         lines.append(f"| {' | '.join(row)} |")
     return "\n".join(lines)
 

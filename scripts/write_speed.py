@@ -45,8 +45,8 @@ def _further(name: str, title: str) -> Iterator[str]:
     result = _read(f"{name}.json")
     yield from ("", f"## {title}", "", _where(result), "")
     yield from ("| figure | value |", "|---|---:|")
-    shown = {key: value for key, value in result["figures"].items() if key not in _LONG}
-    yield from _flat(shown, "")
+    figures = {key: value for key, value in result["figures"].items() if key not in _LONG}
+    yield from _flat(figures, "")
 
 
 _LONG = ("trainer", "ours", "pilots", "seconds")
@@ -75,7 +75,7 @@ def _app(result: dict[str, Any]) -> Iterator[str]:
     columns = ("what", "target", *(("before",) if before else ()), "measured")
     yield f"| {' | '.join(columns)} |"
     yield "|---|" + "---:|" * (len(columns) - 1)
-    for what, group, name, target, unit in (
+    for label, group, name, target, unit in (
         ("process ready to first full page of Trees", "ready_to_first_page_s", "median", "target", "s"),
         ("the same, first start ever, from Home", "ready_to_first_page_s", "first_start_ever", "", "s"),
         ("a first typed query waits", "first_typed_query_s", "waited", "target", "s"),
@@ -90,9 +90,9 @@ def _app(result: dict[str, Any]) -> Iterator[str]:
         ("each further session", "resident_mb", "per_further_session", "", "MB"),
     ):
         measured, earlier = figures.get(group, {}), before.get(group, {})
-        beside = (_amount(earlier, name, unit),) if before else ()
-        cells = (_amount(measured, target, unit), *beside, _amount(measured, name, unit))
-        yield f"| {what} | {' | '.join(cells)} |"
+        earlier_cell = (_amount(earlier, name, unit),) if before else ()
+        cells = (_amount(measured, target, unit), *earlier_cell, _amount(measured, name, unit))
+        yield f"| {label} | {' | '.join(cells)} |"
 
 
 def _amount(figures: dict[str, float], name: str, unit: str) -> str:
@@ -130,29 +130,29 @@ def _arcf(result: dict[str, Any]) -> Iterator[str]:
     )
     yield "|---|---:|---:|---:|---:|---:|---:|"
     rows = {"plain loop": {**ruler, "times_faster": 1.0, "same_choice": 1.0, "MAP_difference": 0.0}}
-    for name, one in {**rows, **figures["engines"]}.items():
+    for name, way in {**rows, **figures["engines"]}.items():
         yield (
-            f"| {name} | {one['seconds_a_question']:.3f} | {one['times_faster']:.1f} | "
-            f"{one['same_choice']:.1%} | {one['MAP_difference']:+.4f} | {one['passes']:,} | "
-            f"{one['tokens']:,} |"
+            f"| {name} | {way['seconds_a_question']:.3f} | {way['times_faster']:.1f} | "
+            f"{way['same_choice']:.1%} | {way['MAP_difference']:+.4f} | {way['passes']:,} | "
+            f"{way['tokens']:,} |"
         )
     grow = figures.get("grow", {})
     if grow:
         yield from ("", *_growth(grow))
-    for letter, told in grow.items():
+    for letter, growth in grow.items():
         yield from ("", f"How a question's cost grows with {letter}, as c {letter}^p:", "")
         yield from (
-            f"| | {' | '.join(map(str, told['at']))} | p |",
-            f"|---|{'---:|' * (len(told['at']) + 1)}",
+            f"| | {' | '.join(map(str, growth['at']))} | p |",
+            f"|---|{'---:|' * (len(growth['at']) + 1)}",
         )
-        for row, values in told["a_question"].items():
+        for row, values in growth["a_question"].items():
             digits = 3 if row.endswith("seconds") else 0
-            shown = " | ".join(f"{value:,.{digits}f}" for value in values)
-            yield f"| {row} | {shown} | {told['power'][row]:.2f} |"
+            cells = " | ".join(f"{value:,.{digits}f}" for value in values)
+            yield f"| {row} | {cells} | {growth['power'][row]:.2f} |"
         yield from ("", "```mermaid", "xychart-beta", f'    title "Seconds a question by {letter}"')
-        yield from (f'    x-axis "{letter}" {told["at"]}', '    y-axis "seconds"')
+        yield from (f'    x-axis "{letter}" {growth["at"]}', '    y-axis "seconds"')
         for row in ("ruler, seconds", "engine, seconds"):
-            yield f"    line {[round(value, 4) for value in told['a_question'][row]]}"
+            yield f"    line {[round(value, 4) for value in growth['a_question'][row]]}"
         yield "```"
 
 
@@ -166,13 +166,13 @@ def _growth(grow: dict[str, Any]) -> Iterator[str]:
     (k, length), (our_k, our_length) = (
         [grow[letter]["power"][f"{way}, seconds"] for letter in "kL"] for way in ("ruler", "engine")
     )
-    asked = grow["k"].get("questions", 3)
+    count = grow["k"].get("questions", 3)
     yield (
         "Does cost grow as the paper says, linear in k and quadratic in L? Of the plain loop by "
         f"k^{k:.2f} and L^{length:.2f}: {'about' if abs(k - 1) < 0.15 else 'not'} linear in k, "
         f"{'about' if abs(length - 2) < 0.2 else 'not quite'} quadratic in L, for what a step scores does "
         "not begin at nothing: the question's own neighbours are there from the first. Of the engine by "
-        f"k^{our_k:.2f} and L^{our_length:.2f}. Measured once over {asked} questions each: tokens are exact, "
+        f"k^{our_k:.2f} and L^{our_length:.2f}. Measured once over {count} questions each: tokens are exact, "
         "seconds as noisy as that."
     )
 

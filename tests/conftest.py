@@ -50,9 +50,9 @@ def tiny_bert(
     try:
         BertTokenizerFast(vocab=str(plain / "vocab.txt")).save_pretrained(plain)
         torch.manual_seed(seed)
-        given = {"num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 2 * dimension}
-        given |= {"max_position_embeddings": 32, "initializer_range": 0.1, **sizes}
-        bert = BertModel(BertConfig(vocab_size=len(vocabulary), hidden_size=dimension, **given))
+        config = {"num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 2 * dimension}
+        config |= {"max_position_embeddings": 32, "initializer_range": 0.1, **sizes}
+        bert = BertModel(BertConfig(vocab_size=len(vocabulary), hidden_size=dimension, **config))
         with torch.no_grad():
             # So that sentences of other words point elsewhere, as a trained encoder has them.
             bert.embeddings.word_embeddings.weight.mul_(scale)
@@ -101,7 +101,7 @@ _CONFIG = {"base": "tiny", "loss": "triplet", "margin": 0.1, "rank": 2, "gold": 
 def trained(tiny_home: Path) -> Callable[..., Path]:
     """Return what writes an adapter on `tiny`, as a training does, into `models/`."""
 
-    def write(name: str = "mine", *, towers: str = "single", **told: Any) -> Path:
+    def write(name: str = "mine", *, towers: str = "single", **fields: Any) -> Path:
         import torch
 
         from entail.encoders.catalogue import PREMISE_TOWER, resolve
@@ -122,7 +122,7 @@ def trained(tiny_home: Path) -> Callable[..., Path]:
             "towers": towers,
             "config": _CONFIG,
             "trained_on": {"queries": 16, "positives": 24, "negatives": 1200, "data": ["entailment_bank"]},
-            **told,
+            **fields,
         }
         (folder / "entail.json").write_text(json.dumps(about), encoding="utf-8")
         return folder
@@ -213,13 +213,13 @@ def scorer_folder(tiny_home: Path) -> Callable[..., Path]:
         measured = {"source": "s", "method": "arcf", "data": "dev.tsv", "digest": "a1", "questions": 9}
         measured |= {"facts": 40, "map": 0.5, "interval": [0.4, 0.6], "settings": {"k": "60"}}
         if chains:
-            figures["measured_chains"] = [measured | one for one in chains]
+            figures["measured_chains"] = [measured | chain for chain in chains]
         folder = tiny_home / name
         (folder / "adapter").mkdir(parents=True)
         (folder / "head.safetensors").write_bytes(name.encode())
         (folder / "adapter" / "adapter_model.safetensors").write_bytes(b"a" + name.encode())
-        told = {"method": "arcf", "base": base, "scorer": {"scheme": scheme}, "figures": figures}
-        (folder / "entail.json").write_text(json.dumps(told), encoding="utf-8")
+        about = {"method": "arcf", "base": base, "scorer": {"scheme": scheme}, "figures": figures}
+        (folder / "entail.json").write_text(json.dumps(about), encoding="utf-8")
         return folder
 
     return write

@@ -45,10 +45,10 @@ def named_modules(of: str) -> set[str]:
 
 def layers() -> dict[str, int]:
     """Return package or module right below entail/ -> its layer, as the document draws them."""
-    drawn = re.search(r"`(foundation -> [^`]+)`", ARCHITECTURE)
-    assert drawn, "docs/architecture.md does not draw the layers"
+    match = re.search(r"`(foundation -> [^`]+)`", ARCHITECTURE)
+    assert match, "docs/architecture.md does not draw the layers"
     order = {}
-    for level, group in enumerate(drawn[1].split(" -> ")):
+    for level, group in enumerate(match[1].split(" -> ")):
         order |= {name.strip(): level for name in group.strip("()").split("|")}
     order |= dict.fromkeys(named_modules("The foundation is the package"), order["foundation"])
     return order | {"__main__": order["cli"] + 1}
@@ -150,15 +150,40 @@ def test_modules_are_named_for_what_they_hold(name: str) -> None:
     assert not [show(module) for module in MODULES if name in module.stem.lower().split("_")]
 
 
+PRONOUNS = frozenset(
+    """
+    told held asked kept found said beside one some what where who ours there here each them others taken made
+    given known shown seen drawn chosen wanted meant
+    """.split()  # noqa: SIM905 - as a list of strings it takes a page
+)
+"""Pronouns and participles, which no variable is called."""
+
+
+def assigned_names(path: Path) -> set[str]:
+    """Return the local variables of all functions of a file."""
+    functions = [
+        node
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+    ]
+    stores = (node for function in functions for node in ast.walk(function) if isinstance(node, ast.Name))
+    return {node.id for node in stores if isinstance(node.ctx, ast.Store)}
+
+
+def test_variables_are_nouns() -> None:
+    pronouns = {show(path): assigned_names(path) & PRONOUNS for path in (*MODULES, *SCRIPTS, *TESTS)}
+    assert {path: names for path, names in pronouns.items() if names} == {}
+
+
 def test_the_document_has_every_package_and_no_other() -> None:
     rows = "".join(line.split("|")[1] for line in ARCHITECTURE.splitlines() if line.startswith("| `"))
     migrations = ROOT / "entail" / "trees" / "store" / "migrations"
-    there = {
+    packages = {
         f"{folder.relative_to(ROOT / 'entail').as_posix()}/"
         for folder in FOLDERS
         if migrations not in (folder, *folder.parents)
     }
-    assert set(re.findall(r"`([\w/]+/)`", rows)) == there
+    assert set(re.findall(r"`([\w/]+/)`", rows)) == packages
 
 
 @pytest.mark.parametrize(
@@ -191,8 +216,8 @@ def test_imports_are_light(module: str, forbidden: set[str]) -> None:
 def pins(name: str) -> dict[str, str]:
     """Return package -> version of a requirements file."""
     lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
-    wanted = [line.split(";")[0].split("#")[0].strip() for line in lines]
-    return dict(line.split("==") for line in wanted if line)
+    requirements = [line.split(";")[0].split("#")[0].strip() for line in lines]
+    return dict(line.split("==") for line in requirements if line)
 
 
 def test_both_requirements_agree() -> None:

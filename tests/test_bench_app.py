@@ -26,11 +26,11 @@ def bench(load_script: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPa
 def test_sides_take_turns_and_each_has_a_tree_of_its_own(
     bench: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told: list[tuple[str, str, int]] = []
+    calls: list[tuple[str, str, int]] = []
     trains: list[int] = []
 
     def one_turn(browser: Any, url: str, tree: str, words: str, *, accepts: int) -> dict[str, list[float]]:
-        told.append(("beside" if trains else "alone", tree, accepts))
+        calls.append(("beside" if trains else "alone", tree, accepts))
         return {"accept_ms": [0.4 if trains else 0.25] * accepts, "search_ms": [0.5]}
 
     @contextmanager
@@ -42,21 +42,21 @@ def test_sides_take_turns_and_each_has_a_tree_of_its_own(
 
     monkeypatch.setattr(bench, "one_turn", one_turn)
     monkeypatch.setattr(bench, "training", training)
-    found = bench.beside_training(None, tmp_path, turns=2, accepts=5)
-    assert told == [
+    figures = bench.beside_training(None, tmp_path, turns=2, accepts=5)
+    assert calls == [
         ("alone", "t0", 1),  # what warms up counts for neither
         ("alone", "t1", 3),
         ("beside", "t2", 3),
         ("beside", "t3", 2),
         ("alone", "t4", 2),
     ]
-    assert found["accept_ms"] == {
+    assert figures["accept_ms"] == {
         "alone, p50": 250,
         "beside training, p50": 400,
         "ratio": pytest.approx(1.6),
         "n_each": 5,
     }
-    assert (found["search_ms"]["ratio"], found["training_steps_per_s_meanwhile"]) == (1, 3)
+    assert (figures["search_ms"]["ratio"], figures["training_steps_per_s_meanwhile"]) == (1, 3)
 
 
 def test_speed_shows_it_where_it_was_measured(

@@ -63,10 +63,10 @@ def test_the_library_draws_the_panels_of_both(
     bench: ModuleType, files: tuple[Path, Path], tmp_path: Path, pair: tuple[str, str], panels: int
 ) -> None:
     trees, corpus = list(read_trees(files[0])), Corpus.of("facts", files[1].read_text().splitlines())
-    found = bench.library(corpus, trees, pair, tmp_path / "data", 1)
-    assert found["panels"] == panels  # (a), and of each encoder a scatter and its boxes
-    assert ("bias" in found["library_seconds"]) is (panels > 0)
-    assert all(seconds >= 0 for seconds in found["library_seconds"].values())
+    figures = bench.library(corpus, trees, pair, tmp_path / "data", 1)
+    assert figures["panels"] == panels  # (a), and of each encoder a scatter and its boxes
+    assert ("bias" in figures["library_seconds"]) is (panels > 0)
+    assert all(seconds >= 0 for seconds in figures["library_seconds"].values())
 
 
 def test_the_page_is_opened_with_the_pair_that_was_asked_for(
@@ -77,8 +77,10 @@ def test_the_page_is_opened_with_the_pair_that_was_asked_for(
     monkeypatch.setattr(bench, "start", lambda _: (None, "http://here"))
     monkeypatch.setattr(bench, "stop", lambda _: None)
     monkeypatch.setattr(bench, "find_chromium", lambda: "chromium")
-    given = ["--trees", str(files[0]), "--corpus", str(files[1]), "--out", str(tmp_path / "compare.json")]
-    monkeypatch.setattr("sys.argv", ["bench", *given, "--repeats", "1", "--left", "tiny", "--right", "other"])
+    arguments = ["--trees", str(files[0]), "--corpus", str(files[1]), "--out", str(tmp_path / "compare.json")]
+    monkeypatch.setattr(
+        "sys.argv", ["bench", *arguments, "--repeats", "1", "--left", "tiny", "--right", "other"]
+    )
     bench.main()
     figures = json.loads((tmp_path / "compare.json").read_text(encoding="utf-8"))["figures"]
     assert (figures["retrievers"], figures["panels"]) == (["tiny", "other"], 5)
@@ -101,8 +103,8 @@ def test_the_page_is_opened_with_the_pair_that_was_asked_for(
 def test_the_same_retriever_twice_is_refused(
     bench: ModuleType, files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
-    given = ["--trees", str(files[0]), "--corpus", str(files[1]), "--left", "tiny", "--right", "tiny"]
-    monkeypatch.setattr("sys.argv", ["bench", *given])
+    arguments = ["--trees", str(files[0]), "--corpus", str(files[1]), "--left", "tiny", "--right", "tiny"]
+    monkeypatch.setattr("sys.argv", ["bench", *arguments])
     with pytest.raises(SystemExit):
         bench.main()
     assert "found tiny twice; name another one" in capsys.readouterr().err

@@ -39,14 +39,14 @@ def end() -> None:
 
 def test_check_belongs_to_its_context() -> None:
     check_cancelled()  # there is none
-    found: list[str] = []
+    outcomes: list[str] = []
 
     def work() -> None:
         try:
             check_cancelled()
-            found.append("went on")
+            outcomes.append("went on")
         except EndedError:
-            found.append("ended")
+            outcomes.append("ended")
 
     with cancelled_by(end):
         context = contextvars.copy_context()
@@ -57,7 +57,7 @@ def test_check_belongs_to_its_context() -> None:
         with pytest.raises(EndedError):
             next(cancellable("a"))
     check_cancelled()
-    assert found == ["went on", "ended"]
+    assert outcomes == ["went on", "ended"]
 
 
 def test_iteration_ends_where_it_is_cancelled() -> None:
@@ -88,7 +88,7 @@ def read_pairs() -> None:
 
 
 def read_apart() -> None:
-    def forward(ids: torch.Tensor, known: torch.Tensor | None) -> torch.Tensor:
+    def forward(ids: torch.Tensor, attention: torch.Tensor | None) -> torch.Tensor:
         return torch.ones(*ids.shape, 2)
 
     head = Head(torch.ones(1, 2), torch.zeros(1), torch.ones(1))
@@ -105,7 +105,7 @@ def read_apart() -> None:
 
 
 def grow_chain() -> None:
-    follow(lambda chosen: Step(chosen, (len(chosen),), (0.0,), None, frozenset()), Search(length=5))
+    follow(lambda facts: Step(facts, (len(facts),), (0.0,), None, frozenset()), Search(length=5))
 
 
 def gaussians(count: int) -> Gaussians:
@@ -144,11 +144,11 @@ def test_layers_of_a_bert(tiny_home: Path, write_bert: Callable[..., Path]) -> N
     (tiny_home / "tiny").unlink()
     write_bert(tiny_home / "tiny", num_hidden_layers=1)
     write_bert(tiny_home / "deep", num_hidden_layers=6)
-    one, six = (
+    one_layer, six_layers = (
         count_checks(lambda name=name: BiEncoder(name).encode(["ba be"], "query"))
         for name in ("tiny", "deep")
     )
-    assert six - one == 5
+    assert six_layers - one_layer == 5
 
 
 def count_checks(work: Callable[[], object]) -> int:

@@ -96,8 +96,8 @@ def test_neighbouring_floats_are_distinguished() -> None:
 def test_no_threshold_is_more_accurate(cases: list[tuple[float, bool]]) -> None:
     scores, truth = map(np.array, zip(*cases, strict=True))
     result = best_threshold(scores, truth)
-    others = [*scores, math.nextafter(scores.min(), -math.inf)]
-    accuracies = [((scores > other) == truth).mean() for other in (result.value, *others)]
+    thresholds = [*scores, math.nextafter(scores.min(), -math.inf)]
+    accuracies = [((scores > other) == truth).mean() for other in (result.value, *thresholds)]
     assert accuracies[0] == pytest.approx(result.accuracy)
     assert result.accuracy >= max(accuracies) - 1e-12
 

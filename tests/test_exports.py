@@ -58,10 +58,10 @@ def test_public_names() -> None:
 
 @pytest.mark.parametrize("name", PUBLIC)
 def test_names_resolve(name: str) -> None:
-    found = getattr(entail, name)
-    if isinstance(found, type) or callable(found):
-        assert found.__name__ == name
-        assert found.__doc__
+    export = getattr(entail, name)
+    if isinstance(export, type) or callable(export):
+        assert export.__name__ == name
+        assert export.__doc__
 
 
 def test_star_import() -> None:

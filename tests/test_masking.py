@@ -45,9 +45,9 @@ PARTS = [
 
 @pytest.mark.parametrize("line", SECRETS)
 def test_what_looks_like_a_secret_is_masked(line: str) -> None:
-    shown = mask_secrets(line)
-    assert "***" in shown
-    assert not [part for part in PARTS if part in shown]
+    text = mask_secrets(line)
+    assert "***" in text
+    assert not [part for part in PARTS if part in text]
 
 
 @pytest.mark.parametrize(
@@ -71,8 +71,8 @@ def test_values_of_the_environment_and_given_ones_are_masked_wherever_they_stand
     monkeypatch.setenv("ENTAIL_SERVE_TOKEN", "a-token-of-some-length")
     monkeypatch.setenv("ENTAIL_DATABASE_URL", "postgresql://ann:p%40ssw0rd@h/x")
     monkeypatch.setenv("ENTAIL_QUEUE_URL", "redis://:open-sesame@h")
-    said = "swordfish a-token-of-some-length p@ssw0rd open-sesame given-one abc"
-    assert mask_secrets(said, secrets=["given-one", "abc"]) == "*** *** *** *** *** abc"
+    text = "swordfish a-token-of-some-length p@ssw0rd open-sesame given-one abc"
+    assert mask_secrets(text, secrets=["given-one", "abc"]) == "*** *** *** *** *** abc"
 
 
 QUEUE_URLS = [
@@ -130,9 +130,9 @@ def test_database_that_cannot_be_reached_names_no_password(url: str) -> None:
 
 @pytest.mark.parametrize("name", ["password", "sslpassword", "sslkey", "passfile", "access_token", "api_key"])
 def test_credentials_of_a_query_are_not_shown(name: str) -> None:
-    shown = shown_url(parse_url(f"postgresql://ann@host/trees?{name}=open-sesame&sslmode=require"))
-    assert "sesame" not in shown
-    assert "sslmode=require" in shown
+    url = shown_url(parse_url(f"postgresql://ann@host/trees?{name}=open-sesame&sslmode=require"))
+    assert "sesame" not in url
+    assert "sslmode=require" in url
 
 
 @given(

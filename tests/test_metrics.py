@@ -109,17 +109,17 @@ def test_the_excluded_candidate_leaves_the_ranking() -> None:
 def test_ranks_equal_those_of_a_stable_sort(data: st.DataObject, queries: int, candidates: int) -> None:
     row_of_few_values = st.lists(st.integers(0, 3).map(float), min_size=candidates, max_size=candidates)
     scores = np.array(data.draw(st.lists(row_of_few_values, min_size=queries, max_size=queries)))
-    wanted = [
+    relevant_items = [
         data.draw(st.lists(st.integers(0, candidates - 1), min_size=1, unique=True)) for _ in range(queries)
     ]
     out = [data.draw(st.integers(-1, candidates - 1)) for _ in range(queries)]
     expected = []
-    for row, items, gone in zip(scores, wanted, out, strict=True):
+    for row, items, gone in zip(scores, relevant_items, out, strict=True):
         order = [int(i) for i in np.argsort(-row, kind="stable") if i != gone]
         expected += [order.index(i) + 1 if i in order else INF for i in items]
-    whole, without = ranks_both_ways(scores, wanted, excluded=out)
-    assert whole.ranks.tolist() == ranks_of(scores, wanted).ranks.tolist()
-    assert without.ranks.tolist() == ranks_of(scores, wanted, excluded=out).ranks.tolist() == expected
+    whole, without = ranks_both_ways(scores, relevant_items, excluded=out)
+    assert whole.ranks.tolist() == ranks_of(scores, relevant_items).ranks.tolist()
+    assert without.ranks.tolist() == ranks_of(scores, relevant_items, excluded=out).ranks.tolist() == expected
 
 
 def test_joined_parts_equal_the_whole() -> None:
@@ -144,17 +144,17 @@ def test_agrees_with_trec_eval_on_random_runs_with_ties(seed: int) -> None:
     draw = np.random.default_rng(seed)
     queries, candidates = 40, 120
     scores = draw.integers(0, 12, (queries, candidates)).astype(np.float32) / 8  # many ties, exact in 32 bits
-    wanted = [
+    relevant_items = [
         np.append(draw.choice(candidates, size=draw.integers(1, 9), replace=False), np.full(q % 2, NOT_THERE))
         for q in range(queries)
     ]
-    ranks = ranks_of(scores, wanted)
+    ranks = ranks_of(scores, relevant_items)
 
     name = [f"{candidates - p:04d}" for p in range(candidates)]
     qrels = [
         ir_measures.Qrel(str(q), "absent" if p == NOT_THERE else name[p], 1)
         for q in range(queries)
-        for p in wanted[q]
+        for p in relevant_items[q]
     ]
     run = [
         ir_measures.ScoredDoc(str(q), name[p], float(scores[q, p]))
@@ -164,11 +164,11 @@ def test_agrees_with_trec_eval_on_random_runs_with_ties(seed: int) -> None:
     mine = {AP: average_precision(ranks), nDCG: ndcg(ranks), RR: reciprocal_rank(ranks)}
     for k in (1, 5, 10, 20, 50):
         mine |= {nDCG @ k: ndcg(ranks, k), R @ k: recall(ranks, k)}
-    seen = 0
+    count = 0
     for value in ir_measures.iter_calc(list(mine), qrels, run):
         assert value.value == pytest.approx(mine[value.measure][int(value.query_id)], abs=1e-9), value
-        seen += 1
-    assert seen == queries * len(mine)
+        count += 1
+    assert count == queries * len(mine)
 
 
 # --- intervals ---------------------------------------------------------------------------------------------

@@ -40,5 +40,5 @@ def test_a_page_is_made_from_its_figures(file: Path, load_script: Callable[[str]
 
 def test_no_two_pages_have_the_same_title() -> None:
     titles = [re.findall("^# .*", page.read_text(encoding="utf-8"), re.MULTILINE) for page in PAGES]
-    assert all(len(some) == 1 for some in titles)
-    assert len({some[0] for some in titles}) == len(titles)
+    assert all(len(page_titles) == 1 for page_titles in titles)
+    assert len({page_titles[0] for page_titles in titles}) == len(titles)

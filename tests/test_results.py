@@ -37,10 +37,10 @@ def test_everything_needed_to_repeat_is_written(tmp_path: Path) -> None:
 
 def test_a_run_among_several_bears_its_own_origin() -> None:
     """Runs of one table come from several days and machines."""
-    told = provenance()
-    assert told["commit"] == commit()
-    assert told["cpu"] == results.hardware()["cpu"]
-    assert datetime.fromisoformat(told["finished"]).tzinfo is not None
+    origin = provenance()
+    assert origin["commit"] == commit()
+    assert origin["cpu"] == results.hardware()["cpu"]
+    assert datetime.fromisoformat(origin["finished"]).tzinfo is not None
 
 
 def test_no_host_name_and_no_absolute_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,22 +54,25 @@ def test_no_host_name_and_no_absolute_path(tmp_path: Path, monkeypatch: pytest.M
     ]
     write_result(tmp_path / "r.json", figures={}, seed=None, started=datetime.now(UTC), command=command)
     text = (tmp_path / "r.json").read_text(encoding="utf-8")
-    told = json.loads(text)["command"]
-    assert told == "python scripts/bench_search.py --corpus .../facts.txt --out=.../o.json .../a"
+    command_line = json.loads(text)["command"]
+    assert command_line == "python scripts/bench_search.py --corpus .../facts.txt --out=.../o.json .../a"
     assert "host-of-someone" not in text
     assert "/some/where" not in text
 
 
 def _git(root: Path, *arguments: str) -> None:
-    who = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]
-    subprocess.run(["git", *who, *arguments], cwd=root, check=True, capture_output=True)
+    identity = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]
+    subprocess.run(["git", *identity, *arguments], cwd=root, check=True, capture_output=True)
 
 
 def test_commit_says_when_the_code_differs_from_it(tmp_path: Path) -> None:
     assert commit(tmp_path) is None
     _git(tmp_path, "init")
-    code, made = tmp_path / "code.py", [tmp_path / "docs" / "results" / "r.json", tmp_path / "models" / "m"]
-    for path in (code, *made):
+    code, outputs = (
+        tmp_path / "code.py",
+        [tmp_path / "docs" / "results" / "r.json", tmp_path / "models" / "m"],
+    )
+    for path in (code, *outputs):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("1", encoding="utf-8")
     _git(tmp_path, "add", ".")
@@ -78,7 +81,7 @@ def test_commit_says_when_the_code_differs_from_it(tmp_path: Path) -> None:
     assert clean is not None
     assert len(clean) == 40
     (tmp_path / "untracked").write_text("x", encoding="utf-8")
-    for path in made:
+    for path in outputs:
         path.write_text("2", encoding="utf-8")
     assert commit(tmp_path) == clean
     code.write_text("2", encoding="utf-8")
@@ -87,15 +90,15 @@ def test_commit_says_when_the_code_differs_from_it(tmp_path: Path) -> None:
 
 def test_every_published_figure_is_of_a_commit_that_exists() -> None:
     git = ["git", "-C", str(ROOT)]
-    told = subprocess.run([*git, "rev-parse", "--is-shallow-repository"], capture_output=True, text=True)
-    if told.stdout.strip() != "false":
+    answer = subprocess.run([*git, "rev-parse", "--is-shallow-repository"], capture_output=True, text=True)
+    if answer.stdout.strip() != "false":
         pytest.skip("no whole history here: an archive, or a shallow clone")
     files = [*ROOT.glob("docs/results/*.json"), *ROOT.glob("models/*/entail.json")]
     pattern = re.compile(r'"commit": "([0-9a-f]+)')
-    commits = {found for file in files for found in pattern.findall(file.read_text(encoding="utf-8"))}
+    commits = {sha for file in files for sha in pattern.findall(file.read_text(encoding="utf-8"))}
     assert len(commits) > 20
-    asked = "\n".join(sorted(commits))
-    answers = subprocess.run([*git, "cat-file", "--batch-check"], input=asked, capture_output=True, text=True)
+    names = "\n".join(sorted(commits))
+    answers = subprocess.run([*git, "cat-file", "--batch-check"], input=names, capture_output=True, text=True)
     assert [line for line in answers.stdout.splitlines() if " commit " not in line] == []
 
 
@@ -118,9 +121,9 @@ def test_bad_records_are_refused(tmp_path: Path, figure: float, started: datetim
 def test_a_page_stands_beside_its_figures_and_ends_with_one_line_end(tmp_path: Path) -> None:
     result = tmp_path / "some.json"
     write_result(result, figures={"MAP": 0.5}, seed=0, started=datetime.now(UTC))
-    page = write_page(result, lambda told: ["# Some", "", f"{told['figures']['MAP']:.3f}", "", ""])
+    page = write_page(result, lambda record: ["# Some", "", f"{record['figures']['MAP']:.3f}", "", ""])
     assert page == tmp_path / "some.md"
     assert page.read_text(encoding="utf-8") == "# Some\n\n0.500\n"
     with pytest.raises(OSError, match=r"none\.json"):
-        write_page(tmp_path / "none.json", lambda told: [])
+        write_page(tmp_path / "none.json", lambda record: [])
     assert not (tmp_path / "none.md").exists()

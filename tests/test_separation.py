@@ -62,9 +62,9 @@ def test_draws_are_those_of_drawing_queries() -> None:
     edges = np.linspace(values.min(), values.max(), 21)
 
     def figures(tops: Values, bottoms: Values) -> tuple[float, float]:
-        one, two = (np.histogram(part, edges)[0] / len(part) for part in (tops, bottoms))
+        top_shares, bottom_shares = (np.histogram(part, edges)[0] / len(part) for part in (tops, bottoms))
         auc = scipy.stats.mannwhitneyu(tops, bottoms).statistic / (len(tops) * len(bottoms))
-        return auc, float(np.minimum(one, two).sum())
+        return auc, float(np.minimum(top_shares, bottom_shares).sum())
 
     auc, shared = figures(values[upper], values[~upper])
     assert result.auc == pytest.approx(auc)

@@ -94,8 +94,8 @@ def test_weights_make_a_ratio(monkeypatch: pytest.MonkeyPatch) -> None:
     assert result.p == 0.5  # 2 of 4 flips
     # all ways to draw three of three queries: the exact quantiles of the ratio
     ratios = [
-        sum((1, 3, 0)[i] for i in drawn) / sum((1, 3, 2)[i] for i in drawn)
-        for drawn in itertools.product(range(3), repeat=3)
+        sum((1, 3, 0)[i] for i in sample) / sum((1, 3, 2)[i] for i in sample)
+        for sample in itertools.product(range(3), repeat=3)
     ]
     assert (result.low, result.high) == pytest.approx(tuple(np.quantile(ratios, [0.2, 0.8])))
 
@@ -103,12 +103,12 @@ def test_weights_make_a_ratio(monkeypatch: pytest.MonkeyPatch) -> None:
 @given(data=st.data(), first=VALUES)
 def test_exchanged_rankings_negate_the_difference(data: st.DataObject, first: list[float]) -> None:
     second = data.draw(st.lists(st.floats(0, 1, width=16), min_size=len(first), max_size=len(first)))
-    one = paired_difference(first, second, samples=100)
-    two = paired_difference(second, first, samples=100)
-    assert (two.difference, two.p) == (-one.difference, one.p)
-    assert (two.low, two.high) == pytest.approx((-one.high, -one.low), abs=1e-12)
-    assert (two.better, two.worse) == (one.worse, one.better)
-    assert 0 < one.p <= 1
+    forward = paired_difference(first, second, samples=100)
+    backward = paired_difference(second, first, samples=100)
+    assert (backward.difference, backward.p) == (-forward.difference, forward.p)
+    assert (backward.low, backward.high) == pytest.approx((-forward.high, -forward.low), abs=1e-12)
+    assert (backward.better, backward.worse) == (forward.worse, forward.better)
+    assert 0 < forward.p <= 1
     same = paired_difference(first, first, samples=50)
     assert (same.difference, same.low, same.high, same.p) == (0, 0, 0, 1)
 
@@ -146,10 +146,10 @@ def test_rankings_and_measures_together_are_those_alone() -> None:
     together = compare_many(pairs, ks=[10], samples=2500, seed=4)
     for name, sides in pairs.items():
         for measure, figure in together[name].items():
-            (one, weights), (two, _) = (query_values(side, ks=[10])[measure] for side in sides)
-            alone = paired_difference(one, two, weights=weights, samples=2500, seed=4)
+            (left, weights), (right, _) = (query_values(side, ks=[10])[measure] for side in sides)
+            alone = paired_difference(left, right, weights=weights, samples=2500, seed=4)
             assert asdict(figure.paired) == pytest.approx(asdict(alone), abs=1e-12), measure
-            for values, own in zip((one, two), figure.intervals, strict=True):
+            for values, own in zip((left, right), figure.intervals, strict=True):
                 expected = bootstrap_interval(values, weights=weights, samples=2000, seed=4)
                 assert own == pytest.approx(expected, abs=1e-12), measure
 
@@ -172,11 +172,11 @@ def test_identical_rankings_do_not_differ() -> None:
 
 @pytest.mark.parametrize("other", [[[1], [2]], [[1, 2, 3]], [[1], [2, 3]]])
 def test_rankings_of_other_items_or_queries_are_refused(other: list[list[float]]) -> None:
-    ranks, others = gold([1, 2], [3], [4]), gold(*other)
+    ranks, other_ranks = gold([1, 2], [3], [4]), gold(*other)
     with pytest.raises(RetrievalError, match="3 queries with 4 items"):
-        compare(ranks, others, ks=[10], samples=9)
+        compare(ranks, other_ranks, ks=[10], samples=9)
     with pytest.raises(RetrievalError, match=r"3 queries \(a\)"):
-        compare_many({"a": (ranks, ranks), "b": (others, others)}, ks=[10])
+        compare_many({"a": (ranks, ranks), "b": (other_ranks, other_ranks)}, ks=[10])
 
 
 @pytest.mark.parametrize(

@@ -110,11 +110,11 @@ class SimilarityBias:
             RetrievalError: If there is no such rule.
         """
         codes, draw = self._codes(rule), np.random.default_rng(seed)
-        chosen = []
+        samples = []
         for code in range(len(GROUPS)):
             pairs = np.flatnonzero(codes == code)
-            chosen.append(pairs if len(pairs) <= most else draw.choice(pairs, most, replace=False))
-        return np.sort(np.concatenate(chosen))
+            samples.append(pairs if len(pairs) <= most else draw.choice(pairs, most, replace=False))
+        return np.sort(np.concatenate(samples))
 
     @cached_property
     def panels(self) -> Mapping[str, tuple[Panel, ...]]:
@@ -226,17 +226,17 @@ def bias(
     places: list[Positions] = []
     codes: list[NDArray[np.int8]] = []
     first: list[Values] = []
-    for some, scores in score_batches(
-        indexes[0], gold.texts, what=f"labelling with {indexes[0].name}", progress=progress
+    for batch, scores in score_batches(
+        indexes[0], gold.texts, description=f"labelling with {indexes[0].name}", progress=progress
     ):
         _require_numbers(scores, indexes[0])
         for row, retrieved, children in zip(
-            scores, top_k(scores, k).positions, gold.children[some], strict=True
+            scores, top_k(scores, k).positions, gold.children[batch], strict=True
         ):
-            found = np.isin(retrieved, children)
+            is_gold = np.isin(retrieved, children)
             lost = children[~np.isin(children, retrieved) & (children != NOT_THERE)]
             places.append(np.concatenate([retrieved, lost]))
-            codes.append(np.concatenate([np.where(found, 0, 2), np.ones(len(lost))]).astype(np.int8))
+            codes.append(np.concatenate([np.where(is_gold, 0, 2), np.ones(len(lost))]).astype(np.int8))
             first.append(row[places[-1]].astype(np.float64))
     query = np.repeat(np.arange(len(gold)), [len(row) for row in places])
     premise, code = np.concatenate(places), np.concatenate(codes)
@@ -288,10 +288,12 @@ def _cosines(
     progress: ProgressCallback | None,
 ) -> Values:
     cosine = np.empty(len(query))
-    for some, scores in score_batches(index, queries, what=f"measuring with {index.name}", progress=progress):
+    for batch, scores in score_batches(
+        index, queries, description=f"measuring with {index.name}", progress=progress
+    ):
         _require_numbers(scores, index)
-        pairs = slice(*np.searchsorted(query, [some.start, some.stop]))
-        cosine[pairs] = scores[query[pairs] - some.start, premise[pairs]]
+        pairs = slice(*np.searchsorted(query, [batch.start, batch.stop]))
+        cosine[pairs] = scores[query[pairs] - batch.start, premise[pairs]]
     return cosine
 
 

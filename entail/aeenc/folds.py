@@ -25,15 +25,15 @@ def decision_halves(data: TrainingData) -> tuple[tuple[TrainingData, TrainingDat
     second: set[str] = set()
     for group in _connected(judgements.accepted):
         (first if len(first) <= len(second) else second).update(group)
-    held = [(half, accepted_trees(data.given, judgements, half)) for half in (second, first)]
-    if min(len(trees) for _, trees in held) == 0 or sum(len(trees) for _, trees in held) < FEW:
+    halves = [(half, accepted_trees(data.given, judgements, half)) for half in (second, first)]
+    if min(len(trees) for _, trees in halves) == 0 or sum(len(trees) for _, trees in halves) < FEW:
         return ()
     return tuple(
         (
             replace(data, judgements=_restrict(judgements, judgements.accepted.keys() - half)),
             replace(data, judgements=None, dev=trees),
         )
-        for half, trees in held
+        for half, trees in halves
     )
 
 
@@ -45,7 +45,7 @@ def accepted_trees(
         ExplanationTree.of_premises(
             sentence,
             sentence,
-            (corpus.texts[place] for one in accepted if (place := corpus.position(one)) is not None),
+            (corpus.texts[place] for premise in accepted if (place := corpus.position(premise)) is not None),
         )
         for sentence, accepted in judgements.accepted.items()
         if sentence in sentences
@@ -58,7 +58,7 @@ def _connected(accepted: Mapping[str, Mapping[str, None]]) -> list[set[str]]:
     groups: dict[str, set[str]] = {}
     for sentence, premises in accepted.items():
         linked = [sentence, *(premise for premise in premises if premise in accepted)]
-        group = set(linked).union(*(groups.get(one, ()) for one in linked))
+        group = set(linked).union(*(groups.get(member, ()) for member in linked))
         groups.update(dict.fromkeys(group, group))
     return list({id(group): group for group in groups.values()}.values())
 

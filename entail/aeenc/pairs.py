@@ -194,19 +194,19 @@ def write_pairs(file: str | PathLike[str], corpus: Corpus, pairs: TrainingPairs)
 
 def _of_judged(corpus: Corpus, judged: Iterable[JudgedPair], message: str) -> TrainingPairs:
     missing: list[JudgedPair] = []
-    found: list[tuple[str, int, bool]] = []
+    rows: list[tuple[str, int, bool]] = []
     for pair in judged:
         position = corpus.position(pair.premise)
         if position is None:
             missing.append(pair)
         else:
-            found.append((fold(pair.query), position, pair.accepted))
-    if not any(positive for _, _, positive in found):
+            rows.append((fold(pair.query), position, pair.accepted))
+    if not any(positive for _, _, positive in rows):
         lost = f"; {len(missing)} judged premises are not in corpus {corpus.name!r}" if missing else ""
         raise TrainingError(f"{message}{lost}")
     return _gather(
         corpus.hash,
-        found,
+        rows,
         dropped={"missing": len(missing)},
         missing=tuple(dict.fromkeys(fold(pair.premise) for pair in missing if pair.accepted)),
         corpus=corpus,
@@ -230,16 +230,16 @@ def _gather(
             counts["own_text"] += 1
             continue
         (positives if positive else negatives).setdefault(query, set()).add(position)
-    for query, found in negatives.items():
-        both = found & positives.get(query, set())
+    for query, positions in negatives.items():
+        both = positions & positives.get(query, set())
         counts["both"] += len(both)
-        found -= both
+        positions -= both
         if query not in positives:
-            counts["without_positive"] += len(found)
+            counts["without_positive"] += len(positions)
     return TrainingPairs(
         corpus_hash=corpus_hash,
         queries=tuple(positives),
-        positives=tuple(sort_positions(found) for found in positives.values()),
+        positives=tuple(sort_positions(positions) for positions in positives.values()),
         negatives=tuple(sort_positions(negatives.get(query, ())) for query in positives),
         dropped=counts,
         missing=missing,

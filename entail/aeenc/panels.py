@@ -111,13 +111,13 @@ _WANTED = (("c", _OVERLAP, "gold triplets"), ("d", _BALANCED, "Iterative AE-Enc 
 
 def judge(panels: Sequence[Panel]) -> tuple[Verdict, ...]:
     """Test the paper's claims on the panels of one rule: (a), (b) and any further ones."""
-    found = [_judge_above(panel) for panel in panels[:2]]
+    verdicts = [_judge_above(panel) for panel in panels[:2]]
     for panel in panels[2:]:
-        found += [_judge_overlap(panel, panels[1]), _judge_balance(panel)]
+        verdicts += [_judge_overlap(panel, panels[1]), _judge_balance(panel)]
     for letter, claim, encoder in _WANTED[max(0, len(panels) - 2) :]:
         words = f'({letter}): "{claim}" was not measured; give an encoder tuned on {encoder}.'
-        found.append(Verdict(letter, claim, None, words))
-    return tuple(found)
+        verdicts.append(Verdict(letter, claim, None, words))
+    return tuple(verdicts)
 
 
 def _judge_above(panel: Panel) -> Verdict:

@@ -134,9 +134,9 @@ def sample(
     while level:
         branches: dict[str, None] = {}
         for at in range(0, len(level), _QUERIES_AT_ONCE):
-            some = level[at : at + _QUERIES_AT_ONCE]
-            hits = index.search(some, k=k)
-            for query, positions, scores in zip(some, hits.positions, hits.scores, strict=True):
+            batch = level[at : at + _QUERIES_AT_ONCE]
+            hits = index.search(batch, k=k)
+            for query, positions, scores in zip(batch, hits.positions, hits.scores, strict=True):
                 for position, score in zip(positions.tolist(), scores.tolist(), strict=True):
                     text = texts[position]
                     explains = judgements.explains(query, text)
@@ -155,12 +155,12 @@ def sample(
                         dropped["too_deep"] += 1
                     else:
                         branches[text] = None
-            meter.add(len(some) if depth == 0 else 0)
+            meter.add(len(batch) if depth == 0 else 0)
         visited.update(branches)
         level = list(branches)
         depth += bool(level)
     accepted = (text for premises in judgements.accepted.values() for text in premises)
-    found: dict[str, Any] = {
+    figures: dict[str, Any] = {
         "queries": len(visited),
         "depth": depth,
         "dropped": dict(dropped),
@@ -169,10 +169,10 @@ def sample(
     }
     for side, positive in (("positive", True), ("negative", False)):
         of_side = [pair for pair in pairs if pair.positive is positive]
-        found[f"{side}s"] = len(of_side)
-        found[f"without_{side}"] = len(visited) - len({pair.query for pair in of_side})
-        found[f"{side}_scores"] = _percentiles([pair.score for pair in of_side])
-    report = SampleReport(**found)
+        figures[f"{side}s"] = len(of_side)
+        figures[f"without_{side}"] = len(visited) - len({pair.query for pair in of_side})
+        figures[f"{side}_scores"] = _percentiles([pair.score for pair in of_side])
+    report = SampleReport(**figures)
     return Sample(index.name, index.manifest.revision, corpus.hash, tuple(pairs), report)
 
 

@@ -100,13 +100,13 @@ class TreeSource:
         if self.from_log is None:
             assert self.corpus is not None
             assert self.trees is not None
-            given, trees = read_corpus(self.corpus).corpus, tuple(read_trees(self.trees))[: self.limit]
+            original, trees = read_corpus(self.corpus).corpus, tuple(read_trees(self.trees))[: self.limit]
             if self.hold_out is not None and not dev:
                 trees, dev = hold_out(trees, every=self.hold_out)
-            corpus = training_corpus(given, trees=trees) if self.extend else given
+            corpus = training_corpus(original, trees=trees) if self.extend else original
             is_sample = self.trees.absolute() == sample_dir() / "trees.jsonl.gz"
             names = ("entailment_bank",) if is_sample else ()
-            return TrainingData(corpus, given, trees, None, dev, names=names)
+            return TrainingData(corpus, original, trees, None, dev, names=names)
         if keep is not None and (keep / _SNAPSHOT).exists():
             return TrainingData(*_read_snapshot(keep / _SNAPSHOT), dev, names=(TEAM,))
         if decisions is None:
@@ -115,11 +115,11 @@ class TreeSource:
                 "call entail.trees.review.decisions.read_source"
             )
         stored, judgements = decisions(self.from_log)
-        given = read_corpus(self.corpus).corpus if self.corpus else stored
-        corpus = given if self.extend is False else training_corpus(given, judgements=judgements)
+        original = read_corpus(self.corpus).corpus if self.corpus else stored
+        corpus = original if self.extend is False else training_corpus(original, judgements=judgements)
         if keep is not None:
-            _write_snapshot(keep / _SNAPSHOT, corpus, given, judgements)
-        return TrainingData(corpus, given, (), judgements, dev, names=(TEAM,))
+            _write_snapshot(keep / _SNAPSHOT, corpus, original, judgements)
+        return TrainingData(corpus, original, (), judgements, dev, names=(TEAM,))
 
     def __str__(self) -> str:
         if self.from_log is not None:
@@ -135,9 +135,9 @@ def hold_out(
     from entail.data.text import fold
 
     hypotheses = dict.fromkeys(fold(tree.hypothesis) for tree in trees)
-    held = set(list(hypotheses)[every - 1 :: every])
+    holdout = set(list(hypotheses)[every - 1 :: every])
     training, dev = (
-        tuple(tree for tree in trees if (fold(tree.hypothesis) in held) == is_held)
+        tuple(tree for tree in trees if (fold(tree.hypothesis) in holdout) == is_held)
         for is_held in (False, True)
     )
     return training, dev
@@ -161,12 +161,12 @@ class _Snapshot:
     roots: tuple[str, ...]
 
 
-def _write_snapshot(file: Path, corpus: Corpus, given: Corpus, judgements: Judgements) -> None:
+def _write_snapshot(file: Path, corpus: Corpus, original: Corpus, judgements: Judgements) -> None:
     from entail.data.writing import write_text
 
     record = _Snapshot(
         corpus=_Texts(corpus.name, corpus.texts),
-        given=_Texts(given.name, given.texts),
+        given=_Texts(original.name, original.texts),
         accepted={query: tuple(premises) for query, premises in judgements.accepted.items()},
         rejected={query: tuple(premises) for query, premises in judgements.rejected.items()},
         contradictions=judgements.contradictions,
@@ -194,5 +194,5 @@ def _read_snapshot(file: Path) -> tuple[Corpus, Corpus, tuple[()], Judgements]:
     judgements = Judgements(
         accepted=accepted, rejected=rejected, contradictions=record.contradictions, roots=record.roots
     )
-    corpus, given = (Corpus.of(one.name, one.texts) for one in (record.corpus, record.given))
-    return corpus, given, (), judgements
+    corpus, original = (Corpus.of(part.name, part.texts) for part in (record.corpus, record.given))
+    return corpus, original, (), judgements

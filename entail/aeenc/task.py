@@ -89,8 +89,10 @@ class AeencTask(BatchTask):
         self._round = -1
         self.samples: list[SampleReport] = []
         self.warnings: list[str] = []
-        some = base_queries(pairs.queries[:: max(1, -(-len(pairs.queries) // _BASE_QUERIES))])
-        self._base_variance = losses.variance(torch.from_numpy(some)) if len(some) > 1 else 0.0
+        query_vectors = base_queries(pairs.queries[:: max(1, -(-len(pairs.queries) // _BASE_QUERIES))])
+        self._base_variance = (
+            losses.variance(torch.from_numpy(query_vectors)) if len(query_vectors) > 1 else 0.0
+        )
         self._pool = torch.ones(len(corpus), dtype=torch.bool, device=queries.device)
         if config.pool == "trees":
             accepted = (text for premises in judgements.accepted.values() for text in premises)
@@ -246,8 +248,8 @@ class AeencTask(BatchTask):
             similarities[row].masked_fill_(~allowed, float("-inf"))
         nearest = similarities.topk(min(self.config.live_k, len(self.corpus)), dim=1)
         marks = torch.where(torch.isfinite(nearest.values), -1, 0).to(labels.dtype)
-        found = torch.zeros_like(labels).scatter_(1, nearest.indices, marks)
-        labels[found < 0] = -1
+        live_labels = torch.zeros_like(labels).scatter_(1, nearest.indices, marks)
+        labels[live_labels < 0] = -1
 
     def _draw(self, labels: Tensor, columns: Tensor, *, seed: int) -> Tensor:
         """Draw the premises to encode: positives first, but a quarter of negatives."""
@@ -256,8 +258,8 @@ class AeencTask(BatchTask):
         # Depends on seed, epoch and batch alone, so that a resumed training draws the same.
         draw = np.random.default_rng((self.config.seed, 1, self._epoch, seed))
         is_positive = (labels[:, columns] > 0).any(dim=0).cpu().numpy()
-        chosen = columns.cpu().numpy()
-        positives, negatives = chosen[is_positive], chosen[~is_positive]
+        candidates = columns.cpu().numpy()
+        positives, negatives = candidates[is_positive], candidates[~is_positive]
         room = self.config.premises_per_step
         count = min(len(negatives), max(room - len(positives), room // 4))
         negatives = draw.permutation(negatives)[:count]
@@ -287,9 +289,9 @@ def require_both_classes(
     if counts["triplets"] or follow:
         return
     lost = pairs.dropped.get("without_positive", 0)
-    others = f", and {lost} rejected for queries of which nothing is accepted" if lost else ""
+    detail = f", and {lost} rejected for queries of which nothing is accepted" if lost else ""
     raise TrainingError(
-        f"expected hard negatives, found none beside {counts['positives']} positives{others}; reject some "
+        f"expected hard negatives, found none beside {counts['positives']} positives{detail}; reject some "
         "candidates of the same queries, give trees with distractors (task 2), or sample by ACS (rounds, "
         "live_k)"
     )

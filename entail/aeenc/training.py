@@ -140,8 +140,8 @@ def train_aeenc(
 
     def resample() -> tuple[TrainingPairs, SampleReport]:
         start = oracle.roots if config.start == "hypotheses" and oracle.roots else None
-        found = sample(corpus, oracle, indexes.of(corpus), k=config.k, start=start, progress=progress)
-        return sampled_pairs(corpus, found), found.report
+        acs_sample = sample(corpus, oracle, indexes.of(corpus), k=config.k, start=start, progress=progress)
+        return sampled_pairs(corpus, acs_sample), acs_sample.report
 
     def evaluate() -> tuple[float, dict[str, float]] | None:
         if not dev:
@@ -179,7 +179,7 @@ def train_aeenc(
         patience=config.patience or None,
         watch=_with_warnings(run.watch, task),
     )
-    given = [one for one in teachings.values() if one is not None]
+    teaching_sets = [teaching_set for teaching_set in teachings.values() if teaching_set is not None]
     advice = "lower the learning rate, raise alpha, or sample more rounds"
     card = setup.initial.card if setup.initial else None
     before = card.trained_on.get("data", ()) if card else ()
@@ -191,8 +191,10 @@ def train_aeenc(
         samples=tuple(task.samples),
         warnings=(*task.warnings, *fitted.warnings("MAP", advice=advice)),
         folder=run.out,
-        teachers=tuple(dict.fromkeys(name for one in given for name in one.teachers)),
-        sentences=sum(len(one.sentences) for one in given),
+        teachers=tuple(
+            dict.fromkeys(name for teaching_set in teaching_sets for name in teaching_set.teachers)
+        ),
+        sentences=sum(len(teaching_set.sentences) for teaching_set in teaching_sets),
         data=tuple(dict.fromkeys((*before, *run.data))),
     )
     _save(training, towers, setup)
@@ -203,16 +205,16 @@ def dev_figures(measured: PremiseEvaluation) -> tuple[float, dict[str, float]]:
     """Return the score that selects the weights, MAP with the query excluded, and the main figures."""
     figures = measured.figures()
     names = ("MAP", "NDCG", "Hit@10", "Hit@50")
-    chosen = {
+    main_figures = {
         f"{protocol}.{n}": figures[protocol][n] for protocol in ("query_excluded", "paper") for n in names
     }
-    return chosen["query_excluded.MAP"], chosen
+    return main_figures["query_excluded.MAP"], main_figures
 
 
 def _premises_of(setup: Setup) -> EncoderEntry:
     """Return what encodes premises at the start: the initial encoder's own premise tower, else the base."""
-    found = setup.initial
-    return found if found is not None and found.towers == "dual" else setup.base
+    initial = setup.initial
+    return initial if initial is not None and initial.towers == "dual" else setup.base
 
 
 class _Indexes:
@@ -297,7 +299,7 @@ def _save(training: AeencTraining, towers: Mapping[str, Tower], setup: Setup) ->
     """
     base, config = setup.base, training.config
     single = config.towers == "single"
-    kept = _premises_of(setup).adapter("premise") if single else None
+    premise_adapter = _premises_of(setup).adapter("premise") if single else None
 
     def write(folder: Path) -> None:
         queries, premises = towers["queries"], towers.get("premises")
@@ -307,8 +309,8 @@ def _save(training: AeencTraining, towers: Mapping[str, Tower], setup: Setup) ->
             save_routes(folder, queries.model, sentence_transformer(base, device="cpu"))
         else:
             queries.save(folder)
-            if kept:
-                shutil.copytree(kept, folder / PREMISE_TOWER)
+            if premise_adapter:
+                shutil.copytree(premise_adapter, folder / PREMISE_TOWER)
         before = read_training_queries(setup.initial.path) if setup.initial and setup.initial.path else ()
         write_training_queries(folder, {*before, *map(premise_key, training.pairs.queries)})
 
@@ -320,7 +322,7 @@ def _save(training: AeencTraining, towers: Mapping[str, Tower], setup: Setup) ->
         trained_on={"missing": len(training.missing), **(taught if training.teachers else {})},
         base=name_of(base),
         base_revision=base.revision,
-        towers="dual" if kept else config.towers,
+        towers="dual" if premise_adapter else config.towers,
     )
 
 

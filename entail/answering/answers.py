@@ -110,27 +110,30 @@ def answer_questions(
     """
     ids = [question.id for question in questions]
     if len(set(ids)) != len(ids):
-        again = next(one for one in ids if ids.count(one) > 1)
+        again = next(id_ for id_ in ids if ids.count(id_) > 1)
         raise SettingsError(f"expected questions with ids of their own, found {again!r} twice")
-    known: dict[str, Answer] = {}
+    answers: dict[str, Answer] = {}
     if out is not None:
         settings = {**(settings or {}), **answerer.settings, "model": answerer.revision}
-        if begin_file(out, settings, resume=resume, what="answers"):
-            known = _read_answers(out)
-            _require_same_questions(known, questions, out)
-    before = sum(id_ in known for id_ in ids)
-    left = [question for question in questions if question.id not in known]
+        if begin_file(out, settings, resume=resume, contents="answers"):
+            answers = _read_answers(out)
+            _require_same_questions(answers, questions, out)
+    before = sum(id_ in answers for id_ in ids)
+    left = [question for question in questions if question.id not in answers]
     meter = Meter(len(left), f"answering by {answerer.name}", unit="questions", report=progress)
     for at in range(0, len(left), BLOCK):
-        some = left[at : at + BLOCK]
-        passages = find([question.text for question in some])
-        given = [PassageQuestion(one.id, one.text, own) for one, own in zip(some, passages, strict=True)]
-        for answer in answerer.answer(given):
+        batch = left[at : at + BLOCK]
+        passages = find([question.text for question in batch])
+        inputs = [
+            PassageQuestion(question.id, question.text, own)
+            for question, own in zip(batch, passages, strict=True)
+        ]
+        for answer in answerer.answer(inputs):
             if out is not None:
-                append(out, json.dumps(answer.to_json(), ensure_ascii=False) + "\n", what="answers")
-            known[answer.id] = answer
+                append(out, json.dumps(answer.to_json(), ensure_ascii=False) + "\n", contents="answers")
+            answers[answer.id] = answer
             meter.add(1)
-    return [known[id_] for id_ in ids], before
+    return [answers[id_] for id_ in ids], before
 
 
 def answer_figures(answers: Sequence[Answer], questions: Sequence[Question]) -> dict[str, Any]:
@@ -139,7 +142,11 @@ def answer_figures(answers: Sequence[Answer], questions: Sequence[Question]) -> 
     `exact_match`, with Wilson's 95 % `interval`, `f1` and `rouge_l` are means over the questions
     `with_answer`, None where there is none; `cut` counts truncated inputs.
     """
-    judged = [(given.text, one.answers) for given, one in zip(answers, questions, strict=True) if one.answers]
+    judged = [
+        (answer.text, question.answers)
+        for answer, question in zip(answers, questions, strict=True)
+        if question.answers
+    ]
     measures = {"exact_match": exact_match, "f1": f1, "rouge_l": rouge_l}
     sums = {name: sum(measure(*pair) for pair in judged) for name, measure in measures.items()}
     count = len(judged)
@@ -148,8 +155,8 @@ def answer_figures(answers: Sequence[Answer], questions: Sequence[Question]) -> 
         "with_answer": count,
         "interval": wilson_interval(round(sums["exact_match"]), count),
         **{name: total / count if count else None for name, total in sums.items()},
-        "cut": sum(one.cut for one in answers),
-        "without_passages": sum(not one.read for one in answers),
+        "cut": sum(answer.cut for answer in answers),
+        "without_passages": sum(not answer.read for answer in answers),
     }
 
 
@@ -175,11 +182,12 @@ def _read_answers(file: Path) -> dict[str, Answer]:
     return answers
 
 
-def _require_same_questions(known: Mapping[str, Answer], questions: Sequence[Question], file: Path) -> None:
+def _require_same_questions(answers: Mapping[str, Answer], questions: Sequence[Question], file: Path) -> None:
     """Check that known answers are to these questions."""
-    for one in questions:
-        if one.id in known and known[one.id].question != one.text:
+    for question in questions:
+        if question.id in answers and answers[question.id].question != question.text:
             raise SettingsError(
-                f"{file.name} holds the answer to another question of the id {one.id!r} "
-                f"({shorten(known[one.id].question)!r}); give another file, or begin anew (--no-resume)"
+                f"{file.name} holds the answer to another question of the id {question.id!r} "
+                f"({shorten(answers[question.id].question)!r}); give another file, or begin anew "
+                "(--no-resume)"
             )

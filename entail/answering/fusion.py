@@ -51,11 +51,11 @@ class FusionGenerator(Answerer):
         return super().settings | {"fusion": "decoder"}
 
     def _answer(self, questions: Sequence[PassageQuestion]) -> Iterator[Answer]:
-        for one in questions:
-            texts = [fusion_input(one.question, passage) for passage in one.passages]
+        for question in questions:
+            texts = [fusion_input(question.question, passage) for passage in question.passages]
             rows = [self._loaded.tokenizer(text, verbose=False)["input_ids"] for text in texts]
             cut = any(len(row) > self._loaded.max_length for row in rows)
-            yield Answer.to(one, self._generate(texts), read=len(texts), cut=cut)
+            yield Answer.to(question, self._generate(texts), read=len(texts), cut=cut)
 
     def _generate(self, texts: Sequence[str]) -> str:
         import torch
@@ -74,8 +74,8 @@ class FusionGenerator(Answerer):
         with torch.inference_mode():
             states = torch.cat(
                 [
-                    encoder(input_ids=some, attention_mask=own).last_hidden_state
-                    for some, own in zip(
+                    encoder(input_ids=batch, attention_mask=own).last_hidden_state
+                    for batch, own in zip(
                         ids.split(self._batch_size), mask.split(self._batch_size), strict=True
                     )
                 ]

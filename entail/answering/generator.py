@@ -72,8 +72,8 @@ def passage_lines(texts: Sequence[Passage]) -> str:
     'Passage 1 (Ice): Ice melts.\nPassage 2: It rains.'
     """
     return "\n".join(
-        f"Passage {number}{f' ({one.title})' if one.title else ''}: {' '.join(one.text.split())}"
-        for number, one in enumerate(texts, 1)
+        f"Passage {number}{f' ({passage.title})' if passage.title else ''}: {' '.join(passage.text.split())}"
+        for number, passage in enumerate(texts, 1)
     )
 
 
@@ -100,10 +100,10 @@ def rag_prompt(
     empty = tokens(_fill(template, "", ""))
     short = _longest_start(whole, lambda text: tokens(_fill(template, "", text)) <= empty + room // 2)
 
-    def prompt(some: Sequence[Passage]) -> str:
-        return _fill(template, passage_lines(some), short)
+    def prompt(selection: Sequence[Passage]) -> str:
+        return _fill(template, passage_lines(selection), short)
 
-    read = list(passages[: _first_failure(passages, lambda some: tokens(prompt(some)) <= room)])
+    read = list(passages[: _first_failure(passages, lambda selection: tokens(prompt(selection)) <= room)])
     if len(read) == len(passages):
         return Prompt(prompt(read), len(read), short != whole)
     passage = passages[len(read)]
@@ -187,25 +187,29 @@ class Generator(Answerer):
         """Further settings that the answers depend on."""
         return super().settings | {"prompt": hashlib.sha256(self._template.encode()).hexdigest()[:12]}
 
-    def prompt(self, one: PassageQuestion) -> Prompt:
+    def prompt(self, question: PassageQuestion) -> Prompt:
         """Return the prompt of a question."""
         return rag_prompt(
-            one.question, one.passages, room=self._room, tokens=self._tokens, template=self._template
+            question.question,
+            question.passages,
+            room=self._room,
+            tokens=self._tokens,
+            template=self._template,
         )
 
     def _answer(self, questions: Sequence[PassageQuestion]) -> Iterator[Answer]:
-        prompts = [self.prompt(one) for one in questions]
+        prompts = [self.prompt(question) for question in questions]
         texts = self.write([prompt.text for prompt in prompts])
-        for one, prompt, text in zip(questions, prompts, texts, strict=True):
-            yield Answer.to(one, text, read=prompt.read, cut=prompt.cut)
+        for question, prompt, text in zip(questions, prompts, texts, strict=True):
+            yield Answer.to(question, text, read=prompt.read, cut=prompt.cut)
 
     def write(self, prompts: Sequence[str]) -> list[str]:
         """Return what the model writes after each prompt, up to another question or passage."""
         order = sorted(range(len(prompts)), key=lambda at: len(prompts[at]))
         texts: dict[int, str] = {}
         for start in range(0, len(order), self._batch_size):
-            some = order[start : start + self._batch_size]
-            texts |= dict(zip(some, self._generate([prompts[at] for at in some]), strict=True))
+            batch = order[start : start + self._batch_size]
+            texts |= dict(zip(batch, self._generate([prompts[at] for at in batch]), strict=True))
         return [texts[at] for at in range(len(prompts))]
 
     def _generate(self, prompts: Sequence[str]) -> list[str]:
@@ -233,8 +237,8 @@ class Generator(Answerer):
             text = tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
             ids: list[int] = tokenizer(text, add_special_tokens=False)["input_ids"]
             return ids
-        found: list[int] = tokenizer(prompt)["input_ids"]
-        return found
+        token_ids: list[int] = tokenizer(prompt)["input_ids"]
+        return token_ids
 
     def _tokens(self, prompt: str) -> int:
         return len(self._ids(prompt))

@@ -70,7 +70,7 @@ def kind_of(folder: Path, name: str) -> Kind:
     """
     config = read_json(folder / "config.json")
     names = config.get("architectures") if isinstance(config, dict) else None
-    architectures = [str(one) for one in names] if isinstance(names, list) else []
+    architectures = [str(class_name) for class_name in names] if isinstance(names, list) else []
     for architecture in architectures:
         for suffix, kind in _SUFFIXES:
             if architecture.endswith(suffix):
@@ -117,7 +117,7 @@ def load_model(
             f"{entry.name}: expected a whole model of transformers, found an adapter; give its merged weights"
         )
     kind, place = kind_of(entry.path, entry.name), device_name(device)
-    chosen = cast_precision(precision, place)
+    model_precision = cast_precision(precision, place)
     safe: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
     auto: Any = getattr(transformers, _AUTO[kind])
     try:
@@ -127,7 +127,7 @@ def load_model(
                 str(entry.path),
                 **safe,
                 use_safetensors=True,
-                dtype=torch.bfloat16 if chosen == "bf16" else torch.float32,
+                dtype=torch.bfloat16 if model_precision == "bf16" else torch.float32,
                 output_loading_info=True,
             )
     except Exception as error:  # a foreign folder may raise anything
@@ -140,12 +140,19 @@ def load_model(
         )
     length = min(_max_length(model.config, tokenizer), max_length or _NO_LIMIT)
     return LoadedModel(
-        entry.name, str(entry.revision), kind, model.to(place).eval(), tokenizer, length, place, chosen
+        entry.name,
+        str(entry.revision),
+        kind,
+        model.to(place).eval(),
+        tokenizer,
+        length,
+        place,
+        model_precision,
     )
 
 
 def _max_length(config: Any, tokenizer: Any) -> int:  # noqa: ANN401 - of transformers
     names = ("max_position_embeddings", "n_positions", "max_sequence_length")
     lengths = [*(getattr(config, name, None) for name in names), getattr(tokenizer, "model_max_length", None)]
-    known = [int(one) for one in lengths if isinstance(one, int) and 0 < one < _NO_LIMIT]
-    return min(known, default=_DEFAULT_LENGTH)
+    limits = [int(length) for length in lengths if isinstance(length, int) and 0 < length < _NO_LIMIT]
+    return min(limits, default=_DEFAULT_LENGTH)

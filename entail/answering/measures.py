@@ -37,7 +37,7 @@ def exact_match(answer: str, accepted: Sequence[str]) -> float:
     >>> exact_match("the Cat.", ["dog", "cat"]), exact_match("cats", ["cat"])
     (1.0, 0.0)
     """
-    return _best(lambda one: float(normalise(answer) == normalise(one)), accepted)
+    return _best(lambda reference: float(normalise(answer) == normalise(reference)), accepted)
 
 
 def f1(answer: str, accepted: Sequence[str]) -> float:
@@ -48,8 +48,8 @@ def f1(answer: str, accepted: Sequence[str]) -> float:
     """
     words = normalise(answer).split()
 
-    def measure(one: str) -> float:
-        other = normalise(one).split()
+    def measure(reference: str) -> float:
+        other = normalise(reference).split()
         return _harmonic((Counter(words) & Counter(other)).total(), len(words), len(other))
 
     return _best(measure, accepted)
@@ -63,8 +63,8 @@ def rouge_l(answer: str, accepted: Sequence[str]) -> float:
     """
     words = _ROUGE_WORD.findall(answer.lower())
 
-    def measure(one: str) -> float:
-        other = _ROUGE_WORD.findall(one.lower())
+    def measure(reference: str) -> float:
+        other = _ROUGE_WORD.findall(reference.lower())
         return _harmonic(longest_common(words, other), len(words), len(other))
 
     return _best(measure, accepted)

@@ -44,7 +44,8 @@ class Ratings:
         return {
             **{name: _mean(getattr(self, name)) for name in ("correctness", "relevancy")},
             "unrated": {
-                name: sum(one is None for one in getattr(self, name)) for name in ("correctness", "relevancy")
+                name: sum(rating is None for rating in getattr(self, name))
+                for name in ("correctness", "relevancy")
             },
         }
 
@@ -55,8 +56,8 @@ def rate_answers(answers: Sequence[Answer], questions: Sequence[Question], write
     An empty answer is not put to the model: it is wrong, and addresses nothing.
     """
     pairs = list(zip(answers, questions, strict=True))
-    known = [(answer, question) for answer, question in pairs if question.answers]
-    correctness = _ask(known, CORRECTNESS, write, lowest=1, highest=5)
+    reference_pairs = [(answer, question) for answer, question in pairs if question.answers]
+    correctness = _ask(reference_pairs, CORRECTNESS, write, lowest=1, highest=5)
     return Ratings(correctness, _ask(pairs, RELEVANCY, write, lowest=0, highest=1))
 
 
@@ -64,8 +65,8 @@ def _ask(
     pairs: Sequence[tuple[Answer, Question]], template: str, write: Write, *, lowest: int, highest: int
 ) -> tuple[int | None, ...]:
     prompts = [
-        template.format(question=one.text, references="; ".join(one.answers), answer=answer.text)
-        for answer, one in pairs
+        template.format(question=question.text, references="; ".join(question.answers), answer=answer.text)
+        for answer, question in pairs
         if answer.text
     ]
     texts = iter(write(prompts) if prompts else ())
@@ -73,10 +74,10 @@ def _ask(
 
 
 def _number(text: str, lowest: int, highest: int) -> int | None:
-    found = re.search(rf"(?<![\d.])[{lowest}-{highest}](?!\d|\.\d)", text)
-    return int(found[0]) if found else None
+    match = re.search(rf"(?<![\d.])[{lowest}-{highest}](?!\d|\.\d)", text)
+    return int(match[0]) if match else None
 
 
 def _mean(ratings: Sequence[int | None]) -> float | None:
-    numbers = [one for one in ratings if one is not None]
+    numbers = [rating for rating in ratings if rating is not None]
     return sum(numbers) / len(numbers) if numbers else None

@@ -80,30 +80,30 @@ class Reader(Answerer):
             )
 
     def _answer(self, questions: Sequence[PassageQuestion]) -> Iterator[Answer]:
-        texts = [self._question(one.question) for one in questions]
+        texts = [self._question(question.question) for question in questions]
         windows = [
             window
-            for number, (one, (text, _)) in enumerate(zip(questions, texts, strict=True))
-            for window in self._windows(number, text, one)
+            for number, (question, (text, _)) in enumerate(zip(questions, texts, strict=True))
+            for window in self._windows(number, text, question)
         ]
         best: dict[int, tuple[Span, _Window]] = {}
         for window, span in zip(windows, self._spans(windows), strict=True):
             before = best.get(window.question)
             if span is not None and (before is None or span.score > before[0].score):
                 best[window.question] = (span, window)
-        for number, (one, (_, cut)) in enumerate(zip(questions, texts, strict=True)):
+        for number, (question, (_, cut)) in enumerate(zip(questions, texts, strict=True)):
             if number not in best:
-                yield Answer.to(one, cut=cut)
+                yield Answer.to(question, cut=cut)
                 continue
             span, window = best[number]
-            passage = one.passages[window.passage]
+            passage = question.passages[window.passage]
             begin, end = window.offsets[span.first][0], window.offsets[span.last][1]
             yield Answer.to(
-                one,
+                question,
                 passage.whole[begin:end].strip(),
                 score=span.score,
                 passage=passage.id,
-                read=len(one.passages),
+                read=len(question.passages),
                 cut=cut,
             )
 
@@ -113,13 +113,13 @@ class Reader(Answerer):
         offsets, most = encoded["offset_mapping"], self._loaded.max_length // 2
         return (text[: offsets[most - 1][1]], True) if len(offsets) > most else (text, False)
 
-    def _windows(self, number: int, question: str, one: PassageQuestion) -> Iterator[_Window]:
+    def _windows(self, number: int, text: str, question: PassageQuestion) -> Iterator[_Window]:
         loaded, tokenizer = self._loaded, self._loaded.tokenizer
-        length = len(tokenizer(question, add_special_tokens=False)["input_ids"])
+        length = len(tokenizer(text, add_special_tokens=False)["input_ids"])
         room = loaded.max_length - length - tokenizer.num_special_tokens_to_add(pair=True)
         encoded = tokenizer(
-            [question] * len(one.passages),
-            [passage.whole for passage in one.passages],
+            [text] * len(question.passages),
+            [passage.whole for passage in question.passages],
             truncation="only_second",
             max_length=loaded.max_length,
             stride=max(0, min(OVERLAP, room // 2)),
@@ -145,9 +145,9 @@ class Reader(Answerer):
         spans: list[Span | None] = [None] * len(windows)
         order = np.argsort([len(window.features["input_ids"]) for window in windows], kind="stable")
         for at in range(0, len(order), self._batch_size):
-            some = order[at : at + self._batch_size].tolist()
+            batch = order[at : at + self._batch_size].tolist()
             padded = self._loaded.tokenizer.pad(
-                [windows[i].features for i in some], padding=True, return_tensors="pt"
+                [windows[i].features for i in batch], padding=True, return_tensors="pt"
             ).to(self._loaded.device)
             with torch.inference_mode():
                 out: Any = self._loaded.model(**padded)
@@ -160,7 +160,7 @@ class Reader(Answerer):
                 logits.float().cpu().numpy() for logits in (out.start_logits, out.end_logits)
             )  # each (windows, tokens)
             left = self._loaded.tokenizer.padding_side == "left"
-            for row, i in enumerate(some):
+            for row, i in enumerate(batch):
                 window = windows[i]
                 shift = begins.shape[1] - len(window.features["input_ids"]) if left else 0
                 inside = slice(shift + window.first, shift + window.first + len(window.offsets))

@@ -62,7 +62,7 @@ class Answer:
         cut: bool = False,
     ) -> Answer:
         """Return the answer to a question; by default the empty one."""
-        ids = tuple(one.id for one in question.passages)
+        ids = tuple(candidate.id for candidate in question.passages)
         return cls(question.id, question.question, text, score, passage, ids, read, cut)
 
     def to_json(self) -> dict[str, Any]:
@@ -102,11 +102,11 @@ class Answerer(ABC):
         """Yield the answer to each question, in order; empty without a question or passages."""
         meter = Meter(len(questions), f"answering by {self.name}", unit="questions", report=progress)
         for at in range(0, len(questions), self.block):
-            some = questions[at : at + self.block]
-            answers = self._answer([one for one in some if one.is_answerable])
-            for one in some:
-                yield next(answers) if one.is_answerable else Answer.to(one)
-            meter.add(len(some))
+            batch = questions[at : at + self.block]
+            answers = self._answer([question for question in batch if question.is_answerable])
+            for question in batch:
+                yield next(answers) if question.is_answerable else Answer.to(question)
+            meter.add(len(batch))
 
     @abstractmethod
     def _answer(self, questions: Sequence[PassageQuestion]) -> Iterator[Answer]:

@@ -42,5 +42,5 @@ def prefix_loss(scores: Tensor, positive: Tensor, *, kind: Loss) -> Tensor:
         )
     if kind == "ranknet":
         return softplus(bad[None] - good[:, None]).mean()  # (positives, negatives)
-    others = torch.logsumexp(bad, dim=0)
-    return (torch.logaddexp(good, others) - good).mean()
+    log_sum = torch.logsumexp(bad, dim=0)
+    return (torch.logaddexp(good, log_sum) - good).mean()

@@ -74,19 +74,19 @@ def prepare_questions(
         SamplingError: If none is left.
     """
     facts = neighbourhoods.facts
-    some = [(question, gold) for question in questions if (gold := gold_positions(question, facts))]
-    if not some:
+    entries = [(question, gold) for question in questions if (gold := gold_positions(question, facts))]
+    if not entries:
         raise SamplingError(
             f"expected questions with gold facts in the tables, found none of {len(questions)}; give the "
             "tables of the same release"
         )
-    neighbourhoods.prepare([fact for _, gold in some for fact in gold])
-    ids = inputs.questions([(question.stem, question.answer) for question, _ in some])
-    texts = [question.text for question, _ in some]
-    evidence = priors.evidence_of_each(texts) if priors is not None else [None] * len(some)
+    neighbourhoods.prepare([fact for _, gold in entries for fact in gold])
+    ids = inputs.questions([(question.stem, question.answer) for question, _ in entries])
+    texts = [question.text for question, _ in entries]
+    evidence = priors.evidence_of_each(texts) if priors is not None else [None] * len(entries)
     return [
-        PreparedQuestion(own, tuple(gold), neighbourhoods.of_text(question.text, evidence=known), known)
-        for own, (question, gold), known in zip(ids, some, evidence, strict=True)
+        PreparedQuestion(own, tuple(gold), neighbourhoods.of_text(question.text, evidence=prior), prior)
+        for own, (question, gold), prior in zip(ids, entries, evidence, strict=True)
     ]
 
 
@@ -135,7 +135,7 @@ class Sampler:
         right = {*question.gold, *prefix}
         # An equal sentence of another table reads the same: no scorer can rank one above the other.
         right = right.union(*(self._neighbourhoods.facts.equals.get(fact, ()) for fact in right))
-        others = self._negatives(visible, right, random)
+        negatives = self._negatives(visible, right, random)
         bare = [STOP] if config.stop and not single else []
         if not positives:
             positives, bare = bare, []
@@ -145,7 +145,7 @@ class Sampler:
         candidates = list(positives)
         tokens = 0 if config.reading == "joint" else self._inputs.tokens((ids, ()))
         tokens += sum(self._cost(ids, fact) for fact in positives)
-        for fact in [*bare, *others]:
+        for fact in [*bare, *negatives]:
             cost = self._cost(ids, fact)
             if tokens + cost > config.batch_tokens and len(candidates) > len(positives):
                 break
@@ -206,8 +206,8 @@ class Sampler:
             return near
         # More than a batch ever holds: every row has at least the tokens around it.
         most = min(count, self.config.batch_tokens // 4 + len(excluded))
-        drawn = random.choice(count, size=most, replace=False).tolist()
-        far = [fact for fact in drawn if fact not in excluded]
+        draws = random.choice(count, size=most, replace=False).tolist()
+        far = [fact for fact in draws if fact not in excluded]
         if kind == "all":
             return far
         mixed = [fact for pair in zip(near, far, strict=False) for fact in pair]

@@ -74,7 +74,7 @@ class ArcfTask:
         terms = [rows for sample in batch if (rows := self.sampler.terms(sample)) is not None]
         # One call, so that what is computed once per call, such as weights in bf16, is computed once a step.
         scores = self.scorer.scores(
-            [pair for some in pairs for pair in some], np.concatenate(terms) if terms else None
+            [pair for group in pairs for pair in group], np.concatenate(terms) if terms else None
         )
         for sample, own in zip(batch, torch.split(scores, list(map(len, pairs))), strict=True):
             positive = torch.arange(len(own), device=own.device) < sample.positives

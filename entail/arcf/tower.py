@@ -131,8 +131,8 @@ class BiEncoderTower(ScorerTower):
         parts: list[Tensor] = []
         order: list[int] = []
         with self._autocast():  # one for all batches: weights are cast once
-            for some, means in self._prefixes.batches(prefixes):
-                for i, mean in zip(some, means, strict=True):
+            for batch, means in self._prefixes.batches(prefixes):
+                for i, mean in zip(batch, means, strict=True):
                     positions = groups[prefixes[i]]
                     candidates = self._candidates.vectors([pairs[at][1] for at in positions])
                     with torch.autocast(torch.device(self.device).type, enabled=False):

@@ -83,7 +83,7 @@ def train_arcf(
     inputs = Inputs(tower.tokenize, tower.frame, max_length=tower.max_length, facts=facts.texts)
     priors = _add_terms(tower, config, questions, inputs, facts, setup.base)
     prepared = prepare_questions(questions, inputs, near, priors=priors)
-    chosen = _dev_questions(dev, config)
+    dev_questions = _dev_questions(dev, config)
     sampler = Sampler(config, prepared, inputs, near)
     if config.loss == "bxent":
         _balance(tower, sampler)
@@ -92,10 +92,10 @@ def train_arcf(
             config,
             sampler,
             tower,
-            dev=_dev_samples(chosen, config, inputs, near, priors) if chosen else None,
+            dev=_dev_samples(dev_questions, config, inputs, near, priors) if dev_questions else None,
         ),
         tower.parameters,
-        bound_to={"facts": facts.digest, "questions": _digest(questions), "dev": _digest(chosen)},
+        bound_to={"facts": facts.digest, "questions": _digest(questions), "dev": _digest(dev_questions)},
     )
     warnings = list(fitted.warnings("step MAP"))
     if near.k == len(facts):
@@ -105,7 +105,7 @@ def train_arcf(
         fitted=fitted,
         counts={
             "questions": len(prepared),
-            "gold facts": sum(len(one.gold) for one in prepared),
+            "gold facts": sum(len(question.gold) for question in prepared),
             "gold facts in no table": len(missing_gold(questions, facts)),
             "facts": len(facts),
             "steps": fitted.steps,
@@ -159,7 +159,7 @@ def _balance(tower: ScorerTower, sampler: Sampler) -> None:
     import torch
 
     samples = sampler.epoch(0)[:_BALANCED]
-    scores = np.concatenate([tower.score(sampler.pairs(one), sampler.terms(one)) for one in samples])
+    scores = np.concatenate([tower.score(sampler.pairs(sample), sampler.terms(sample)) for sample in samples])
     positives = sum(sample.positives for sample in samples)
     with torch.no_grad():
         tower.head.bias.sub_(float(np.sort(scores)[-positives]))

@@ -126,12 +126,12 @@ def _find_second_question(tokens: Tokens) -> int | None:
     """Return the index of "and" between two questions: "when was he born and when did he die"."""
     if tokens[0].low not in tags.WH:
         return None
-    found = (
+    indices = (
         index
         for index in range(3, len(tokens) - 2)
         if tokens[index].low == "and" and tokens[index + 1].low in tags.WH and tokens[index + 2].is_auxiliary
     )
-    return next((index for index in found if has_verb(tokens[:index])), None)
+    return next((index for index in indices if has_verb(tokens[:index])), None)
 
 
 def _claim_request(tokens: Tokens) -> tuple[str, str] | None:
@@ -277,9 +277,9 @@ def _fill(parsed: ParsedQuestion, answer: str) -> str | None:
     if parsed.preposition:
         front = lower_first(parsed.preposition)
         value = f"{answer}{with_space(noun)}" if several and parsed.wh == "how many" else answer
-        known = all(token.is_preposition for token in parsed.preposition) and ordered.is_sure
+        plain = all(token.is_preposition for token in parsed.preposition) and ordered.is_sure
         repeated = tokenize(answer)[0].is_preposition or ordered.text.endswith(f" {front}")
-        sure = known and (len(noun) < 2 or value != answer)
+        sure = plain and (len(noun) < 2 or value != answer)
         return f"{ordered.text} {value if repeated else f'{front} {value}'}" if sure else None
     if parsed.wh in KINDS and not noun:
         phrase = _phrase(parsed, answer) if clause[0].is_auxiliary else None
@@ -329,7 +329,7 @@ def _agree(verb: Token, subject: Tokens) -> Token:
     if many:
         form = forms.get(verb.low) or (lexicon.base_form(verb.low, "third") if verb.third_share else None)
     else:
-        form = next((one for one, several in forms.items() if several == verb.low), None)
+        form = next((singular for singular, plural in forms.items() if plural == verb.low), None)
     return Token(form, form) if form else verb
 
 
@@ -372,10 +372,10 @@ def _confirm(tokens: Tokens, answer: str) -> str | None:
 
 def _identify(claim: Claim, answer: str) -> str | None:
     """Return the statement that the answer is what the claim says to be known."""
-    found, words = _NAMED.fullmatch(claim.text.rstrip(".")), tokenize(f"x {answer}")[1:]
+    match, words = _NAMED.fullmatch(claim.text.rstrip(".")), tokenize(f"x {answer}")[1:]
     loose = words[0].may_be("past") or words[-1].is_adverb or words[-1].is_adjective or has_verb(words[1:])
-    if found is None or loose or (claim.rule == "quantity" and not _is_number(answer)):
+    if match is None or loose or (claim.rule == "quantity" and not _is_number(answer)):
         return None
     many = is_plural(words) or any(token.low == "and" for token in words)
-    link = "is the" if found[1] == "exists" else "are the" if many else "is one of the"
-    return write_sentence(f"{answer} {link} {found[2]}")
+    link = "is the" if match[1] == "exists" else "are the" if many else "is one of the"
+    return write_sentence(f"{answer} {link} {match[2]}")

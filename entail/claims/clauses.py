@@ -99,8 +99,8 @@ def _order_be(auxiliary: Token, rest: Tokens, *, person: bool, attribute: bool, 
 
 def begins_predicate(tokens: Tokens, *, person: bool = False) -> bool:
     """Return whether the tokens after "is" begin with the predicate: "used to", "in France"."""
-    kept = {"both", "all", "each", "most", "not", "so", "more"}
-    while len(tokens) > 1 and tokens[0].is_adverb and tokens[0].low not in kept:
+    exceptions = {"both", "all", "each", "most", "not", "so", "more"}
+    while len(tokens) > 1 and tokens[0].is_adverb and tokens[0].low not in exceptions:
         tokens = tokens[1:]
     if not tokens or tokens[0].low in {"not", "able", "responsible", "so", "more", "been", "being"}:
         return True
@@ -129,17 +129,17 @@ def find_object_gap(tokens: Tokens) -> int | None:
     last, size = tokens[-1], len(tokens)
     if size > 1 and (last.low == "worth" or (last.low in _NAMING_LAST and not tokens[-2].is_auxiliary)):
         return size - 1
-    found = subjects.find_predicate(tokens, locative=False)
+    predicate = subjects.find_predicate(tokens, locative=False)
     stranded = _find_stranded(tokens)
     if stranded is not None:
-        return _before_stranded(tokens, stranded, found)
+        return _before_stranded(tokens, stranded, predicate)
     naming = next((at for at in range(1, size) if _asks_name(tokens, at)), None)
     if naming is not None and not has_relative(tokens[:naming]):
         return naming
     superlative = tokens[0].low == "the" and size > 1 and tokens[1].low in tags.SUPERLATIVE
-    if found is None or superlative or has_relative(tokens[:found]):
+    if predicate is None or superlative or has_relative(tokens[:predicate]):
         return None
-    return found if _lacks_object(tokens, found) else None
+    return predicate if _lacks_object(tokens, predicate) else None
 
 
 def _lacks_object(tokens: Tokens, index: int) -> bool:
@@ -176,10 +176,10 @@ def _find_stranded(tokens: Tokens) -> int | None:
     return None
 
 
-def _before_stranded(tokens: Tokens, stranded: int, found: int | None) -> int | None:
-    loose = found is not None and tokens[found].is_adjective and found + 1 != stranded
-    if found is not None and found < stranded and not loose and not has_relative(tokens[:found]):
-        return found
+def _before_stranded(tokens: Tokens, stranded: int, predicate: int | None) -> int | None:
+    loose = predicate is not None and tokens[predicate].is_adjective and predicate + 1 != stranded
+    if predicate is not None and predicate < stranded and not loose and not has_relative(tokens[:predicate]):
+        return predicate
     if has_relative(tokens[:stranded]):
         return None  # a clause beside the noun: "the city (that) the river runs through"
     nominal = subjects.find_predicate(tokens[:stranded], nominal=True)

@@ -165,18 +165,18 @@ def _count(parsed: ParsedQuestion) -> str:
 
 def _claim_adjunct(parsed: ParsedQuestion) -> str:
     clause = order_clause(parsed.clause).text
-    said = f"There exists {_name(KINDS[parsed.wh], parsed.noun)}"
-    return f"{said} {LINKS[parsed.wh]} {clause}" if clause else said
+    opening = f"There exists {_name(KINDS[parsed.wh], parsed.noun)}"
+    return f"{opening} {LINKS[parsed.wh]} {clause}" if clause else opening
 
 
 def _claim_number(parsed: ParsedQuestion) -> str:
-    said, clause = f"There exists {_count(parsed)}", parsed.clause
+    opening, clause = f"There exists {_count(parsed)}", parsed.clause
     if not clause:
-        return said
+        return opening
     if len(clause) > 1 and clause[0].low in tags.BE and clause[1].low == "there":
-        return f"{said}{with_space(clause[2:])}"
+        return f"{opening}{with_space(clause[2:])}"
     singular = clause[0].low in {"is", "was"} and (not parsed.noun or parsed.wh == "how many")
-    return f"{said} that {order_relative(clause, attribute=singular).text}"
+    return f"{opening} that {order_relative(clause, attribute=singular).text}"
 
 
 def _claim_degree(parsed: ParsedQuestion) -> str:
@@ -190,11 +190,11 @@ def _claim_person(parsed: ParsedQuestion) -> str:
     clause = order_relative(parsed.clause, person=True)
     first = parsed.clause[0].low if parsed.clause else ""
     many = clause.gap == "subject" and first in {"are", "were"} and not parsed.noun
-    said = "There exist known people" if many else f"There exists {_name('person', parsed.noun)}"
+    opening = "There exist known people" if many else f"There exists {_name('person', parsed.noun)}"
     behind = (after for token, after in pairwise(parsed.clause[1:]) if token.low in CLASSES["saying"])
     thinks = any(after.is_auxiliary or after.is_finite for after in behind)
     link = "who" if (clause.gap == "subject" or thinks) and parsed.wh == "who" else "whom"
-    return f"{said} {link} {clause.text}" if clause.text else said
+    return f"{opening} {link} {clause.text}" if clause.text else opening
 
 
 def _claim_thing(parsed: ParsedQuestion) -> str:
@@ -203,8 +203,8 @@ def _claim_thing(parsed: ParsedQuestion) -> str:
     if not lows or lows[0] in CLASSES["apart"] or lows == ["other", "than"]:
         clause = order_relative(parsed.clause)
         many = not lows and clause.gap == "subject" and first in {"are", "were"}
-        said = "There exist known things" if many else f"There exists {_name('thing', parsed.noun)}"
-        return f"{said} that {clause.text}" if clause.text else said
+        opening = "There exist known things" if many else f"There exists {_name('thing', parsed.noun)}"
+        return f"{opening} that {clause.text}" if clause.text else opening
     if not parsed.clause:
         return claim_noun(parsed.noun)
     preposition, head = binding_of(parsed), head_of(parsed.noun)
@@ -225,14 +225,14 @@ def _claim_bound(parsed: ParsedQuestion) -> str:
     if parsed.wh == "how degree":
         return f"There exists a known measure of {front} how{noun} {clause}"
     if parsed.wh in {"who", "whom", "whose"}:
-        said, link = "There exists a known person", "whose" + noun if parsed.wh == "whose" else "whom"
+        opening, link = "There exists a known person", "whose" + noun if parsed.wh == "whose" else "whom"
     elif parsed.wh in COUNTS:
-        said, link = f"There exists {_count(parsed)}", "which"
+        opening, link = f"There exists {_count(parsed)}", "which"
     elif parsed.wh in KINDS:
-        said, link = f"There exists a known {KINDS[parsed.wh]}{noun}", "which"
+        opening, link = f"There exists a known {KINDS[parsed.wh]}{noun}", "which"
     else:
-        said, link = claim_noun(parsed.noun) if noun else "There exists a known thing", "which"
-    return f"{said} {front} {link} {clause}".rstrip()
+        opening, link = claim_noun(parsed.noun) if noun else "There exists a known thing", "which"
+    return f"{opening} {front} {link} {clause}".rstrip()
 
 
 def _claim_in_place(parsed: ParsedQuestion) -> str:
@@ -243,18 +243,18 @@ def _claim_in_place(parsed: ParsedQuestion) -> str:
     before = [*parsed.before, *parsed.preposition]
     if noun and noun[0].low == "else":
         kind = {"who": "someone", "whom": "someone", "where": "somewhere"}.get(parsed.wh, "something")
-        said = f"{kind} else known{with_space(noun[1:])}"
+        phrase = f"{kind} else known{with_space(noun[1:])}"
     elif parsed.wh in COUNTS:
-        said = _count(replace(parsed, noun=noun))
+        phrase = _count(replace(parsed, noun=noun))
     elif parsed.wh == "whose":
-        said = f"a known person's{with_space(noun)}"
+        phrase = f"a known person's{with_space(noun)}"
     elif parsed.wh == "how degree":
-        said = f"a known measure of how{with_space(noun)}"
+        phrase = f"a known measure of how{with_space(noun)}"
     elif parsed.wh in _PLACED:
         preposition = "" if parsed.preposition else _PLACED[parsed.wh]
-        said = f"{preposition}a known {KINDS.get(parsed.wh, 'person')}{with_space(noun)}"
+        phrase = f"{preposition}a known {KINDS.get(parsed.wh, 'person')}{with_space(noun)}"
     elif noun:
-        said = name_known(noun)[0]
+        phrase = name_known(noun)[0]
     else:
-        said = "known thing" if before and before[-1].low in tags.POSSESSIVES else "something known"
-    return f"{lower_first(before)} {said}{with_space(rest)}".strip()
+        phrase = "known thing" if before and before[-1].low in tags.POSSESSIVES else "something known"
+    return f"{lower_first(before)} {phrase}{with_space(rest)}".strip()

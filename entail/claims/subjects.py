@@ -122,13 +122,13 @@ def _score_finite(tokens: Tokens, index: int, first: int) -> float | None:
 
 def find_participle(tokens: Tokens) -> int | None:
     """Return the index of the participle after a subject, as after "has"."""
-    found = [
+    indices = [
         index
         for index in range(1, len(tokens))
         if (tokens[index].may_be("participle") or tokens[index].low == "been")
         and (may_begin_predicate(tokens, index) or tokens[index - 1].low in {"ever", "not"})
     ]
-    return min(found, key=lambda index: (tokens[index].low != "been", index), default=None)
+    return min(indices, key=lambda index: (tokens[index].low != "been", index), default=None)
 
 
 def find_predicate(tokens: Tokens, *, nominal: bool = False, locative: bool = True) -> int | None:
@@ -165,8 +165,8 @@ def _score_predicate(
         ended = ended or (after is not None and (after.may_be("participle") or after.is_adjective))
         score = 2.0 + (0.7 if ended else -1.0) + 0.3 * (after is None)
         score -= 1.5 * before.is_adjective + 0.8 * bound
-        known = tags.NAMING | {"located", "born", "held", "situated", "supposed", "allowed"}
-        return score + (token.low in known) - decay
+        participles = tags.NAMING | {"located", "born", "held", "situated", "supposed", "allowed"}
+        return score + (token.low in participles) - decay
     if token.may_be("ing"):
         return (0.2 if token.low in CLASSES["noun_ing"] else 1.7) + (0.3 if ended else -0.2) - decay
     if token.low in _CERTAIN and not token.is_name:

@@ -25,12 +25,12 @@ class Claimed:
     @property
     def fallback(self) -> int:
         """Number of questions that no question rule fits."""
-        return sum(one.fallback for one in self.claims)
+        return sum(claim.fallback for claim in self.claims)
 
     def counts(self) -> list[tuple[str, int]]:
         """Return rules with their uses, the most frequent first."""
-        counts = Counter(one.rule for one in self.claims)
-        return sorted(((rule, counts[rule]) for rule in RULES if rule in counts), key=lambda one: -one[1])
+        counts = Counter(claim.rule for claim in self.claims)
+        return sorted(((rule, counts[rule]) for rule in RULES if rule in counts), key=lambda entry: -entry[1])
 
 
 def claim_table(table: QuestionTable, *, progress: ProgressCallback | None = None) -> Claimed:
@@ -51,12 +51,12 @@ def claim_rows(
     columns = [at for at, name in enumerate(table.header) if name.strip().lower() not in ADDED]
     yield (*(table.header[at] for at in columns), *ADDED)
     rows = zip(table.rows, claimed.claims, claimed.statements, strict=True)
-    for number, (row, one, stated) in enumerate(rows):
+    for number, (row, claim, stated) in enumerate(rows):
         yield (
             *(row[at] for at in columns),
-            edits.get(number, one.text),
-            one.rule,
-            int(one.fallback),
+            edits.get(number, claim.text),
+            claim.rule,
+            int(claim.fallback),
             int(number in edits),
             stated.text if stated else "",
         )
@@ -73,13 +73,13 @@ def merge_edits(
     >>> merge_edits({0: "Somebody won."}, {0: {"claim": "There is a reason."}}, [1], own)
     {0: 'Somebody won.', 1: 'There is a reason.'}
     """
-    found = dict(edits)
+    merged_edits = dict(edits)
     for line, change in changes.items():
         if "claim" not in change or line >= len(rows):
             continue
-        row, said = rows[line], " ".join(str(change["claim"] or "").split())
-        if said and said != own.claims[row].text:
-            found[row] = said
+        row, text = rows[line], " ".join(str(change["claim"] or "").split())
+        if text and text != own.claims[row].text:
+            merged_edits[row] = text
         else:
-            found.pop(row, None)
-    return found
+            merged_edits.pop(row, None)
+    return merged_edits

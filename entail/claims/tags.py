@@ -267,8 +267,10 @@ def missing_words(question: str, claim: str) -> list[str]:
     >>> missing_words("when did the ship sink", "when the ship sank"), missing_words("who won it", "who won")
     ([], [])
     """
-    kept = {form for word in _content(claim) for form in _possible_bases(word)}
-    return [word for word in _content(question) if word not in _EMPTY and not _possible_bases(word) & kept]
+    claim_forms = {form for word in _content(claim) for form in _possible_bases(word)}
+    return [
+        word for word in _content(question) if word not in _EMPTY and not _possible_bases(word) & claim_forms
+    ]
 
 
 def _content(text: str) -> list[str]:

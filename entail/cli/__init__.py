@@ -45,8 +45,8 @@ from entail.version import __version__
 _PARTS = ("answer", "encoders", "evaluate", "jobs", "operations", "promote", "rank", "train", "trees")
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(is_requested: bool) -> None:
+    if is_requested:
         typer.echo(f"entail {__version__}")
         raise typer.Exit
 
@@ -81,9 +81,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     # Two OpenMP threads beside another busy process are five times slower without; read when torch loads.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    given = sys.argv[1:] if arguments is None else arguments
+    argv = sys.argv[1:] if arguments is None else arguments
     with contextlib.ExitStack() as stack:
         if os.environ.get("RANK", "0") != "0":
             # Only the first of several torchrun processes reports.
             stack.enter_context(contextlib.redirect_stdout(stack.enter_context(Path(os.devnull).open("w"))))
-        return console.run(build_app(), given or ["--help"])
+        return console.run(build_app(), argv or ["--help"])

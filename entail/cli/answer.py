@@ -131,12 +131,12 @@ def answer(
         "passages": len(store),
     }
     if question is not None:
-        (one,) = answers
+        (answer,) = answers
         texts = {passage.id: passage.whole for passage in find([question])[0]}
-        found = [{"id": id_, "text": texts[id_]} for id_ in one.passages]
-        data = {**about, "answer": {**one.to_json(), "passages": found}}
-        source = f" (from {one.passage})" if one.passage is not None else ""
-        return Report(data=data, text=f"{one.text or 'no answer'}{source}{_cut(one.cut)}")
+        evidence = [{"id": id_, "text": texts[id_]} for id_ in answer.passages]
+        data = {**about, "answer": {**answer.to_json(), "passages": evidence}}
+        source = f" (from {answer.passage})" if answer.passage is not None else ""
+        return Report(data=data, text=f"{answer.text or 'no answer'}{source}{_cut(answer.cut)}")
     data = {**about, **answer_figures(answers, entries), "answered_before": before}
     if rater is not None:
         rated = rate_answers(answers, entries, rater.write).to_json()
@@ -205,12 +205,12 @@ def claim(
 
     assert file is not None
     claims = [(entry, existence_claim(entry.text)) for entry in read_questions(file)]
-    rules = Counter(one.rule for _, one in claims)
-    fallback = sum(one.fallback for _, one in claims)
+    rules = Counter(claim.rule for _, claim in claims)
+    fallback = sum(claim.fallback for _, claim in claims)
     rows = [
-        {"id": entry.id, "question": one.question, "claim": one.text, "rule": one.rule}
+        {"id": entry.id, "question": claim.question, "claim": claim.text, "rule": claim.rule}
         | _statement(entry.text, entry.answers[0] if answers and entry.answers else None)
-        for entry, one in claims
+        for entry, claim in claims
     ]
     lines = [str(row.get("statement", row["claim"])) for row in rows]
     share = f"{fallback:,} of {len(claims):,} matched no rule for questions"

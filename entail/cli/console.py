@@ -138,22 +138,22 @@ def progress_bar() -> Iterator[ProgressCallback | None]:
 
     Yields None if stderr is no terminal, unless ``--progress`` is given.
     """
-    wanted = _show_progress.get()
-    if not (sys.stderr.isatty() if wanted is None else wanted):
+    override = _show_progress.get()
+    if not (sys.stderr.isatty() if override is None else override):
         yield None
         return
 
     from tqdm import tqdm
 
     bar: tqdm[Any] | None = None
-    what: str | None = None
+    work: str | None = None
 
     def draw(progress: Progress) -> None:
-        nonlocal bar, what
-        if bar is None or what != progress.what:
+        nonlocal bar, work
+        if bar is None or work != progress.what:
             if bar is not None:
                 bar.close()
-            what = progress.what
+            work = progress.what
             bar = tqdm(
                 total=progress.total,
                 desc=progress.what,
@@ -247,8 +247,8 @@ def _message(error: Exception, arguments: Sequence[str]) -> str:
         case OSError():
             reason = error.strerror or _first_line(error)
             return f"{os.fsdecode(error.filename)}: {reason}" if error.filename else reason
-    where = "" if "--debug" in arguments else f"; the whole trace is in {_log(error, arguments)}"
-    return f"unexpected {type(error).__name__}: {_first_line(error)} (please report this{where})"
+    hint = "" if "--debug" in arguments else f"; the whole trace is in {_log(error, arguments)}"
+    return f"unexpected {type(error).__name__}: {_first_line(error)} (please report this{hint})"
 
 
 def _log(error: Exception, arguments: Sequence[str]) -> Path:

@@ -228,17 +228,17 @@ def pull(
 
 def _report(done: PushResult) -> Report:
     data = done.to_json()
-    seen = "private" if done.private else "public"
+    visibility = "private" if done.private else "public"
     if done.url is None:
         files = table(["file", "bytes"], [[name, size] for name, size in done.files.items()])
         return Report(
             data=data,
             text=f"{done.card}\n{files}\n\nwould push {len(done.files)} files, {done.size / 1e6:.1f} MB, to "
-            f"{done.repo} ({seen}); nothing was sent",
+            f"{done.repo} ({visibility}); nothing was sent",
         )
     gone = f"; removed: {', '.join(done.removed)}" if done.removed else ""
     return Report(
         data=data,
-        text=f"pushed {len(done.files)} files, {done.size / 1e6:.1f} MB, to {done.repo} ({seen}): "
+        text=f"pushed {len(done.files)} files, {done.size / 1e6:.1f} MB, to {done.repo} ({visibility}): "
         f"{done.url}{gone}",
     )

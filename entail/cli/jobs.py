@@ -33,16 +33,16 @@ def list_jobs() -> Report:
     from entail.jobs.jobs import Jobs
 
     jobs = Jobs()
-    found, workers = jobs.jobs(), [worker for worker in jobs.workers() if worker.alive]
-    rows = [[job.id, job.spec.method, job.name, _state(job), job.spec.by, _clock(job)] for job in found]
+    all_jobs, workers = jobs.jobs(), [worker for worker in jobs.workers() if worker.alive]
+    rows = [[job.id, job.spec.method, job.name, _state(job), job.spec.by, _clock(job)] for job in all_jobs]
     parts = [table(["job", "method", "encoder", "state", "by", "time"], rows) if rows else "no jobs"]
     parts.extend(f"{job_id}: {why}" for job_id, why in jobs.unreadable().items())
     if workers:
         parts.append("workers: " + ", ".join(f"{w.host} (process {w.pid})" for w in workers))
-    elif any(job.state == "queued" for job in found):
+    elif any(job.state == "queued" for job in all_jobs):
         parts.append("no worker is running: start one with `entail worker`")
     data = {
-        "jobs": [job.to_json() for job in found],
+        "jobs": [job.to_json() for job in all_jobs],
         "workers": [{"host": w.host, "pid": w.pid, "jobs": w.jobs, "at": list(w.at)} for w in workers],
         "unreadable": jobs.unreadable(),
     }
@@ -57,31 +57,31 @@ def show(job: JobId) -> Report:
     from entail.training.method import method
 
     jobs = Jobs()
-    found = jobs.job(job)
+    record = jobs.job(job)
     rows: list[list[Any]] = [
-        ["job", found.id],
-        ["encoder", found.name],
-        ["method", found.spec.method],
-        ["data", found.spec.about],
-        ["submitted by", f"{found.spec.by}, {found.spec.at.astimezone():%Y-%m-%d %H:%M}"],
-        ["state", _state(found)],
-        ["time", _clock(found)],
-        ["attempts", str(found.status.attempt)],
-        ["on disk", f"{jobs.disk(found.id) / 2**20:,.1f} MiB"],
+        ["job", record.id],
+        ["encoder", record.name],
+        ["method", record.spec.method],
+        ["data", record.spec.about],
+        ["submitted by", f"{record.spec.by}, {record.spec.at.astimezone():%Y-%m-%d %H:%M}"],
+        ["state", _state(record)],
+        ["time", _clock(record)],
+        ["attempts", str(record.status.attempt)],
+        ["on disk", f"{jobs.disk(record.id) / 2**20:,.1f} MiB"],
     ]
     rows.extend(
         [name, str(value)]
-        for name, value in method(found.spec.method).list_changes(found.spec.config).items()
+        for name, value in method(record.spec.method).list_changes(record.spec.config).items()
     )
     parts = [table(["field", "value"], rows)]
-    if found.progress:
-        parts.append(str(found.progress))
-    if found.status.what:
-        parts.append(f"{found.status.what}\nwhat to do: {found.status.todo}")
-    if found.evaluation:
-        parts.append(str(PairedComparison.from_json(found.evaluation)))
-    parts.extend(f"warning: {warning}" for warning in found.warnings)
-    return Report(data=found.to_json() | {"disk": jobs.disk(found.id)}, text="\n\n".join(parts))
+    if record.progress:
+        parts.append(str(record.progress))
+    if record.status.what:
+        parts.append(f"{record.status.what}\nwhat to do: {record.status.todo}")
+    if record.evaluation:
+        parts.append(str(PairedComparison.from_json(record.evaluation)))
+    parts.extend(f"warning: {warning}" for warning in record.warnings)
+    return Report(data=record.to_json() | {"disk": jobs.disk(record.id)}, text="\n\n".join(parts))
 
 
 @command(group)
@@ -94,19 +94,19 @@ def log(
     from entail.jobs.jobs import Jobs
 
     jobs = Jobs()
-    found = jobs.job(job)
+    record = jobs.job(job)
     if follow:
         offset, last = 0, ""
-        while found.open:
-            text, offset = jobs.log_after(found.id, offset)
-            progress = str(found.progress or _state(found))
+        while record.open:
+            text, offset = jobs.log_after(record.id, offset)
+            progress = str(record.progress or _state(record))
             sys.stderr.write(text + (f"{progress}\n" if progress != last else ""))
             last = progress
             time.sleep(_POLL)
-            found = jobs.job(found.id)
-    tail = jobs.log_tail(found.id, lines=lines)
+            record = jobs.job(record.id)
+    tail = jobs.log_tail(record.id, lines=lines)
     return Report(
-        data={"id": found.id, "state": found.state, "log": tail}, text=f"{tail}\n{_state(found)}".strip()
+        data={"id": record.id, "state": record.state, "log": tail}, text=f"{tail}\n{_state(record)}".strip()
     )
 
 

@@ -81,8 +81,8 @@ def version() -> Report:
     """Print the versions of entail, Python and its main libraries."""
     from entail.results import versions
 
-    found = versions()
-    return Report(data=found, text=table(["package", "version"], list(found.items())))
+    packages = versions()
+    return Report(data=packages, text=table(["package", "version"], list(packages.items())))
 
 
 @command(app)
@@ -146,14 +146,14 @@ def doctor() -> Report:
     from entail.operations.storage import measure_storage
 
     with progress_bar() as progress:
-        found = diagnose(progress=progress)
+        diagnosis = diagnose(progress=progress)
     machine, room, jobs = inspect_machine(), measure_storage(), Jobs()
     waiting, workers = len(jobs.queued()), [worker for worker in jobs.workers() if worker.alive]
-    data, database = found.data, found.database
-    gpus = found.device["gpus"]
+    data, database = diagnosis.data, diagnosis.database
+    gpus = diagnosis.device["gpus"]
     rows: list[tuple[str, Any]] = [
-        *found.versions.items(),
-        ("device", f"{found.device['asked']}, {gpus or 'no'} GPU{'' if gpus == 1 else 's'}"),
+        *diagnosis.versions.items(),
+        ("device", f"{diagnosis.device['asked']}, {gpus or 'no'} GPU{'' if gpus == 1 else 's'}"),
         *((gpu.name, f"{_size(gpu.total - gpu.used)} of {_size(gpu.total)} free") for gpu in machine.gpus),
         ("memory", f"{_size(machine.memory_free)} of {_size(machine.memory)} free, {machine.cores} cores"),
         ("data folder", f"{data['folder']} ({_size(data['free_bytes'])} free)"),
@@ -166,10 +166,10 @@ def doctor() -> Report:
     if "rows" in database:
         about = f"{_size(database['bytes'])}, revision {database['revision']}, {_counts(database['rows'])}"
         rows.append(("contents", about))
-    wrong = [f"PROBLEM: {problem}" for problem in found.problems] or ["no problems found"]
+    wrong = [f"PROBLEM: {problem}" for problem in diagnosis.problems] or ["no problems found"]
     return Report(
         data={
-            **found.to_json(),
+            **diagnosis.to_json(),
             "machine": machine.to_json(),
             "room": room.to_json(),
             "jobs": {
@@ -178,7 +178,7 @@ def doctor() -> Report:
             },
         },
         text="\n".join([table(["what", "found"], rows), "", *wrong]),
-        ok=not found.problems,
+        ok=not diagnosis.problems,
     )
 
 
@@ -224,7 +224,7 @@ def clean(
     with _corpora() as corpora:
         items = list_removable(jobs, corpora=corpora)
         if what:
-            items = select_removable(items, what, wanted=all_of_it)
+            items = select_removable(items, what, include_needed=all_of_it)
         if dry_run or not what:
             rows = [[item.id, in_words(item.size), item.what, item.cost] for item in items]
             text = table(["id", "size", "what", "cost"], rows) if rows else "nothing to remove"
@@ -262,14 +262,17 @@ def licences() -> Report:
 
     with _corpora() as store:
         corpora = store.corpora() if store is not None else []
-    found = [
+    entries = [
         *encoder_licences(),
         *data_licences([(corpus.name, corpus.version, corpus.licence) for corpus in corpora]),
         *package_licences(),
     ]
-    rows = [[one.kind, one.name, one.version, one.licence, "review" if one.look else ""] for one in found]
+    rows = [
+        [entry.kind, entry.name, entry.version, entry.licence, "review" if entry.look else ""]
+        for entry in entries
+    ]
     return Report(
-        data={"licences": [one.to_json() for one in found]},
+        data={"licences": [entry.to_json() for entry in entries]},
         text=table(["what", "name", "version", "licence", ""], rows),
     )
 

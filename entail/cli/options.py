@@ -75,8 +75,10 @@ def settings_for(method: Method, config: Any, source: Any, context: typer.Contex
     if method.for_decisions is None or not getattr(source, "from_log", None):
         return config
     sources = {field.name: context.get_parameter_source(field.name) for field in method.fields}
-    given = [name for name, told in sources.items() if told is not None and told.name == "COMMANDLINE"]
-    return method.for_decisions(**{name: getattr(config, name) for name in given})
+    explicit_names = [
+        name for name, origin in sources.items() if origin is not None and origin.name == "COMMANDLINE"
+    ]
+    return method.for_decisions(**{name: getattr(config, name) for name in explicit_names})
 
 
 def _option(field: Field, panel: str) -> inspect.Parameter:

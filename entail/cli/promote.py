@@ -65,18 +65,18 @@ def promote(
         return _active(corpus)
     if encoder is None:
         return _active(corpus)
-    found = role_of(encoder)
-    if role not in (None, found):
+    model_role = role_of(encoder)
+    if role not in (None, model_role):
         raise SettingsError(
-            f"expected a model for {role}, found {encoder}, which is for {found}; leave out --role"
+            f"expected a model for {role}, found {encoder}, which is for {model_role}; leave out --role"
         )
-    if found != "retriever" and (corpus or dev or premises):
+    if model_role != "retriever" and (corpus or dev or premises):
         raise SettingsError(
-            f"{encoder} is for {found} in all corpora, and is not compared on trees; leave out --corpus, "
-            "--dev and --premises"
+            f"{encoder} is for {model_role} in all corpora, and is not compared on trees; leave out "
+            "--corpus, --dev and --premises"
         )
-    now = active(corpus, role=found)
-    rows = card_figures(encoder, now) if found != "retriever" else []
+    now = active(corpus, role=model_role)
+    rows = card_figures(encoder, now) if model_role != "retriever" else []
     with progress_bar() as progress:
         comparison = _comparison(encoder, now, corpus, dev=dev, premises=premises, progress=progress)
         pointer = activate(
@@ -96,14 +96,14 @@ def promote(
             for row in rows
         ]
         lines.append(table(["measure", "on", now.encoder, encoder, "same data"], cells))
-    option = f"--corpus {shlex.quote(corpus)}" if corpus else f"--role {found}"
+    option = f"--corpus {shlex.quote(corpus)}" if corpus else f"--role {model_role}"
     lines.append(
-        f"{pointer.encoder} ({pointer.revision}) {DESCRIPTIONS[found]} for {corpus or 'all corpora'} now; "
-        f"`entail promote --back {option}` undoes it"
+        f"{pointer.encoder} ({pointer.revision}) {DESCRIPTIONS[model_role]} for {corpus or 'all corpora'} "
+        f"now; `entail promote --back {option}` undoes it"
     )
-    known = [asdict(row) | {"same_data": row.same_data} for row in rows]
+    card_rows = [asdict(row) | {"same_data": row.same_data} for row in rows]
     return Report(
-        data=pointer.to_json() | ({"known": known} if found != "retriever" else {}),
+        data=pointer.to_json() | ({"known": card_rows} if model_role != "retriever" else {}),
         text="\n\n".join(lines),
     )
 
@@ -116,7 +116,7 @@ def _role_to_roll_back(role: Role | None, corpus: str | None) -> Role:
         if role not in (None, "retriever"):
             raise SettingsError(f"the model for {role} is the same for all corpora; leave out --corpus")
         return "retriever"
-    promoted = [one for one in ROLES if current_pointer(role=one) is not None]
+    promoted = [name for name in ROLES if current_pointer(role=name) is not None]
     if role is None and len(promoted) > 1:
         raise SettingsError(f"expected --role {' or '.join(promoted)}: models of each were promoted")
     return role or (promoted[0] if promoted else "retriever")
@@ -148,12 +148,12 @@ def _comparison(
         trees = tuple(read_trees(dev))
         return compare_on(name, read_corpus(premises).corpus, trees, corpus=corpus, progress=progress)
     jobs = Jobs()
-    found = find_candidate(jobs, name)
-    if found is None or found.evaluation is None:
+    candidate = find_candidate(jobs, name)
+    if candidate is None or candidate.evaluation is None:
         return None
-    if not now.revision or not found.is_outdated(now.revision):
-        return found.evaluation
-    return compare_anew(jobs, found.job.id, corpus=corpus, progress=progress)
+    if not now.revision or not candidate.is_outdated(now.revision):
+        return candidate.evaluation
+    return compare_anew(jobs, candidate.job.id, corpus=corpus, progress=progress)
 
 
 def _corpus(name: str | None) -> Corpus | None:
@@ -172,10 +172,10 @@ def _active(corpus: str | None) -> Report:
     from entail.registry.roles import PACKAGED_MODELS
 
     default, pointers = active(), list_pointers()
-    others = {role: active(role=role) for role in PACKAGED_MODELS}
+    active_models = {role: active(role=role) for role in PACKAGED_MODELS}
     rows: list[list[Any]] = [["all corpora", default.encoder, default.revision]]
     rows.extend([p.corpus, p.encoder, p.revision] for p in pointers if p.corpus)
-    rows.extend([role, now.encoder or "nothing", now.revision] for role, now in others.items())
+    rows.extend([role, now.encoder or "nothing", now.revision] for role, now in active_models.items())
     moves = sorted([*history(corpus), *list_moves(*PACKAGED_MODELS)], key=lambda move: -move.number)
     parts = [table(["active for", "encoder", "revision"], rows)]
     if moves:
@@ -184,11 +184,11 @@ def _active(corpus: str | None) -> Report:
             for m in moves
         ]
         parts.append(table(["move", "role", "encoder", "by", "at"], cells))
-    parts.extend(now.notice for now in others.values() if now.notice)
+    parts.extend(now.notice for now in active_models.values() if now.notice)
     data = {
         "active": active(corpus).to_json(),
         "pointers": [pointer.to_json() for pointer in pointers],
         "history": [move.to_json() for move in moves],
-        "in_use": {role: now.to_json() for role, now in others.items()},
+        "in_use": {role: now.to_json() for role, now in active_models.items()},
     }
     return Report(data=data, text="\n\n".join(parts))

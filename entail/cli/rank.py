@@ -72,7 +72,7 @@ class RankingOptions:
         """Return the methods, each with the name of its scorer."""
         if self.method != "ensemble":
             return [(self.method, self._scorer_of(self.method))]
-        found: list[tuple[Part, str]] = []
+        parts: list[tuple[Part, str]] = []
         for item in self.parts.split("+"):
             name, _, scorer = item.strip().partition("=")
             if name not in get_args(Part):
@@ -80,10 +80,10 @@ class RankingOptions:
                     f"parts: expected methods of {', '.join(get_args(Part))} with + between, found {name!r}"
                 )
             part = cast(Part, name)
-            found.append((part, scorer or self._scorer_of(part)))
-        if len(found) < 2:
+            parts.append((part, scorer or self._scorer_of(part)))
+        if len(parts) < 2:
             raise SettingsError(f"parts: expected two methods or more with + between, found {self.parts!r}")
-        return found
+        return parts
 
     def _scorer_of(self, part: Part) -> str:
         from entail.arcf.scoring.scorer import default_single_fact_scorer
@@ -179,7 +179,12 @@ class RankingMethods:
             settings["parts"] = "+".join(methods)
         if revisions := dict.fromkeys(ranker.scorer.revision for _, ranker in self.rankers if ranker):
             settings |= {"scorer": ", ".join(revisions), "precision": options.precision}
-        names = [name for part, some in _RANKING_OPTIONS.items() if part in methods for name in some]
+        names = [
+            name
+            for part, option_names in _RANKING_OPTIONS.items()
+            if part in methods
+            for name in option_names
+        ]
         settings |= {name: getattr(options, name) for name in names}
         # Files of earlier versions have no such settings.
         settings |= {name: True for name in ("prune", "without_answer") if getattr(options, name)}
@@ -229,8 +234,8 @@ def select_questions(
         raise SettingsError("expected --limit or --sample, found both")
     if sample is None or sample >= len(questions):
         return tuple(questions[:limit])
-    chosen = np.sort(np.random.default_rng(seed).permutation(len(questions))[:sample])
-    return tuple(questions[int(at)] for at in chosen)
+    indices = np.sort(np.random.default_rng(seed).permutation(len(questions))[:sample])
+    return tuple(questions[int(at)] for at in indices)
 
 
 @command(app)
@@ -257,8 +262,8 @@ def rank(
     from entail.data.worldtree.questions import Question, read_questions
     from entail.data.worldtree.tables import read_fact_tables
 
-    one = question is not None and answer is not None
-    if one == (questions is not None) or (questions is None) != (out is None):
+    is_single = question is not None and answer is not None
+    if is_single == (questions is not None) or (questions is None) != (out is None):
         raise SettingsError("expected --question and --answer, or --questions FILE and --out FILE")
     facts = read_fact_tables(tables)
     with progress_bar() as progress:
@@ -276,13 +281,13 @@ def rank(
 
 def _chain_report(ranked: Ranked, facts: FactTables, truncation: Truncation, *, top: int) -> Report:
     chain = ranked.chain
-    chosen = {fact: number for number, fact in enumerate(chain.facts, 1)} if chain else {}
+    chain_order = {fact: number for number, fact in enumerate(chain.facts, 1)} if chain else {}
     rows: list[list[object]] = []
     entries: list[dict[str, Any]] = []
     for place, at in enumerate(ranked.ranking[:top], 1):
         fact = facts.facts[int(at)]
-        entries.append({"rank": place, "uid": fact.uid, "text": fact.text, "chosen": int(at) in chosen})
-        rows.append([place, "*" if int(at) in chosen else "", fact.text])
+        entries.append({"rank": place, "uid": fact.uid, "text": fact.text, "chosen": int(at) in chain_order})
+        rows.append([place, "*" if int(at) in chain_order else "", fact.text])
     data: dict[str, Any] = {"ranking": entries, "stopped": chain.stopped if chain else None}
     data |= {"dropped": max(0, ranked.dropped), "unread": truncation.to_json()}
     parts = [table(["rank", "chosen", "fact"], rows)]

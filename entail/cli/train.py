@@ -134,7 +134,10 @@ def _evaluations(fitted: Mapping[str, Any]) -> Iterator[str]:
     evaluations: Sequence[Mapping[str, Any]] = fitted.get("evaluations", ())
     if evaluations:
         names = list(evaluations[0]["figures"])
-        rows = [[one["step"], one["epoch"], *(one["figures"][name] for name in names)] for one in evaluations]
+        rows = [
+            [evaluation["step"], evaluation["epoch"], *(evaluation["figures"][name] for name in names)]
+            for evaluation in evaluations
+        ]
         yield table(["step", "epoch", *names], rows)
     if best := fitted.get("best"):
         yield (

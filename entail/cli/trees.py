@@ -34,10 +34,10 @@ def convert(
 
     done = convert(source, target, row=row)
     files = [str(file) for file in done.files]
-    where = files[0] if len(files) == 1 else f"{len(files):,} files, {files[0]} to {files[-1]}"
+    destination = files[0] if len(files) == 1 else f"{len(files):,} files, {files[0]} to {files[-1]}"
     return Report(
         data={"trees": done.trees, "files": files},
-        text=f"wrote {done.trees:,} tree{'' if done.trees == 1 else 's'} to {where}",
+        text=f"wrote {done.trees:,} tree{'' if done.trees == 1 else 's'} to {destination}",
     )
 
 
@@ -78,7 +78,7 @@ def sample(
     judgements = data.judgements or Judgements.of_trees(data.trees)
     with progress_bar() as progress:
         index = make_retriever(retriever, data.corpus, progress=progress)
-        found = run(
+        sample = run(
             data.corpus,
             judgements,
             index,
@@ -88,15 +88,15 @@ def sample(
             progress=progress,
         )
     if out is not None:
-        write_pairs(out, data.corpus, sampled_pairs(data.corpus, found))
+        write_pairs(out, data.corpus, sampled_pairs(data.corpus, sample))
     return Report(
-        data={"retriever": found.retriever, "revision": found.revision, **found.report.to_json()},
-        text=_sample_text(found),
+        data={"retriever": sample.retriever, "revision": sample.revision, **sample.report.to_json()},
+        text=_sample_text(sample),
     )
 
 
-def _sample_text(found: Sample) -> str:
-    report = found.report
+def _sample_text(sample: Sample) -> str:
+    report = sample.report
     names = list(report.negative_scores or report.positive_scores)
     rows = [
         [side, *(f"{scores[n]:.3f}" for n in names)]
@@ -107,7 +107,7 @@ def _sample_text(found: Sample) -> str:
         f"{rule.replace('_', ' ')} {count:,}" for rule, count in report.dropped.items() if count
     )
     parts = [
-        f"{found.retriever}: {report.queries:,} queries with {report.k:,} results each, depth "
+        f"{sample.retriever}: {report.queries:,} queries with {report.k:,} results each, depth "
         f"{report.depth}: {report.positives:,} positives, "
         f"{report.negatives:,} hard negatives",
         f"{report.without_positive:,} queries without a positive, {report.without_negative:,} without a "
@@ -155,26 +155,26 @@ def bias(
     gold = list(read_trees(trees))
     with progress_bar() as progress:
         indexes = encoder_indexes(retriever or ["minilm"], candidates, progress=progress)
-        found = bias(candidates, gold, indexes, k=k, progress=progress)
-    text = _bias_text(found, trees=len(gold))
+        analysis = bias(candidates, gold, indexes, k=k, progress=progress)
+    text = _bias_text(analysis, trees=len(gold))
     if csv is not None:
-        _write_csv(csv, found)
-        text += f"\n\nwrote {len(found) * len(found.retrievers):,} rows to {csv}"
-    return Report(data={**found.to_json(), "trees": len(gold)}, text=text)
+        _write_csv(csv, analysis)
+        text += f"\n\nwrote {len(analysis) * len(analysis.retrievers):,} rows to {csv}"
+    return Report(data={**analysis.to_json(), "trees": len(gold)}, text=text)
 
 
-def _bias_text(found: SimilarityBias, *, trees: int) -> str:
+def _bias_text(analysis: SimilarityBias, *, trees: int) -> str:
     from entail.aeenc.bias import GROUPS, RULES
 
     parts = [
-        f"similarity bias on {found.corpus.name}: {len(found.corpus):,} premises, {trees:,} trees, "
-        f"{len(found.queries):,} queries, the first {found.k} of {found.retrievers[0]}",
-        table(["false positives are", *GROUPS], [[rule, *found.counts(rule).values()] for rule in RULES]),
+        f"similarity bias on {analysis.corpus.name}: {len(analysis.corpus):,} premises, {trees:,} trees, "
+        f"{len(analysis.queries):,} queries, the first {analysis.k} of {analysis.retrievers[0]}",
+        table(["false positives are", *GROUPS], [[rule, *analysis.counts(rule).values()] for rule in RULES]),
     ]
     for rule in RULES:
         rows = [
             _row(panel.title, name, group)
-            for panel in found.panels[rule]
+            for panel in analysis.panels[rule]
             for name, group in panel.groups.items()
         ]
         parts.append(
@@ -183,17 +183,17 @@ def _bias_text(found: SimilarityBias, *, trees: int) -> str:
         )
         apart = [
             [panel.title, s.auc, *s.auc_interval, s.delta, s.shared, *s.shared_interval]
-            for panel in found.panels[rule]
+            for panel in analysis.panels[rule]
             if (s := panel.separation) is not None
         ]
         if apart:
             header = ["FP against FN", "P(FP > FN)", "low", "high", "Cliff's delta", "shared", "low", "high"]
             parts.append(table(header, apart))
-        parts.append("\n".join(verdict.words for verdict in found.verdicts[rule]))
-    if found.missing:
+        parts.append("\n".join(verdict.words for verdict in analysis.verdicts[rule]))
+    if analysis.missing:
         parts.append(
-            f"{len(found.missing):,} gold premises are not in the corpus and in no group; "
-            f"first: {found.missing[0]!r}"
+            f"{len(analysis.missing):,} gold premises are not in the corpus and in no group; "
+            f"first: {analysis.missing[0]!r}"
         )
     return "\n\n".join(parts)
 
@@ -203,7 +203,7 @@ def _row(panel: str, name: str, group: GroupSummary) -> list[object]:
     return [panel, name, group.count, *("-" if value is None else value for value in values)]
 
 
-def _write_csv(path: Path, found: SimilarityBias) -> None:
+def _write_csv(path: Path, analysis: SimilarityBias) -> None:
     import csv
     import io
 
@@ -211,7 +211,7 @@ def _write_csv(path: Path, found: SimilarityBias) -> None:
     from entail.trees.formats.text import escape_cell
 
     out = io.StringIO()
-    rows = found.rows()
+    rows = analysis.rows()
     first = next(rows)
     writer = csv.DictWriter(out, fieldnames=list(first), lineterminator="\n")
     writer.writeheader()

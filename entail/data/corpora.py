@@ -66,7 +66,7 @@ class CorpusReading:
 
     def __str__(self) -> str:
         skipped = {"repeated": self.repeats, "empty": self.empty, "too long": self.too_long}
-        left_out = ", ".join(f"{count:,} {what}" for what, count in skipped.items() if count)
+        left_out = ", ".join(f"{count:,} {reason}" for reason, count in skipped.items() if count)
         counts = f"imported {len(self.corpus):,} of {self.read:,} premise{'s' if self.read != 1 else ''}"
         return f"{counts} ({left_out})" if left_out else counts
 
@@ -113,12 +113,12 @@ def read_corpus(
         ProofError: If a row of an EntailmentBank file has an unsound proof.
     """
     limit = max_premise_chars or load_settings().max_premise_chars
-    shown = source_name(source, name if isinstance(source, bytes) else None)
-    text = read_text(source, name=shown, encoding=encoding, max_bytes=max_bytes)
-    kind = _format(text, [name or "", shown], column)
+    file_name = source_name(source, name if isinstance(source, bytes) else None)
+    text = read_text(source, name=file_name, encoding=encoding, max_bytes=max_bytes)
+    kind = _format(text, [name or "", file_name], column)
     distinct: dict[str, Premise] = {}
     entries = empty = too_long = 0
-    for place, premise in _entries(text, kind, column, shown):
+    for place, premise in _entries(text, kind, column, file_name):
         entries += 1
         if not premise.text.strip() or (kind == "json" and premise.text == _PLACEHOLDER):
             empty += 1
@@ -128,17 +128,17 @@ def read_corpus(
             too_long += 1
         else:
             raise CorpusError(
-                f"{shown}, {place}: expected a premise of at most {limit:,} characters, "
+                f"{file_name}, {place}: expected a premise of at most {limit:,} characters, "
                 f"found {len(premise.text):,}; split it, skip what is too long, "
                 "or raise ENTAIL_MAX_PREMISE_CHARS"
             )
     if not distinct:
         longer = f", {too_long:,} of them longer than {limit:,} characters" if too_long else ""
         raise CorpusError(
-            f"{shown}: expected at least one premise, found none in {entries:,} entries{longer}"
+            f"{file_name}: expected at least one premise, found none in {entries:,} entries{longer}"
         )
     return CorpusReading(
-        Corpus(corpus_name(name or shown), tuple(distinct.values())),
+        Corpus(corpus_name(name or file_name), tuple(distinct.values())),
         kind,
         repeats=entries - len(distinct) - empty - too_long,
         empty=empty,
@@ -157,14 +157,14 @@ def corpus_columns(
     Raises:
         FormatError: If the file cannot be read.
     """
-    shown = source_name(source, name)
-    text = read_text(source, name=shown, encoding=encoding)
-    kind = _format(text, [shown], None)
+    file_name = source_name(source, name)
+    text = read_text(source, name=file_name, encoding=encoding)
+    kind = _format(text, [file_name], None)
     first = first_line(text)
     if kind in ("csv", "tsv") and first:
         delimiter = TAB if kind == "tsv" else guess_delimiter(first)
-        return with_header(read_cells(text, delimiter, shown), shown).columns
-    return tuple(parse_object(first, source=shown, line=1)) if kind == "jsonl" and first else ()
+        return with_header(read_cells(text, delimiter, file_name), file_name).columns
+    return tuple(parse_object(first, source=file_name, line=1)) if kind == "jsonl" and first else ()
 
 
 def text_column(columns: Iterable[str]) -> str | None:
@@ -197,8 +197,8 @@ def _format(text: str, names: Sequence[str], column: str | int | None) -> Corpus
     if kind in (None, "text"):
         delimiter = guess_delimiter(first)
         cells = [cell.strip().strip('"').lower() for cell in first.split(delimiter)]
-        wanted = [column.lower()] if isinstance(column, str) else TEXT_COLUMNS
-        is_table = isinstance(column, int) or not set(cells).isdisjoint(wanted)
+        candidates = [column.lower()] if isinstance(column, str) else TEXT_COLUMNS
+        is_table = isinstance(column, int) or not set(cells).isdisjoint(candidates)
         # Excel's "Unicode text" is a table called .txt; a single word may be a premise there.
         is_table = is_table and (kind is None or column is not None or len(cells) > 1)
         kind = ("tsv" if delimiter == TAB else "csv") if is_table else "text"
@@ -221,106 +221,110 @@ def _json_format(text: str, first: str, column: str | None, *, lines: bool) -> C
 
 
 def _entries(
-    text: str, kind: CorpusFormat, column: str | int | None, shown: str
+    text: str, kind: CorpusFormat, column: str | int | None, file_name: str
 ) -> Iterator[tuple[str, Premise]]:
     """Yield (place for messages, premise) of every entry, empty ones too."""
     if isinstance(column, int):
         if kind not in ("csv", "tsv"):
-            raise FormatError(f"expected a table for a column by number, found {kind}", source=shown)
-        yield from _cells(text, TAB if kind == "tsv" else guess_delimiter(first_line(text)), column, shown)
+            raise FormatError(f"expected a table for a column by number, found {kind}", source=file_name)
+        yield from _cells(
+            text, TAB if kind == "tsv" else guess_delimiter(first_line(text)), column, file_name
+        )
     elif kind == "text":
         for number, line in enumerate(text.removesuffix("\n").split("\n") if text else [], start=1):
             yield f"line {number}", Premise(line)
     elif kind in ("csv", "tsv"):
-        yield from _table(text, TAB if kind == "tsv" else guess_delimiter(first_line(text)), column, shown)
+        yield from _table(
+            text, TAB if kind == "tsv" else guess_delimiter(first_line(text)), column, file_name
+        )
     elif kind == "jsonl":
-        yield from _objects(list(parse_jsonl(text, source=shown)), column, shown)
+        yield from _objects(list(parse_jsonl(text, source=file_name)), column, file_name)
     elif kind == "entailment_bank":
-        for number, tree in enumerate(parse_trees(text, source=shown), start=1):
+        for number, tree in enumerate(parse_trees(text, source=file_name), start=1):
             for name, sentence in tree.sentences.items():
                 yield f"row {number}, {name}", Premise(sentence)
     else:
-        yield from _json(parse_json(text, source=shown), column, shown)
+        yield from _json(parse_json(text, source=file_name), column, file_name)
 
 
-def _json(value: Any, column: str | None, shown: str) -> Iterator[tuple[str, Premise]]:  # noqa: ANN401 - JSON of any shape
+def _json(value: Any, column: str | None, file_name: str) -> Iterator[tuple[str, Premise]]:  # noqa: ANN401 - JSON of any shape
     if isinstance(value, list) and all(isinstance(item, dict) for item in value):
-        yield from _objects(list(enumerate(value, start=1)), column, shown, unit="entry")
+        yield from _objects(list(enumerate(value, start=1)), column, file_name, unit="entry")
         return
     if not isinstance(value, list | dict):
-        found = shorten(repr(value))
-        raise FormatError(f"expected an object of id -> text or a list, found {found}", source=shown)
+        snippet = shorten(repr(value))
+        raise FormatError(f"expected an object of id -> text or a list, found {snippet}", source=file_name)
     entries = value.items() if isinstance(value, dict) else enumerate(value, start=1)
     for key, item in entries:
         place = f"entry {key!r}"
         if not isinstance(item, str):
-            raise FormatError(f"expected text, found {shorten(repr(item))}", source=f"{shown}, {place}")
+            raise FormatError(f"expected text, found {shorten(repr(item))}", source=f"{file_name}, {place}")
         yield place, Premise(item, key if isinstance(key, str) else None)
 
 
 def _objects(
-    rows: Sequence[tuple[int, dict[str, Any]]], column: str | None, shown: str, *, unit: str = "line"
+    rows: Sequence[tuple[int, dict[str, Any]]], column: str | None, file_name: str, *, unit: str = "line"
 ) -> Iterator[tuple[str, Premise]]:
     if not rows:
         return
-    text_field, id_field = _fields(chain.from_iterable(row for _, row in rows), column, "field", shown)
+    text_field, id_field = _fields(chain.from_iterable(row for _, row in rows), column, "field", file_name)
     for number, row in rows:
         line = number if unit == "line" else None
-        where = shown if line else f"{shown}, {unit} {number}"
-        text = optional(row, text_field, str, source=where, line=line)
+        location = file_name if line else f"{file_name}, {unit} {number}"
+        text = optional(row, text_field, str, source=location, line=line)
         if text is None:
-            require(row, text_field, str, source=where, line=line)
+            require(row, text_field, str, source=location, line=line)
         uid = row.get(id_field) if id_field else None
         yield f"{unit} {number}", Premise(text or "", str(uid) if isinstance(uid, str | int) else None)
 
 
-def _table(text: str, delimiter: str, column: str | None, shown: str) -> Iterator[tuple[str, Premise]]:
+def _table(text: str, delimiter: str, column: str | None, file_name: str) -> Iterator[tuple[str, Premise]]:
     if not text.strip():
         return
-    table = with_header(read_cells(text, delimiter, shown), shown)
-    text_column, id_column = _fields(table.columns, column, "column", shown)
+    table = with_header(read_cells(text, delimiter, file_name), file_name)
+    text_column, id_column = _fields(table.columns, column, "column", file_name)
     for place, row in table.rows:
         if isinstance(row, FormatError):
             raise row
         if text_column not in row:
-            found = f"expected as many cells as the header has, {len(table.columns)}, found {len(row)}"
-            raise FormatError(found, source=shown, line=int(place.removeprefix("line ")))
+            message = f"expected as many cells as the header has, {len(table.columns)}, found {len(row)}"
+            raise FormatError(message, source=file_name, line=int(place.removeprefix("line ")))
         yield place, Premise(row[text_column], (row.get(id_column) or None) if id_column else None)
 
 
-def _cells(text: str, delimiter: str, column: int, shown: str) -> Iterator[tuple[str, Premise]]:
+def _cells(text: str, delimiter: str, column: int, file_name: str) -> Iterator[tuple[str, Premise]]:
     """Yield a column, from 1, of a table without a header."""
-    for number, cells in read_cells(text, delimiter, shown):
+    for number, cells in read_cells(text, delimiter, file_name):
         if isinstance(cells, FormatError):
             raise cells
         if not 0 < column <= len(cells):
-            found = f"expected at least {column} cells, found {len(cells)}; choose another column"
-            raise FormatError(found, source=shown, line=number)
+            message = f"expected at least {column} cells, found {len(cells)}; choose another column"
+            raise FormatError(message, source=file_name, line=number)
         yield f"line {number}", Premise(cells[column - 1])
 
 
-def _fields(names: Iterable[str], column: str | None, what: str, shown: str) -> tuple[str, str | None]:
+def _fields(names: Iterable[str], column: str | None, noun: str, file_name: str) -> tuple[str, str | None]:
     """Return the names of the text and of the optional id, both exact or else in any case."""
     names = list(dict.fromkeys(names))
     text = _pick(names, column, TEXT_COLUMNS)
     if text is None:
         usual = f"{', '.join(TEXT_COLUMNS[:-1])} or {TEXT_COLUMNS[-1]}"
-        found = shorten(", ".join(map(repr, names)), 300)
+        name_list = shorten(", ".join(map(repr, names)), 300)
         raise FormatError(
-            f"expected a {what} named {usual if column is None else repr(column)}, found {found}; choose the "
-            "one that holds the texts",
-            source=shown,
-            line=1 if what == "column" else None,
+            f"expected a {noun} named {usual if column is None else repr(column)}, found {name_list}; choose "
+            "the one that holds the texts",
+            source=file_name,
+            line=1 if noun == "column" else None,
         )
     return text, _pick(names, None, [name for name in ID_COLUMNS if name != text.lower()])
 
 
-def _pick(names: Iterable[str], wanted: str | None, usual: Sequence[str]) -> str | None:
-    """Return the wanted name, or the first usual one if none is wanted; exactly, else whatever the case."""
+def _pick(names: Iterable[str], column: str | None, usual: Sequence[str]) -> str | None:
+    """Return the name of `column`, or the first usual one without it; exact, or else in any case."""
     names = list(names)
-    if wanted in names:
-        return wanted
+    if column in names:
+        return column
     by_case = {name.strip().lower(): name for name in reversed(names)}
-    if wanted is not None:
-        return by_case.get(wanted.strip().lower())
+    if column is not None:
+        return by_case.get(column.strip().lower())
     return next((by_case[name] for name in usual if name in by_case), None)

@@ -68,16 +68,18 @@ def open_binary(source: Source, *, name: str | None = None) -> Iterator[BinaryIO
     Raises:
         FormatError: If it cannot be opened, or is a pipe, a device or a folder.
     """
-    shown = source_name(source, name)
+    file_name = source_name(source, name)
     with contextlib.ExitStack() as stack:
         try:
             raw = io.BytesIO(source) if isinstance(source, bytes) else open_regular(source)
             stream = stack.enter_context(io.BufferedReader(cast("io.RawIOBase", raw)))
             packed = stream.peek(2).startswith(GZIP)
         except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-            found = getattr(error, "strerror", None) or str(error)
-            raise FormatError(f"expected a file that can be read, found: {found}", source=shown) from error
-        yield cast("BinaryIO", io.BufferedReader(_Unpacked(stream, shown)) if packed else stream)
+            reason = getattr(error, "strerror", None) or str(error)
+            raise FormatError(
+                f"expected a file that can be read, found: {reason}", source=file_name
+            ) from error
+        yield cast("BinaryIO", io.BufferedReader(_Unpacked(stream, file_name)) if packed else stream)
 
 
 def open_regular(path: str | os.PathLike[str]) -> io.FileIO:
@@ -156,25 +158,26 @@ def read_text(
             damaged, binary, in another encoding, or has a NUL character.
         SettingsError: If there is no such `encoding`.
     """
-    shown = source_name(source, name)
+    file_name = source_name(source, name)
     with open_binary(source, name=name) as stream:
         try:
             data = stream.read(max_bytes + 1)
         except DAMAGED as error:
             message = f"expected a whole gzip file, found a damaged one ({error})"
-            raise FormatError(message, source=shown) from error
+            raise FormatError(message, source=file_name) from error
     if len(data) > max_bytes:
         raise FormatError(
-            f"expected at most {max_bytes:,} bytes once unpacked, found more; split the file", source=shown
+            f"expected at most {max_bytes:,} bytes once unpacked, found more; split the file",
+            source=file_name,
         )
-    for magic, what in _FOREIGN:
+    for magic, kind in _FOREIGN:
         if data.startswith(magic):
-            raise FormatError(f"expected a text file, found {what}", source=shown)
-    text = _decode(data, encoding, shown)
+            raise FormatError(f"expected a text file, found {kind}", source=file_name)
+    text = _decode(data, encoding, file_name)
     if (nul := text.find("\0")) >= 0:
         raise FormatError(
             "expected text, found a NUL character: binary or damaged; save the file again as UTF-8 text",
-            source=shown,
+            source=file_name,
             line=text.count("\n", 0, nul) + 1,
         )
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
@@ -215,8 +218,8 @@ def parse_object(text: str, *, source: str | None, line: int) -> dict[str, Any]:
     """
     row = parse_json(text, source=source, line=line)
     if not isinstance(row, dict):
-        found = _NAMES.get(type(row), type(row).__name__)
-        raise FormatError(f"expected one JSON object, found {found}", source=source, line=line)
+        type_name = _NAMES.get(type(row), type(row).__name__)
+        raise FormatError(f"expected one JSON object, found {type_name}", source=source, line=line)
     return row
 
 
@@ -230,9 +233,9 @@ def parse_json(text: str, *, source: str | None = None, line: int | None = None)
         value = json.loads(text)
     except json.JSONDecodeError as error:
         around = text[max(0, error.pos - 20) : error.pos + 20]
-        found = shorten(repr(around)) if text[error.pos :].strip() else "an early end"
+        snippet = shorten(repr(around)) if text[error.pos :].strip() else "an early end"
         raise FormatError(
-            f"expected {'one JSON object' if line else 'JSON'}, found {found} "
+            f"expected {'one JSON object' if line else 'JSON'}, found {snippet} "
             f"({error.msg}, column {error.colno})",
             source=source,
             line=line or error.lineno,
@@ -269,8 +272,8 @@ def require(row: Mapping[str, Any], field: str, kind: type[T], *, source: str | 
     value = optional(row, field, kind, source=source, line=line)
     if value is None or (isinstance(value, str) and not value.strip()):
         absent = value is None and field not in row
-        found = f"only the fields {shorten(', '.join(row))}" if absent else _shown(value)
-        message = f"expected {_NAMES.get(kind, kind.__name__)}, found {found}"
+        actual = f"only the fields {shorten(', '.join(row))}" if absent else _shown(value)
+        message = f"expected {_NAMES.get(kind, kind.__name__)}, found {actual}"
         raise FormatError(message, source=source, line=line, field=field)
     return value
 
@@ -305,7 +308,7 @@ def _shown(value: object) -> str:
     return shorten(json.dumps(value, ensure_ascii=False, default=repr))
 
 
-def _decode(data: bytes, encoding: str | None, shown: str) -> str:
+def _decode(data: bytes, encoding: str | None, file_name: str) -> str:
     guess = encoding or _guess_encoding(data)
     try:
         return data.decode(guess)
@@ -314,15 +317,15 @@ def _decode(data: bytes, encoding: str | None, shown: str) -> str:
         raise SettingsError(message) from error
     except UnicodeError as error:
         start = getattr(error, "start", 0)
-        found = f"byte 0x{data[start]:02X}" if start < len(data) else "an early end"
+        cause = f"byte 0x{data[start]:02X}" if start < len(data) else "an early end"
         if encoding or guess != "utf-8":
-            message = f"expected {guess}, found {found}, which is none; save the file again as UTF-8"
+            message = f"expected {guess}, found {cause}, which is none; save the file again as UTF-8"
         else:
             message = (
-                f"expected text in UTF-8, found {found}: a binary file, or text in Latin-1 or Windows-1252; "
+                f"expected text in UTF-8, found {cause}: a binary file, or text in Latin-1 or Windows-1252; "
                 "convert it (iconv -f WINDOWS-1252 -t UTF-8 OLD > NEW), or give its encoding (cp1252)"
             )
-        raise FormatError(message, source=shown, line=data.count(b"\n", 0, start) + 1) from error
+        raise FormatError(message, source=file_name, line=data.count(b"\n", 0, start) + 1) from error
 
 
 def _guess_encoding(data: bytes) -> str:

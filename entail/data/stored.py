@@ -68,9 +68,9 @@ def parse_as(kind: type[T], data: bytes | str, *, extra: Literal["ignore", "forb
     try:
         content: T = _adapter(kind).validate_json(data, strict=True, extra=extra)  # type: ignore[arg-type]  # types are hashable
     except ValidationError as error:
-        found: Any = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        place = ".".join(map(str, found["loc"]))
-        raise ValueError(shorten(f"{place}: {found['msg']}" if place else found["msg"], 200)) from None
+        issue: Any = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        place = ".".join(map(str, issue["loc"]))
+        raise ValueError(shorten(f"{place}: {issue['msg']}" if place else issue["msg"], 200)) from None
     return content
 
 

@@ -85,18 +85,18 @@ def read_rows(
     Raises:
         FormatError: If the file cannot be read or is empty.
     """
-    shown = source_name(source, name)
+    file_name = source_name(source, name)
     if _is_parquet(source):
-        return _read_parquet(source, shown, parses=parses)
-    text = read_text(source, name=shown, max_bytes=max_bytes)
+        return _read_parquet(source, file_name, parses=parses)
+    text = read_text(source, name=file_name, max_bytes=max_bytes)
     first = first_line(text)
     if first.lstrip().startswith("{"):
-        return _read_jsonl(text, shown)
+        return _read_jsonl(text, file_name)
     names = {cell.lower() for cell in split_cells(first)}
     if {"sentence_a", "sentence_b"} <= names or _PARSES in names:
         lines: Lines = ((number, line.split(TAB)) for number, line in text_lines(text))
-        return with_header(lines, shown, "official_text" if _PARSES in names else "sick")
-    return with_header(read_cells(text, delimiter or guess_delimiter(first), shown), shown)
+        return with_header(lines, file_name, "official_text" if _PARSES in names else "sick")
+    return with_header(read_cells(text, delimiter or guess_delimiter(first), file_name), file_name)
 
 
 def first_line(text: str) -> str:
@@ -116,7 +116,7 @@ def guess_delimiter(header: str) -> str:
     return delimiter if delimiter in header else "\x1f"
 
 
-def read_cells(text: str, delimiter: str, shown: str) -> Lines:
+def read_cells(text: str, delimiter: str, file_name: str) -> Lines:
     """Yield (line number, cells) of the rows that are not blank; only a CSV row may span lines."""
     if delimiter == TAB:
         yield from ((number, split_cells(line)) for number, line in text_lines(text))
@@ -137,7 +137,7 @@ def read_cells(text: str, delimiter: str, shown: str) -> Lines:
                 FormatError(
                     'expected CSV, with quotation marks in a text written as "He said ""no""", found a cell '
                     f"that cannot be read ({error}{lines})",
-                    source=shown,
+                    source=file_name,
                     line=number,
                 ),
             )
@@ -162,7 +162,7 @@ def _unquote(cell: str) -> str:
     return cell
 
 
-def with_header(lines: Lines, shown: str, kind: TableFormat = "table") -> Table:
+def with_header(lines: Lines, file_name: str, kind: TableFormat = "table") -> Table:
     """Return the table whose first line is the header.
 
     Raises:
@@ -170,7 +170,7 @@ def with_header(lines: Lines, shown: str, kind: TableFormat = "table") -> Table:
     """
     _, header = next(lines, (0, None))
     if header is None:
-        raise FormatError("expected a table with a header, found an empty file", source=shown)
+        raise FormatError("expected a table with a header, found an empty file", source=file_name)
     if isinstance(header, FormatError):
         raise header
     counts: Counter[str] = Counter()
@@ -178,10 +178,10 @@ def with_header(lines: Lines, shown: str, kind: TableFormat = "table") -> Table:
     for name in map(str.strip, header):
         counts[name] += 1
         columns.append(name if counts[name] == 1 else f"{name} ({counts[name]})")
-    return Table(kind, tuple(columns), _with_names(lines, columns, shown), header=tuple(header))
+    return Table(kind, tuple(columns), _with_names(lines, columns, file_name), header=tuple(header))
 
 
-def _with_names(lines: Lines, columns: Sequence[str], shown: str) -> Rows:
+def _with_names(lines: Lines, columns: Sequence[str], file_name: str) -> Rows:
     for number, cells in lines:
         if isinstance(cells, FormatError):
             yield f"line {number}", cells
@@ -190,7 +190,7 @@ def _with_names(lines: Lines, columns: Sequence[str], shown: str) -> Rows:
                 f"expected as many cells as the header has, {len(columns)}, found {len(cells)}; put a text "
                 'with the delimiter between "double quotes"'
             )
-            yield f"line {number}", FormatError(message, source=shown, line=number)
+            yield f"line {number}", FormatError(message, source=file_name, line=number)
         else:
             # Official rows may end before the columns of single annotators.
             yield f"line {number}", dict(zip(columns, cells, strict=False))
@@ -204,9 +204,9 @@ def named_columns(names: Iterable[str], usual: Mapping[str, tuple[str, ...]]) ->
     """
     by_case = {name.strip().lower(): name for name in reversed(list(names))}
     return {
-        part: next(by_case[name] for name in some if name in by_case)
-        for part, some in usual.items()
-        if by_case.keys() & set(some)
+        part: next(by_case[name] for name in aliases if name in by_case)
+        for part, aliases in usual.items()
+        if by_case.keys() & set(aliases)
     }
 
 
@@ -218,12 +218,12 @@ def sentence(row: Row, column: str) -> str:
     """
     value = row.get(column)
     if not isinstance(value, str):
-        found = "nothing" if value is None else shorten(repr(value))
-        raise FormatError(f"expected text in {column!r}, found {found}")
+        snippet = "nothing" if value is None else shorten(repr(value))
+        raise FormatError(f"expected text in {column!r}, found {snippet}")
     return value
 
 
-def parse_rows(rows: Rows, parse: Callable[[Row], T], shown: str) -> tuple[list[T], int, list[str]]:
+def parse_rows(rows: Rows, parse: Callable[[Row], T], file_name: str) -> tuple[list[T], int, list[str]]:
     """Return the parsed rows, the number of unreadable ones, and a message for each of the first of these."""
     parsed: list[T] = []
     problems: list[str] = []
@@ -236,7 +236,7 @@ def parse_rows(rows: Rows, parse: Callable[[Row], T], shown: str) -> tuple[list[
         except FormatError as error:
             unreadable += 1
             if len(problems) < MAX_PROBLEMS:
-                problems.append(str(error) if error.source else f"{shown}, {place}: {error}")
+                problems.append(str(error) if error.source else f"{file_name}, {place}: {error}")
     return parsed, unreadable, problems
 
 
@@ -246,9 +246,9 @@ def _is_parquet(source: Source) -> bool:
     return False
 
 
-def _read_jsonl(text: str, shown: str) -> Table:
+def _read_jsonl(text: str, file_name: str) -> Table:
     """Read one object a line; the columns are those of the first readable one."""
-    rows = _objects(text, shown)
+    rows = _objects(text, file_name)
     before = []
     for place, row in rows:
         before.append((place, row))
@@ -259,20 +259,20 @@ def _read_jsonl(text: str, shown: str) -> Table:
     raise first
 
 
-def _objects(text: str, shown: str) -> Iterator[tuple[str, dict[str, Any] | FormatError]]:
+def _objects(text: str, file_name: str) -> Iterator[tuple[str, dict[str, Any] | FormatError]]:
     for number, line in text_lines(text):
         try:
-            yield f"line {number}", parse_object(line, source=shown, line=number)
+            yield f"line {number}", parse_object(line, source=file_name, line=number)
         except FormatError as error:
             yield f"line {number}", error
 
 
-def _read_parquet(source: Source, shown: str, *, parses: bool) -> Table:
+def _read_parquet(source: Source, file_name: str, *, parses: bool) -> Table:
     import pyarrow as pa
     from pyarrow import parquet
 
     def damaged(error: Exception) -> FormatError:
-        return FormatError(f"expected a whole Parquet file, found a damaged one ({error})", source=shown)
+        return FormatError(f"expected a whole Parquet file, found a damaged one ({error})", source=file_name)
 
     def rows() -> Rows:
         try:

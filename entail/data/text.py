@@ -87,7 +87,7 @@ def tokens(text: str) -> frozenset[str]:
     return frozenset(_WORD.findall(fold(text).lower()))
 
 
-def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
+def jaccard(first: frozenset[str], second: frozenset[str]) -> float:
     """Return the size of the intersection over that of the union, 0 for two empty sets."""
-    both = len(one & other)
-    return both / (len(one) + len(other) - both) if both else 0.0
+    both = len(first & second)
+    return both / (len(first) + len(second) - both) if both else 0.0

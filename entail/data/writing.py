@@ -74,12 +74,12 @@ def check_place(file: Path) -> None:
 
 
 def _no_place(file: Path, error: OSError) -> DataError:
-    found = error.strerror if file.parent.is_dir() else f"no folder {file.parent}; make it first"
-    return DataError(f"{file}: expected to write a file here, found: {found}")
+    reason = error.strerror if file.parent.is_dir() else f"no folder {file.parent}; make it first"
+    return DataError(f"{file}: expected to write a file here, found: {reason}")
 
 
-def begin_file(file: Path, settings: Mapping[str, str], *, resume: bool, what: str) -> bool:
-    """Prepare a file of some content (`what`) for appending; return whether it resumes one of equal settings.
+def begin_file(file: Path, settings: Mapping[str, str], *, resume: bool, contents: str) -> bool:
+    """Prepare a file of some `contents` for appending; return whether it resumes one of equal settings.
 
     Raises:
         DataError: If the file cannot be written, or its settings are missing.
@@ -87,18 +87,18 @@ def begin_file(file: Path, settings: Mapping[str, str], *, resume: bool, what: s
     """
     try:
         if resume and file.exists() and file.stat().st_size:
-            _require_same(file, settings, what=what)
+            _require_same(file, settings, contents=contents)
             return True
         # Emptied before its settings are replaced: a process killed in between would otherwise leave the
         # old content under the new settings.
         file.write_text("", encoding="utf-8")
     except OSError as error:
-        raise _cannot(file, what, error) from error
+        raise _cannot(file, contents, error) from error
     write_text(_settings_file(file), json.dumps(dict(settings), indent=2) + "\n")
     return False
 
 
-def append(file: Path, block: str, *, what: str) -> None:
+def append(file: Path, block: str, *, contents: str) -> None:
     """Add a block of whole lines.
 
     Raises:
@@ -108,19 +108,19 @@ def append(file: Path, block: str, *, what: str) -> None:
         with file.open("a", encoding="utf-8", newline="\n") as opened:
             opened.write(block)
     except OSError as error:
-        raise _cannot(file, what, error) from error
+        raise _cannot(file, contents, error) from error
 
 
-def differences(expected: Mapping[str, str], found: Mapping[str, str]) -> str:
+def differences(expected: Mapping[str, str], actual: Mapping[str, str]) -> str:
     """Return the differences of two fingerprints in words, empty if there are none.
 
     >>> differences({"seed": "0", "base": "minilm"}, {"seed": "1", "base": "minilm"})
     "seed: expected '0', found '1'"
     """
     return "; ".join(
-        f"{name}: expected {expected.get(name)!r}, found {found.get(name)!r}"
-        for name in sorted({*expected, *found})
-        if expected.get(name) != found.get(name)
+        f"{name}: expected {expected.get(name)!r}, found {actual.get(name)!r}"
+        for name in sorted({*expected, *actual})
+        if expected.get(name) != actual.get(name)
     )
 
 
@@ -128,18 +128,18 @@ def _settings_file(file: Path) -> Path:
     return file.with_name(f"{file.name}.settings.json")
 
 
-def _require_same(file: Path, settings: Mapping[str, str], *, what: str) -> None:
+def _require_same(file: Path, settings: Mapping[str, str], *, contents: str) -> None:
     remedy = "name another file, or start over (--no-resume)"
-    found = read_json(_settings_file(file), dict[str, str], remedy=remedy)
-    if found is None:
+    stored_settings = read_json(_settings_file(file), dict[str, str], remedy=remedy)
+    if stored_settings is None:
         raise DataError(f"{file.name} exists without its settings; {remedy}")
-    differing = differences(settings, found)
+    differing = differences(settings, stored_settings)
     if differing:
-        raise SettingsError(f"{file.name} holds other {what} ({differing}); {remedy}")
+        raise SettingsError(f"{file.name} holds other {contents} ({differing}); {remedy}")
 
 
-def _cannot(file: Path, what: str, error: OSError) -> DataError:
+def _cannot(file: Path, contents: str, error: OSError) -> DataError:
     return DataError(
-        f"{file.name}: expected to write {what} here, found: {error.strerror}; make room and run the "
+        f"{file.name}: expected to write {contents} here, found: {error.strerror}; make room and run the "
         "same command again to resume"
     )

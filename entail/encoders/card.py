@@ -75,8 +75,8 @@ def read_card(folder: Path, name: str) -> Card | None:
 
     def refuse(expected: str, value: object) -> EncoderError:
         text = repr(value)
-        shown = text if len(text) <= 60 else f"{text[:59]}…"
-        return EncoderError(f"{name}: expected {expected} in entail.json, found {shown}")
+        excerpt = text if len(text) <= 60 else f"{text[:59]}…"
+        return EncoderError(f"{name}: expected {expected} in entail.json, found {excerpt}")
 
     if not isinstance(record, dict):
         raise refuse("an object", record)

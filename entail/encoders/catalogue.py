@@ -279,9 +279,9 @@ def _locate(name: str | Path) -> Path | Literal["packaged", "hub"]:
             return folder
         if _HUB_ID.fullmatch(name):
             return "hub"
-    known = ", ".join([PACKAGED, *(folder.name for folder in _model_folders())])
+    names = ", ".join([PACKAGED, *(folder.name for folder in _model_folders())])
     raise UnknownEncoderError(
-        f"no encoder is called {name!r}; here are: {known}. A folder is given as ./folder or by its absolute "
+        f"no encoder is called {name!r}; here are: {names}. A folder is given as ./folder or by its absolute "
         "path, a model on the Hugging Face Hub as organisation/model"
     )
 
@@ -293,8 +293,8 @@ _KNOWN: dict[tuple[Path, str], tuple[tuple[tuple[str, int, int], ...], EncoderEn
 def _folder_entry(folder: Path, name: str) -> EncoderEntry:
     """Return the entry of a folder, read again if a file of it or the entry of its base changed."""
     stamp = weights.folder_stamp(folder)
-    known, entry = _KNOWN.get((folder.absolute(), name), ((), None))
-    if entry is None or known != stamp or entry.path != folder or not _is_current(entry.base):
+    known_stamp, entry = _KNOWN.get((folder.absolute(), name), ((), None))
+    if entry is None or known_stamp != stamp or entry.path != folder or not _is_current(entry.base):
         entry = _read_entry(folder, name)
         _KNOWN[folder.absolute(), name] = stamp, entry
     return entry

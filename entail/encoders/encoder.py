@@ -194,10 +194,10 @@ class BiEncoder:
         if not texts:
             return np.empty((0, self.dimension), dtype=np.float32)
         texts = [without_surrogates(text) for text in texts]
-        what = "encoding queries" if tower == "query" else "encoding premises"
+        activity = "encoding queries" if tower == "query" else "encoding premises"
         if self.entry.gaussian is not None:
-            what = "encoding as Gaussians"  # by one tower, whatever the sentences are used for
-        meter = Meter(len(texts), what, unit="sentences", report=progress)
+            activity = "encoding as Gaussians"  # by one tower, whatever the sentences are used for
+        meter = Meter(len(texts), activity, unit="sentences", report=progress)
         meter.add(0)
         towers = self._loaded()
         if normalised and self.entry.gaussian is not None:

@@ -17,7 +17,7 @@ def training_queries_of(name: str, queries: Iterable[str]) -> frozenset[str]:
     Of a combination such as `aeenc-minilm+bm25+reranker-minilm` those of its parts count.
     """
     folders = [_trained_folder(part) for part in dict.fromkeys((name, *name.split("+")))]
-    keys = frozenset().union(*(read_training_queries(one) for one in folders if one is not None))
+    keys = frozenset().union(*(read_training_queries(folder) for folder in folders if folder is not None))
     return frozenset(query for query in queries if premise_key(query) in keys) if keys else frozenset()
 
 

@@ -84,14 +84,14 @@ def folder_digest(folder: Path) -> str:
 
 def folder_stamp(folder: Path) -> tuple[tuple[str, int, int], ...]:
     """Return path, size and modification time of the files below a folder; equal while nothing changes."""
-    found = []
+    entries = []
     for parent, _, names in os.walk(folder):
         for name in names:
             path = os.path.join(parent, name)  # noqa: PTH118 - a Path for each file would take longer than its stat
             with contextlib.suppress(OSError):  # a link to nothing
                 state = os.stat(path)  # noqa: PTH116 - as above
-                found.append((path, state.st_size, state.st_mtime_ns))
-    return tuple(sorted(found))
+                entries.append((path, state.st_size, state.st_mtime_ns))
+    return tuple(sorted(entries))
 
 
 def file_sha256(path: Path) -> str:

@@ -77,8 +77,8 @@ class ChainEvaluation:
             "questions": len(self.ids),
             "interval": list(bootstrap_interval(self.values)),
             **{
-                f"by_{kind}": {value: found.to_json() for value, found in some.items()}
-                for kind, some in self.slices.items()
+                f"by_{kind}": {value: group.to_json() for value, group in groups.items()}
+                for kind, groups in self.slices.items()
             },
             "missing_gold": [list(pair) for pair in self.missing],
             "without_gold": self.without_gold,
@@ -91,19 +91,21 @@ def with_gold(questions: Sequence[Question]) -> tuple[Question, ...]:
     Raises:
         EvaluationError: If none has.
     """
-    found = tuple(question for question in questions if question.gold)
-    if not found:
+    explained_questions = tuple(question for question in questions if question.gold)
+    if not explained_questions:
         raise EvaluationError(
             f"expected questions with an explanation, found {len(questions)} without; give a file that is "
             "not blind"
         )
-    return found
+    return explained_questions
 
 
 def digest_of(questions: Sequence[Question], facts: FactTables) -> str:
     """Return a digest of facts and explained questions, in any order: 12 hexadecimal digits, no text."""
-    asked = sorted([one.id, one.stem, one.answer, *sorted(one.gold)] for one in questions)
-    return hashlib.sha256(json.dumps([facts.digest, asked]).encode()).hexdigest()[:12]
+    rows = sorted(
+        [question.id, question.stem, question.answer, *sorted(question.gold)] for question in questions
+    )
+    return hashlib.sha256(json.dumps([facts.digest, rows]).encode()).hexdigest()[:12]
 
 
 def evaluate_chains(
@@ -137,10 +139,12 @@ def evaluate_chains(
         if not question.gold:
             continue
         ranks = ranks_in(ranking, len(facts), name=question.id)
-        known = {uid: facts.positions[uid] for uid in question.gold if uid in facts.positions}
-        missing += [(question.id, uid) for uid in question.gold if uid not in known]
-        found = np.array([ranks[known[uid]] if uid in known else np.inf for uid in question.gold])
-        value = ap(found) if forgiving or np.isfinite(found).all() else 0.0
+        gold_positions = {uid: facts.positions[uid] for uid in question.gold if uid in facts.positions}
+        missing += [(question.id, uid) for uid in question.gold if uid not in gold_positions]
+        gold_ranks = np.array(
+            [ranks[gold_positions[uid]] if uid in gold_positions else np.inf for uid in question.gold]
+        )
+        value = ap(gold_ranks) if forgiving or np.isfinite(gold_ranks).all() else 0.0
         ids.append(question.id)
         values.append(value)
         if question.level:
@@ -148,23 +152,24 @@ def evaluate_chains(
         parts["gold"].setdefault(str(len(question.gold)), []).append(value)
         labels = {"role": list(question.gold.values())}
         for kind, count in kinds.items():
-            of = dict(zip(known, count(question, list(known.values())), strict=True))
+            of = dict(zip(gold_positions, count(question, list(gold_positions.values())), strict=True))
             labels[kind] = [str(of.get(uid) or "infinity") for uid in question.gold]
-        for kind, some in labels.items():
-            for label in dict.fromkeys(some):
-                chosen = np.array([one == label for one in some])
+        for kind, fact_labels in labels.items():
+            for label in dict.fromkeys(fact_labels):
+                mask = np.array([fact_label == label for fact_label in fact_labels])
                 # The average precision of these facts where the others are in no ranking.
-                others = found[~chosen]
-                own = np.array([rank - (others < rank).sum() for rank in found[chosen]])
+                other_ranks = gold_ranks[~mask]
+                own = np.array([rank - (other_ranks < rank).sum() for rank in gold_ranks[mask]])
                 parts[kind].setdefault(label, []).append(ap(own))
     return ChainEvaluation(
         ids=tuple(ids),
         values=np.array(values),
         slices={
             kind: {
-                value: Slice(float(np.mean(some[value])), len(some[value])) for value in _sorted(kind, some)
+                value: Slice(float(np.mean(groups[value])), len(groups[value]))
+                for value in _sorted(kind, groups)
             }
-            for kind, some in parts.items()
+            for kind, groups in parts.items()
         },
         missing=tuple(missing),
         without_gold=without_gold,
@@ -200,10 +205,10 @@ def tfidf_rankings(
     """Yield a ranking of the facts for each question and its answer; ties by position."""
     meter = Meter(len(questions), "ranking facts", unit="questions", report=progress)
     for at in range(0, len(questions), _BATCH):
-        some = questions[at : at + _BATCH]
-        for row in similarities([question.text for question in some]):
+        batch = questions[at : at + _BATCH]
+        for row in similarities([question.text for question in batch]):
             yield np.argsort(-row, kind="stable")
-        meter.add(len(some))
+        meter.add(len(batch))
 
 
 def fact_similarities(
@@ -223,9 +228,9 @@ def fact_similarities(
         return _overlap(facts)
     corpus = Corpus.of("facts", facts.texts)
     # Facts of equal words and other uids are one premise of a corpus.
-    where = np.array([corpus.position(text) for text in facts.texts], dtype=np.int64)
+    positions = np.array([corpus.position(text) for text in facts.texts], dtype=np.int64)
     index = StemmedIndex(corpus) if metric == TFIDF else retriever(metric, corpus, progress=progress)
-    return index.scores if len(corpus) == len(facts) else lambda texts: index.scores(texts)[:, where]
+    return index.scores if len(corpus) == len(facts) else lambda texts: index.scores(texts)[:, positions]
 
 
 def _overlap(facts: FactTables) -> Similarities:
@@ -274,16 +279,16 @@ def gold_hops(direct: Booleans, links: Booleans) -> list[int | None]:
         direct: Mask of facts near the question, shape (gold,).
         links: `links[i, j]`: whether j is near i, shape (gold, gold).
     """
-    found: list[int | None] = [None] * len(direct)
+    hops: list[int | None] = [None] * len(direct)
     reached = np.asarray(direct, dtype=bool).copy()
     new, hop = reached.copy(), 1
     while new.any():
         for at in np.flatnonzero(new):
-            found[int(at)] = hop
+            hops[int(at)] = hop
         new = links[new].any(axis=0) & ~reached
         reached |= new
         hop += 1
-    return found
+    return hops
 
 
 def overlap_hops(question: Sequence[str], facts: Sequence[Sequence[str]]) -> list[int | None]:
@@ -292,8 +297,8 @@ def overlap_hops(question: Sequence[str], facts: Sequence[Sequence[str]]) -> lis
     >>> overlap_hops(["ice", "melt"], [["ice", "solid"], ["solid", "rock"], ["sun"]])
     [1, 2, None]
     """
-    words = [frozenset(some) for some in facts]
-    asked = frozenset(question)
-    direct = np.array([bool(asked & some) for some in words], dtype=bool)
-    links = np.array([[bool(one & other) for other in words] for one in words], dtype=bool)
+    words = [frozenset(fact) for fact in facts]
+    question_words = frozenset(question)
+    direct = np.array([bool(question_words & fact_words) for fact_words in words], dtype=bool)
+    links = np.array([[bool(fact_words & other) for other in words] for fact_words in words], dtype=bool)
     return gold_hops(direct, links.reshape(len(words), len(words)))

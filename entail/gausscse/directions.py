@@ -67,7 +67,7 @@ class Directions:
             read = bisect_left(
                 range(1, count),
                 True,
-                key=lambda some: self.encoder.cut([join_premises(premises[:some])])[0],
+                key=lambda end: self.encoder.cut([join_premises(premises[:end])])[0],
             )
         return StepVerdict(verdict, count, read)
 

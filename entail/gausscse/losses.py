@@ -125,8 +125,8 @@ def contrastive(
     if reversed_set:
         sets.append(backward.T if reversal == "by_entailed" else backward)
     logits = torch.cat(sets, dim=1) / temperature
-    each = torch.logsumexp(logits, dim=1) - forward.diagonal() / temperature
-    loss = each.mean() if weights is None else (each * weights).sum() / weights.sum()
+    losses = torch.logsumexp(logits, dim=1) - forward.diagonal() / temperature
+    loss = losses.mean() if weights is None else (losses * weights).sum() / weights.sum()
     with torch.no_grad():
         terms = {
             "similarity": float(forward.diagonal().mean()),
@@ -180,11 +180,11 @@ def paired_similarities(
     """Return sim(first_i || second_i), shape (n,)."""
     (mean, log_variance), (other_mean, other_log) = _doubles(first), _doubles(second)
     x = log_variance - other_log
-    each = (x.expm1() - x + (mean - other_mean).square() * (-other_log).exp()) / 2
+    kl = (x.expm1() - x + (mean - other_mean).square() * (-other_log).exp()) / 2
     if kind == "kl_per_dim":
-        values = (1 / (1 + each)).mean(dim=1)
+        values = (1 / (1 + kl)).mean(dim=1)
     else:
-        total = each.sum(dim=1)
+        total = kl.sum(dim=1)
         values = 1 / (1 + (total / mean.shape[1] if kind == "kl_mean" else total))
     return values.to(first[0].dtype)
 
@@ -213,7 +213,7 @@ def distillation_loss(logits: Tensor, taught: Tensor, first: Tensor, second: Ten
     import torch
 
     apart = logits - taught
-    others = ~torch.eye(len(apart), dtype=torch.bool, device=apart.device)
+    off_diagonal = ~torch.eye(len(apart), dtype=torch.bool, device=apart.device)
     forward, backward = apart[second, first], apart[first, second]
     labelled = forward.square() + backward.square() + (forward - backward).square()
-    return apart[others].square().mean() + labelled.mean()
+    return apart[off_diagonal].square().mean() + labelled.mean()

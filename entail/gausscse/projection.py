@@ -53,9 +53,11 @@ def project(pair: Gaussians) -> Projection:
     middle = mean.mean(axis=0)
     covariances = np.stack([axes.T @ (variance[i][:, None] * axes) for i in (0, 1)])
     between = np.square(mean - middle).sum() / 2
-    shown = np.trace(covariances, axis1=1, axis2=2).mean() + np.square((mean - middle) @ axes).sum() / 2
+    plane_variance = (
+        np.trace(covariances, axis1=1, axis2=2).mean() + np.square((mean - middle) @ axes).sum() / 2
+    )
     whole = variance.sum(axis=1).mean() + between
-    return Projection((mean - middle) @ axes, covariances, float(shown / whole))
+    return Projection((mean - middle) @ axes, covariances, float(plane_variance / whole))
 
 
 def ellipse(mean: Floats64, covariance: Floats64, *, points: int = 72) -> Floats64:

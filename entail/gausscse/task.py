@@ -46,8 +46,8 @@ class GausscseTask(BatchTask):
         premises = tower.lengths([triplet.premise for triplet in triplets.triplets])
         entailed = tower.lengths([triplet.entailed for triplet in triplets.triplets])
         super().__init__(config, [max(pair) for pair in zip(premises, entailed, strict=True)])
-        others = triplets.unentailed if config.ranking else ()
-        lengths = [tower.lengths([pair[side] for pair in others]) for side in (0, 1)]
+        other_pairs = triplets.unentailed if config.ranking else ()
+        lengths = [tower.lengths([pair[side] for pair in other_pairs]) for side in (0, 1)]
         self._other_lengths = [max(pair) for pair in zip(*lengths, strict=True)]
 
     def batches(self, epoch: int) -> list[Ints]:
@@ -64,11 +64,11 @@ class GausscseTask(BatchTask):
 
     def _draw_unentailed(self, epoch: int) -> list[int]:
         """Return an unentailed pair of similar length for each triplet."""
-        drawn = self.triplets.draw_unentailed(seed=self.config.seed, epoch=epoch)
-        if not self._other_lengths or not drawn:
+        rows = self.triplets.draw_unentailed(seed=self.config.seed, epoch=epoch)
+        if not self._other_lengths or not rows:
             return []
-        alike = match_lengths(self._lengths, [self._other_lengths[row] for row in drawn])
-        return [drawn[position] for position in alike]
+        alike = match_lengths(self._lengths, [self._other_lengths[row] for row in rows])
+        return [rows[position] for position in alike]
 
     def steps(self, epochs: int) -> int:
         """Return the number of batches in all."""
@@ -78,15 +78,17 @@ class GausscseTask(BatchTask):
         """Return the loss of triplets (eq. 3), and diagnostics."""
         import torch
 
-        config, some = self.config, [self._rows[i] for i in batch]
-        contradicted = [c for _, _, c in some if c is not None] if "con" in config.sets else []
-        others = [self.triplets.unentailed[self._unentailed[i]] for i in batch] if self._unentailed else []
+        config, examples = self.config, [self._rows[i] for i in batch]
+        contradicted = [c for _, _, c in examples if c is not None] if "con" in config.sets else []
+        other_pairs = (
+            [self.triplets.unentailed[self._unentailed[i]] for i in batch] if self._unentailed else []
+        )
         parts = [
-            [p for p, _, _ in some],
-            [e for _, e, _ in some],
+            [p for p, _, _ in examples],
+            [e for _, e, _ in examples],
             contradicted,
-            [p for p, _ in others],
-            [h for _, h in others],
+            [p for p, _ in other_pairs],
+            [h for _, h in other_pairs],
         ]
         texts = list(dict.fromkeys(text for part in parts for text in part))
         row = {text: number for number, text in enumerate(texts)}
@@ -94,7 +96,7 @@ class GausscseTask(BatchTask):
         mean, log_variance = parameters_of(self.tower.vectors(texts), tanh=config.tanh)
         premises, entailed, negatives, *unentailed = ((mean[r], log_variance[r]) for r in rows)
         device = mean.device
-        weights = self._weights(some).to(device)
+        weights = self._weights(examples).to(device)
         kind, temperature = config.similarity, config.temperature
         loss, terms = contrastive(
             premises,
@@ -108,10 +110,10 @@ class GausscseTask(BatchTask):
             same_entailed=(rows[1][:, None] == rows[1][None]).to(device),
             weights=weights,
         )
-        if others or config.direction:
+        if other_pairs or config.direction:
             forward = paired_similarities(entailed, premises, kind=kind)
             backward = paired_similarities(premises, entailed, kind=kind)
-        if others:
+        if other_pairs:
             below = [paired_similarities(unentailed[1], unentailed[0], kind=kind)]
             if "rev" in config.sets:
                 below.append(backward)
@@ -133,10 +135,10 @@ class GausscseTask(BatchTask):
             terms["variance"] = float(log_variance.exp().mean())
         return loss, terms
 
-    def _weights(self, some: Sequence[tuple[str, str, str | None]]) -> Tensor:
+    def _weights(self, examples: Sequence[tuple[str, str, str | None]]) -> Tensor:
         import torch
 
-        longer = torch.tensor([len(entailed) > len(premise) for premise, entailed, _ in some])
+        longer = torch.tensor([len(entailed) > len(premise) for premise, entailed, _ in examples])
         return 1 + (self.config.longer - 1) * longer.float()
 
     def evaluate(self) -> tuple[float, Mapping[str, float]] | None:

@@ -33,10 +33,10 @@ class Teachers:
     """
 
     def __init__(self, names: str, *, kind: SimilarityKind, device: str | None = None) -> None:
-        found = [name.strip() for name in names.split(",") if name.strip()]
-        if not found:
+        encoder_names = [name.strip() for name in names.split(",") if name.strip()]
+        if not encoder_names:
             raise TrainingError(f"expected names of encoders as teachers, found {names!r}")
-        self.kind, self.encoders = kind, [GaussianEncoder(name, device=device) for name in found]
+        self.kind, self.encoders = kind, [GaussianEncoder(name, device=device) for name in encoder_names]
         for encoder in self.encoders:
             if encoder.kind != kind:
                 raise TrainingError(

@@ -85,12 +85,12 @@ def train_gausscse(
         seed=config.seed,
         **setup.tower,
     )
-    chosen = sample_rows(dev, config.dev_pairs)
+    checkpoint_pairs = sample_rows(dev, config.dev_pairs)
 
     def evaluate() -> tuple[float, dict[str, float]] | None:
-        if not chosen:
+        if not checkpoint_pairs:
             return None
-        return dev_figures(_similarities(tower, config, chosen), chosen)
+        return dev_figures(_similarities(tower, config, checkpoint_pairs), checkpoint_pairs)
 
     fitted = setup.fit(
         GausscseTask(config, triplets, tower, evaluate=evaluate, teachers=teachers),
@@ -98,7 +98,7 @@ def train_gausscse(
         bound_to={
             **({"teachers": teachers.revision} if teachers else {}),
             "data": triplets.digest,
-            "dev": digest([(p.premise, p.hypothesis, p.label) for p in chosen]),
+            "dev": digest([(p.premise, p.hypothesis, p.label) for p in checkpoint_pairs]),
         },
     )
     form = GaussianForm(similarity=config.similarity, pooling=config.pooling, tanh=config.tanh)

@@ -81,9 +81,11 @@ def judge(
     Raises:
         EncoderError: If the numbers of sentences differ, or the encoder cannot be loaded.
     """
-    one, two = encoder.encode_pairs(first, second, progress=progress)
+    first_gaussians, second_gaussians = encoder.encode_pairs(first, second, progress=progress)
     truncated = find_truncated(encoder.cut, [*first, *second])
-    return judge_gaussians(encoder.form, first, second, one, two, truncated=truncated)
+    return judge_gaussians(
+        encoder.form, first, second, first_gaussians, second_gaussians, truncated=truncated
+    )
 
 
 def find_truncated(cut: Callable[[Sequence[str]], list[bool]], texts: Sequence[str]) -> frozenset[str]:
@@ -96,15 +98,15 @@ def judge_gaussians(
     form: GaussianForm,
     first: Sequence[str],
     second: Sequence[str],
-    one: Gaussians,
-    two: Gaussians,
+    first_gaussians: Gaussians,
+    second_gaussians: Gaussians,
     *,
     truncated: Collection[str],
 ) -> list[Verdict]:
     """Judge pairs of sentences and their Gaussians; `truncated` are those of `find_truncated`."""
     threshold = threshold_of(form)
-    forward = similarity(two, one, kind=form.similarity)
-    backward = similarity(one, two, kind=form.similarity)
+    forward = similarity(second_gaussians, first_gaussians, kind=form.similarity)
+    backward = similarity(first_gaussians, second_gaussians, kind=form.similarity)
     margins = logits(forward) - logits(backward)
     sure = confidence(form, np.stack([forward, backward]))
     directions = direction_confidence(form, margins)
@@ -116,9 +118,11 @@ def judge_gaussians(
         if same:
             confident = 1.0
         elif sure is not None:
-            there, back = sure[:, i].tolist()
+            forward_confidence, backward_confidence = sure[:, i].tolist()
             # Of two claims, both ways or neither, the less certain one decides.
-            confident = {"entails": there, "is entailed by": back}.get(says, min(there, back))
+            confident = {"entails": forward_confidence, "is entailed by": backward_confidence}.get(
+                says, min(forward_confidence, backward_confidence)
+            )
         sides: tuple[tuple[Side, str], ...] = (("first", a), ("second", b))
         verdicts.append(
             Verdict(
@@ -234,12 +238,12 @@ def added_columns(header: Sequence[str]) -> dict[str, str]:
     >>> added_columns(["premise", "hypothesis", "Says"])["says"]
     'judged_says'
     """
-    taken = {name.strip().lower() for name in header}
+    used_names = {name.strip().lower() for name in header}
     names: dict[str, str] = {}
     for name in ADDED:
         free = name
-        while free in taken:
+        while free in used_names:
             free = f"judged_{free}"
-        taken.add(free)
+        used_names.add(free)
         names[name] = free
     return names

@@ -176,13 +176,13 @@ def _write(
 
 def _difference(entry: EncoderEntry, folder: Path) -> float:
     """Return the largest difference of the folder's vectors from `entail`'s own on some probes."""
-    ours = BiEncoder(entry, device="cpu", precision="fp32")
-    theirs = sentence_transformer(folder, device="cpu")
-    encoders = {"query": theirs.encode_query, "premise": theirs.encode_document}
+    own_encoder = BiEncoder(entry, device="cpu", precision="fp32")
+    exported_model = sentence_transformer(folder, device="cpu")
+    encoders = {"query": exported_model.encode_query, "premise": exported_model.encode_document}
     difference = max(
         float(
             np.abs(
-                _unit(ours.encode(_PROBES, tower, normalised=False))
+                _unit(own_encoder.encode(_PROBES, tower, normalised=False))
                 - _unit(encoders[tower](list(_PROBES), show_progress_bar=False))
             ).max()
         )

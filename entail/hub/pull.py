@@ -87,21 +87,21 @@ def pull_encoder(
     commit = str(info.sha)
     siblings = {sibling.rfilename: sibling for sibling in info.siblings or ()}
     prefix = _prefix(siblings, form, repo)
-    wanted = [file for file in sorted(siblings) if file.startswith(prefix) and is_expected(file)]
+    files = [file for file in sorted(siblings) if file.startswith(prefix) and is_expected(file)]
     if not prefix and HEAD not in siblings:
-        wanted = [file for file in wanted if not file.startswith(f"{ADAPTER}/")]
-    if not any(file.endswith(".safetensors") for file in wanted):
+        files = [file for file in files if not file.startswith(f"{ADAPTER}/")]
+    if not any(file.endswith(".safetensors") for file in files):
         pickles = [file for file in siblings if PurePosixPath(file).suffix in PICKLES]
         names = f"only {', '.join(pickles[:3])}, which can run code when loaded" if pickles else "none"
         raise HubError(
             f"{repo}: expected weights as .safetensors, found {names}; nothing was taken", reason="unsafe"
         )
-    _require_space(target.parent, sum(siblings[file].size or 0 for file in wanted), repo)
+    _require_space(target.parent, sum(siblings[file].size or 0 for file in files), repo)
     partial = target.with_name(f".{target.name}.pulling")
     try:
         shutil.rmtree(partial, ignore_errors=True)
-        meter = Meter(len(wanted), f"pulling {repo}", unit="files", report=progress)
-        for file in wanted:
+        meter = Meter(len(files), f"pulling {repo}", unit="files", report=progress)
+        for file in files:
             download = functools.partial(api.hf_hub_download, repo, file, revision=commit, local_dir=partial)
             ask(download, repo=repo, revision=commit)
             _verify(partial / file, siblings[file], file, repo)
@@ -116,7 +116,7 @@ def pull_encoder(
         ) from error
     finally:
         shutil.rmtree(partial, ignore_errors=True)
-    left_out = tuple(name for name in sorted(siblings) if name not in wanted and not name.startswith("."))
+    left_out = tuple(name for name in sorted(siblings) if name not in files and not name.startswith("."))
     model = find_cross(target) or resolve(target.name)
     entry = model if isinstance(model, EncoderEntry) else None
     return PullResult(entry, target.name, model.revision, repo, commit, files_of(target), left_out)
@@ -124,15 +124,15 @@ def pull_encoder(
 
 def _target(repo: str, name: str | None) -> Path:
     """Return the target folder, which must be new or an earlier pull of the same repository."""
-    chosen = name or repo.rpartition("/")[2]
-    check_repo(f"x/{chosen}")
-    target = load_settings().models_dir / chosen
-    if target.exists() or is_reserved(chosen) or model_folder(chosen) is not None:
+    local_name = name or repo.rpartition("/")[2]
+    check_repo(f"x/{local_name}")
+    target = load_settings().models_dir / local_name
+    if target.exists() or is_reserved(local_name) or model_folder(local_name) is not None:
         origin = read_object(target / "entail.json").get("hub") if target.is_dir() else None
         if not isinstance(origin, dict) or origin.get("repo") != repo:
             raise HubError(
-                f"expected a free name, found {chosen!r}, which is not that of a model from {repo}; choose "
-                "another name",
+                f"expected a free name, found {local_name!r}, which is not that of a model from {repo}; "
+                "choose another name",
                 reason="place",
             )
     return target

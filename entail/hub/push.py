@@ -102,7 +102,7 @@ def push_encoder(
             kind="model",
             private=private,
             message=f"Push {model.name}, {model.revision}",
-            ours=is_of_weights,
+            is_own=is_of_weights,
             dry_run=dry_run,
         )
 

@@ -64,12 +64,12 @@ def push_folder(
     kind: Kind,
     private: bool,
     message: str,
-    ours: Callable[[str], bool],
+    is_own: Callable[[str], bool],
     dry_run: bool = False,
 ) -> PushResult:
     """Push a folder's files, including a card, in one commit.
 
-    Files of an earlier push, as told by `ours`, that this one lacks are deleted; a model without entail's
+    Files of an earlier push, as `is_own` tells, that this one lacks are deleted; a model without entail's
     record is another's, and is left alone. A `private` push refuses a public repository. A dry run returns
     the plan without contacting the Hub and needs no token.
 
@@ -107,13 +107,13 @@ def push_folder(
             reason="place",
         )
     present = [sibling.rfilename for sibling in info.siblings or ()]
-    if any(map(ours, present)) and _RECORD in plan.files and _RECORD not in present:
+    if any(map(is_own, present)) and _RECORD in plan.files and _RECORD not in present:
         raise HubError(
             f"{repo} holds a model that entail did not push, whose files would be replaced; choose another "
             "name",
             reason="place",
         )
-    removed = tuple(sorted(name for name in present if ours(name) and name not in plan.files))
+    removed = tuple(sorted(name for name in present if is_own(name) and name not in plan.files))
     operations: list[CommitOperationAdd | CommitOperationDelete] = [
         *(CommitOperationAdd(name, folder / name) for name in plan.files),
         *(CommitOperationDelete(name) for name in removed),
@@ -172,9 +172,9 @@ def is_expected(name: str) -> bool:
     (True, False, False)
     """
     *folders, file = PurePosixPath(name).parts or ("",)
-    known = file in _NAMES or _WEIGHTS.fullmatch(file) is not None
+    allowed = file in _NAMES or _WEIGHTS.fullmatch(file) is not None
     inside = len(folders) <= _DEPTH and all(_FOLDER.fullmatch(part) for part in folders)
-    return known and inside and "\\" not in name and not name.startswith("/")
+    return allowed and inside and "\\" not in name and not name.startswith("/")
 
 
 def is_of_weights(name: str) -> bool:
@@ -191,14 +191,16 @@ def files_to_push(folder: Path, name: str) -> list[Path]:
     # Links to folders are not followed.
     files = [path for path in sorted(folder.rglob("*")) if path.is_symlink() or not path.is_dir()]
     for path in files:
-        shown = path.relative_to(folder).as_posix()
+        file_name = path.relative_to(folder).as_posix()
         problem = None
         if path.is_symlink():
-            problem = f"expected files, found the link {shown}; replace it by the file, or remove it"
+            problem = f"expected files, found the link {file_name}; replace it by the file, or remove it"
         elif path.suffix in PICKLES:
-            problem = f"{shown} is a pickle, which can run code when loaded; save weights as .safetensors"
-        elif not is_expected(shown):
-            problem = f"expected only weights, configuration, vocabulary and card, found {shown}; remove it"
+            problem = f"{file_name} is a pickle, which can run code when loaded; save weights as .safetensors"
+        elif not is_expected(file_name):
+            problem = (
+                f"expected only weights, configuration, vocabulary and card, found {file_name}; remove it"
+            )
         if problem:
             raise HubError(f"{name}: {problem}", reason="unsafe")
     return files

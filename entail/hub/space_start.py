@@ -44,13 +44,13 @@ def main() -> None:
     os.execve(sys.executable, [sys.executable, "-m", *command], environment)
 
 
-def prepare(given: Mapping[str, str], *, home: Path) -> dict[str, str]:
+def prepare(variables: Mapping[str, str], *, home: Path) -> dict[str, str]:
     """Prepare folders and sign-in, and return the app's environment from the Space's.
 
     Raises:
         SettingsError: If the data folder cannot be written, and this is no demo.
     """
-    environment = dict(given)
+    environment = dict(variables)
     settings = load_settings()
     if not is_demo():
         check_data_dir(settings.data_dir)
@@ -59,7 +59,7 @@ def prepare(given: Mapping[str, str], *, home: Path) -> dict[str, str]:
     if host := environment.get("SPACE_HOST"):
         # The page is in a frame of another host: Streamlit has to know its own address.
         environment |= {"STREAMLIT_BROWSER_SERVER_ADDRESS": host, "STREAMLIT_BROWSER_SERVER_PORT": "443"}
-    if (secrets := secrets_toml(given)) is not None:
+    if (secrets := secrets_toml(variables)) is not None:
         write_secret(home / ".streamlit" / "secrets.toml", secrets)
         # The file, which only this user can read, holds it: child processes do not need it.
         environment.pop("OAUTH_CLIENT_SECRET")
@@ -111,26 +111,26 @@ def seed_models(shipped: Path, models: Path) -> None:
         raise SettingsError(f"the models that ship cannot be written to {models}: {error}") from error
 
 
-def secrets_toml(given: Mapping[str, str]) -> str | None:
+def secrets_toml(variables: Mapping[str, str]) -> str | None:
     """Return the `secrets.toml` for sign-in with Hugging Face, None for a Space without sign-in.
 
     The variables come from `hf_oauth: true` in the README. A key derived from the client's secret signs
     cookies, so that sessions survive a restart; `ENTAIL_COOKIE_SECRET` replaces it.
     """
-    if not all(given.get(name) for name in _SIGN_IN):
+    if not all(variables.get(name) for name in _SIGN_IN):
         return None
-    client, secret, provider, host = (given[name] for name in _SIGN_IN)
+    client, secret, provider, host = (variables[name] for name in _SIGN_IN)
     derived = hmac.new(secret.encode(), b"entail: cookies of a Space", hashlib.sha256).hexdigest()
     auth = {
         "redirect_uri": f"https://{host}/oauth2callback",
-        "cookie_secret": given.get("ENTAIL_COOKIE_SECRET") or derived,
+        "cookie_secret": variables.get("ENTAIL_COOKIE_SECRET") or derived,
     }
     huggingface = {
         "client_id": client,
         "client_secret": secret,
         "server_metadata_url": f"{provider.rstrip('/')}/.well-known/openid-configuration",
     }
-    scopes = given.get("OAUTH_SCOPES") or "openid profile email"
+    scopes = variables.get("OAUTH_SCOPES") or "openid profile email"
     lines = [
         "[auth]",
         *(f"{name} = {_quoted(value)}" for name, value in auth.items()),

@@ -80,7 +80,7 @@ def push_trees(
             kind="dataset",
             private=private,
             message=f"Push the trees and decisions of {info.name}",
-            ours=lambda name: name in FILES,
+            is_own=lambda name: name in FILES,
             dry_run=dry_run,
         )
     return replace(done, people=authors if names else ())

@@ -92,9 +92,9 @@ def retriever(
     if beside:
         warnings.warn("retriever(beside=) is called existing= now", DeprecationWarning, stacklevel=2)
     endings: list[str] = []
-    rerankers = {f"+{one}": one for one in list_rerankers()} if "+" in name else {}
-    known = (*HYBRIDS, *rerankers)
-    while ending := next((ending for ending in known if name.endswith(ending)), None):
+    rerankers = {f"+{reranker}": reranker for reranker in list_rerankers()} if "+" in name else {}
+    suffixes = (*HYBRIDS, *rerankers)
+    while ending := next((ending for ending in suffixes if name.endswith(ending)), None):
         name, endings = name.removesuffix(ending), [ending, *endings]
     index: PremiseIndex
     if name in LEXICAL:

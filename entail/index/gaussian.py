@@ -40,8 +40,8 @@ class GaussianRows:
     symmetric = True
 
     def __init__(self, encoder: EncodesGaussians) -> None:
-        given: object = encoder
-        if not isinstance(given, EncodesGaussians):
+        candidate: object = encoder
+        if not isinstance(candidate, EncodesGaussians):
             name = getattr(encoder, "name", type(encoder).__name__)
             raise EncoderError(
                 f"expected an encoder of Gaussians, found {name!r}, which makes points, without a direction; "

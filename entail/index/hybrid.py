@@ -37,18 +37,21 @@ class HybridIndex:
         weight: float = LEXICAL_WEIGHT,
         relative: bool = False,
     ) -> None:
-        one, two = first.manifest, second.manifest
-        if one.corpus_hash != two.corpus_hash:
+        first_manifest, second_manifest = first.manifest, second.manifest
+        if first_manifest.corpus_hash != second_manifest.corpus_hash:
             raise ManifestMismatchError(
-                f"expected two indexes of one corpus, found {first.name!r} over {one.corpus_hash[:12]} and "
-                f"{second.name!r} over {two.corpus_hash[:12]}"
+                f"expected two indexes of one corpus, found {first.name!r} over "
+                f"{first_manifest.corpus_hash[:12]} and {second.name!r} over "
+                f"{second_manifest.corpus_hash[:12]}"
             )
         if not weight >= 0:
             raise RetrievalError(f"expected a weight of 0 or more, found {weight:g}")
         self.first, self.second, self.weight, self.relative = first, second, weight, relative
         self.name = f"{first.name}+{second.name}"
-        revision = f"{one.revision}+{weight:g}*{two.revision}{'/best' if relative else ''}"
-        self.manifest = Manifest(revision, 0, "hybrid", one.count, one.corpus_hash)
+        revision = (
+            f"{first_manifest.revision}+{weight:g}*{second_manifest.revision}{'/best' if relative else ''}"
+        )
+        self.manifest = Manifest(revision, 0, "hybrid", first_manifest.count, first_manifest.corpus_hash)
 
     def __repr__(self) -> str:
         return f"HybridIndex({self.first!r}, {self.second!r}, weight={self.weight:g})"

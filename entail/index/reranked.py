@@ -37,11 +37,11 @@ class RerankedIndex:
     def __init__(
         self, first: PremiseIndex, corpus: Corpus, reranker: Reranker, *, weight: float, depth: int
     ) -> None:
-        one = first.manifest
-        if one.corpus_hash != corpus.hash:
+        manifest = first.manifest
+        if manifest.corpus_hash != corpus.hash:
             raise ManifestMismatchError(
                 f"expected an index of corpus {corpus.hash[:12]}, found {first.name!r} over "
-                f"{one.corpus_hash[:12]}"
+                f"{manifest.corpus_hash[:12]}"
             )
         if not weight >= 0 or depth < 1:
             raise RetrievalError(
@@ -50,8 +50,8 @@ class RerankedIndex:
         self.first, self.corpus, self.reranker = first, corpus, reranker
         self.weight, self.depth = weight, depth
         self.name = f"{first.name}+{reranker.name}"
-        revision = f"{one.revision}+{weight:g}*{reranker.revision}/{depth}"
-        self.manifest = Manifest(revision, 0, "reranked", one.count, one.corpus_hash)
+        revision = f"{manifest.revision}+{weight:g}*{reranker.revision}/{depth}"
+        self.manifest = Manifest(revision, 0, "reranked", manifest.count, manifest.corpus_hash)
 
     def __repr__(self) -> str:
         return f"RerankedIndex({self.first!r}, {self.reranker!r}, depth={self.depth})"
@@ -87,8 +87,8 @@ def place_reread(row: Floats, nearest: Ints, scores: Floats) -> None:
     >>> row.argsort()[::-1].tolist()
     [1, 0, 2]
     """
-    others = np.ones(len(row), dtype=bool)
-    others[nearest] = False
-    if others.any():
-        row[others] += min(0.0, float(scores.min()) - float(row[others].max()) - 1e-3)
+    rest = np.ones(len(row), dtype=bool)
+    rest[nearest] = False
+    if rest.any():
+        row[rest] += min(0.0, float(scores.min()) - float(row[rest].max()) - 1e-3)
     row[nearest] = scores

@@ -164,11 +164,11 @@ def _read_expected(entry: Path, expected: Manifest) -> Halves | None:
         ManifestMismatchError: If it holds something else; names both sides of each field.
     """
     manifest, vectors, _ = _read(entry) or (expected, None, ())
-    wanted = asdict(expected)
+    expected_fields = asdict(expected)
     differences = [
-        f"{field} {value!r} where {wanted[field]!r} was expected"
+        f"{field} {value!r} where {expected_fields[field]!r} was expected"
         for field, value in asdict(manifest).items()
-        if value != wanted[field]
+        if value != expected_fields[field]
     ]
     if differences:
         raise ManifestMismatchError(
@@ -269,11 +269,14 @@ class QueryVectors:
         """
         if shared is None:
             return cls(encoder)
-        theirs, ours = shared.encoder, encoder
-        if (theirs.revision, theirs.dimension) != (ours.revision, ours.dimension):
+        shared_encoder, own_encoder = shared.encoder, encoder
+        if (shared_encoder.revision, shared_encoder.dimension) != (
+            own_encoder.revision,
+            own_encoder.dimension,
+        ):
             raise ManifestMismatchError(
-                f"expected query vectors of {ours.revision}, found those of {theirs.revision} "
-                f"(dimensions {ours.dimension} and {theirs.dimension})"
+                f"expected query vectors of {own_encoder.revision}, found those of {shared_encoder.revision} "
+                f"(dimensions {own_encoder.dimension} and {shared_encoder.dimension})"
             )
         return shared
 

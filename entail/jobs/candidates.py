@@ -91,7 +91,7 @@ def candidate(job: Job) -> Candidate:
 
 def find_candidate(jobs: Jobs, name: str) -> Candidate | None:
     """Return the candidate of a name, None where no job trained it."""
-    return next((one for one in candidates(jobs) if one.name == name), None)
+    return next((candidate for candidate in candidates(jobs) if candidate.name == name), None)
 
 
 def compare_anew(
@@ -124,10 +124,10 @@ def compare_on(
         EntailError: If an encoder cannot be loaded, or no tree has a proof.
     """
     data = TrainingData(premises, premises, (), None, tuple(trees))
-    found = compare_with_active(AEENC, encoder, data, corpus=corpus, progress=progress)
-    if found is None:
+    comparison = compare_with_active(AEENC, encoder, data, corpus=corpus, progress=progress)
+    if comparison is None:
         raise JobError("expected trees to compare encoders on, found none")
-    return found
+    return comparison
 
 
 def compare_with_active(
@@ -188,7 +188,7 @@ def cross_validate(
     present, folds = active(corpus, role=trainer.role).encoder, trainer.folds(data)
     if not present:
         return None
-    found: list[tuple[QueryFigures, QueryFigures]] = []
+    pairs: list[tuple[QueryFigures, QueryFigures]] = []
     for number, (part, rest) in enumerate(folds, start=1):
         words = f"check {number} of {len(folds)}"
         trial = replace(
@@ -203,11 +203,11 @@ def cross_validate(
         first, second = (trainer.evaluate(name, rest, trial.progress) for name in names)
         if first is None or second is None:
             return None
-        seen = frozenset().union(*(training_queries_of(name, first.queries) for name in names))
-        found.append((first.without(seen), second.without(seen)))
-    if not any(first.queries for first, _ in found):
+        overlap = frozenset().union(*(training_queries_of(name, first.queries) for name in names))
+        pairs.append((first.without(overlap), second.without(overlap)))
+    if not any(first.queries for first, _ in pairs):
         return None
-    before, after = (QueryFigures.join(side) for side in zip(*found, strict=True))
+    before, after = (QueryFigures.join(side) for side in zip(*pairs, strict=True))
     split = "the decisions, each ranked after a training on the other half"
     after = replace(after, encoder=encoder.name, revision=resolve(encoder).revision or "", split=split)
     return compare_paired(replace(before, split=split), after)
@@ -230,14 +230,15 @@ def compare_on_unseen(
     Raises:
         RetrievalError: If the two were not measured on the same queries.
     """
-    seen = frozenset().union(*(training_queries_of(name, candidate.queries) for name in names))
-    if not seen:
+    overlap = frozenset().union(*(training_queries_of(name, candidate.queries) for name in names))
+    if not overlap:
         return compare_paired(present, candidate)
-    if len(seen) == len(candidate.queries):
-        return replace(compare_paired(present, candidate), seen=len(seen))
-    found = compare_paired(present.without(seen), candidate.without(seen))
+    if len(overlap) == len(candidate.queries):
+        return replace(compare_paired(present, candidate), seen=len(overlap))
+    comparison = compare_paired(present.without(overlap), candidate.without(overlap))
     return replace(
-        found, split=f"{found.split}, without the {len(seen):,} claims that one of the two was trained on"
+        comparison,
+        split=f"{comparison.split}, without the {len(overlap):,} claims that one of the two was trained on",
     )
 
 
@@ -282,10 +283,10 @@ def list_splits(
     for file in sorted((load_settings().data_dir / "splits").glob("*")):
         if file.is_file() and file.name.endswith(_SUFFIXES):
             stamp = ("file", file.name, file.stat().st_mtime_ns)
-            ours, own = partial(_read_file, file, premises), partial(_read_file, file, None)
+            corpus_reader, own_reader = partial(_read_file, file, premises), partial(_read_file, file, None)
             splits += [
-                Split(f"{file.name} over {info.name}", (*stamp, version), partial(_compare, ours)),
-                Split(f"{file.name} over its own sentences", (*stamp, None), partial(_compare, own)),
+                Split(f"{file.name} over {info.name}", (*stamp, version), partial(_compare, corpus_reader)),
+                Split(f"{file.name} over its own sentences", (*stamp, None), partial(_compare, own_reader)),
             ]
     for kind, example in (("your team's trees", False), ("example trees", True)):
         trees = tuple(

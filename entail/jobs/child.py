@@ -128,17 +128,17 @@ class Attempt:
         """Return the comparison with the active model, None without one; and the error that prevented it."""
         from entail.jobs.candidates import compare_with_active, cross_validate
 
-        given = getattr(data, "given", None)
-        corpus, name = given.name if given is not None else None, self.job.spec.name
+        premises = getattr(data, "given", None)
+        corpus, name = premises.name if premises is not None else None, self.job.spec.name
         try:
-            found = compare_with_active(
+            comparison = compare_with_active(
                 trainer, self._staged, data, corpus=corpus, name=name, progress=self._report
             ) or cross_validate(trainer, config, data, run, encoder=self._staged, corpus=corpus)
         except EntailError as error:
             if self.stop():
                 raise
             return None, [f"it could not be compared with the active model: {error}"]
-        return found.to_json() if found is not None else None, []
+        return comparison.to_json() if comparison is not None else None, []
 
     def _publish(self) -> None:
         """Move the model under `models/` in one move; its inode is written first, see `_is_published`."""

@@ -19,7 +19,7 @@ from entail.masking import mask_secrets
 @dataclass(frozen=True)
 class _Kind:
     state: State
-    what: str
+    cause: str
     todo: str
     exit_code: int | None = None
 
@@ -72,10 +72,10 @@ _MEMORY_WORDS = re.compile(r"out of memory|can't allocate memory|cannot allocate
 _LITTLE_SPACE = 2**20
 
 
-def make_outcome(attempt: int, ending: Ending, what: str | None = None) -> Outcome:
+def make_outcome(attempt: int, ending: Ending, cause: str | None = None) -> Outcome:
     """Return the outcome of an attempt that ended in this way; default cause: that of the kind."""
     kind = _KINDS[ending]
-    return Outcome(attempt=attempt, state=kind.state, ending=ending, what=what or kind.what, todo=kind.todo)
+    return Outcome(attempt=attempt, state=kind.state, ending=ending, what=cause or kind.cause, todo=kind.todo)
 
 
 def outcome_of_error(attempt: int, error: BaseException) -> Outcome:
@@ -83,12 +83,12 @@ def outcome_of_error(attempt: int, error: BaseException) -> Outcome:
     chain = list(_chain(error))
     message = mask_secrets(str(error).strip() or type(error).__name__)
     first_line = message.splitlines()[0]
-    if any(_is_full(one) for one in chain):
+    if any(_is_full(cause) for cause in chain):
         return make_outcome(attempt, "disk_full", f"the disk is full: {message}")
-    if any(_is_memory(one) for one in chain):
-        where = " of the GPU" if "CUDA" in message else ""
-        return make_outcome(attempt, "out_of_memory", f"the memory{where} ran out: {first_line}")
-    if any(isinstance(one, DivergedError) for one in chain):
+    if any(_is_memory(cause) for cause in chain):
+        device = " of the GPU" if "CUDA" in message else ""
+        return make_outcome(attempt, "out_of_memory", f"the memory{device} ran out: {first_line}")
+    if any(isinstance(cause, DivergedError) for cause in chain):
         return make_outcome(attempt, "diverged", message)
     if isinstance(error, EntailError):
         return make_outcome(attempt, "refused", message)
@@ -125,8 +125,8 @@ def outcome_of_exit(attempt: int, code: int, *, folder: Path, out_of_memory: boo
 def oom_kills() -> int:
     """Return how many processes the system killed for lack of memory since its start; 0 where unknown."""
     with contextlib.suppress(OSError):
-        if found := re.search(r"^oom_kill (\d+)", Path("/proc/vmstat").read_text("ascii"), re.MULTILINE):
-            return int(found[1])
+        if match := re.search(r"^oom_kill (\d+)", Path("/proc/vmstat").read_text("ascii"), re.MULTILINE):
+            return int(match[1])
     return 0
 
 

@@ -58,9 +58,11 @@ class EventWriter:
         if event.warning:
             self.write("warning", step=event.step, text=event.warning)
         if event.evaluated is not None:
-            found = event.evaluated
-            figures = dict(found.figures)
-            self.write("evaluation", step=event.step, epoch=found.epoch, score=found.score, figures=figures)
+            evaluation = event.evaluated
+            figures = dict(evaluation.figures)
+            self.write(
+                "evaluation", step=event.step, epoch=evaluation.epoch, score=evaluation.score, figures=figures
+            )
         elif event.terms:
             self._step(event)
 
@@ -163,16 +165,16 @@ def drop_replayed(events: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]
     >>> [event["step"] for event in drop_replayed(events)]
     [1, 2, 3, 4]
     """
-    kept: list[Mapping[str, Any]] = []
+    remaining_events: list[Mapping[str, Any]] = []
     latest = -1
     for event in events:
         step = event.get("step")
         if event["kind"] == "step" and step is not None:
             if step <= latest:
-                kept = [e for e in kept if e.get("step") is None or e["step"] < step]
+                remaining_events = [e for e in remaining_events if e.get("step") is None or e["step"] < step]
             latest = step
-        kept.append(event)
-    return kept
+        remaining_events.append(event)
+    return remaining_events
 
 
 def points(events: Iterable[Mapping[str, Any]], *, most: int = 500) -> list[dict[str, Any]]:
@@ -191,10 +193,10 @@ def points(events: Iterable[Mapping[str, Any]], *, most: int = 500) -> list[dict
     apart = max(1, math.ceil(len(steps) / most))
     # Counted from the end, so that the newest point is always shown.
     steps = steps[(len(steps) - 1) % apart :: apart] if steps else []
-    shown = [*steps, *(event for event in events if event["kind"] == "evaluation")]
+    chart_events = [*steps, *(event for event in events if event["kind"] == "evaluation")]
     return [
         {"step": event["step"], "epoch": event["epoch"], "kind": kind, "series": series, "value": value}
-        for event in shown
+        for event in chart_events
         for kind, series, value in _series(event)
         if value is not None
     ]
@@ -264,19 +266,19 @@ def _is_dev_repeated(figures: Sequence[Mapping[str, Any]]) -> bool:
 
 def memory() -> dict[str, int]:
     """Return the memory of this process in bytes, now and at its peak; also of the GPU, if it uses one."""
-    found: dict[str, int] = {}
+    sizes: dict[str, int] = {}
     with contextlib.suppress(ImportError, OSError, ValueError):
         import resource
 
         unit = 1 if sys.platform == "darwin" else 1024
-        found["peak"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+        sizes["peak"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-        found["resident"] = pages * resource.getpagesize()
+        sizes["resident"] = pages * resource.getpagesize()
     torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_available() and torch.cuda.is_initialized():
-        found["gpu"] = torch.cuda.memory_allocated()
-        found["gpu_peak"] = torch.cuda.max_memory_allocated()
-    return found
+        sizes["gpu"] = torch.cuda.memory_allocated()
+        sizes["gpu_peak"] = torch.cuda.max_memory_allocated()
+    return sizes
 
 
 def _series(event: Mapping[str, Any]) -> Iterator[tuple[str, str, float | None]]:

@@ -201,8 +201,8 @@ class JobFolder:
         outcome = self.outcome
         # The process only saw that the worker was gone; a worker that is stopped writes that itself.
         if outcome is None or outcome.attempt != status.attempt or outcome.ending == "stopped_worker":
-            where = f"the worker on {status.host}" if status.host else "the worker"
-            lost = f"{where} disappeared: it was killed, or the machine restarted"
+            worker = f"the worker on {status.host}" if status.host else "the worker"
+            lost = f"{worker} disappeared: it was killed, or the machine restarted"
             ending: Ending = "cancelled" if self.cancel_request else "lost_worker"
             outcome = make_outcome(status.attempt, ending, None if self.cancel_request else lost)
         return self.finish(outcome)

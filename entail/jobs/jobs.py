@@ -82,16 +82,16 @@ class Jobs:
             TrainingError: If the name is malformed or taken, or settings exclude each other.
         """
         refuse_in_demo("a training cannot be started")
-        chosen = method(method_name)
-        config = config_of(chosen.config, config) if isinstance(config, Mapping) else config
-        source = config_of(chosen.source, source) if isinstance(source, Mapping) else source
-        for value, kind in ((config, chosen.config), (source, chosen.source)):
+        trainer = method(method_name)
+        config = config_of(trainer.config, config) if isinstance(config, Mapping) else config
+        source = config_of(trainer.source, source) if isinstance(source, Mapping) else source
+        for value, kind in ((config, trainer.config), (source, trainer.source)):
             if not isinstance(value, kind):
-                raise JobError(f"{chosen.name}: expected a {kind.__name__}, found a {type(value).__name__}")
+                raise JobError(f"{trainer.name}: expected a {kind.__name__}, found a {type(value).__name__}")
         now = datetime.now(UTC)
         spec = JobSpec(
             id=f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(3)}",
-            method=chosen.name,
+            method=trainer.name,
             config=values_of(config),
             source=absolute(source),
             about=about or str(source),
@@ -164,24 +164,24 @@ class Jobs:
         """Queue a job again that was cancelled, failed or interrupted, to continue from its checkpoint."""
         refuse_in_demo("a training cannot be resumed")
         folder = self.folder_of(job_id)
-        found = folder.load()
+        job = folder.load()
         with self._lock_submission():
-            if found.resumable:
+            if job.resumable:
                 # Its own model may be there: it was killed after the training, before it wrote its outcome.
-                own = {found.name} if (folder.path / "placed.json").exists() else set()
-                check_name(found.name, self.names_taken() - own)
+                own = {job.name} if (folder.path / "placed.json").exists() else set()
+                check_name(job.name, self.names_taken() - own)
             with folder.lock_status() as status:
                 if status.state not in RESUMABLE:
                     raise JobError(
-                        f"job {found.id} is {found.state}: expected a cancelled, failed or interrupted one"
+                        f"job {job.id} is {job.state}: expected a cancelled, failed or interrupted one"
                     )
                 (folder.path / "cancel.json").unlink(missing_ok=True)
                 now, attempt = datetime.now(UTC), status.attempt
                 folder.write_status(
-                    Status(state="queued", since=now, queued=now, attempt=attempt, seconds=found.seconds)
+                    Status(state="queued", since=now, queued=now, attempt=attempt, seconds=job.seconds)
                 )
-        self._queue(found.id)
-        return self.job(found.id)
+        self._queue(job.id)
+        return self.job(job.id)
 
     def delete(self, job_id: str) -> None:
         """Remove a job with its checkpoints, log and events; the model it trained stays."""
@@ -279,7 +279,7 @@ class Jobs:
         from entail.encoders.catalogue import catalogue
 
         folders = {
-            one.name for place in self.settings.model_dirs if place.is_dir() for one in place.iterdir()
+            path.name for place in self.settings.model_dirs if place.is_dir() for path in place.iterdir()
         }
         return folders | {entry.name for entry in catalogue()} | {job.name for job in self.jobs() if job.open}
 
@@ -287,7 +287,7 @@ class Jobs:
         """Return a job's folder, by its id or the beginning of it."""
         if _ID.fullmatch(job_id) and (self.folder / job_id).is_dir():
             return self._folders.setdefault(job_id, JobFolder(self.folder / job_id))
-        fitting = [known for known in self._ids() if job_id and known.startswith(job_id)]
+        fitting = [full_id for full_id in self._ids() if job_id and full_id.startswith(job_id)]
         if len(fitting) == 1:
             return self.folder_of(fitting[0])
         hint = f"{len(fitting)} ids begin so" if fitting else "`entail jobs list` shows all jobs"
@@ -299,21 +299,21 @@ class Jobs:
         return sorted((f.name for f in self.folder.iterdir() if _ID.fullmatch(f.name)), reverse=True)
 
     def _load_all(self) -> tuple[list[Job], dict[str, str]]:
-        found: list[Job] = []
+        jobs: list[Job] = []
         unreadable: dict[str, str] = {}
         for job_id in self._ids():
             try:
-                found.append(self.folder_of(job_id).load())
+                jobs.append(self.folder_of(job_id).load())
             except UnknownJobError:
                 continue  # deleted meanwhile
             except JobError as error:
                 if (self.folder / job_id).is_dir():
                     unreadable[job_id] = str(error)
-        queued = sorted((job for job in found if job.state == "queued"), key=_order)
+        queued = sorted((job for job in jobs if job.state == "queued"), key=_order)
         places = {job.id: place for place, job in enumerate(queued, start=1)}
         # Ids of one second are in random order.
-        found.sort(key=lambda job: (job.spec.at, job.id), reverse=True)
-        return [replace(job, place=places.get(job.id)) for job in found], unreadable
+        jobs.sort(key=lambda job: (job.spec.at, job.id), reverse=True)
+        return [replace(job, place=places.get(job.id)) for job in jobs], unreadable
 
     def _create(self, spec: JobSpec, status: Status) -> None:
         """Write a job's folder in one move."""

@@ -63,8 +63,8 @@ class JobQueue:
             shutdown_timeout=0.1,
         )
 
-    def _error(self, what: str, error: Exception) -> JobError:
-        return JobError(f"{what}: {type(error).__name__}: {mask_url(str(error), self._url)}")
+    def _error(self, message: str, error: Exception) -> JobError:
+        return JobError(f"{message}: {type(error).__name__}: {mask_url(str(error), self._url)}")
 
     def _run(self, job_id: str) -> None:
         if self._work is None:

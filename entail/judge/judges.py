@@ -52,7 +52,7 @@ class JudgeForm:
         Raises:
             EncoderError: If the labels are not those of NLI, or `max_length` is no number.
         """
-        entry = current_names(entry, known=("max_length", "labels"))
+        entry = current_names(entry, field_names=("max_length", "labels"))
         max_length, labels = entry.get("max_length", cls.max_length), entry.get("labels", list(LABELS))
         if type(max_length) is not int or max_length < 8:
             raise EncoderError(
@@ -250,9 +250,9 @@ class NliJudge:
         order = np.argsort([len(first) + len(second) for first, second in pairs], kind="stable")
         values: Values = np.empty((len(pairs), len(self._model.labels)), dtype=np.float64)
         for at in range(0, len(order), self._model.batch_size):
-            some = order[at : at + self._model.batch_size]
-            values[some] = self._model.classify([pairs[i] for i in some])
-            meter.add(len(some))
+            batch = order[at : at + self._model.batch_size]
+            values[batch] = self._model.classify([pairs[i] for i in batch])
+            meter.add(len(batch))
         return values
 
 

@@ -57,14 +57,14 @@ def clean_pairs(pairs: Sequence[NliPair], dev: Sequence[NliPair] = ()) -> CleanP
     labels: dict[tuple[str, str], list[NliPair]] = {}
     for pair in pairs:
         labels.setdefault(_key(pair), []).append(pair)
-    outside = {key: some for key, some in labels.items() if key not in in_dev}
-    clean = tuple(some[0] for some in outside.values() if len({pair.label for pair in some}) == 1)
+    outside = {key: group for key, group in labels.items() if key not in in_dev}
+    clean = tuple(group[0] for group in outside.values() if len({pair.label for pair in group}) == 1)
     return CleanPairs(
         clean,
         {
             "pairs": len(clean),
             **{label: sum(pair.label == label for pair in clean) for label in LABELS},
-            "repeated": sum(len(some) - 1 for some in outside.values()),
+            "repeated": sum(len(group) - 1 for group in outside.values()),
             "with two labels": len(outside) - len(clean),
             "pairs of dev": sum(len(labels.get(key, ())) for key in in_dev),
         },
@@ -119,9 +119,9 @@ def train_judge(
         seed=config.seed,
         **setup.tower,
     )
-    chosen = sample_rows(dev, config.dev_pairs)
-    task = JudgeTask(config, clean.pairs, tower, dev=chosen)
-    bound_to = {"data": _digest(clean.pairs), "dev": _digest(chosen)}
+    dev_sample = sample_rows(dev, config.dev_pairs)
+    task = JudgeTask(config, clean.pairs, tower, dev=dev_sample)
+    bound_to = {"data": _digest(clean.pairs), "dev": _digest(dev_sample)}
     fitted = setup.fit(task, tower.parameters, bound_to=bound_to)
     missing = [
         f"no pair to learn from is {label}: the judge will not know what that is"

@@ -70,9 +70,9 @@ class DeferredSteps:
         scorer = finish(take_scorer(self._scorer.name, self._scorer.revision, wait=0))
         return PremiseScorer(scorer, self._facts)
 
-    def score(self, question: Question, chosen: Sequence[int], candidates: Sequence[int]) -> StepScores:
+    def score(self, question: Question, chain: Sequence[int], candidates: Sequence[int]) -> StepScores:
         """Score candidates after the chosen premises."""
-        return self._steps.score(question, chosen, candidates)
+        return self._steps.score(question, chain, candidates)
 
     def neighbours(self, question: Question, neighbourhoods: Neighbourhoods) -> Ints:
         """Return the premises visible from the question alone, nearest first."""
@@ -81,8 +81,8 @@ class DeferredSteps:
 
 def defer_scorer(listed: ListedScorer, facts: FactTables, *, k: int) -> DeferredScorer | None:
     """Return a scorer without loading it if steps of it over these premises ship, else None."""
-    known = find_steps(listed.revision, facts.digest, k)
-    return DeferredScorer(listed, known) if known is not None else None
+    steps = find_steps(listed.revision, facts.digest, k)
+    return DeferredScorer(listed, steps) if steps is not None else None
 
 
 @dataclass(frozen=True)
@@ -137,19 +137,19 @@ def take_builder(
     return GROUNDS.get_or_start((facts.digest, name, k, is_deferred), make, wait=wait)
 
 
-def take_step(builder: Builder, question: Question, chosen: tuple[int, ...], *, wait: float) -> Task[Step]:
+def take_step(builder: Builder, question: Question, chain: tuple[int, ...], *, wait: float) -> Task[Step]:
     """Return the task that scores the next step after the chosen premises."""
 
     def make(report: ProgressCallback) -> Step:
         if isinstance(builder.scorer, DeferredScorer):
-            known = builder.scorer.known.find(question, chosen)
-            if known is not None:
-                return known
+            step = builder.scorer.known.find(question, chain)
+            if step is not None:
+                return step
         with SCORING:
             neighbours = builder.steps.neighbours(question, builder.around)
-            return score_step(question, neighbours, chosen, builder.steps, builder.around)
+            return score_step(question, neighbours, chain, builder.steps, builder.around)
 
     premises = (builder.around.facts.digest, builder.around.k)
     scorer = (builder.scorer.name, builder.scorer.revision) if builder.scorer is not None else TFIDF
-    key = (scorer, premises, question.stem, question.answer, chosen)
+    key = (scorer, premises, question.stem, question.answer, chain)
     return _STEPS.get_or_start(key, make, wait=wait)

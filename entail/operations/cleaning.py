@@ -90,20 +90,24 @@ def list_removable(jobs: Jobs | None = None, *, corpora: CorpusStore | None = No
 
 
 def select_removable(
-    items: Sequence[Removable], what: Collection[str], *, wanted: bool = False
+    items: Sequence[Removable], names: Collection[str], *, include_needed: bool = False
 ) -> list[Removable]:
-    """Select items by kind or id; by kind without items that are likely needed soon, unless `wanted`.
+    """Select items by kind or id; by kind without items that are likely needed soon, unless `include_needed`.
 
     Raises:
         SettingsError: If a name matches no kind and no item.
     """
-    unknown = [name for name in what if name not in KINDS and name not in {item.id for item in items}]
+    unknown = [name for name in names if name not in KINDS and name not in {item.id for item in items}]
     if unknown:
         raise SettingsError(
             f"expected one of {', '.join(KINDS)}, or an id as `entail clean --dry-run` lists them, found "
             f"{', '.join(map(repr, unknown))}"
         )
-    return [one for one in items if one.id in what or (one.kind in what and (wanted or not one.wanted))]
+    return [
+        item
+        for item in items
+        if item.id in names or (item.kind in names and (include_needed or not item.wanted))
+    ]
 
 
 def clean(
@@ -122,16 +126,16 @@ def clean(
     jobs = jobs or Jobs()
     items = {item.id: item for item in list_removable(jobs, corpora=corpora)}
     removed: list[Removable] = []
-    kept = {name: "missing or in use" for name in ids if name not in items}
+    reasons = {name: "missing or in use" for name in ids if name not in items}
     for item in (items[name] for name in ids if name in items):
         try:
             _remove(item, jobs)
         except (OSError, EntailError) as error:
-            kept[item.id] = str(error)
+            reasons[item.id] = str(error)
         else:
             _log.info("removed %s: %s", item.id, item.what)
             removed.append(item)
-    return CleaningResult(tuple(removed), kept)
+    return CleaningResult(tuple(removed), reasons)
 
 
 def _remove(item: Removable, jobs: Jobs) -> None:
@@ -169,7 +173,7 @@ def _vectors(settings: Settings, corpora: CorpusStore | None) -> Iterator[Remova
         encoders.setdefault(str(entry.premise_revision), []).append(entry.name)
     names: dict[str, str] = {}
     if corpora is not None:
-        names = {corpora.corpus(one.id, version=one.version).hash: one.name for one in corpora.corpora()}
+        names = {corpora.corpus(info.id, version=info.version).hash: info.name for info in corpora.corpora()}
     for place in sorted(settings.vectors_dir.glob("*/*")):
         if place.name.startswith(".") or not place.is_dir() or place.is_symlink():
             continue
@@ -179,7 +183,7 @@ def _vectors(settings: Settings, corpora: CorpusStore | None) -> Iterator[Remova
             manifest = None
         revision, count = (manifest.revision, manifest.count) if manifest else ("", 0)
         users, corpus = encoders.get(revision, []), names.get(place.name)
-        wanted = bool(users) and (corpus is not None or corpora is None)
+        is_wanted = bool(users) and (corpus is not None or corpora is None)
         of = f" of {corpus!r}" if corpus else ""
         old = "" if corpus or corpora is None else ", of an old version or a deleted corpus"
         again = f"the next search encodes {count:,} premises again"
@@ -188,8 +192,8 @@ def _vectors(settings: Settings, corpora: CorpusStore | None) -> Iterator[Remova
             kind="vectors",
             what=f"{count:,} premises{of} by {', '.join(users) or revision or 'an unknown encoder'}{old}",
             size=size_of(place),
-            cost=again if wanted else f"{NOTHING}: no search uses them",
-            wanted=wanted,
+            cost=again if is_wanted else f"{NOTHING}: no search uses them",
+            wanted=is_wanted,
             path=place,
         )
 
@@ -214,19 +218,21 @@ def _checkpoints(jobs: Jobs) -> Iterator[Removable]:
 def _leftovers(jobs: Jobs) -> Iterator[Removable]:
     models = jobs.settings.models_dir
     open_jobs = {job.id for job in jobs.jobs() if job.open}
-    known = {staging_folder(models, job_id) for job_id in open_jobs}
+    folders = {staging_folder(models, job_id) for job_id in open_jobs}
     places = [*jobs.folder.glob(".deleted-*"), *jobs.folder.glob(".new-*"), *models.glob(".job-*")]
     removed = list(jobs.folder.glob("[0-9]*/.checkpoints-removed"))
     unfinished = [p for p in jobs.settings.vectors_dir.glob("*/.*") if p.name != ".locks"]
-    for place in [p for p in places if _JOB_ID.fullmatch(p.name) and p not in known] + removed + unfinished:
+    for place in [p for p in places if _JOB_ID.fullmatch(p.name) and p not in folders] + removed + unfinished:
         try:
             old = time.time() - place.lstat().st_mtime > MIN_AGE
         except OSError:
             continue
         if old:
             name = place.relative_to(models if place.parent == models else jobs.settings.data_dir).as_posix()
-            what = "of a deleted job" if place.name.startswith(".deleted-") else "incomplete"
-            yield Removable(f"leftovers/{name}", "leftovers", what, size_of(place), NOTHING, False, place)
+            description = "of a deleted job" if place.name.startswith(".deleted-") else "incomplete"
+            yield Removable(
+                f"leftovers/{name}", "leftovers", description, size_of(place), NOTHING, False, place
+            )
     yield from restore_leftovers(jobs.settings)
 
 
@@ -237,14 +243,16 @@ def restore_leftovers(settings: Settings) -> Iterator[Removable]:
     for place in sorted(path for pattern in left for path in folder.glob(pattern)):
         is_old = place.name.startswith("models.")
         if time.time() - place.lstat().st_mtime > MIN_AGE and not (folder / JOURNAL).exists():
-            what = "models that a restore replaced" if is_old else "incomplete"
+            description = "models that a restore replaced" if is_old else "incomplete"
             cost = "they exist nowhere else, unless a backup has them" if is_old else NOTHING
-            yield Removable(f"leftovers/{place.name}", "leftovers", what, size_of(place), cost, is_old, place)
+            yield Removable(
+                f"leftovers/{place.name}", "leftovers", description, size_of(place), cost, is_old, place
+            )
 
 
 def _logs(settings: Settings) -> Iterator[Removable]:
     for log in logs(settings):
         for file in (log.file, log.file.with_name(f"{log.file.name}.before")):
             if size := size_of(file):
-                id, what, cost = f"logs/{file.name}", f"of {log.what}", "its messages are lost"
-                yield Removable(id, "logs", what, size, cost, wanted=False, path=file)
+                id, description, cost = f"logs/{file.name}", f"of {log.what}", "its messages are lost"
+                yield Removable(id, "logs", description, size, cost, wanted=False, path=file)

@@ -101,16 +101,16 @@ def _package_problems() -> Iterator[str]:
         yield f"not installed: {', '.join(missing)}; run `make app`, or pip install -r requirements.txt"
     both = [package for package in ("faiss-cpu", "faiss-gpu") if _installed(package)]
     if len(both) != 1:
-        found = "both faiss-cpu and faiss-gpu, which overwrite each other" if both else "no FAISS"
-        yield f"expected one FAISS, found {found}; make a new environment from requirements.txt"
+        installation = "both faiss-cpu and faiss-gpu, which overwrite each other" if both else "no FAISS"
+        yield f"expected one FAISS, found {installation}; make a new environment from requirements.txt"
 
 
 def _device_problems(device: Mapping[str, Any]) -> Iterator[str]:
     name, gpus = str(device["asked"]), int(device["gpus"])
     kind, _, number = name.partition(":")
     if kind == "cuda" and gpus <= (int(number) if number.isdigit() else 0):
-        shown = f"{gpus or 'no'} GPU{'s' if gpus > 1 else ''}"
-        yield f"ENTAIL_DEVICE asks for {name!r}, but the driver shows {shown}; set it to auto or cpu"
+        count = f"{gpus or 'no'} GPU{'s' if gpus > 1 else ''}"
+        yield f"ENTAIL_DEVICE asks for {name!r}, but the driver shows {count}; set it to auto or cpu"
 
 
 def _data(settings: Settings) -> dict[str, Any]:
@@ -235,7 +235,7 @@ def parse_gpus(output: str) -> tuple[Gpu, ...]:
     >>> parse_gpus("NVIDIA H200, 143771, 1024, [N/A], 580.1")[0].busy is None
     True
     """
-    found = []
+    gpus = []
     for line in output.splitlines():
         parts = [part.strip() for part in line.split(",")]
         if len(parts) != len(_GPU_FIELDS):
@@ -243,8 +243,8 @@ def parse_gpus(output: str) -> tuple[Gpu, ...]:
         name, total, used, busy, driver = parts
         with contextlib.suppress(ValueError):
             share = int(busy) / 100 if busy.isdigit() else None
-            found.append(Gpu(name, int(total) * 2**20, int(used) * 2**20, share, driver))
-    return tuple(found)
+            gpus.append(Gpu(name, int(total) * 2**20, int(used) * 2**20, share, driver))
+    return tuple(gpus)
 
 
 def _limit() -> tuple[int, int] | None:

@@ -96,7 +96,7 @@ def list_encoders(
     entries = {entry.name: entry for entry in (*catalogue(), *extra)}
     entries |= {name: EncoderEntry(name, "hub") for name in ranked if name not in entries and "/" in name}
     facts = {name: _facts(entry) for name, entry in entries.items()}
-    known_facts = [one for one in facts.values() if one is not None]
+    known_facts = [model_facts for model_facts in facts.values() if model_facts is not None]
     comparisons = list(recorded_comparisons(jobs))
     return [
         EncoderSummary(
@@ -119,17 +119,19 @@ def retrieval_figures(
     Figures belong to weights, so they are found by revision, not by name.
     """
     own: list[RetrievalFigures] = []
-    others: list[RetrievalFigures] = []
+    other_figures: list[RetrievalFigures] = []
     for facts in cards:
         retrieval = facts.of_kind(RetrievalMetrics)
-        for one in retrieval:
-            split, queries, premises = one.source, one.queries, one.premises or 0
+        for metrics in retrieval:
+            split, queries, premises = metrics.source, metrics.queries, metrics.premises or 0
             if _same(facts.revision, entry.revision):
-                figures, unseen = one.encoder, (one.unseen, one.encoder_unseen)
+                figures, unseen = metrics.encoder, (metrics.unseen, metrics.encoder_unseen)
                 own.append(RetrievalFigures(split, "its card", queries, figures, *unseen, premises))
-            elif one.base and facts.base is not None and _same(facts.base.revision, entry.revision):
+            elif metrics.base and facts.base is not None and _same(facts.base.revision, entry.revision):
                 source = f"the card of {facts.name}"
-                others.append(RetrievalFigures(split, source, queries, one.base, premises=premises))
+                other_figures.append(
+                    RetrievalFigures(split, source, queries, metrics.base, premises=premises)
+                )
         dev = facts.record["figures"].get("dev")
         of_trees = facts.text.dev_data == "trees" and entry.gaussian is None and not retrieval
         if of_trees and isinstance(dev, Mapping) and _same(facts.revision, entry.revision):
@@ -140,10 +142,10 @@ def retrieval_figures(
         if entry.revision in (comparison.candidate, comparison.active):
             side = "second" if comparison.candidate == entry.revision else "first"
             figures = _side(comparison, side)
-            others.append(RetrievalFigures(comparison.split, source, comparison.queries, figures))
+            other_figures.append(RetrievalFigures(comparison.split, source, comparison.queries, figures))
     distinct: dict[tuple[str, str], RetrievalFigures] = {}
-    for found in (*own, *others):
-        distinct.setdefault((found.split, repr(found.figures)), found)
+    for record in (*own, *other_figures):
+        distinct.setdefault((record.split, repr(record.figures)), record)
     return list(distinct.values())
 
 
@@ -195,9 +197,9 @@ def _side(comparison: PairedComparison, side: str) -> Figures:
     return figures
 
 
-def _same(one: str | None, other: str | None) -> bool:
+def _same(first: str | None, second: str | None) -> bool:
     # The name before the digest is the folder's, which may differ elsewhere.
-    return bool(one and other) and str(one).partition("@")[2] == str(other).partition("@")[2]
+    return bool(first and second) and str(first).partition("@")[2] == str(second).partition("@")[2]
 
 
 def _corpora_by_encoder(corpora: Iterable[str]) -> dict[str, tuple[str, ...]]:

@@ -39,14 +39,14 @@ class Licence:
 
 def package_licences() -> list[Licence]:
     """Return the licences of all installed packages, by name; pyvis includes vis-network."""
-    found: dict[str, Licence] = {}
+    licences: dict[str, Licence] = {}
     for package in metadata.distributions():
         about = package.metadata
         if name := about["Name"]:
             classifiers = about.get_all("Classifier") or ()
             licence = _licence(about["License-Expression"], classifiers, about["License"] or "")
-            found.setdefault(name.lower(), _of("package", name, package.version, licence))
-    return [found[name] for name in sorted(found)]
+            licences.setdefault(name.lower(), _of("package", name, package.version, licence))
+    return [licences[name] for name in sorted(licences)]
 
 
 def encoder_licences() -> list[Licence]:

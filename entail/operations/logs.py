@@ -49,8 +49,8 @@ def tail(name: str, *, lines: int = 100, secrets: Iterable[str] = ()) -> str:
     Raises:
         UnknownJobError: If no log and no job has this name.
     """
-    if found := next((log for log in logs() if log.name == name), None):
-        return log_tail(found.file, lines=lines, secrets=secrets)
+    if named_log := next((log for log in logs() if log.name == name), None):
+        return log_tail(named_log.file, lines=lines, secrets=secrets)
     from entail.jobs.jobs import Jobs
 
     return mask_secrets(Jobs().log_tail(name, lines=lines), secrets=secrets)

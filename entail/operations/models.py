@@ -82,10 +82,10 @@ class ModelCache:
         """
         entry = resolve(name)
         with self._lock:
-            known = self._encoders.get(name)
-            if known is None or known[0] != entry.revision:
-                known = self._encoders[name] = (entry.revision, BiEncoder(entry))
-            return known[1]
+            cached_encoder = self._encoders.get(name)
+            if cached_encoder is None or cached_encoder[0] != entry.revision:
+                cached_encoder = self._encoders[name] = (entry.revision, BiEncoder(entry))
+            return cached_encoder[1]
 
     def loaded(self, name: str) -> BiEncoder | None:
         """Return an encoder whose weights are in memory, None if they are not."""

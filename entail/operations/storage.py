@@ -77,9 +77,9 @@ def hub_cache() -> Path:
 def _disk_use(settings: Settings) -> Iterator[DiskUse]:
     data, jobs = settings.data_dir, settings.jobs_dir
 
-    def use(what: str, where: Path, *paths: Path, again: bool = False) -> DiskUse:
-        shown = where.relative_to(data).as_posix() if where.is_relative_to(data) else str(where)
-        return DiskUse(what, shown, size_of(*(paths or (where,))), again)
+    def use(title: str, location: Path, *paths: Path, again: bool = False) -> DiskUse:
+        name = location.relative_to(data).as_posix() if location.is_relative_to(data) else str(location)
+        return DiskUse(title, name, size_of(*(paths or (location,))), again)
 
     database = None
     with contextlib.suppress(DatabaseError):  # the doctor reports an invalid URL
@@ -96,8 +96,8 @@ def _disk_use(settings: Settings) -> Iterator[DiskUse]:
         "checkpoints of jobs", jobs / "*" / "checkpoints", *jobs.glob("[0-9]*/checkpoints"), again=True
     )
     yield checkpoints
-    others = use("jobs without them: settings, data, curves, logs", jobs)
-    yield replace(others, size=others.size - checkpoints.size)
+    rest = use("jobs without them: settings, data, curves, logs", jobs)
+    yield replace(rest, size=rest.size - checkpoints.size)
     yield use("logs of app and command line", data / "log", again=True)
     yield DiskUse(
         "downloads from the Hub, shared with other programs", str(hub_cache()), size_of(hub_cache()), True
@@ -122,5 +122,5 @@ def back_up(*, progress: ProgressCallback | None = None) -> Backup:
 def backups(settings: Settings | None = None) -> list[Path]:
     """Return the backups in the data folder, the newest first: made by hand, or before a restore."""
     folder = (settings or load_settings()).data_dir
-    found = [*(folder / "backups").glob("*.zip"), *folder.glob("before-restore-*.zip")]
-    return sorted(found, key=lambda file: (file.stat().st_mtime, file.name), reverse=True)
+    archives = [*(folder / "backups").glob("*.zip"), *folder.glob("before-restore-*.zip")]
+    return sorted(archives, key=lambda file: (file.stat().st_mtime, file.name), reverse=True)

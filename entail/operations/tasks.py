@@ -200,10 +200,10 @@ def size_in_bytes(value: object) -> int:
     return round(_measure(value, set()))
 
 
-def _measure(value: object, seen: set[int]) -> float:
-    if id(value) in seen or isinstance(value, (type, ModuleType, FunctionType, MethodType)):
+def _measure(value: object, visited_ids: set[int]) -> float:
+    if id(value) in visited_ids or isinstance(value, (type, ModuleType, FunctionType, MethodType)):
         return 0
-    seen.add(id(value))
+    visited_ids.add(id(value))
     for name in ("nbytes", "size_bytes"):
         stated = getattr(value, name, None)
         if isinstance(stated, int):
@@ -211,4 +211,4 @@ def _measure(value: object, seen: set[int]) -> float:
     parts = gc.get_referents(value)
     share = max(1.0, len(parts) / _SAMPLE)
     own: float = sys.getsizeof(value, _ENTRY_BYTES)
-    return own + share * sum(_measure(part, seen) for part in parts[:_SAMPLE])
+    return own + share * sum(_measure(part, visited_ids) for part in parts[:_SAMPLE])

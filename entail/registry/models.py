@@ -220,8 +220,8 @@ def roll_back(
     with locked_moves() as moves:
         present = current_pointer(corpus, role=role)
         if present is None:
-            where = f" for {corpus!r}" if corpus else " for all corpora" if role == "retriever" else ""
-            raise PromotionError(f"expected a promoted model that {DESCRIPTIONS[role]}{where}, found none")
+            scope = f" for {corpus!r}" if corpus else " for all corpora" if role == "retriever" else ""
+            raise PromotionError(f"expected a promoted model that {DESCRIPTIONS[role]}{scope}, found none")
         require_unmoved(present, number)
         restored = rollback_target(present)
         if restored is not None and role == "retriever":
@@ -250,10 +250,10 @@ def require_no_worse(
     """
     same = evaluation is not None and (evaluation.candidate, evaluation.active) == (revision, now.revision)
     if now.role == "retriever" and not same:
-        found = f"found {evaluation.candidate} and {evaluation.active}" if evaluation else "found none"
+        actual = f"found {evaluation.candidate} and {evaluation.active}" if evaluation else "found none"
         raise PromotionError(
-            f"expected a comparison of {revision} with {now.revision}, which is active now, {found}; compare "
-            "the two, or promote it anyway"
+            f"expected a comparison of {revision} with {now.revision}, which is active now, {actual}; "
+            "compare the two, or promote it anyway"
         )
     if now.role != "retriever" and (not now.encoder or now.revision == revision):
         return
@@ -334,12 +334,12 @@ def _pointed(pointer: Pointer) -> Active:
 
     An update of the package may change its weights: whoever promoted it goes on with the new ones.
     """
-    found = Active(str(pointer.encoder), pointer.revision, pointer.premise_revision, pointer)
-    if is_shipped(found.encoder):
+    retriever = Active(str(pointer.encoder), pointer.revision, pointer.premise_revision, pointer)
+    if is_shipped(retriever.encoder):
         with contextlib.suppress(EncoderError):
-            _, revision, premise_revision = _retriever(found.encoder)
-            return replace(found, revision=revision, premise_revision=premise_revision)
-    return found
+            _, revision, premise_revision = _retriever(retriever.encoder)
+            return replace(retriever, revision=revision, premise_revision=premise_revision)
+    return retriever
 
 
 def _retriever(name: str) -> tuple[str, str, str]:
@@ -348,8 +348,8 @@ def _retriever(name: str) -> tuple[str, str, str]:
     problem = entry.problem or (entry.gaussian and "expected an encoder of points, found one of Gaussians")
     if entry.kind == "folder" and not problem:
         # Every process has to find it by its name alone.
-        own, given = model_folder(entry.name), entry.path
-        if own is None or given is None or own.resolve() != given.resolve():
+        own, path = model_folder(entry.name), entry.path
+        if own is None or path is None or own.resolve() != path.resolve():
             models = load_settings().models_dir.name
             problem = f"expected a folder under {models}/, found another one; copy it there"
     if problem or entry.revision is None:
@@ -372,10 +372,10 @@ def _folder(name: str) -> Path:
     if (own := model_folder(name)) is not None:
         return own
     models = load_settings().models_dir
-    given = Path(name.removeprefix(f"{models.name}/"))
-    if given.name != str(given) and given.resolve().parent != models.resolve():
+    path = Path(name.removeprefix(f"{models.name}/"))
+    if path.name != str(path) and path.resolve().parent != models.resolve():
         raise PromotionError(
             f"expected the name of a folder under {models.name}/, found {name!r}; copy the folder there, or "
             "use entail pull"
         )
-    return models / given.name
+    return models / path.name

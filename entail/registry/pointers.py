@@ -126,7 +126,7 @@ def append_move(move: Pointer) -> Pointer:
     Raises:
         PromotionError: If it cannot be written: the pointers stay as they are.
     """
-    content = {"format": _FORMAT, "moves": [one.to_json() for one in (*_read_moves(), move)]}
+    content = {"format": _FORMAT, "moves": [pointer.to_json() for pointer in (*_read_moves(), move)]}
     try:
         text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
         write_text(load_settings().data_dir / FILE, text)
@@ -154,8 +154,10 @@ def _read_moves() -> tuple[Pointer, ...]:
     except OSError:
         stamp = None
     remedy = "restore it from a backup, or remove it to use the packaged models"
-    found = read_json(file, _Moves, error=PromotionError, remedy=remedy) or _Moves(_FORMAT, ())
-    if found.format != _FORMAT:
-        raise PromotionError(f"{file.name} is of another version of entail (format {found.format}); {remedy}")
-    _cache[file] = (stamp, found.moves)
-    return found.moves
+    content = read_json(file, _Moves, error=PromotionError, remedy=remedy) or _Moves(_FORMAT, ())
+    if content.format != _FORMAT:
+        raise PromotionError(
+            f"{file.name} is of another version of entail (format {content.format}); {remedy}"
+        )
+    _cache[file] = (stamp, content.moves)
+    return content.moves

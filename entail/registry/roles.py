@@ -41,12 +41,16 @@ HOW_TO_MEASURE: Mapping[Role, str] = {
 def list_usable(role: Role) -> dict[str, str]:
     """Return the installed models that fit a role: name -> revision, empty where it is not known yet."""
     if role == "chains":
-        scorers = [one for one in list_scorers() if one.problem is None and one.form.scheme == "arcf"]
-        return {one.name: one.revision or "" for one in scorers}
+        scorers = [
+            scorer for scorer in list_scorers() if scorer.problem is None and scorer.form.scheme == "arcf"
+        ]
+        return {scorer.name: scorer.revision or "" for scorer in scorers}
     if role == "reranker":
         return reranker_revisions()
     gaussian = role == "direction"
-    fitting = [one for one in catalogue() if (one.gaussian is not None) == gaussian and one.problem is None]
+    fitting = [
+        entry for entry in catalogue() if (entry.gaussian is not None) == gaussian and entry.problem is None
+    ]
     return {entry.name: entry.revision or "" for entry in fitting}
 
 
@@ -69,7 +73,7 @@ def role_of(name: str) -> Role:
             f"found a judge of entailment; name it where you need it: entail evaluate judge --judge "
             f"{folder.name}"
         )
-    listed = next((one for one in list_scorers() if one.name == folder.name), None)
+    listed = next((scorer for scorer in list_scorers() if scorer.name == folder.name), None)
     if listed is not None and listed.problem is None and listed.form.scheme != "arcf":
         raise PromotionError(
             f"{folder.name} cannot be promoted: expected a scorer of chains, found one that learnt on single "
@@ -81,7 +85,9 @@ def role_of(name: str) -> Role:
 
 def unusable_reason(name: str, role: Role) -> str:
     """Return why a model cannot be used in a role."""
-    listed = next((one for one in (list_scorers() if role == "chains" else ()) if one.name == name), None)
+    listed = next(
+        (scorer for scorer in (list_scorers() if role == "chains" else ()) if scorer.name == name), None
+    )
     if listed is not None and (listed.problem is not None or listed.form.scheme != "arcf"):
         return listed.problem or "it is no scorer of chains"
     if model_folder(name) is None:

@@ -64,13 +64,13 @@ class AccessMiddleware:
     def _check_token(self, headers: Headers) -> None:
         if self._token is None:
             return
-        given = headers.get("authorization", "")
-        scheme, _, token = given.partition(" ")
+        authorization = headers.get("authorization", "")
+        scheme, _, token = authorization.partition(" ")
         same = hmac.compare_digest(token.strip().encode("latin-1"), self._token)
         if not same or scheme.lower() != "bearer":
             raise ServingError(
                 "expected the header 'Authorization: Bearer TOKEN' with this server's token, found "
-                f"{'another one' if given else 'none'}",
+                f"{'another one' if authorization else 'none'}",
                 kind="unauthorized",
                 status=401,
             )

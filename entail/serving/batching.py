@@ -34,12 +34,12 @@ class Lane:
 
 @dataclass(eq=False, slots=True)
 class _Ticket:
-    """Texts of one request, and how many of them were taken into a batch."""
+    """Texts of one request, and the position of the first that no batch has."""
 
     texts: Sequence[str]
     lane: Lane
     future: Future[Floats]
-    taken: int = 0
+    position: int = 0
     parts: list[Floats] = field(default_factory=list)
 
 
@@ -128,7 +128,7 @@ class Batcher:
         with self._changed:
             if ticket in self._queue:
                 self._queue.remove(ticket)
-                self._waiting -= len(ticket.texts) - ticket.taken
+                self._waiting -= len(ticket.texts) - ticket.position
 
     def _work(self) -> None:
         while pieces := self._next():
@@ -155,17 +155,17 @@ class Batcher:
         room, chars, lane = self._batch, self._batch * CHARS_A_TEXT, None
         for ticket in tuple(self._queue):
             lane = lane or ticket.lane
-            texts = ticket.texts[ticket.taken : ticket.taken + room]
+            texts = ticket.texts[ticket.position : ticket.position + room]
             fitting = sum(size <= chars for size in accumulate(map(len, texts)))
             texts = texts[: fitting if pieces else max(1, fitting)]
             if ticket.lane != lane or not texts:
                 continue
-            ticket.taken += len(texts)
+            ticket.position += len(texts)
             room -= len(texts)
             chars -= sum(map(len, texts))
             self._waiting -= len(texts)
             self._queue.remove(ticket)
-            if ticket.taken < len(ticket.texts):
+            if ticket.position < len(ticket.texts):
                 self._queue.append(ticket)
             pieces.append((ticket, texts))
         # All of them may have been cancelled meanwhile.
@@ -173,7 +173,7 @@ class Batcher:
 
     def _run(self, pieces: Sequence[_Piece]) -> None:
         lane = pieces[0][0].lane
-        texts = sorted(dict.fromkeys(text for _, some in pieces for text in some), key=len)
+        texts = sorted(dict.fromkeys(text for _, piece_texts in pieces for text in piece_texts), key=len)
         began = time.monotonic()
 
         def check() -> None:
@@ -195,8 +195,8 @@ class Batcher:
             return
         self._seconds_a_text += 0.2 * ((time.monotonic() - began) / len(texts) - self._seconds_a_text)
         row = {text: position for position, text in enumerate(texts)}
-        for ticket, some in pieces:
-            ticket.parts.append(vectors[[row[text] for text in some]])
+        for ticket, piece_texts in pieces:
+            ticket.parts.append(vectors[[row[text] for text in piece_texts]])
             if (
                 sum(map(len, ticket.parts)) == len(ticket.texts)
                 and ticket.future.set_running_or_notify_cancel()

@@ -34,8 +34,8 @@ class ConnectionProtocol(H11Protocol):
         """Take a connection, or close it."""
         super().connection_made(transport)
         host = self.client and self.client[0]
-        others = (other.client for other in self.connections if isinstance(other, H11Protocol))
-        same = sum(client is not None and client[0] == host for client in others)
+        clients = (other.client for other in self.connections if isinstance(other, H11Protocol))
+        same = sum(client is not None and client[0] == host for client in clients)
         if len(self.connections) > CONNECTIONS or same > CONNECTIONS_A_CLIENT:
             self.logger.warning("a connection was closed: too many are open")
             # Before it is lost: a burst of closed ones would count against an honest client.

@@ -126,7 +126,8 @@ def to_serving_error(error: Exception) -> ServingError:
     if isinstance(error, HTTPException):
         return _from_http(error)
     kind, status = next(
-        ((kind, status) for known, kind, status in _KINDS if isinstance(error, known)), ("internal", 500)
+        ((kind, status) for error_type, kind, status in _KINDS if isinstance(error, error_type)),
+        ("internal", 500),
     )
     if status < 500:
         return ServingError(str(error), kind=kind, status=status)

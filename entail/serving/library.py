@@ -155,9 +155,9 @@ class Library:
         for info in self.corpora():
             if info.name == name:
                 return info, self._store().corpus(info.id, version=info.version)
-        known = ", ".join(repr(info.name) for info in self.corpora()[:20])
+        names = ", ".join(repr(info.name) for info in self.corpora()[:20])
         raise ServingError(
-            f"no corpus has this name; available: {known or 'none'}",
+            f"no corpus has this name; available: {names or 'none'}",
             kind="unknown_corpus",
             status=404,
             field="corpus",

@@ -168,11 +168,11 @@ def _to_messages(hits: Hits, corpus: Corpus, request: SearchRequest) -> list[lis
         request.queries, hits.positions.tolist(), hits.scores.tolist(), strict=True
     ):
         own = premise_key(query) if request.exclude_own else None
-        others = [(p, s) for p, s in zip(positions, scores, strict=True) if corpus.keys[p] != own]
+        pairs = [(p, s) for p, s in zip(positions, scores, strict=True) if corpus.keys[p] != own]
         answers.append(
             [
                 Hit(rank=rank, score=score, text=corpus.texts[p], key=corpus.keys[p], position=p)
-                for rank, (p, score) in enumerate(others[: request.k], start=1)
+                for rank, (p, score) in enumerate(pairs[: request.k], start=1)
             ]
         )
     return answers
@@ -223,9 +223,9 @@ async def claim(request: ClaimRequest, service: ServiceDep) -> ClaimAnswer:
                 f"expected as many answers as questions, {len(questions)}, found {len(answers)}",
                 field="answers",
             )
-    given: Sequence[str | None] = answers or [None] * len(questions)
+    optional_answers: Sequence[str | None] = answers or [None] * len(questions)
     return ClaimAnswer(
-        claims=await service.in_thread(lambda: list(map(_to_claim, cancellable(questions), given)))
+        claims=await service.in_thread(lambda: list(map(_to_claim, cancellable(questions), optional_answers)))
     )
 
 
@@ -275,7 +275,7 @@ def _build_chain(service: Service, request: ChainRequest) -> ChainAnswer:
     question = Question("question", request.question, request.answer, {})
     neighbours = steps.neighbours(question, near)
     walk = follow(
-        lambda chosen: score_step(question, neighbours, chosen, steps, near),
+        lambda facts: score_step(question, neighbours, facts, steps, near),
         Search(length=request.length, least=request.least),
     )
     ranking = walk.ranking(question, near)[: request.top].tolist()
@@ -296,23 +296,23 @@ def _build_chain(service: Service, request: ChainRequest) -> ChainAnswer:
         steps=[
             ChainStep(
                 chosen=corpus.keys[walk.facts[number]] if number < len(walk.facts) else None,
-                bare=one.stop_score,
-                visible=len(one.candidates),
-                joined=len(one.newly_visible),
-                candidates=_candidates(corpus, one, request.candidates),
+                bare=step.stop_score,
+                visible=len(step.candidates),
+                joined=len(step.newly_visible),
+                candidates=_candidates(corpus, step, request.candidates),
             )
-            for number, one in enumerate(walk.steps)
+            for number, step in enumerate(walk.steps)
         ],
         ranking=[_fact(corpus, position) for position in ranking],
         chosen=[position in walk.facts for position in ranking],
     )
 
 
-def _candidates(corpus: Corpus, one: Step, count: int) -> list[ChainCandidate]:
-    best = list(zip(one.candidates, one.scores, strict=True))[:count]
+def _candidates(corpus: Corpus, step: Step, count: int) -> list[ChainCandidate]:
+    best = list(zip(step.candidates, step.scores, strict=True))[:count]
     return [
         ChainCandidate(
-            **_fact(corpus, position).model_dump(), score=score, joined=position in one.newly_visible
+            **_fact(corpus, position).model_dump(), score=score, joined=position in step.newly_visible
         )
         for position, score in best
     ]

@@ -37,11 +37,11 @@ class Scorers:
 
     def available(self) -> dict[str, ListedScorer]:
         """Return the usable scorers under `models/`, by name."""
-        return {one.name: one for one in list_scorers() if one.problem is None}
+        return {scorer.name: scorer for scorer in list_scorers() if scorer.problem is None}
 
     def default(self) -> str:
         """Return the active scorer of chains; falls back to shared words (`tfidf`)."""
-        chains = [one.name for one in self.available().values() if one.form.scheme == "arcf"]
+        chains = [scorer.name for scorer in self.available().values() if scorer.form.scheme == "arcf"]
         return active_name("chains", chains) or TFIDF
 
     def revision(self, name: str) -> str | None:

@@ -161,12 +161,16 @@ def mcnemar(first: ArrayLike, second: ArrayLike) -> McNemar:
     Raises:
         EvaluationError: If the two are not of the same number of cases.
     """
-    one, two = np.asarray(first, dtype=np.bool_), np.asarray(second, dtype=np.bool_)
-    if one.shape != two.shape or one.ndim != 1:
+    first_correct, second_correct = np.asarray(first, dtype=np.bool_), np.asarray(second, dtype=np.bool_)
+    if first_correct.shape != second_correct.shape or first_correct.ndim != 1:
         raise EvaluationError(
-            f"expected whether each of the same cases is right, twice, found shapes {one.shape}, {two.shape}"
+            "expected whether each of the same cases is right, twice, found shapes "
+            f"{first_correct.shape}, {second_correct.shape}"
         )
-    only_first, only_second = int((one & ~two).sum()), int((two & ~one).sum())
+    only_first, only_second = (
+        int((first_correct & ~second_correct).sum()),
+        int((second_correct & ~first_correct).sum()),
+    )
     discordant = only_first + only_second
     exact = discordant <= EXACT_UP_TO
     if not discordant:

@@ -131,14 +131,14 @@ def paired_difference(
         RetrievalError: If there are no queries, the two are not of equal length, a value is not finite, or
             `samples` is below 1.
     """
-    one, two = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
-    weight = np.ones(one.shape) if weights is None else np.asarray(weights, dtype=np.float64)
-    if not one.shape == two.shape == weight.shape or one.ndim != 1:
+    first_values, second_values = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    weight = np.ones(first_values.shape) if weights is None else np.asarray(weights, dtype=np.float64)
+    if not first_values.shape == second_values.shape == weight.shape or first_values.ndim != 1:
         raise RetrievalError(
             "expected one value a query from each ranking, and one weight, found shapes "
-            f"{one.shape}, {two.shape}, {weight.shape}"
+            f"{first_values.shape}, {second_values.shape}, {weight.shape}"
         )
-    columns = one[:, None], two[:, None], weight[:, None]
+    columns = first_values[:, None], second_values[:, None], weight[:, None]
     return _paired(*columns, samples=samples, seed=seed)[0].paired
 
 
@@ -160,18 +160,19 @@ def compare_many(
             are of as many queries, there is no query, or `samples` is below 1.
     """
     values: dict[tuple[str, str], tuple[Values, Values, Values]] = {}
-    for name, (one, two) in rankings.items():
-        if one.offsets.tolist() != two.offsets.tolist():
+    for name, (first_ranks, second_ranks) in rankings.items():
+        if first_ranks.offsets.tolist() != second_ranks.offsets.tolist():
             raise RetrievalError(
-                f"expected two rankings of the same queries and relevant items, found {len(one)} queries "
-                f"with {one.pairs} items and {len(two)} with {two.pairs}; rank the same trees with both"
+                "expected two rankings of the same queries and relevant items, found "
+                f"{len(first_ranks)} queries with {first_ranks.pairs} items and {len(second_ranks)} with "
+                f"{second_ranks.pairs}; rank the same trees with both"
             )
-        ones, twos = query_values(one, ks=ks), query_values(two, ks=ks)
+        ones, twos = query_values(first_ranks, ks=ks), query_values(second_ranks, ks=ks)
         values |= {(name, measure): (*ones[measure], twos[measure][0]) for measure in ones}
-    if len({len(one) for one, _ in rankings.values()}) > 1:
+    if len({len(first_ranks) for first_ranks, _ in rankings.values()}) > 1:
         raise RetrievalError(
             "expected rankings of the same queries, found "
-            + ", ".join(f"{len(one)} queries ({name})" for name, (one, _) in rankings.items())
+            + ", ".join(f"{len(first_ranks)} queries ({name})" for name, (first_ranks, _) in rankings.items())
         )
     # (queries, measures of all pairs) each
     first, weight, second = (np.stack(columns, axis=1) for columns in zip(*values.values(), strict=True))
@@ -195,17 +196,17 @@ def _paired(
     differences = weights * (second - first)
     sides = np.hstack([weights * first, weights * second])
     kinds, kind = np.unique(weights, axis=1, return_inverse=True)  # of many measures few weights
-    drawn: list[Values] = []
+    draws: list[Values] = []
     own: list[Values] = []
     remaining = min(samples, OWN_SAMPLES)
     for counts in resamples(len(first), samples=samples, seed=seed):
         mass = (counts @ kinds)[:, kind.ravel()]  # (batch, measures)
-        drawn.append((counts @ differences) / mass)
+        draws.append((counts @ differences) / mass)
         if remaining:
             part = slice(min(remaining, len(counts)))
             own.append((counts[part] @ sides) / np.tile(mass[part], 2))
             remaining -= len(own[-1])
-    low, high = _interval(np.concatenate(drawn))
+    low, high = _interval(np.concatenate(draws))
     low_own, high_own = (ends.reshape(2, -1) for ends in _interval(np.concatenate(own)))
     p = _sign_flips(differences, samples=samples, seed=seed)
     figures = sides.sum(axis=0).reshape(2, -1) / weights.sum(axis=0)

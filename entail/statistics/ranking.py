@@ -285,8 +285,8 @@ def resamples(queries: int, *, samples: int, seed: int) -> Iterator[Values]:
     step = max(1, _DRAWS_AT_ONCE // max(1, queries))
     for start in range(0, samples, step):
         batch = min(step, samples - start)
-        chosen = draw.integers(0, queries, (batch, queries)) + queries * np.arange(batch)[:, None]
-        counts = np.bincount(chosen.ravel(), minlength=batch * queries)
+        indices = draw.integers(0, queries, (batch, queries)) + queries * np.arange(batch)[:, None]
+        counts = np.bincount(indices.ravel(), minlength=batch * queries)
         yield counts.reshape(batch, queries).astype(np.float64)
 
 
@@ -308,8 +308,8 @@ def bootstrap_interval(
     if not len(values):
         raise RetrievalError("an interval needs at least one value, found none")
     weight = np.ones(len(values)) if weights is None else np.asarray(weights, dtype=np.float64)
-    drawn = resamples(len(values), samples=samples, seed=seed)
-    means = np.concatenate([(counts @ (weight * values)) / (counts @ weight) for counts in drawn])
+    batches = resamples(len(values), samples=samples, seed=seed)
+    means = np.concatenate([(counts @ (weight * values)) / (counts @ weight) for counts in batches])
     low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return float(low), float(high)
 

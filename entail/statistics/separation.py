@@ -104,15 +104,15 @@ def separation(
         for group in (upper, lower)
     ]  # (queries, bins) each
 
-    def figures(drawn: Values) -> tuple[Values, Values]:
+    def figures(counts: Values) -> tuple[Values, Values]:
         with np.errstate(invalid="ignore"):  # 0 / 0 where a sample lacks a group: nan
-            high, low = ((total := drawn @ group) / total.sum(axis=1, keepdims=True) for group in histograms)
-            count = drawn @ histograms[0].sum(axis=1) * (drawn @ histograms[1].sum(axis=1))
-            auc = ((drawn @ wins) * drawn[:, owner]).sum(axis=1) / count
+            high, low = ((total := counts @ group) / total.sum(axis=1, keepdims=True) for group in histograms)
+            count = counts @ histograms[0].sum(axis=1) * (counts @ histograms[1].sum(axis=1))
+            auc = ((counts @ wins) * counts[:, owner]).sum(axis=1) / count
         return auc, np.minimum(high, low).sum(axis=1)
 
     observed = figures(np.ones((1, queries)))
-    draws = [figures(drawn) for drawn in resamples(queries, samples=samples, seed=seed)]
+    draws = [figures(counts) for counts in resamples(queries, samples=samples, seed=seed)]
     auc_draws, shared_draws = (np.concatenate(part) for part in zip(*draws, strict=True))
     shared_draws = 2 * observed[1] - shared_draws
     shared, low, high = np.clip([np.nanmean(shared_draws), *interval(shared_draws)], 0, 1)

@@ -119,17 +119,17 @@ def fields_of(config_type: type[Any]) -> tuple[Field, ...]:
     return tuple(_field(field, hints[field.name]) for field in dataclasses.fields(config_type) if field.init)
 
 
-def current_names(values: Mapping[str, V], *, known: Iterable[str]) -> dict[str, V]:
-    """Return values of an earlier version under the current field names; `known` ones stay as they are.
+def current_names(values: Mapping[str, V], *, field_names: Iterable[str]) -> dict[str, V]:
+    """Return values of an earlier version under the current field names; names in `field_names` stay.
 
-    >>> current_names({"longest": 64, "alone": 2, "rank": 4}, known=["max_length", "rank"])
+    >>> current_names({"longest": 64, "alone": 2, "rank": 4}, field_names=["max_length", "rank"])
     {'max_length': 64, 'rank': 4}
     """
-    known = set(known)
+    field_names = set(field_names)
     return {
-        name if name in known else RENAMED.get(name, name): value
+        name if name in field_names else RENAMED.get(name, name): value
         for name, value in values.items()
-        if name in known or name not in REMOVED
+        if name in field_names or name not in REMOVED
     }
 
 
@@ -140,21 +140,21 @@ def config_of(config_type: type[C], values: Mapping[str, object]) -> C:
         SettingsError: If a name is unknown, a value has another type, or a required one is missing.
         EntailError: If the configuration itself refuses the values.
     """
-    known = {field.name: field for field in fields_of(config_type)}
-    values = current_names(values, known=known)
-    if strange := sorted(set(values) - set(known)):
+    fields = {field.name: field for field in fields_of(config_type)}
+    values = current_names(values, field_names=fields)
+    if strange := sorted(set(values) - set(fields)):
         raise SettingsError(
-            f"{config_type.__name__} has no {', '.join(strange)}; its fields are: {', '.join(known)}"
+            f"{config_type.__name__} has no {', '.join(strange)}; its fields are: {', '.join(fields)}"
         )
-    if missing := [name for name, field in known.items() if field.required and name not in values]:
+    if missing := [name for name, field in fields.items() if field.required and name not in values]:
         raise SettingsError(f"{config_type.__name__} needs {', '.join(missing)}; give a value")
-    return config_type(**{name: known[name].read(value) for name, value in values.items()})
+    return config_type(**{name: fields[name].read(value) for name, value in values.items()})
 
 
 def values_of(config: Any) -> dict[str, Any]:  # noqa: ANN401 - any dataclass
     """Return a configuration as JSON values, the input of `config_of`."""
-    given = {field.name: getattr(config, field.name) for field in fields_of(type(config))}
-    return {name: str(value) if isinstance(value, Path) else value for name, value in given.items()}
+    values = {field.name: getattr(config, field.name) for field in fields_of(type(config))}
+    return {name: str(value) if isinstance(value, Path) else value for name, value in values.items()}
 
 
 def list_changes(config: Any) -> dict[str, Any]:  # noqa: ANN401 - any dataclass
@@ -189,9 +189,9 @@ def _field(field: dataclasses.Field[Any], hint: Any) -> Field:  # noqa: ANN401 -
         bounds = tuple(extra for extra in extras if isinstance(extra, Ge | Gt | Le | Lt))
     bare, optional = hint, False
     if get_origin(hint) in (Union, UnionType):
-        bare, *others = [part for part in get_args(hint) if part is not NoneType]
+        bare, *alternatives = [part for part in get_args(hint) if part is not NoneType]
         optional = NoneType in get_args(hint)
-        if others:
+        if alternatives:
             raise TypeError(f"{field.name}: expected one type or None, found {hint}")
     default = field.default if field.default_factory is REQUIRED else field.default_factory()
     if get_origin(bare) is Literal:

@@ -101,8 +101,8 @@ class Preview:
         rows: Iterable[tuple[str, ...]],
     ) -> Self:
         """Return a preview of the first 500 rows, without reasons for which nothing was left out."""
-        some = {reason: count for reason, count in left_out.items() if count}
-        return cls(counts, some, header, tuple(itertools.islice(rows, _PREVIEW_ROWS)))
+        reasons = {reason: count for reason, count in left_out.items() if count}
+        return cls(counts, reasons, header, tuple(itertools.islice(rows, _PREVIEW_ROWS)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -274,25 +274,25 @@ def method(name: str) -> Method:
 
 @cache
 def _load_methods() -> tuple[Mapping[str, Method], Mapping[str, str]]:
-    found: dict[str, Method] = {}
+    methods_by_name: dict[str, Method] = {}
     broken: dict[str, str] = {}
     for place in _OWN:
         module, _, attribute = place.partition(":")
         own: Method = getattr(importlib.import_module(module), attribute)
-        found[own.name] = own
+        methods_by_name[own.name] = own
     for entry in metadata.entry_points(group=GROUP):
         try:
             loaded = entry.load()
             if not isinstance(loaded, Method):
                 raise TypeError(f"expected a Method, found {type(loaded).__name__}")
-            if loaded.name in found:
+            if loaded.name in methods_by_name:
                 raise ValueError(f"there is a method called {loaded.name!r} already")
             _ = loaded.fields, loaded.source_fields
         except Exception as error:
             broken[entry.name] = f"{type(error).__name__}: {error}"
             continue
-        found[loaded.name] = loaded
-    return found, broken
+        methods_by_name[loaded.name] = loaded
+    return methods_by_name, broken
 
 
 Role = Literal["retriever", "direction", "chains", "reranker"]

@@ -88,11 +88,11 @@ class PairSource:
         """Training files."""
         return tuple(file for file in (self.pairs, self.second, self.third) if file is not None)
 
-    def is_elsewhere(self, given: Path) -> bool:
+    def is_elsewhere(self, value: Path) -> bool:
         """Return whether a value is the name of a data set on the Hub, not a file."""
         from entail.evaluation.nli.sources import is_on_hub
 
-        return is_on_hub(str(given))
+        return is_on_hub(str(value))
 
     @staticmethod
     def named(name: str) -> Path:
@@ -131,14 +131,14 @@ class PairSource:
             split=self._describe(self.dev, self.dev_split) if self.dev else "",
         )
 
-    def _load(self, given: Path, split: str | None, usual: str) -> NliReading:
+    def _load(self, file: Path, split: str | None, usual: str) -> NliReading:
         from entail.evaluation.nli.sources import load_nli
 
-        on_hub = self.is_elsewhere(given)
-        return load_nli(str(given) if on_hub else given, split=split or (usual if on_hub else None))
+        on_hub = self.is_elsewhere(file)
+        return load_nli(str(file) if on_hub else file, split=split or (usual if on_hub else None))
 
-    def _describe(self, given: Path, split: str | None) -> str:
-        name = str(given) if self.is_elsewhere(given) else given.name
+    def _describe(self, file: Path, split: str | None) -> str:
+        name = str(file) if self.is_elsewhere(file) else file.name
         return f"{name}, {split}" if split else name
 
     def __str__(self) -> str:

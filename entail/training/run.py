@@ -97,7 +97,7 @@ class Setup:
                 **bound_to,
                 **{f"config.{name}": str(value) for name, value in asdict(config).items()},
             },
-            defaults={f"config.{one.name}": str(one.default) for one in fields_of(type(config))},
+            defaults={f"config.{field.name}": str(field.default) for field in fields_of(type(config))},
             resume=run.resume,
             patience=patience,
             progress=run.progress,

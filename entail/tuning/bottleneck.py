@@ -48,8 +48,8 @@ def bottleneck_decoder(words: torch.nn.Module, *, dimension: int, length: int, s
             # A unit vector of d entries is as long as one of word embeddings only by its scale.
             scaled = self.vector(vectors * dimension**0.5)
             read = self.norm(scaled[:, None] + words(ids) + self.positions(places))
-            found: Tensor = self.layer(read, src_key_padding_mask=~attended)
-            return found
+            states: Tensor = self.layer(read, src_key_padding_mask=~attended)
+            return states
 
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)

@@ -60,8 +60,8 @@ class Examples:
     def digest(self) -> str:
         """Identity of questions and passages, 12 hexadecimal digits."""
         digest = hashlib.sha256(self.store.digest(0, len(self.store)).encode())
-        for one in self.examples:
-            row = [one.question, one.answers, one.gold, one.negatives]
+        for example in self.examples:
+            row = [example.question, example.answers, example.gold, example.negatives]
             digest.update(json.dumps(row).encode() + b"\n")
         return digest.hexdigest()[:12]
 
@@ -71,7 +71,7 @@ class Examples:
             "questions": len(self),
             "questions_without_gold": self.without_gold,
             "passages": len(self.store),
-            "hard_negatives": sum(len(one.negatives) for one in self.examples),
+            "hard_negatives": sum(len(example.negatives) for example in self.examples),
         }
 
 
@@ -93,14 +93,16 @@ class EntailedPair:
 def examples_of(store: PassageStore, questions: Iterable[Question]) -> Examples:
     """Look up the gold passages, and the hard negatives that come with the questions, in a pool."""
     questions = list(questions)
-    positions = store.positions(name for one in questions for name in (*one.gold, *one.hard_negatives))
-    found = []
-    for one in questions:
-        if gold := tuple(positions[name] for name in one.gold if name in positions):
-            given = (positions[name] for name in one.hard_negatives if name in positions)
-            negatives = tuple(dict.fromkeys(at for at in given if at not in gold))
-            found.append(Example(one.text, one.answers, gold, negatives))
-    return Examples(store, tuple(found), len(questions) - len(found))
+    positions = store.positions(
+        name for question in questions for name in (*question.gold, *question.hard_negatives)
+    )
+    examples = []
+    for question in questions:
+        if gold := tuple(positions[name] for name in question.gold if name in positions):
+            candidates = (positions[name] for name in question.hard_negatives if name in positions)
+            negatives = tuple(dict.fromkeys(at for at in candidates if at not in gold))
+            examples.append(Example(question.text, question.answers, gold, negatives))
+    return Examples(store, tuple(examples), len(questions) - len(examples))
 
 
 def with_hard_negatives(
@@ -119,21 +121,21 @@ def with_hard_negatives(
         EvaluationError: If the pool is too large for BM25 in memory.
     """
     store = examples.store
-    questions = [one.question for one in examples.examples]
+    questions = [example.question for example in examples.examples]
     hits = PassageWords(store).search(questions, k=depth, progress=progress)
-    found = []
-    for one, row in zip(examples.examples, hits.tolist(), strict=True):
-        answers = [tokens for text in one.answers if (tokens := answer_tokens(text))]
-        gold = {premise_key(store[at].text) for at in one.gold}
+    new_examples = []
+    for example, row in zip(examples.examples, hits.tolist(), strict=True):
+        answers = [tokens for text in example.answers if (tokens := answer_tokens(text))]
+        gold = {premise_key(store[at].text) for at in example.gold}
         mined = []
         for at in row:
-            if at < 0 or at in one.gold or at in one.negatives:
+            if at < 0 or at in example.gold or at in example.negatives:
                 continue
             text = store[at].text
             if premise_key(text) not in gold and not has_answer(answer_tokens(text), answers):
                 mined.append(at)
-        found.append(replace(one, negatives=(*one.negatives, *mined)))
-    return replace(examples, examples=tuple(found))
+        new_examples.append(replace(example, negatives=(*example.negatives, *mined)))
+    return replace(examples, examples=tuple(new_examples))
 
 
 def with_missing_negatives(
@@ -146,7 +148,7 @@ def with_missing_negatives(
     Raises:
         EvaluationError: If questions have none, and the pool is too large for BM25 in memory.
     """
-    lacking = tuple(one for one in examples.examples if not one.negatives)
+    lacking = tuple(example for example in examples.examples if not example.negatives)
     if not lacking or not depth:
         return examples
     try:
@@ -156,9 +158,10 @@ def with_missing_negatives(
             f"{len(lacking):,} of {len(examples):,} questions have no hard negative in the pool, and BM25 "
             f"cannot find any: {error}; depth 0 does without"
         ) from error
-    found = iter(mined.examples)
+    replacements = iter(mined.examples)
     return replace(
-        examples, examples=tuple(one if one.negatives else next(found) for one in examples.examples)
+        examples,
+        examples=tuple(example if example.negatives else next(replacements) for example in examples.examples),
     )
 
 
@@ -174,16 +177,16 @@ def entailed_pairs(
         nli: Pairs of any label.
         words: Maximum number of words of a passage, see `excerpt`.
     """
-    found = []
-    for one in examples.examples:
-        premise = excerpt(examples.store[one.gold[0]].whole, words=words, answers=one.answers)
-        found.append(EntailedPair(premise, existence_claim(one.question).text, one.question))
+    pairs = []
+    for example in examples.examples:
+        premise = excerpt(examples.store[example.gold[0]].whole, words=words, answers=example.answers)
+        pairs.append(EntailedPair(premise, existence_claim(example.question).text, example.question))
     texts = dict.fromkeys(
         (fold(pair.premise), fold(pair.hypothesis))
         for pair in nli
         if pair.label == "entailment" and pair.hypothesis.strip()
     )
-    return (*found, *(EntailedPair(premise, hypothesis, hypothesis) for premise, hypothesis in texts))
+    return (*pairs, *(EntailedPair(premise, hypothesis, hypothesis) for premise, hypothesis in texts))
 
 
 def exchange_premises(pairs: Sequence[EntailedPair]) -> list[EntailedPair]:
@@ -195,21 +198,23 @@ def exchange_premises(pairs: Sequence[EntailedPair]) -> list[EntailedPair]:
     ['b', 'b', 'a', 'a']
     """
     count, half = len(pairs), len(pairs) // 2
-    found = []
+    new_pairs = []
     for at, pair in enumerate(pairs):
-        others = (pairs[(at + half + i) % count].premise for i in range(count))
-        found.append(
-            replace(pair, premise=next((one for one in others if one != pair.premise), pair.premise))
+        premises = (pairs[(at + half + i) % count].premise for i in range(count))
+        new_pairs.append(
+            replace(
+                pair, premise=next((premise for premise in premises if premise != pair.premise), pair.premise)
+            )
         )
-    return found
+    return new_pairs
 
 
-def excerpt(text: str, *, words: int, answers: Sequence[str] = (), place: float = 0.0) -> str:
+def excerpt(text: str, *, words: int, answers: Sequence[str] = (), share: float = 0.0) -> str:
     """Return a part of a text around the first answer in it, else around a place.
 
     >>> excerpt("a b c d e f", words=3, answers=["e"])
     'd e f'
-    >>> excerpt("a b c d e f", words=3, place=0.5)
+    >>> excerpt("a b c d e f", words=3, share=0.5)
     'c d e'
     >>> excerpt("a b c d", words=3), excerpt("a b", words=0)
     ('a b c', 'a b')
@@ -218,13 +223,13 @@ def excerpt(text: str, *, words: int, answers: Sequence[str] = (), place: float 
         text: Passage.
         words: Maximum number of words; 0 keeps all.
         answers: Answers; the first one found, in any case, is centred.
-        place: Share of the words before the centre, where no answer is found; see `answer_place`.
+        share: Share of the words before the centre, where no answer is found; see `answer_place`.
     """
     parts = text.split()
     if not words or len(parts) <= words:
         return text
-    found = answer_word(text, answers)
-    centre = int(place * len(parts)) if found is None else found
+    position = answer_word(text, answers)
+    centre = int(share * len(parts)) if position is None else position
     start = min(max(0, centre - words // 2), len(parts) - words) if centre else 0
     return " ".join(parts[start : start + words])
 
@@ -238,8 +243,8 @@ def answer_word(text: str, answers: Sequence[str]) -> int | None:
     low = " ".join(text.lower().split())
     for answer in answers:
         words = re.escape(" ".join(answer.lower().split()))
-        if words and (found := re.search(rf"(?<!\w){words}(?!\w)", low) or re.search(words, low)):
-            return low[: found.start()].count(" ")
+        if words and (match := re.search(rf"(?<!\w){words}(?!\w)", low) or re.search(words, low)):
+            return low[: match.start()].count(" ")
     return None
 
 
@@ -252,5 +257,5 @@ def answer_place(text: str, answers: Sequence[str]) -> float:
     >>> answer_place("a b c d", ["c"]), answer_place("a b c d", ["x"])
     (0.5, 0.0)
     """
-    found = answer_word(text, answers)
-    return found / len(text.split()) if found else 0.0
+    position = answer_word(text, answers)
+    return position / len(text.split()) if position else 0.0

@@ -101,25 +101,27 @@ class Prompts:
         self.padding = int(tokenizer.pad_token_id or 0)
         self.size = len(tokenizer)
         special = set(tokenizer.all_special_ids)
-        self.plain_ids = np.array([one for one in range(self.size) if one not in special], dtype=np.int64)
+        self.plain_ids = np.array(
+            [token for token in range(self.size) if token not in special], dtype=np.int64
+        )
         self.head, self.tail = self._frame()
 
     def of(self, pairs: Sequence[EntailedPair]) -> list[Prompt]:
         """Return the prompts of the pairs whose hypothesis fits."""
         prompts = []
         for at in range(0, len(pairs), _AT_ONCE):
-            some = pairs[at : at + _AT_ONCE]
-            premises = self._ids([pair.premise for pair in some])
-            hypotheses = self._hypotheses(some)
-            for pair, premise, (separator, hypothesis) in zip(some, premises, hypotheses, strict=True):
+            batch = pairs[at : at + _AT_ONCE]
+            premises = self._ids([pair.premise for pair in batch])
+            hypotheses = self._hypotheses(batch)
+            for pair, premise, (separator, hypothesis) in zip(batch, premises, hypotheses, strict=True):
                 room = self.max_length - sum(map(len, (self.head, self.tail, separator, hypothesis)))
                 if room < 0 or not hypothesis:
                     continue
-                kept = premise[:room]
-                ids = [*self.head, *kept, *separator, *hypothesis, *self.tail]
+                premise_ids = premise[:room]
+                ids = [*self.head, *premise_ids, *separator, *hypothesis, *self.tail]
                 last = len(ids) - len(self.tail)
                 first = len(self.head) if self.whole else last - len(hypothesis)
-                dropped = len(premise) - len(kept)
+                dropped = len(premise) - len(premise_ids)
                 prompts.append(Prompt(pair, np.array(ids, dtype=np.int64), first, last, dropped))
         return prompts
 
@@ -128,12 +130,12 @@ class Prompts:
         masked = np.zeros(len(prompt.ids), dtype=bool)
         masked[prompt.first : prompt.last] = draw.random(prompt.last - prompt.first) < beta
         ids, labels = prompt.ids.copy(), prompt.ids[masked]
-        shown = np.full(len(labels), self.mask_id, dtype=np.int64)
+        replacements = np.full(len(labels), self.mask_id, dtype=np.int64)
         if self.variant == "plain":
             fate = draw.random(len(labels))
-            others = draw.choice(self.plain_ids, size=len(labels))
-            shown = np.where(fate < 0.8, shown, np.where(fate < 0.9, others, labels))
-        ids[masked] = shown
+            random_ids = draw.choice(self.plain_ids, size=len(labels))
+            replacements = np.where(fate < 0.8, replacements, np.where(fate < 0.9, random_ids, labels))
+        ids[masked] = replacements
         return MaskedPrompt(ids, masked, labels)
 
     def pad(self, rows: Sequence[MaskedPrompt]) -> tuple[Ids, Booleans, Booleans, Ids]:
@@ -168,17 +170,17 @@ class Prompts:
         )
         # The hypothesis begins where a token ends behind "that": its white space may belong to either.
         border = len(ENTAILS.rstrip())
-        found = []
+        splits = []
         for ids, offsets in zip(encoded["input_ids"], encoded["offset_mapping"], strict=True):
             cut = next((at for at, (_, end) in enumerate(offsets) if end > border), len(ids))
-            found.append((list(ids[:cut]), list(ids[cut:])))
-        return found
+            splits.append((list(ids[:cut]), list(ids[cut:])))
+        return splits
 
     def _ids(self, texts: Sequence[str]) -> list[list[int]]:
-        found: list[list[int]] = self._tokenizer(list(texts), add_special_tokens=False, verbose=False)[
+        ids: list[list[int]] = self._tokenizer(list(texts), add_special_tokens=False, verbose=False)[
             "input_ids"
         ]
-        return found
+        return ids
 
     def _frame(self) -> tuple[list[int], list[int]]:
         """Return the tokens that the tokenizer puts before and behind a text."""

@@ -45,19 +45,21 @@ def evaluate(
     from entail.evaluation.passages.retrieval import Judged, evaluate_passages
     from entail.evaluation.retrieval.paired import QueryFigures
 
-    questions = tuple(one for one in data.dev_questions if one.gold)
+    questions = tuple(question for question in data.dev_questions if question.gold)
     if not questions:
         return None
-    found = evaluate_passages(data.examples.store, Judged(questions), encoder=str(encoder), progress=progress)
-    ranks = np.array(found.first_hits, dtype=np.float64)
+    evaluation = evaluate_passages(
+        data.examples.store, Judged(questions), encoder=str(encoder), progress=progress
+    )
+    ranks = np.array(evaluation.first_hits, dtype=np.float64)
     weight = np.ones(len(ranks))
     reciprocal = np.divide(1.0, ranks, out=np.zeros(len(ranks)), where=ranks > 0)
     hits = {f"R@{k}": ((ranks > 0) & (ranks <= k)).astype(np.float64) for k in (1, 5, 20, 100)}
     return QueryFigures(
-        encoder=found.retriever,
-        revision=found.revision,
-        split=f"{len(questions):,} questions of {data.split}, {found.passages:,} passages",
-        queries=tuple(one.text for one in questions),
+        encoder=evaluation.retriever,
+        revision=evaluation.revision,
+        split=f"{len(questions):,} questions of {data.split}, {evaluation.passages:,} passages",
+        queries=tuple(question.text for question in questions),
         primary="MRR",
         values={"MRR": (reciprocal, weight), **{name: (hit, weight) for name, hit in hits.items()}},
     )
@@ -86,11 +88,11 @@ def preview(data: PassageData, config: TuningConfig | DprConfig) -> Preview:
         header=("question", "claim", "passage"),
         rows=(
             (
-                one.question,
-                existence_claim(one.question).text,
-                excerpt(examples.store[one.gold[0]].whole, words=config.words, answers=one.answers),
+                example.question,
+                existence_claim(example.question).text,
+                excerpt(examples.store[example.gold[0]].whole, words=config.words, answers=example.answers),
             )
-            for one in examples.examples
+            for example in examples.examples
         ),
     )
 

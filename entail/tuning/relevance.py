@@ -120,20 +120,20 @@ def judge_claims(
             f"expected questions with hard negatives, found {len(examples)} without; add them by BM25 "
             "(with_hard_negatives)"
         )
-    claims = [one.claim for one in texts]
-    passages = [*(one.gold for one in texts), *(one.negative for one in texts)]
-    found = judge.entailment(passages, [*claims, *claims], progress=progress)
-    gold, negative = found[: len(texts)], found[len(texts) :]
+    claims = [text.claim for text in texts]
+    passages = [*(text.gold for text in texts), *(text.negative for text in texts)]
+    probabilities = judge.entailment(passages, [*claims, *claims], progress=progress)
+    gold, negative = probabilities[: len(texts)], probabilities[len(texts) :]
     rows = tuple(
         {
-            "question": one.question,
-            "claim": one.claim,
-            "passage that answers": one.gold,
+            "question": text.question,
+            "claim": text.claim,
+            "passage that answers": text.gold,
             "P(it entails the claim)": f"{first:.6f}",
-            "hard negative": one.negative,
+            "hard negative": text.negative,
             "P(that entails the claim)": f"{second:.6f}",
         }
-        for one, first, second in zip(texts, gold, negative, strict=True)
+        for text, first, second in zip(texts, gold, negative, strict=True)
     )
     groups = {"passages that answer": gold, "hard negatives": negative}
     left_out = len(examples) - len(texts)
@@ -167,15 +167,15 @@ def compare_premises(
     position = {premise: at for at, premise in enumerate(premises)}
     own = np.array([position[pair.premise] for pair in pairs])
     steps = np.random.default_rng(seed).integers(1, len(premises), size=len(pairs))
-    others = (own + steps) % len(premises)  # never its own
+    other_positions = (own + steps) % len(premises)  # never its own
     targets = encoder.encode_premises(premises, progress=progress)
     queries = encoder.encode_queries([pair.hypothesis for pair in pairs], progress=progress)
 
     def cosines(of: NDArray[np.int64]) -> Values:
-        found: Values = np.einsum("ij,ij->i", queries, targets[of]).astype(np.float64)
-        return found
+        similarities: Values = np.einsum("ij,ij->i", queries, targets[of]).astype(np.float64)
+        return similarities
 
-    similarity, irrelevant = cosines(own), cosines(others)
+    similarity, irrelevant = cosines(own), cosines(other_positions)
     groups = {
         "entailing": similarity[labels == "entailment"],
         "neutral": similarity[labels == "neutral"],
@@ -239,8 +239,8 @@ def measure_claims(
         EvaluationError: If BM25 finds only passages that answer.
     """
     named = [
-        Question(str(number), one.question, one.answers, tuple(map(str, sorted(one.gold))))
-        for number, one in enumerate(questions)
+        Question(str(number), question.question, question.answers, tuple(map(str, sorted(question.gold))))
+        for number, question in enumerate(questions)
     ]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -249,7 +249,7 @@ def measure_claims(
                 file.write(json.dumps({"_id": str(position), "title": "", "text": text}) + "\n")
         store = store_passages([folder], folder / "store", progress=progress)
         examples = with_hard_negatives(examples_of(store, named), depth=DEPTH, progress=progress)
-        if not any(one.negatives for one in examples.examples):
+        if not any(example.negatives for example in examples.examples):
             raise EvaluationError(
                 f"{pool.name}: expected passages that look as if they answered, found none by BM25 for "
                 f"{len(questions):,} questions; choose a larger pool"
@@ -327,19 +327,19 @@ class _ClaimTexts:
 def _claim_texts(examples: Examples, *, words: int = 100) -> list[_ClaimTexts]:
     """Return the texts of each question with a hard negative."""
     store = examples.store
-    found = []
-    for one in (one for one in examples.examples if one.negatives):
-        gold = store[one.gold[0]].whole
-        place = answer_place(gold, one.answers)
-        found.append(
+    texts = []
+    for example in (example for example in examples.examples if example.negatives):
+        gold = store[example.gold[0]].whole
+        place = answer_place(gold, example.answers)
+        texts.append(
             _ClaimTexts(
-                one.question,
-                existence_claim(one.question).text,
-                excerpt(gold, words=words, answers=one.answers),
-                excerpt(store[one.negatives[0]].whole, words=words, place=place),
+                example.question,
+                existence_claim(example.question).text,
+                excerpt(gold, words=words, answers=example.answers),
+                excerpt(store[example.negatives[0]].whole, words=words, share=place),
             )
         )
-    return found
+    return texts
 
 
 def _warn_few(figure: Relevance) -> str:

@@ -85,19 +85,19 @@ class PassageSource:
     @property
     def pool(self) -> tuple[Path, ...]:
         """Files of the pool."""
-        given = (self.passages, self.more) if self.passages is not None else (self.questions, self.dev)
-        return tuple(dict.fromkeys(file for file in given if file is not None))
+        files = (self.passages, self.more) if self.passages is not None else (self.questions, self.dev)
+        return tuple(dict.fromkeys(file for file in files if file is not None))
 
     @property
     def nli_files(self) -> tuple[Path, ...]:
         """Files and data sets of entailment pairs."""
-        return tuple(one for one in (self.nli, self.nli_second, self.nli_third) if one is not None)
+        return tuple(file for file in (self.nli, self.nli_second, self.nli_third) if file is not None)
 
-    def is_elsewhere(self, given: Path) -> bool:
+    def is_elsewhere(self, value: Path) -> bool:
         """Return whether this is the name of a data set on the Hub instead of a file."""
         from entail.evaluation.nli.sources import is_on_hub
 
-        return given in self.nli_files and is_on_hub(str(given))
+        return value in self.nli_files and is_on_hub(str(value))
 
     def read(self, *, keep: Path | None = None, progress: ProgressCallback | None = None) -> PassageData:
         """Return the data; the passages are stored in the data folder.
@@ -128,18 +128,18 @@ class PassageSource:
             return ()
         from entail.evaluation.nli.sources import load_nli
 
-        found: list[NliPair] = []
-        for one in self.nli_files:
-            on_hub = self.is_elsewhere(one)
-            pairs = load_nli(str(one) if on_hub else one, split="train" if on_hub else None).pairs
-            found += (pair for pair in pairs if pair.label == "entailment")
-        return take_evenly(found, self.nli_limit)
+        entailments: list[NliPair] = []
+        for file in self.nli_files:
+            on_hub = self.is_elsewhere(file)
+            pairs = load_nli(str(file) if on_hub else file, split="train" if on_hub else None).pairs
+            entailments += (pair for pair in pairs if pair.label == "entailment")
+        return take_evenly(entailments, self.nli_limit)
 
     def __str__(self) -> str:
         assert self.questions is not None
-        some = f"{self.limit:,} questions of " if self.limit else ""
-        nli = ", ".join(one.name for one in self.nli_files)
-        return f"{some}{self.questions.name}" + (f", and entailments of {nli}" if nli else "")
+        prefix = f"{self.limit:,} questions of " if self.limit else ""
+        nli = ", ".join(file.name for file in self.nli_files)
+        return f"{prefix}{self.questions.name}" + (f", and entailments of {nli}" if nli else "")
 
 
 def add_mined(data: PassageData, *, depth: int, progress: ProgressCallback | None = None) -> PassageData:
@@ -148,9 +148,9 @@ def add_mined(data: PassageData, *, depth: int, progress: ProgressCallback | Non
 
     train, dev = data.examples.examples, data.dev.examples if data.dev else ()
     every = replace(data.examples, examples=(*train, *dev))  # together, so that BM25 indexes the pool once
-    found = with_missing_negatives(every, depth=depth, progress=progress).examples
+    examples = with_missing_negatives(every, depth=depth, progress=progress).examples
     return replace(
         data,
-        examples=replace(data.examples, examples=found[: len(train)]),
-        dev=data.dev and replace(data.dev, examples=found[len(train) :]),
+        examples=replace(data.examples, examples=examples[: len(train)]),
+        dev=data.dev and replace(data.dev, examples=examples[len(train) :]),
     )

@@ -50,7 +50,7 @@ class MaskedTask(BatchTask):
         self._steps: Ints = np.zeros(len(prompts), dtype=np.int64)
         self._dev = self._mask_dev(dev)
         # Where the premise itself is masked, another one would have other masks.
-        exchanged = [] if form.whole else form.of(exchange_premises([one.pair for one in dev]))
+        exchanged = [] if form.whole else form.of(exchange_premises([prompt.pair for prompt in dev]))
         self._others = self._mask_dev(exchanged)
 
     def batches(self, epoch: int) -> list[Ints]:
@@ -100,12 +100,13 @@ class MaskedTask(BatchTask):
         beta = self.config.share
         rows = (np.random.default_rng((0, row)) for row in range(len(prompts)))
         return [
-            (one, self.form.mask(one, beta=beta, draw=draw)) for one, draw in zip(prompts, rows, strict=True)
+            (prompt, self.form.mask(prompt, beta=beta, draw=draw))
+            for prompt, draw in zip(prompts, rows, strict=True)
         ]
 
     def _evaluate(self, dev: Sequence[tuple[Prompt, MaskedPrompt]]) -> tuple[float | None, float]:
         """Return mean loss and accuracy of the masked tokens; None without any."""
-        order = sorted(dev, key=lambda one: len(one[1].ids))
+        order = sorted(dev, key=lambda pair: len(pair[1].ids))
         total, count, hits = 0.0, 0, 0
         with self.tower.inference():
             for at in range(0, len(order), self.config.batch_size):
@@ -119,17 +120,19 @@ class MaskedTask(BatchTask):
         """Return -log P of each masked token, whether it was the likeliest, and the number of tokens."""
         share, tokens, parts = self.config.bottleneck, 0, []
         if share < 1:
-            *told, count = self._tensors(rows)
-            losses, correct = self.tower.token_losses(*told)
+            *inputs, count = self._tensors(rows)
+            losses, correct = self.tower.token_losses(*inputs)
             parts, tokens = [(1 - share) * losses], count
         if share > 0:
             # The decoder reads what is masked, and nothing of the premise.
             claims = [
-                MaskedPrompt(row.ids[one.first : one.last], row.masked[one.first : one.last], row.labels)
-                for one, row in zip(prompts, rows, strict=True)
+                MaskedPrompt(
+                    row.ids[prompt.first : prompt.last], row.masked[prompt.first : prompt.last], row.labels
+                )
+                for prompt, row in zip(prompts, rows, strict=True)
             ]
-            *told, count = self._tensors(claims)
-            decoded, right = self.tower.decoded_losses([one.pair.premise for one in prompts], *told)
+            *inputs, count = self._tensors(claims)
+            decoded, right = self.tower.decoded_losses([prompt.pair.premise for prompt in prompts], *inputs)
             correct = right if not parts else correct
             parts, tokens = [*parts, share * decoded], tokens + count
         return sum(parts[1:], parts[0]), correct, tokens
@@ -170,20 +173,20 @@ class DprTask(BatchTask):
     ) -> None:
         self.config, self.examples, self.dev = config, examples, dev
         self.tower, self.passage_tower = tower, tower if passages is None else passages
-        texts = [self._gold_text(one) for one in examples.examples]
+        texts = [self._gold_text(example) for example in examples.examples]
         super().__init__(config, tower.lengths(texts))
 
     def passages_of(self, batch: Ints) -> tuple[list[Example], dict[int, str]]:
         """Return the questions of a batch, and position -> text of their passages."""
         questions = [self.examples.examples[row] for row in batch.tolist()]
         texts: dict[int, str] = {}
-        for one in questions:
-            texts.setdefault(one.gold[0], self._gold_text(one))
+        for question in questions:
+            texts.setdefault(question.gold[0], self._gold_text(question))
         store, words = self.examples.store, self.config.words
-        for one in questions:
-            place = answer_place(store[one.gold[0]].whole, one.answers)
-            for at in self._hard_negatives(one):
-                texts.setdefault(at, excerpt(store[at].whole, words=words, place=place))
+        for question in questions:
+            place = answer_place(store[question.gold[0]].whole, question.answers)
+            for at in self._hard_negatives(question):
+                texts.setdefault(at, excerpt(store[at].whole, words=words, share=place))
         return questions, texts
 
     def loss(self, batch: Ints) -> tuple[Tensor, Mapping[str, float]]:
@@ -192,13 +195,15 @@ class DprTask(BatchTask):
 
         examples, texts = self.passages_of(batch)
         column = {position: number for number, position in enumerate(texts)}
-        questions = self.tower.vectors([one.question for one in examples])  # (n, d)
+        questions = self.tower.vectors([example.question for example in examples])  # (n, d)
         passages = self.passage_tower.vectors(list(texts.values()))  # (m, d)
         scores = questions @ passages.T / self.config.temperature
-        gold = torch.tensor([column[one.gold[0]] for one in examples], device=scores.device)
+        gold = torch.tensor([column[example.gold[0]] for example in examples], device=scores.device)
         excluded = torch.zeros(scores.shape, dtype=torch.bool)
-        for row, one in enumerate(examples):
-            excluded[row, [column[at] for at in one.gold[1:] if at in column and at != one.gold[0]]] = True
+        for row, example in enumerate(examples):
+            excluded[
+                row, [column[at] for at in example.gold[1:] if at in column and at != example.gold[0]]
+            ] = True
         scores = scores.masked_fill(excluded.to(scores.device), float("-inf"))
         with torch.no_grad():
             first = (scores.argmax(dim=1) == gold).float().mean()
@@ -214,25 +219,25 @@ class DprTask(BatchTask):
         if self.dev is None or not len(self.dev):
             return None
         examples = self.dev.examples
-        pool = sorted({at for one in examples for at in (*one.gold, *one.negatives)})
+        pool = sorted({at for example in examples for at in (*example.gold, *example.negatives)})
         column = {position: number for number, position in enumerate(pool)}
         passages = self.passage_tower.encode([self.dev.store[position].whole for position in pool])
-        scores = self.tower.encode([one.question for one in examples]) @ passages.T
+        scores = self.tower.encode([example.question for example in examples]) @ passages.T
         ranks = np.array(
             [
-                1 + (row > row[[column[at] for at in one.gold]].max()).sum()
-                for row, one in zip(scores, examples, strict=True)
+                1 + (row > row[[column[at] for at in example.gold]].max()).sum()
+                for row, example in zip(scores, examples, strict=True)
             ]
         )
         figures = {"MRR": float((1 / ranks).mean()), "R@1": float((ranks == 1).mean())}
         return figures["MRR"], figures
 
-    def _hard_negatives(self, one: Example) -> list[int]:
+    def _hard_negatives(self, example: Example) -> list[int]:
         """Return the hard negatives of this epoch: the hardest first as in DPR, then the next ones."""
-        several = len(one.negatives)
+        several = len(example.negatives)
         count = min(self.config.negatives, several)
-        return [one.negatives[(self._epoch * count + i) % several] for i in range(count)]
+        return [example.negatives[(self._epoch * count + i) % several] for i in range(count)]
 
-    def _gold_text(self, one: Example) -> str:
-        whole = self.examples.store[one.gold[0]].whole
-        return excerpt(whole, words=self.config.words, answers=one.answers)
+    def _gold_text(self, example: Example) -> str:
+        whole = self.examples.store[example.gold[0]].whole
+        return excerpt(whole, words=self.config.words, answers=example.answers)

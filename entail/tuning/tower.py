@@ -62,16 +62,16 @@ class PassageTower(Tower):
             self.model.append(Normalize())
             self.model.train()
             left = {name for name, _ in self.model.named_parameters()}
-            self.parameters = {name: one for name, one in self.parameters.items() if name in left}
+            self.parameters = {name: parameter for name, parameter in self.parameters.items() if name in left}
         self._reads = self.model.max_seq_length
         self.model.max_seq_length = min(max_length, self._reads or max_length)
 
     @property
     def max_length(self) -> int:
         """Maximum number of tokens in training."""
-        found = self.model.max_seq_length
-        assert found is not None
-        return int(found)
+        length = self.model.max_seq_length
+        assert length is not None
+        return int(length)
 
     def vectors(self, texts: Sequence[str]) -> Tensor:
         """Return unit vectors with their gradient, shape (texts, d), fp32."""
@@ -83,7 +83,7 @@ class PassageTower(Tower):
             return super().vectors(texts)
         order = token_batches(lengths, budget=PIECE)
         read = super().vectors
-        parts = [checkpoint(read, [texts[i] for i in some], use_reentrant=False) for some in order]
+        parts = [checkpoint(read, [texts[i] for i in batch], use_reentrant=False) for batch in order]
         back = torch.from_numpy(np.argsort(np.concatenate(order))).to(self.device)
         return torch.cat(parts)[back]
 
@@ -167,7 +167,9 @@ class MaskedTower(PassageTower):
             ).to(self.device)
             if head_speed != 1:
                 _scale_rate(self.decoder, head_speed)
-            self.parameters |= {f"decoder.{name}": one for name, one in self.decoder.named_parameters()}
+            self.parameters |= {
+                f"decoder.{name}": parameter for name, parameter in self.decoder.named_parameters()
+            }
 
     def train_body(self, trained: bool) -> None:
         """Train the encoder beside head and decoder, or let it rest."""
@@ -233,8 +235,8 @@ class MaskedTower(PassageTower):
         """
         vectors = self.vectors(passages)
         with self._autocast():
-            found = self.decoder(vectors, ids, attended)
-        return self._token_losses(found[masked], labels)
+            states = self.decoder(vectors, ids, attended)
+        return self._token_losses(states[masked], labels)
 
     def _token_losses(self, vectors: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
         import torch
@@ -251,8 +253,10 @@ class MaskedTower(PassageTower):
 
     def _hidden_vectors(self, ids: Tensor, attended: Tensor, masked: Tensor) -> Tensor:
         with self._autocast():
-            found: Tensor = self._transformer(input_ids=ids, attention_mask=attended.long()).last_hidden_state
-        return found[masked]
+            states: Tensor = self._transformer(
+                input_ids=ids, attention_mask=attended.long()
+            ).last_hidden_state
+        return states[masked]
 
     def _predict(self, vectors: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
         from torch.nn.functional import cross_entropy

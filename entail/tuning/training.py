@@ -85,8 +85,8 @@ def train_tuning(
             f"{len(pairs)} pairs, none of which fits; give more pairs, or a higher max_length"
         )
     tower.set_frequencies(form.frequencies(prompts))
-    chosen = form.of(sample_rows(dev, config.dev_pairs))
-    task: Task = MaskedTask(config, form, prompts, tower, dev=chosen)
+    dev_prompts = form.of(sample_rows(dev, config.dev_pairs))
+    task: Task = MaskedTask(config, form, prompts, tower, dev=dev_prompts)
     if config.keep:
         task = _kept(task, prompts, tower, setup, config)
     steps = task.steps(config.epochs)
@@ -154,15 +154,17 @@ def train_dpr(
             f"({examples.without_gold} without one); are questions and passages of the same release?"
         )
     setup = prepare(config, run, options, method=DPR_METHOD, initial=config.initial)
-    tower, *others = (
+    tower, *passage_towers = (
         PassageTower(setup.base, **setup.tower, max_length=config.max_length, pooling=config.pooling)
         for _ in range(2 if config.towers == "dual" else 1)
     )
-    passages = others[0] if others else None
+    passages = passage_towers[0] if passage_towers else None
     if dev is not None:
         dev = replace(dev, examples=tuple(sample_rows(dev.examples, config.dev_questions)))
     task = DprTask(config, examples, tower, passages=passages, dev=dev)
-    of_passages = {f"passages.{name}": one for name, one in (passages.parameters if passages else {}).items()}
+    of_passages = {
+        f"passages.{name}": parameter for name, parameter in (passages.parameters if passages else {}).items()
+    }
     fitted = setup.fit(
         task,
         tower.parameters | of_passages,
@@ -170,7 +172,7 @@ def train_dpr(
         bound_to={"data": examples.digest, "dev": dev.digest if dev else ""},
     )
     warnings = list(fitted.warnings("MRR"))
-    if config.negatives and not any(one.negatives for one in examples.examples):
+    if config.negatives and not any(example.negatives for example in examples.examples):
         warnings.insert(0, "no question has a hard negative, only those of its batch; find some by BM25")
     training = DprTraining(
         config=config,
@@ -213,7 +215,9 @@ def _kept(
     task: Task, prompts: Sequence[Prompt], tower: MaskedTower, setup: Setup, config: TuningConfig
 ) -> DistillationTask:
     """Return the task with the distance of passages and claims to their vectors of the base."""
-    texts = dict.fromkeys(text for one in prompts for text in (one.pair.premise, one.pair.hypothesis))
+    texts = dict.fromkeys(
+        text for prompt in prompts for text in (prompt.pair.premise, prompt.pair.hypothesis)
+    )
     return DistillationTask(
         task,
         teach([setup.base], tuple(texts), device=tower.device, progress=setup.run.progress),
@@ -225,7 +229,7 @@ def _kept(
 
 
 def _digest(pairs: Sequence[EntailedPair]) -> str:
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for pair in pairs:
-        found.update(json.dumps([pair.premise, pair.hypothesis, pair.question]).encode() + b"\n")
-    return found.hexdigest()[:12]
+        digest.update(json.dumps([pair.premise, pair.hypothesis, pair.question]).encode() + b"\n")
+    return digest.hexdigest()[:12]

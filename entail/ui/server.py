@@ -144,5 +144,5 @@ class ProtectionMiddleware:
         return False
 
     def _has_token(self, headers: Headers) -> bool:
-        given = headers.get("authorization", "").encode("latin-1")
-        return self._token is not None and hmac.compare_digest(given, f"Bearer {self._token}".encode())
+        header = headers.get("authorization", "").encode("latin-1")
+        return self._token is not None and hmac.compare_digest(header, f"Bearer {self._token}".encode())

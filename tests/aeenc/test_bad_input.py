@@ -107,14 +107,14 @@ def test_missing_gold_is_warned_of_counted_and_named(home: Path, facts: Corpus, 
 
 
 def test_a_loss_that_is_nan_stops_with_what_to_do(home: Path, facts: Corpus, trees: Trees) -> None:
-    told: list[Event] = []
+    events: list[Event] = []
     with pytest.raises(DivergedError, match=r"became (nan|inf) at step \d+.*lower the learning rate"):
         train_aeenc(
             facts,
             replace(SETTINGS, learning_rate=1e30, epochs=20),
             trees=trees,
             out=home / "mine",
-            watch=told.append,
+            watch=events.append,
         )
     assert not (home / "mine").exists()
 
@@ -123,7 +123,7 @@ def test_a_collapse_is_warned_of_with_the_evidence(
     home: Path, facts: Corpus, trees: Trees, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All vectors as one: nothing but positives to be pulled near, at a rate beyond reason."""
-    told: list[Event] = []
+    events: list[Event] = []
     settings = replace(
         SETTINGS,
         loss="contrastive",
@@ -134,10 +134,10 @@ def test_a_collapse_is_warned_of_with_the_evidence(
         epochs=10,
         learning_rate=0.1,
     )
-    training = train_aeenc(facts, settings, trees=trees, watch=told.append)
+    training = train_aeenc(facts, settings, trees=trees, watch=events.append)
     assert len(training.warnings) == 1
     assert "collapsed" in training.warnings[0]
-    assert [event.warning for event in told if event.warning] == list(training.warnings)
+    assert [event.warning for event in events if event.warning] == list(training.warnings)
 
 
 def test_weights_that_are_worse_on_dev_than_the_start_are_warned_of_with_both_figures(

@@ -83,9 +83,9 @@ def labelled(found: SimilarityBias, rule: str) -> dict[tuple[str, str], str]:
 
 
 def test_groups_by_both_rules_by_hand() -> None:
-    found = bias(CORPUS, [SUN], [BASE], k=3)
-    assert found.queries == (M, H)
-    assert labelled(found, "all") == {
+    report = bias(CORPUS, [SUN], [BASE], k=3)
+    assert report.queries == (M, H)
+    assert labelled(report, "all") == {
         (M, M): "FP",
         (M, C): "FP",
         (M, A): "TP",
@@ -95,30 +95,30 @@ def test_groups_by_both_rules_by_hand() -> None:
         (H, FILLERS[0]): "FP",
         (H, C): "FN",
     }
-    assert {pair: group for pair, group in labelled(found, "outside_tree").items() if not group} == {
+    assert {pair: group for pair, group in labelled(report, "outside_tree").items() if not group} == {
         (M, M): "",  # the query itself
         (M, C): "",  # of its tree
         (H, H): "",
     }  # the distractor is no sentence of the tree
-    assert found.counts("all") == {"TP": 2, "FN": 2, "FP": 4}
-    assert found.counts("outside_tree") == {"TP": 2, "FN": 2, "FP": 1}
+    assert report.counts("all") == {"TP": 2, "FN": 2, "FP": 4}
+    assert report.counts("outside_tree") == {"TP": 2, "FN": 2, "FP": 1}
 
 
 def test_a_gold_child_that_is_the_query_is_gold() -> None:
     itself = tree([([A, " " + H], H)])
-    found = bias(CORPUS, [itself], [ScoredIndex("base", {H: {H: 1, A: 0.5}})], k=2)
-    assert labelled(found, "all") == labelled(found, "outside_tree") == {(H, H): "TP", (H, A): "TP"}
+    report = bias(CORPUS, [itself], [ScoredIndex("base", {H: {H: 1, A: 0.5}})], k=2)
+    assert labelled(report, "all") == labelled(report, "outside_tree") == {(H, H): "TP", (H, A): "TP"}
 
 
 def test_gold_that_is_not_in_the_corpus_is_counted_and_named() -> None:
     lacking = tree([([A, "never heard of"], H)])
     again = tree([(["never  heard of", B], M)])
-    found = bias(CORPUS, [lacking, again], [BASE], k=3)
-    assert (found.missing, found.missing_pairs) == (("never heard of",), 2)
-    assert found.to_json()["missing"] == {"count": 1, "pairs": 2, "texts": ["never heard of"]}
+    report = bias(CORPUS, [lacking, again], [BASE], k=3)
+    assert (report.missing, report.missing_pairs) == (("never heard of",), 2)
+    assert report.to_json()["missing"] == {"count": 1, "pairs": 2, "texts": ["never heard of"]}
     # position -1 is no premise: the corpus' last text is in no pair for it
-    assert CORPUS.texts[-1] not in {premise for _, premise in labelled(found, "all")}
-    assert sum(found.counts("all").values()) == 2 * 3 + 2
+    assert CORPUS.texts[-1] not in {premise for _, premise in labelled(report, "all")}
+    assert sum(report.counts("all").values()) == 2 * 3 + 2
 
 
 @given(seed=st.integers(0, 999), k=st.integers(1, 12))
@@ -128,22 +128,22 @@ def test_labels_agree_with_the_evaluation(seed: int, k: int) -> None:
     scores = {q: dict(zip(texts, draw.integers(0, 5, len(texts)) / 4, strict=True)) for q in texts}
     trees = [SUN, tree([([FILLERS[0], A, "not there"], FILLERS[1]), ([FILLERS[1], M], FILLERS[2])])]
     index = ScoredIndex("random", scores)
-    found, evaluation = bias(CORPUS, trees, [index], k=k), evaluate_premises(CORPUS, trees, index)
-    counts = found.counts("all")
+    report, evaluation = bias(CORPUS, trees, [index], k=k), evaluate_premises(CORPUS, trees, index)
+    counts = report.counts("all")
     assert counts["TP"] / evaluation.pairs == hit_rate(evaluation.paper, k)
-    assert counts["TP"] + counts["FN"] + found.missing_pairs == evaluation.pairs
+    assert counts["TP"] + counts["FN"] + report.missing_pairs == evaluation.pairs
     assert counts["TP"] + counts["FP"] == len(evaluation.queries) * min(k, len(CORPUS))
-    outside = found.counts("outside_tree")
+    outside = report.counts("outside_tree")
     assert (outside["TP"], outside["FN"]) == (counts["TP"], counts["FN"])
     assert outside["FP"] <= counts["FP"]
-    assert len({(int(q), int(p)) for q, p in zip(found.query, found.premise, strict=True)}) == len(found)
+    assert len({(int(q), int(p)) for q, p in zip(report.query, report.premise, strict=True)}) == len(report)
 
 
 def test_k_larger_than_the_corpus_finds_everything() -> None:
-    found = bias(CORPUS, [SUN], [BASE], k=500)
-    assert found.k == len(CORPUS)
-    assert found.counts("all") == {"TP": 4, "FN": 0, "FP": 18}
-    record = json.loads(json.dumps(found.to_json(), allow_nan=False))
+    report = bias(CORPUS, [SUN], [BASE], k=500)
+    assert report.k == len(CORPUS)
+    assert report.counts("all") == {"TP": 4, "FN": 0, "FP": 18}
+    record = json.loads(json.dumps(report.to_json(), allow_nan=False))
     assert (record["k"], record["queries"], record["premises"], record["pairs"]) == (11, 2, 11, 22)
     assert record["manifests"][0]["revision"] == "base@1"
     rule = record["rules"]["all"]
@@ -153,14 +153,14 @@ def test_k_larger_than_the_corpus_finds_everything() -> None:
 
 
 def test_labels_stay_and_cosines_are_measured_again() -> None:
-    found = bias(CORPUS, [SUN], [BASE, TUNED], k=3)
-    assert labelled(found, "all") == labelled(bias(CORPUS, [SUN], [BASE], k=3), "all")
-    cosines = {(r["retriever"], r["query"], r["premise"]): r["cosine"] for r in found.rows()}
+    report = bias(CORPUS, [SUN], [BASE, TUNED], k=3)
+    assert labelled(report, "all") == labelled(bias(CORPUS, [SUN], [BASE], k=3), "all")
+    cosines = {(r["retriever"], r["query"], r["premise"]): r["cosine"] for r in report.rows()}
     assert cosines["base", H, C] == pytest.approx(0.3)
     assert cosines["tuned", H, C] == pytest.approx(0.7)
     assert cosines["tuned", M, C] == pytest.approx(-0.5)
     assert cosines["tuned", H, FILLERS[0]] == 0
-    panel = found.panels["all"][2]
+    panel = report.panels["all"][2]
     assert panel.title == "(c) cosine, tuned"
     assert panel.groups["FN"].mean == pytest.approx((0.7 + 0.9) / 2)
     assert panel.groups["FN"].quartiles == pytest.approx((0.75, 0.8, 0.85))
@@ -168,8 +168,8 @@ def test_labels_stay_and_cosines_are_measured_again() -> None:
 
 
 def test_token_overlap_by_hand() -> None:
-    found = bias(CORPUS, [SUN], [BASE], k=3)
-    overlaps = {(row["query"], row["premise"]): row["overlap"] for row in found.rows()}
+    report = bias(CORPUS, [SUN], [BASE], k=3)
+    overlaps = {(row["query"], row["premise"]): row["overlap"] for row in report.rows()}
     assert overlaps[H, H] == 1
     assert overlaps[H, M] == 5 / 7  # the sun is a star | near earth
     assert overlaps[M, A] == 2 / 7  # the sun | is a star, makes light
@@ -197,23 +197,23 @@ def big(queries: int = 300) -> tuple[Corpus, list[ExplanationTree], dict[str, di
     gold = [[f"{text} part{j}" for j in (1, 2)] + [f"hidden cause{i}"] for i, text in enumerate(texts)]
     near = [[f"{text} noise{j}" for j in range(4)] for text in texts]
     corpus = Corpus.of("big", [*texts, *(t for row in (*gold, *near) for t in row)])
-    told: dict[str, dict[str, dict[str, float]]] = {"base": {}, "level": {}, "turned": {}}
+    all_scores: dict[str, dict[str, dict[str, float]]] = {"base": {}, "level": {}, "turned": {}}
     for text, children, noise in zip(texts, gold, near, strict=True):
         level = float(draw.normal(0.5, 0.05))
-        found = {t: level + float(draw.uniform(0.05, 0.2)) for t in (*children[:2], *noise, text)}
-        told["base"][text] = found | {children[2]: level}
-        told["level"][text] = {t: float(draw.normal(0.5, 0.1)) for t in (*children, *noise, text)}
+        base_scores = {t: level + float(draw.uniform(0.05, 0.2)) for t in (*children[:2], *noise, text)}
+        all_scores["base"][text] = base_scores | {children[2]: level}
+        all_scores["level"][text] = {t: float(draw.normal(0.5, 0.1)) for t in (*children, *noise, text)}
         turned = {t: float(draw.normal(0.3, 0.1)) for t in (*noise, text)}
-        told["turned"][text] = turned | {t: float(draw.normal(0.8, 0.1)) for t in children}
-    return corpus, [tree([(children, text)]) for text, children in zip(texts, gold, strict=True)], told
+        all_scores["turned"][text] = turned | {t: float(draw.normal(0.8, 0.1)) for t in children}
+    return corpus, [tree([(children, text)]) for text, children in zip(texts, gold, strict=True)], all_scores
 
 
 def test_the_claim_holds_where_it_was_built_to_hold() -> None:
-    corpus, trees, told = big()
-    indexes = [ScoredIndex(name, scores, corpus=corpus) for name, scores in told.items()]
-    found = bias(corpus, trees, indexes, k=7)
+    corpus, trees, all_scores = big()
+    indexes = [ScoredIndex(name, scores, corpus=corpus) for name, scores in all_scores.items()]
+    report = bias(corpus, trees, indexes, k=7)
     for rule in RULES:
-        verdicts = {(v.panel, v.claim): v.holds for v in found.verdicts[rule]}
+        verdicts = {(v.panel, v.claim): v.holds for v in report.verdicts[rule]}
         assert verdicts == {
             ("a", "FP above FN"): True,
             ("b", "FP above FN"): True,
@@ -222,20 +222,20 @@ def test_the_claim_holds_where_it_was_built_to_hold() -> None:
             ("d", "FP and FN overlap"): False,
             ("d", "FP and FN balanced"): False,
         }
-    assert "FP stand below FN" in found.verdicts["all"][-1].words
+    assert "FP stand below FN" in report.verdicts["all"][-1].words
 
 
 def test_lexical_retrievers_are_refused_before_anything_is_encoded(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
+    names: list[str] = []
 
     def make(name: str, corpus: Corpus, **_: object) -> ScoredIndex:
-        asked.append(name)
+        names.append(name)
         return ScoredIndex(name, {}, corpus=corpus)
 
     monkeypatch.setattr("entail.aeenc.bias.retriever", make)
     with pytest.raises(RetrievalError, match=r"'bm25' has no vectors, .* give encoders: minilm"):
         encoder_indexes(["minilm", "bm25"], CORPUS)
-    assert asked == []
+    assert names == []
     assert [index.name for index in encoder_indexes(["minilm", "models/x"], CORPUS)] == ["minilm", "models/x"]
 
 

@@ -34,9 +34,9 @@ def test_a_training_is_told_by_the_run_of_table_1_that_it_is(
     }
     rows = {"base": {"0": {"trained": {}}}, "+TML single": {"1": run}}
     table.write_text(json.dumps({"figures": {"rows": rows}}))
-    found = script.training_of(str(folder), table)
-    assert (found["row"], found["seed"]) == ("+TML single", 1)
-    assert "`0123456789ab`" in script.training_in_words(folder.name, found)
+    training = script.training_of(str(folder), table)
+    assert (training["row"], training["seed"]) == ("+TML single", 1)
+    assert "`0123456789ab`" in script.training_in_words(folder.name, training)
     # Another training of the same name and settings is not that run.
     run["trained"]["fitted"]["best"]["figures"] = {"query_excluded.MAP": 0.6}
     table.write_text(json.dumps({"figures": {"rows": rows}}))

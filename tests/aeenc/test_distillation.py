@@ -66,8 +66,8 @@ def test_teachers_speak_as_their_mean(home: Path, teachers: list[Path]) -> None:
     teaching = teach(teachers, ["ba be", "bi  bo", "ba be"])
     assert teaching.sentences == ("ba be", "bi bo")
     assert teaching.teachers == ("teacher1", "teacher2")
-    one, two = (BiEncoder(teacher).encode_queries(["ba be", "bi bo"]) for teacher in teachers)
-    expected = (one + two) / np.linalg.norm(one + two, axis=1, keepdims=True)
+    first, second = (BiEncoder(teacher).encode_queries(["ba be", "bi bo"]) for teacher in teachers)
+    expected = (first + second) / np.linalg.norm(first + second, axis=1, keepdims=True)
     np.testing.assert_allclose(teaching.vectors, expected, atol=1e-6)
     assert teaching.without({"ba be"}).sentences == ("bi bo",)
     np.testing.assert_array_equal(teaching.without({"ba be"}).vectors, teaching.vectors[1:])
@@ -77,13 +77,13 @@ def test_teachers_speak_as_their_mean(home: Path, teachers: list[Path]) -> None:
 
 
 def test_sentences_near_others_are_made_of_their_words() -> None:
-    known = ["ice is a cold and solid thing", "fire gives heat to everything around it"]
-    made = vary(known, count=8, seed=0)
-    assert len(made) == len(set(made)) > 8
-    assert not {*made} & {*known, ""}
-    words = {word for sentence in known for word in sentence.split()}
-    assert all(set(sentence.split()) <= words for sentence in made)
-    assert made == vary(known, count=8, seed=0) != vary(known, count=8, seed=1)
+    sentences = ["ice is a cold and solid thing", "fire gives heat to everything around it"]
+    variations = vary(sentences, count=8, seed=0)
+    assert len(variations) == len(set(variations)) > 8
+    assert not {*variations} & {*sentences, ""}
+    words = {word for sentence in sentences for word in sentence.split()}
+    assert all(set(sentence.split()) <= words for sentence in variations)
+    assert variations == vary(sentences, count=8, seed=0) != vary(sentences, count=8, seed=1)
     assert vary([], count=3, seed=0) == ()
     assert vary(["ice"], count=9, seed=0) == ()
 
@@ -110,9 +110,9 @@ def test_a_student_comes_nearer_to_its_teachers(
     assert apart(taught, teaching) < 0.5 * apart(alone, teaching)
     queries = {parent for tree in trees for parent, _ in tree.pairs}
     assert training.sentences == len(set(teaching.sentences) - queries) < len(teaching.sentences)
-    told = read_json(taught / "entail.json") or {}
-    assert told["trained_on"]["teachers"] == ["teacher1", "teacher2"]
-    assert told["trained_on"]["sentences"] == training.sentences
+    record = read_json(taught / "entail.json") or {}
+    assert record["trained_on"]["teachers"] == ["teacher1", "teacher2"]
+    assert record["trained_on"]["sentences"] == training.sentences
 
 
 def test_a_stopped_student_goes_on_bit_for_bit(
@@ -121,7 +121,7 @@ def test_a_stopped_student_goes_on_bit_for_bit(
     teaching = teach(teachers, facts.texts)
     settings = config(distil=1.0, sentences=8, epochs=2)
     train_aeenc(facts, settings, trees=trees, out=home / "whole", teaching=teaching)
-    asked = itertools.count()
+    counter = itertools.count()
     with pytest.raises(TrainingError, match="stopped on request"):
         train_aeenc(
             facts,
@@ -129,7 +129,7 @@ def test_a_stopped_student_goes_on_bit_for_bit(
             trees=trees,
             out=home / "parts",
             teaching=teaching,
-            stop=lambda: next(asked) == 2,
+            stop=lambda: next(counter) == 2,
         )
     other = teach(teachers[:1], facts.texts)
     with pytest.raises(CheckpointError, match="teaching"):
@@ -171,7 +171,7 @@ def test_the_regulariser_pulls_to_the_initial_adapter(
     queries = Judgements.of_trees(trees).queries
     vectors = {name: BiEncoder(home / name).encode_queries(queries) for name in ("held", "free")}
     first, base = (BiEncoder(name).encode_queries(queries) for name in (start, "tiny"))
-    moved = {name: float(np.square(found - first).sum()) for name, found in vectors.items()}
+    moved = {name: float(np.square(embeddings - first).sum()) for name, embeddings in vectors.items()}
     assert moved["held"] < 0.1 * moved["free"]
     assert moved["held"] < 0.1 * float(np.square(vectors["held"] - base).sum())
 
@@ -262,11 +262,11 @@ def test_joined_teachings_keep_the_first_vector_of_a_sentence() -> None:
 
 
 def test_a_premise_tower_is_held_to_its_base_on_sentences(home: Path, facts: Corpus, trees: Trees) -> None:
-    teaching = teach(["tiny"], [f"ba {one}" for one in facts.texts])
+    teaching = teach(["tiny"], [f"ba {fact}" for fact in facts.texts])
     settings = config(epochs=6, towers="dual", gold=False, rounds=1, loss="softmax", in_batch=True)
     train_aeenc(facts, settings, trees=trees, out=home / "free")
-    held = replace(settings, distil=60.0, sentences=8)
-    training = train_aeenc(facts, held, trees=trees, out=home / "held", premise_teaching=teaching)
+    held_settings = replace(settings, distil=60.0, sentences=8)
+    training = train_aeenc(facts, held_settings, trees=trees, out=home / "held", premise_teaching=teaching)
 
     def moved(name: str) -> float:
         vectors = BiEncoder(home / name).encode_premises(teaching.sentences)
@@ -277,5 +277,9 @@ def test_a_premise_tower_is_held_to_its_base_on_sentences(home: Path, facts: Cor
     assert training.teachers == ("tiny",)
     with pytest.raises(TrainingError, match="towers=dual"):
         train_aeenc(
-            facts, replace(held, towers="single"), trees=trees, out=home / "no", premise_teaching=teaching
+            facts,
+            replace(held_settings, towers="single"),
+            trees=trees,
+            out=home / "no",
+            premise_teaching=teaching,
         )

@@ -20,8 +20,8 @@ def script(load_script: Callable[[str], ModuleType]) -> ModuleType:
 
 @pytest.fixture(scope="module")
 def result() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(RESULT.read_text(encoding="utf-8"))
-    return found
+    record: dict[str, Any] = json.loads(RESULT.read_text(encoding="utf-8"))
+    return record
 
 
 def test_what_was_measured_ships() -> None:
@@ -33,15 +33,15 @@ def test_what_was_measured_ships() -> None:
 
 def test_the_share_keeps_most_of_the_other_domain(load_script: Callable[[str], ModuleType]) -> None:
     result = json.loads(RESULT.with_name("aeenc_dual_replay.json").read_text(encoding="utf-8"))
-    tables, found = load_script("aeenc_dual_tables"), result["figures"]["held-out articles"]
-    assert max(tables.SHARES, key=lambda share: found[f"mean-{share:g}"]) == tables.SHARE
-    assert found["minilm"] - found[f"mean-{tables.SHARE:g}"] < 0.01
+    tables, figures = load_script("aeenc_dual_tables"), result["figures"]["held-out articles"]
+    assert max(tables.SHARES, key=lambda share: figures[f"mean-{share:g}"]) == tables.SHARE
+    assert figures["minilm"] - figures[f"mean-{tables.SHARE:g}"] < 0.01
 
 
 def test_the_loss_with_the_higher_map_on_held_out_queries_ships(
     script: ModuleType, result: dict[str, Any]
 ) -> None:
-    held = result["figures"]["held out"]
-    best = max(held, key=lambda name: held[name]["+bm25"]["unseen"]["query_excluded"]["MAP"])
+    figures = result["figures"]["held out"]
+    best = max(figures, key=lambda name: figures[name]["+bm25"]["unseen"]["query_excluded"]["MAP"])
     assert script.CONFIG.loss == script.TRIALS[best].loss
     assert script.CONFIG.towers == script.TRIALS[best].towers

@@ -85,8 +85,8 @@ def test_one_large_tree_has_no_halves() -> None:
 @given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), min_size=30, max_size=80))
 def test_no_sentence_is_apart_from_its_premise(edges: list[tuple[int, int]]) -> None:
     facts = [(f"root {at}", f"fact {at}", True) for at in range(41)]
-    links = [(f"root {one}", f"root {two}", True) for one, two in edges if one != two]
+    links = [(f"root {first}", f"root {second}", True) for first, second in edges if first != second]
     for part, _ in decision_halves(data_of(*facts, *links)):
         assert part.judgements is not None
-        here = set(part.judgements.accepted)
-        assert all((one in here) == (two in here) for one, two, _ in links)
+        sentences = set(part.judgements.accepted)
+        assert all((first in sentences) == (second in sentences) for first, second, _ in links)

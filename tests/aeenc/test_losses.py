@@ -74,12 +74,12 @@ class TestEveryLoss:
 
     def test_the_order_of_premises_does_not_matter(self, loss: Loss) -> None:
         order = [2, 0, 3, 1]
-        one, _ = loss(SIMILARITIES, LABELS, LossOptions())
-        other, _ = loss(SIMILARITIES[:, order], LABELS[:, order], LossOptions())
-        assert one.item() == pytest.approx(other.item(), rel=1e-5)
+        value, _ = loss(SIMILARITIES, LABELS, LossOptions())
+        other_value, _ = loss(SIMILARITIES[:, order], LABELS[:, order], LossOptions())
+        assert value.item() == pytest.approx(other_value.item(), rel=1e-5)
 
     def test_it_is_a_choice_of_the_configuration_and_described_on_the_card(self, loss: Loss) -> None:
-        (name,) = (name for name, one in LOSSES.items() if one is loss)
+        (name,) = (name for name, entry in LOSSES.items() if entry is loss)
         assert AEENC.make_config({"loss": name}).loss == name
         assert AEENC.card is not None
         assert AEENC.card.losses[name] == loss.formula

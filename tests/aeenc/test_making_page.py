@@ -27,28 +27,28 @@ def tables(load_script: Callable[[str], ModuleType]) -> ModuleType:
 
 @pytest.fixture(scope="module")
 def result() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(RESULT.read_text(encoding="utf-8"))
-    return found
+    record: dict[str, Any] = json.loads(RESULT.read_text(encoding="utf-8"))
+    return record
 
 
 def test_notes_and_card_are_made_from_the_committed_figures(
     tables: ModuleType, result: dict[str, Any]
 ) -> None:
-    beside = tables.Beside.read()
-    assert beside.told["notes"] == tables.notes(result, beside)
+    figures = tables.Beside.read()
+    assert figures.told["notes"] == tables.notes(result, figures)
     assert (tables.SHIPPED / "README.md").read_text(encoding="utf-8") == model_card(tables.SHIPPED)
 
 
 def test_what_ships_is_not_written_over_unless_it_is_named(
     script: ModuleType, tables: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    given: list[Namespace] = []
-    monkeypatch.setattr(script, "_run", given.append)
+    calls: list[Namespace] = []
+    monkeypatch.setattr(script, "_run", calls.append)
     files = ["--corpus", "c", "--train", "t", "--dev", "d"]
     monkeypatch.setattr("sys.argv", ["make_aeenc_minilm.py", *files])
     assert script.main() == 0
-    assert given[0].out == Path("build/aeenc-minilm/made")
-    assert tables.SHIPPED not in (ROOT / given[0].out).parents
+    assert calls[0].out == Path("build/aeenc-minilm/made")
+    assert tables.SHIPPED not in (ROOT / calls[0].out).parents
     monkeypatch.setattr("sys.argv", ["make_aeenc_minilm.py"])
     with pytest.raises(SystemExit) as error:
         script.main()

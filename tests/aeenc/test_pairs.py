@@ -65,28 +65,28 @@ def test_a_query_equal_to_its_positive_is_left_out() -> None:
 
 
 def test_negatives_of_a_query_that_has_no_positive_are_left_out() -> None:
-    said = [JudgedPair("q", "a", True), JudgedPair("p", "b", False)]
-    pairs = judged_pairs(corpus(), Judgements.of_pairs(said))
+    verdicts = [JudgedPair("q", "a", True), JudgedPair("p", "b", False)]
+    pairs = judged_pairs(corpus(), Judgements.of_pairs(verdicts))
     assert pairs.queries == ("q",)
     assert pairs.dropped["without_positive"] == 1
 
 
 def test_pairs_judged_both_ways_are_neither() -> None:
-    said = [JudgedPair("q", "a", True), JudgedPair("q", "a", False), JudgedPair("q", "b", True)]
-    judgements = Judgements.of_pairs(said)
+    verdicts = [JudgedPair("q", "a", True), JudgedPair("q", "a", False), JudgedPair("q", "b", True)]
+    judgements = Judgements.of_pairs(verdicts)
     assert judgements.contradictions == (("q", "a"),)
     assert judgements.explains("q", "a") is None
     assert as_texts(judged_pairs(corpus(), judgements), corpus()) == {"q": (["b"], [])}
 
 
 def test_rounds_add_up_and_a_pair_counts_once() -> None:
-    one = gold_pairs(corpus(), [tree(used=("a",), distractors=("c",))])
-    two = gold_pairs(corpus(), [tree(used=("a", "b"), distractors=("c", "q"))])
-    assert as_texts(one.join(two), corpus()) == {"q": (["a", "b"], ["c", "q"])}
-    assert one.join(one).digest == one.digest
-    assert one.digest != two.digest
+    first = gold_pairs(corpus(), [tree(used=("a",), distractors=("c",))])
+    second = gold_pairs(corpus(), [tree(used=("a", "b"), distractors=("c", "q"))])
+    assert as_texts(first.join(second), corpus()) == {"q": (["a", "b"], ["c", "q"])}
+    assert first.join(first).digest == first.digest
+    assert first.digest != second.digest
     with pytest.raises(TrainingError, match="one corpus"):
-        one.join(gold_pairs(corpus("a", "c"), [tree()]))
+        first.join(gold_pairs(corpus("a", "c"), [tree()]))
 
 
 def test_pairs_are_written_with_texts(tmp_path: Path) -> None:

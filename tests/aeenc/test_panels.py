@@ -13,24 +13,24 @@ def group(count: int = 5) -> GroupSummary:
 
 def panel(letter: str, auc: tuple[float, float, float] | None, shared: float = 0.5, *, fn: int = 5) -> Panel:
     """Make a panel whose separation is (low, figure, high); the draws of `shared` scatter by 0.05."""
-    found = None
+    separation = None
     if auc is not None:
         draws = shared + np.linspace(-0.05, 0.05, 101)
         low, figure, high = auc
-        found = Separation(figure, (low, high), shared, (shared - 0.05, shared + 0.05), draws, draws)
+        separation = Separation(figure, (low, high), shared, (shared - 0.05, shared + 0.05), draws, draws)
     name = None if letter == "a" else f"encoder {letter}"
     measure = "token overlap" if letter == "a" else "cosine"
-    return Panel(letter, measure, name, {"TP": group(), "FN": group(fn), "FP": group()}, found)
+    return Panel(letter, measure, name, {"TP": group(), "FN": group(fn), "FP": group()}, separation)
 
 
 HIGH = (0.6, 0.7, 0.8)
 
 
 def test_a_group_by_hand() -> None:
-    found = GroupSummary.of(np.array([0.1, 0.2, 0.6]))
-    assert found.mean == pytest.approx(0.3)
-    assert found.sd == pytest.approx(np.sqrt((0.04 + 0.01 + 0.09) / 3))
-    assert found.quartiles == pytest.approx((0.15, 0.2, 0.4))
+    summary = GroupSummary.of(np.array([0.1, 0.2, 0.6]))
+    assert summary.mean == pytest.approx(0.3)
+    assert summary.sd == pytest.approx(np.sqrt((0.04 + 0.01 + 0.09) / 3))
+    assert summary.quartiles == pytest.approx((0.15, 0.2, 0.4))
     assert GroupSummary.of(np.empty(0)) == GroupSummary(0, None, None, None)
 
 
@@ -73,14 +73,14 @@ def test_overlapping_is_against_panel_b(shared: float, holds: bool | None, words
     ],
 )
 def test_balanced(auc: tuple[float, float, float], holds: bool | None, words: str) -> None:
-    found = judge([panel("a", HIGH), panel("b", HIGH), panel("c", HIGH), panel("d", auc)])
-    verdict = found[-1]
+    verdicts = judge([panel("a", HIGH), panel("b", HIGH), panel("c", HIGH), panel("d", auc)])
+    verdict = verdicts[-1]
     assert (verdict.panel, verdict.claim, verdict.holds) == ("d", "FP and FN balanced", holds)
     assert words in verdict.words
 
 
 def test_what_was_not_measured_is_said() -> None:
-    found = judge([panel("a", HIGH), panel("b", HIGH)])
-    assert [(v.panel, v.holds) for v in found[2:]] == [("c", None), ("d", None)]
-    assert "was not measured; give an encoder tuned on gold triplets" in found[2].words
+    verdicts = judge([panel("a", HIGH), panel("b", HIGH)])
+    assert [(v.panel, v.holds) for v in verdicts[2:]] == [("c", None), ("d", None)]
+    assert "was not measured; give an encoder tuned on gold triplets" in verdicts[2].words
     assert [v.panel for v in judge([panel(letter, HIGH) for letter in "abc"])] == ["a", "b", "c", "c", "d"]

@@ -20,8 +20,8 @@ def script(load_script: Callable[[str], ModuleType]) -> ModuleType:
 
 @pytest.fixture(scope="module")
 def result() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(RESULT.read_text(encoding="utf-8"))
-    return found
+    record: dict[str, Any] = json.loads(RESULT.read_text(encoding="utf-8"))
+    return record
 
 
 def test_what_was_measured_ships(result: dict[str, Any]) -> None:
@@ -38,7 +38,7 @@ def test_articles_are_held_out_by_their_titles(script: ModuleType, tmp_path: Pat
     with gzip.open(file, "wt", encoding="utf-8") as stream:
         json.dump({"data": articles}, stream)
     replay, held_out = (
-        {one["title"] for one in json.loads(part.read_text(encoding="utf-8"))["data"]}
+        {article["title"] for article in json.loads(part.read_text(encoding="utf-8"))["data"]}
         for part in script.split_by_article(file, tmp_path / "work")
     )
     assert held_out == {"j"}

@@ -40,21 +40,21 @@ def run(
     monkeypatch: pytest.MonkeyPatch,
 ) -> Run:
     """Return what runs the program on the grove, in `tmp_path`, and returns the figures of a split."""
-    here = tmp_path / "here"
-    here.mkdir()
-    (here / "facts.txt").write_text("\n".join(grove["facts"]), encoding="utf-8")
+    folder = tmp_path / "here"
+    folder.mkdir()
+    (folder / "facts.txt").write_text("\n".join(grove["facts"]), encoding="utf-8")
     for name, rows in (
         ("train", grove["rows"][:5]),
         ("dev", grove["rows"][5:7]),
         ("test", grove["rows"][6:]),
     ):
-        (here / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    monkeypatch.chdir(here)
+        (folder / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    monkeypatch.chdir(folder)
     monkeypatch.setattr(script, "RESULTS", tmp_path / "results")
 
     def with_these(*more: str, base: str = "tiny", split: str = "dev") -> dict[str, Any]:
-        given = ["--corpus", "facts.txt", "--train", "train.jsonl", "--dev", "dev.jsonl", "--work", "work"]
-        monkeypatch.setattr("sys.argv", ["reproduce", *given, "--base", base, *more])
+        options = ["--corpus", "facts.txt", "--train", "train.jsonl", "--dev", "dev.jsonl", "--work", "work"]
+        monkeypatch.setattr("sys.argv", ["reproduce", *options, "--base", base, *more])
         assert script.main() == 0
         name = base if base.startswith("org/") else Path(base).name
         file = tmp_path / "results" / f"aeenc_table1_{split}_{script.slug(name)}.json"
@@ -93,8 +93,8 @@ def test_a_run_that_was_broken_off_goes_on_where_it_was(
     run: Run, script: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def told(figures: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-        found = figures["rows"]["+TML single"]["0"]
-        return found["query_excluded"], found["trained"]["fitted"]
+        row = figures["rows"]["+TML single"]["0"]
+        return row["query_excluded"], row["trained"]["fitted"]
 
     whole, undisturbed = told(run("--rows", "+TML single", "--work", "other"))
     train = script.train_aeenc

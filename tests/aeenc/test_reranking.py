@@ -48,45 +48,49 @@ def test_negatives_are_near_premises_that_do_not_explain(facts: Corpus, trees: T
     pairs, index = gold_pairs(facts, trees), Bm25Index(facts)
     lists = query_lists(facts, pairs, index, nearest=10, closed=True)
     gold = gold_children(trees)
-    assert [one.query for one in lists] == list(gold)
-    for one, near in zip(lists, index.search(list(gold), k=10).positions, strict=True):
-        texts = {facts.texts[at] for at in one.negatives}
-        assert texts == {facts.texts[at] for at in near} - set(gold[one.query]) - {one.query}
-        assert {facts.texts[at] for at in one.positives} == set(gold[one.query])
+    assert [query_list.query for query_list in lists] == list(gold)
+    for query_list, near in zip(lists, index.search(list(gold), k=10).positions, strict=True):
+        texts = {facts.texts[at] for at in query_list.negatives}
+        assert texts == {facts.texts[at] for at in near} - set(gold[query_list.query]) - {query_list.query}
+        assert {facts.texts[at] for at in query_list.positives} == set(gold[query_list.query])
 
 
 def test_what_equals_a_positive_but_for_capitals_is_no_negative() -> None:
     corpus = Corpus.of("facts", ["ice is cold", "Ice is cold", "ice is wet", "is ice cold", "Is ice cold"])
     pairs = judged_pairs(corpus, Judgements.of_pairs([JudgedPair("is ice cold", "ice is cold", True)]))
-    (one,) = query_lists(corpus, pairs, Bm25Index(corpus), nearest=5, closed=True)
-    assert [corpus.texts[at] for at in one.negatives] == ["ice is wet"]
+    (query_list,) = query_lists(corpus, pairs, Bm25Index(corpus), nearest=5, closed=True)
+    assert [corpus.texts[at] for at in query_list.negatives] == ["ice is wet"]
 
 
 def test_of_a_team_only_rejected_premises_are_negatives(facts: Corpus) -> None:
-    said = [
+    verdicts = [
         JudgedPair("ba be", facts.texts[0], True),
         JudgedPair("ba be", facts.texts[1], False),
         JudgedPair("nothing rejected", facts.texts[0], True),
     ]
-    pairs = judged_pairs(facts, Judgements.of_pairs(said))
-    (one,) = query_lists(facts, pairs, Bm25Index(facts), nearest=10, closed=False)
-    assert (one.query, one.positives.tolist(), one.negatives.tolist()) == ("ba be", [0], [1])
+    pairs = judged_pairs(facts, Judgements.of_pairs(verdicts))
+    (query_list,) = query_lists(facts, pairs, Bm25Index(facts), nearest=10, closed=False)
+    assert (query_list.query, query_list.positives.tolist(), query_list.negatives.tolist()) == (
+        "ba be",
+        [0],
+        [1],
+    )
 
 
 def test_a_list_leaves_out_the_query_and_knows_what_it_lacks(facts: Corpus, trees: Trees) -> None:
     lists = ranked_lists(facts, trees, Bm25Index(facts), depth=5)
-    for one, children in zip(lists, gold_children(trees).values(), strict=True):
-        assert len(one.positions) == 5
-        assert facts.position(one.query) not in one.positions
-        assert one.count == len(children)
-        assert one.gold.tolist() == [facts.texts[at] in children for at in one.positions]
+    for ranked_list, children in zip(lists, gold_children(trees).values(), strict=True):
+        assert len(ranked_list.positions) == 5
+        assert facts.position(ranked_list.query) not in ranked_list.positions
+        assert ranked_list.count == len(children)
+        assert ranked_list.gold.tolist() == [facts.texts[at] in children for at in ranked_list.positions]
 
 
 def test_average_precision_counts_what_the_list_lacks() -> None:
     scores = np.array([3, 2, 1], dtype=np.float32)
-    one = RankedList("q", np.arange(3), scores, np.array([False, True, True]), count=4)
-    assert one.average_precision(scores) == pytest.approx((1 / 2 + 2 / 3) / 4)
-    assert one.average_precision(-scores) == pytest.approx((1 + 1) / 4)
+    ranked_list = RankedList("q", np.arange(3), scores, np.array([False, True, True]), count=4)
+    assert ranked_list.average_precision(scores) == pytest.approx((1 / 2 + 2 / 3) / 4)
+    assert ranked_list.average_precision(-scores) == pytest.approx((1 + 1) / 4)
 
 
 def test_the_loss_is_that_of_each_positive_among_the_negatives() -> None:
@@ -109,18 +113,18 @@ def test_every_epoch_samples_other_negatives_and_a_seed_the_same(
     lists = query_lists(facts, gold_pairs(facts, trees), Bm25Index(facts), nearest=20, closed=True)
     tower = CrossTower(resolve("tiny"), max_length=32, lora=Lora(rank=2), device="cpu")
     tasks = [RerankTask(replace(CONFIG, seed=seed), facts, lists, tower) for seed in (0, 0, 1)]
-    drawn = []
+    samples = []
     for epoch in range(2):
         for task in tasks:
             task.batches(epoch)
-        drawn.append([[task.sample(at).tolist() for at in range(4)] for task in tasks])
-    first, again, other = drawn[0]
+        samples.append([[task.sample(at).tolist() for at in range(4)] for task in tasks])
+    first, again, other = samples[0]
     assert first == again
     assert first != other
-    assert first != drawn[1][0]
-    for at, some in enumerate(first):
-        assert len(some) == len(set(some)) == CONFIG.negatives
-        assert set(some) <= set(lists[at].negatives.tolist())
+    assert first != samples[1][0]
+    for at, sample in enumerate(first):
+        assert len(sample) == len(set(sample)) == CONFIG.negatives
+        assert set(sample) <= set(lists[at].negatives.tolist())
 
 
 def test_it_learns_the_order_of_lists_and_is_saved_as_it_was(facts: Corpus, trees: Trees, home: Path) -> None:
@@ -136,9 +140,10 @@ def test_it_learns_the_order_of_lists_and_is_saved_as_it_was(facts: Corpus, tree
     assert about["retriever"]["name"] == "bm25"
     assert "re-ranker" in (out / "README.md").read_text(encoding="utf-8")
     reader = Reranker("reader")
-    texts = [[facts.texts[at] for at in one.positions] for one in dev]
+    texts = [[facts.texts[at] for at in ranked_list.positions] for ranked_list in dev]
     again = [
-        one.average_precision(reader.score(one.query, some)) for one, some in zip(dev, texts, strict=True)
+        ranked_list.average_precision(reader.score(ranked_list.query, premises))
+        for ranked_list, premises in zip(dev, texts, strict=True)
     ]
     assert np.mean(again) == pytest.approx(best["MAP by the re-ranker alone"], abs=0.03)  # fp16 on disk
     queries = list(gold_children(trees))

@@ -34,15 +34,15 @@ SETTINGS = AeencConfig(
 @pytest.fixture
 def in_memory(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Keep the towers of a training."""
-    kept: dict[str, Any] = {}
+    recorded_towers: dict[str, Any] = {}
 
     class Recorded(TowerEncoder):
         def __init__(self, name: str, queries: Tower, premises: Tower | None, base: BiEncoder) -> None:
-            kept.update(queries=queries, premises=premises)
+            recorded_towers.update(queries=queries, premises=premises)
             super().__init__(name, queries, premises, base)
 
     monkeypatch.setattr("entail.aeenc.training.TowerEncoder", Recorded)
-    return kept
+    return recorded_towers
 
 
 @pytest.mark.parametrize("tuning", ["lora", "full"])
@@ -56,9 +56,9 @@ def test_what_is_written_ranks_as_what_was_trained(
     trained = TowerEncoder("mine", **in_memory, base=base)
     expected = DenseIndex(trained, facts, trained.encode_premises(facts.texts))
     loaded = entail.load("mine")
-    found = entail.retriever("mine", facts)
+    index = entail.retriever("mine", facts)
     queries = [text for tree in trees for text in (tree.hypothesis, tree.intermediates["int1"])]
-    assert np.allclose(found.scores(queries), expected.scores(queries), atol=4e-3)
+    assert np.allclose(index.scores(queries), expected.scores(queries), atol=4e-3)
     # It moved, and by the right tower.
     assert not np.allclose(loaded.encode_queries(queries), base.encode_queries(queries), atol=1e-2)
     same = np.allclose(loaded.encode_premises(facts.texts), base.encode_premises(facts.texts), atol=1e-6)

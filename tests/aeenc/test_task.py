@@ -87,10 +87,10 @@ def pairs(**positives: str) -> TrainingPairs:
 
 
 def test_live_negatives_are_the_nearest() -> None:
-    made = task(closed(q=("child",)), pairs(q="child"), live_k=2)
-    assert labels_of(made, 0) == [{"near": -1, "child": 1, "other": -1}]
-    made = task(closed(q=("child",)), pairs(q="child"), live_k=2, spare_equals=False)  # as in the paper
-    assert labels_of(made, 0) == [{"q": -1, "near": -1, "child": 1}]
+    aeenc_task = task(closed(q=("child",)), pairs(q="child"), live_k=2)
+    assert labels_of(aeenc_task, 0) == [{"near": -1, "child": 1, "other": -1}]
+    aeenc_task = task(closed(q=("child",)), pairs(q="child"), live_k=2, spare_equals=False)  # as in the paper
+    assert labels_of(aeenc_task, 0) == [{"q": -1, "near": -1, "child": 1}]
 
 
 def test_what_equals_a_child_but_for_capitals_is_no_negative(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,8 +98,8 @@ def test_what_equals_a_child_but_for_capitals_is_no_negative(monkeypatch: pytest
         monkeypatch.setitem(ANGLES, text, np.arccos(cosine))
     monkeypatch.setattr(sys.modules[__name__], "FACTS", Corpus.of("facts", list(ANGLES)))
     for settings in ({"live_k": 7}, {"live_k": 1, "in_batch": True}):
-        made = task(closed(q=("child",)), pairs(q="child"), **settings)
-        (labels,) = labels_of(made, 0)
+        aeenc_task = task(closed(q=("child",)), pairs(q="child"), **settings)
+        (labels,) = labels_of(aeenc_task, 0)
         assert labels["child"] == 1
         assert {labels.get(text, 0) for text in ("Child", "Q", "q")} == {0}
         assert labels["near"] == -1
@@ -110,26 +110,26 @@ def test_what_equals_a_child_but_for_capitals_is_no_negative(monkeypatch: pytest
 def test_a_child_is_never_a_negative() -> None:
     """It is in no pair here, is retrieved, and is named as a negative."""
     named = replace(pairs(q="child"), negatives=(np.array([FACTS.position("near")]),))
-    made = task(closed(q=("child", "near")), named, live_k=2, spare_equals=False)
-    assert labels_of(made, 0) == [{"q": -1, "child": 1, "other": -1}]
+    aeenc_task = task(closed(q=("child", "near")), named, live_k=2, spare_equals=False)
+    assert labels_of(aeenc_task, 0) == [{"q": -1, "child": 1, "other": -1}]
 
 
 def test_a_pool_of_the_trees_leaves_the_rest_of_the_corpus_out() -> None:
     judgements = closed(q=("child",), near=("far",))
-    made = task(judgements, pairs(q="child"), live_k=5, pool="trees")
-    assert labels_of(made, 0) == [{"near": -1, "child": 1, "far": -1}]
+    aeenc_task = task(judgements, pairs(q="child"), live_k=5, pool="trees")
+    assert labels_of(aeenc_task, 0) == [{"near": -1, "child": 1, "far": -1}]
 
 
 def test_what_authors_did_not_reject_is_no_negative() -> None:
     judgements = Judgements.of_pairs([JudgedPair("q", "child", True), JudgedPair("q", "far", False)])
-    made = task(judgements, judged_pairs(FACTS, judgements), live_k=5, in_batch=True)
-    assert labels_of(made, 0) == [{"child": 1, "far": -1}]
+    aeenc_task = task(judgements, judged_pairs(FACTS, judgements), live_k=5, in_batch=True)
+    assert labels_of(aeenc_task, 0) == [{"child": 1, "far": -1}]
 
 
 def test_what_was_judged_both_ways_is_no_negative() -> None:
     judgements = replace(closed(q=("child",)), contradictions=(("q", "near"), ("other", "far")))
-    made = task(judgements, pairs(q="child"), live_k=7)
-    (labels,) = labels_of(made, 0)
+    aeenc_task = task(judgements, pairs(q="child"), live_k=7)
+    (labels,) = labels_of(aeenc_task, 0)
     assert labels["child"] == 1
     assert "near" not in labels
     assert labels["far"] == -1
@@ -137,18 +137,18 @@ def test_what_was_judged_both_ways_is_no_negative() -> None:
 
 def test_premises_of_the_other_queries_are_negatives_where_trees_judge() -> None:
     judgements = closed(q=("child",), near=("far",))
-    made = task(judgements, pairs(q="child", near="far"), in_batch=True)
-    assert labels_of(made, 0, 1) == [{"child": 1, "far": -1}, {"child": -1, "far": 1}]
+    aeenc_task = task(judgements, pairs(q="child", near="far"), in_batch=True)
+    assert labels_of(aeenc_task, 0, 1) == [{"child": 1, "far": -1}, {"child": -1, "far": 1}]
 
 
 def test_the_restart_knows_positives_alone_and_the_other_premises_of_the_batch() -> None:
     judgements = closed(q=("child",), near=("far",))
-    said = Judgements.of_pairs([JudgedPair("q", "child", True), JudgedPair("q", "other", False)])
-    made = task(judgements, judged_pairs(FACTS, said).join(pairs(near="far")), restart=True, epochs=2)
-    made.begin_epoch(1)
-    assert labels_of(made, 0) == [{"child": 1, "other": -1}]
-    made.begin_epoch(2)
-    assert labels_of(made, 0, 1) == [{"child": 1, "far": -1}, {"child": -1, "far": 1}]
+    team = Judgements.of_pairs([JudgedPair("q", "child", True), JudgedPair("q", "other", False)])
+    aeenc_task = task(judgements, judged_pairs(FACTS, team).join(pairs(near="far")), restart=True, epochs=2)
+    aeenc_task.begin_epoch(1)
+    assert labels_of(aeenc_task, 0) == [{"child": 1, "other": -1}]
+    aeenc_task.begin_epoch(2)
+    assert labels_of(aeenc_task, 0, 1) == [{"child": 1, "far": -1}, {"child": -1, "far": 1}]
 
 
 def test_a_step_that_encodes_premises_takes_a_quarter_of_negatives_at_least() -> None:
@@ -156,15 +156,15 @@ def test_a_step_that_encodes_premises_takes_a_quarter_of_negatives_at_least() ->
         [JudgedPair("q", text, True) for text in ("near", "child", "far", "other")]
         + [JudgedPair("q", "q", False)]
     )
-    made = task(judgements, judged_pairs(FACTS, judgements), towers="siamese", premises_per_step=4)
-    labels = labels_of(made, 0)[0]
+    aeenc_task = task(judgements, judged_pairs(FACTS, judgements), towers="siamese", premises_per_step=4)
+    labels = labels_of(aeenc_task, 0)[0]
     assert labels["q"] == -1
     assert sorted(labels.values()) == [-1, 1, 1, 1]
-    assert labels_of(made, 0) == [labels]  # the same lot again: a training that resumes draws it
+    assert labels_of(aeenc_task, 0) == [labels]  # the same lot again: a training that resumes draws it
     lots = set()
     for epoch in range(20):
-        made.begin_epoch(epoch)
-        lots.add(tuple(labels_of(made, 0)[0]))
+        aeenc_task.begin_epoch(epoch)
+        lots.add(tuple(labels_of(aeenc_task, 0)[0]))
     assert len(lots) > 1
 
 
@@ -174,16 +174,16 @@ def test_premises_that_collapse_are_warned_of_once_with_the_evidence(towers: str
         [JudgedPair("q", text, True) for text in ("near", "child")]
         + [JudgedPair("q", text, False) for text in ("far", "other", "q")]
     )
-    made = task(judgements, judged_pairs(FACTS, judgements), towers=towers)
-    _, terms = made.loss(np.array([0]))
+    aeenc_task = task(judgements, judged_pairs(FACTS, judgements), towers=towers)
+    _, terms = aeenc_task.loss(np.array([0]))
     assert terms["premise_variance"] == pytest.approx(variance(torch.from_numpy(unit(FACTS.texts))))
-    assert not made.warnings
+    assert not aeenc_task.warnings
     tower: Any = Collapsed()
-    made.premises = tower
+    aeenc_task.premises = tower
     for _ in range(2):
-        _, terms = made.loss(np.array([0]))
+        _, terms = aeenc_task.loss(np.array([0]))
     assert terms["premise_variance"] == pytest.approx(0.0, abs=1e-6)
     assert "variance" not in terms  # of queries there is one
-    (warning,) = made.warnings
+    (warning,) = aeenc_task.warnings
     assert "premises" in warning
     assert f"{variance(torch.from_numpy(unit(FACTS.texts))):.4f}" in warning  # under the base

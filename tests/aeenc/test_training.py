@@ -57,13 +57,13 @@ def config(**changes: Any) -> AeencConfig:
 
 def authors(trees: tuple[ExplanationTree, ...]) -> Judgements:
     """Let a team judge as the trees do: their distractors and a fact of the next tree are rejected."""
-    said = []
+    verdicts = []
     for tree, other in zip(trees, [*trees[1:], trees[0]], strict=True):
         for parent, child in tree.pairs:
-            said.append(JudgedPair(parent, child, True))
-            said.append(JudgedPair(parent, tree.text("sent4"), False))
-            said.append(JudgedPair(parent, other.text("sent1"), False))
-    return Judgements.of_pairs(said, roots=(tree.hypothesis for tree in trees))
+            verdicts.append(JudgedPair(parent, child, True))
+            verdicts.append(JudgedPair(parent, tree.text("sent4"), False))
+            verdicts.append(JudgedPair(parent, other.text("sent1"), False))
+    return Judgements.of_pairs(verdicts, roots=(tree.hypothesis for tree in trees))
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +74,7 @@ def runs(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Callable[..., Run]]:
     """Train once for each way that is asked for."""
-    kept: dict[Any, Run] = {}
+    run_cache: dict[Any, Run] = {}
     home = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ENTAIL_MODELS_DIR", str(tiny_models))
@@ -88,7 +88,7 @@ def runs(
             return encoder.encode_queries(queries), encoder.encode_premises(facts.texts)
 
         def trained(source: str, changes: dict[str, Any]) -> Run:
-            out = home / f"run-{len(kept)}"
+            out = home / f"run-{len(run_cache)}"
             if source == "gold":
                 training = train_aeenc(facts, config(**changes), trees=trees, out=out)
             else:
@@ -97,9 +97,9 @@ def runs(
 
         def run(source: str = "gold", **changes: Any) -> Run:
             key = (source, *sorted(changes.items()))
-            if key not in kept:
-                kept[key] = Run(None, *vectors("tiny")) if source == "base" else trained(source, changes)
-            return kept[key]
+            if key not in run_cache:
+                run_cache[key] = Run(None, *vectors("tiny")) if source == "base" else trained(source, changes)
+            return run_cache[key]
 
         yield run
 
@@ -115,8 +115,8 @@ def own_pairs(source: str, rounds: int, facts: Corpus, trees: tuple[ExplanationT
     pairs = gold_pairs(facts, trees)
     if not rounds:
         return pairs
-    found = sample(facts, Judgements.of_trees(trees), retriever("tiny", facts), k=config().k)
-    return pairs.join(sampled_pairs(facts, found))
+    round_sample = sample(facts, Judgements.of_trees(trees), retriever("tiny", facts), k=config().k)
+    return pairs.join(sampled_pairs(facts, round_sample))
 
 
 def distance(one: Floats, other: Floats) -> float:

@@ -28,31 +28,31 @@ def planted(tiny_home: Path, write_bert: Callable[..., Path]) -> Callable[..., P
         from transformers import AutoTokenizer, BertForQuestionAnswering
 
         base = write_bert(tiny_home / f"{name}-base", dimension=256)
-        known = AutoTokenizer.from_pretrained(base)
+        tokenizer = AutoTokenizer.from_pretrained(base)
         model = BertForQuestionAnswering.from_pretrained(base).eval()
-        taken = len(known(question, add_special_tokens=False)["input_ids"])
-        told = known(
+        question_length = len(tokenizer(question, add_special_tokens=False)["input_ids"])
+        encoding = tokenizer(
             [question] * len(passages),
             list(passages),
             truncation="only_second",
             max_length=32,
-            stride=min(stride, (32 - taken - 3) // 2),
+            stride=min(stride, (32 - question_length - 3) // 2),
             return_overflowing_tokens=True,
             return_offsets_mapping=True,
         )
-        rows, wanted = [], []
-        for at, passage in enumerate(told["overflow_to_sample_mapping"]):
-            one = {
-                key: torch.tensor([told[key][at]])
+        rows, targets = [], []
+        for at, passage in enumerate(encoding["overflow_to_sample_mapping"]):
+            inputs = {
+                key: torch.tensor([encoding[key][at]])
                 for key in ("input_ids", "attention_mask", "token_type_ids")
             }
             with torch.no_grad():
-                rows.append(model.bert(**one).last_hidden_state[0])
-            parts = told.sequence_ids(at)
-            for token, (begin, end) in enumerate(told["offset_mapping"][at]):
+                rows.append(model.bert(**inputs).last_hidden_state[0])
+            parts = encoding.sequence_ids(at)
+            for token, (begin, end) in enumerate(encoding["offset_mapping"][at]):
                 text = passages[passage]
                 word = text[:begin].count(" ") if parts[token] == 1 and end > begin else -1
-                wanted.append(
+                targets.append(
                     [
                         10.0 * any((passage, word) == (p, first) for p, first, _ in places),
                         10.0 * any((passage, word) == (p, last) for p, _, last in places),
@@ -60,11 +60,11 @@ def planted(tiny_home: Path, write_bert: Callable[..., Path]) -> Callable[..., P
                 )
         states = torch.cat(rows)
         with torch.no_grad():
-            model.qa_outputs.weight.copy_(torch.linalg.lstsq(states, torch.tensor(wanted)).solution.T)
+            model.qa_outputs.weight.copy_(torch.linalg.lstsq(states, torch.tensor(targets)).solution.T)
             model.qa_outputs.bias.zero_()
         folder = tiny_home / name
         model.save_pretrained(folder)
-        known.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
         return folder
 
     return write

@@ -24,10 +24,10 @@ class Echo:
         self.asked: list[str] = []
 
     def answer(self, asked: Sequence[PassageQuestion], *, progress: Any = None) -> Iterator[Answer]:
-        for one in asked:
-            self.asked.append(one.id)
-            text = one.passages[0].text.split()[0] if one.passages else ""
-            yield Answer(one.id, one.question, text, None, None, (), len(one.passages), cut=one.id == "q1")
+        for q in asked:
+            self.asked.append(q.id)
+            text = q.passages[0].text.split()[0] if q.passages else ""
+            yield Answer(q.id, q.question, text, None, None, (), len(q.passages), cut=q.id == "q1")
 
 
 def find(questions: Sequence[str]) -> list[tuple[Passage, ...]]:
@@ -46,7 +46,7 @@ def test_a_file_is_gone_on_with_and_nothing_asked_twice(tmp_path: Path) -> None:
     out, first = tmp_path / "answers.jsonl", Echo()
     answers, before = answer_questions(QUESTIONS, first, find, out=out)
     assert before == 0
-    assert [one.text for one in answers] == ["ba", "be", "", "bu"]
+    assert [answer.text for answer in answers] == ["ba", "be", "", "bu"]
     lines = out.read_text(encoding="utf-8").splitlines(keepends=True)
     out.write_text("".join(lines[:2]) + lines[2][:20], encoding="utf-8")
     second = Echo()
@@ -59,7 +59,7 @@ def test_a_file_is_gone_on_with_and_nothing_asked_twice(tmp_path: Path) -> None:
     assert third.asked == []
     more = Echo()
     answers, before = answer_questions([*QUESTIONS[2:], Question("q4", "bi")], more, find, out=out)
-    assert (before, more.asked, [one.text for one in answers]) == (2, ["q4"], ["", "bu", "bi"])
+    assert (before, more.asked, [answer.text for answer in answers]) == (2, ["q4"], ["", "bu", "bi"])
     fourth = Echo()
     answer_questions(QUESTIONS, fourth, find, out=out, resume=False)
     assert len(fourth.asked) == 4
@@ -70,9 +70,9 @@ def test_answers_of_something_else_are_not_mixed(tmp_path: Path) -> None:
     answer_questions(QUESTIONS, Echo(), find, out=out, settings={"k": "5"})
     with pytest.raises(SettingsError, match=r"holds other answers \(k: expected '3', found '5'\)"):
         answer_questions(QUESTIONS, Echo(), find, out=out, settings={"k": "3"})
-    others = [Question("q0", "another"), *QUESTIONS[1:]]
+    questions = [Question("q0", "another"), *QUESTIONS[1:]]
     with pytest.raises(SettingsError, match=r"another question of the id 'q0' \('ba'\)"):
-        answer_questions(others, Echo(), find, out=out, settings={"k": "5"})
+        answer_questions(questions, Echo(), find, out=out, settings={"k": "5"})
     with out.open("a", encoding="utf-8") as file:
         file.write("[1]\n")
     with pytest.raises(DataError, match=r"answers\.jsonl, line 5: expected an answer"):
@@ -85,10 +85,15 @@ def test_answers_of_something_else_are_not_mixed(tmp_path: Path) -> None:
 
 def test_figures_by_hand() -> None:
     answers, _ = answer_questions(QUESTIONS, Echo(), find)
-    told = answer_figures(answers, QUESTIONS)
-    assert (told["questions"], told["with_answer"], told["cut"], told["without_passages"]) == (4, 3, 1, 1)
-    assert told["exact_match"] == told["f1"] == told["rouge_l"] == pytest.approx(1 / 3)
-    assert told["interval"][0] < 1 / 3 < told["interval"][1]
+    figures = answer_figures(answers, QUESTIONS)
+    assert (figures["questions"], figures["with_answer"], figures["cut"], figures["without_passages"]) == (
+        4,
+        3,
+        1,
+        1,
+    )
+    assert figures["exact_match"] == figures["f1"] == figures["rouge_l"] == pytest.approx(1 / 3)
+    assert figures["interval"][0] < 1 / 3 < figures["interval"][1]
     unknown = answer_figures(answers[3:], QUESTIONS[3:])
     assert (unknown["exact_match"], unknown["f1"], unknown["interval"]) == (None, None, None)
 
@@ -100,18 +105,18 @@ def test_from_the_command_line(
     planted("na ne", [texts[1], texts[0]], [(0, 2, 3)])
     pool = tmp_path / "pool.txt"
     pool.write_text("\n".join([*texts, "", "<p>ma</p>"]) + "\n", encoding="utf-8")
-    given = ["answer", "--model", "reader", "--passages", str(pool)]
-    one = run_json(*given, "--question", "na ne", "--k", "2", "--encoder", "tiny")
-    assert (one["retriever"], one["passages"], one["kind"]) == ("tiny", 4, "reader")
-    assert len(one["answer"]["passages"]) == 2
-    assert one["answer"]["passages"][0]["text"]
+    command = ["answer", "--model", "reader", "--passages", str(pool)]
+    reply = run_json(*command, "--question", "na ne", "--k", "2", "--encoder", "tiny")
+    assert (reply["retriever"], reply["passages"], reply["kind"]) == ("tiny", 4, "reader")
+    assert len(reply["answer"]["passages"]) == 2
+    assert reply["answer"]["passages"][0]["text"]
     questions = tmp_path / "questions.jsonl"
     rows = [{"question": "na ne", "answer": ["le li"]}, {"question": "xx", "answer": ["no"]}]
     questions.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    many = [*given, "--questions", str(questions), "--out", str(tmp_path / "answers.jsonl"), "--k", "2"]
+    many = [*command, "--questions", str(questions), "--out", str(tmp_path / "answers.jsonl"), "--k", "2"]
     figures = tmp_path / "figures.json"
-    found = run_json(*many, "--figures", str(figures))
-    assert (found["exact_match"], found["retriever"], found["without_passages"]) == (0.5, "bm25", 1)
+    report = run_json(*many, "--figures", str(figures))
+    assert (report["exact_match"], report["retriever"], report["without_passages"]) == (0.5, "bm25", 1)
     assert json.loads(figures.read_text(encoding="utf-8"))["figures"]["rouge_l"] == 0.5
     assert run_json(*many)["answered_before"] == 2
     assert main(many) == 0
@@ -121,7 +126,7 @@ def test_from_the_command_line(
 def test_errors_of_the_command(tiny_home: Path, tmp_path: Path, run_json: Any) -> None:
     pool = tmp_path / "pool.txt"
     pool.write_text("ba be\n", encoding="utf-8")
-    given = ["answer", "--model", "tiny", "--passages", str(pool)]
+    command = ["answer", "--model", "tiny", "--passages", str(pool)]
     for options, message in (
         ([], "expected --question TEXT or --questions FILE"),
         (["--question", " "], "found an empty one"),
@@ -129,4 +134,4 @@ def test_errors_of_the_command(tiny_home: Path, tmp_path: Path, run_json: Any) -
         (["--question", "ba", "--judge", "tiny"], "beside --judge"),
         (["--question", "ba"], "expected a model that answers questions"),
     ):
-        assert message in run_json(*given, *options, code=1)["error"]["message"]
+        assert message in run_json(*command, *options, code=1)["error"]["message"]

@@ -43,10 +43,10 @@ def test_the_decoder_sees_every_passage(seq2seq: Path, tokenizer: Any) -> None:
     fused = load_answerer("rewriter", answer_tokens=6, fusion=True, batch_size=2)
     assert isinstance(fused, FusionGenerator)
     parts = (PASSAGES[:1], PASSAGES[1:2], PASSAGES[:2], PASSAGES)
-    questions = [PassageQuestion(str(n), "na ne", some) for n, some in enumerate(parts)]
+    questions = [PassageQuestion(str(n), "na ne", passages) for n, passages in enumerate(parts)]
     answers = list(fused.answer([*questions, PassageQuestion("none", "na", ())]))
-    for one, answer in zip(questions, answers, strict=False):
-        texts = [fusion_input(one.question, passage) for passage in one.passages]
+    for question, answer in zip(questions, answers, strict=False):
+        texts = [fusion_input(question.question, passage) for passage in question.passages]
         assert answer.text == by_hand(model, tokenizer, texts, 6)
     assert [answer.read for answer in answers] == [1, 1, 2, 3, 0]
     assert [answer.cut for answer in answers] == [False, False, False, True, False]

@@ -24,22 +24,22 @@ BARE = words(TEMPLATE.replace("{passages}", "").replace("{question}", ""))
 
 
 def test_what_fits_is_in_the_prompt_whole() -> None:
-    told = rag_prompt("na ne?", PASSAGES, room=500, tokens=words)
-    assert (told.read, told.cut) == (3, False)
-    assert told.text == TEMPLATE.replace("{passages}", passage_lines(PASSAGES)).replace(
+    prompt = rag_prompt("na ne?", PASSAGES, room=500, tokens=words)
+    assert (prompt.read, prompt.cut) == (3, False)
+    assert prompt.text == TEMPLATE.replace("{passages}", passage_lines(PASSAGES)).replace(
         "{question}", "na ne?"
     )
-    assert "Passage 2 (T): be be" in told.text
-    assert told.text.endswith("Question: na ne?\nAnswer:")
+    assert "Passage 2 (T): be be" in prompt.text
+    assert prompt.text.endswith("Question: na ne?\nAnswer:")
 
 
 def test_the_last_passages_go_first_then_words_of_one() -> None:
     # bare + question 2 + passage 1: 22 words; passage 2 has 3 + 30
     room = BARE + 2 + 22 + 3 + LEAST
-    told = rag_prompt("na ne?", PASSAGES, room=room, tokens=words)
-    assert (told.read, told.cut) == (2, True)
-    assert told.text.count("be") == LEAST
-    assert words(told.text) == room
+    prompt = rag_prompt("na ne?", PASSAGES, room=room, tokens=words)
+    assert (prompt.read, prompt.cut) == (2, True)
+    assert prompt.text.count("be") == LEAST
+    assert words(prompt.text) == room
     less = rag_prompt("na ne?", PASSAGES, room=room - 1, tokens=words)
     assert (less.read, less.cut) == (1, True)
     assert less.text.count("ba") == 20
@@ -47,26 +47,26 @@ def test_the_last_passages_go_first_then_words_of_one() -> None:
 
 
 def test_braces_in_texts_stay_and_places_may_be_turned_round() -> None:
-    told = rag_prompt(
+    prompt = rag_prompt(
         "{passages}?",
         [Passage("a", "{question} {0}")],
         room=99,
         tokens=words,
         template="Q {question} P {passages} end",
     )
-    assert told.text == "Q {passages}? P Passage 1: {question} {0} end"
+    assert prompt.text == "Q {passages}? P Passage 1: {question} {0} end"
 
 
 @settings(max_examples=40)
 @given(st.integers(0, 80), st.lists(st.integers(0, 60), max_size=4), st.integers(2 * BARE, 150))
 def test_no_prompt_is_longer_than_its_room(question: int, lengths: list[int], room: int) -> None:
     passages = [Passage(str(at), "ba " * length) for at, length in enumerate(lengths)]
-    told = rag_prompt("na " * question, passages, room=room, tokens=words)
-    assert words(told.text) <= room
+    prompt = rag_prompt("na " * question, passages, room=room, tokens=words)
+    assert words(prompt.text) <= room
     whole = BARE + question + sum(2 + length for length in lengths)
-    assert told.cut == (whole > room or question > room // 2)
-    if told.cut and question <= room // 2:
-        assert told.text.count("na") >= question
+    assert prompt.cut == (whole > room or question > room // 2)
+    if prompt.cut and question <= room // 2:
+        assert prompt.text.count("na") >= question
 
 
 def asked(question: str, *texts: str) -> PassageQuestion:
@@ -97,33 +97,33 @@ def test_a_causal_model_goes_on_after_its_prompt(causal: Path, tokenizer: Any) -
         asked("no"),
         asked("nu na", "ba " * 300),
     ]
-    told = list(writer.answer(questions))
+    answers = list(writer.answer(questions))
     model = GPT2LMHeadModel.from_pretrained(causal).eval()
-    for one, found in zip(questions, told, strict=True):
-        if not one.passages:
-            assert (found.text, found.read) == ("", 0)
+    for question, answer in zip(questions, answers, strict=True):
+        if not question.passages:
+            assert (answer.text, answer.read) == ("", 0)
             continue
-        ids = tokenizer(writer.prompt(one).text)["input_ids"]
+        ids = tokenizer(writer.prompt(question).text)["input_ids"]
         assert len(ids) <= 160 - 6
         new = greedy(model, ids, 6, tokenizer.sep_token_id)
-        assert found.text == tokenizer.decode(new, skip_special_tokens=True).strip()
-        assert found.score is None
-        assert found.passage is None
-    assert [found.cut for found in told] == [False, False, False, True]
-    assert told[0].text
+        assert answer.text == tokenizer.decode(new, skip_special_tokens=True).strip()
+        assert answer.score is None
+        assert answer.passage is None
+    assert [answer.cut for answer in answers] == [False, False, False, True]
+    assert answers[0].text
     alone = load_answerer("writer", answer_tokens=6, batch_size=1)
-    assert [one.text for one in alone.answer(questions)] == [one.text for one in told]
+    assert [answer.text for answer in alone.answer(questions)] == [answer.text for answer in answers]
 
 
 def test_a_model_that_reads_and_then_writes(seq2seq: Path) -> None:
     writer = load_answerer("rewriter", answer_tokens=5)
     assert writer.kind == "seq2seq"
-    told = list(writer.answer([asked("na ne", "ba be bi"), asked("ni", "bu bo " * 9)]))
-    assert all(one.read == 1 for one in told)
+    answers = list(writer.answer([asked("na ne", "ba be bi"), asked("ni", "bu bo " * 9)]))
+    assert all(answer.read == 1 for answer in answers)
     again = list(
         load_answerer("rewriter", answer_tokens=5, batch_size=1).answer([asked("na ne", "ba be bi")])
     )
-    assert again[0].text == told[0].text
+    assert again[0].text == answers[0].text
     assert writer.settings["answer_tokens"] == "5"
 
 

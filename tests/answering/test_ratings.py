@@ -23,22 +23,22 @@ def answer(number: int, text: str) -> Answer:
 
 
 def test_ratings_are_asked_for_and_averaged() -> None:
-    asked: list[str] = []
+    judge_prompts: list[str] = []
 
     def write(prompts: Sequence[str]) -> list[str]:
-        asked.extend(prompts)
+        judge_prompts.extend(prompts)
         return ["Rating: 4 of 5"] if "Reference" in prompts[0] else ["1", "I cannot say"]
 
-    found = rate_answers([answer(0, "Ann"), answer(1, "1969"), answer(2, "")], QUESTIONS, write)
-    assert found.correctness == (4, 1)  # without a reference none; an empty answer is wrong
-    assert found.relevancy == (1, None, 0)
-    assert found.to_json() == {
+    ratings = rate_answers([answer(0, "Ann"), answer(1, "1969"), answer(2, "")], QUESTIONS, write)
+    assert ratings.correctness == (4, 1)  # without a reference none; an empty answer is wrong
+    assert ratings.relevancy == (1, None, 0)
+    assert ratings.to_json() == {
         "correctness": 2.5,
         "relevancy": 0.5,
         "unrated": {"correctness": 0, "relevancy": 1},
     }
-    assert len(asked) == 3
-    assert "Ann; Bob" in asked[0]
+    assert len(judge_prompts) == 3
+    assert "Ann; Bob" in judge_prompts[0]
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_from_the_command_line(causal: Path, seq2seq: Path, run_json: Any, tmp_p
     pool, questions = tmp_path / "pool.txt", tmp_path / "questions.jsonl"
     pool.write_text("ba be\nbi bo\n", encoding="utf-8")
     questions.write_text('{"question": "ba", "answer": ["be"]}\n', encoding="utf-8")
-    given = [
+    command = [
         "answer",
         "--model",
         "rewriter",
@@ -62,9 +62,9 @@ def test_from_the_command_line(causal: Path, seq2seq: Path, run_json: Any, tmp_p
         "--questions",
         str(questions),
     ]
-    found = run_json(*given, "--out", str(tmp_path / "answers.jsonl"), "--judge", "writer")
-    assert found["kind"] == "seq2seq"
-    assert found["judge"]["name"] == "writer"
-    assert set(found["judge"]["unrated"]) == {"correctness", "relevancy"}
-    wrong = run_json(*given, "--out", str(tmp_path / "other.jsonl"), "--judge", "tiny", code=1)
+    report = run_json(*command, "--out", str(tmp_path / "answers.jsonl"), "--judge", "writer")
+    assert report["kind"] == "seq2seq"
+    assert report["judge"]["name"] == "writer"
+    assert set(report["judge"]["unrated"]) == {"correctness", "relevancy"}
+    wrong = run_json(*command, "--out", str(tmp_path / "other.jsonl"), "--judge", "tiny", code=1)
     assert "writes text" in wrong["error"]["message"]

@@ -35,14 +35,14 @@ def test_the_answer_is_read_in_the_passage_that_has_it(planted: Callable[..., Pa
     planted("na ne", texts, [(1, 2, 3)])
     reader = load_answerer("reader")
     assert isinstance(reader, Reader)
-    (found,) = reader.answer([asked("na ne", *texts)])
-    assert (found.text, found.passage, found.read, found.cut) == ("li lo", "p1", 3, False)
-    assert found.score == pytest.approx(20, abs=0.1)
-    assert found.passages == ("p0", "p1", "p2")
-    one = load_answerer("reader", batch_size=1)
-    (again,) = one.answer([asked("na ne", *texts)])
-    assert again.text == found.text
-    assert again.score == pytest.approx(found.score, abs=1e-3)
+    (answer,) = reader.answer([asked("na ne", *texts)])
+    assert (answer.text, answer.passage, answer.read, answer.cut) == ("li lo", "p1", 3, False)
+    assert answer.score == pytest.approx(20, abs=0.1)
+    assert answer.passages == ("p0", "p1", "p2")
+    single_reader = load_answerer("reader", batch_size=1)
+    (again,) = single_reader.answer([asked("na ne", *texts)])
+    assert again.text == answer.text
+    assert again.score == pytest.approx(answer.score, abs=1e-3)
     short = load_answerer("reader", answer_tokens=1)
     (word,) = short.answer([asked("na ne", *texts)])
     assert word.text in ("li", "lo")
@@ -50,15 +50,15 @@ def test_the_answer_is_read_in_the_passage_that_has_it(planted: Callable[..., Pa
 
 def test_what_stands_late_in_a_long_passage_is_read_too(planted: Callable[..., Path]) -> None:
     planted("na ne", [LONG], [(0, 37, 38)])
-    (found,) = load_answerer("reader").answer([asked("na ne", LONG)])
-    assert found.text == "gi go"
-    assert not found.cut
+    (answer,) = load_answerer("reader").answer([asked("na ne", LONG)])
+    assert answer.text == "gi go"
+    assert not answer.cut
 
 
 def test_questions_of_any_length_and_without_passages(planted: Callable[..., Path]) -> None:
     planted("na ne", ["ba be"], [(0, 1, 1)])
     reader = load_answerer("reader")
-    told = list(
+    answers = list(
         reader.answer(
             [
                 asked("na ne"),
@@ -69,11 +69,11 @@ def test_questions_of_any_length_and_without_passages(planted: Callable[..., Pat
             ]
         )
     )
-    assert [(one.text, one.read) for one in told[:2]] == [("", 0), ("", 0)]
-    assert told[2].cut
-    assert told[2].text
-    assert told[3].text
-    assert told[4].text == "be"
+    assert [(answer.text, answer.read) for answer in answers[:2]] == [("", 0), ("", 0)]
+    assert answers[2].cut
+    assert answers[2].text
+    assert answers[3].text
+    assert answers[4].text == "be"
 
 
 def test_a_model_without_a_head_is_refused(tiny_home: Path, planted: Callable[..., Path]) -> None:
@@ -90,9 +90,9 @@ def test_a_model_without_a_head_is_refused(tiny_home: Path, planted: Callable[..
     for file in (tiny_home / "tiny").iterdir():
         if file.is_file():
             (headless / file.name).write_bytes(file.read_bytes())
-    told = json.loads(config.read_text(encoding="utf-8"))
+    fields = json.loads(config.read_text(encoding="utf-8"))
     (headless / "config.json").write_text(
-        json.dumps({**told, "architectures": ["BertForQuestionAnswering"]}), encoding="utf-8"
+        json.dumps({**fields, "architectures": ["BertForQuestionAnswering"]}), encoding="utf-8"
     )
     with pytest.raises(EncoderError, match=r"headless: .* missing, such as qa_outputs.* without its head"):
         load_model("headless")

@@ -41,23 +41,23 @@ def world() -> World:
     """Twelve topics of two words, each with three facts that explain (they wear `mu`) and five others."""
     draw = np.random.default_rng(0)
     facts: list[Fact] = []
-    asked: list[Question] = []
+    questions: list[Question] = []
     for topic in range(TOPICS):
         words = [WORDS[2 * topic], WORDS[2 * topic + 1]]
         gold = {}
         for number in range(8):
-            others = list(draw.choice(WORDS[2 * TOPICS :], size=2, replace=False))
+            fillers = list(draw.choice(WORDS[2 * TOPICS :], size=2, replace=False))
             mark = ["mu"] if number < 3 else []
             uid = f"{topic:04}-{number:04}"
-            facts.append(Fact(uid, " ".join([*words, *others, *mark]), "T"))
+            facts.append(Fact(uid, " ".join([*words, *fillers, *mark]), "T"))
             if mark:
                 gold[uid] = ("CENTRAL", "GROUNDING", "LEXGLUE")[number]
         for version in range(2):
             stem = " ".join([words[version], str(draw.choice(WORDS[2 * TOPICS :]))])
-            asked.append(
+            questions.append(
                 Question(f"Q{topic}-{version}", stem, words[1 - version], gold, ("SUCCESS",), "Easy", True)
             )
-    return World(FactTables(tuple(facts)), tuple(asked[:18]), tuple(asked[18:]))
+    return World(FactTables(tuple(facts)), tuple(questions[:18]), tuple(questions[18:]))
 
 
 def write_release(folder: Path, world: World) -> dict[str, Path]:
@@ -66,16 +66,16 @@ def write_release(folder: Path, world: World) -> dict[str, Path]:
     tables.mkdir()
     rows = ["WORDS\t[SKIP] COMMENTS\t[SKIP] UID", *(f"{f.text}\tx\t{f.uid}" for f in world.facts.facts)]
     (tables / "T.tsv").write_text("\n".join(rows) + "\n", encoding="utf-8")
-    found = {"tables": tables}
+    files = {"tables": tables}
     head = ["QuestionID", "AnswerKey", "question", "explanation", "flags", "arcset"]
-    for name, some in (("train", world.questions), ("dev", world.dev)):
+    for name, questions in (("train", world.questions), ("dev", world.dev)):
         lines = ["\t".join(head)]
-        for q in some:
+        for q in questions:
             gold = " ".join(f"{uid}|{role}" for uid, role in q.gold.items())
             lines.append(f"{q.id}\tB\t{q.stem} (A) ba bo (B) {q.answer}\t{gold}\tSUCCESS\tEasy")
-        found[name] = folder / f"questions.{name}.tsv"
-        found[name].write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return found
+        files[name] = folder / f"questions.{name}.tsv"
+        files[name].write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return files
 
 
 @pytest.fixture
@@ -110,8 +110,8 @@ class FakeScorer:
     def score(self, pairs: Sequence[Pair]) -> Floats:
         names = {number: word for word, number in self.words.items()}
         self.calls.append(len(pairs))
-        told = [self.by([names[i] for i in a], [names[i] for i in b]) for a, b in pairs]
-        return np.array(told, dtype=np.float32)
+        scores = [self.by([names[i] for i in a], [names[i] for i in b]) for a, b in pairs]
+        return np.array(scores, dtype=np.float32)
 
 
 @pytest.fixture

@@ -44,29 +44,29 @@ def files(grove: dict[str, Any], tmp_path: Path) -> list[str]:
 
 
 def test_what_is_listed_says_its_revision_without_being_loaded(mine: str) -> None:
-    assert [(one.name, one.revision) for one in list_scorers()] == [(mine, load_scorer(mine).revision)]
+    assert [(entry.name, entry.revision) for entry in list_scorers()] == [(mine, load_scorer(mine).revision)]
 
 
 def test_figures_and_page_are_written(
     load_script: Callable[[str], ModuleType], mine: str, files: list[str], tmp_path: Path
 ) -> None:
     script = load_script("measure_chain_effort")
-    given = ["--scorer", mine, "--retrievers", "tfidf", "--k", "30", "--limit", "3", "--precision", "fp32"]
-    assert script.main([*files, *given]) == 0
+    options = ["--scorer", mine, "--retrievers", "tfidf", "--k", "30", "--limit", "3", "--precision", "fp32"]
+    assert script.main([*files, *options]) == 0
     result = json.loads((tmp_path / "arcf_authoring.json").read_text(encoding="utf-8"))
     figures = result["figures"]
     assert (figures["scorer"], figures["trees"], figures["k"]) == (mine, 3, 30)
-    found = figures["retrievers"]["tfidf"]
+    effort = figures["retrievers"]["tfidf"]
     corpus, trees = read_corpus(tmp_path / "facts.txt").corpus, list(read_trees(tmp_path / "trees.jsonl"))[:3]
-    assert found["alone"] == measure_effort(corpus, trees, retriever("tfidf", corpus)).to_json()
-    assert found["ordered"]["accepted"] == found["alone"]["accepted"], "all is found, sooner or later"
-    assert found["ordered"]["reads"] != found["alone"]["reads"]
-    assert found["seconds_a_node"]["count"] == 6, "two nodes a tree"
-    assert found["seconds_an_order"]["count"] == 12, (
+    assert effort["alone"] == measure_effort(corpus, trees, retriever("tfidf", corpus)).to_json()
+    assert effort["ordered"]["accepted"] == effort["alone"]["accepted"], "all is found, sooner or later"
+    assert effort["ordered"]["reads"] != effort["alone"]["reads"]
+    assert effort["seconds_a_node"]["count"] == 6, "two nodes a tree"
+    assert effort["seconds_an_order"]["count"] == 12, (
         "each of their premises, but the last of all, orders anew"
     )
     page = (tmp_path / "arcf_authoring.md").read_text(encoding="utf-8")
-    reads = found["alone"]["reads_per_accepted"], found["ordered"]["reads_per_accepted"]
+    reads = effort["alone"]["reads_per_accepted"], effort["ordered"]["reads_per_accepted"]
     assert f"| tfidf | {reads[0]:.2f} | {reads[1]:.2f} |" in page
     (tmp_path / "arcf_authoring.md").unlink()
     assert script.main(["--table", "--results", str(tmp_path)]) == 0
@@ -82,12 +82,12 @@ def test_a_scorer_that_finds_no_difference_makes_none(
 ) -> None:
     script = load_script("measure_chain_effort")
     scorer = Scorer("same", "same@1", ScorerForm(), fake(lambda a, b: 0.0))
-    monkeypatch.setattr(script, "load_scorer", lambda name, **told: scorer)
+    monkeypatch.setattr(script, "load_scorer", lambda name, **options: scorer)
     assert script.main([*files, "--scorer", "same", "--retrievers", "bm25"]) == 0
     result = json.loads((tmp_path / "arcf_authoring.json").read_text(encoding="utf-8"))
-    found = result["figures"]["retrievers"]["bm25"]
-    assert found["ordered"] == found["alone"]
-    assert found["difference"] == [0.0, 0.0]
+    effort = result["figures"]["retrievers"]["bm25"]
+    assert effort["ordered"] == effort["alone"]
+    assert effort["difference"] == [0.0, 0.0]
     page = (tmp_path / "arcf_authoring.md").read_text(encoding="utf-8")
     assert "neither more nor less" in page
 

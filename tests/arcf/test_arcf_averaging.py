@@ -63,25 +63,27 @@ def added(folder: Path) -> dict[str, torch.Tensor]:
 def test_the_mean_is_of_adapters_and_heads(
     tiny_home: Path, train: Callable[..., Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    one, two, mean = train("one"), train("two", seed=1, loss="nce"), tiny_home / "mean"
-    assert average_cross_encoders([one, two], mean, weights=[0.25, 0.75]) == pytest.approx(0, abs=1e-6)
-    first, second = added(one), added(two)
-    for name, found in added(mean).items():
-        torch.testing.assert_close(found, 0.25 * first[name] + 0.75 * second[name], atol=2e-3, rtol=1e-2)
-    heads = [load_file(folder / HEAD) for folder in (one, two, mean)]
-    for name, found in heads[2].items():
-        torch.testing.assert_close(found, 0.25 * heads[0][name] + 0.75 * heads[1][name])
+    first_folder, second_folder, mean = train("one"), train("two", seed=1, loss="nce"), tiny_home / "mean"
+    assert average_cross_encoders([first_folder, second_folder], mean, weights=[0.25, 0.75]) == pytest.approx(
+        0, abs=1e-6
+    )
+    first, second = added(first_folder), added(second_folder)
+    for name, tensor in added(mean).items():
+        torch.testing.assert_close(tensor, 0.25 * first[name] + 0.75 * second[name], atol=2e-3, rtol=1e-2)
+    heads = [load_file(folder / HEAD) for folder in (first_folder, second_folder, mean)]
+    for name, tensor in heads[2].items():
+        torch.testing.assert_close(tensor, 0.25 * heads[0][name] + 0.75 * heads[1][name])
     assert load_scorer("mean").form == load_scorer("one").form
 
-    average_cross_encoders([one, two], mean, rank=2)
+    average_cross_encoders([first_folder, second_folder], mean, rank=2)
     card = (mean / "README.md").read_text(encoding="utf-8")
     assert "`one` (0.5), `two` (0.5)" in card
     assert "| seed |" not in card
     record = json.loads((mean / "entail.json").read_text(encoding="utf-8"))
     assert record["trained_on"]["data"] == ["worldtree"]
-    assert [one["config"]["seed"] for one in record["averaged"]["encoders"]] == [0, 1]
+    assert [encoder["config"]["seed"] for encoder in record["averaged"]["encoders"]] == [0, 1]
 
-    command = ["average", str(one), str(two), "--out", str(tiny_home / "third")]
+    command = ["average", str(first_folder), str(second_folder), "--out", str(tiny_home / "third")]
     assert main([*command, "--scale", "0.5"]) == 1
     assert "--scale" in capsys.readouterr().err
     assert main(command) == 0
@@ -91,11 +93,11 @@ def test_the_mean_is_of_adapters_and_heads(
 def test_the_mean_of_one_with_itself_ranks_as_it(
     tiny_home: Path, world: Any, train: Callable[..., Path]
 ) -> None:
-    one = train("one")
-    average_cross_encoders([one, one], tiny_home / "mean", rank=SETTINGS.rank)
+    folder = train("one")
+    average_cross_encoders([folder, folder], tiny_home / "mean", rank=SETTINGS.rank)
     near = Neighbourhoods(world.facts, k=6)
     alone, mean = (
-        [one.ranking.tolist()[:5] for one in ChainRanker(load_scorer(name), near).rank(world.dev)]
+        [ranked.ranking.tolist()[:5] for ranked in ChainRanker(load_scorer(name), near).rank(world.dev)]
         for name in ("one", "mean")
     )
     assert alone == mean
@@ -103,16 +105,16 @@ def test_the_mean_of_one_with_itself_ranks_as_it(
 
 
 def test_what_cannot_be_averaged_is_refused(tiny_home: Path, world: Any, train: Callable[..., Path]) -> None:
-    one, out = train("one"), tiny_home / "out"
+    folder, out = train("one"), tiny_home / "out"
     single = train("alone", scheme="single-fact", loss="bxent")
     fewer, whole = train("fewer", questions=world.questions[:9]), train("whole", tuning="full")
     for names, options, message in (
-        ([one, single], {}, "of one scorer"),
-        ([one, tiny_home / "nobody"], {}, "with an adapter"),
-        ([one, fewer], {}, r"explanations\.safetensors of fewer"),
-        ([one, whole], {}, "with an adapter"),
-        ([one], {"weights": [0.5]}, "1 in sum"),
-        ([one], {"rank": 0}, "rank"),
+        ([folder, single], {}, "of one scorer"),
+        ([folder, tiny_home / "nobody"], {}, "with an adapter"),
+        ([folder, fewer], {}, r"explanations\.safetensors of fewer"),
+        ([folder, whole], {}, "with an adapter"),
+        ([folder], {"weights": [0.5]}, "1 in sum"),
+        ([folder], {"rank": 0}, "rank"),
         ([], {}, "found none"),
     ):
         with pytest.raises(TrainingError, match=message):
@@ -121,29 +123,29 @@ def test_what_cannot_be_averaged_is_refused(tiny_home: Path, world: Any, train: 
 
 
 def test_seeds_of_two_machines_are_averaged(tiny_home: Path, train: Callable[..., Path]) -> None:
-    one, two = train("one"), train("two", seed=1)
-    known = two / "explanations.safetensors"
-    vectors = load_file(known)["vectors"]
+    first_folder, second_folder = train("one"), train("two", seed=1)
+    file = second_folder / "explanations.safetensors"
+    vectors = load_file(file)["vectors"]
     for error, is_close in ((1e-4, True), (0.1, False)):
-        save_file(load_file(known) | {"vectors": vectors + error}, known)
+        save_file(load_file(file) | {"vectors": vectors + error}, file)
         if is_close:
-            average_cross_encoders([one, two], tiny_home / "mean")
+            average_cross_encoders([first_folder, second_folder], tiny_home / "mean")
         else:
             with pytest.raises(TrainingError, match="same data"):
-                average_cross_encoders([one, two], tiny_home / "mean")
+                average_cross_encoders([first_folder, second_folder], tiny_home / "mean")
 
 
 def test_a_seed_of_an_earlier_version_is_compared_under_its_old_names(
     tiny_home: Path, train: Callable[..., Path]
 ) -> None:
-    one, two = train("one"), train("two", seed=1)
-    record = json.loads((one / "entail.json").read_text(encoding="utf-8"))
+    first_folder, second_folder = train("one"), train("two", seed=1)
+    record = json.loads((first_folder / "entail.json").read_text(encoding="utf-8"))
     length = record["scorer"].pop("max_length")
-    for found, is_same in ((length, True), (length + 1, False)):
-        record["scorer"]["longest"] = found
-        (one / "entail.json").write_text(json.dumps(record), encoding="utf-8")
+    for longest, is_same in ((length, True), (length + 1, False)):
+        record["scorer"]["longest"] = longest
+        (first_folder / "entail.json").write_text(json.dumps(record), encoding="utf-8")
         if is_same:
-            average_cross_encoders([one, two], tiny_home / "mean")
+            average_cross_encoders([first_folder, second_folder], tiny_home / "mean")
         else:
             with pytest.raises(TrainingError, match="of one scorer"):
-                average_cross_encoders([one, two], tiny_home / "mean")
+                average_cross_encoders([first_folder, second_folder], tiny_home / "mean")

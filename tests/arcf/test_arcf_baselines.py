@@ -38,7 +38,7 @@ def paths(fake: Any, by: Any, **told: Any) -> PathRanker:
 
 def test_chains_go_on_by_shared_stems(fake: Any) -> None:
     ranker = paths(fake, lambda a, b: 0.0)
-    assert [found.tolist() for found in ranker.sharing(np.arange(6))] == [[1], [0, 2], [1, 3], [2], [], []]
+    assert [links.tolist() for links in ranker.sharing(np.arange(6))] == [[1], [0, 2], [1, 3], [2], [], []]
 
 
 def test_a_fact_has_the_score_of_its_best_chain(fake: Any) -> None:
@@ -50,10 +50,10 @@ def test_a_fact_has_the_score_of_its_best_chain(fake: Any) -> None:
         return {("melting", "heat"): 9.0, ("snow", "melting"): 0.0}.get((behind[0], candidate[0]), -5.0)
 
     ranker = paths(fake, by, top=2)
-    (one,) = ranker.rank([ASKED])
+    (ranked,) = ranker.rank([ASKED])
     # (melting, heat) is (1 + 9) / 2 = 5, the best of both its facts; snow's is itself, 4.
-    assert one.ranking.tolist() == [1, 2, 0, 3, 4, 5]
-    assert one.chain is None
+    assert ranked.ranking.tolist() == [1, 2, 0, 3, 4, 5]
+    assert ranked.chain is None
     # Two alone; behind snow one, behind melting two.
     assert ranker.scorer.pairs.calls == [2, 1, 2]  # type: ignore[attr-defined]  # of the fake
     few = paths(fake, by, top=2, linked=1)
@@ -65,14 +65,14 @@ def test_a_fact_has_the_score_of_its_best_chain(fake: Any) -> None:
 def test_facts_without_a_word_are_ranked_too(fake: Any) -> None:
     facts = FactTables((Fact("u0", "of the", "T"), Fact("u1", "the", "T")))
     around = Neighbourhoods(facts, k=1, similarities=lambda texts: near(texts)[:, :2])
-    (one,) = PathRanker(scorer_of(fake, lambda a, b: float(b == ["the"])), around).rank([ASKED])
-    assert one.ranking.tolist() == [1, 0]
+    (ranked,) = PathRanker(scorer_of(fake, lambda a, b: float(b == ["the"])), around).rank([ASKED])
+    assert ranked.ranking.tolist() == [1, 0]
 
 
 def test_paths_that_cannot_be(fake: Any) -> None:
-    for told in ({"top": 0}, {"linked": 0}):
+    for options in ({"top": 0}, {"linked": 0}):
         with pytest.raises(SettingsError, match="1 or more"):
-            paths(fake, lambda a, b: 0.0, **told)
+            paths(fake, lambda a, b: 0.0, **options)
 
 
 def test_ranks_are_fused_and_the_first_decides_what_is_even() -> None:
@@ -83,19 +83,19 @@ def test_ranks_are_fused_and_the_first_decides_what_is_even() -> None:
 
 
 def test_an_ensemble_ranks_question_by_question() -> None:
-    asked = [Question(f"Q{i}", "q", "a", {}) for i in range(3)]
-    seen: list[str] = []
+    questions = [Question(f"Q{i}", "q", "a", {}) for i in range(3)]
+    ranked_ids: list[str] = []
 
     def part(name: str, order: list[int]) -> Iterator[Ranked]:
-        for question in asked:
-            seen.append(f"{name}{question.id}")
+        for question in questions:
+            ranked_ids.append(f"{name}{question.id}")
             yield Ranked(question, np.array(order))
 
     both = rank_ensemble([part("a", [0, 1, 2]), part("b", [2, 0, 1])], count=3)
     first = next(both)
     assert (first.question.id, first.ranking.tolist()) == ("Q0", [0, 2, 1])
-    assert seen == ["aQ0", "bQ0"]
-    assert [one.question.id for one in both] == ["Q1", "Q2"]
+    assert ranked_ids == ["aQ0", "bQ0"]
+    assert [ranked.question.id for ranked in both] == ["Q1", "Q2"]
 
 
 @pytest.mark.parametrize(
@@ -125,15 +125,15 @@ def test_measured_and_ranked_from_the_command_line(
     tiny_home: Path, tmp_path: Path, release: dict[str, Path], run_json: Callable[..., Any]
 ) -> None:
     tables, dev = ["--tables", str(release["tables"])], ["--questions", str(release["dev"])]
-    given = [*tables, "--questions", str(release["train"]), *SMALL]
-    run_json("train", "arcf", *given, "--out", str(tiny_home / "mine"))
-    ours = ["--scorer", "mine", "--limit", "2", "--paths", "3", "--linked", "2"]
+    inputs = [*tables, "--questions", str(release["train"]), *SMALL]
+    run_json("train", "arcf", *inputs, "--out", str(tiny_home / "mine"))
+    args = ["--scorer", "mine", "--limit", "2", "--paths", "3", "--linked", "2"]
 
-    paths = run_json("evaluate", "chains", *tables, *dev, *ours, "--method", "path-rerank")
+    paths = run_json("evaluate", "chains", *tables, *dev, *args, "--method", "path-rerank")
     assert (paths["method"], paths["questions"]) == ("path-rerank", 2)
     assert (paths["settings"]["paths"], paths["settings"]["linked"]) == ("3", "2")
     assert paths["spent"]["rows"] <= 2 * (3 + 3 * 2)
-    both = ["--method", "ensemble", "--parts", "path-rerank + tfidf", *ours]
+    both = ["--method", "ensemble", "--parts", "path-rerank + tfidf", *args]
     together = run_json("evaluate", "chains", *tables, *dev, *both)
     assert together["settings"]["parts"] == "path-rerank+tfidf"
     out = tmp_path / "ranked.tsv"

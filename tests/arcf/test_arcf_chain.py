@@ -30,16 +30,16 @@ LINKS = {"q": [0, 1], "f0": [2, 1], "f1": [0, 2], "f2": [3, 0], "f3": [2, 0], "f
 
 
 def similarities(texts: Sequence[str]) -> Floats:
-    found = np.zeros((len(texts), 6), dtype=np.float32)
+    matrix = np.zeros((len(texts), 6), dtype=np.float32)
     for row, text in enumerate(texts):
         words = text.split()
         for place, fact in enumerate(LINKS[words[0] if len(words) < 3 else "q"]):
-            found[row, fact] = 1 - 0.1 * place
+            matrix[row, fact] = 1 - 0.1 * place
         if len(words) == 1:
-            found[row, int(words[0][1])] = 2
+            matrix[row, int(words[0][1])] = 2
         elif len(words) > 2:  # a finished explanation: f5 is the nearest of the rest
-            found[row, 5] = 0.5
-    return found
+            matrix[row, 5] = 0.5
+    return matrix
 
 
 def neighbours() -> Neighbourhoods:
@@ -109,15 +109,15 @@ def test_a_premise_that_the_rest_no_longer_needs_is_dropped(fake: Any) -> None:
 
 
 def test_scores_see_the_prefix(fake: Any) -> None:
-    seen = []
+    calls = []
 
     def by(prefix: list[str], candidate: list[str]) -> float:
-        seen.append((tuple(prefix), tuple(candidate)))
+        calls.append((tuple(prefix), tuple(candidate)))
         return by_worth(prefix, candidate)
 
     built(fake, by)
-    assert (("q", "(answer)", "a.", "(explanation)", "f0.", "f2."), ("f3",)) in seen
-    assert (("q", "(answer)", "a.", "(explanation)", "f0."), ()) in seen
+    assert (("q", "(answer)", "a.", "(explanation)", "f0.", "f2."), ("f3",)) in calls
+    assert (("q", "(answer)", "a.", "(explanation)", "f0."), ()) in calls
 
 
 def test_a_score_that_is_not_finite_is_refused(fake: Any) -> None:
@@ -193,10 +193,10 @@ def ranker(fake: Any, **told: Any) -> ChainRanker:
 
 def test_a_scorer_that_never_learnt_to_stop_goes_on(fake: Any) -> None:
     scorer = Scorer("fake", "fake@1", ScorerForm(stop=False), fake(by_worth))
-    (one,) = ChainRanker(scorer, neighbours(), search=Search(least=0)).rank(ASKED[:1])
-    assert one.chain is not None
-    assert one.chain.facts == (0, 2, 3, 1)
-    assert one.chain.stopped == "nothing visible"
+    (ranked,) = ChainRanker(scorer, neighbours(), search=Search(least=0)).rank(ASKED[:1])
+    assert ranked.chain is not None
+    assert ranked.chain.facts == (0, 2, 3, 1)
+    assert ranked.chain.stopped == "nothing visible"
     beam = ChainRanker(scorer, neighbours(), search=Search(least=0, beam=2, length=3))
     (other,) = beam.rank(ASKED[:1])
     assert other.chain is not None
@@ -207,25 +207,25 @@ ASKED = [Question(f"Q{i}", "q", "a", {"u0": "CENTRAL"}) for i in range(5)]
 
 
 def test_a_ranking_is_the_chain_the_scored_and_the_rest(fake: Any) -> None:
-    (one,) = ranker(fake).rank(ASKED[:1])
+    (ranked,) = ranker(fake).rank(ASKED[:1])
     # The chain f0 f2 f3, then f1 (scored), then f5 before f4 by nearness to the explanation.
-    assert one.ranking.tolist() == [0, 2, 3, 1, 5, 4]
+    assert ranked.ranking.tolist() == [0, 2, 3, 1, 5, 4]
     with pytest.raises(SettingsError, match="found 0"):
         ranker(fake, together=0)
 
 
 def test_many_together_are_as_each_alone(fake: Any) -> None:
-    alone = [one.ranking.tolist() for one in ranker(fake).rank(ASKED)]
+    alone = [ranked.ranking.tolist() for ranked in ranker(fake).rank(ASKED)]
     several = ranker(fake, together=3)
-    assert [one.ranking.tolist() for one in several.rank(ASKED)] == alone
+    assert [ranked.ranking.tolist() for ranked in several.rank(ASKED)] == alone
     assert several.scorer.pairs.calls == [9, 9, 9, 6, 6, 6, 6, 4]  # type: ignore[attr-defined]  # of the fake
 
 
 def test_single_facts_are_ranked_alone(fake: Any) -> None:
     scorer = Scorer("fake", "fake@1", ScorerForm(), fake(lambda a, b: {"f1": 2.0, "f0": 1.0}.get(b[0], 0.0)))
-    (one,) = SingleFactRanker(scorer, neighbours()).rank(ASKED[:1])
-    assert one.ranking.tolist() == [1, 0, 2, 3, 4, 5]
-    assert one.chain is None
+    (ranked,) = SingleFactRanker(scorer, neighbours()).rank(ASKED[:1])
+    assert ranked.ranking.tolist() == [1, 0, 2, 3, 4, 5]
+    assert ranked.chain is None
     (few,) = SingleFactRanker(scorer, neighbours(), first=1).rank(ASKED[:1])
     assert few.ranking.tolist()[0] == 0
     with pytest.raises(SettingsError, match="found 0"):
@@ -237,9 +237,9 @@ def test_what_did_not_fit_is_said() -> None:
         return Truncation.of((Ranked(ASKED[0], np.arange(6), None, n) for n in dropped), facts_cut=facts_cut)
 
     assert unread(0).messages() == []
-    found = unread(2, 1, -1, facts_cut=3)
-    assert found.to_json() == {"questions_cut": 1, "explanations_cut": 2, "facts_cut": 3}
-    assert [message[0] for message in found.messages()] == ["2", "1", "3"]
+    truncation = unread(2, 1, -1, facts_cut=3)
+    assert truncation.to_json() == {"questions_cut": 1, "explanations_cut": 2, "facts_cut": 3}
+    assert [message[0] for message in truncation.messages()] == ["2", "1", "3"]
 
 
 SETTINGS = {"scorer": "fake@1"}
@@ -250,12 +250,12 @@ def write(
 ) -> list[str]:
     """Rank into a file; remember who was ranked."""
 
-    def rank(some: Sequence[Question]) -> Any:
-        asked.extend(question.id for question in some)
-        return ranker(fake).rank(some)
+    def rank(batch: Sequence[Question]) -> Any:
+        asked.extend(question.id for question in batch)
+        return ranker(fake).rank(batch)
 
     done = write_predictions(file, questions, FACTS, rank, settings=told.pop("settings", SETTINGS), **told)
-    return [one.question.id for one in done]
+    return [ranked.question.id for ranked in done]
 
 
 def test_an_interrupted_ranking_goes_on_and_does_nothing_twice(fake: Any, tmp_path: Path) -> None:
@@ -267,10 +267,10 @@ def test_an_interrupted_ranking_goes_on_and_does_nothing_twice(fake: Any, tmp_pa
     for cut in (0, 35, 36, 101, len(content)):
         write(file, fake, [], resume=False)
         file.write_bytes(content[:cut])
-        asked: list[str] = []
-        done = write(file, fake, asked)
+        ranked_ids: list[str] = []
+        done = write(file, fake, ranked_ids)
         assert file.read_bytes() == content
-        assert done == asked == [f"Q{i}" for i in range(cut * 5 // len(content), 5)]
+        assert done == ranked_ids == [f"Q{i}" for i in range(cut * 5 // len(content), 5)]
 
 
 def test_another_ranking_is_not_mixed_in(fake: Any, tmp_path: Path) -> None:
@@ -286,43 +286,43 @@ def test_another_ranking_is_not_mixed_in(fake: Any, tmp_path: Path) -> None:
     file.write_text("no tab\n", encoding="utf-8")
     with pytest.raises(DataError, match="line 1"):
         read_predictions(file, FACTS)
-    twice = write_predictions(file, [ASKED[0]] * 2, FACTS, lambda some: [], settings={})
+    twice = write_predictions(file, [ASKED[0]] * 2, FACTS, lambda batch: [], settings={})
     with pytest.raises(SettingsError, match="twice"):
         list(twice)
 
 
 def test_no_question_gets_the_ranking_of_another(fake: Any, tmp_path: Path) -> None:
     file = tmp_path / "some.tsv"
-    asked: list[str] = []
-    write(file, fake, asked, ASKED[:3])
+    ranked_ids: list[str] = []
+    write(file, fake, ranked_ids, ASKED[:3])
     for changed in (replace(ASKED[1], stem="p"), replace(ASKED[1], answer="b")):
         with pytest.raises(SettingsError, match="the ranking of another question of the id 'Q1'"):
-            write(file, fake, asked, [ASKED[0], changed])
+            write(file, fake, ranked_ids, [ASKED[0], changed])
     # Another explanation is no other question, and fewer or more of them are no other file.
-    write(file, fake, asked, [replace(ASKED[2], gold={}), ASKED[3]])
-    write(file, fake, asked)
-    assert asked == ["Q0", "Q1", "Q2", "Q3", "Q4"]
+    write(file, fake, ranked_ids, [replace(ASKED[2], gold={}), ASKED[3]])
+    write(file, fake, ranked_ids)
+    assert ranked_ids == ["Q0", "Q1", "Q2", "Q3", "Q4"]
     digests = tmp_path / "some.tsv.questions.json"
     assert len(json.loads(digests.read_text(encoding="utf-8"))) == 5
     digests.unlink()
     with pytest.raises(DataError, match=r"some\.tsv\.questions\.json"):
-        write(file, fake, asked)
-    write(file, fake, asked, resume=False)
-    assert asked[5:] == ["Q0", "Q1", "Q2", "Q3", "Q4"]
+        write(file, fake, ranked_ids)
+    write(file, fake, ranked_ids, resume=False)
+    assert ranked_ids[5:] == ["Q0", "Q1", "Q2", "Q3", "Q4"]
 
 
 def test_a_killed_ranking_knows_its_questions(fake: Any, tmp_path: Path) -> None:
     file = tmp_path / "some.tsv"
     running = write_predictions(
-        file, ASKED, FACTS, lambda some: ranker(fake).rank(some), settings=SETTINGS, resume=False
+        file, ASKED, FACTS, lambda batch: ranker(fake).rank(batch), settings=SETTINGS, resume=False
     )
     next(running)
     running.close()
     with file.open("a", encoding="utf-8") as opened:
         opened.write("Q1\tu0\n")
     # Of the incomplete question nothing is kept, so it may have changed meanwhile.
-    asked: list[str] = []
-    write(file, fake, asked, [replace(one, stem="p q r") if one.id == "Q1" else one for one in ASKED])
-    assert asked == ["Q1", "Q2", "Q3", "Q4"]
+    ranked_ids: list[str] = []
+    write(file, fake, ranked_ids, [replace(q, stem="p q r") if q.id == "Q1" else q for q in ASKED])
+    assert ranked_ids == ["Q1", "Q2", "Q3", "Q4"]
     with pytest.raises(SettingsError, match="Q1"):
         write(file, fake, [])

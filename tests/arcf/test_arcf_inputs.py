@@ -23,8 +23,8 @@ def inputs(fake: Any) -> Inputs:
 def test_a_row_is_what_the_tokenizer_itself_makes(tiny_models: Path) -> None:
     from transformers import AutoTokenizer
 
-    told = (tiny_models / "tiny" / "tokenizer.json").read_text(encoding="utf-8")
-    tokenize, frame = read_tokenizer(told, name="tiny")
+    text = (tiny_models / "tiny" / "tokenizer.json").read_text(encoding="utf-8")
+    tokenize, frame = read_tokenizer(text, name="tiny")
     assert frame.typed
     facts = ["ba be bi", "fo fu"]
     inputs = Inputs(tokenize, frame, max_length=64, facts=facts)
@@ -57,8 +57,8 @@ def test_no_row_is_longer_than_what_is_read(fake: Any) -> None:
     scorer = fake(lambda a, b: 0.0)
     inputs = Inputs(scorer.tokenize, scorer.frame, max_length=16, facts=["x " * 50, "y", "z " * 9])
     (question,) = inputs.questions([("q " * 40, "s")])
-    for chosen in ([], [0], [0, 1, 2]):
-        prefix = inputs.prefix(question, chosen)
+    for facts in ([], [0], [0, 1, 2]):
+        prefix = inputs.prefix(question, facts)
         assert all(inputs.tokens((prefix.ids, candidate)) <= 16 for candidate in [(), *inputs.candidates])
         assert prefix.ids
     # Each has 6 tokens, half of what is left of 16 beside the 3 special ones.
@@ -75,6 +75,6 @@ def test_a_tokenizer_that_is_none_is_refused() -> None:
 def test_every_row_is_in_one_batch_within_the_budget(lengths: list[int], budget: int) -> None:
     dealt = token_batches(lengths, budget=budget)
     assert sorted(np.concatenate([np.empty(0, np.int64), *dealt]).tolist()) == list(range(len(lengths)))
-    for some in dealt:
-        assert len(some) * max(lengths[i] for i in some) <= budget
-        assert [lengths[i] for i in some] == sorted(lengths[i] for i in some)
+    for batch in dealt:
+        assert len(batch) * max(lengths[i] for i in batch) <= budget
+        assert [lengths[i] for i in batch] == sorted(lengths[i] for i in batch)

@@ -60,17 +60,17 @@ def test_overlap_is_the_cosine_of_weighted_sets() -> None:
     common, rare = np.log(4 / 3), np.log(4 / 2)
     assert pieces.idf.tolist() == pytest.approx([0.0, common, rare, rare])
     expected = common**2 / (np.hypot(common, rare) * common)
-    found = pieces([((1, 2), (1, 1)), ((1, 2), (2, 1)), ((3,), (1,)), ((), (1,)), ((99, 1), (99, 1))])
-    assert found.tolist() == pytest.approx([expected, 1.0, 0.0, 0.0, 1.0])
-    assert found.dtype == np.float32
+    overlaps = pieces([((1, 2), (1, 1)), ((1, 2), (2, 1)), ((3,), (1,)), ((), (1,)), ((99, 1), (99, 1))])
+    assert overlaps.tolist() == pytest.approx([expected, 1.0, 0.0, 0.0, 1.0])
+    assert overlaps.dtype == np.float32
 
 
 @given(facts=st.lists(IDS, max_size=5), first=IDS, second=IDS)
 def test_overlap_is_a_share_the_same_both_ways(facts: list[Ids], first: Ids, second: Ids) -> None:
     pieces = SharedPieces.of(facts)
-    there, back = pieces([(first, second), (second, first)]).tolist()
-    assert there == pytest.approx(back)
-    assert 0 <= there <= 1 + 1e-6
+    forward, backward = pieces([(first, second), (second, first)]).tolist()
+    assert forward == pytest.approx(backward)
+    assert 0 <= forward <= 1 + 1e-6
 
 
 def test_overlap_is_added_to_what_a_scorer_says(fake: Any) -> None:
@@ -159,13 +159,13 @@ def test_explanations_are_read_as_they_were_written(tmp_path: Path) -> None:
 
 
 def test_questions_without_gold_in_the_tables_are_left_out(tiny_home: Path) -> None:
-    asked = [
+    questions = [
         Question("1", "ba", "bi", {"u0": "CENTRAL", "gone": "CENTRAL"}),
         Question("2", "bo", "bu", {"gone": "CENTRAL"}),
     ]
-    found = Explanations.of(asked, FACTS, encoder="tiny")
-    assert (found.vectors.shape[0], found.keys) == (1, (premise_key("a b"),))
-    assert found.vectors.dtype == np.float16
+    explanations = Explanations.of(questions, FACTS, encoder="tiny")
+    assert (explanations.vectors.shape[0], explanations.keys) == (1, (premise_key("a b"),))
+    assert explanations.vectors.dtype == np.float16
 
 
 def test_weights_of_what_is_known_are_learnt(tiny_home: Path) -> None:
@@ -214,44 +214,44 @@ def test_a_scorer_ranks_as_it_was_trained(tiny_home: Path, world: Any, reading: 
     power, inputs = premises.priors, premises.inputs
     assert power is not None
     evidence = power.evidence(question.text)
-    seen = near.of_text(question.text, evidence=evidence).tolist()
-    assert premises.neighbours(question, near).tolist() == seen
-    (asked,) = inputs.questions([(question.stem, question.answer)])
+    visible = near.of_text(question.text, evidence=evidence).tolist()
+    assert premises.neighbours(question, near).tolist() == visible
+    (question_ids,) = inputs.questions([(question.stem, question.answer)])
 
     # A chain's own scores are what is read and what is known, at every step.
     ranker = ChainRanker(scorer, near, search=Search(length=3, least=3))
     (ranked,) = ranker.rank([question])
     assert ranked.chain is not None
-    assert list(ranked.chain.steps[0].candidates) == seen
+    assert list(ranked.chain.steps[0].candidates) == visible
     for number, step in enumerate(ranked.chain.steps):
-        chosen = ranked.chain.facts[:number]
-        ids = inputs.prefix(asked, chosen).ids
-        told = scorer.pairs.score([(ids, inputs.candidates[fact]) for fact in step.candidates])
-        expected = told + evidence(chosen, step.candidates)
+        facts = ranked.chain.facts[:number]
+        ids = inputs.prefix(question_ids, facts).ids
+        scores = scorer.pairs.score([(ids, inputs.candidates[fact]) for fact in step.candidates])
+        expected = scores + evidence(facts, step.candidates)
         np.testing.assert_allclose(step.scores, expected, rtol=1e-4, atol=1e-4)
-        said = premises.score(question, chosen, step.candidates)
-        np.testing.assert_allclose(said.scores, expected, rtol=1e-4, atol=1e-4)
-        assert said.stop_score == pytest.approx(step.stop_score, abs=1e-4)
+        step_scores = premises.score(question, facts, step.candidates)
+        np.testing.assert_allclose(step_scores.scores, expected, rtol=1e-4, atol=1e-4)
+        assert step_scores.stop_score == pytest.approx(step.stop_score, abs=1e-4)
     (beam,) = ChainRanker(scorer, near, search=Search(length=1, least=1, beam=2)).rank([question])
     assert beam.chain is not None
     assert beam.chain.facts == ranked.chain.facts[:1]
 
     (alone,) = SingleFactRanker(scorer, near).rank([question])
-    prefix, everything = inputs.prefix(asked, ()).ids, list(range(len(world.facts)))
-    told = scorer.pairs.score([(prefix, inputs.candidates[fact]) for fact in everything])
-    told = told + evidence((), everything)
-    assert told[alone.ranking[0]] == pytest.approx(told.max(), abs=1e-4)
+    prefix, everything = inputs.prefix(question_ids, ()).ids, list(range(len(world.facts)))
+    scores = scorer.pairs.score([(prefix, inputs.candidates[fact]) for fact in everything])
+    scores = scores + evidence((), everything)
+    assert scores[alone.ranking[0]] == pytest.approx(scores.max(), abs=1e-4)
 
     # A sentence to be explained, with what was accepted below it.
     sentence, accepted = "ba bi", (world.facts.texts[0],)
     (ids,) = inputs.questions([(sentence, "")])
     read = scorer.pairs.score([(inputs.prefix(ids, (), accepted=accepted).ids, inputs.candidates[1])])
     expected = read + power.evidence(sentence, accepted)((), [1])
-    found = score_next(scorer, sentence, accepted, [world.facts.texts[1]])
-    assert found.scores.tolist() == pytest.approx(expected.tolist(), abs=1e-4)
+    next_scores = score_next(scorer, sentence, accepted, [world.facts.texts[1]])
+    assert next_scores.scores.tolist() == pytest.approx(expected.tolist(), abs=1e-4)
     draft = draft_chain(sentence, accepted, premises, near)
-    said = premises.score(Question("", sentence, "", {}), (), draft.facts[:1], accepted=accepted)
-    assert draft.scores[0] == pytest.approx(float(said.scores[0]), abs=1e-4)
+    step_scores = premises.score(Question("", sentence, "", {}), (), draft.facts[:1], accepted=accepted)
+    assert draft.scores[0] == pytest.approx(float(step_scores.scores[0]), abs=1e-4)
 
 
 def test_without_terms_nothing_is_written(tiny_home: Path, world: Any) -> None:
@@ -291,7 +291,7 @@ def test_damaged_files_and_scores_are_refused(tiny_home: Path, world: Any) -> No
 
     # Every way to a score checks it with all its terms.
     scorer = replace(whole, weights=Weights(power=float("nan")))
-    near, asked = Neighbourhoods(world.facts, k=6), world.dev[:1]
+    near, questions = Neighbourhoods(world.facts, k=6), world.dev[:1]
     rankers = [
         *(ChainRanker(scorer, near, search=how) for how in (Search(), Search(beam=2), Search(margin=1.0))),
         SingleFactRanker(scorer, near),
@@ -299,8 +299,8 @@ def test_damaged_files_and_scores_are_refused(tiny_home: Path, world: Any) -> No
     ]
     steps = PremiseScorer(scorer, world.facts)
     ways: list[Callable[[], Any]] = [
-        *(partial(list, ranker.rank(asked)) for ranker in rankers),
-        lambda: steps.score(asked[0], (), (0, 1)),
+        *(partial(list, ranker.rank(questions)) for ranker in rankers),
+        lambda: steps.score(questions[0], (), (0, 1)),
         lambda: score_next(scorer, "ba bi", ("bo",), [world.facts.texts[1]]),
         lambda: draft_chain("ba bi", ("bo",), steps, near),
     ]

@@ -29,8 +29,8 @@ def test_losses_by_hand() -> None:
         "bxent": -sum(map(math.log, (sigmoid(2), sigmoid(0.5), sigmoid(-1), sigmoid(1)))) / 4,
         "nce": -sum(math.log(math.exp(p) / (math.exp(p) + bad)) for p in (2.0, 0.5)) / 2,
     }
-    found = {kind: float(prefix_loss(SCORES, POSITIVE, kind=kind)) for kind in KINDS}
-    assert found == pytest.approx(expected, abs=1e-6)
+    losses = {kind: float(prefix_loss(SCORES, POSITIVE, kind=kind)) for kind in KINDS}
+    assert losses == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -48,9 +48,9 @@ def test_losses_that_compare_do_not_change_when_all_scores_move(
     kind: Loss, by: float, values: list[float]
 ) -> None:
     scores, positive = torch.tensor(values, dtype=torch.float64), torch.arange(len(values)) < 1
-    one, other = (prefix_loss(some, positive, kind=kind) for some in (scores, scores + by))
-    assert float(one) == pytest.approx(float(other), abs=1e-6)
-    assert float(one) >= 0
+    loss, moved_loss = (prefix_loss(logits, positive, kind=kind) for logits in (scores, scores + by))
+    assert float(loss) == pytest.approx(float(moved_loss), abs=1e-6)
+    assert float(loss) >= 0
 
 
 @pytest.mark.parametrize("kind", KINDS)

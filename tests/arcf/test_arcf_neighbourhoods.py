@@ -42,20 +42,20 @@ def test_a_fact_is_no_neighbour_of_its_own() -> None:
 
 def test_what_is_visible_grows_with_the_chain() -> None:
     near = neighbours(2)
-    asked = near.of_text("question answer")
-    assert near.visible(asked, []) == [0, 1]
-    assert near.visible(asked, [0]) == [1, 2]
-    assert near.visible(asked, [0, 2]) == [1, 4]
-    assert near.visible(asked, [0, 1, 2]) == [4]
+    nearest = near.of_text("question answer")
+    assert near.visible(nearest, []) == [0, 1]
+    assert near.visible(nearest, [0]) == [1, 2]
+    assert near.visible(nearest, [0, 2]) == [1, 4]
+    assert near.visible(nearest, [0, 1, 2]) == [4]
 
 
 def test_a_sentence_is_not_visible_beside_itself_in_another_table() -> None:
     texts = "fact 0", "Fact 0", "fact 2"
     facts = FactTables(tuple(Fact(f"u{i}", text, "T") for i, text in enumerate(texts)))
-    near = Neighbourhoods(facts, k=2, similarities=lambda some: np.ones((len(some), 3), dtype=np.float32))
-    asked = near.of_text("question")
-    assert near.visible(asked, []) == [0, 1]
-    assert near.visible(asked, [0]) == near.visible(asked, [1]) == [2]
+    near = Neighbourhoods(facts, k=2, similarities=lambda batch: np.ones((len(batch), 3), dtype=np.float32))
+    nearest = near.of_text("question")
+    assert near.visible(nearest, []) == [0, 1]
+    assert near.visible(nearest, [0]) == near.visible(nearest, [1]) == [2]
 
 
 def test_k_beyond_the_facts_sees_all() -> None:
@@ -68,29 +68,29 @@ def test_k_beyond_the_facts_sees_all() -> None:
 
 
 def test_many_at_once_are_the_same_as_one_by_one() -> None:
-    one, many = neighbours(3), neighbours(3)
+    single, many = neighbours(3), neighbours(3)
     many.prepare([0, 1, 2, 3, 4, 0])
     for fact in range(5):
-        assert one.of_fact(fact).tolist() == many.of_fact(fact).tolist()
+        assert single.of_fact(fact).tolist() == many.of_fact(fact).tolist()
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, 4])
 def test_the_k_that_is_needed_is_the_one_at_which_it_is_seen(k: int) -> None:
     near, gold = neighbours(k), gold_positions(QUESTION, FACTS)
-    found = neighbour_ranks(QUESTION, gold, near)
-    asked = near.of_text(QUESTION.text)
-    assert (found.direct <= k).tolist() == [fact in asked for fact in gold]
+    ranks = neighbour_ranks(QUESTION, gold, near)
+    nearest = near.of_text(QUESTION.text)
+    assert (ranks.direct <= k).tolist() == [fact in nearest for fact in gold]
     links = np.array([[other in near.of_fact(fact) for other in gold] for fact in gold])
     off = ~np.eye(3, dtype=bool)
-    assert ((found.links <= k) & off).tolist() == (links & off).tolist()
-    assert found.hops(k) == gold_hops(found.direct <= k, links)
+    assert ((ranks.links <= k) & off).tolist() == (links & off).tolist()
+    assert ranks.hops(k) == gold_hops(ranks.direct <= k, links)
 
 
 def test_reach_by_hand(load_script: Callable[[str], ModuleType]) -> None:
     measure_reach = load_script("reproduce_arcf").measure_reach
-    found = measure_reach([QUESTION], neighbours(2), ks=[1, 2, 5])
+    reach = measure_reach([QUESTION], neighbours(2), ks=[1, 2, 5])
     # k = 1: the question sees u0, u0 sees u2, u2 sees u0 only; k = 2: u2 sees u4, too.
-    assert found[1] == {"reached": pytest.approx(2 / 3), "facts": 3, "hops": {"1": 1, "2": 1, "infinity": 1}}
-    assert found[2]["hops"] == {"1": 1, "2": 1, "3": 1}
-    assert found[5] == {"reached": 1.0, "facts": 3, "hops": {"1": 3}}
+    assert reach[1] == {"reached": pytest.approx(2 / 3), "facts": 3, "hops": {"1": 1, "2": 1, "infinity": 1}}
+    assert reach[2]["hops"] == {"1": 1, "2": 1, "3": 1}
+    assert reach[5] == {"reached": 1.0, "facts": 3, "hops": {"1": 3}}
     assert measure_reach([], neighbours(2), ks=[2])[2]["reached"] == 0.0

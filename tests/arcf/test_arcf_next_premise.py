@@ -31,8 +31,8 @@ def by(seed: int) -> Any:
     """Scores that depend on every word of prefix and candidate; the bare prefix is as good as any."""
 
     def score(prefix: list[str], candidate: list[str]) -> float:
-        told = [seed, *map(ord, " ".join(prefix) + "|" + "".join(candidate))]
-        return float(np.random.default_rng(told).normal())
+        seeds = [seed, *map(ord, " ".join(prefix) + "|" + "".join(candidate))]
+        return float(np.random.default_rng(seeds).normal())
 
     return score
 
@@ -49,10 +49,10 @@ def test_candidates_are_scored_after_the_sentence_and_what_was_accepted(fake: An
         read.append((" ".join(prefix), " ".join(candidate)))
         return float(len(candidate))
 
-    told = score_next(Scorer("x", "x@1", ScorerForm(), fake(score)), "ice melts", ["b b", "a."], ["c", "d e"])
+    step = score_next(Scorer("x", "x@1", ScorerForm(), fake(score)), "ice melts", ["b b", "a."], ["c", "d e"])
     assert read == [("ice melts (explanation) b b. a.", candidate) for candidate in ("", "c", "d e")]
-    assert told.scores.tolist() == [1.0, 2.0]
-    assert told.stop_score == 0.0
+    assert step.scores.tolist() == [1.0, 2.0]
+    assert step.stop_score == 0.0
     read.clear()
     alone = Scorer("x", "x@1", ScorerForm(scheme="single-fact"), fake(score))
     assert score_next(alone, "ice melts", ["b b"], ["c"]).stop_score is None
@@ -62,9 +62,9 @@ def test_candidates_are_scored_after_the_sentence_and_what_was_accepted(fake: An
 
 def test_prefixes_that_are_too_long(fake: Any) -> None:
     short = Scorer("x", "x@1", ScorerForm(), fake(lambda a, b: float(len(a)), max_length=12))
-    told = score_next(short, "s", ["a b c d e", "f g"], ["c", "d " * 50])  # a candidate is cut to 4 tokens
-    assert told.dropped == 1
-    assert told.scores.tolist() == [4.0, 4.0]  # the sentence, "(explanation)" and the newer premise
+    step = score_next(short, "s", ["a b c d e", "f g"], ["c", "d " * 50])  # a candidate is cut to 4 tokens
+    assert step.dropped == 1
+    assert step.scores.tolist() == [4.0, 4.0]  # the sentence, "(explanation)" and the newer premise
     assert score_next(short, "s " * 9, ["f g"], ["c"]).dropped == -1
 
 
@@ -85,9 +85,9 @@ def test_it_stops_where_the_explanation_as_it_is_scores_best(fake: Any) -> None:
     def score(prefix: list[str], candidate: list[str]) -> float:
         return 1.5 if not candidate else 2.0 - len(prefix) / 5
 
-    found = drafted(fake, score, around(0), search=Search(length=9, least=1))
-    assert (len(found.facts), found.stopped) == (1, "bare prefix")
-    assert found.scores == pytest.approx((1.4,))
+    draft = drafted(fake, score, around(0), search=Search(length=9, least=1))
+    assert (len(draft.facts), draft.stopped) == (1, "bare prefix")
+    assert draft.scores == pytest.approx((1.4,))
     # What was accepted counts: three at least are there already, so nothing has to be added.
     none = drafted(fake, score, around(0), ["x", "y", "z"], search=Search(length=9, least=3))
     assert (none.facts, none.stopped) == ((), "bare prefix")
@@ -95,12 +95,12 @@ def test_it_stops_where_the_explanation_as_it_is_scores_best(fake: Any) -> None:
 
 
 def test_its_length_counts_what_was_accepted_and_it_drafts_at_least_one(fake: Any) -> None:
-    told: list[Progress] = []
+    events: list[Progress] = []
     how = Search(length=4, least=4)
-    found = drafted(fake, by(1), around(1), ["f1", "not a fact"], search=how, progress=told.append)
-    assert (len(found.facts), found.stopped) == (2, "length")
-    assert [(one.done, one.total) for one in told] == [(0, 2), (1, 2)]
-    assert 1 not in found.facts
+    draft = drafted(fake, by(1), around(1), ["f1", "not a fact"], search=how, progress=events.append)
+    assert (len(draft.facts), draft.stopped) == (2, "length")
+    assert [(event.done, event.total) for event in events] == [(0, 2), (1, 2)]
+    assert 1 not in draft.facts
     assert len(drafted(fake, by(1), around(1), [f"f{i}" for i in range(9)], search=how).facts) == 1
 
 
@@ -115,23 +115,23 @@ def test_what_must_not_be_proposed_is_not_and_all_may_be_gone(fake: Any) -> None
 def test_a_statement_of_an_author_s_own_brings_its_neighbours_into_view(fake: Any) -> None:
     near = around(3, k=2)
     steps = PremiseScorer(Scorer("x", "x@1", ScorerForm(), fake(by(3))), FACTS)
-    seen: list[set[Ids]] = []
+    calls: list[set[Ids]] = []
 
     def score(pairs: Sequence[Pair]) -> Floats:
-        seen.append({candidate for _, candidate in pairs if candidate})
+        calls.append({candidate for _, candidate in pairs if candidate})
         return steps.scorer.pairs.score(pairs)
 
     draft_chain(SENTENCE, ["f5", "own words"], steps, near, search=Search(length=3), score=score)
-    found = [near.of_text(SENTENCE), near.of_fact(5), near.of_text("own words")]
-    assert seen[0] == {steps.inputs.candidates[fact] for some in found for fact in some if fact != 5}
+    neighbours = [near.of_text(SENTENCE), near.of_fact(5), near.of_text("own words")]
+    assert calls[0] == {steps.inputs.candidates[fact] for facts in neighbours for fact in facts if fact != 5}
 
 
 def test_a_scorer_that_never_learnt_to_stop_goes_on_to_the_end(fake: Any) -> None:
     never = Scorer("x", "x@1", ScorerForm(stop=False), fake(lambda a, b: 0.0 if b else 9.0))
-    found = draft_chain(
+    draft = draft_chain(
         SENTENCE, [], PremiseScorer(never, FACTS), around(0), search=Search(length=4, least=1)
     )
-    assert (len(found.facts), found.stopped) == (4, "length")
+    assert (len(draft.facts), draft.stopped) == (4, "length")
 
 
 def test_lazily_most_of_what_fell_far_behind_is_not_scored_anew(fake: Any) -> None:
@@ -142,9 +142,9 @@ def test_lazily_most_of_what_fell_far_behind_is_not_scored_anew(fake: Any) -> No
     near = around(4, k=30)
     chains = [
         draft_chain(
-            SENTENCE, [], PremiseScorer(Scorer("x", "x@1", ScorerForm(), one), FACTS), near, search=how
+            SENTENCE, [], PremiseScorer(Scorer("x", "x@1", ScorerForm(), pairs), FACTS), near, search=how
         )
-        for one, how in ((lazy, Search(margin=MARGIN)), (whole, Search()))
+        for pairs, how in ((lazy, Search(margin=MARGIN)), (whole, Search()))
     ]
     assert chains[0] == chains[1]
     assert sum(lazy.calls) < 0.7 * sum(whole.calls)

@@ -27,10 +27,10 @@ def sampler(world: Any, fake: Any, config: ArcfConfig = CONFIG, **told: Any) -> 
 
 
 def test_samples_are_what_can_be_seen_after_some_gold_facts(world: Any, fake: Any) -> None:
-    made = sampler(world, fake, replace(CONFIG, prefixes=4))
+    sampling = sampler(world, fake, replace(CONFIG, prefixes=4))
     near = Neighbourhoods(world.facts, k=6)
     sizes = set()
-    samples = made.epoch(0)
+    samples = sampling.epoch(0)
     assert len(samples) == 4 * len(world.questions)
     for sample in samples:
         question = world.questions[sample.question]
@@ -38,19 +38,19 @@ def test_samples_are_what_can_be_seen_after_some_gold_facts(world: Any, fake: An
         assert set(sample.prefix) <= gold
         assert len(set(sample.prefix)) == len(sample.prefix)
         visible = near.visible(near.of_text(question.text), sample.prefix)
-        positives, others = (
+        positives, negatives = (
             sample.candidates[: sample.positives],
             sample.candidates[sample.positives :],
         )
         left = gold & set(visible)
         if left:
             assert set(positives) == left
-            assert STOP in others
+            assert STOP in negatives
         else:
             assert positives == (STOP,)
-        assert set(others) - {STOP} == set(visible) - gold
+        assert set(negatives) - {STOP} == set(visible) - gold
         assert len(set(sample.candidates)) == len(sample.candidates)
-        pairs = made.pairs(sample)
+        pairs = sampling.pairs(sample)
         assert len({ids for ids, _ in pairs}) == 1
         assert [candidate == () for _, candidate in pairs] == [fact == STOP for fact in sample.candidates]
         assert sample.tokens == sum(len(a) + len(b) + 3 for a, b in pairs)
@@ -61,24 +61,24 @@ def test_samples_are_what_can_be_seen_after_some_gold_facts(world: Any, fake: An
 @pytest.mark.parametrize("kind", ["visible", "all", "mixed"])
 def test_a_gold_sentence_of_another_table_is_no_negative(world: Any, fake: Any, kind: Any) -> None:
     size = len(world.facts)
-    again = tuple(replace(one, uid=f"{one.uid}-2", text=one.text.upper()) for one in world.facts.facts)
+    again = tuple(replace(f, uid=f"{f.uid}-2", text=f.text.upper()) for f in world.facts.facts)
     twice = replace(world, facts=FactTables((*world.facts.facts, *again)))
-    made = sampler(twice, fake, replace(CONFIG, k=2 * size, negatives=kind, batch_tokens=20_000))
-    for sample in made.epoch(0):
+    sampling = sampler(twice, fake, replace(CONFIG, k=2 * size, negatives=kind, batch_tokens=20_000))
+    for sample in sampling.epoch(0):
         gold = gold_positions(world.questions[sample.question], world.facts)
         assert not {fact + size for fact in gold} & set(sample.candidates)
 
 
 def test_the_same_seed_and_epoch_draw_the_same(world: Any, fake: Any) -> None:
-    made = sampler(world, fake)
-    assert made.epoch(1) == made.epoch(1) == sampler(world, fake).epoch(1)
-    assert made.epoch(0) != made.epoch(1)
-    assert sampler(world, fake, replace(CONFIG, seed=1)).epoch(1) != made.epoch(1)
+    sampling = sampler(world, fake)
+    assert sampling.epoch(1) == sampling.epoch(1) == sampler(world, fake).epoch(1)
+    assert sampling.epoch(0) != sampling.epoch(1)
+    assert sampler(world, fake, replace(CONFIG, seed=1)).epoch(1) != sampling.epoch(1)
 
 
 def test_further_negatives_are_left_out_when_a_batch_is_full(world: Any, fake: Any) -> None:
-    made = sampler(world, fake, replace(CONFIG, batch_tokens=64, k=30))
-    for sample in made.epoch(0):
+    sampling = sampler(world, fake, replace(CONFIG, batch_tokens=64, k=30))
+    for sample in sampling.epoch(0):
         negatives = len(sample.candidates) - sample.positives
         assert negatives >= 1
         assert sample.tokens <= 64 or negatives == 1
@@ -94,24 +94,24 @@ def test_single_facts_have_no_prefix_and_negatives_from_anywhere(world: Any, fak
     config = replace(CONFIG, scheme="single-fact", k=2, batch_tokens=5000)
     assert config.negatives_from == "mixed"
     for kind in (None, "all", "visible"):
-        made = sampler(world, fake, replace(config, negatives=kind))
-        for sample in made.epoch(0):
+        sampling = sampler(world, fake, replace(config, negatives=kind))
+        for sample in sampling.epoch(0):
             gold = set(gold_positions(world.questions[sample.question], world.facts))
             assert sample.prefix == ()
             assert set(sample.candidates[: sample.positives]) == gold
-            others = set(sample.candidates[sample.positives :])
-            assert not others & gold
-            assert STOP not in others
-            assert len(others) > 20 if kind != "visible" else len(others) <= 2
+            negatives = set(sample.candidates[sample.positives :])
+            assert not negatives & gold
+            assert STOP not in negatives
+            assert len(negatives) > 20 if kind != "visible" else len(negatives) <= 2
 
 
 def test_noise_replaces_gold_by_what_was_visible(world: Any, fake: Any) -> None:
     config = replace(CONFIG, noise=True, noise_share=1.0, epochs=4, prefixes=6)
-    made = sampler(world, fake, config)
+    sampling = sampler(world, fake, config)
     plain = sampler(world, fake, replace(config, noise=False))
-    assert made.epoch(1) == plain.epoch(1)  # the first half of the epochs is as without
+    assert sampling.epoch(1) == plain.epoch(1)  # the first half of the epochs is as without
     wrong = 0
-    for sample in made.epoch(2):
+    for sample in sampling.epoch(2):
         question = world.questions[sample.question]
         gold = set(gold_positions(question, world.facts))
         wrong += len(set(sample.prefix) - gold)
@@ -124,11 +124,11 @@ def test_nothing_to_learn_from(world: Any, fake: Any) -> None:
     strange = Question("Q", "ba", "be", {"ffff": "CENTRAL"})
     with pytest.raises(SamplingError, match="found none of 1"):
         sampler(world, fake, questions=[strange])
-    made = sampler(world, fake, replace(CONFIG, stop=False))
+    sampling = sampler(world, fake, replace(CONFIG, stop=False))
     far = PreparedQuestion((1, 2), (5,), np.array([7]))
     with pytest.raises(SamplingError, match="take a larger k"):
         Sampler(
-            replace(CONFIG, stop=False), [replace(far, gold=())], made._inputs, made._neighbourhoods
+            replace(CONFIG, stop=False), [replace(far, gold=())], sampling._inputs, sampling._neighbourhoods
         ).epoch(0)
 
 

@@ -31,8 +31,8 @@ def by(seed: int) -> Any:
     """Scores that depend on prefix and candidate; the bare prefix is as good as any."""
 
     def score(prefix: list[str], candidate: list[str]) -> float:
-        told = [seed, len(prefix), *map(ord, "".join(prefix[4:]) + "|" + "".join(candidate))]
-        return float(np.random.default_rng(told).normal())
+        seeds = [seed, len(prefix), *map(ord, "".join(prefix[4:]) + "|" + "".join(candidate))]
+        return float(np.random.default_rng(seeds).normal())
 
     return score
 
@@ -49,8 +49,10 @@ def test_left_alone_it_is_algorithm_1(fake: Any, seed: int) -> None:
     walk = follow(lambda facts: score_step(ASKED, near.of_text("q a"), facts, steps, near), how)
     assert walk.facts == chain.facts
     assert walk.stopped == chain.stopped
-    assert [one.stop_score for one in walk.steps] == [one.stop_score for one in chain.steps]
-    assert [one.newly_visible for one in walk.steps] == [frozenset(one.newly_visible) for one in chain.steps]
+    assert [step.stop_score for step in walk.steps] == [step.stop_score for step in chain.steps]
+    assert [step.newly_visible for step in walk.steps] == [
+        frozenset(step.newly_visible) for step in chain.steps
+    ]
     assert walk.scored == chain.scored
     assert walk.ranking(ASKED, near).tolist() == ranked.ranking.tolist()
 
@@ -64,19 +66,19 @@ def lines(facts: tuple[int, ...]) -> Step:
 def test_what_a_person_chose_comes_first() -> None:
     how = Search(length=4, least=2)
     assert follow(lines, how).facts == (0, 1, 2)  # 3 is worth 0.4, less than the bare prefix
-    walk = follow(lines, how, given=(5, 3))
+    walk = follow(lines, how, premises=(5, 3))
     assert (walk.facts, walk.by_hand, walk.stopped) == ((5, 3, 0, 1), 2, "length")
     # Behind a fact that is not to be had the others are no longer what was meant.
-    walk = follow(lines, how, given=(5, 5, 4))
+    walk = follow(lines, how, premises=(5, 5, 4))
     assert (walk.facts, walk.by_hand) == ((5, 0, 1, 2), 1)
     # A person may go on where it would have stopped.
-    walk = follow(lines, how, given=(0, 1, 2, 5))
+    walk = follow(lines, how, premises=(0, 1, 2, 5))
     assert (walk.facts, walk.stopped) == ((0, 1, 2, 5), "length")
 
 
 def test_it_waits_for_a_person_and_for_a_step() -> None:
     how = Search(length=4, least=2)
-    walk = follow(lines, how, given=(4,), automatic=False)
+    walk = follow(lines, how, premises=(4,), automatic=False)
     assert (walk.facts, walk.stopped, len(walk.steps)) == ((4,), None, 2)
     walk = follow(lambda facts: lines(facts) if len(facts) < 2 else None, how)
     assert (walk.facts, walk.stopped, len(walk.steps)) == ((0, 1), None, 2)
@@ -89,34 +91,36 @@ def test_words_shared_with_what_was_chosen_lead_on() -> None:
     facts = corpus_facts(Corpus.of("four", texts))
     assert facts.facts[1] == Fact(premise_key("ice is cold water"), "ice is cold water", "four")
     near = Neighbourhoods(facts, k=2)
-    asked = Question("Q", "what is snow", "ice", {})
-    first = near.of_text(asked.text)
-    walk = follow(lambda chosen: score_step(asked, first, chosen, NearestSteps(near), near), Search(length=3))
+    example = Question("Q", "what is snow", "ice", {})
+    first = near.of_text(example.text)
+    walk = follow(
+        lambda prefix: score_step(example, first, prefix, NearestSteps(near), near), Search(length=3)
+    )
     assert walk.facts == (0, 1, 2)
     assert walk.stopped == "length"
-    assert [one.stop_score for one in walk.steps] == [None] * 3
+    assert [step.stop_score for step in walk.steps] == [None] * 3
     assert walk.steps[0].newly_visible == {0, 1}
     assert 2 in walk.steps[1].newly_visible | walk.steps[2].newly_visible
-    assert walk.ranking(asked, near).tolist() == [0, 1, 2, 3]
+    assert walk.ranking(example, near).tolist() == [0, 1, 2, 3]
 
 
 def test_a_scorer_of_single_facts_sees_no_chosen_fact(fake: Any) -> None:
-    seen = []
+    calls = []
 
     def score(prefix: list[str], candidate: list[str]) -> float:
-        seen.append((len(prefix), tuple(candidate)))
+        calls.append((len(prefix), tuple(candidate)))
         return 0.0
 
     alone = PremiseScorer(Scorer("s", "s@1", ScorerForm(scheme="single-fact"), fake(score)), FACTS)
     assert alone.score(ASKED, (1, 2), (3, 4)).stop_score is None
-    assert seen == [(4, ("f3",)), (4, ("f4",))]
+    assert calls == [(4, ("f3",)), (4, ("f4",))]
     chains = PremiseScorer(Scorer("c", "c@1", ScorerForm(), fake(score)), FACTS)
     assert chains.score(ASKED, (1, 2), (3,)).stop_score == 0.0
-    assert seen[2:] == [(6, ()), (6, ("f3",))]
+    assert calls[2:] == [(6, ()), (6, ("f3",))]
     never = PremiseScorer(Scorer("n", "n@1", ScorerForm(stop=False), fake(score)), FACTS)
     assert never.score(ASKED, (), (3,)).stop_score is None
     short = PremiseScorer(Scorer("s", "s@1", ScorerForm(), fake(score, max_length=11)), LONG)
-    assert [short.score(ASKED, (), some).cut for some in ((0,), (0, 1))] == [frozenset(), {1}]
+    assert [short.score(ASKED, (), candidates).cut for candidates in ((0,), (0, 1))] == [frozenset(), {1}]
     near = Neighbourhoods(LONG, k=2, similarities=lambda texts: np.ones((len(texts), 2), dtype=np.float32))
     walk = follow(
         lambda facts: score_step(ASKED, np.arange(2), facts, short, near), Search(length=2, least=2)
@@ -128,17 +132,17 @@ def test_scorers_are_listed_as_they_are(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("ENTAIL_MODELS_DIR", str(tmp_path))
     assert list_scorers() == []
 
-    def put(name: str, told: str) -> None:
+    def put(name: str, text: str) -> None:
         (tmp_path / name).mkdir()
         (tmp_path / name / "head.safetensors").write_bytes(b"")
-        (tmp_path / name / "entail.json").write_text(told, encoding="utf-8")
+        (tmp_path / name / "entail.json").write_text(text, encoding="utf-8")
 
     put("b-single", '{"method": "arcf", "scorer": {"scheme": "single-fact"}}')
     put("a-broken", '{"method": "arcf", "scorer": {"k": "many"}}')
     put("z-chains", '{"method": "arcf", "scorer": {"k": 60}}')
     put("arcf-minilm", '{"method": "arcf", "scorer": {"scheme": "single-fact"}}')
     put("gaussian", '{"method": "gausscse"}')
-    found = list_scorers()
-    assert [one.name for one in found] == ["arcf-minilm", "a-broken", "z-chains", "b-single"]
-    assert found[2].form.k == 60
-    assert "expected int as 'k'" in str(found[1].problem)
+    scorers = list_scorers()
+    assert [entry.name for entry in scorers] == ["arcf-minilm", "a-broken", "z-chains", "b-single"]
+    assert scorers[2].form.k == 60
+    assert "expected int as 'k'" in str(scorers[1].problem)

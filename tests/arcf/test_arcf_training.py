@@ -62,10 +62,10 @@ def test_it_learns_which_facts_explain(tiny_home: Path, world: Any, tuning: Any)
     assert set(steps[0]) >= {"pairs in order", "margin", "tokens", "samples"}
 
     near = _neighbourhoods(world.facts)
-    rankings = [one.ranking for one in ChainRanker(load_scorer("mine"), near).rank(world.dev)]
-    found = evaluate_chains(world.dev, world.facts, rankings)
+    rankings = [ranked.ranking for ranked in ChainRanker(load_scorer("mine"), near).rank(world.dev)]
+    evaluation = evaluate_chains(world.dev, world.facts, rankings)
     lexical = evaluate_chains(world.dev, world.facts, tfidf_rankings(world.dev, near.similarities))
-    assert found.map > lexical.map
+    assert evaluation.map > lexical.map
     assert json.dumps(training.to_json())
 
 
@@ -95,22 +95,22 @@ def test_what_was_saved_is_a_scorer_and_no_encoder(tiny_home: Path, mine: ArcfTr
     card = (tiny_home / "mine" / "README.md").read_text(encoding="utf-8")
     assert "license: other" in card
     assert "entail rank --scorer mine" in card
-    told = json.loads((tiny_home / "mine" / "entail.json").read_text(encoding="utf-8"))
-    assert told["base"] == "tiny"
-    assert told["trained_on"]["data"] == ["worldtree"]
-    assert told["trained_on"]["gold facts in no table"] == 0
+    record = json.loads((tiny_home / "mine" / "entail.json").read_text(encoding="utf-8"))
+    assert record["base"] == "tiny"
+    assert record["trained_on"]["data"] == ["worldtree"]
+    assert record["trained_on"]["gold facts in no table"] == 0
 
     # In torch alone, the last layer for one token, as transformers has it in full.
     stock = load_scorer("mine", stock=True)
     inputs = PremiseScorer(scorer, world.facts).inputs
-    (asked,) = inputs.questions([("ba bi", "bo")])
-    prefix = inputs.prefix(asked, [3]).ids
+    (question_ids,) = inputs.questions([("ba bi", "bo")])
+    prefix = inputs.prefix(question_ids, [3]).ids
     pairs = [(prefix, ()), *((prefix, candidate) for candidate in inputs.candidates)]
-    ours, theirs = scorer.pairs.score(pairs), stock.pairs.score(pairs)
-    assert np.abs(ours - theirs).max() < 1e-4
-    assert ours.std() > 0
+    scores, stock_scores = scorer.pairs.score(pairs), stock.pairs.score(pairs)
+    assert np.abs(scores - stock_scores).max() < 1e-4
+    assert scores.std() > 0
     alone = np.array([scorer.pairs.score([pair])[0] for pair in pairs[:9]])
-    assert np.abs(alone - ours[:9]).max() < 1e-5
+    assert np.abs(alone - scores[:9]).max() < 1e-5
     assert scorer.pairs.score([]).shape == stock.pairs.score([]).shape == (0,)
     assert scorer.pairs.spent.rows == len(pairs) + 9
     assert scorer.pairs.spent.padded >= scorer.pairs.spent.tokens
@@ -145,20 +145,20 @@ def test_a_token_budget_ends_a_training(tiny_home: Path, world: Any) -> None:
 def test_a_stopped_training_goes_on_to_the_same_weights(tiny_home: Path, world: Any) -> None:
     config = replace(SETTINGS, epochs=2, prefixes=1, dropout=0.1)
 
-    def train(name: str, **told: Any) -> ArcfTraining:
+    def train(name: str, **options: Any) -> ArcfTraining:
         return train_arcf(
             world.questions,
             world.facts,
-            told.pop("config", config),
+            options.pop("config", config),
             dev=world.dev,
             out=tiny_home / name,
-            **told,
+            **options,
         )
 
     train("whole")
-    asked = iter(range(100))
+    counter = iter(range(100))
     with pytest.raises(TrainingError, match="stopped on request after step 7"):
-        train("again", stop=lambda: next(asked) == 6)
+        train("again", stop=lambda: next(counter) == 6)
     assert train("again").fitted.resumed == 1
     for file in (f"{ADAPTER}/adapter_model.safetensors", HEAD):
         assert (tiny_home / "again" / file).read_bytes() == (tiny_home / "whole" / file).read_bytes()

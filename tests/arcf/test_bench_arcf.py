@@ -52,13 +52,13 @@ def test_the_plain_loop_scores_and_chooses_as_the_engine(script: ModuleType, sco
     plain = script.ruler(scorer, ranker, near)
     for question in world.dev:
         (ranked,) = ranker.rank([question])
-        facts, told = plain.chain(question)
+        facts, step_scores = plain.chain(question)
         assert ranked.chain is not None
         assert facts == list(ranked.chain.facts)
-        for step, scores in zip(ranked.chain.steps, told, strict=True):
+        for step, scores in zip(ranked.chain.steps, step_scores, strict=True):
             for fact, score in zip(step.candidates, step.scores, strict=True):
                 assert scores[fact] == pytest.approx(score, abs=1e-4)
-        same, of = script.same_steps(plain, question, ranked.chain, told)
+        same, of = script.same_steps(plain, question, ranked.chain, step_scores)
         assert (same, of) == (3, 3)
 
 
@@ -73,10 +73,10 @@ def test_the_program_measures_and_draws_growth(
     monkeypatch.setattr(script, "GROW_K", (2, 4))
     monkeypatch.setattr(script, "GROW_L", (1, 2))
     out = tmp_path / "speed.json"
-    told = ["bench", "--tables", str(release["tables"]), "--questions", str(release["dev"])]
-    told += ["--out", str(out)]
-    told += ["--scorer", scorer, "--k", "6", "--sample", "3", "--length", "3", "--margins", "1", "--grow"]
-    monkeypatch.setattr("sys.argv", told)
+    argv = ["bench", "--tables", str(release["tables"]), "--questions", str(release["dev"])]
+    argv += ["--out", str(out)]
+    argv += ["--scorer", scorer, "--k", "6", "--sample", "3", "--length", "3", "--margins", "1", "--grow"]
+    monkeypatch.setattr("sys.argv", argv)
     alone: list[list[str]] = []
 
     def run(command: list[str], **how: Any) -> Any:

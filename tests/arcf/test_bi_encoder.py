@@ -37,22 +37,22 @@ def tower(tiny_home: Path, write_bert: Callable[..., Path]) -> BiEncoderTower:
     """Return one on a base of two layers, whose adapter and head say something."""
     (tiny_home / "tiny").unlink()
     write_bert(tiny_home / "tiny", num_hidden_layers=2)
-    made = BiEncoderTower(
+    encoder = BiEncoderTower(
         resolve("tiny"), lora=Lora(rank=2), device="cpu", max_length=32, dropout=0.0, seed=1
     )
     draw = torch.Generator().manual_seed(0)
     with torch.no_grad():
-        for parameter in made.parameters.values():
+        for parameter in encoder.parameters.values():
             parameter.add_(torch.randn(parameter.shape, generator=draw) * 0.2)
-    return made
+    return encoder
 
 
 def test_a_score_is_that_of_the_adapters_prefix_and_the_bases_candidate(tower: BiEncoderTower) -> None:
     """Each read whole by the transformer's own forward pass, one with the adapter and one without."""
     first: Any = next(iter(sentence_transformer(resolve("tiny"), device="cpu").children()))
     plain, adapted = first.auto_model.eval(), tower._transformer.eval()
-    found = tower.score(PAIRS)
-    for (prefix, candidate), score in zip(PAIRS, found, strict=True):
+    scores = tower.score(PAIRS)
+    for (prefix, candidate), score in zip(PAIRS, scores, strict=True):
         with torch.inference_mode():
             p, m = (
                 model(input_ids=torch.tensor([_row(ids, tower)])).last_hidden_state[0].mean(0)
@@ -78,9 +78,9 @@ def test_what_is_loaded_scores_as_what_was_trained(
 
 def _write(tower: BiEncoderTower, folder: Path, **form: Any) -> None:
     tower.save(folder)
-    told = {"method": "arcf", "base": "tiny", "base_revision": resolve("tiny").revision}
-    told |= {"scorer": form | {"reading": form.get("reading", "apart")}}
-    (folder / "entail.json").write_text(json.dumps(told), encoding="utf-8")
+    record = {"method": "arcf", "base": "tiny", "base_revision": resolve("tiny").revision}
+    record |= {"scorer": form | {"reading": form.get("reading", "apart")}}
+    (folder / "entail.json").write_text(json.dumps(record), encoding="utf-8")
 
 
 def test_what_is_compared_is_read_exactly_unless_it_is_asked_otherwise(
@@ -130,8 +130,8 @@ def test_a_reading_of_an_earlier_version_is_refused_by_name(tower: BiEncoderTowe
 def test_fields_of_earlier_versions_are_read(tower: BiEncoderTower, tiny_home: Path) -> None:
     _write(tower, tiny_home / "mine", longest=24, alone=2)
     assert load_scorer("mine").form.max_length == 24
-    told = {"reading": "apart", "alone": 2, "frozen": False, "longest": 24}
-    assert config_of(ArcfConfig, told) == ArcfConfig(reading="apart", max_length=24)
+    fields = {"reading": "apart", "alone": 2, "frozen": False, "longest": 24}
+    assert config_of(ArcfConfig, fields) == ArcfConfig(reading="apart", max_length=24)
 
 
 def test_the_gradient_moves_the_prefix_and_leaves_candidates_where_they_are(tower: BiEncoderTower) -> None:
@@ -141,13 +141,13 @@ def test_the_gradient_moves_the_prefix_and_leaves_candidates_where_they_are(towe
     assert all(
         p.grad is not None and p.grad.abs().sum() > 0 for n, p in tower.parameters.items() if "_B" in n
     )
-    (kept,) = tower._candidates.vectors(CANDIDATES[:1])
+    (vector,) = tower._candidates.vectors(CANDIDATES[:1])
     with torch.no_grad():
         for parameter in tower.parameters.values():
             if parameter.grad is not None:
                 parameter += 1e-3 * parameter.grad
     assert tower.scores(PAIRS[:1]).item() > before.item()
-    assert torch.equal(tower._candidates.vectors(CANDIDATES[:1])[0], kept)
+    assert torch.equal(tower._candidates.vectors(CANDIDATES[:1])[0], vector)
 
 
 def test_every_visible_fact_is_compared(tiny_home: Path, world: Any) -> None:

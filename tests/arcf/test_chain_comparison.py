@@ -39,18 +39,18 @@ def test_the_packaged_scorer_finds_most_of_the_example() -> None:
     assert set(EXAMPLE.gold) <= set(facts.positions)
     around, steps = Neighbourhoods(facts, k=60), PremiseScorer(scorer, facts)
     near = steps.neighbours(EXAMPLE, around)
-    walk = follow(lambda chosen: score_step(EXAMPLE, near, chosen, steps, around), Search(length=9))
-    found = locate_gold(EXAMPLE, facts, walk, walk.ranking(EXAMPLE, around))
-    assert str(found).startswith("3 of 5 gold premises in the chain")
+    walk = follow(lambda prefix: score_step(EXAMPLE, near, prefix, steps, around), Search(length=9))
+    coverage = locate_gold(EXAMPLE, facts, walk, walk.ranking(EXAMPLE, around))
+    assert str(coverage).startswith("3 of 5 gold premises in the chain")
 
 
 def test_gold_premises_are_located() -> None:
-    found = locate_gold(QUESTION, FACTS, WALK, np.array([0, 2, 1, 3, 4]))
-    assert found is not None
-    rows = [(row.position, row.step, row.rank, row.visible) for row in found.rows]
+    coverage = locate_gold(QUESTION, FACTS, WALK, np.array([0, 2, 1, 3, 4]))
+    assert coverage is not None
+    rows = [(row.position, row.step, row.rank, row.visible) for row in coverage.rows]
     assert rows == [(0, 1, 1, 1), (3, None, 4, 2), (4, None, 5, None)]
-    assert str(found) == "1 of 3 gold premises in the chain, 1 never visible"
-    assert found.precision == pytest.approx((1 + 2 / 4 + 3 / 5) / 3)
+    assert str(coverage) == "1 of 3 gold premises in the chain, 1 never visible"
+    assert coverage.precision == pytest.approx((1 + 2 / 4 + 3 / 5) / 3)
     assert locate_gold(Question("Q", "q", "a", {}), FACTS, WALK, np.arange(5)) is None
 
 
@@ -74,7 +74,9 @@ def test_methods_are_compared_by_rank() -> None:
     def near(texts: Any) -> Any:
         return np.tile(-np.arange(5, dtype=np.float32), (len(texts), 1))
 
-    found = compare_methods(QUESTION, FACTS, listed, near, load=lambda one: scorers[one.name], k=3, length=2)
-    assert list(found.rankings) == [WORDS, GREEDY, "chains", "single"]
-    assert found.chains[GREEDY] == (0, 1)
-    assert all(sorted(ranking.tolist()) == [0, 1, 2, 3, 4] for ranking in found.rankings.values())
+    comparison = compare_methods(
+        QUESTION, FACTS, listed, near, load=lambda entry: scorers[entry.name], k=3, length=2
+    )
+    assert list(comparison.rankings) == [WORDS, GREEDY, "chains", "single"]
+    assert comparison.chains[GREEDY] == (0, 1)
+    assert all(sorted(ranking.tolist()) == [0, 1, 2, 3, 4] for ranking in comparison.rankings.values())

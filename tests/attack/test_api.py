@@ -32,7 +32,7 @@ for path in DOCUMENT["paths"].values():
         method.pop("security", None)  # tokens are the test's own
 OPERATIONS = {
     operation.label: operation
-    for operation in (found.ok() for found in schemathesis.openapi.from_dict(DOCUMENT).get_all_operations())
+    for operation in (result.ok() for result in schemathesis.openapi.from_dict(DOCUMENT).get_all_operations())
 }
 CONFORM = [
     status_code_conformance,
@@ -63,14 +63,14 @@ def fields_of(label: str) -> set[str]:
 def cases(label: str, mode: GenerationMode) -> st.SearchStrategy[Case]:
     """Return requests of an operation, valid or not, some of them with names that the server knows."""
 
-    def name(case: Case, known: dict[str, str]) -> Case:
+    def name(case: Case, names: dict[str, str]) -> Case:
         if isinstance(case.body, dict):
-            case.body = {**case.body, **known}
+            case.body = {**case.body, **names}
         return case
 
-    known = {field: st.sampled_from(NAMES[field]) for field in sorted(NAMES.keys() & fields_of(label))}
+    strategies = {field: st.sampled_from(NAMES[field]) for field in sorted(NAMES.keys() & fields_of(label))}
     generated: st.SearchStrategy[Case] = OPERATIONS[label].as_strategy(generation_mode=mode)
-    return st.builds(name, generated, st.fixed_dictionaries({}, optional=known))
+    return st.builds(name, generated, st.fixed_dictionaries({}, optional=strategies))
 
 
 MODES = [

@@ -175,8 +175,8 @@ def test_damaged_files(name: str, tmp_path: Path, tally: Tally) -> None:
         for old in tmp_path.glob("entail.json"):
             old.unlink()
         place.write_bytes(damaged)
-        if found := attempt(read, place):
-            failures[kind] = found
+        if failure := attempt(read, place):
+            failures[kind] = failure
     tally(attempts=attempts, failures=len(failures))
     assert failures == {}
     assert read_again is None or read_again.exists()
@@ -272,10 +272,10 @@ def test_damaged_backups(number: int, tmp_path: Path, tally: Tally) -> None:
     places = range(number, len(content), 40 if FULL else 211)
     for at in places:
         file.write_bytes(content[:at] + bytes([content[at] ^ 0xFF]) + content[at + 1 :])
-        if found := attempt(archive, file):
-            failures[at] = found
+        if failure := attempt(archive, file):
+            failures[at] = failure
     file.write_bytes(content[: len(content) * number // 40])
-    failures |= {"cut": found} if (found := attempt(archive, file)) else {}
+    failures |= {"cut": failure} if (failure := attempt(archive, file)) else {}
     tally(attempts=len(places) + 1, failures=len(failures))
     assert failures == {}
 
@@ -298,7 +298,7 @@ def test_manifests_of_wrong_types(tmp_path: Path, tally: Tally) -> None:
         attempts += 1
         file = tmp_path / "backup.zip"
         file.write_bytes(zip_of({"manifest.json": damaged, "tables/authors.jsonl": b"{}\n"}))
-        if found := attempt(archive, file):
-            failures[kind] = found
+        if failure := attempt(archive, file):
+            failures[kind] = failure
     tally(attempts=attempts, failures=len(failures))
     assert failures == {}

@@ -94,8 +94,8 @@ def test_damaged_columns(column: str, tmp_path: Path, tally: Tally) -> None:
     assert len(texts) >= 3
     attempts, failures = 0, {}
     for seq, text in texts.items():
-        some = islice(damages(text.encode(), seed=seq), seq % 7, None, 13 if FULL else 331)
-        for kind, damaged in some:
+        variants = islice(damages(text.encode(), seed=seq), seq % 7, None, 13 if FULL else 331)
+        for kind, damaged in variants:
             attempts += 1
             place = tmp_path / "damaged.db"
             shutil.copy(file, place)
@@ -103,8 +103,8 @@ def test_damaged_columns(column: str, tmp_path: Path, tally: Tally) -> None:
                 query = f"UPDATE events SET {column} = CAST(? AS TEXT) WHERE tree_id = ? AND seq = ?"
                 connection.execute(query, (damaged, tree, seq))
             connection.close()
-            if found := attempt_all(place, tree):
-                failures[seq, kind] = found
+            if failure := attempt_all(place, tree):
+                failures[seq, kind] = failure
     tally(attempts=attempts, failures=len(failures))
     assert failures == {}
 

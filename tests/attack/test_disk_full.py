@@ -114,13 +114,13 @@ def count_done(disk: Path, pages: int | None, work: Work) -> tuple[int, int]:
     set_room(disk, pages)
     (reports,) = run(work)
     set_room(disk, None)
-    said = [words for (words,) in reports]
-    refused = [words for words in said if words != "done"]
+    outcomes = [words for (words,) in reports]
+    refused = [words for words in outcomes if words != "done"]
     for words in refused:
         assert any(sign in words for sign in PLAIN), words
         # Where PostgreSQL lets nobody in for want of room it does not say why.
         assert "does not answer" not in words or "could not write init file" in words
-    return len(said) - len(refused), len(refused)
+    return len(outcomes) - len(refused), len(refused)
 
 
 def exhaust(disk: Path, change: Work, check: Callable[[int], object], tally: Tally) -> None:
@@ -188,8 +188,8 @@ def test_corpora(disk: Path, url: str, tally: Tally) -> None:
         nonlocal name
         with closing(open_database(url)) as database:
             store = CorpusStore(database)
-            found = [corpus for corpus in store.corpora() if corpus.name == f"corpus {name}"]
-            assert [corpus.count for corpus in found] == [len(FACTS)] * done
+            corpora = [corpus for corpus in store.corpora() if corpus.name == f"corpus {name}"]
+            assert [corpus.count for corpus in corpora] == [len(FACTS)] * done
         name = next(names)
 
     exhaust(disk, add, check, tally)
@@ -246,12 +246,12 @@ def test_jobs(disk: Path, url: str, package: Path, tally: Tally) -> None:
     def check(done: int) -> None:
         nonlocal number
         number += 1
-        found = Jobs()
-        assert [job.state for job in found.jobs()] == ["queued"] * done
-        assert found.unreadable() == {}
-        for job in found.jobs():
-            found.cancel(job.id, by="Ann")
-            found.delete(job.id)
+        jobs = Jobs()
+        assert [job.state for job in jobs.jobs()] == ["queued"] * done
+        assert jobs.unreadable() == {}
+        for job in jobs.jobs():
+            jobs.cancel(job.id, by="Ann")
+            jobs.delete(job.id)
 
     exhaust(disk, submit, check, tally)
 

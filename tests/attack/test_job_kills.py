@@ -45,9 +45,9 @@ def test_acts_on_jobs(
     expected: dict[str, str] = {}
 
     def states() -> dict[str, str]:
-        found = Jobs()
-        assert found.unreadable() == {}
-        return {job.id: job.state for job in found.jobs()}
+        fresh_jobs = Jobs()
+        assert fresh_jobs.unreadable() == {}
+        return {job.id: job.state for job in fresh_jobs.jobs()}
 
     def submit(report: Report) -> None:
         for number in range(JOBS):
@@ -67,34 +67,36 @@ def test_acts_on_jobs(
 
     cycle: list[tuple[str, str | None, Callable[[Jobs, str], object] | None]] = [
         ("submit", "queued", None),
-        ("cancel", "cancelled", lambda found, job_id: found.cancel(job_id, by="Ann")),
-        ("resume", "queued", lambda found, job_id: found.resume(job_id)),
-        ("cancel", "cancelled", lambda found, job_id: found.cancel(job_id, by="Ann")),
-        ("delete", None, lambda found, job_id: found.delete(job_id)),
+        ("cancel", "cancelled", lambda fresh_jobs, job_id: fresh_jobs.cancel(job_id, by="Ann")),
+        ("resume", "queued", lambda fresh_jobs, job_id: fresh_jobs.resume(job_id)),
+        ("cancel", "cancelled", lambda fresh_jobs, job_id: fresh_jobs.cancel(job_id, by="Ann")),
+        ("delete", None, lambda fresh_jobs, job_id: fresh_jobs.delete(job_id)),
     ]
     while striker.kills < most:
         act, state, do = cycle[attempts % len(cycle)]
         attempts += 1
         before = {"cancel": "queued", "resume": "cancelled", "delete": "cancelled"}.get(act)
-        ids = [job_id for job_id, one in expected.items() if one == before]
-        known = len(list(jobs.folder.glob("*")))
+        ids = [job_id for job_id, job_state in expected.items() if job_state == before]
+        total = len(list(jobs.folder.glob("*")))
         if do is None:
-            (reports,) = striker.strike(act, submit, sign=lambda: len(list(jobs.folder.glob("*"))) > known)  # noqa: B023 - called here
+            (reports,) = striker.strike(act, submit, sign=lambda: len(list(jobs.folder.glob("*"))) > total)  # noqa: B023 - called here
         else:
             (reports,) = striker.strike(act, each(do, ids))
-        found = states()
+        job_states = states()
         done = {job_id for (job_id,) in reports}
         for job_id in done:
-            assert found.get(job_id) == state, act
+            assert job_states.get(job_id) == state, act
         # Of the others at most one was touched, wholly or not at all.
         touched = {
-            job_id for job_id in {*expected, *found} - done if found.get(job_id) != expected.get(job_id)
+            job_id
+            for job_id in {*expected, *job_states} - done
+            if job_states.get(job_id) != expected.get(job_id)
         }
         assert len(touched) <= 1
-        assert all(found.get(job_id) == state for job_id in touched)
+        assert all(job_states.get(job_id) == state for job_id in touched)
         ((waiting,),) = run(waiting_ids)
-        assert {job_id for job_id, one in found.items() if one == "queued"} <= set(waiting)
-        expected = found
+        assert {job_id for job_id, job_state in job_states.items() if job_state == "queued"} <= set(waiting)
+        expected = job_states
     tally(attempts=attempts, failures=0, kills=striker.kills)
 
 
@@ -132,7 +134,7 @@ def test_trainings(jobs: Jobs, submit: Submit, until: Until, tally: Tally) -> No
         until(lambda: jobs.job(job.id).state != "running")  # noqa: B023 - called here
         job = jobs.job(job.id)
         assert job.state in ("queued", "interrupted", "done"), (job.status.what, jobs.log_tail(job.id))
-        assert [found.id for found in Jobs().jobs()].count(job.id) == 1
+        assert [stored_job.id for stored_job in Jobs().jobs()].count(job.id) == 1
         published = (jobs.settings.models_dir / job.name).exists()
         assert published or job.state != "done"
         assert not published or weights(jobs, job.name) == weights(jobs, "whole")

@@ -66,12 +66,12 @@ def read_acts(url: str) -> Done:
         return {
             tree.id: [
                 (
-                    one.seq,
-                    one.act.kind,
-                    one.author,
-                    getattr(one.act, "text", getattr(one.act, "hypothesis", "")),
+                    event.seq,
+                    event.act.kind,
+                    event.author,
+                    getattr(event.act, "text", getattr(event.act, "hypothesis", "")),
                 )
-                for one in log.history(tree.id).events
+                for event in log.history(tree.id).events
             ]
             for tree in log.trees()
         }
@@ -85,22 +85,22 @@ def test_authoring(url: str, tally: Tally) -> None:
             with closing(open_database(url)) as database:
                 acts = [Create(hypothesis=f"h{number}") for number in range(TREES)]
                 trees = TreeLog(database).create_all(acts, author="Ann")
-            known = read_acts(url)
+            previous_acts = read_acts(url)
         attempts += 1
         names = [f"{name} {attempts}" for name in ("Ann", "Bob")]
         reports = striker.strike("", *(author(url, trees, name) for name in names), seconds=0.15)
-        found = read_acts(url)
-        for tree, seq, *act in (one for part in reports for one in part):
-            assert found[tree][seq - 1] == (seq, *act)
-        for tree, events in found.items():
+        stored_acts = read_acts(url)
+        for tree, seq, *act in (report for part in reports for report in part):
+            assert stored_acts[tree][seq - 1] == (seq, *act)
+        for tree, events in stored_acts.items():
             assert [seq for seq, *_ in events] == list(range(1, len(events) + 1))
-            before = known.get(tree, [])
+            before = previous_acts.get(tree, [])
             assert events[: len(before)] == before
         # Unconfirmed is at most the last act of a killed author.
         for name, part in zip(names, reports, strict=True):
-            new = [one for events in found.values() for one in events if one[2] == name]
+            new = [event for events in stored_acts.values() for event in events if event[2] == name]
             assert len(new) - len(part) in (0, 1)
-        known = found
+        previous_acts = stored_acts
         check_health(url)
     tally(attempts=attempts, failures=0, kills=striker.kills)
 
@@ -148,12 +148,12 @@ def test_backup(url: str, tmp_path: Path, tally: Tally) -> None:
         (reports,) = striker.strike("backup", save)
         if file.exists():
             with open_archive(file) as archive:
-                found = archive.parts["tables/events.jsonl"].lines
+                lines = archive.parts["tables/events.jsonl"].lines
                 assert archive.parts.keys() >= {f"models/m{number}/x" for number in range(3)}
         else:
-            found = 0
-        assert found == acts if reports else found in (saved, acts)
-        saved = found
+            lines = 0
+        assert lines == acts if reports else lines in (saved, acts)
+        saved = lines
         remove_leftovers(folder)
         check_health(url)
     assert diagnose().problems == ()
@@ -177,9 +177,9 @@ def test_restore(url: str, tmp_path: Path, tally: Tally) -> None:
 
         (reports,) = striker.strike("restore", bring_back, sign=(folder / "restore.json").exists)
         check_health(url)  # opening it finishes or undoes the restore
-        found = read_names(url)
-        assert found == {new} if reports else found in ({now}, {new})
-        (now,) = found
+        names = read_names(url)
+        assert names == {new} if reports else names in ({now}, {new})
+        (now,) = names
         assert not (folder / "restore.json").exists()
         remove_leftovers(folder)
         for before in folder.glob("before-restore-*.zip"):

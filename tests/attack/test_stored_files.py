@@ -108,7 +108,7 @@ FILES: dict[str, tuple[str, Callable[[Path], str], Callable[[Path], Any]]] = {
     "settings": (
         "f.settings.json",
         lambda _: json.dumps({"seed": "1"}),
-        lambda place: begin_file(place.with_name("f"), {"seed": "1"}, resume=True, what="answers"),
+        lambda place: begin_file(place.with_name("f"), {"seed": "1"}, resume=True, contents="answers"),
     ),
     "answer": ("f", lambda _: json.dumps(ANSWER.to_json()), lambda place: line_of(Answer, place)),
     "training queries": (
@@ -150,8 +150,8 @@ def test_damaged_files(name: str, tmp_path: Path, tally: Tally) -> None:
     for kind, damaged in islice(damages(content.encode(), seed=len(name)), None, None, EVERY):
         attempts += 1
         place.write_bytes(damaged)
-        if found := attempt(read, place):
-            failures[kind] = found
+        if failure := attempt(read, place):
+            failures[kind] = failure
     tally(attempts=attempts, failures=len(failures))
     assert failures == {}
 
@@ -188,8 +188,8 @@ def read_odd_paths(folder: Path, kind: str) -> None:
             os.mkfifo(place)
         else:
             place.symlink_to(place if kind == "loop" else "/dev/zero")
-        if name not in ("texts", "answer") and (found := attempt(read, place)):
-            failures[name] = found
+        if name not in ("texts", "answer") and (failure := attempt(read, place)):
+            failures[name] = failure
         place.unlink()
     sys.stdout.write(f"{failures}\n")
 

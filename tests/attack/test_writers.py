@@ -41,7 +41,7 @@ def test_acts_of_writers(blank_url: str, writers: int, trees: int, tally: Tally)
         acts = [Create(hypothesis=f"h{number}") for number in range(trees)]
         ids = TreeLog(database).create_all(acts, author="Ann")
     reports = run(*(writer(blank_url, ids, f"writer {number}") for number in range(writers)))
-    found = []
+    rows = []
     with closing(open_database(blank_url)) as database:
         for tree in ids:
             events = TreeLog(database).history(tree).events
@@ -50,13 +50,13 @@ def test_acts_of_writers(blank_url: str, writers: int, trees: int, tally: Tally)
             for event in events[1:]:
                 assert isinstance(event.act, Write)
                 number = int(event.act.text.removeprefix(f"{event.author} "))
-                found.append([tree, event.seq, event.author, number])
+                rows.append([tree, event.seq, event.author, number])
         assert examine(database).problems == ()
     confirmed = [report for part in reports for report in part]
-    assert sorted(found) == sorted(confirmed)
+    assert sorted(rows) == sorted(confirmed)
     assert len(confirmed) == writers * ACTS
-    by_author = sorted(found, key=lambda one: (one[0], one[2], one[1]))
-    for _, group in groupby(by_author, key=lambda one: (one[0], one[2])):
+    by_author = sorted(rows, key=lambda row: (row[0], row[2], row[1]))
+    for _, group in groupby(by_author, key=lambda row: (row[0], row[2])):
         numbers = [number for *_, number in group]
         assert numbers == sorted(numbers)
     tally(attempts=len(confirmed), failures=0)

@@ -53,15 +53,15 @@ StartApp = Callable[..., str]
 @pytest.fixture(scope="session")
 def browser_type_launch_args() -> dict[str, object]:
     """Launch the Chromium of the system."""
-    found = next(filter(None, map(shutil.which, NAMES)), None)
-    if found is None:
+    chromium = next(filter(None, map(shutil.which, NAMES)), None)
+    if chromium is None:
         pytest.fail(
             f"the browser tests need a Chromium on the PATH (one of {', '.join(NAMES)}), none was found; "
             "install it with `apt-get install chromium fonts-dejavu-core`, or run the other tests with "
             "`pytest -m 'not browser'`",
             pytrace=False,
         )
-    return {"executable_path": found, "args": list(FLAGS), "headless": True}
+    return {"executable_path": chromium, "args": list(FLAGS), "headless": True}
 
 
 @pytest.fixture(scope="session")
@@ -227,8 +227,8 @@ class Graph:
 
     def colour(self, node: str) -> str:
         """Return the colour (`#rrggbb`) of a box."""
-        found = re.findall(r"\d+", self.box(node).evaluate("box => getComputedStyle(box).fill"))
-        return "#" + "".join(f"{int(part):02x}" for part in found)
+        channels = re.findall(r"\d+", self.box(node).evaluate("box => getComputedStyle(box).fill"))
+        return "#" + "".join(f"{int(part):02x}" for part in channels)
 
 
 @pytest.fixture

@@ -35,7 +35,7 @@ class Provider:
             def do_POST(self) -> None:
                 provider.post(self)
 
-            def log_message(self, *said: Any) -> None:
+            def log_message(self, *arguments: Any) -> None:
                 pass
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -56,10 +56,10 @@ class Provider:
         )
 
     def get(self, request: BaseHTTPRequestHandler) -> None:
-        where = urlsplit(request.path)
-        asked = {name: values[0] for name, values in parse_qs(where.query).items()}
-        self.asked.append(where.path)
-        match where.path:
+        url = urlsplit(request.path)
+        parameters = {name: values[0] for name, values in parse_qs(url.query).items()}
+        self.asked.append(url.path)
+        match url.path:
             case "/.well-known/openid-configuration":
                 self.reply(
                     request,
@@ -82,34 +82,35 @@ class Provider:
             case "/keys":
                 self.reply(request, {"keys": [self.key.as_dict(private=False)]})
             case "/authorize":
-                assert asked["client_id"] == CLIENT
-                assert asked["response_type"] == "code"
-                assert "openid" in asked["scope"]
+                assert parameters["client_id"] == CLIENT
+                assert parameters["response_type"] == "code"
+                assert "openid" in parameters["scope"]
                 code = secrets.token_urlsafe()
-                self.codes[code] = asked
+                self.codes[code] = parameters
                 self.go(
-                    request, f"{asked['redirect_uri']}?{urlencode({'code': code, 'state': asked['state']})}"
+                    request,
+                    f"{parameters['redirect_uri']}?{urlencode({'code': code, 'state': parameters['state']})}",
                 )
             case "/end":
-                self.go(request, asked["post_logout_redirect_uri"])
+                self.go(request, parameters["post_logout_redirect_uri"])
             case _:
                 request.send_error(404)
 
     def post(self, request: BaseHTTPRequestHandler) -> None:
         body = request.rfile.read(int(request.headers["Content-Length"])).decode()
-        said = {name: values[0] for name, values in parse_qs(body).items()}
+        form = {name: values[0] for name, values in parse_qs(body).items()}
         basic = base64.b64decode(request.headers.get("Authorization", "").removeprefix("Basic ")).decode()
-        began = self.codes.pop(said.get("code", ""), None)
+        began = self.codes.pop(form.get("code", ""), None)
         self.asked.append(urlsplit(request.path).path)
         if (
             began is None
             or basic not in ("", f"{CLIENT}:{SECRET}")
-            or began["redirect_uri"] != said["redirect_uri"]
+            or began["redirect_uri"] != form["redirect_uri"]
         ):
             self.reply(request, {"error": "invalid_grant"}, 400)
             return
         if "code_challenge" in began:
-            digest = hashlib.sha256(said["code_verifier"].encode()).digest()
+            digest = hashlib.sha256(form["code_verifier"].encode()).digest()
             assert base64.urlsafe_b64encode(digest).rstrip(b"=").decode() == began["code_challenge"]
         now = int(time.time())
         claims = {"iss": self.url, "aud": CLIENT, "iat": now, "exp": now + 3600, "nonce": began["nonce"]}

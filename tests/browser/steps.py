@@ -40,6 +40,6 @@ def hears(page: Page, stamp: str) -> None:
 
 def runs(page: Page) -> int:
     """Return how often the script of the page of components has run."""
-    found = re.search(r"runs=(\d+);", page.get_by_text("runs=").inner_text())
-    assert found is not None
-    return int(found[1])
+    match = re.search(r"runs=(\d+);", page.get_by_text("runs=").inner_text())
+    assert match is not None
+    return int(match[1])

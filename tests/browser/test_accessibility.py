@@ -105,27 +105,27 @@ def context(one_context: BrowserContext, url: str) -> BrowserContext:
 def tree(context: BrowserContext, folder: Path) -> str:
     """Return the id of an example tree of a few steps."""
     log = TreeLog(open_database(f"sqlite:///{folder / 'entail.db'}"))
-    return min((one for one in log.trees() if one.steps > 2), key=lambda one: one.premises).id
+    return min((entry for entry in log.trees() if entry.steps > 2), key=lambda entry: entry.premises).id
 
 
 @pytest.fixture
 def warnings(page: Page) -> list[str]:
     """Return the warnings of Vega so far."""
-    said: list[str] = []
+    messages: list[str] = []
 
     def note(message: ConsoleMessage) -> None:
         if message.text.startswith("WARN"):
-            said.append(message.text)
+            messages.append(message.text)
 
     page.on("console", note)
-    return said
+    return messages
 
 
 def violations(page: Page) -> list[str]:
-    found = page.evaluate("rules => axe.run(document, rules)", RULES)["violations"]
+    broken_rules = page.evaluate("rules => axe.run(document, rules)", RULES)["violations"]
     return [
         f"{rule['id']} at {node['target']}: {node['html'][:200]}\n    {node['failureSummary']}"
-        for rule in found
+        for rule in broken_rules
         for node in rule["nodes"]
         if not any(rule["id"] == id and _is_at(page, node, selector) for id, selector in EXCLUDED)
     ]
@@ -149,7 +149,7 @@ def test_a_screen_keeps_to_wcag_in_both_themes(
     page.mouse.move(0, 0)
     settle(page)
     page.evaluate(AXE)
-    found: list[str] = []
+    failures: list[str] = []
     for theme in THEMES:
         page.emulate_media(color_scheme=theme)
         expect(page.locator(".stApp")).to_have_css("color-scheme", theme)
@@ -157,9 +157,9 @@ def test_a_screen_keeps_to_wcag_in_both_themes(
         if violations(page):
             # A run that began meanwhile dims the header of an expander; what stays is a violation.
             settle(page)
-            found += [f"{theme}: {one}" for one in violations(page)]
-    if found:
-        pytest.fail("\n".join([f"{name}:", *found]), pytrace=False)
+            failures += [f"{theme}: {violation}" for violation in violations(page)]
+    if failures:
+        pytest.fail("\n".join([f"{name}:", *failures]), pytrace=False)
     assert not warnings
 
 

@@ -40,10 +40,10 @@ def choose(page: Page, name: str) -> None:
 
 def test_ranks_are_slopes_and_a_premise_under_the_pointer_shows_its_whole_text(page: Page, url: str) -> None:
     page.goto(f"{url}?{WORDS}&query={QUERY}&depth=10")
-    drawn = chart(page)
-    expect(drawn.locator("svg")).to_be_visible()
-    expect(drawn.get_by_text("TF-IDF", exact=True)).to_be_visible()
-    first = drawn.locator("svg text").filter(has_text="moon").first
+    plot = chart(page)
+    expect(plot.locator("svg")).to_be_visible()
+    expect(plot.get_by_text("TF-IDF", exact=True)).to_be_visible()
+    first = plot.locator("svg text").filter(has_text="moon").first
     first.hover()
     tip = page.locator("#vg-tooltip-element")
     expect(tip).to_contain_text("Premise")
@@ -91,9 +91,9 @@ def test_what_is_downloaded_holds_every_claim(page: Page, url: str, tmp_path: Pa
         download.value.save_as(tmp_path / file)
     with (tmp_path / "queries.csv").open(encoding="utf-8", newline="") as text:
         rows = list(csv.DictReader(text))
-    told = json.loads((tmp_path / "split.json").read_text(encoding="utf-8"))
-    assert len(rows) == 2 * told["queries"]
-    assert told["retrievers"] == ["tfidf", "bm25"]
+    figures = json.loads((tmp_path / "split.json").read_text(encoding="utf-8"))
+    assert len(rows) == 2 * figures["queries"]
+    assert figures["retrievers"] == ["tfidf", "bm25"]
 
 
 def test_a_brush_over_one_panel_leaves_its_pairs_in_the_others(page: Page, url: str) -> None:

@@ -90,9 +90,9 @@ def test_from_decisions_to_what_ranks_and_back(
     tree = next(tree.id for tree in log.trees() if not tree.example)
 
     # A colleague looks at a tree all the while.
-    others = browser.new_context(viewport={"width": 1280, "height": 1000})
-    others.set_default_timeout(SLOW)
-    colleague = others.new_page()
+    context = browser.new_context(viewport={"width": 1280, "height": 1000})
+    context.set_default_timeout(SLOW)
+    colleague = context.new_page()
     colleague.goto(f"{url}/Trees?tree={tree}")
     expect(candidates(colleague)).to_have_count(10)
     expect(ranking(colleague)).to_contain_text("tiny")
@@ -152,4 +152,4 @@ def test_from_decisions_to_what_ranks_and_back(
     expect(page.get_by_role("button", name="Restore tiny")).to_have_count(0)
     assert active("ours").encoder == "tiny"
     expect(ranking(colleague)).to_contain_text("tiny")
-    others.close()
+    context.close()

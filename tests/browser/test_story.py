@@ -173,8 +173,8 @@ def test_two_authors_collide_only_where_they_touch_the_same(
     page.wait_for_timeout(1000)
     acts = [(event.author, event.act.kind) for event in log.history(tree_id).events]
     if ("Ada", "accept") not in acts[3:]:
-        told = re.compile("not saved.*Bo|the list has just changed", re.DOTALL)
-        expect(page.get_by_text(told)).to_be_visible()
+        message = re.compile("not saved.*Bo|the list has just changed", re.DOTALL)
+        expect(page.get_by_text(message)).to_be_visible()
     assert ("Bo", "edit") in acts
     context.close()
 

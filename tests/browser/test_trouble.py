@@ -113,9 +113,9 @@ def test_an_upload_over_the_limit_is_refused_in_words_and_the_page_goes_on(
     field, read = page.locator('input[type="file"]'), page.get_by_role("button", name="Import", exact=True)
     expect(page.get_by_text("200MB per file")).to_be_visible()
     field.set_input_files(big)
-    told = page.get_by_role("alert").filter(has_text="must be 200.0MB or smaller")
-    expect(told).to_be_visible()
-    box = told.bounding_box()
+    alert = page.get_by_role("alert").filter(has_text="must be 200.0MB or smaller")
+    expect(alert).to_be_visible()
+    box = alert.bounding_box()
     assert box is not None
     assert min(box["width"], box["height"]) > 10, "it can be seen, not only heard"
     expect(read).to_be_disabled()

@@ -75,7 +75,7 @@ def test_newer_figures_replace_older_ones_on_the_same_data(tmp_path: Path, score
         update_facts(folder, results=[result(tmp_path / name, scorer=revision, **figures)])
         record = json.loads((folder / "entail.json").read_text(encoding="utf-8"))
         assert record["figures"]["dev"] == {"step MAP": 0.3}
-        return [(one.source, one.map) for one in read_facts(folder).of_kind(ChainMetrics)]
+        return [(metrics.source, metrics.map) for metrics in read_facts(folder).of_kind(ChainMetrics)]
 
     assert after("b.json") == [("b", 0.5)]
     assert after("b.json", MAP=0.6, digest="def") == [("b", 0.6)], "the same file"

@@ -32,20 +32,20 @@ def results(encoder: Write, grove: dict[str, Any], tmp_path: Path, monkeypatch: 
 
 
 def read(file: Path) -> RetrievalMetrics:
-    found = read_metrics(file, Weights(revision=resolve("mine").revision, base=resolve("tiny").revision))
-    assert isinstance(found, RetrievalMetrics)
-    return found
+    metrics = read_metrics(file, Weights(revision=resolve("mine").revision, base=resolve("tiny").revision))
+    assert isinstance(metrics, RetrievalMetrics)
+    return metrics
 
 
 def test_both_protocols_stand_beside_the_base(results: Path, home: Path) -> None:
-    told = json.loads(results.read_text(encoding="utf-8"))
-    base, mine = told["figures"], told["figures"]["others"][0]
-    found = read(results)
-    assert found.source == "grove"
-    assert found.encoder == {name: mine[name] for name in ("paper", "query_excluded")}
-    assert found.base == {name: base[name] for name in ("paper", "query_excluded")}
-    assert (found.trees, found.queries, found.pairs) == (8, 16, mine["pairs"])
-    assert RetrievalMetrics.from_json(json.loads(json.dumps(found.to_json()))) == found
+    result = json.loads(results.read_text(encoding="utf-8"))
+    base, mine = result["figures"], result["figures"]["others"][0]
+    metrics = read(results)
+    assert metrics.source == "grove"
+    assert metrics.encoder == {name: mine[name] for name in ("paper", "query_excluded")}
+    assert metrics.base == {name: base[name] for name in ("paper", "query_excluded")}
+    assert (metrics.trees, metrics.queries, metrics.pairs) == (8, 16, mine["pairs"])
+    assert RetrievalMetrics.from_json(json.loads(json.dumps(metrics.to_json()))) == metrics
 
     for _ in range(2):  # the second replaces the first
         update_facts(home / "mine", results=[results])
@@ -53,39 +53,39 @@ def test_both_protocols_stand_beside_the_base(results: Path, home: Path) -> None
     assert card.count("### grove") == 1
     row = next(line for line in card.splitlines() if line.startswith("| MAP |"))
     values = [base["paper"], mine["paper"], base["query_excluded"], mine["query_excluded"]]
-    cells = " | ".join(format(one["MAP"], ".3f") for one in values)
+    cells = " | ".join(format(figures["MAP"], ".3f") for figures in values)
     assert row == f"| MAP | {cells} |"
     assert f"reads {mine['effort']['reads_per_accepted']:.1f} candidates" in card
-    assert f"commit `{told['commit']}`, seed 0, " in card
-    assert " ".join(told["command"].split()) in card  # what repeats it
+    assert f"commit `{result['commit']}`, seed 0, " in card
+    assert " ".join(result["command"].split()) in card  # what repeats it
 
 
 def test_figures_without_what_it_was_trained_on_stand_on_the_card(results: Path, home: Path) -> None:
-    told = json.loads(results.read_text(encoding="utf-8"))
-    mine = told["figures"]["others"][0]
+    result = json.loads(results.read_text(encoding="utf-8"))
+    mine = result["figures"]["others"][0]
     mine["unseen"] = {"queries": 10, "paper": {"MAP": 0.125}, "query_excluded": {"MAP": 0.25}}
-    results.write_text(json.dumps(told), encoding="utf-8")
-    found = read(results)
-    assert found.unseen == 10
+    results.write_text(json.dumps(result), encoding="utf-8")
+    metrics = read(results)
+    assert metrics.unseen == 10
     update_facts(home / "mine", results=[results])
     card = model_card(home / "mine")
-    unseen, every = "| MAP | 0.125 | 0.250 |", f"| MAP | {found.base['paper']['MAP']:.3f} |"
+    unseen, every = "| MAP | 0.125 | 0.250 |", f"| MAP | {metrics.base['paper']['MAP']:.3f} |"
     assert card.index(unseen) < card.index(every)  # the figures of new queries lead
     mine["unseen"] = {"queries": 0}
-    results.write_text(json.dumps(told), encoding="utf-8")
+    results.write_text(json.dumps(result), encoding="utf-8")
     update_facts(home / "mine", results=[results])
     card = model_card(home / "mine")
     assert card.count("| MAP |") == 1
 
 
 def test_figures_of_other_weights_are_refused(results: Path, encoder: Write, home: Path) -> None:
-    told = results.read_text(encoding="utf-8")
+    content = results.read_text(encoding="utf-8")
     encoder(towers="siamese")  # trained anew under the same name
     before = (home / "mine" / "entail.json").read_bytes()
     with pytest.raises(EncoderError, match=r"expected figures of mine@\w+\+tiny@.* found those of tiny@"):
         update_facts(home / "mine", results=[results])
     assert (home / "mine" / "entail.json").read_bytes() == before
-    assert results.read_text(encoding="utf-8") == told
+    assert results.read_text(encoding="utf-8") == content
 
 
 @pytest.mark.parametrize("content", ["[]", "{}", '{"figures": {"paper": 1}}', "no json"])

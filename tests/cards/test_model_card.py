@@ -25,9 +25,9 @@ Write = Callable[..., Path]
 
 
 def header(card: str) -> dict[str, Any]:
-    found = yaml.safe_load(card.split("---\n")[1])
-    assert isinstance(found, dict)
-    return found
+    metadata = yaml.safe_load(card.split("---\n")[1])
+    assert isinstance(metadata, dict)
+    return metadata
 
 
 def programs(card: str) -> list[str]:
@@ -36,10 +36,10 @@ def programs(card: str) -> list[str]:
 
 def run(program: str) -> np.ndarray:
     """Run a program of a card as it stands; return the four digits a score that it prints."""
-    said = StringIO()
-    with redirect_stdout(said):
+    output = StringIO()
+    with redirect_stdout(output):
         exec(compile(program, "card", "exec"), {})
-    digits = said.getvalue().replace("tensor(", "").replace(")", "").replace(",", " ")
+    digits = output.getvalue().replace("tensor(", "").replace(")", "").replace(",", " ")
     return np.array([float(word) for word in digits.strip(" []\n").split()])
 
 
@@ -77,10 +77,10 @@ def test_on_the_packaged_base_it_is_an_adapter_of_the_hubs_model(encoder: Write)
 
 def test_data_that_the_base_has_seen_are_disclosed(encoder: Write) -> None:
     sets = data_source(PACKAGED_HUB_ID).trained_on
-    for data, seen in (("squad", True), ("entailment_bank", False)):
+    for data, is_seen in (("squad", True), ("entailment_bank", False)):
         folder = encoder(base="minilm", base_revision=None, trained_on={"data": [data]})
         card = model_card(folder)
-        assert all((listed in card) == seen for listed in sets.values())
+        assert all((listed in card) == is_seen for listed in sets.values())
     assert contamination("some/base", ["squad"]) == "" == contamination(None, ["squad"])
 
 
@@ -100,15 +100,15 @@ def test_its_programs_run_and_agree(
 ) -> None:
     card = model_card(encoder(towers=towers))
     monkeypatch.chdir(home.parent)
-    ours, plain = map(run, programs(card))
-    assert ours.shape == (2,)
-    assert np.allclose(ours, plain, atol=2e-3)
+    scores, plain = map(run, programs(card))
+    assert scores.shape == (2,)
+    assert np.allclose(scores, plain, atol=2e-3)
     # Both are this encoder's, not the base's.
     base = entail.load("tiny")
     quoted = [line.split('"')[1::2] for line in programs(card)[0].splitlines()]
     claim, facts = (texts for texts in quoted if texts and " " in texts[0])
     untrained = base.encode_queries(claim) @ base.encode_premises(facts).T
-    assert not np.allclose(ours, untrained, atol=5e-3)
+    assert not np.allclose(scores, untrained, atol=5e-3)
 
 
 @pytest.mark.parametrize("name", ["aeenc", "gausscse", "tuning", "dpr", "arcf", "judge", "reranker"])
@@ -129,8 +129,8 @@ def test_notes_on_its_making_stand_above_the_settings_as_plain_words(encoder: Wr
         main(["card", str(folder), "--note", "One *run*,\n# of <b>before</b>.", "--note", "An adapter."]) == 0
     )
     card = (folder / "README.md").read_text(encoding="utf-8")
-    told = "One \\*run\\*, \\# of \\<b\\>before\\</b\\>.\n\nAn adapter.\n\n| setting | value |"
-    assert f"## Training\n\n{told}" in card
+    section = "One \\*run\\*, \\# of \\<b\\>before\\</b\\>.\n\nAn adapter.\n\n| setting | value |"
+    assert f"## Training\n\n{section}" in card
     update_facts(folder, notes=["Another."])
     assert "An adapter" not in model_card(folder)
     (folder / "entail.json").write_text(json.dumps({"notes": ["Only this."]}), encoding="utf-8")
@@ -169,9 +169,9 @@ def joined(monkeypatch: pytest.MonkeyPatch) -> Callable[[CardText | None], None]
 
     def join(card: CardText | None) -> None:
         how = replace(methods()["aeenc"], name="fifth", title="Fifth method", card=card)
-        found: dict[str, Method] = {**methods(), "fifth": how}
+        registry: dict[str, Method] = {**methods(), "fifth": how}
         for module in ("metadata", "sources"):
-            monkeypatch.setattr(f"entail.training.cards.{module}.methods", lambda: found)
+            monkeypatch.setattr(f"entail.training.cards.{module}.methods", lambda: registry)
 
     return join
 
@@ -253,13 +253,13 @@ def test_a_card_that_cannot_be_written_leaves_the_old_one(
 
 def test_the_card_of_a_mean_tells_what_its_trainings_had_in_common(encoder: Write) -> None:
     folder = encoder()
-    told = json.loads((folder / "entail.json").read_text())
-    config = told.pop("config")
+    record = json.loads((folder / "entail.json").read_text())
+    config = record.pop("config")
     parts = [
         {"name": f"part-{seed}", "weight": 0.5, "config": config | {"seed": seed, "margin": 0.3}}
         for seed in (1, 2)
     ]
-    (folder / "entail.json").write_text(json.dumps(told | {"averaged": {"encoders": parts, "scale": 1.0}}))
+    (folder / "entail.json").write_text(json.dumps(record | {"averaged": {"encoders": parts, "scale": 1.0}}))
     card = model_card(folder)
     assert "| margin | 0.3 |" in card
     assert "| seed |" not in card

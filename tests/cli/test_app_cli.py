@@ -169,8 +169,8 @@ def test_pages_and_api_on_one_port(tmp_path: Path) -> None:
         assert "/encode" in json.loads(ask(port, "GET", "/api/openapi.json", token=token)[1])["paths"]
     finally:
         process.send_signal(signal.SIGTERM)
-        said = process.communicate(timeout=60)[1].decode()
-    assert "Traceback" not in said
-    kept = (tmp_path / "data" / "log" / "app.log").read_text()
-    assert kept
-    assert token not in kept
+        errors = process.communicate(timeout=60)[1].decode()
+    assert "Traceback" not in errors
+    log = (tmp_path / "data" / "log" / "app.log").read_text()
+    assert log
+    assert token not in log

@@ -61,24 +61,24 @@ def bias(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_json(run_json: Any, bias: list[str]) -> None:
-    found = run_json(*bias, *BOTH, "--k", "3")
-    assert (found["k"], found["trees"], found["queries"], found["premises"]) == (3, 1, 1, 6)
-    assert found["retrievers"] == ["minilm", "tuned"]
-    assert found["missing"]["texts"] == ["a fact of nowhere"]
+    figures = run_json(*bias, *BOTH, "--k", "3")
+    assert (figures["k"], figures["trees"], figures["queries"], figures["premises"]) == (3, 1, 1, 6)
+    assert figures["retrievers"] == ["minilm", "tuned"]
+    assert figures["missing"]["texts"] == ["a fact of nowhere"]
     for rule in ("all", "outside_tree"):
-        assert found["rules"][rule]["counts"]["TP"] + found["rules"][rule]["counts"]["FN"] == 3
-        assert [panel["retriever"] for panel in found["rules"][rule]["panels"]] == [None, "minilm", "tuned"]
-    assert found["rules"]["all"]["counts"]["FP"] == 3 - found["rules"]["all"]["counts"]["TP"]
+        assert figures["rules"][rule]["counts"]["TP"] + figures["rules"][rule]["counts"]["FN"] == 3
+        assert [panel["retriever"] for panel in figures["rules"][rule]["panels"]] == [None, "minilm", "tuned"]
+    assert figures["rules"]["all"]["counts"]["FP"] == 3 - figures["rules"]["all"]["counts"]["TP"]
 
 
 def test_a_table_that_cannot_be_written_is_refused_before_the_work(
     run_json: Any, bias: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[str] = []
-    monkeypatch.setattr("entail.aeenc.bias.retriever", lambda name, *_, **__: asked.append(name))
+    names: list[str] = []
+    monkeypatch.setattr("entail.aeenc.bias.retriever", lambda name, *_, **__: names.append(name))
     for place in (tmp_path, tmp_path / "none" / "pairs.csv"):
         assert run_json(*bias, "--csv", str(place), code=1)["error"]["type"] == "DataError"
-    assert asked == []
+    assert names == []
 
 
 def test_text(bias: list[str], capsys: pytest.CaptureFixture[str]) -> None:

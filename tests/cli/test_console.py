@@ -150,9 +150,9 @@ def test_unexpected_error_without_a_data_folder(
     data_folder.write_text("a file in the way")
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     assert run(fails(RuntimeError("boom"))) == 1
-    found = re.search(r"trace is in (\S+)\)", capsys.readouterr().err)
-    assert found is not None
-    assert "RuntimeError: boom" in Path(found[1]).read_text()
+    match = re.search(r"trace is in (\S+)\)", capsys.readouterr().err)
+    assert match is not None
+    assert "RuntimeError: boom" in Path(match[1]).read_text()
 
 
 def test_debug(capsys: pytest.CaptureFixture[str], data_folder: Path) -> None:
@@ -210,18 +210,22 @@ def test_progress(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monkey
 
 
 def all_commands(group: Any, path: tuple[str, ...] = ()) -> dict[tuple[str, ...], Any]:
-    found: dict[tuple[str, ...], Any] = {}
-    for name, one in group.commands.items():
-        found |= all_commands(one, (*path, name)) if hasattr(one, "commands") else {(*path, name): one}
-    return found
+    commands: dict[tuple[str, ...], Any] = {}
+    for name, subcommand in group.commands.items():
+        commands |= (
+            all_commands(subcommand, (*path, name))
+            if hasattr(subcommand, "commands")
+            else {(*path, name): subcommand}
+        )
+    return commands
 
 
 def test_every_command_explains_itself() -> None:
-    for path, found in all_commands(typer.main.get_command(build_app())).items():
-        assert found.help, path
-        options = {name for parameter in found.params for name in parameter.opts}
+    for path, subcommand in all_commands(typer.main.get_command(build_app())).items():
+        assert subcommand.help, path
+        options = {name for parameter in subcommand.params for name in parameter.opts}
         assert {"--json", "--progress", "--debug"} <= options, path
-        assert all(parameter.help for parameter in found.params), path
+        assert all(parameter.help for parameter in subcommand.params), path
 
 
 def test_help_and_usage_errors_of_the_whole(capsys: pytest.CaptureFixture[str]) -> None:

@@ -73,18 +73,18 @@ def evaluate(corpus: Path, trees: Path, tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_json(run_json: Any, evaluate: list[str]) -> None:
-    found = run_json(*evaluate)
+    figures = run_json(*evaluate)
     for protocol in ("paper", "query_excluded"):
-        assert {"MAP", "NDCG", "NDCG@10", "Hit@10", "Hit@50", "Recall@10"} <= set(found[protocol])
-        assert all(0 <= value <= 1 for value in found[protocol].values())
-    assert (found["trees"], found["queries"], found["pairs"]) == (2, 3, 6)
-    assert found["retriever"] == "tfidf"
-    assert found["missing"] == {"count": 1, "texts": ["a fact of nowhere"]}
+        assert {"MAP", "NDCG", "NDCG@10", "Hit@10", "Hit@50", "Recall@10"} <= set(figures[protocol])
+        assert all(0 <= value <= 1 for value in figures[protocol].values())
+    assert (figures["trees"], figures["queries"], figures["pairs"]) == (2, 3, 6)
+    assert figures["retriever"] == "tfidf"
+    assert figures["missing"] == {"count": 1, "texts": ["a fact of nowhere"]}
     # eight facts, so ten candidates are all: only the fact of nowhere is not found
-    assert found["paper"]["Hit@10"] == pytest.approx(5 / 6)
-    assert found["query_excluded"]["MAP"] > found["paper"]["MAP"]
-    assert found["effort"]["accepted"] == 5
-    assert found["effort"]["missing_share"] == pytest.approx(1 / 6)
+    assert figures["paper"]["Hit@10"] == pytest.approx(5 / 6)
+    assert figures["query_excluded"]["MAP"] > figures["paper"]["MAP"]
+    assert figures["effort"]["accepted"] == 5
+    assert figures["effort"]["missing_share"] == pytest.approx(1 / 6)
 
 
 def test_text(evaluate: list[str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -109,9 +109,9 @@ def test_unseen_queries(
     queries = list(gold_children(read_trees(trees)))
     write_training_queries(mine, [premise_key(queries[0])])
     evaluate += ["--retriever", str(mine), "--no-effort"]
-    found = run_json(*evaluate)
-    assert "unseen" not in found
-    (other,) = found["others"]
+    figures = run_json(*evaluate)
+    assert "unseen" not in figures
+    (other,) = figures["others"]
     assert other["unseen"]["queries"] == len(queries) - 1
     assert other["unseen"]["paper"]["MAP"] != other["paper"]["MAP"]
     assert main(evaluate) == 0
@@ -122,9 +122,9 @@ def test_unseen_queries(
 
 
 def test_no_effort_and_limit(run_json: Any, evaluate: list[str]) -> None:
-    found = run_json(*evaluate, "--no-effort", "--limit", "1")
-    assert "effort" not in found
-    assert (found["trees"], found["queries"], found["missing"]["count"]) == (1, 2, 0)
+    figures = run_json(*evaluate, "--no-effort", "--limit", "1")
+    assert "effort" not in figures
+    assert (figures["trees"], figures["queries"], figures["missing"]["count"]) == (1, 2, 0)
     run_json(*evaluate, "--limit", "0", code=2)
 
 
@@ -132,15 +132,15 @@ def test_comparison(run_json: Any, evaluate: list[str], tmp_path: Path) -> None:
     alone = run_json(*evaluate)
     assert not {"others", "comparison"} & set(alone)
     path = tmp_path / "both.json"
-    found = run_json(*evaluate, "--retriever", "bm25", "--retriever", "tfidf", "--out", str(path))
-    assert {name: found[name] for name in alone} == alone
-    assert found["comparison"] == {"level": 0.95, "samples": 10_000, "seed": 0}
-    bm25, tfidf = found["others"]
+    figures = run_json(*evaluate, "--retriever", "bm25", "--retriever", "tfidf", "--out", str(path))
+    assert {name: figures[name] for name in alone} == alone
+    assert figures["comparison"] == {"level": 0.95, "samples": 10_000, "seed": 0}
+    bm25, tfidf = figures["others"]
     assert (bm25["retriever"], tfidf["retriever"]) == ("bm25", "tfidf")
     for protocol in ("paper", "query_excluded"):
-        assert set(bm25["against_first"][protocol]) == set(found[protocol])
+        assert set(bm25["against_first"][protocol]) == set(figures[protocol])
         for measure, difference in bm25["against_first"][protocol].items():
-            assert difference["first"] == pytest.approx(found[protocol][measure])
+            assert difference["first"] == pytest.approx(figures[protocol][measure])
             assert difference["second"] == pytest.approx(bm25[protocol][measure])
             assert difference["difference"] == pytest.approx(difference["second"] - difference["first"])
             assert difference["interval"][0] <= difference["interval"][1]
@@ -148,7 +148,7 @@ def test_comparison(run_json: Any, evaluate: list[str], tmp_path: Path) -> None:
         assert {d["p"] for d in tfidf["against_first"][protocol].values()} == {1.0}
         assert {d["difference"] for d in tfidf["against_first"][protocol].values()} == {0.0}
     written = json.loads(path.read_text())
-    assert (written["figures"], written["seed"]) == (found, 0)
+    assert (written["figures"], written["seed"]) == (figures, 0)
     assert {"commit", "hardware", "command", "wall_seconds"} <= set(written)
 
 

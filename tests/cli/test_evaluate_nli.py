@@ -54,36 +54,36 @@ def arguments(data: Path, tiny_home: Path, monkeypatch: pytest.MonkeyPatch) -> l
 
 @pytest.fixture
 def evaluate(arguments: list[str], run_json: Any) -> Callable[..., Any]:
-    return lambda what, *more, **code: run_json("evaluate", what, *arguments, *more, **code)
+    return lambda command, *more, **code: run_json("evaluate", command, *arguments, *more, **code)
 
 
 def test_direction(evaluate: Callable[..., Any], tmp_path: Path) -> None:
     path = tmp_path / "results" / "direction.json"
-    found = evaluate("direction", "--encoder", "words", "--out", str(path))
-    assert json.loads(path.read_text())["figures"] == found
-    assert (found["accuracy"], found["n"], found["length_baseline"]) == (0.5, 2, 0.5)
-    assert found["longer_entailed"] | {"accuracy": 0.0, "n": 1} == found["longer_entailed"]
-    assert found["data"]["skipped"]["other_labels"] == {"-": 1}
-    assert found["data"]["skipped"]["unreadable"] == 1
-    assert found["truncated_sentences"] == 1
-    assert found["encoder"] == "words"
+    figures = evaluate("direction", "--encoder", "words", "--out", str(path))
+    assert json.loads(path.read_text())["figures"] == figures
+    assert (figures["accuracy"], figures["n"], figures["length_baseline"]) == (0.5, 2, 0.5)
+    assert figures["longer_entailed"] | {"accuracy": 0.0, "n": 1} == figures["longer_entailed"]
+    assert figures["data"]["skipped"]["other_labels"] == {"-": 1}
+    assert figures["data"]["skipped"]["unreadable"] == 1
+    assert figures["truncated_sentences"] == 1
+    assert figures["encoder"] == "words"
 
 
 def test_nli(evaluate: Callable[..., Any]) -> None:
-    found = evaluate("nli", "--encoder", "words", "--threshold", "0.5")
-    assert (found["n"], found["threshold"], found["threshold_from"]) == (4, 0.5, "given")
+    figures = evaluate("nli", "--encoder", "words", "--threshold", "0.5")
+    assert (figures["n"], figures["threshold"], figures["threshold_from"]) == (4, 0.5, "given")
     # The first letter tells ice from fire, and not who runs from who sleeps.
-    assert found["accuracy"] == 0.75
-    assert found["auprc"] == pytest.approx(0.5 + 0.5 * 2 / 3)
-    assert found["majority"] == 0.5
+    assert figures["accuracy"] == 0.75
+    assert figures["auprc"] == pytest.approx(0.5 + 0.5 * 2 / 3)
+    assert figures["majority"] == 0.5
 
 
 def test_threshold_fitted_on_dev(evaluate: Callable[..., Any], tmp_path: Path) -> None:
     dev = tmp_path / "dev.tsv"
     dev.write_text("premise\thypothesis\tlabel\nice\tice\tentailment\nice\tfire\tneutral\n", encoding="utf-8")
     fitted = ["nli", "--encoder", "words", "--dev", str(dev)]
-    found = evaluate(*fitted)
-    assert (found["threshold_from"], found["dev"]["pairs"]) == ("dev", 2)
+    figures = evaluate(*fitted)
+    assert (figures["threshold_from"], figures["dev"]["pairs"]) == ("dev", 2)
     assert "found both" in evaluate(*fitted, "--threshold", "1", code=1)["error"]["message"]
 
 
@@ -102,9 +102,9 @@ def test_text(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_point_encoder(evaluate: Callable[..., Any]) -> None:
-    found = evaluate("nli", "--encoder", "tiny")
-    assert (found["threshold_from"], found["encoder"]) == ("data", "tiny")
-    assert found["accuracy"] >= found["majority"] == 0.5
+    figures = evaluate("nli", "--encoder", "tiny")
+    assert (figures["threshold_from"], figures["encoder"]) == ("data", "tiny")
+    assert figures["accuracy"] >= figures["majority"] == 0.5
     refused = evaluate("direction", "--encoder", "tiny", code=1)["error"]["message"]
     assert "a point encoder given where a Gaussian one is needed" in refused
 

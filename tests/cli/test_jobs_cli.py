@@ -66,12 +66,14 @@ def test_submit_train_promote(
     promoted = run_json("promote", "tiny", "--anyway")
     assert promoted["encoder"] == "tiny"
     run_job(jobs.folder_of(job["id"]), stopping=lambda: False, spawn=train_here)
-    shown = run_json("jobs", "show", job["id"][:-2])
-    assert (shown["state"], shown["result"]["counts"]["positives"]) == ("done", 8), jobs.log_tail(job["id"])
+    details = run_json("jobs", "show", job["id"][:-2])
+    assert (details["state"], details["result"]["counts"]["positives"]) == ("done", 8), jobs.log_tail(
+        job["id"]
+    )
     # What was learnt from is kept: the team goes on deciding.
     accept_and_reject(log, corpus.id, grove["rows"][5:8])
-    kept = jobs.folder_of(job["id"]).path
-    assert len(json.loads((kept / "decisions.json").read_text(encoding="utf-8"))["accepted"]) == 4
+    folder = jobs.folder_of(job["id"]).path
+    assert len(json.loads((folder / "decisions.json").read_text(encoding="utf-8"))["accepted"]) == 4
 
     assert run_json("promote", "mine", "--corpus", "theirs", code=1)["error"]["type"] == "CorpusError"
     assert run_json("promote", "mine", "--corpus", "ours", "--anyway")["corpus"] == "ours"
@@ -100,9 +102,9 @@ def test_submit_train_promote(
 
 def test_cancel_resume_errors(run_json: Any, grove_files: tuple[Path, Path]) -> None:
     facts, trees = grove_files
-    given = ["--corpus", str(facts), "--trees", str(trees), *SMALL]
-    job = run_json("submit", "aeenc", "--out", "mine", *given)["id"]
-    assert run_json("submit", "aeenc", "--out", "mine", *given, code=1)["error"]["type"] == "JobError"
+    options = ["--corpus", str(facts), "--trees", str(trees), *SMALL]
+    job = run_json("submit", "aeenc", "--out", "mine", *options)["id"]
+    assert run_json("submit", "aeenc", "--out", "mine", *options, code=1)["error"]["type"] == "JobError"
     assert run_json("jobs", "delete", job, code=1)["error"]["message"].endswith("cancel it first")
     assert run_json("jobs", "cancel", job)["state"] == "cancelled"
     assert run_json("jobs", "resume", job)["place"] == 1

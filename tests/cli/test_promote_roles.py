@@ -71,9 +71,9 @@ def test_promote_and_roll_back_by_role(
 def test_the_command_that_undoes_a_promotion_can_be_pasted(capsys: pytest.CaptureFixture[str]) -> None:
     CorpusStore(open_database()).add_corpus(Corpus.of("Ann's facts", ["ba be"]), author="Ann")
     assert main(["promote", "tiny", "--corpus", "Ann's facts", "--anyway"]) == 0
-    said = re.search(r"`entail (.*)`", capsys.readouterr().out)
-    assert said is not None
-    assert main(shlex.split(said[1])) == 0
+    match = re.search(r"`entail (.*)`", capsys.readouterr().out)
+    assert match is not None
+    assert main(shlex.split(match[1])) == 0
     assert active("Ann's facts").encoder != "tiny"
 
 
@@ -111,13 +111,13 @@ def test_direction_job_is_compared_with_the_active_model(
     job = run_json("submit", "gausscse", "--out", "ours", "--pairs", str(dev), "--dev", str(dev), *small)
     jobs = Jobs()
     run_job(jobs.folder_of(job["id"]), stopping=lambda: False, spawn=train_here)
-    shown = run_json("jobs", "show", job["id"])
-    assert shown["state"] == "done", jobs.log_tail(job["id"])
-    kept = jobs.job(job["id"]).evaluation
-    assert kept is not None
-    assert (kept["active"], kept["primary"]) == (active(role="direction").revision, "Direction")
+    details = run_json("jobs", "show", job["id"])
+    assert details["state"] == "done", jobs.log_tail(job["id"])
+    evaluation = jobs.job(job["id"]).evaluation
+    assert evaluation is not None
+    assert (evaluation["active"], evaluation["primary"]) == (active(role="direction").revision, "Direction")
     pointer = run_json("promote", "ours", "--anyway")
-    assert pointer["evaluation"] == kept
+    assert pointer["evaluation"] == evaluation
     shutil.copytree(tiny_home / "gausscse-minilm", tiny_home / "another")
     run_json("promote", "another", "--anyway")
     anew = run_json("promote", "ours", "--anyway")["evaluation"]

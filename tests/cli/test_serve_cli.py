@@ -21,16 +21,16 @@ def _no_encoders_left(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_unknown_encoder(tiny_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["serve", "--encoder", "nowhere", "--json"]) == 1
-    out, said = capsys.readouterr()
-    assert "no encoder is called 'nowhere'" in said
+    out, errors = capsys.readouterr()
+    assert "no encoder is called 'nowhere'" in errors
     assert json.loads(out)["error"]["type"] == "UnknownEncoderError"
 
 
 def test_port_in_use(tiny_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        port = listener.getsockname()[1]
         assert main(["serve", "--encoder", "tiny", "--port", str(port)]) == 1
     assert f"found 127.0.0.1:{port} in use" in capsys.readouterr().err
 

@@ -25,9 +25,9 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def tree() -> str:
     database = open_database()
-    made = TreeLog(database).create(Create(hypothesis="h"), author="Ann")
+    tree_id = TreeLog(database).create(Create(hypothesis="h"), author="Ann")
     database.close()
-    return made
+    return tree_id
 
 
 def test_backup_and_restore(
@@ -82,10 +82,10 @@ def test_doctor(run_json: Any, tree: str, data: Path, capsys: pytest.CaptureFixt
     for piece in (*pieces, "1 tree, 1 act"):
         assert piece in out
     assert "PROBLEM" not in out
-    found = run_json("doctor")
-    assert (found["problems"], found["database"]["rows"]["trees"]) == ([], 1)
+    report = run_json("doctor")
+    assert (report["problems"], report["database"]["rows"]["trees"]) == ([], 1)
     expected = {"versions", "device", "data", "database", "problems", "machine", "room", "jobs"}
-    assert set(found) == expected
+    assert set(report) == expected
 
 
 def test_doctor_with_a_problem(run_json: Any, monkeypatch: pytest.MonkeyPatch) -> None:

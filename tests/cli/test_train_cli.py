@@ -79,14 +79,14 @@ def test_sample(
     rows = [json.loads(line) for line in gzip.decompress(file.read_bytes()).splitlines()]
     assert {"query", "positives", "negatives"} == set(rows[0])
     assert all(row["positives"] for row in rows)
-    found = run_json(*SAMPLE, *gold)
-    assert (found["k"], found["queries"]) == (8, 16)
-    assert found["positives"] + found["negatives"] + found["dropped"]["unjudged"] == 16 * 8
-    assert found["revision"].startswith("tiny@")
-    assert found["negative_scores"]["p0"] <= found["negative_scores"]["p100"] <= 1.001
-    found = run_json(*SAMPLE, *gold, "--start", "hypotheses")
-    assert 8 <= found["queries"] < 16
-    assert found["depth"] <= 1
+    report = run_json(*SAMPLE, *gold)
+    assert (report["k"], report["queries"]) == (8, 16)
+    assert report["positives"] + report["negatives"] + report["dropped"]["unjudged"] == 16 * 8
+    assert report["revision"].startswith("tiny@")
+    assert report["negative_scores"]["p0"] <= report["negative_scores"]["p100"] <= 1.001
+    report = run_json(*SAMPLE, *gold, "--start", "hypotheses")
+    assert 8 <= report["queries"] < 16
+    assert report["depth"] <= 1
 
 
 def test_sample_with_missing_premises(
@@ -106,20 +106,20 @@ def test_sample_with_missing_premises(
 
 
 def test_train_and_resume(run_json: Any, train: list[str], gold: list[str], dev: list[str]) -> None:
-    found = run_json(*train, *gold, *dev)
-    assert found["name"] == "mine"
-    assert found["config"]["epochs"] == 2
-    assert found["counts"]["positives"] == 32
-    assert [e["epoch"] for e in found["fitted"]["evaluations"]] == [0, 1, 2]
-    assert found["fitted"]["best"]["epoch"] in (1, 2)
-    assert len(found["samples"]) == 1
-    assert found["missing"] == {"count": 0, "texts": []}
+    report = run_json(*train, *gold, *dev)
+    assert report["name"] == "mine"
+    assert report["config"]["epochs"] == 2
+    assert report["counts"]["positives"] == 32
+    assert [e["epoch"] for e in report["fitted"]["evaluations"]] == [0, 1, 2]
+    assert report["fitted"]["best"]["epoch"] in (1, 2)
+    assert len(report["samples"]) == 1
+    assert report["missing"] == {"count": 0, "texts": []}
     assert entail.load("mine").entry.method == "aeenc"
     # Once more, and there is nothing left to do.
     again = run_json(*train, *gold, *dev)
     assert again["fitted"]["resumed"] == 1
-    assert again["samples"] == found["samples"]
-    assert again["fitted"]["evaluations"] == found["fitted"]["evaluations"]
+    assert again["samples"] == report["samples"]
+    assert again["fitted"]["evaluations"] == report["fitted"]["evaluations"]
 
 
 def test_distillation(run_json: Any, train: list[str], gold: list[str], out: Path) -> None:
@@ -127,12 +127,12 @@ def test_distillation(run_json: Any, train: list[str], gold: list[str], out: Pat
     assert run_json(*distil, "--teacher", "other")["fitted"]["steps"] == 4
     about = json.loads((out / "entail.json").read_text(encoding="utf-8"))
     assert about["trained_on"]["teachers"] == ["other"]
-    found = about["trained_on"]["sentences"]
+    sentences = about["trained_on"]["sentences"]
     shutil.rmtree(out)
     shutil.rmtree(out.with_name(f"{out.name}.training"))
     run_json(*distil, "--teacher", "other", "--near", "3")
     about = json.loads((out / "entail.json").read_text(encoding="utf-8"))
-    assert about["trained_on"]["sentences"] > found + 10
+    assert about["trained_on"]["sentences"] > sentences + 10
     assert "--teacher and --taught together" in run_json(*distil, code=1)["error"]["message"]
 
 
@@ -157,27 +157,27 @@ def test_train_with_missing_premises(
         f"wrote {out}",
     ):
         assert piece in text
-    found = run_json(*train, *gold, *dev, "--extend", "--no-resume")
-    assert found["missing"]["count"] == 0
-    assert found["counts"]["positives"] == 32
+    report = run_json(*train, *gold, *dev, "--extend", "--no-resume")
+    assert report["missing"]["count"] == 0
+    assert report["counts"]["positives"] == 32
     # Measured on the corpus as given: a third is not there to be found.
-    assert found["fitted"]["evaluations"][0]["figures"]["query_excluded.Hit@50"] == pytest.approx(24 / 32)
+    assert report["fitted"]["evaluations"][0]["figures"]["query_excluded.Hit@50"] == pytest.approx(24 / 32)
 
 
 def test_train_from_decisions(run_json: Any, train: list[str], team: str, dev: list[str], out: Path) -> None:
-    found = run_json(*train, "--from-log", team, *dev)
+    report = run_json(*train, "--from-log", team, *dev)
     config = json.loads((out / "entail.json").read_text(encoding="utf-8"))["config"]
-    given = {"base": "tiny", "rank": 4, "epochs": 2, "k": 8, "batch_size": 8}
-    assert config == asdict(decisions_config(**given)), "what is not given is as on the Trees page"
-    assert found["counts"] == {"queries": 10, "positives": 20, "negatives": 20, "triplets": 40}
-    assert found["missing"]["count"] == 0
-    assert found["fitted"]["evaluations"][0]["figures"]["query_excluded.Hit@50"] == pytest.approx(24 / 32)
+    options = {"base": "tiny", "rank": 4, "epochs": 2, "k": 8, "batch_size": 8}
+    assert config == asdict(decisions_config(**options)), "what is not given is as on the Trees page"
+    assert report["counts"] == {"queries": 10, "positives": 20, "negatives": 20, "triplets": 40}
+    assert report["missing"]["count"] == 0
+    assert report["fitted"]["evaluations"][0]["figures"]["query_excluded.Hit@50"] == pytest.approx(24 / 32)
 
 
 def test_sample_from_decisions(run_json: Any, team: str) -> None:
-    found = run_json(*SAMPLE, "--from-log", team)
-    assert found["queries"] == 10
-    assert found["dropped"]["unjudged"] == 80 - found["positives"] - found["negatives"]
+    report = run_json(*SAMPLE, "--from-log", team)
+    assert report["queries"] == 10
+    assert report["dropped"]["unjudged"] == 80 - report["positives"] - report["negatives"]
     less = run_json(*SAMPLE, "--from-log", team, "--no-extend", "--k", "100")
     assert less["k"] == 32
     assert less["positives"] == 15  # the five conclusions are not in the corpus

@@ -23,9 +23,9 @@ def test_facts_are_many_and_hold_every_sentence_of_the_trees() -> None:
     assert len(corpus) >= 3000
     for tree in sample_trees():
         assert all(corpus.position(text) is not None for text in tree.sentences.values())
-    known = [premise.source_id for premise in corpus.premises if premise.source_id]
-    assert len(known) > 4000
-    assert all(re.fullmatch(r"ET_addon:\d+|[0-9a-f]{4}(-[0-9a-f]{4}){3}", uid) for uid in known)
+    source_ids = [premise.source_id for premise in corpus.premises if premise.source_id]
+    assert len(source_ids) > 4000
+    assert all(re.fullmatch(r"ET_addon:\d+|[0-9a-f]{4}(-[0-9a-f]{4}){3}", uid) for uid in source_ids)
 
 
 def test_nothing_of_the_exams_is_shipped() -> None:
@@ -46,12 +46,12 @@ def test_origin_and_licences_lie_beside_the_files() -> None:
     assert f"{len(sample_trees())} entailment trees" in text
     assert f"{len(sample_corpus()):,} facts" in text
     assert f"{sum(bool(p.source_id) for p in sample_corpus().premises):,} of them" in text
-    for name, wanted in (
+    for name, url in (
         ("LICENSE-EntailmentBank", "http://www.apache.org/licenses/LICENSE-2.0"),
         ("LICENSE-WorldTree", "https://creativecommons.org/licenses/by-sa/4.0/"),
     ):
         assert name in text
-        assert wanted in (sample_dir() / name).read_text()
+        assert url in (sample_dir() / name).read_text()
     assert "What was changed" in text
 
 

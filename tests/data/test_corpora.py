@@ -294,11 +294,11 @@ def test_without_a_suffix_the_content_tells(text: str, kind: str) -> None:
 
 @given(st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), max_size=20), max_size=8))
 def test_any_texts_survive_json(texts: list[str]) -> None:
-    wanted = Corpus.of("f", [text for text in texts if text.strip() and text != "DUMMY"])
+    expected = Corpus.of("f", [text for text in texts if text.strip() and text != "DUMMY"])
     data = lines(*({"text": text} for text in texts)).encode()
-    if len(wanted):
+    if len(expected):
         reading = read_corpus(data, name="f.jsonl")
         assert reading == CorpusReading(
-            wanted, "jsonl", repeats=reading.repeats, empty=sum(not text.strip() for text in texts)
+            expected, "jsonl", repeats=reading.repeats, empty=sum(not text.strip() for text in texts)
         )
         assert reading.read == len(texts)

@@ -53,9 +53,9 @@ def test_no_claim_or_conclusion_is_a_training_query_of_a_shipped_model() -> None
 def test_nothing_of_the_exams_is_shipped() -> None:
     text = gzip.decompress((sample_dir() / "held_out.jsonl.gz").read_bytes()).decode()
     for line in text.splitlines():
-        one = json.loads(line)
-        assert not one["id"].startswith("Mercury")
-        for fields in (one, one["meta"]):
+        record = json.loads(line)
+        assert not record["id"].startswith("Mercury")
+        for fields in (record, record["meta"]):
             assert not {"question", "answer", "question_text", "answer_text"} & set(fields)
     facts = gzip.decompress((sample_dir() / "held_out_premises.jsonl.gz").read_bytes()).decode()
     for content in (text, facts):
@@ -77,11 +77,11 @@ def test_trees_are_complete_over_their_corpus() -> None:
 
 
 def test_their_vectors_ship() -> None:
-    premises, wanted = shipped_premises("minilm@53aa51172d14"), held_out_corpus().keys
-    assert set(wanted) <= set(premises)
-    known = shipped_queries("minilm@53aa51172d14")
-    assert {premise_key(text) for text in QUERIES} <= set(known)
-    norms = [np.linalg.norm(known[premise_key(text)].astype(float)) for text in QUERIES]
+    premises, keys = shipped_premises("minilm@53aa51172d14"), held_out_corpus().keys
+    assert set(keys) <= set(premises)
+    query_vectors = shipped_queries("minilm@53aa51172d14")
+    assert {premise_key(text) for text in QUERIES} <= set(query_vectors)
+    norms = [np.linalg.norm(query_vectors[premise_key(text)].astype(float)) for text in QUERIES]
     assert norms == pytest.approx([1.0] * len(norms), abs=0.01)
 
 
@@ -91,7 +91,7 @@ def test_known_and_nearly_known_claims_are_left_out(
     script = load_script("build_held_out")
 
     def trees(*rows: dict[str, Any]) -> list[ExplanationTree]:
-        return list(read_trees("".join(f"{json.dumps(one)}\n" for one in rows).encode(), name="rows"))
+        return list(read_trees("".join(f"{json.dumps(record)}\n" for record in rows).encode(), name="rows"))
 
     dev = trees(
         row("Mercury_1", "ice melts in the sun", 1, "a"),
@@ -103,7 +103,7 @@ def test_known_and_nearly_known_claims_are_left_out(
     train = trees(
         row("VASoL_1", "the small old dog barks at me", 1, "a"), row("VASoL_2", "water is  wet", 1, "a")
     )
-    chosen = script.choose(dev, train, seen={premise_key("a shipped model knows this")})
-    assert [tree.id for tree in chosen] == ["MCAS_5"]
-    assert script.as_sample(chosen[0])["hypothesis"] == "stars are hot"
-    assert "question" not in script.as_sample(chosen[0])
+    selection = script.choose(dev, train, seen={premise_key("a shipped model knows this")})
+    assert [tree.id for tree in selection] == ["MCAS_5"]
+    assert script.as_sample(selection[0])["hypothesis"] == "stars are hot"
+    assert "question" not in script.as_sample(selection[0])

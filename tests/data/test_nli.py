@@ -58,17 +58,17 @@ def test_official_jsonl() -> None:
         snli("contradiction", "A\u2028B", "C"),
         "",
     ]
-    found = read_nli("\n".join(lines).encode(), name="dev.jsonl")
-    assert found.pairs == (
+    reading = read_nli("\n".join(lines).encode(), name="dev.jsonl")
+    assert reading.pairs == (
         NliPair("A person on a horse.", "He trains.", "neutral"),
         NliPair(" The rights ", "Rights. ", "entailment"),
         NliPair("A\u2028B", "C", "contradiction"),
     )
-    assert (found.format, found.source) == ("jsonl", "dev.jsonl")
-    assert found.other_labels == {"-": 1}
-    assert found.counts == {"entailment": 1, "neutral": 1, "contradiction": 1}
-    assert (found.skipped, found.unreadable) == (1, 0)
-    assert str(found) == (
+    assert (reading.format, reading.source) == ("jsonl", "dev.jsonl")
+    assert reading.other_labels == {"-": 1}
+    assert reading.counts == {"entailment": 1, "neutral": 1, "contradiction": 1}
+    assert (reading.skipped, reading.unreadable) == (1, 0)
+    assert str(reading) == (
         "3 pairs (1 entailment, 1 neutral, 1 contradiction); left out: 1 with another label"
     )
 
@@ -80,9 +80,9 @@ def test_official_text_takes_quotation_marks_as_they_are() -> None:
         'neutral\t( a )\t( b )\t(ROOT)\t(ROOT)\t"Go\tNo one "went\t2\t2n\tfiction\tneutral\t\t\t\t',
         "contradiction\t( a )\t( b )\t(ROOT)\t(ROOT)\tone\ttwo\t3\t3c\tslate\tcontradiction",
     ]
-    found = read_nli("\n".join(rows).encode())
-    assert found.format == "official_text"
-    assert found.pairs == (
+    reading = read_nli("\n".join(rows).encode())
+    assert reading.format == "official_text"
+    assert reading.pairs == (
         NliPair('"It\'s you," he said.', "n/a", "entailment"),
         NliPair('"Go', 'No one "went', "neutral"),
         NliPair("one", "two", "contradiction"),
@@ -90,11 +90,11 @@ def test_official_text_takes_quotation_marks_as_they_are() -> None:
 
 
 def test_sick_keeps_both_directions() -> None:
-    found = read_nli(SICK_FILE)
-    assert found.format == "sick"
-    assert [pair.label for pair in found.pairs] == ["entailment", "entailment", "neutral", "contradiction"]
-    assert [pair.bilateral for pair in found.pairs] == [False, True, False, False]
-    assert found.pairs[2] == NliPair('He says "no', "It rains", "neutral", "contradiction", "neutral")
+    reading = read_nli(SICK_FILE)
+    assert reading.format == "sick"
+    assert [pair.label for pair in reading.pairs] == ["entailment", "entailment", "neutral", "contradiction"]
+    assert [pair.bilateral for pair in reading.pairs] == [False, True, False, False]
+    assert reading.pairs[2] == NliPair('He says "no', "It rains", "neutral", "contradiction", "neutral")
 
 
 @pytest.mark.parametrize(("split", "size"), [("TRAIN", 2), ("trial", 1), ("dev", 1), ("TEST", 1), (None, 4)])
@@ -129,8 +129,8 @@ def parquet(columns: dict[str, list[Any]], *, names: list[str] | None = None) ->
 
     table = pa.table(columns)
     if names is not None:
-        told = {"info": {"features": {"label": {"names": names, "_type": "ClassLabel"}}}}
-        table = table.replace_schema_metadata({"huggingface": json.dumps(told)})
+        metadata = {"info": {"features": {"label": {"names": names, "_type": "ClassLabel"}}}}
+        table = table.replace_schema_metadata({"huggingface": json.dumps(metadata)})
     out = io.BytesIO()
     pq.write_table(table, out)
     return out.getvalue()
@@ -140,10 +140,10 @@ COLUMNS = {"premise": ["a", "b", "c", "d"], "hypothesis": ["1", "2", "3", "4"], 
 
 
 def test_parquet_of_the_hub() -> None:
-    found = read_nli(parquet(COLUMNS))
-    assert found.format == "parquet"
-    assert [pair.label for pair in found.pairs] == ["entailment", "neutral", "contradiction"]
-    assert found.other_labels == {"-1": 1}
+    reading = read_nli(parquet(COLUMNS))
+    assert reading.format == "parquet"
+    assert [pair.label for pair in reading.pairs] == ["entailment", "neutral", "contradiction"]
+    assert reading.other_labels == {"-1": 1}
 
 
 def test_parquet_with_names_of_its_own(tmp_path: Path) -> None:
@@ -180,17 +180,17 @@ def test_rows_that_cannot_be_read_are_named_and_counted() -> None:
         snli("hidden", "p", "h"),
         snli(None, "p", "h"),
     ]
-    found = read_nli("\n".join(lines).encode(), name="odd.jsonl")
-    assert len(found.pairs) == 1
-    assert (found.unreadable, found.empty) == (5, 2)
-    assert found.other_labels == {"hidden": 1, "null": 1}
-    starts = [problem.split(":")[0] for problem in found.problems]
+    reading = read_nli("\n".join(lines).encode(), name="odd.jsonl")
+    assert len(reading.pairs) == 1
+    assert (reading.unreadable, reading.empty) == (5, 2)
+    assert reading.other_labels == {"hidden": 1, "null": 1}
+    starts = [problem.split(":")[0] for problem in reading.problems]
     assert starts == [f"odd.jsonl, line {number}" for number in (2, 3, 4, 5, 6)]
-    assert "expected text in 'sentence1', found nothing" in found.problems[2]
-    assert "expected a label in 'gold_label'" in found.problems[4]
-    told = found.to_json()
-    assert told["skipped"]["unreadable"] == 5
-    json.dumps(told)
+    assert "expected text in 'sentence1', found nothing" in reading.problems[2]
+    assert "expected a label in 'gold_label'" in reading.problems[4]
+    figures = reading.to_json()
+    assert figures["skipped"]["unreadable"] == 5
+    json.dumps(figures)
 
 
 def test_a_quotation_mark_that_is_never_closed_costs_nothing_in_a_tsv() -> None:
@@ -198,21 +198,21 @@ def test_a_quotation_mark_that_is_never_closed_costs_nothing_in_a_tsv() -> None:
         'sentence1\tsentence2\tgold_label\n"p\th\tneutral\n"Go now.\the said."\tneutral\n'
         '"At ""Shop"", a boy"\tA boy\tentailment\n"a\tb"\th\tneutral\n'
     )
-    found = read_nli(text.encode(), name="x.tsv")
-    assert found.pairs == (
+    reading = read_nli(text.encode(), name="x.tsv")
+    assert reading.pairs == (
         NliPair('"p', "h", "neutral"),
         NliPair('"Go now.', 'he said."', "neutral"),
         NliPair('At "Shop", a boy', "A boy", "entailment"),
     )
-    assert [problem.split(":")[0] for problem in found.problems] == ["x.tsv, line 5"]
+    assert [problem.split(":")[0] for problem in reading.problems] == ["x.tsv, line 5"]
 
 
 def test_a_csv_says_from_which_line_it_cannot_be_read() -> None:
     text = 'premise,hypothesis,label\np,h,entailment\n"p,h,neutral\np,h,neutral\n'
-    found = read_nli(text.encode(), name="x.csv")
-    assert (len(found.pairs), found.unreadable) == (1, 1)
-    assert found.problems[0].startswith("x.csv, line 3: ")
-    assert found.problems[0].endswith("; lines 3 to 4 are lost)")
+    reading = read_nli(text.encode(), name="x.csv")
+    assert (len(reading.pairs), reading.unreadable) == (1, 1)
+    assert reading.problems[0].startswith("x.csv, line 3: ")
+    assert reading.problems[0].endswith("; lines 3 to 4 are lost)")
 
 
 def test_a_direction_of_sick_that_is_none() -> None:

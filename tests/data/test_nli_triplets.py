@@ -16,13 +16,13 @@ def pairs(*rows: tuple[str, str, str]) -> list[NliPair]:
 
 def test_by_hand() -> None:
     rows = "p:c1:c p:e1:e p:n1:n p:c2:c p:e2:e p:c1:c q:e3:e r:c3:c p:e1:e s:s:e"
-    found = nli_triplets(pairs(*(tuple(row.split(":")) for row in rows.split())))  # type: ignore[arg-type]  # 3 each
-    assert found.triplets == (
+    triplets = nli_triplets(pairs(*(tuple(row.split(":")) for row in rows.split())))  # type: ignore[arg-type]  # 3 each
+    assert triplets.triplets == (
         NliTriplet("p", "e1", ("c1", "c2")),
         NliTriplet("p", "e2", ("c1", "c2")),
         NliTriplet("q", "e3"),
     )
-    assert found.to_json() == {
+    assert triplets.to_json() == {
         "triplets": 3,
         "entailment_pairs": 5,
         "premises": 2,
@@ -37,22 +37,22 @@ def test_by_hand() -> None:
 
 def test_an_epoch_goes_on_with_the_unentailed_pairs_of_the_one_before() -> None:
     rows = [*((f"p{i}", "e", "e") for i in range(3)), *((f"p{i}", "n", "n") for i in range(6))]
-    found = nli_triplets(pairs(*rows))
-    first, second, third = (found.draw_unentailed(seed=0, epoch=epoch) for epoch in range(3))
+    triplets = nli_triplets(pairs(*rows))
+    first, second, third = (triplets.draw_unentailed(seed=0, epoch=epoch) for epoch in range(3))
     assert sorted(first + second) == list(range(6))
     assert third == first
-    assert first != found.draw_unentailed(seed=1, epoch=0)
+    assert first != triplets.draw_unentailed(seed=1, epoch=0)
     few = nli_triplets(pairs(*rows[:4]))
     assert few.draw_unentailed(seed=0, epoch=1) == [0, 0, 0]
     assert nli_triplets(pairs(*rows[:3])).draw_unentailed(seed=0, epoch=0) == []
 
 
 def test_what_is_entailed_is_no_contradiction_of_the_same_premise() -> None:
-    found = nli_triplets(
+    triplets = nli_triplets(
         pairs(("p", "x", "e"), ("p", "x", "c"), ("p", "y", "c"), ("q", "x", "c"), ("q", "z", "e"))
     )
-    assert [triplet.contradicted for triplet in found.triplets] == [("y",), ("x",)]
-    assert found.both == 1
+    assert [triplet.contradicted for triplet in triplets.triplets] == [("y",), ("x",)]
+    assert triplets.both == 1
 
 
 def test_a_premise_contradicts_what_contradicts_its_hypothesis() -> None:
@@ -61,37 +61,39 @@ def test_a_premise_contradicts_what_contradicts_its_hypothesis() -> None:
         *(("q", "h", "e"), ("q", "c", "c")),  # q has a contradiction of its own
         *(("t", "x", "e"), ("u", "x", "c"), ("u", "t", "e")),  # u entails t: no contradiction
     )
-    found = {one.premise: one.contradicted for one in nli_triplets(rows, infer=True).triplets}
-    assert found == {"p": ("r", "s"), "q": ("c",), "t": (), "u": ("x",)}
-    assert {one.contradicted for one in nli_triplets(rows).triplets} == {(), ("c",), ("x",)}
+    contradictions = {
+        triplet.premise: triplet.contradicted for triplet in nli_triplets(rows, infer=True).triplets
+    }
+    assert contradictions == {"p": ("r", "s"), "q": ("c",), "t": (), "u": ("x",)}
+    assert {triplet.contradicted for triplet in nli_triplets(rows).triplets} == {(), ("c",), ("x",)}
 
 
 def test_contradictions_rotate_by_epoch() -> None:
-    found = nli_triplets(pairs(("p", "e", "e"), *(("p", f"c{i}", "c") for i in range(3)), ("q", "e", "e")))
-    drawn = [list(found.draw(seed=0, epoch=epoch)) for epoch in range(4)]
-    assert {rows[0][2] for rows in drawn[:3]} == {"c0", "c1", "c2"}
-    assert drawn[3] == drawn[0]
-    assert [rows[1] for rows in drawn] == [("q", "e", None)] * 4
+    triplets = nli_triplets(pairs(("p", "e", "e"), *(("p", f"c{i}", "c") for i in range(3)), ("q", "e", "e")))
+    epochs = [list(triplets.draw(seed=0, epoch=epoch)) for epoch in range(4)]
+    assert {rows[0][2] for rows in epochs[:3]} == {"c0", "c1", "c2"}
+    assert epochs[3] == epochs[0]
+    assert [rows[1] for rows in epochs] == [("q", "e", None)] * 4
 
 
 def test_the_digest_changes_with_any_text() -> None:
-    one = nli_triplets(pairs(("p", "e", "e"), ("p", "c", "c")))
+    first = nli_triplets(pairs(("p", "e", "e"), ("p", "c", "c")))
     other = nli_triplets(pairs(("p", "e", "e"), ("p", "d", "c")))
     none = nli_triplets(pairs(("p", "e", "e")))
     neutral = nli_triplets(pairs(("p", "e", "e"), ("p", "c", "c"), ("q", "n", "n")))
-    assert len({one.digest, other.digest, none.digest, neutral.digest}) == 4
-    assert one.digest == nli_triplets(pairs(("p", "c", "c"), ("p", "e", "e"))).digest
+    assert len({first.digest, other.digest, none.digest, neutral.digest}) == 4
+    assert first.digest == nli_triplets(pairs(("p", "c", "c"), ("p", "e", "e"))).digest
 
 
 @given(PAIRS)
 def test_every_entailment_pair_is_accounted_for(some: list[NliPair]) -> None:
-    found = nli_triplets(some)
-    assert len(found) + found.duplicates + found.equal == found.entailment_pairs
-    told = {(pair.premise, pair.hypothesis, pair.label) for pair in some}
-    for triplet in found.triplets:
-        assert (triplet.premise, triplet.entailed, "entailment") in told
+    triplets = nli_triplets(some)
+    assert len(triplets) + triplets.duplicates + triplets.equal == triplets.entailment_pairs
+    rows = {(pair.premise, pair.hypothesis, pair.label) for pair in some}
+    for triplet in triplets.triplets:
+        assert (triplet.premise, triplet.entailed, "entailment") in rows
         assert triplet.entailed not in triplet.contradicted
-        assert all((triplet.premise, text, "contradiction") in told for text in triplet.contradicted)
+        assert all((triplet.premise, text, "contradiction") in rows for text in triplet.contradicted)
 
 
 def test_a_part_is_the_same_each_time_and_lies_within_a_larger_one() -> None:

@@ -73,7 +73,7 @@ def test_squad_paragraphs_are_passages_and_gold(tmp_path: Path) -> None:
 @pytest.mark.parametrize("gap", ["\n", "\n  ", ""])
 def test_squad_is_detected_whatever_its_line_breaks(tmp_path: Path, gap: str) -> None:
     text = f'{{"version": "v2.0",{gap}"data": {json.dumps(SQUAD["data"])}}}'
-    assert [one.id for one in read_questions(written(tmp_path, "v2.json", text))] == ["a", "2"]
+    assert [question.id for question in read_questions(written(tmp_path, "v2.json", text))] == ["a", "2"]
 
 
 def test_rows_that_mention_data_are_no_squad(tmp_path: Path) -> None:
@@ -97,8 +97,8 @@ def test_other_negatives_replace_missing_hard_ones(tmp_path: Path) -> None:
         {**DPR[0], "negative_ctxs": other},
         {**DPR[1], "hard_negative_ctxs": None, "negative_ctxs": other},
     ]
-    found = list(read_questions(written(tmp_path, "dpr.json", rows)))
-    assert [one.hard_negatives for one in found] == [("h",), ("n",)]
+    questions = list(read_questions(written(tmp_path, "dpr.json", rows)))
+    assert [question.hard_negatives for question in questions] == [("h",), ("n",)]
 
 
 @pytest.mark.parametrize(
@@ -114,10 +114,10 @@ def test_other_negatives_replace_missing_hard_ones(tmp_path: Path) -> None:
 def test_elements_before_a_mistake_are_read(tmp_path: Path, text: str, whole: list[str]) -> None:
     file = tmp_path / "x.json"
     file.write_bytes(text.encode(errors="surrogateescape"))
-    found = read_questions(file)
-    assert [next(found).text for _ in whole] == whole
+    questions = read_questions(file)
+    assert [next(questions).text for _ in whole] == whole
     with pytest.raises(FormatError, match=f"x.json.*element {len(whole) + 1}"):
-        next(found)
+        next(questions)
 
 
 def test_numbers_of_an_array_are_exact_and_blocks_are_joined(tmp_path: Path) -> None:
@@ -130,28 +130,28 @@ def test_numbers_of_an_array_are_exact_and_blocks_are_joined(tmp_path: Path) -> 
         (4, "18446744073709551615"),
     ]
     large = [{"question": f"q{number}", "answers": ["x" * 300_000]} for number in range(8)]
-    found = read_questions(written(tmp_path, "large.json", large))
-    assert [one.text for one in found] == [f"q{number}" for number in range(8)]
+    questions = read_questions(written(tmp_path, "large.json", large))
+    assert [question.text for question in questions] == [f"q{number}" for number in range(8)]
 
 
 @pytest.mark.parametrize("kind", ["dpr", "jsonl", "tsv", "squad"])
 def test_a_cut_archive_gives_what_is_whole(tmp_path: Path, kind: str) -> None:
     words = [" ".join(sha256(f"{row} {word}".encode()).hexdigest() for word in range(5)) for row in range(30)]
     text = {
-        "dpr": json.dumps([{"question": one} for one in words], indent=1),
-        "jsonl": "".join(json.dumps({"question": one}) + "\n" for one in words),
-        "tsv": "".join(f"{row}\t{one}\n" for row, one in enumerate(words)),
+        "dpr": json.dumps([{"question": line} for line in words], indent=1),
+        "jsonl": "".join(json.dumps({"question": line}) + "\n" for line in words),
+        "tsv": "".join(f"{row}\t{line}\n" for row, line in enumerate(words)),
         "squad": json.dumps(SQUAD | {"words": words}, indent=1),
     }[kind]
     packed = gzip.compress(text.encode())
     file = tmp_path / "cut.gz"
     file.write_bytes(packed[: len(packed) * 2 // 3])
-    found: list[str] = []
+    texts: list[str] = []
     with pytest.raises(FormatError, match=r"cut|damaged"):
-        found.extend(one.text for one in read_questions(file))
+        texts.extend(question.text for question in read_questions(file))
     if kind != "squad":
-        assert found == words[: len(found)]
-        assert len(found) >= 15
+        assert texts == words[: len(texts)]
+        assert len(texts) >= 15
 
 
 def test_dpr_and_ms_marco_tables(tmp_path: Path) -> None:
@@ -164,8 +164,8 @@ def test_dpr_and_ms_marco_tables(tmp_path: Path) -> None:
     assert list(read_passages(marco)) == [Passage("0", 'The "first" one'), Passage("7", "another")]
     answered = written(tmp_path, "nq.csv", "who won\t['Rome', \"Rome's army\"]\n")
     assert list(read_questions(answered)) == [Question("1", "who won", ("Rome", "Rome's army"))]
-    asked = written(tmp_path, "queries.tsv", "100\twhen\n101\t[what] is ice\n102\t[1, 2]\nq3\t[x\n")
-    assert [(one.id, one.text) for one in read_questions(asked)] == [
+    queries = written(tmp_path, "queries.tsv", "100\twhen\n101\t[what] is ice\n102\t[1, 2]\nq3\t[x\n")
+    assert [(question.id, question.text) for question in read_questions(queries)] == [
         ("100", "when"),
         ("101", "[what] is ice"),
         ("102", "[1, 2]"),
@@ -191,7 +191,7 @@ def test_nq_open_with_and_without_a_gold_passage(tmp_path: Path) -> None:
         Question("2", "who lost", ("Carthage",), (premise_key("Carthage lost."),)),
     ]
     only = written(tmp_path, "gold.jsonl", json.dumps(gold) + "\n")
-    assert [one.text for one in read_passages(only)] == ["Carthage lost.", "Tea."]
+    assert [passage.text for passage in read_passages(only)] == ["Carthage lost.", "Tea."]
 
 
 def test_beir_folders(tmp_path: Path) -> None:
@@ -219,7 +219,10 @@ def test_html_is_removed_and_counted(tmp_path: Path) -> None:
     rows = ["<p>Ice &amp; snow<br/>melt</p><script>x()</script>", "2 < 3 and 5 > 4", "<p> </p>", " "]
     file = written(tmp_path, "html.tsv", "".join(f"{id_}\t{row}\n" for id_, row in enumerate(rows)))
     tally = PassageTally()
-    assert [one.text for one in read_passages(file, tally=tally)] == ["Ice & snow melt", "2 < 3 and 5 > 4"]
+    assert [passage.text for passage in read_passages(file, tally=tally)] == [
+        "Ice & snow melt",
+        "2 < 3 and 5 > 4",
+    ]
     assert tally.to_json() == {"read": 2, "empty": 2, "html": 2, "first_empty": ["line 3", "line 4"]}
 
 
@@ -246,8 +249,8 @@ def test_questions_one_a_line(tmp_path: Path) -> None:
 def test_a_header_and_a_question_with_spaces_tell_questions_from_ids_and_answers(
     tmp_path: Path, name: str, text: str, asked: list[tuple[str, ...]]
 ) -> None:
-    found = read_questions(written(tmp_path, name, text))
-    assert [(one.id, one.text, *one.answers) for one in found] == asked
+    questions = read_questions(written(tmp_path, name, text))
+    assert [(question.id, question.text, *question.answers) for question in questions] == asked
 
 
 @pytest.mark.parametrize(
@@ -265,9 +268,9 @@ def test_a_header_names_the_columns_of_passages(tmp_path: Path, name: str, text:
 
 def test_passages_of_one_title_without_ids_are_all_read(tmp_path: Path) -> None:
     file = written(tmp_path, "a.tsv", "title\ttext\nIce\tice is cold\nIce\tice floats\n")
-    found = list(read_passages(file))
-    assert [one.text for one in found] == ["ice is cold", "ice floats"]
-    assert len({one.id for one in found}) == 2
+    passages = list(read_passages(file))
+    assert [passage.text for passage in passages] == ["ice is cold", "ice floats"]
+    assert len({passage.id for passage in passages}) == 2
 
 
 def squad(**changed: object) -> dict[str, Any]:
@@ -306,10 +309,10 @@ def test_a_wrong_row_names_its_place(tmp_path: Path, value: object, place: str) 
 
 def test_passages_of_wrong_rows_name_their_place(tmp_path: Path) -> None:
     rows = [{"question": "q", "positive_ctxs": [{"text": "Ice."}]}, {"question": "q", "negative_ctxs": ["t"]}]
-    found = read_passages(written(tmp_path, "x.json", rows))
-    assert next(found).text == "Ice."
+    passages = read_passages(written(tmp_path, "x.json", rows))
+    assert next(passages).text == "Ice."
     with pytest.raises(FormatError, match=r"field 'negative_ctxs\[0\]'"):
-        next(found)
+        next(passages)
     with pytest.raises(FormatError, match="found question"):
         list(read_passages(written(tmp_path, "y.jsonl", '{"question": "q"}')))
 

@@ -164,15 +164,15 @@ def proofs(draw: st.DrawFn) -> Proof:
     """Sound proofs of any shape, with any texts that the language can hold."""
     sentences = [f"sent{n}" for n in range(1, draw(st.integers(1, 5)) + 1)]
     count = draw(st.integers(0, 5))
-    known, steps, intermediates = list(sentences), [], {}
+    names, steps, intermediates = list(sentences), [], {}
     for number in range(1, count + 1):
-        premises = draw(st.lists(st.sampled_from(known), min_size=1, max_size=4))
+        premises = draw(st.lists(st.sampled_from(names), min_size=1, max_size=4))
         name = f"int{number}"
         text = st.text(st.sampled_from("ab :&;-é\n"), min_size=1, max_size=12).map(str.strip).filter(bool)
         steps.append(Step(tuple(premises), name))
         intermediates[name] = draw(text)
-        known.append(name)
-    steps.append(Step(tuple(draw(st.lists(st.sampled_from(known), min_size=1, max_size=4))), "hypothesis"))
+        names.append(name)
+    steps.append(Step(tuple(draw(st.lists(st.sampled_from(names), min_size=1, max_size=4))), "hypothesis"))
     return tuple(steps), intermediates, sentences
 
 

@@ -139,8 +139,8 @@ def test_a_pair_is_accepted_rejected_or_neither_and_never_two_of_them(pairs: lis
     )
 
 
-def _same(one: JudgedPair, other: JudgedPair) -> bool:
+def _same(first: JudgedPair, second: JudgedPair) -> bool:
     def folded(pair: JudgedPair) -> tuple[list[str], list[str]]:
         return pair.query.split(), pair.premise.split()
 
-    return folded(one) == folded(other)
+    return folded(first) == folded(second)

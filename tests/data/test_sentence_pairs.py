@@ -36,9 +36,9 @@ def test_every_column_is_kept_under_its_name() -> None:
 
 
 def test_rows_of_jsonl_may_have_columns_of_their_own() -> None:
-    one = b'{"premise": "p", "hypothesis": "h", "n": [1, null]}'
-    other = b'{"premise": "q", "hypothesis": "i", "m": "x"}'
-    table = taken(gzip.compress(one + b"\n" + other))
+    first = b'{"premise": "p", "hypothesis": "h", "n": [1, null]}'
+    second = b'{"premise": "q", "hypothesis": "i", "m": "x"}'
+    table = taken(gzip.compress(first + b"\n" + second))
     assert table.header == ("premise", "hypothesis", "n", "m")
     assert table.rows == (("p", "h", "[1, null]", ""), ("q", "i", "", "x"))
 

@@ -162,9 +162,9 @@ def test_questions_of_2020(tables: Path, tmp_path: Path) -> None:
 
 
 def test_questions_of_2019_are_usable_with_further_flags(tmp_path: Path) -> None:
-    asked = "What? (A) this (B) that"
+    question = "What? (A) this (B) that"
     rows = [
-        row(HEAD_2019, questionid=f"Q{i}", answerkey="A", question=asked, flags=flags,
+        row(HEAD_2019, questionid=f"Q{i}", answerkey="A", question=question, flags=flags,
             explanation="aaaa-0001|CENTRAL", category="Dev", fold="Challenge")
         for i, flags in enumerate(["SUCCESS", "FLAG3 READY", "EMPTY HARD", "", "UNREADY"])
     ]  # fmt: skip
@@ -239,29 +239,29 @@ def zipped(folder: Path, *, above: str = "") -> Path:
 
 
 def test_tables_and_questions_are_found(release: Path) -> None:
-    found = read_release(release)
-    assert found.name == "mine"
-    assert found.facts.texts == ("ice is cold", "snow is ice")
-    assert [one.source for one in found.readings] == ["questions.train.tsv", "questions.blind.tsv"]
-    assert found.readings[0].questions[0].gold == {"u1": "CENTRAL"}
-    assert len(found.problems) == 1
-    assert "index.tsv" in found.problems[0]
+    contents = read_release(release)
+    assert contents.name == "mine"
+    assert contents.facts.texts == ("ice is cold", "snow is ice")
+    assert [reading.source for reading in contents.readings] == ["questions.train.tsv", "questions.blind.tsv"]
+    assert contents.readings[0].questions[0].gold == {"u1": "CENTRAL"}
+    assert len(contents.problems) == 1
+    assert "index.tsv" in contents.problems[0]
 
 
 @pytest.mark.parametrize("above", ["", "release-1/", "../../"])
 def test_a_zip_is_read_alike_and_writes_nowhere(release: Path, tmp_path: Path, above: str) -> None:
     packed = zipped(release, above=above)
     before = sorted(tmp_path.rglob("*"))
-    found, plain = read_release(packed, name="mine"), read_release(release)
-    assert found.facts == plain.facts
-    assert found.readings == plain.readings
+    contents, plain = read_release(packed, name="mine"), read_release(release)
+    assert contents.facts == plain.facts
+    assert contents.readings == plain.readings
     assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_questions_may_stand_in_a_folder_of_their_own(release: Path) -> None:
     (release / "questions").mkdir()
     (release / "questions.train.tsv").rename(release / "questions" / "Elem-Train.tsv")
-    assert "Elem-Train.tsv" in [one.source for one in read_release(release).readings]
+    assert "Elem-Train.tsv" in [reading.source for reading in read_release(release).readings]
 
 
 def test_what_is_no_release_is_told(release: Path, tmp_path: Path) -> None:

@@ -72,9 +72,9 @@ def test_the_packaged_encoder_is_that_of_sentence_transformers_on_texts_of_every
     path = resolve("minilm").path
     assert path is not None
     texts = [*VARIED, *sample_corpus().texts[::1500]]
-    found = encoder.encode_premises(texts)
-    np.testing.assert_allclose(found, expected(path, texts), atol=1e-5)
-    np.testing.assert_array_equal(found, encoder.encode_queries(texts))
+    vectors = encoder.encode_premises(texts)
+    np.testing.assert_allclose(vectors, expected(path, texts), atol=1e-5)
+    np.testing.assert_array_equal(vectors, encoder.encode_queries(texts))
 
 
 def test_a_tiny_bert_is_that_of_sentence_transformers(tiny: Path) -> None:
@@ -96,9 +96,9 @@ def test_the_first_token_is_taken_where_the_folder_says_so(folder: Path) -> None
     change(folder / "1_Pooling" / "config.json", pooling_mode="cls")
     encoder = BiEncoder(folder)
     assert by_torch_alone(encoder)
-    found = encoder.encode_queries(VARIED)
-    np.testing.assert_allclose(found, expected(folder, VARIED), atol=1e-5)
-    assert np.abs(found - before).max() > 0.01
+    vectors = encoder.encode_queries(VARIED)
+    np.testing.assert_allclose(vectors, expected(folder, VARIED), atol=1e-5)
+    assert np.abs(vectors - before).max() > 0.01
 
 
 def test_flags_of_older_files_are_read(folder: Path) -> None:
@@ -113,8 +113,10 @@ def test_a_long_text_is_cut_where_the_folder_says(folder: Path, max_length: int)
     change(folder / "sentence_bert_config.json", max_seq_length=max_length)
     assert config_of(folder).max_length == max_length
     np.testing.assert_allclose(BiEncoder(folder).encode_queries(VARIED), expected(folder, VARIED), atol=1e-5)
-    one = BiEncoder(folder).encode_queries(["ice is cold the moon is hot", "ice is cold the moon is a rock"])
-    np.testing.assert_allclose(one[0], one[1], atol=1e-6)
+    vectors = BiEncoder(folder).encode_queries(
+        ["ice is cold the moon is hot", "ice is cold the moon is a rock"]
+    )
+    np.testing.assert_allclose(vectors[0], vectors[1], atol=1e-6)
 
 
 def test_case_and_accents_are_kept_where_the_folder_says(folder: Path) -> None:
@@ -124,9 +126,9 @@ def test_case_and_accents_are_kept_where_the_folder_says(folder: Path) -> None:
     assert read_bert(folder) is None, "the two files contradict each other"
     change(folder / "tokenizer_config.json", do_lower_case=False, strip_accents=True)
     texts = ["Ice is COLD", "ice is cold", "icé"]
-    found = BiEncoder(folder).encode_queries(texts)
+    vectors = BiEncoder(folder).encode_queries(texts)
     assert by_torch_alone(BiEncoder(folder))
-    np.testing.assert_allclose(found, expected(folder, texts), atol=1e-5)
+    np.testing.assert_allclose(vectors, expected(folder, texts), atol=1e-5)
 
 
 def test_weights_saved_below_a_head_are_found(folder: Path) -> None:
@@ -231,9 +233,9 @@ def test_missing_and_misshapen_tensors_are_named(folder: Path) -> None:
 def test_weights_in_half_precision_are_read(folder: Path) -> None:
     before = BiEncoder(folder).encode_queries(VARIED)
     edit_tensors(folder, lambda tensors: tensors.update({n: t.half() for n, t in tensors.items()}))
-    found = BiEncoder(folder).encode_queries(VARIED)
-    np.testing.assert_allclose(found, expected(folder, VARIED), atol=1e-5)
-    np.testing.assert_allclose(found, before, atol=2e-2)
+    vectors = BiEncoder(folder).encode_queries(VARIED)
+    np.testing.assert_allclose(vectors, expected(folder, VARIED), atol=1e-5)
+    np.testing.assert_allclose(vectors, before, atol=2e-2)
 
 
 def _fp32() -> Any:
@@ -246,22 +248,22 @@ def test_one_copy_of_the_weights_serves_all_and_goes_with_the_last(tiny: Path) -
     import torch
 
     config = config_of(tiny)
-    found: list[Bert] = []
+    models: list[Bert] = []
 
     def load() -> None:
-        found.append(shared_bert(config, name="t", revision="t@1", device="cpu", dtype=torch.float32))
+        models.append(shared_bert(config, name="t", revision="t@1", device="cpu", dtype=torch.float32))
 
     threads = [threading.Thread(target=load) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len({id(bert) for bert in found}) == 1
+    assert len({id(bert) for bert in models}) == 1
     rough = shared_bert(config, name="t", revision="t@1", device="cpu", dtype=torch.bfloat16)
     other = shared_bert(config, name="t", revision="t@2", device="cpu", dtype=torch.float32)
-    assert len({bert.words.data_ptr() for bert in (*found, rough, other)}) == 3
-    gone = weakref.ref(found[0])
-    found.clear()
+    assert len({bert.words.data_ptr() for bert in (*models, rough, other)}) == 3
+    gone = weakref.ref(models[0])
+    models.clear()
     gc.collect()
     assert gone() is None
 

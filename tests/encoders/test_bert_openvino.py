@@ -40,11 +40,11 @@ def test_each_tower_has_its_own_adapter(kind: str, save_adapter: Save, tiny: Pat
     folder = save_adapter(tmp_path / "tuned", tiny, target_modules=["query", "dense"])
     if kind == "dual":
         save_adapter(folder / "premise_tower", tiny, seed=2)
-    told = {"method": "aeenc", "base": str(tiny), "towers": kind}
-    (folder / "entail.json").write_text(json.dumps(told), encoding="utf-8")
-    torch, found = BiEncoder(folder), BiEncoder(folder, precision="openvino")
-    np.testing.assert_allclose(found.encode_queries(TEXTS), torch.encode_queries(TEXTS), atol=1e-5)
-    np.testing.assert_allclose(found.encode_premises(TEXTS), torch.encode_premises(TEXTS), atol=1e-5)
+    record = {"method": "aeenc", "base": str(tiny), "towers": kind}
+    (folder / "entail.json").write_text(json.dumps(record), encoding="utf-8")
+    torch, openvino = BiEncoder(folder), BiEncoder(folder, precision="openvino")
+    np.testing.assert_allclose(openvino.encode_queries(TEXTS), torch.encode_queries(TEXTS), atol=1e-5)
+    np.testing.assert_allclose(openvino.encode_premises(TEXTS), torch.encode_premises(TEXTS), atol=1e-5)
 
 
 @pytest.mark.usefixtures("whole")
@@ -52,8 +52,8 @@ def test_the_vector_of_the_first_token_where_the_pooling_says_so(save_tiny: Save
     folder = save_tiny(tmp_path / "first")
     pooling = folder / "1_Pooling" / "config.json"
     pooling.write_text(json.dumps(json.loads(pooling.read_text()) | {"pooling_mode": "cls"}))
-    found = BiEncoder(folder, precision="openvino").encode_queries(TEXTS)
-    np.testing.assert_allclose(found, BiEncoder(folder).encode_queries(TEXTS), atol=1e-5)
+    vectors = BiEncoder(folder, precision="openvino").encode_queries(TEXTS)
+    np.testing.assert_allclose(vectors, BiEncoder(folder).encode_queries(TEXTS), atol=1e-5)
 
 
 def test_it_is_close_and_has_a_revision_of_its_own(tiny: Path) -> None:

@@ -62,9 +62,9 @@ def test_a_pass_has_texts_of_like_length_and_no_more_tokens_than_told(
     passes: list[list[int]] = []
     right = towers.encode
 
-    def seen(some: list[str], tower: str) -> object:
-        passes.append([len(text.split()) + 2 for text in some])
-        return right(some, tower)  # type: ignore[arg-type]  # handed on as it came
+    def seen(batch: list[str], tower: str) -> object:
+        passes.append([len(text.split()) + 2 for text in batch])
+        return right(batch, tower)  # type: ignore[arg-type]  # handed on as it came
 
     monkeypatch.setattr(towers, "encode", seen)
     BiEncoder.encode_premises(encoder, texts)
@@ -76,8 +76,8 @@ def test_texts_that_the_tokenizer_cannot_tell_apart_get_equal_vectors(encoder: B
     # Of unlike length in characters, hence in batches with others.
     texts = [*TEXTS, "ice  is   cold", "Fire", "a star is hot ", "ICE IS COLD"]
     vectors = encoder.encode_premises(texts)
-    for one, other in ((0, 5), (0, 8), (1, 6), (4, 7)):
-        np.testing.assert_array_equal(vectors[one], vectors[other])
+    for first, second in ((0, 5), (0, 8), (1, 6), (4, 7)):
+        np.testing.assert_array_equal(vectors[first], vectors[second])
     np.testing.assert_allclose(vectors[:5], encoder.encode_premises(TEXTS), atol=1e-5)
     assert len(np.unique(vectors, axis=0)) == 5
 
@@ -88,9 +88,9 @@ def test_lone_surrogates_are_unknown_characters(
 ) -> None:
     if asking:  # run by sentence-transformers
         encoder = BiEncoder(save_tiny(tmp_path / "asking", prompts={"query": "fire ", "document": ""}))
-    found = encoder.encode_queries(["\ud800", "ice \udc00 is \ud83d\ude00"])
+    vectors = encoder.encode_queries(["\ud800", "ice \udc00 is \ud83d\ude00"])
     expected = encoder.encode_queries(["\ufffd", "ice \ufffd is \U0001f600"])
-    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(vectors, expected)
     assert encoder.cut(["\ud800", "\ud800 ice " * 500]) == [False, True]
 
 
@@ -105,13 +105,13 @@ def test_nothing_is_loaded_before_the_first_text(encoder: BiEncoder) -> None:
 
 
 def test_progress_counts_every_sentence_and_starts_at_none(encoder: BiEncoder) -> None:
-    seen: list[Progress] = []
-    encoder.encode_premises(TEXTS, progress=seen.append)
-    assert [(seen[0].done, seen[0].total), (seen[-1].done, seen[-1].total)] == [(0, 5), (5, 5)]
-    assert seen[-1].unit == "sentences"
-    assert seen[-1].what == "encoding premises"
-    encoder.encode_queries(TEXTS, progress=seen.append)
-    assert seen[-1].what == "encoding queries"
+    events: list[Progress] = []
+    encoder.encode_premises(TEXTS, progress=events.append)
+    assert [(events[0].done, events[0].total), (events[-1].done, events[-1].total)] == [(0, 5), (5, 5)]
+    assert events[-1].unit == "sentences"
+    assert events[-1].what == "encoding premises"
+    encoder.encode_queries(TEXTS, progress=events.append)
+    assert events[-1].what == "encoding queries"
 
 
 def test_one_text_instead_of_a_list_is_refused(encoder: BiEncoder) -> None:
@@ -154,8 +154,10 @@ def test_a_model_without_a_limit_gets_the_default(tiny: Path, tmp_path: Path) ->
     T5EncoderModel(config).save_pretrained(folder)
     for name in ("tokenizer.json", "tokenizer_config.json"):
         shutil.copy(tiny / name, folder / name)
-    told = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))
-    (folder / "tokenizer_config.json").write_text(json.dumps({**told, "model_max_length": int(1e30)}))
+    tokenizer_config = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))
+    (folder / "tokenizer_config.json").write_text(
+        json.dumps({**tokenizer_config, "model_max_length": int(1e30)})
+    )
     assert sentence_transformer(folder, device="cpu").max_seq_length == MAX_LENGTH
     assert BiEncoder(folder, device="cpu").cut(["ice " * MAX_LENGTH, "ice"]) == [True, False]
     assert sentence_transformer(tiny, device="cpu").max_seq_length == 64  # what says its limit keeps it
@@ -223,10 +225,10 @@ def test_bf16_is_close_and_has_a_revision_of_its_own(encoder: BiEncoder, tiny: P
 def test_gaussians_are_encoded_in_fp32_on_a_gpu(
     gaussian: str, tiny: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = []
+    precisions = []
 
     def stand_in(entry: EncoderEntry, *, device: str, precision: str) -> object:
-        asked.append(precision)
+        precisions.append(precision)
         raise EncoderError("there is no GPU here")
 
     monkeypatch.setattr(module, "device_name", lambda device: "cuda")
@@ -234,7 +236,7 @@ def test_gaussians_are_encoded_in_fp32_on_a_gpu(
     for encoder in (BiEncoder(gaussian), GaussianEncoder(gaussian), BiEncoder(tiny)):
         with pytest.raises(EncoderError, match="there is no GPU"):
             encoder.load()
-    assert asked == ["fp32", "fp32", "auto"]
+    assert precisions == ["fp32", "fp32", "auto"]
 
 
 def test_threads_share_one_copy_and_get_the_same_vectors(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -249,10 +251,10 @@ def test_threads_share_one_copy_and_get_the_same_vectors(tiny: Path, monkeypatch
     encoder = BiEncoder(tiny, batch_size=1)
     expected = BiEncoder(tiny).encode_queries(TEXTS)
     loads.clear()
-    found: dict[int, object] = {}
+    vectors_by_thread: dict[int, object] = {}
 
     def work(number: int) -> None:
-        found[number] = encoder.encode_queries(TEXTS)
+        vectors_by_thread[number] = encoder.encode_queries(TEXTS)
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
     for thread in threads:
@@ -260,8 +262,8 @@ def test_threads_share_one_copy_and_get_the_same_vectors(tiny: Path, monkeypatch
     for thread in threads:
         thread.join()
     assert len(loads) == 1
-    assert sorted(found) == [0, 1, 2, 3]
-    for vectors in found.values():
+    assert sorted(vectors_by_thread) == [0, 1, 2, 3]
+    for vectors in vectors_by_thread.values():
         np.testing.assert_allclose(vectors, expected, atol=1e-5)
 
 
@@ -281,10 +283,10 @@ def test_the_packaged_encoder_makes_the_vectors_that_ship() -> None:
     encoder = BiEncoder("minilm")
     shipped = shipped_premises(encoder.revision)
     corpus = sample_corpus()
-    some = range(0, len(corpus), 1500)
-    found = encoder.encode_premises([corpus.texts[i] for i in some])
-    held = np.stack([shipped[corpus.keys[i]] for i in some]).astype(np.float32)
-    np.testing.assert_allclose(found, held, atol=5e-4)
+    rows = range(0, len(corpus), 1500)
+    vectors = encoder.encode_premises([corpus.texts[i] for i in rows])
+    expected = np.stack([shipped[corpus.keys[i]] for i in rows]).astype(np.float32)
+    np.testing.assert_allclose(vectors, expected, atol=5e-4)
 
 
 def test_a_card_cannot_turn_on_remote_code(tiny: Path, tmp_path: Path) -> None:
@@ -329,7 +331,7 @@ def test_the_revision_is_available_while_weights_are_loaded(
 
 
 def test_progress_of_gaussians(gaussian: str) -> None:
-    seen: list[Progress] = []
-    GaussianEncoder(gaussian).encode(["ba be", "bi"], progress=seen.append)
+    events: list[Progress] = []
+    GaussianEncoder(gaussian).encode(["ba be", "bi"], progress=events.append)
     # They are neither queries nor premises: a corpus is encoded so, too.
-    assert {(one.what, one.unit) for one in seen} == {("encoding as Gaussians", "sentences")}
+    assert {(event.what, event.unit) for event in events} == {("encoding as Gaussians", "sentences")}

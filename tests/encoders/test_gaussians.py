@@ -28,15 +28,15 @@ def _reference(first: Gaussians, second: Gaussians) -> np.ndarray:
     """KL_i of each pair and dimension by the formula of the paper, with 150 digits."""
     from decimal import Decimal, localcontext
 
-    found = np.empty(first.mean.shape)
+    divergences = np.empty(first.mean.shape)
     with localcontext() as context:
         context.prec = 150  # squares of the smallest float32 beside 1
-        for place in np.ndindex(found.shape):
+        for place in np.ndindex(divergences.shape):
             mean1, log1 = Decimal(float(first.mean[place])), Decimal(float(first.log_variance[place]))
             mean2, log2 = Decimal(float(second.mean[place])), Decimal(float(second.log_variance[place]))
             spread = (log1.exp() + (mean1 - mean2) ** 2) / log2.exp()
-            found[place] = float((log2 - log1 + spread - 1) / 2)
-    return found
+            divergences[place] = float((log2 - log1 + spread - 1) / 2)
+    return divergences
 
 
 _shapes = st.tuples(st.integers(1, 3), st.integers(1, 4))
@@ -71,10 +71,10 @@ def _pair(draw: Any) -> tuple[Gaussians, Gaussians]:
 def test_divergences_and_similarities_agree_with_150_digits(pair: tuple[Gaussians, Gaussians]) -> None:
     first, second = pair
     exact = _reference(first, second)
-    found = divergence(first, second)
-    assert found.dtype == np.float64
-    assert (found >= 0).all()
-    np.testing.assert_allclose(found, exact.sum(axis=1), rtol=1e-10, atol=0)
+    divergences = divergence(first, second)
+    assert divergences.dtype == np.float64
+    assert (divergences >= 0).all()
+    np.testing.assert_allclose(divergences, exact.sum(axis=1), rtol=1e-10, atol=0)
     d = first.dimension
     for kind, expected in (
         ("kl", 1 / (1 + exact.sum(axis=1))),
@@ -119,20 +119,25 @@ def test_the_wider_one_entails_the_narrower_and_each_itself(kind: Any) -> None:
 def test_one_is_paired_with_all_on_either_side(count: int) -> None:
     draw = np.random.default_rng(1)
     many = Gaussians.of(draw.normal(size=(count, 800)).astype(np.float32))  # more than one block
-    one = many[0]
+    single = many[0]
     repeated = many[np.zeros(count, dtype=int)]
-    np.testing.assert_array_equal(divergence(one, many), divergence(repeated, many))
-    np.testing.assert_array_equal(divergence(many, one), divergence(many, repeated))
+    np.testing.assert_array_equal(divergence(single, many), divergence(repeated, many))
+    np.testing.assert_array_equal(divergence(many, single), divergence(many, repeated))
     for kind in ("kl_mean", "kl_per_dim"):
         np.testing.assert_array_equal(
-            similarity(many, one, kind=kind),  # type: ignore[arg-type]  # one of the three
+            similarity(many, single, kind=kind),  # type: ignore[arg-type]  # one of the three
             similarity(many, repeated, kind=kind),  # type: ignore[arg-type]  # one of the three
         )
 
 
 def test_extremes() -> None:
-    none, one = Gaussians.of(np.empty((0, 4), np.float32)), Gaussians.of(np.zeros((1, 4), np.float32))
-    assert divergence(none, none).shape == divergence(one, none).shape == divergence(none, one).shape == (0,)
+    empty, single = Gaussians.of(np.empty((0, 4), np.float32)), Gaussians.of(np.zeros((1, 4), np.float32))
+    assert (
+        divergence(empty, empty).shape
+        == divergence(single, empty).shape
+        == divergence(empty, single).shape
+        == (0,)
+    )
     first, second = _of([[3e38]], [[10]]), _of([[-3e38]], [[-10]])
     assert np.isfinite(divergence(first, second)).all()
     assert similarity(first, second, kind="kl") > 0

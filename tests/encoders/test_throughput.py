@@ -23,12 +23,12 @@ def test_texts_are_never_the_same() -> None:
 
 
 def test_as_many_texts_as_fit_the_time_are_encoded_and_where_is_said(tiny_home: Path) -> None:
-    told: list[Progress] = []
-    found = measure_throughput(BiEncoder("tiny"), seconds=0.0, progress=told.append)
-    assert found.texts == 128
-    assert found.rate == found.texts / found.seconds > 0
-    assert "cores" in found.machine
-    assert told[-1].fraction == 1.0
+    events: list[Progress] = []
+    throughput = measure_throughput(BiEncoder("tiny"), seconds=0.0, progress=events.append)
+    assert throughput.texts == 128
+    assert throughput.rate == throughput.texts / throughput.seconds > 0
+    assert "cores" in throughput.machine
+    assert events[-1].fraction == 1.0
 
 
 def test_a_base_is_told_apart_from_what_stands_on_it(trained: Callable[..., Path]) -> None:
@@ -59,9 +59,9 @@ def test_a_gpu_is_named_with_what_is_taken_of_it(monkeypatch: pytest.MonkeyPatch
 def test_freed_blocks_return_to_the_system() -> None:
     process = psutil.Process()
     blocks = [b"x" * 32_768 for _ in range(8_000)]  # 256 MB
-    some = blocks[::50]
+    sample = blocks[::50]
     del blocks
     before = process.memory_info().rss
     trim_heap()
     assert before - process.memory_info().rss > 150 << 20
-    assert len(some) == 160
+    assert len(sample) == 160

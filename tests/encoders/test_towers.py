@@ -189,12 +189,14 @@ def test_a_checkpoint_from_another_base_is_refused_with_both(
     make: Callable[..., Path], tiny: Path, tmp_path: Path
 ) -> None:
     folder = make("single")
-    found = resolve(tiny).revision
+    revision = resolve(tiny).revision
     card(folder, base=str(tiny), towers="single", base_revision="minilm@53aa51172d14")
-    with pytest.raises(EncoderError, match=f"minilm@53aa51172d14.*{found}: a checkpoint from another base"):
+    with pytest.raises(
+        EncoderError, match=f"minilm@53aa51172d14.*{revision}: a checkpoint from another base"
+    ):
         resolve(folder)
     moved = Path(shutil.copytree(tiny, tmp_path / "elsewhere"))  # the digest counts, not the name
-    card(folder, base=str(moved), towers="single", base_revision=found)
+    card(folder, base=str(moved), towers="single", base_revision=revision)
     assert resolve(folder).base == resolve(moved)
 
 

@@ -38,8 +38,8 @@ def test_the_whole_of_it_on_a_tiny_encoder(
     assert tiny_home.is_dir()
     out = tmp_path / "speed.json"
     few = ("--encode", "6", "--rounds", "2", "--pool", "4", "--asked", "3", "--search", "300")
-    told = ("--passages", str(squad), "--questions", str(squad), "--encoder", "tiny", "--out", str(out))
-    monkeypatch.setattr(sys, "argv", ["bench_passages.py", *told, *few])
+    arguments = ("--passages", str(squad), "--questions", str(squad), "--encoder", "tiny", "--out", str(out))
+    monkeypatch.setattr(sys, "argv", ["bench_passages.py", *arguments, *few])
     monkeypatch.setattr(script, "BATCH_SIZES", (2, 4))
     monkeypatch.setattr(script, "precisions", lambda device: ("fp32", "bf16"))
     script.main()
@@ -64,9 +64,9 @@ def test_a_ratio_is_the_median_of_the_rounds(script: ModuleType) -> None:
         "stock_fp32": [2.0, 6.0, 4.0],
         "stock_bf16": [1.0, 3.0, 2.0],
     }
-    found = script.rates(times, 100)
-    assert found["ours_fp32_tokens_per_s"] == 50
-    ratios = {name: value for name, value in found.items() if "_to_" in name}
+    figures = script.rates(times, 100)
+    assert figures["ours_fp32_tokens_per_s"] == 50
+    ratios = {name: value for name, value in figures.items() if "_to_" in name}
     assert ratios == {
         "ours_fp32_to_stock_fp32": 2.0,  # of 2, 3, 1
         "ours_openvino_to_stock_fp32": 4.0,
@@ -79,10 +79,10 @@ def test_a_pool_holds_the_passages_of_its_questions(script: ModuleType) -> None:
     questions = [
         Question(str(place), "?", (), (str(place * 3),)) for place in range(10)
     ]  # some gold: nowhere
-    pool, asked = script.sampled(passages, questions, pool=9, asked=5)
-    assert (len(pool), len(asked)) == (9, 5)
-    assert {one.gold[0] for one in asked} <= {one.id for one in pool}
-    assert [int(one.id) for one in pool] == sorted(int(one.id) for one in pool)
+    pool, sample = script.sampled(passages, questions, pool=9, asked=5)
+    assert (len(pool), len(sample)) == (9, 5)
+    assert {question.gold[0] for question in sample} <= {passage.id for passage in pool}
+    assert [int(passage.id) for passage in pool] == sorted(int(passage.id) for passage in pool)
     assert script.sampled(passages, [], pool=90, asked=5) == (passages, [])
 
 

@@ -44,27 +44,27 @@ IN_ORDER = np.arange(6)
 
 def test_average_precision_of_the_shared_task() -> None:
     # Gold at ranks 1, 2, 3 and at rank 4; a gold fact in no table makes the whole question 0.
-    found = evaluate_chains([ONE, TWO, LOST, BLIND], FACTS, [IN_ORDER] * 4)
-    assert found.ids == ("Q1", "Q2", "Q3")
-    assert found.values.tolist() == [1.0, 0.25, 0.0]
-    assert found.map == pytest.approx(1.25 / 3)
-    assert found.missing == (("Q3", "gone"),)
-    assert found.without_gold == 1
-    told = found.to_json()
-    assert told["questions"] == 3
-    assert told["by_level"] == {
+    evaluation = evaluate_chains([ONE, TWO, LOST, BLIND], FACTS, [IN_ORDER] * 4)
+    assert evaluation.ids == ("Q1", "Q2", "Q3")
+    assert evaluation.values.tolist() == [1.0, 0.25, 0.0]
+    assert evaluation.map == pytest.approx(1.25 / 3)
+    assert evaluation.missing == (("Q3", "gone"),)
+    assert evaluation.without_gold == 1
+    figures = evaluation.to_json()
+    assert figures["questions"] == 3
+    assert figures["by_level"] == {
         "Challenge": {"MAP": 0.25, "questions": 1},
         "Easy": {"MAP": 0.5, "questions": 2},
     }
-    assert told["by_gold"]["1"] == {"MAP": 0.25, "questions": 1}
-    assert told["missing_gold"] == [["Q3", "gone"]]
+    assert figures["by_gold"]["1"] == {"MAP": 0.25, "questions": 1}
+    assert figures["missing_gold"] == [["Q3", "gone"]]
     backwards = evaluate_chains([ONE], FACTS, [IN_ORDER[::-1]])
     assert backwards.map == pytest.approx((1 / 4 + 2 / 5 + 3 / 6) / 3)
 
 
 def test_a_role_is_measured_without_the_gold_facts_of_others() -> None:
-    found = evaluate_chains([ONE, TWO], FACTS, [np.array([2, 5, 1, 0, 3, 4]), IN_ORDER])
-    roles = found.slices["role"]
+    evaluation = evaluate_chains([ONE, TWO], FACTS, [np.array([2, 5, 1, 0, 3, 4]), IN_ORDER])
+    roles = evaluation.slices["role"]
     # u2 (grounding) stands first: without it u1 and u0 have ranks 2 and 3.
     assert roles["CENTRAL"].map == pytest.approx(((1 / 2 + 2 / 3) / 2 + 1 / 4) / 2)
     assert roles["CENTRAL"].questions == 2
@@ -73,19 +73,19 @@ def test_a_role_is_measured_without_the_gold_facts_of_others() -> None:
 
 
 def test_hops_go_from_gold_fact_to_gold_fact() -> None:
-    found = evaluate_chains(
+    evaluation = evaluate_chains(
         [ONE],
         FACTS,
         [IN_ORDER],
         hops={"hops_visible": lambda _, gold: [1 if at == 2 else None for at in gold]},
     )
     # "melts", "ice" reach u1 and u2 by a word; u0 shares none with either.
-    assert {label: s.questions for label, s in found.slices["hops_overlap"].items()} == {
+    assert {label: s.questions for label, s in evaluation.slices["hops_overlap"].items()} == {
         "1": 1,
         "infinity": 1,
     }
-    assert found.slices["hops_visible"]["1"].map == 1.0  # u2 alone, of what is left at rank 1
-    assert list(found.slices["hops_visible"]) == ["1", "infinity"]
+    assert evaluation.slices["hops_visible"]["1"].map == 1.0  # u2 alone, of what is left at rank 1
+    assert list(evaluation.slices["hops_visible"]) == ["1", "infinity"]
 
 
 def test_what_is_left_out_of_a_ranking() -> None:

@@ -40,27 +40,27 @@ RIGHT = FixedIndex("right", [0.2, 0.8, 0.9, 0.7, 0.1])
 
 
 def test_ranks_changes_and_overlap_by_hand() -> None:
-    found = compare("snow is cold", CORPUS, (LEFT, RIGHT), k=2, gold={"snow is ice", "ice is cold"})
-    assert [row.premise.text for row in found.side(0)] == ["ice is cold", "snow is ice"]
-    assert [row.premise.text for row in found.side(1)] == ["snow is ice", "fire is hot"]
-    ranks = {row.premise.text: row.ranks for row in found.rows}
+    comparison = compare("snow is cold", CORPUS, (LEFT, RIGHT), k=2, gold={"snow is ice", "ice is cold"})
+    assert [row.premise.text for row in comparison.side(0)] == ["ice is cold", "snow is ice"]
+    assert [row.premise.text for row in comparison.side(1)] == ["snow is ice", "fire is hot"]
+    ranks = {row.premise.text: row.ranks for row in comparison.rows}
     assert ranks == {"ice is cold": (1, 4), "snow is ice": (2, 1), "fire is hot": (3, 2)}
-    assert {row.premise.text: row.change for row in found.rows}["ice is cold"] == -3
-    assert found.shared == 1
-    assert (found.found(0), found.found(1)) == (2, 1)
+    assert {row.premise.text: row.change for row in comparison.rows}["ice is cold"] == -3
+    assert comparison.shared == 1
+    assert (comparison.count_gold(0), comparison.count_gold(1)) == (2, 1)
 
 
 def test_the_query_itself_is_left_out_of_both() -> None:
-    found = compare("ice  is cold", CORPUS, (LEFT, RIGHT), k=5)
-    assert "ice is cold" not in {row.premise.text for row in found.rows}
-    assert found.k == 4
-    assert found.side(0)[0].ranks[0] == 1
+    comparison = compare("ice  is cold", CORPUS, (LEFT, RIGHT), k=5)
+    assert "ice is cold" not in {row.premise.text for row in comparison.rows}
+    assert comparison.k == 4
+    assert comparison.side(0)[0].ranks[0] == 1
 
 
 def test_equal_scores_rank_by_position() -> None:
     flat = FixedIndex("flat", [0.5] * 5)
-    found = compare("anything else", CORPUS, (flat, flat), k=3)
-    assert [row.premise.text for row in found.side(1)] == list(CORPUS.texts[:3])
+    comparison = compare("anything else", CORPUS, (flat, flat), k=3)
+    assert [row.premise.text for row in comparison.side(1)] == list(CORPUS.texts[:3])
 
 
 @pytest.mark.parametrize(("query", "k", "part"), [("  ", 3, "empty"), ("ice", 0, "1 or more")])
@@ -76,16 +76,18 @@ def test_an_index_of_another_corpus_is_refused() -> None:
 
 
 def test_where_the_two_differ_most_comes_first() -> None:
-    found = compare("snow is cold", CORPUS, (LEFT, RIGHT), k=5)
-    assert next(row.premise.text for row in found.by_difference) == "ice is cold"  # 1 -> 4
-    weights = [row.weight for row in found.by_difference]
+    comparison = compare("snow is cold", CORPUS, (LEFT, RIGHT), k=5)
+    assert next(row.premise.text for row in comparison.by_difference) == "ice is cold"  # 1 -> 4
+    weights = [row.weight for row in comparison.by_difference]
     assert weights == sorted(weights, reverse=True)
 
 
 def test_what_authors_decided_stands_beside_what_is_gold() -> None:
-    said = {"ice is cold": False, "snow is ice": True}
-    found = compare("snow is cold", CORPUS, (LEFT, RIGHT), k=5, gold={"ice is cold"}, decisions=said)
-    rows = {row.premise.text: (row.gold, row.decision) for row in found.rows}
+    decisions = {"ice is cold": False, "snow is ice": True}
+    comparison = compare(
+        "snow is cold", CORPUS, (LEFT, RIGHT), k=5, gold={"ice is cold"}, decisions=decisions
+    )
+    rows = {row.premise.text: (row.gold, row.decision) for row in comparison.rows}
     assert rows["ice is cold"] == (True, False)
     assert rows["snow is ice"] == (False, True)
     assert rows["fire is hot"] == (False, None)

@@ -66,35 +66,35 @@ PAIRS = [
 
 
 def test_by_hand() -> None:
-    found = evaluate_direction(PAIRS, ENCODER)
-    assert found.correct.tolist() == [True, True, False, False, False]
-    assert (found.n, found.bilateral, found.equal) == (5, 1, 1)
-    assert (found.accuracy, found.length_baseline) == (pytest.approx(2 / 5), pytest.approx(1 / 5))
-    assert found.longer_entailed.tolist() == [False, True, True, False, False]
-    assert (found.wider > 0).tolist() == [True, True, False, False, False]
+    evaluation = evaluate_direction(PAIRS, ENCODER)
+    assert evaluation.correct.tolist() == [True, True, False, False, False]
+    assert (evaluation.n, evaluation.bilateral, evaluation.equal) == (5, 1, 1)
+    assert (evaluation.accuracy, evaluation.length_baseline) == (pytest.approx(2 / 5), pytest.approx(1 / 5))
+    assert evaluation.longer_entailed.tolist() == [False, True, True, False, False]
+    assert (evaluation.wider > 0).tolist() == [True, True, False, False, False]
 
 
 def test_as_json() -> None:
-    told = evaluate_direction(PAIRS, ENCODER).to_json()
-    json.dumps(told, allow_nan=False)
-    assert (told["accuracy"], told["n"], told["length_baseline"]) == (0.4, 5, 0.2)
-    longer = told["longer_entailed"]
+    figures = evaluate_direction(PAIRS, ENCODER).to_json()
+    json.dumps(figures, allow_nan=False)
+    assert (figures["accuracy"], figures["n"], figures["length_baseline"]) == (0.4, 5, 0.2)
+    longer = figures["longer_entailed"]
     assert (longer["accuracy"], longer["n"]) == (0.5, 2)
     assert longer["interval"] == pytest.approx([0.0945, 0.9055], abs=1e-4)
-    assert (told["ties"], told["same_length"], told["equal_sentences"]) == (2, 2, 1)
-    assert told["bilateral_left_out"] == 1
-    assert told["by_variance"]["accuracy"] == 0.4
-    assert told["by_variance"]["longer_entailed"]["n"] == 2
-    assert (told["encoder"], told["revision"]) == ("told", "told@1")
+    assert (figures["ties"], figures["same_length"], figures["equal_sentences"]) == (2, 2, 1)
+    assert figures["bilateral_left_out"] == 1
+    assert figures["by_variance"]["accuracy"] == 0.4
+    assert figures["by_variance"]["longer_entailed"]["n"] == 2
+    assert (figures["encoder"], figures["revision"]) == ("told", "told@1")
 
 
 def test_the_second_rule_is_its_own() -> None:
     # Of two dimensions: the premise is wider in all, but narrow where the means are apart.
     encoder = Told({"p": (0.0, 0.0, 2.0, -1.5), "h": (0.0, 3.0, 0.0, 0.0)})
-    found = evaluate_direction([entailment("p", "h")], encoder)
-    assert found.margins[0] < 0
-    assert found.wider == pytest.approx([0.25])
-    assert (found.accuracy, found.to_json()["by_variance"]["accuracy"]) == (0, 1)
+    evaluation = evaluate_direction([entailment("p", "h")], encoder)
+    assert evaluation.margins[0] < 0
+    assert evaluation.wider == pytest.approx([0.25])
+    assert (evaluation.accuracy, evaluation.to_json()["by_variance"]["accuracy"]) == (0, 1)
 
 
 def test_without_a_longer_hypothesis_there_is_no_figure_there() -> None:
@@ -135,9 +135,9 @@ def test_ratios_of_lengths() -> None:
         entailment("a" * 24, "a"),
         entailment("a" * 8, "a"),
     ]
-    found = length_ratios(pairs)
-    assert found.counts[2] == found.counts[4] == found.counts[6] == 1
-    assert (sum(found.counts), len(found.counts), found.beyond) == (3, 32, 2)
-    assert found.median == 1.5
+    ratios = length_ratios(pairs)
+    assert ratios.counts[2] == ratios.counts[4] == ratios.counts[6] == 1
+    assert (sum(ratios.counts), len(ratios.counts), ratios.beyond) == (3, 32, 2)
+    assert ratios.median == 1.5
     with pytest.raises(EvaluationError):
         length_ratios([])

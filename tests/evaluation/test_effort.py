@@ -70,9 +70,9 @@ def test_a_small_corpus_is_read_to_its_end(solar: ExplanationTree, listed_index:
 
 def test_efforts_add_up_over_trees(facts: Corpus, solar: ExplanationTree, listed_index: MakeIndex) -> None:
     index = listed_index(facts, {"h": ["a", "mid"], "mid": ["f1", "b", "c"]})
-    one, two = measure_effort(facts, [solar], index), measure_effort(facts, [solar, solar], index)
-    assert one + one == two
-    assert two.to_json() == {
+    one_tree, two_trees = measure_effort(facts, [solar], index), measure_effort(facts, [solar, solar], index)
+    assert one_tree + one_tree == two_trees
+    assert two_trees.to_json() == {
         "reads_per_accepted": 1.25,
         "missing_share": 0.0,
         "reads": 10,
@@ -149,7 +149,12 @@ def test_equals_a_person_reading_one_by_one(script: ModuleType, data: st.DataObj
     assert author_effort(corpus, tree, ranks, limit=limit) == effort
     first = data.draw(st.integers(1, 12))
     same = script.reordered_effort(
-        corpus, tree, orders.__getitem__, lambda *asked: np.zeros(len(asked[2])), first=first, limit=limit
+        corpus,
+        tree,
+        orders.__getitem__,
+        lambda *arguments: np.zeros(len(arguments[2])),
+        first=first,
+        limit=limit,
     )
     assert same == effort, "what orders nothing anew changes nothing"
 
@@ -204,8 +209,8 @@ def test_what_is_linked_stands_below_from_the_beginning(
 def test_a_corpus_may_end_before_the_limit(script: ModuleType, tree_of: MakeTree) -> None:
     few = Corpus.of("few", ["h", "a", "x"])
     tree = tree_of("h", [(["a", "b"], "h")])
-    found = script.reordered_effort(few, tree, lambda node: np.arange(3), Prefers("x"), first=2)
-    assert found == Effort(2, 1, 1, 0, 1)
+    effort = script.reordered_effort(few, tree, lambda node: np.arange(3), Prefers("x"), first=2)
+    assert effort == Effort(2, 1, 1, 0, 1)
 
 
 def test_the_difference_of_two_efforts_has_an_interval(script: ModuleType) -> None:
@@ -227,13 +232,13 @@ def test_ranks_that_are_known_are_not_asked_for_again(
     facts: Corpus, solar: ExplanationTree, listed_index: MakeIndex
 ) -> None:
     index = listed_index(facts, {"h": ["f0", "a", "mid"], "mid": ["b", "f1", "c"]})
-    wanted = sentence_positions(facts, [solar])
-    named = {node: [facts.texts[p] for p in places if p != NOT_THERE] for node, places in wanted.items()}
+    positions = sentence_positions(facts, [solar])
+    named = {node: [facts.texts[p] for p in places if p != NOT_THERE] for node, places in positions.items()}
     assert {node: set(texts) for node, texts in named.items()} == {
         "h": {"h", "a", "mid"},  # nothing from below is in the tree yet
         "mid": {"h", "a", "mid", "b", "c"},
     }
-    ranks = rank_sentences(wanted, ("h", "mid"), index.scores(["h", "mid"]))
+    ranks = rank_sentences(positions, ("h", "mid"), index.scores(["h", "mid"]))
     assert ranks["h"][facts.positions[premise_key("mid")]] == 3
     index.scores = None  # whoever asks it fails
     assert measure_effort(facts, [solar], index, ranks=ranks).reads == 6

@@ -16,22 +16,22 @@ NEITHER = NliPair("short", "a longer hypothesis", "neutral", "neutral", "neutral
 
 
 def test_a_pair_is_equivalent_if_both_similarities_exceed_the_threshold() -> None:
-    found = evaluate_equivalence([SAME, WIDER, BACKWARD, NEITHER], ENCODER, threshold=0.9)
-    assert found is not None
-    assert found.equivalent.tolist() == [True, False, False]  # a pair that does not entail is left out
-    assert found.called.tolist() == [True, False, False]
+    evaluation = evaluate_equivalence([SAME, WIDER, BACKWARD, NEITHER], ENCODER, threshold=0.9)
+    assert evaluation is not None
+    assert evaluation.equivalent.tolist() == [True, False, False]  # a pair that does not entail is left out
+    assert evaluation.called.tolist() == [True, False, False]
     assert evaluate_equivalence([WIDER, BACKWARD], ENCODER, threshold=0.9) is None
     assert evaluate_equivalence([NliPair("same", "size", "entailment")], ENCODER, threshold=0.9) is None
 
 
 def test_figures_by_hand() -> None:
-    told = EquivalenceEvaluation(
+    figures = EquivalenceEvaluation(
         threshold=0.5,
         lower=np.array([0.9, 0.4, 0.8, 0.1]),
         equivalent=np.array([True, True, False, False]),
     ).to_json()
-    json.dumps(told, allow_nan=False)
-    assert (told["accuracy"], told["majority"]) == (0.5, 0.5)
-    assert (told["recall"]["accuracy"], told["recall"]["n"]) == (0.5, 2)
-    assert (told["precision"]["accuracy"], told["precision"]["n"]) == (0.5, 2)
-    assert told["auprc"] == pytest.approx((1 + 2 / 3) / 2, abs=0.01)
+    json.dumps(figures, allow_nan=False)
+    assert (figures["accuracy"], figures["majority"]) == (0.5, 0.5)
+    assert (figures["recall"]["accuracy"], figures["recall"]["n"]) == (0.5, 2)
+    assert (figures["precision"]["accuracy"], figures["precision"]["n"]) == (0.5, 2)
+    assert figures["auprc"] == pytest.approx((1 + 2 / 3) / 2, abs=0.01)

@@ -53,9 +53,9 @@ def test_premises_that_nobody_judged_take_no_rank() -> None:
 
 
 def test_the_one_that_ranks_accepted_premises_higher_is_ahead() -> None:
-    found = compare_on_judgements(CORPUS, JUDGED, (Scores([1, 5, 3, 2, 4]), Scores([5, 1, 3, 4, 2])))
-    paired = found.measures[found.primary]
-    assert (paired.second, paired.better, found.queries, found.verdict) == (1, 1, 1, "better")
+    comparison = compare_on_judgements(CORPUS, JUDGED, (Scores([1, 5, 3, 2, 4]), Scores([5, 1, 3, 4, 2])))
+    paired = comparison.measures[comparison.primary]
+    assert (paired.second, paired.better, comparison.queries, comparison.verdict) == (1, 1, 1, "better")
 
 
 def test_errors_name_what_is_missing() -> None:

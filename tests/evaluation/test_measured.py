@@ -41,18 +41,18 @@ def test_figures_are_weighted_means() -> None:
     ],
 )
 def test_the_interval_decides(active: list[float], candidate: list[float], verdict: str) -> None:
-    found = compare_paired(measured("old", active), measured("new", candidate))
-    assert found.verdict == verdict
-    assert verdict in str(found)
+    comparison = compare_paired(measured("old", active), measured("new", candidate))
+    assert comparison.verdict == verdict
+    assert verdict in str(comparison)
 
 
 def test_the_difference_is_the_candidate_s_less_the_active_one_s() -> None:
-    found = compare_paired(measured("old", LOW), measured("new", HIGH))
-    decisive = found.measures["MAP"]
+    comparison = compare_paired(measured("old", LOW), measured("new", HIGH))
+    decisive = comparison.measures["MAP"]
     assert (decisive.first, decisive.second) == (pytest.approx(0.15), pytest.approx(0.6))
     assert decisive.low <= decisive.difference <= decisive.high
-    assert (found.candidate, found.active, found.queries) == ("new@1", "old@1", 4)
-    assert PairedComparison.from_json(json.loads(json.dumps(found.to_json()))) == found
+    assert (comparison.candidate, comparison.active, comparison.queries) == ("new@1", "old@1", 4)
+    assert PairedComparison.from_json(json.loads(json.dumps(comparison.to_json()))) == comparison
 
 
 def test_only_the_same_queries_and_measures_are_compared() -> None:

@@ -38,11 +38,15 @@ PAIRS = [
 
 
 def test_by_hand() -> None:
-    found = evaluate_nli(PAIRS, ENCODER, threshold=0.55)
-    assert found.correct.tolist() == [True, False, True, False, True]
-    assert (found.n, found.accuracy, found.majority) == (5, pytest.approx(3 / 5), pytest.approx(3 / 5))
-    assert found.auprc == pytest.approx(0.5 * 1 + 0.5 * 2 / 4)
-    assert (found.threshold, found.threshold_from) == (0.55, "given")
+    evaluation = evaluate_nli(PAIRS, ENCODER, threshold=0.55)
+    assert evaluation.correct.tolist() == [True, False, True, False, True]
+    assert (evaluation.n, evaluation.accuracy, evaluation.majority) == (
+        5,
+        pytest.approx(3 / 5),
+        pytest.approx(3 / 5),
+    )
+    assert evaluation.auprc == pytest.approx(0.5 * 1 + 0.5 * 2 / 4)
+    assert (evaluation.threshold, evaluation.threshold_from) == (0.55, "given")
 
 
 def test_where_the_threshold_comes_from() -> None:
@@ -61,17 +65,25 @@ def test_where_the_threshold_comes_from() -> None:
 
 
 def test_as_json() -> None:
-    told = evaluate_nli(PAIRS, ENCODER, threshold=0.55).to_json()
-    json.dumps(told, allow_nan=False)
-    assert told | {"accuracy": 0.6, "n": 5, "entailment": 2, "encoder": "told", "revision": "told@1"} == told
-    low, high = told["interval"]
+    figures = evaluate_nli(PAIRS, ENCODER, threshold=0.55).to_json()
+    json.dumps(figures, allow_nan=False)
+    assert (
+        figures | {"accuracy": 0.6, "n": 5, "entailment": 2, "encoder": "told", "revision": "told@1"}
+        == figures
+    )
+    low, high = figures["interval"]
     assert 0 < low < 0.6 < high < 1
-    assert {"auprc", "auprc_stepped", "threshold", "threshold_from", "majority"} <= set(told)
+    assert {"auprc", "auprc_stepped", "threshold", "threshold_from", "majority"} <= set(figures)
 
 
 def test_without_entailment_there_is_no_area() -> None:
-    found = evaluate_nli(PAIRS[1:3], ENCODER)
-    assert (found.auprc, found.auprc_stepped, found.accuracy, found.majority) == (None, None, 1, 1)
+    evaluation = evaluate_nli(PAIRS[1:3], ENCODER)
+    assert (evaluation.auprc, evaluation.auprc_stepped, evaluation.accuracy, evaluation.majority) == (
+        None,
+        None,
+        1,
+        1,
+    )
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,8 @@ class _Handler(BaseHTTPRequestHandler):
             return
         revisions, rest = self.server.sets[repo], rest.removeprefix(repo).strip("/")
         revision = next(
-            (one for one in revisions if one in rest or commit(repo, one) in rest), "main" if not rest else ""
+            (candidate for candidate in revisions if candidate in rest or commit(repo, candidate) in rest),
+            "main" if not rest else "",
         )
         if revision not in revisions:
             self._send(b"{}", status=404, body=body, headers={"X-Error-Code": "RevisionNotFound"})
@@ -81,8 +82,8 @@ class _Handler(BaseHTTPRequestHandler):
         if path.startswith("/api/"):
             listed = [{"type": "file", "path": name, **blob(files[name])} for name in sorted(files)]
             siblings = [{"rfilename": name} for name in sorted(files)]
-            found = listed if rest.startswith("tree/") else {"id": repo, "sha": sha, "siblings": siblings}
-            self._send(json.dumps(found).encode(), body=body)
+            answer = listed if rest.startswith("tree/") else {"id": repo, "sha": sha, "siblings": siblings}
+            self._send(json.dumps(answer).encode(), body=body)
             return
         content = files[rest.removeprefix("resolve/").removeprefix(sha).removeprefix(revision).strip("/")]
         etag = hashlib.sha256(content).hexdigest()
@@ -150,20 +151,20 @@ def fetched(hub: Hub) -> set[str]:
 
 
 def test_a_split_of_a_data_set_and_no_other_file_is_fetched(hub: Hub) -> None:
-    found = load_nli("stanfordnlp/snli", split="validation")
-    assert found.pairs == (NliPair("v", "h", "entailment"),)
-    assert found.source == "stanfordnlp/snli/plain_text/validation-00000-of-00001.parquet"
+    reading = load_nli("stanfordnlp/snli", split="validation")
+    assert reading.pairs == (NliPair("v", "h", "entailment"),)
+    assert reading.source == "stanfordnlp/snli/plain_text/validation-00000-of-00001.parquet"
     assert fetched(hub) == {"validation-00000-of-00001.parquet"}
 
 
 def test_the_parts_of_a_split_are_joined_in_order(hub: Hub) -> None:
-    found = load_nli("snli", split="TRAIN")
-    assert [(pair.premise, pair.label) for pair in found.pairs] == [
+    reading = load_nli("snli", split="TRAIN")
+    assert [(pair.premise, pair.label) for pair in reading.pairs] == [
         ("t1", "entailment"),
         ("t2", "contradiction"),
         ("t3", "contradiction"),
     ]
-    assert found.source == "stanfordnlp/snli"
+    assert reading.source == "stanfordnlp/snli"
 
 
 def test_dev_is_validation_where_there_is_one(hub: Hub) -> None:
@@ -176,8 +177,8 @@ def test_dev_is_validation_where_there_is_one(hub: Hub) -> None:
 
 
 def test_a_data_set_that_is_code_is_read_as_the_hub_converted_it(hub: Hub) -> None:
-    found = load_nli("sick")
-    assert [pair.bilateral for pair in found.pairs] == [True, False]
+    reading = load_nli("sick")
+    assert [pair.bilateral for pair in reading.pairs] == [True, False]
     assert fetched(hub) == {"0000.parquet"}
 
 
@@ -272,7 +273,7 @@ def test_a_training_reads_a_part_of_a_file(hub: Hub, tmp_path: Path) -> None:
     file.write_text("\n".join((header, *rows_of, "x\td\tCONTRADICTION\tTRAIN")), encoding="utf-8")
     for infer, expected in ((False, ()), (True, ("x",))):  # c entails d, which x contradicts
         triplets = NliSource(pairs=file, split="TRAIN", infer=infer).read().triplets.triplets
-        assert {one.premise: one.contradicted for one in triplets} == {"a": (), "c": expected}
+        assert {triplet.premise: triplet.contradicted for triplet in triplets} == {"a": (), "c": expected}
     assert absolute(source)["pairs"] == str(file)
     with pytest.raises(JobError, match="expected a file, found none"):
         absolute(NliSource(pairs=Path("gone.jsonl")))

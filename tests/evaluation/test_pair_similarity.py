@@ -57,43 +57,45 @@ PAIRS = [NliPair("p", "h", "entailment"), NliPair("p", "g", "neutral"), NliPair(
 
 def test_gaussians_by_hand() -> None:
     encoder = Told({"p": (0.0, 2.0), "h": (0.0, 0.0), "g": (1.0, 2.0)})
-    found = pair_similarities(PAIRS, encoder)
+    similarities = pair_similarities(PAIRS, encoder)
     # KL(h || p) = (2 + e^-2 - 1) / 2, KL(p || h) = (-2 + e^2 - 1) / 2; of equal variances v 1 / (2 v).
     narrow = 1 / (1 + (2 + math.exp(-2) - 1) / 2)
     wide = 1 / (1 + (-2 + math.exp(2) - 1) / 2)
     same = 1 / (1 + math.exp(-2) / 2)
-    assert found.forward == pytest.approx([narrow, same, 1])
-    assert found.backward == pytest.approx([wide, same, 1])
-    assert found.wider == pytest.approx([1, 0, 0])
-    assert found.truncated is None
+    assert similarities.forward == pytest.approx([narrow, same, 1])
+    assert similarities.backward == pytest.approx([wide, same, 1])
+    assert similarities.wider == pytest.approx([1, 0, 0])
+    assert similarities.truncated is None
 
 
 def test_every_distinct_sentence_is_encoded_once() -> None:
     encoder = Told({"p": (0.0, 2.0), "h": (0.0, 0.0), "g": (1.0, 2.0)})
     pair_similarities(PAIRS, encoder)
-    (asked,) = encoder.asked
-    assert sorted(asked) == ["g", "h", "p"]
+    (sentences,) = encoder.asked
+    assert sorted(sentences) == ["g", "h", "p"]
     points = Points(symmetric=True)
     pair_similarities(PAIRS, points)
-    ((_, asked),) = points.asked
-    assert sorted(asked) == ["g", "h", "p"]
+    ((_, sentences),) = points.asked
+    assert sorted(sentences) == ["g", "h", "p"]
 
 
 def test_points_are_compared_by_cosine() -> None:
     pairs = [NliPair("ab", "abcd", "neutral"), NliPair("ab", "ab", "entailment")]
-    found = pair_similarities(pairs, Points(symmetric=True))
-    assert found.forward == pytest.approx([math.cos(math.pi / 6), 1], abs=1e-6)
-    assert found.backward is None
-    assert found.wider is None
-    assert found.truncated == 1
+    similarities = pair_similarities(pairs, Points(symmetric=True))
+    assert similarities.forward == pytest.approx([math.cos(math.pi / 6), 1], abs=1e-6)
+    assert similarities.backward is None
+    assert similarities.wider is None
+    assert similarities.truncated == 1
 
 
 def test_of_two_towers_the_hypothesis_is_the_query() -> None:
     encoder = Points(symmetric=False)
-    found = pair_similarities([NliPair("ab", "a", "neutral"), NliPair("ab", "abcd", "neutral")], encoder)
+    similarities = pair_similarities(
+        [NliPair("ab", "a", "neutral"), NliPair("ab", "abcd", "neutral")], encoder
+    )
     assert encoder.asked == [("premise", ["ab"]), ("query", ["a", "abcd"])]
     turned = [math.cos(math.pi / 2 - math.pi / 12), math.cos(math.pi / 2 + math.pi / 6)]
-    assert found.forward == pytest.approx(turned, abs=1e-6)
+    assert similarities.forward == pytest.approx(turned, abs=1e-6)
 
 
 def test_what_is_no_similarity_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

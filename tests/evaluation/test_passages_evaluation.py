@@ -51,11 +51,13 @@ def test_figures_by_gold_and_by_answer(store: PassageStore) -> None:
         ),
         ("q7",),
     )
-    found = evaluate_passages(store, judged)
-    assert found.gold == pytest.approx({"R@1": 0.5, "R@5": 0.75, "R@20": 0.75, "R@100": 0.75, "MRR": 2.5 / 4})
-    assert found.answer == pytest.approx({"R@1": 0.5, "R@5": 0.5, "R@20": 0.5, "R@100": 0.5, "MRR": 0.5})
-    assert (found.with_gold, found.with_answer, found.first_hits) == (4, 4, (1, 2, 0, 0, 1))
-    data = found.to_json()
+    evaluation = evaluate_passages(store, judged)
+    assert evaluation.gold == pytest.approx(
+        {"R@1": 0.5, "R@5": 0.75, "R@20": 0.75, "R@100": 0.75, "MRR": 2.5 / 4}
+    )
+    assert evaluation.answer == pytest.approx({"R@1": 0.5, "R@5": 0.5, "R@20": 0.5, "R@100": 0.5, "MRR": 0.5})
+    assert (evaluation.with_gold, evaluation.with_answer, evaluation.first_hits) == (4, 4, (1, 2, 0, 0, 1))
+    data = evaluation.to_json()
     assert (data["R@1"], data["by"], data["questions"], data["passages"]) == (0.5, "gold", 4, 4)
     assert (data["asked"], data["without_gold"], data["gold_not_in_pool"]) == (5, 1, 0)
     assert data["unknown_passages"] == {"count": 1, "first": ["p9"]}
@@ -65,10 +67,10 @@ def test_figures_by_gold_and_by_answer(store: PassageStore) -> None:
 def test_wrong_ids_do_not_raise_the_figures(store: PassageStore) -> None:
     right = Question("a", "what is cold and hard", (), ("p1",))
     wrong = Question("b", "fire burns hot", ("fire",), ("p9",))
-    found = evaluate_passages(store, Judged((right, wrong, Question("c", "tea"))))
-    assert found.gold is not None
-    assert (found.gold["R@1"], found.gold["MRR"]) == (0.5, 0.5)
-    data = found.to_json()
+    evaluation = evaluate_passages(store, Judged((right, wrong, Question("c", "tea"))))
+    assert evaluation.gold is not None
+    assert (evaluation.gold["R@1"], evaluation.gold["MRR"]) == (0.5, 0.5)
+    data = evaluation.to_json()
     assert (data["R@1"], data["questions"], data["gold"]["questions"]) == (0.5, 2, 2)
     assert (data["asked"], data["without_gold"], data["gold_not_in_pool"]) == (3, 1, 1)
     assert data["answer"]["questions"] == 1
@@ -82,14 +84,17 @@ def test_questions_without_judgements_are_told_where_to_give_them(store: Passage
 
 
 def test_figures_at_other_ranks(store: PassageStore) -> None:
-    asked = (Question("a", "ice is cold", (), ("p4",)), Question("b", "fire", (), ("p2",)))  # p4 is second
-    found = evaluate_passages(store, Judged(asked), ks=(1, 3), mrr_at=(1, 10))
-    assert found.gold == {"R@1": 0.5, "R@3": 1.0, "MRR": 0.75, "MRR@1": 0.5, "MRR@10": 0.75}
-    shallow = evaluate_passages(store, Judged(asked), ks=(1,), mrr_at=(10,))
+    questions = (
+        Question("a", "ice is cold", (), ("p4",)),
+        Question("b", "fire", (), ("p2",)),
+    )  # p4 is second
+    evaluation = evaluate_passages(store, Judged(questions), ks=(1, 3), mrr_at=(1, 10))
+    assert evaluation.gold == {"R@1": 0.5, "R@3": 1.0, "MRR": 0.75, "MRR@1": 0.5, "MRR@10": 0.75}
+    shallow = evaluate_passages(store, Judged(questions), ks=(1,), mrr_at=(10,))
     assert shallow.gold == {"R@1": 0.5, "MRR": 0.5, "MRR@10": 0.75}
     for ks in ((), (0, 5)):
         with pytest.raises(EvaluationError, match=r"expected ranks from 1"):
-            evaluate_passages(store, Judged(asked), ks=ks)
+            evaluate_passages(store, Judged(questions), ks=ks)
 
 
 def test_wrong_ids_alone_are_an_error_that_names_them(store: PassageStore) -> None:
@@ -102,8 +107,8 @@ def test_wrong_ids_alone_are_an_error_that_names_them(store: PassageStore) -> No
 def test_judgements_from_their_own_file(tmp_path: Path) -> None:
     (tmp_path / "q.tsv").write_text("1\tice\n2\tfire\n", encoding="utf-8")
     (tmp_path / "qrels").write_text("1 0 p1 1\n3 0 p2 1\n", encoding="utf-8")
-    found = judged_questions(tmp_path / "q.tsv", qrels=tmp_path / "qrels")
-    assert found == Judged((Question("1", "ice", (), ("p1",)),), ("3",))
+    judged = judged_questions(tmp_path / "q.tsv", qrels=tmp_path / "qrels")
+    assert judged == Judged((Question("1", "ice", (), ("p1",)),), ("3",))
 
 
 def test_sharded_search_is_the_search_of_all(tmp_path: Path) -> None:
@@ -127,7 +132,7 @@ def test_encoding_goes_on_where_it_was_cut_off(
     encoded: list[str] = []
     right = encoder.encode_premises
 
-    def until_the_fourth(texts: list[str], **given: object) -> object:
+    def until_the_fourth(texts: list[str], **options: object) -> object:
         if len(encoded) == 3:
             raise KeyboardInterrupt
         encoded.extend(texts)
@@ -144,9 +149,11 @@ def test_encoding_goes_on_where_it_was_cut_off(
     assert reports[-1].done == reports[-1].total == 4
     expected = right([passage.whole for passage in store])
     np.testing.assert_allclose(np.vstack([np.load(file) for file in files]), expected, atol=1e-5)
-    found = evaluate_passages(store, Judged((Question("a", store[1].text, (), ("p2",)),)), encoder="tiny")
-    assert found.gold is not None
-    assert found.gold["R@1"] == 1.0
+    evaluation = evaluate_passages(
+        store, Judged((Question("a", store[1].text, (), ("p2",)),)), encoder="tiny"
+    )
+    assert evaluation.gold is not None
+    assert evaluation.gold["R@1"] == 1.0
 
 
 @pytest.fixture
@@ -173,9 +180,9 @@ def encoded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     texts: list[str] = []
     right = BiEncoder.encode_premises
 
-    def seen(self: BiEncoder, given: list[str], **options: object) -> object:
-        texts.extend(given)
-        return right(self, given, **options)  # type: ignore[arg-type]  # handed on as they come
+    def seen(self: BiEncoder, premises: list[str], **options: object) -> object:
+        texts.extend(premises)
+        return right(self, premises, **options)  # type: ignore[arg-type]  # handed on as they come
 
     monkeypatch.setattr(BiEncoder, "encode_premises", seen)
     return texts
@@ -197,8 +204,8 @@ def test_what_came_before_a_cut_stays_encoded(
     arguments += ["--encoder", "tiny", *(["--keep", str(tmp_path / "kept")] if kept else [])]
     file.write_bytes(gzip.compress(whole.encode())[:-12] if packed else cut.encode())
     assert main(arguments) == 1
-    said = capsys.readouterr().err
-    assert f"{file}: expected a whole JSON array" in said
+    message = capsys.readouterr().err
+    assert f"{file}: expected a whole JSON array" in message
     first = ["be ba", "be bo", "bi ba", "bi bo"]
     assert encoded[:4] == first
     before = list(encoded)
@@ -212,8 +219,8 @@ def test_what_came_before_a_cut_stays_encoded(
     data = json.loads(capsys.readouterr().out)
     assert (data["passages"], data["questions"]) == (6, 3)
     assert "cut" not in data["pool"]
-    (store,) = [PassageStore(found.parent) for found in tmp_path.rglob("passages.json")]
-    vectors = np.load(max(store.folder.glob("vectors-*/*.npy"), key=lambda found: found.stat().st_size))
+    (store,) = [PassageStore(path.parent) for path in tmp_path.rglob("passages.json")]
+    vectors = np.load(max(store.folder.glob("vectors-*/*.npy"), key=lambda path: path.stat().st_size))
     expected = load("tiny").encode_premises([passage.whole for passage in store])
     np.testing.assert_allclose(vectors, expected, atol=1e-5)
 
@@ -224,16 +231,16 @@ def test_a_kept_pool_can_be_read_after_a_read_that_failed(
     store_passages([pool], tmp_path / "kept")
     with pytest.raises(FormatError, match="none"):  # nothing was read: what is there stays
         store_passages([tmp_path / "none.tsv"], tmp_path / "kept")
-    assert [one.id for one in PassageStore(tmp_path / "kept")] == ["p1", "p2", "p3", "p4"]
+    assert [passage.id for passage in PassageStore(tmp_path / "kept")] == ["p1", "p2", "p3", "p4"]
     file, whole, cut = dpr
     file.write_text(cut, encoding="utf-8")
-    told: list[int] = []
+    lengths: list[int] = []
     with pytest.raises(FormatError, match="element 3"):
-        store_passages([pool, file], tmp_path / "kept", on_cut=lambda store: told.append(len(store)))
-    kept = PassageStore(tmp_path / "kept")
-    assert [one.id for one in kept] == ["p1", "p2", "p3", "p4", "g0", "n0", "g1", "n1"]
-    assert (kept[7].text, told) == ("bi bo", [8])
-    assert "element 3" in str(kept.about["cut"])
+        store_passages([pool, file], tmp_path / "kept", on_cut=lambda store: lengths.append(len(store)))
+    kept_store = PassageStore(tmp_path / "kept")
+    assert [passage.id for passage in kept_store] == ["p1", "p2", "p3", "p4", "g0", "n0", "g1", "n1"]
+    assert (kept_store[7].text, lengths) == ("bi bo", [8])
+    assert "element 3" in str(kept_store.about["cut"])
     file.write_text(whole, encoding="utf-8")
     assert len(store_passages([pool, file], tmp_path / "kept")) == 10
 
@@ -255,7 +262,7 @@ def test_passages_one_a_line_of_several_files_are_all_kept(tmp_path: Path) -> No
     first.write_text("ice is cold\nfire is hot\n", encoding="utf-8")
     second.write_text("rome won the war\nice is cold\n", encoding="utf-8")
     stored = store_passages([first, second], tmp_path / "stored")
-    assert [one.text for one in stored] == ["ice is cold", "fire is hot", "rome won the war"]
+    assert [passage.text for passage in stored] == ["ice is cold", "fire is hot", "rome won the war"]
     assert stored.about["repeated"] == 1
 
 
@@ -272,11 +279,15 @@ def test_other_files_are_another_pool(pool: Path, tmp_path: Path) -> None:
 def test_the_first_passage_of_an_id_counts_in_one_file_too(tmp_path: Path) -> None:
     pool = tmp_path / "pool.tsv"
     pool.write_text("1\tfirst\n1\tsecond\n2\tthird\n1\tfourth\n3\tlast\n2\tmore\n", encoding="utf-8")
-    kept = store_passages([pool], tmp_path / "kept")
-    assert [(one.id, one.text) for one in kept] == [("1", "first"), ("2", "third"), ("3", "last")]
-    assert [kept[place].text for place in range(len(kept))] == ["first", "third", "last"]
-    assert (kept.about["passages"], kept.about["repeated"]) == (3, 3)
-    assert {file.name for file in kept.folder.iterdir()} == {"texts.jsonl", "offsets.i64", "passages.json"}
+    store = store_passages([pool], tmp_path / "kept")
+    assert [(passage.id, passage.text) for passage in store] == [
+        ("1", "first"),
+        ("2", "third"),
+        ("3", "last"),
+    ]
+    assert [store[place].text for place in range(len(store))] == ["first", "third", "last"]
+    assert (store.about["passages"], store.about["repeated"]) == (3, 3)
+    assert {file.name for file in store.folder.iterdir()} == {"texts.jsonl", "offsets.i64", "passages.json"}
 
 
 def test_answers_match_word_by_word_as_dpr_has_it() -> None:
@@ -298,9 +309,11 @@ def test_the_command_line_says_it_all(
     pool: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("ENTAIL_DATA_DIR", str(tmp_path / "data"))
-    asked = tmp_path / "q.jsonl"
-    asked.write_text(json.dumps({"question": "who won the war", "answer": ["Rome"]}) + "\n", encoding="utf-8")
-    arguments = ["evaluate", "passages", "--passages", str(pool), "--questions", str(asked)]
+    question_file = tmp_path / "q.jsonl"
+    question_file.write_text(
+        json.dumps({"question": "who won the war", "answer": ["Rome"]}) + "\n", encoding="utf-8"
+    )
+    arguments = ["evaluate", "passages", "--passages", str(pool), "--questions", str(question_file)]
     assert main([*arguments, "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert {"R@1", "R@5", "R@20", "R@100", "MRR", "questions", "passages"} <= set(data)

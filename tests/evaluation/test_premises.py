@@ -78,11 +78,11 @@ def test_batches_change_nothing_and_bound_the_scores(
     expected = evaluate_premises(facts, trees, whole)
     assert whole.batches == [60]
     monkeypatch.setattr("entail.evaluation.retrieval.premises._SCORES_AT_ONCE", 25 * len(facts))
-    seen: list[Progress] = []
-    found = evaluate_premises(facts, trees, parts, progress=seen.append)
+    reports: list[Progress] = []
+    evaluation = evaluate_premises(facts, trees, parts, progress=reports.append)
     assert parts.batches == [25, 25, 10]
-    assert found.to_json() == expected.to_json()
-    assert (seen[-1].done, seen[-1].total, seen[-1].unit) == (60, 60, "queries")
+    assert evaluation.to_json() == expected.to_json()
+    assert (reports[-1].done, reports[-1].total, reports[-1].unit) == (60, 60, "queries")
 
 
 def test_two_retrievers_are_compared_by_both_protocols(
@@ -90,15 +90,15 @@ def test_two_retrievers_are_compared_by_both_protocols(
 ) -> None:
     better = listed_index(facts, {"h": ["mid", "a"], "mid": ["b", "c"]})
     first, second = (evaluate_premises(facts, [solar], index, ks=[10]) for index in (listed, better))
-    found = compare_evaluations(first, second, samples=200)
+    comparison = compare_evaluations(first, second, samples=200)
     for protocol, figures in first.figures().items():
-        assert {name: d.paired.first for name, d in found[protocol].items()} == pytest.approx(figures)
-        assert {name: d.paired.second for name, d in found[protocol].items()} == pytest.approx(
+        assert {name: d.paired.first for name, d in comparison[protocol].items()} == pytest.approx(figures)
+        assert {name: d.paired.second for name, d in comparison[protocol].items()} == pytest.approx(
             second.figures()[protocol]
         )
-    assert found["paper"]["MAP"].paired.better == 2
-    assert found["paper"]["MAP"].paired.p == 0.5  # of four flips two are as far from 0
-    assert found == compare_evaluations(first, second, samples=200)
+    assert comparison["paper"]["MAP"].paired.better == 2
+    assert comparison["paper"]["MAP"].paired.p == 0.5  # of four flips two are as far from 0
+    assert comparison == compare_evaluations(first, second, samples=200)
 
 
 def test_evaluations_of_other_trees_are_not_compared(

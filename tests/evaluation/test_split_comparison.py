@@ -97,10 +97,10 @@ def test_another_corpus_and_trees_without_proof_are_refused(
 def test_progress_tells_of_both_retrievers(
     facts: Corpus, solar: ExplanationTree, indexes: tuple[Any, Any]
 ) -> None:
-    seen: list[Progress] = []
-    compare_split(facts, [solar], indexes, progress=seen.append)
-    assert sum(progress.what.startswith("ranking") for progress in seen) >= 2
-    assert seen[-1].fraction == 1
+    reports: list[Progress] = []
+    compare_split(facts, [solar], indexes, progress=reports.append)
+    assert sum(progress.what.startswith("ranking") for progress in reports) >= 2
+    assert reports[-1].fraction == 1
 
 
 def change(

@@ -134,16 +134,16 @@ def test_the_querys_own_text_is_no_sentence_before_the_premise(
 
 
 def test_headline_gives_both_figures_doubt_and_effort(split: SplitComparison) -> None:
-    told = headline(split, NAMES)
+    sentences = headline(split, NAMES)
     paired = split.figure("MAP").paired
-    assert told[0].startswith("Over 4 claims and 7 facts")
+    assert sentences[0].startswith("Over 4 claims and 7 facts")
     for value, (low, high), name in zip(
         (paired.first, paired.second), split.figure("MAP").intervals, NAMES, strict=True
     ):
-        assert f"{value:.3f} [{low:.3f}, {high:.3f}] with {name}" in told[0]
-    assert "cannot be said" in told[1]  # four claims say nothing
-    assert "2 claims are answered better by Meaning, 1 by Words, 1 equally well." in told
-    assert any("candidates for each premise accepted" in sentence for sentence in told)
+        assert f"{value:.3f} [{low:.3f}, {high:.3f}] with {name}" in sentences[0]
+    assert "cannot be said" in sentences[1]  # four claims say nothing
+    assert "2 claims are answered better by Meaning, 1 by Words, 1 equally well." in sentences
+    assert any("candidates for each premise accepted" in sentence for sentence in sentences)
 
 
 def test_indexes_of_something_else_are_refused(split: SplitComparison, indexes: Pair) -> None:

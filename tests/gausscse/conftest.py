@@ -21,12 +21,12 @@ def nli_pairs() -> Callable[..., list[NliPair]]:
         pairs: list[NliPair] = []
         for _ in range(count):
             words = list(draw.choice(SYLLABLES, size=8, replace=False))
-            others = list(draw.choice(SYLLABLES, size=3, replace=False))
+            other_words = list(draw.choice(SYLLABLES, size=3, replace=False))
             premise = " ".join(words)
             part = " ".join(words[i] for i in np.sort(draw.permutation(8)[:3]))
             pairs.append(NliPair(premise, part, "entailment"))
-            pairs.append(NliPair(premise, " ".join(others), "contradiction"))
-            pairs.append(NliPair(premise, " ".join([*words[:1], *others]), "neutral"))
+            pairs.append(NliPair(premise, " ".join(other_words), "contradiction"))
+            pairs.append(NliPair(premise, " ".join([*words[:1], *other_words]), "neutral"))
         return pairs
 
     return made

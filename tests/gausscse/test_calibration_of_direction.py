@@ -42,26 +42,26 @@ def test_the_script_measures_both_confidences(
 ) -> None:
     dev, other, out = nli_pairs(20, seed=1), nli_pairs(15, seed=2), tmp_path / "results"
     files = [written(tmp_path / "dev.csv", dev), written(tmp_path / "other.csv", other)]
-    given = ["--on", f"DEV={files[0]}", f"OTHER={files[1]}", "--fitted-on", "DEV"]
-    given += ["--encoder", gaussian, "--results", str(out)]
+    arguments = ["--on", f"DEV={files[0]}", f"OTHER={files[1]}", "--fitted-on", "DEV"]
+    arguments += ["--encoder", gaussian, "--results", str(out)]
     with pytest.raises(SystemExit, match="expected fitted curves"):
-        script.main(given)
+        script.main(arguments)
     folder = resolve(gaussian).path
     assert folder is not None
     form = calibrate(folder, dev)
-    assert script.main(given) == 0
-    told = json.loads((out / "gausscse_calibration.json").read_text(encoding="utf-8"))["figures"]
-    assert told["stored"] == form.to_json()
-    assert told["fitted_again"]["threshold"] == pytest.approx(form.threshold, abs=1e-5)
+    assert script.main(arguments) == 0
+    figures = json.loads((out / "gausscse_calibration.json").read_text(encoding="utf-8"))["figures"]
+    assert figures["stored"] == form.to_json()
+    assert figures["fitted_again"]["threshold"] == pytest.approx(form.threshold, abs=1e-5)
     # What it counts is what judge says.
     verdicts = judge(GaussianEncoder(gaussian), [p.premise for p in other], [p.hypothesis for p in other])
-    said = [verdict.says in ("entails", "both ways") for verdict in verdicts]
-    right = [yes == (pair.label == "entailment") for yes, pair in zip(said, other, strict=True)]
-    nli, direction = told["sets"]["OTHER"]["nli"], told["sets"]["OTHER"]["direction"]
+    predictions = [verdict.says in ("entails", "both ways") for verdict in verdicts]
+    right = [yes == (pair.label == "entailment") for yes, pair in zip(predictions, other, strict=True)]
+    nli, direction = figures["sets"]["OTHER"]["nli"], figures["sets"]["OTHER"]["direction"]
     assert (nli["n"], nli["right"]) == (45, pytest.approx(sum(right) / 45))
     margins = [v.margin for v, pair in zip(verdicts, other, strict=True) if pair.label == "entailment"]
     assert (direction["n"], direction["right"]) == (15, pytest.approx(sum(m > 0 for m in margins) / 15))
-    assert sum(one["n"] for one in nli["bins"]) == 45
+    assert sum(bucket["n"] for bucket in nli["bins"]) == 45
     page = (out / "gausscse_calibration.md").read_text(encoding="utf-8")
     assert "fitted on DEV: threshold and NLI's curve on its 60 pairs" in " ".join(page.split())
     assert "points on OTHER (in the mean" in page.replace("\n", " ")
@@ -71,7 +71,7 @@ def test_the_script_measures_both_confidences(
     assert script.main(["--table", "--results", str(out)]) == 0
     assert (out / "gausscse_calibration.md").read_text(encoding="utf-8") == page
     with pytest.raises(SystemExit):
-        script.main([*given[:-4], "--fitted-on", "NOBODY"])
+        script.main([*arguments[:-4], "--fitted-on", "NOBODY"])
     with pytest.raises(SystemExit, match="found none; measure first"):
         script.main(["--table", "--results", str(tmp_path)])
 

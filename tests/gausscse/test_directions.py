@@ -51,13 +51,13 @@ def test_an_arrow_is_the_verdict_on_premise_and_sentence(
 ) -> None:
     sentence = "ba be"
     untrained.form = replace(untrained.form, entailment=Calibration(slope=1.0, intercept=-9.0))
-    found = arrows.between(PREMISES, sentence)
+    verdicts = arrows.between(PREMISES, sentence)
     expected = judge(untrained, PREMISES, [sentence] * 4)
-    assert [(v.first, v.second, v.says) for v in found] == [(v.first, v.second, v.says) for v in expected]
-    np.testing.assert_allclose([v.margin for v in found], [v.margin for v in expected], atol=1e-5)
-    np.testing.assert_allclose([v.sure for v in found], [v.sure for v in expected], atol=1e-5)
-    assert all(v.sure is not None and v.sure >= 0.5 for v in found)
-    assert found[2].says == "both ways", "it is the very sentence"
+    assert [(v.first, v.second, v.says) for v in verdicts] == [(v.first, v.second, v.says) for v in expected]
+    np.testing.assert_allclose([v.margin for v in verdicts], [v.margin for v in expected], atol=1e-5)
+    np.testing.assert_allclose([v.sure for v in verdicts], [v.sure for v in expected], atol=1e-5)
+    assert all(v.sure is not None and v.sure >= 0.5 for v in verdicts)
+    assert verdicts[2].says == "both ways", "it is the very sentence"
     assert arrows.between([], sentence) == []
 
 
@@ -73,26 +73,26 @@ def test_a_text_is_encoded_once(arrows: Directions, counting: Counting) -> None:
 def test_a_step_is_all_its_premises_together(arrows: Directions, counting: Counting) -> None:
     step = arrows.step(["ba be.", " bi  bo"], "da")
     assert (step.count, step.read) == (2, 2)
-    found = step.verdict
-    assert found.truncated == ()
-    assert (found.first, found.second) == ("ba be and bi bo", "da")
+    verdict = step.verdict
+    assert verdict.truncated == ()
+    assert (verdict.first, verdict.second) == ("ba be and bi bo", "da")
     back = arrows.between(["da"], "ba be and bi bo")[0]
-    assert found.margin == pytest.approx(-back.margin)
+    assert verdict.margin == pytest.approx(-back.margin)
     assert arrows.step(["da"], "da").verdict.says == "both ways"
     assert join_premises(["", " . "]) == ""
 
 
 def test_a_step_says_which_of_its_premises_were_read(arrows: Directions, untrained: GaussianEncoder) -> None:
     premises = [f"ba be {syllable} bo" for syllable in ("da", "de", "di", "do") * 10]
-    found = arrows.step([*premises, "fo fu"], "fo fu")
+    long_step = arrows.step([*premises, "fo fu"], "fo fu")
     whole = [not untrained.cut([join_premises(premises[: count + 1])])[0] for count in range(40)]
-    assert 0 < found.read == sum(whole) < 40
-    assert found.count == 41
-    assert found.verdict.truncated == ("first",)
+    assert 0 < long_step.read == sum(whole) < 40
+    assert long_step.count == 41
+    assert long_step.verdict.truncated == ("first",)
     # What comes after the premise in which the reading ends changes nothing, were it the conclusion itself.
-    as_far, less_far = (arrows.step(premises[: found.read + by], "fo fu").verdict for by in (1, -1))
-    assert found.verdict.margin == pytest.approx(as_far.margin, abs=1e-6)
-    assert abs(found.verdict.margin - less_far.margin) > 1e-4
+    as_far, less_far = (arrows.step(premises[: long_step.read + by], "fo fu").verdict for by in (1, -1))
+    assert long_step.verdict.margin == pytest.approx(as_far.margin, abs=1e-6)
+    assert abs(long_step.verdict.margin - less_far.margin) > 1e-4
     alone = arrows.step(["ba " * 500], "fo fu")
     assert (alone.read, alone.count, alone.verdict.truncated) == (0, 1, ("first",))
     assert arrows.between(["ba"], "fo " * 500)[0].truncated == ("second",)

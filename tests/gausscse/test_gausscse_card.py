@@ -35,19 +35,23 @@ def results(tiny_home: Path, triplets: NliTriplets, nli_pairs: Pairs, tmp_path: 
         table.writerow(["premise", "hypothesis", "label"])
         table.writerows([pair.premise, pair.hypothesis, pair.label] for pair in dev)
     out = [tmp_path / "said_nli.json", tmp_path / "said_direction.json"]
-    for question, where in zip(("nli", "direction"), out, strict=True):
-        arguments = ["evaluate", question, "--data", str(file), "--encoder", "mine", "--out", str(where)]
+    for question, path in zip(("nli", "direction"), out, strict=True):
+        arguments = ["evaluate", question, "--data", str(file), "--encoder", "mine", "--out", str(path)]
         assert main(arguments) == 0
     return out
 
 
 def test_what_was_measured_stands_on_the_card(results: list[Path], tiny_home: Path) -> None:
     nli, direction = (json.loads(file.read_text(encoding="utf-8")) for file in results)
-    found = read_metrics(results[1], Weights(revision=resolve("mine").revision))
-    assert isinstance(found, PairMetrics)
-    assert PairMetrics.from_json(json.loads(json.dumps(found.to_json()))) == found
-    (one,) = found.sets
-    assert (one.data, one.question, one.n) == ("pairs.csv", "direction", direction["figures"]["n"])
+    metrics = read_metrics(results[1], Weights(revision=resolve("mine").revision))
+    assert isinstance(metrics, PairMetrics)
+    assert PairMetrics.from_json(json.loads(json.dumps(metrics.to_json()))) == metrics
+    (pair_result,) = metrics.sets
+    assert (pair_result.data, pair_result.question, pair_result.n) == (
+        "pairs.csv",
+        "direction",
+        direction["figures"]["n"],
+    )
     update_facts(tiny_home / "mine", results=results)
     card = model_card(tiny_home / "mine")
     assert f"| pairs.csv | 90 | {nli['figures']['accuracy']:.3f} |" in card
@@ -60,8 +64,8 @@ def test_what_was_measured_stands_on_the_card(results: list[Path], tiny_home: Pa
 
 def test_a_file_of_many_weights_gives_the_figures_of_these(results: list[Path], tiny_home: Path) -> None:
     nli, direction = (json.loads(file.read_text(encoding="utf-8")) for file in results)
-    for told in (nli, direction):
-        del told["figures"]["data"]
+    for result in (nli, direction):
+        del result["figures"]["data"]
     other = {**nli["figures"], "revision": "mine@0123456789ab", "accuracy": 0.111}
     nested = {
         "rows": {
@@ -70,35 +74,36 @@ def test_a_file_of_many_weights_gives_the_figures_of_these(results: list[Path], 
         }
     }
     results[0].write_text(json.dumps({**nli, "figures": nested}), encoding="utf-8")
-    found = read_metrics(results[0], Weights(revision=resolve("mine").revision))
-    assert isinstance(found, PairMetrics)
-    assert [(one.data, one.question) for one in found.sets] == [
+    metrics = read_metrics(results[0], Weights(revision=resolve("mine").revision))
+    assert isinstance(metrics, PairMetrics)
+    assert [(pair_result.data, pair_result.question) for pair_result in metrics.sets] == [
         ("snli-dev", "nli"),
         ("snli-dev", "direction"),
     ]
-    assert found.sets[0].accuracy == nli["figures"]["accuracy"]
+    assert metrics.sets[0].accuracy == nli["figures"]["accuracy"]
 
 
 def test_a_recipe_is_judged_by_all_its_seeds_and_named_where_it_was_chosen(
     results: list[Path], tiny_home: Path
 ) -> None:
-    found = json.loads(results[1].read_text(encoding="utf-8"))
-    ours = {name: value for name, value in found["figures"].items() if name != "data"}
-    ours["accuracy"] = 0.75
-    others = [
-        {**ours, "revision": f"mine@{seed}", "accuracy": accuracy} for seed, accuracy in ((1, 0.25), (2, 0.5))
+    result = json.loads(results[1].read_text(encoding="utf-8"))
+    own_figures = {name: value for name, value in result["figures"].items() if name != "data"}
+    own_figures["accuracy"] = 0.75
+    other_figures = [
+        {**own_figures, "revision": f"mine@{seed}", "accuracy": accuracy}
+        for seed, accuracy in ((1, 0.25), (2, 0.5))
     ]
     runs = {
-        str(seed): {"on": {name: {"direction": one} for name in ("chosen", "other")}}
-        for seed, one in enumerate([ours, *others])
+        str(seed): {"on": {name: {"direction": seed_figures} for name in ("chosen", "other")}}
+        for seed, seed_figures in enumerate([own_figures, *other_figures])
     }
-    mean = {"on": {"chosen": {"direction": {**ours, "revision": "mine@3", "accuracy": 1.0}}}}
+    mean = {"on": {"chosen": {"direction": {**own_figures, "revision": "mine@3", "accuracy": 1.0}}}}
     read = {"dev": "a", "chosen": "a", "other": "b"}
     figures = {"read": read, "rows": {"row": {**runs, "mean": mean}, "another": {"0": runs["1"]}}}
-    results[1].write_text(json.dumps({**found, "figures": figures}), encoding="utf-8")
+    results[1].write_text(json.dumps({**result, "figures": figures}), encoding="utf-8")
     metrics = read_metrics(results[1], Weights(revision=resolve("mine").revision))
     assert isinstance(metrics, PairMetrics)
-    assert [(one.data, one.selects, one.seeds) for one in metrics.sets] == [
+    assert [(pair_result.data, pair_result.selects, pair_result.seeds) for pair_result in metrics.sets] == [
         ("chosen", True, (0.5, 0.25, 3)),
         ("other", False, (0.5, 0.25, 3)),
     ]
@@ -117,8 +122,8 @@ def test_figures_of_other_weights_and_broken_ones_are_refused(
         update_facts(tiny_home / "another", results=results)
     update_facts(tiny_home / "mine", results=results)
     file = tiny_home / "mine" / "entail.json"
-    told = json.loads(file.read_text(encoding="utf-8"))
-    told["figures"]["measured_pairs"][0]["sets"][0]["question"] = "colour"
-    file.write_text(json.dumps(told), encoding="utf-8")
+    record = json.loads(file.read_text(encoding="utf-8"))
+    record["figures"]["measured_pairs"][0]["sets"][0]["question"] = "colour"
+    file.write_text(json.dumps(record), encoding="utf-8")
     with pytest.raises(EncoderError, match=r"figures\.measured_pairs.*'nli' or 'direction'"):
         model_card(tiny_home / "mine")

@@ -20,65 +20,71 @@ Pairs = Callable[..., list[NliPair]]
 
 @pytest.fixture
 def files(tmp_path: Path, nli_pairs: Pairs) -> dict[str, Path]:
-    found = {}
+    paths = {}
     for number, name in enumerate(("train", "more", "dev")):
         rows = [
             {"sentence1": p.premise, "sentence2": p.hypothesis, "gold_label": p.label}
             for p in nli_pairs(20, seed=number)
         ]
         rows.append({"sentence1": "ba be", "sentence2": "ba", "gold_label": "-"})
-        found[name] = tmp_path / f"{name}.jsonl"
-        found[name].write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    return found
+        paths[name] = tmp_path / f"{name}.jsonl"
+        paths[name].write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    return paths
 
 
 def test_trained_and_told_from_the_command_line(
     tiny_home: Path, files: dict[str, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    given = ["--pairs", str(files["train"]), "--second", str(files["more"]), "--dev", str(files["dev"])]
+    arguments = ["--pairs", str(files["train"]), "--second", str(files["more"]), "--dev", str(files["dev"])]
     small = ["--base", "tiny", "--rank", "2", "--epochs", "1", "--batch-size", "8", "--evaluate-every", "2"]
     out = tiny_home / "mine"
-    assert main(["train", "gausscse", *given, *small, "--out", str(out), "--data", "snli"]) == 0
+    assert main(["train", "gausscse", *arguments, *small, "--out", str(out), "--data", "snli"]) == 0
     assert "40 triplets" in capsys.readouterr().out
     assert GaussianEncoder("mine").threshold is not None
     assert main(["evaluate", "direction", "--data", str(files["dev"]), "--encoder", "mine", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert 0 <= told["accuracy"] <= 1
-    assert told["n"] == 20
-    assert told["length_baseline"] == 1
-    assert set(told["longer_entailed"]) >= {"accuracy", "n"}
+    figures = json.loads(capsys.readouterr().out)
+    assert 0 <= figures["accuracy"] <= 1
+    assert figures["n"] == 20
+    assert figures["length_baseline"] == 1
+    assert set(figures["longer_entailed"]) >= {"accuracy", "n"}
     assert main(["evaluate", "nli", "--data", str(files["dev"]), "--encoder", "mine", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["threshold"] == GaussianEncoder("mine").threshold
-    assert told["n"] == 60
+    figures = json.loads(capsys.readouterr().out)
+    assert figures["threshold"] == GaussianEncoder("mine").threshold
+    assert figures["n"] == 60
 
 
 def test_the_mean_of_two_is_an_encoder_whose_threshold_is_its_own(
     tiny_home: Path, gaussian: str, files: dict[str, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    told = ["average", str(tiny_home / gaussian), str(tiny_home / gaussian), "--out", str(tiny_home / "both")]
-    assert main(told) == 0
+    arguments = [
+        "average",
+        str(tiny_home / gaussian),
+        str(tiny_home / gaussian),
+        "--out",
+        str(tiny_home / "both"),
+    ]
+    assert main(arguments) == 0
     assert "no threshold yet" in capsys.readouterr().out
     both = GaussianEncoder("both")
     assert both.threshold is None
-    one, mean = (encoder.encode(["ba be bi", "du"]) for encoder in (GaussianEncoder(gaussian), both))
-    np.testing.assert_allclose(mean.mean, one.mean, atol=2e-2)
-    np.testing.assert_allclose(mean.log_variance, one.log_variance, atol=2e-2)
-    assert main([*told, "--dev", str(files["dev"]), "--json"]) == 0
+    original, mean = (encoder.encode(["ba be bi", "du"]) for encoder in (GaussianEncoder(gaussian), both))
+    np.testing.assert_allclose(mean.mean, original.mean, atol=2e-2)
+    np.testing.assert_allclose(mean.log_variance, original.log_variance, atol=2e-2)
+    assert main([*arguments, "--dev", str(files["dev"]), "--json"]) == 0
     size = json.loads(capsys.readouterr().out)["bytes"]
     # The head is counted, too.
     assert size == sum(file.stat().st_size for file in (tiny_home / "both").rglob("*") if file.is_file())
-    found = GaussianEncoder("both")
-    assert found.threshold not in (None, GaussianEncoder(gaussian).threshold)
-    assert found.form.direction is not None
+    mean_encoder = GaussianEncoder("both")
+    assert mean_encoder.threshold not in (None, GaussianEncoder(gaussian).threshold)
+    assert mean_encoder.form.direction is not None
 
 
 def test_points_have_no_threshold_to_be_found(
     tiny_home: Path, trained: Callable[..., Path], files: dict[str, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    one = trained(tiny_home / "point")
-    told = ["average", str(one), "--out", str(tiny_home / "mean"), "--dev", str(files["dev"])]
-    assert main(told) == 1
+    folder = trained(tiny_home / "point")
+    arguments = ["average", str(folder), "--out", str(tiny_home / "mean"), "--dev", str(files["dev"])]
+    assert main(arguments) == 1
     assert "--dev" in capsys.readouterr().err
     assert not (tiny_home / "mean").exists()
 
@@ -93,10 +99,15 @@ def test_a_file_has_to_be_given(capsys: pytest.CaptureFixture[str]) -> None:
 def test_what_would_be_trained_on_is_shown_first(files: dict[str, Path]) -> None:
     how = method("gausscse")
     source = NliSource(pairs=files["train"], dev=files["dev"], limit=12)
-    shown = preview(source.read(), how.make_config({}))
-    assert shown.counts == {"triplets": 12, "premises": 12, "with a contradiction": 12, "dev pairs": 60}
-    assert shown.left_out == {"rows with another label or that cannot be read": 1}
-    assert len(shown.rows) == 12
+    data_preview = preview(source.read(), how.make_config({}))
+    assert data_preview.counts == {
+        "triplets": 12,
+        "premises": 12,
+        "with a contradiction": 12,
+        "dev pairs": 60,
+    }
+    assert data_preview.left_out == {"rows with another label or that cannot be read": 1}
+    assert len(data_preview.rows) == 12
     assert str(source) == "the first 12 triplets of train.jsonl"
 
 

@@ -45,12 +45,12 @@ def test_one_dimension_by_hand() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_similarities_are_those_of_the_record(kind: SimilarityKind) -> None:
     first, second = drawn(5, 7, 0), drawn(5, 7, 1)
-    found = similarities(first, second, kind=kind)
+    matrix = similarities(first, second, kind=kind)
     for row in range(5):
         expected = similarity(as_record(first)[[row] * 5], as_record(second), kind=kind)
-        assert found[row].numpy() == pytest.approx(expected, rel=1e-4)
+        assert matrix[row].numpy() == pytest.approx(expected, rel=1e-4)
     paired = paired_similarities(first, second, kind=kind)
-    assert paired.numpy() == pytest.approx(found.diagonal().numpy(), rel=1e-4)
+    assert paired.numpy() == pytest.approx(matrix.diagonal().numpy(), rel=1e-4)
 
 
 def test_directed_by_hand_and_the_way_it_pulls() -> None:
@@ -83,11 +83,11 @@ def test_ranking_by_hand_and_the_way_it_pulls() -> None:
 def test_divergences_of_near_and_of_far_away_means(far: float) -> None:
     mean, log_variance = drawn(6, 32, 2, spread=0.3)
     moved: Pair = (mean + far, log_variance)
-    found = divergences(moved, moved)
-    assert found.diagonal().abs().max() < 1e-2
+    matrix = divergences(moved, moved)
+    assert matrix.diagonal().abs().max() < 1e-2
     expected = divergence(as_record((mean, log_variance))[[0] * 6], as_record((mean, log_variance)))
-    assert found[0].numpy() == pytest.approx(expected, abs=2e-2)
-    assert bool((found >= 0).all())
+    assert matrix[0].numpy() == pytest.approx(expected, abs=2e-2)
+    assert bool((matrix >= 0).all())
 
 
 @pytest.mark.parametrize("apart", [1.0, 1e-2, 1e-4])
@@ -96,11 +96,11 @@ def test_divergences_of_gaussians_however_near_keep_their_digits(apart: float) -
     limited = (5 * log_variance).clamp(-LOG_VARIANCE_LIMIT, LOG_VARIANCE_LIMIT)
     moved, other = drawn(6, 384, 4, spread=apart)
     near = (mean + moved, (limited + other).clamp(-LOG_VARIANCE_LIMIT, LOG_VARIANCE_LIMIT))
-    found = divergences((mean, limited), near)
+    matrix = divergences((mean, limited), near)
     for row in range(6):
         expected = divergence(as_record((mean, limited))[row], as_record(near))
-        assert found[row].numpy() == pytest.approx(expected, rel=1e-4)
-    assert found.dtype == torch.float32
+        assert matrix[row].numpy() == pytest.approx(expected, rel=1e-4)
+    assert matrix.dtype == torch.float32
 
 
 def test_a_premise_alone_and_its_hypothesis_by_hand() -> None:
@@ -153,12 +153,12 @@ def test_weights_make_a_weighted_mean() -> None:
     plain, _ = contrastive(premises, entailed, None, **options)
     alike, _ = contrastive(premises, entailed, None, weights=torch.full((3,), 2.0), **options)
     assert float(alike) == pytest.approx(float(plain))
-    each = [
+    losses = [
         float(contrastive(premises, entailed, None, weights=torch.eye(3)[i], **options)[0]) for i in range(3)
     ]
-    assert sum(each) / 3 == pytest.approx(float(plain))
+    assert sum(losses) / 3 == pytest.approx(float(plain))
     weighted, _ = contrastive(premises, entailed, None, weights=torch.tensor([1.0, 1.0, 4.0]), **options)
-    assert float(weighted) == pytest.approx((each[0] + each[1] + 4 * each[2]) / 6)
+    assert float(weighted) == pytest.approx((losses[0] + losses[1] + 4 * losses[2]) / 6)
 
 
 @pytest.mark.parametrize("reversal", ["by_entailed", "by_premise"])

@@ -38,8 +38,8 @@ SETTINGS = GausscseConfig(
 
 
 def direction(encoder: GaussianEncoder, pairs: list[NliPair]) -> float:
-    some = [pair for pair in pairs if pair.label == "entailment"]
-    premises, hypotheses = [p.premise for p in some], [p.hypothesis for p in some]
+    entailments = [pair for pair in pairs if pair.label == "entailment"]
+    premises, hypotheses = [p.premise for p in entailments], [p.hypothesis for p in entailments]
     forward = encoder.similarities(hypotheses, premises)
     return float(np.mean(forward > encoder.similarities(premises, hypotheses)))
 
@@ -68,9 +68,9 @@ def test_it_learns_which_sentence_entails_which(
     assert training.form.direction is not None
     assert training.form.direction.slope > 0
     assert training.form.direction.intercept == 0
-    told = json.loads((tiny_home / "mine" / "entail.json").read_text(encoding="utf-8"))
-    assert told["trained_on"]["data"] == ["snli"]
-    assert told["trained_on"]["triplets"] == 48
+    record = json.loads((tiny_home / "mine" / "entail.json").read_text(encoding="utf-8"))
+    assert record["trained_on"]["data"] == ["snli"]
+    assert record["trained_on"]["triplets"] == 48
     assert events[-1].evaluated is not None
     assert json.dumps(training.to_json())
 
@@ -98,11 +98,11 @@ def test_what_was_saved_is_an_encoder_among_the_others(tiny_home: Path, trained:
 def test_any_text_has_a_gaussian(tiny_home: Path, trained: GausscseTraining) -> None:
     encoder = GaussianEncoder("mine")
     texts = ["", " ", "ba", "x" * 500, "ba " * 10_000, "\x00", "\u202eba", "🦕", "\ud800", "ba\udc00"]
-    found = encoder.encode(texts)
-    assert len(found) == len(texts)
-    assert found.revision == encoder.revision
-    assert np.isfinite(found.mean).all()
-    assert np.abs(found.log_variance).max() <= LOG_VARIANCE_LIMIT
+    gaussians = encoder.encode(texts)
+    assert len(gaussians) == len(texts)
+    assert gaussians.revision == encoder.revision
+    assert np.isfinite(gaussians.mean).all()
+    assert np.abs(gaussians.log_variance).max() <= LOG_VARIANCE_LIMIT
     assert encoder.cut(texts) == [text.startswith("ba ba") for text in texts]
     assert len(encoder.encode([])) == 0
     same = encoder.similarities(["ba be"], ["ba be"])
@@ -120,12 +120,12 @@ def test_the_stock_model_makes_the_same_numbers(
     exported = export_encoder("mine", tmp_path / "whole")
     plain = SentenceTransformer(str(exported.folder), device="cpu")
     texts = ["ba be bi", "fo fu"]
-    ours = GaussianEncoder("mine").encode(texts)
-    theirs = plain.encode(texts)
-    assert theirs.shape == (2, 32)
-    assert np.allclose(ours.values, theirs, atol=1e-4)
+    gaussians = GaussianEncoder("mine").encode(texts)
+    stock_vectors = plain.encode(texts)
+    assert stock_vectors.shape == (2, 32)
+    assert np.allclose(gaussians.values, stock_vectors, atol=1e-4)
     again = GaussianEncoder(exported.folder)
-    assert np.allclose(again.encode(texts).values, ours.values, atol=1e-4)
+    assert np.allclose(again.encode(texts).values, gaussians.values, atol=1e-4)
     assert again.entry.base is None
 
 
@@ -153,9 +153,9 @@ def test_a_stopped_training_goes_on_to_the_same_weights(
     dev = nli_pairs(20, seed=1)
     config = replace(SETTINGS, epochs=2)
     whole = train_gausscse(triplets, config, dev=dev, out=tiny_home / "whole")
-    asked = iter(range(100))
+    calls = iter(range(100))
     with pytest.raises(TrainingError, match="stopped on request after step 8"):
-        train_gausscse(triplets, config, dev=dev, out=tiny_home / "again", stop=lambda: next(asked) == 7)
+        train_gausscse(triplets, config, dev=dev, out=tiny_home / "again", stop=lambda: next(calls) == 7)
     resumed = train_gausscse(triplets, config, dev=dev, out=tiny_home / "again")
     assert resumed.fitted.resumed == 1
     assert resumed.form == whole.form
@@ -166,9 +166,9 @@ def test_a_stopped_training_goes_on_to_the_same_weights(
 
 
 def test_a_checkpoint_of_a_version_without_a_setting_goes_on(tiny_home: Path, triplets: NliTriplets) -> None:
-    asked = iter(range(100))
+    calls = iter(range(100))
     with pytest.raises(TrainingError, match="stopped on request"):
-        train_gausscse(triplets, SETTINGS, out=tiny_home / "mine", stop=lambda: next(asked) == 4)
+        train_gausscse(triplets, SETTINGS, out=tiny_home / "mine", stop=lambda: next(calls) == 4)
     file = tiny_home / "mine.training" / "checkpoint.safetensors"
     with safe_open(str(file), framework="pt") as opened:
         header = opened.metadata()
@@ -188,9 +188,9 @@ def test_bad_data_is_refused(tiny_home: Path, nli_pairs: Pairs) -> None:
         train_gausscse(nli_triplets([]), SETTINGS)
     with pytest.raises(TrainingError, match="expected contradictions of some premises"):
         train_gausscse(nli_triplets(entailed), SETTINGS)
-    others = [pair for pair in pairs if pair.label != "entailment"]
+    non_entailments = [pair for pair in pairs if pair.label != "entailment"]
     with pytest.raises(TrainingError, match="expected entailments among the dev pairs"):
-        train_gausscse(nli_triplets(pairs), SETTINGS, dev=others)
+        train_gausscse(nli_triplets(pairs), SETTINGS, dev=non_entailments)
     with pytest.raises(TrainingError, match="something else"):
         train_gausscse(nli_triplets(pairs), SETTINGS, out=tiny_home / "tiny")
 
@@ -241,7 +241,7 @@ def test_the_programs_of_its_card_run_and_say_the_same(
     train_gausscse(triplets, config, out=tiny_home / "mine", data=["snli", "multinli"])
     export_encoder("mine", tiny_home / "whole")
     monkeypatch.chdir(tiny_home.parent)
-    said = []
+    outputs = []
     for name in ("mine", "whole"):
         card = (tiny_home / name / "README.md").read_text(encoding="utf-8")
         assert "snli" in card
@@ -249,11 +249,11 @@ def test_the_programs_of_its_card_run_and_say_the_same(
         assert len(programs) == 2
         for program in programs:
             exec(compile(program.replace("./whole", "models/whole"), name, "exec"), {})
-            said.append(
-                [float(one) for one in capsys.readouterr().out.replace("[", "").replace("]", "").split()]
+            outputs.append(
+                [float(word) for word in capsys.readouterr().out.replace("[", "").replace("]", "").split()]
             )
-    assert np.allclose(said, said[0], atol=1e-3)
-    assert said[0][0] != said[0][1]
+    assert np.allclose(outputs, outputs[0], atol=1e-3)
+    assert outputs[0][0] != outputs[0][1]
 
 
 def test_it_ranks_premises_by_what_entails_and_is_no_active_retriever(

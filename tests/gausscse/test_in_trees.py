@@ -59,7 +59,7 @@ def test_negatives_are_the_nearest_that_are_neither_gold_nor_the_sentence(gold: 
     index = TfidfIndex(CORPUS)
     pairs = gold.hardest_pairs(CORPUS, [TREE], index, k=2)
     assert pairs.sentences == ("ice and snow", "snow is cold")
-    told = {
+    candidates = {
         sentence: [
             (CORPUS.texts[place], bool(right))
             for place, right, number in zip(pairs.positions, pairs.gold, pairs.queries, strict=True)
@@ -68,10 +68,12 @@ def test_negatives_are_the_nearest_that_are_neither_gold_nor_the_sentence(gold: 
         for query, sentence in enumerate(pairs.sentences)
     }
     nearest = [CORPUS.texts[p] for p in index.search(["snow is cold"], k=6).positions[0]]
-    others = [text for text in nearest if text not in ("snow is cold", "ice is cold")][:2]
-    assert told["snow is cold"] == [("ice is cold", True), *((text, False) for text in others)]
-    assert told["ice and snow"][0] == ("snow is ice", True), "what is no premise of the corpus is left out"
-    assert len(told["ice and snow"]) == 3
+    negatives = [text for text in nearest if text not in ("snow is cold", "ice is cold")][:2]
+    assert candidates["snow is cold"] == [("ice is cold", True), *((text, False) for text in negatives)]
+    assert candidates["ice and snow"][0] == ("snow is ice", True), (
+        "what is no premise of the corpus is left out"
+    )
+    assert len(candidates["ice and snow"]) == 3
     with pytest.raises(EvaluationError, match="found 0 sentences"):
         gold.hardest_pairs(Corpus.of("other", ["x"]), [TREE], TfidfIndex(Corpus.of("other", ["xx yy"])), k=2)
     with pytest.raises(EvaluationError, match="k = 0"):
@@ -82,29 +84,31 @@ def test_scores_are_those_of_each_pair(gold: ModuleType) -> None:
     index = TfidfIndex(CORPUS)
     pairs = gold.hardest_pairs(CORPUS, [TREE], index, k=3)
     encoder: Any = Lengths()
-    found = gold.separation(CORPUS, pairs, encoder, {"tfidf": index})
+    separation = gold.separation(CORPUS, pairs, encoder, {"tfidf": index})
     for row, (query, place) in enumerate(zip(pairs.queries, pairs.positions, strict=True)):
         sentence, premise = pairs.sentences[query], CORPUS.texts[place]
-        assert found.scores["tfidf"][row] == pytest.approx(index.scores([sentence])[0, place])
-        one, two = encoder.encode([sentence]), encoder.encode([premise])
-        x = float(one.log_variance[0, 0] - two.log_variance[0, 0])
-        apart = float(one.mean[0, 0] - two.mean[0, 0]) ** 2
-        kl = (np.expm1(x) - x + apart / np.exp(two.log_variance[0, 0])) / 2
-        back = (np.expm1(-x) + x + apart / np.exp(one.log_variance[0, 0])) / 2
-        assert found.scores[gold.GAUSSIAN][row] == pytest.approx(1 / (1 + kl / 2), rel=1e-5)
+        assert separation.scores["tfidf"][row] == pytest.approx(index.scores([sentence])[0, place])
+        first, second = encoder.encode([sentence]), encoder.encode([premise])
+        x = float(first.log_variance[0, 0] - second.log_variance[0, 0])
+        apart = float(first.mean[0, 0] - second.mean[0, 0]) ** 2
+        kl = (np.expm1(x) - x + apart / np.exp(second.log_variance[0, 0])) / 2
+        back = (np.expm1(-x) + x + apart / np.exp(first.log_variance[0, 0])) / 2
+        assert separation.scores[gold.GAUSSIAN][row] == pytest.approx(1 / (1 + kl / 2), rel=1e-5)
         if kl > 1e-6:
             margin = np.log((back / 2) / (kl / 2))
-            assert found.scores[gold.MARGIN][row] == pytest.approx(margin, rel=1e-4)
-        cosine = (one.mean[0] @ two.mean[0]) / np.linalg.norm(one.mean[0]) / np.linalg.norm(two.mean[0])
-        assert found.scores[gold.MEANS][row] == pytest.approx(cosine, rel=1e-5)
-    assert set(found.auprc) == {
+            assert separation.scores[gold.MARGIN][row] == pytest.approx(margin, rel=1e-4)
+        cosine = (
+            (first.mean[0] @ second.mean[0]) / np.linalg.norm(first.mean[0]) / np.linalg.norm(second.mean[0])
+        )
+        assert separation.scores[gold.MEANS][row] == pytest.approx(cosine, rel=1e-5)
+    assert set(separation.auprc) == {
         "tfidf",
         gold.GAUSSIAN,
         gold.MARGIN,
         gold.MEANS,
         f"tfidf and {gold.GAUSSIAN}",
     }
-    assert found.auprc["tfidf"] == auprc(found.scores["tfidf"], pairs.gold)
+    assert separation.auprc["tfidf"] == auprc(separation.scores["tfidf"], pairs.gold)
 
 
 def test_the_bootstrap_is_that_of_the_areas_of_its_samples(gold: ModuleType) -> None:
@@ -117,12 +121,14 @@ def test_the_bootstrap_is_that_of_the_areas_of_its_samples(gold: ModuleType) -> 
         rows for batch in resamples(12, samples=40, seed=3) for rows in np.split(batch, len(batch))
     ):
         weights = counts[queries].astype(int)
-        one, two = (auprc(np.repeat(v, weights), np.repeat(pairs.gold, weights)) for v in scores.values())
-        assert one is not None
-        assert two is not None
-        expected.append(two - one)
-    found = gold.Separation(pairs, scores).differences("one", samples=40, seed=3, level=0.9)
-    np.testing.assert_allclose(found["two"], np.quantile(expected, [0.05, 0.95]))
+        first, second = (
+            auprc(np.repeat(v, weights), np.repeat(pairs.gold, weights)) for v in scores.values()
+        )
+        assert first is not None
+        assert second is not None
+        expected.append(second - first)
+    intervals = gold.Separation(pairs, scores).differences("one", samples=40, seed=3, level=0.9)
+    np.testing.assert_allclose(intervals["two"], np.quantile(expected, [0.05, 0.95]))
 
 
 def test_every_distinct_step_is_a_pair(script: ModuleType) -> None:
@@ -144,16 +150,16 @@ def test_the_script_measures_and_says_so(
     trees, corpus, out = tmp_path / "trees.jsonl", tmp_path / "premises.txt", tmp_path / "results"
     trees.write_text("\n".join(map(json.dumps, grove["rows"])), encoding="utf-8")
     corpus.write_text("\n".join(grove["facts"]), encoding="utf-8")
-    given = ["--corpus", str(corpus), "--trees", str(trees), "--encoder", gaussian, "--results", str(out)]
-    assert script.main([*given, "--retrievers", "tfidf", "bm25", "--k", "2", "3"]) == 0
-    told = json.loads((out / "gausscse_trees.json").read_text(encoding="utf-8"))["figures"]
-    assert {chooser: set(found) for chooser, found in told["separation"].items()} == {
+    arguments = ["--corpus", str(corpus), "--trees", str(trees), "--encoder", gaussian, "--results", str(out)]
+    assert script.main([*arguments, "--retrievers", "tfidf", "bm25", "--k", "2", "3"]) == 0
+    figures = json.loads((out / "gausscse_trees.json").read_text(encoding="utf-8"))["figures"]
+    assert {chooser: set(by_k) for chooser, by_k in figures["separation"].items()} == {
         "tfidf": {"2", "3"},
         "bm25": {"2", "3"},
     }
     steps = script.step_pairs(read_trees(trees))
-    assert told["steps"]["direction"]["n"] == len(steps) == 16
-    right, back = told["steps"]["right_way"], told["steps"]["reversed"]
+    assert figures["steps"]["direction"]["n"] == len(steps) == 16
+    right, back = figures["steps"]["right_way"], figures["steps"]["reversed"]
     assert sum(right.values()) == sum(back.values()) == 16
     assert right.get("entails", 0) == back.get("is entailed by", 0)
     page = (out / "gausscse_trees.md").read_text(encoding="utf-8")
@@ -164,4 +170,4 @@ def test_the_script_measures_and_says_so(
     assert script.main(["--table", "--results", str(out)]) == 0
     assert (out / "gausscse_trees.md").read_text(encoding="utf-8") == page
     with pytest.raises(SystemExit, match="expected an encoder of Gaussians"):
-        script.main([*given, "--encoder", "tiny"])
+        script.main([*arguments, "--encoder", "tiny"])

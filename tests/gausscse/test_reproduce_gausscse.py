@@ -25,21 +25,21 @@ def run(
     script: ModuleType, tiny_home: Path, tmp_path: Path, nli_pairs: Pairs, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., dict[str, Any]]:
     """Return what runs the program on miniature pairs and returns its figures."""
-    given = ["--base", "tiny", "--epochs", "1", "--work", str(tmp_path / "work"), "--rows", ROW]
+    arguments = ["--base", "tiny", "--epochs", "1", "--work", str(tmp_path / "work"), "--rows", ROW]
     for number, name in enumerate(("train", "dev")):
         rows = [
             {"sentence1": p.premise, "sentence2": p.hypothesis, "gold_label": p.label}
             for p in nli_pairs(20, seed=number)
         ]
         (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-        given += [f"--{name}", str(tmp_path / f"{name}.jsonl")]
-    given += ["--on", f"mine={tmp_path / 'dev.jsonl'}"]
+        arguments += [f"--{name}", str(tmp_path / f"{name}.jsonl")]
+    arguments += ["--on", f"mine={tmp_path / 'dev.jsonl'}"]
     results = tmp_path / "results"
     results.mkdir()
     monkeypatch.setattr(script, "RESULTS", results)
 
     def with_these(*more: str) -> dict[str, Any]:
-        monkeypatch.setattr("sys.argv", ["reproduce", *given, *more])
+        monkeypatch.setattr("sys.argv", ["reproduce", *arguments, *more])
         assert script.main() == 0
         figures: dict[str, Any] = json.loads((results / "gausscse.json").read_text())["figures"]
         return figures
@@ -60,14 +60,16 @@ def test_the_mean_of_the_seeds_stands_below_its_row(
     mean = f"{ROW}, mean of the seeds as one encoder"
     assert list(figures["rows"]) == [ROW, mean]
     assert figures["rows"][ROW] == first["rows"][ROW]
-    told = figures["rows"][mean]["mean"]
-    assert told["averaged"]["encoders"] == 2
-    assert told["on"]["mine"]["nli"]["threshold"] is not None
-    assert told["seconds"] == pytest.approx(sum(one["seconds"] for one in first["rows"][ROW].values()))
+    mean_run = figures["rows"][mean]["mean"]
+    assert mean_run["averaged"]["encoders"] == 2
+    assert mean_run["on"]["mine"]["nli"]["threshold"] is not None
+    assert mean_run["seconds"] == pytest.approx(
+        sum(seed_run["seconds"] for seed_run in first["rows"][ROW].values())
+    )
     page = (tmp_path / "results" / "gausscse.md").read_text()
     assert "| B: A, mean of the seeds as one encoder | mean | 1 |" in page
     assert "BERT-base | ent+con+rev | 76.64" in page
-    assert set(told["run"]) >= {"commit", "command", "cpu", "finished"}
+    assert set(mean_run["run"]) >= {"commit", "command", "cpu", "finished"}
 
 
 def test_what_is_asked_otherwise_is_measured_anew(
@@ -102,11 +104,11 @@ def test_figures_of_other_data_are_left_alone(run: Callable[..., dict[str, Any]]
 def test_a_ranking_by_dimension_says_what_a_search_brings_of_it(
     run: Callable[..., dict[str, Any]], tmp_path: Path
 ) -> None:
-    told = run("--rows", "kl_per_dim")["rows"]["kl_per_dim"]["0"]["overlap"]
-    assert told["set"] == "mine"
-    assert 0 <= told["least"] <= told["mean"] <= 1
+    overlap = run("--rows", "kl_per_dim")["rows"]["kl_per_dim"]["0"]["overlap"]
+    assert overlap["set"] == "mine"
+    assert 0 <= overlap["least"] <= overlap["mean"] <= 1
     page = (tmp_path / "results" / "gausscse.md").read_text()
-    assert f"of {told['queries']} queries" in " ".join(page.split())
+    assert f"of {overlap['queries']} queries" in " ".join(page.split())
 
 
 def test_rows_are_compared_by_what_one_alone_decides_rightly(
@@ -138,16 +140,16 @@ def test_the_grid_may_be_asked_for_alone_and_on_some_of_the_triplets(
     figures = run("--rows", "--grid", "12")
     assert figures["rows"] == {}
     assert list(figures["grid"]) == ["8/0.0001", "16/0.0001"]
-    assert all(one["triplets"] == 12 < figures["data"]["triplets"] for one in figures["grid"].values())
+    assert all(cell["triplets"] == 12 < figures["data"]["triplets"] for cell in figures["grid"].values())
     assert "while training, 12 triplets (Table 5)" in (tmp_path / "results" / "gausscse.md").read_text()
 
 
 def test_seeds_are_joined_by_vote_and_by_any_of_them(load_script: Callable[[str], ModuleType]) -> None:
     marks = ("1100", "1010", "1000")
-    runs = {str(seed): {"on": {"x": {"right": one}}} for seed, one in enumerate(marks)}
+    runs = {str(seed): {"on": {"x": {"right": mark}}} for seed, mark in enumerate(marks)}
     figures = {"on": ["x"], "rows": {"a": runs, "b": {"0": runs["0"], "1": runs["1"]}}}
-    found = list(load_script("gausscse_tables").agreement(figures))
-    assert found == [["A, most of 3", "25.00"], ["A, any of 3", "75.00"]]
+    rows = list(load_script("gausscse_tables").agreement(figures))
+    assert rows == [["A, most of 3", "25.00"], ["A, any of 3", "75.00"]]
 
 
 def test_a_row_is_taught_by_the_seeds_of_others_that_are_there(
@@ -155,11 +157,11 @@ def test_a_row_is_taught_by_the_seeds_of_others_that_are_there(
 ) -> None:
     taught = replace(next(row for row in script.ROWS if len(row.taught_by) == 2), teachers=3)
     monkeypatch.setattr(script, "ROWS", [row for row in script.ROWS if row.name != taught.name] + [taught])
-    one, other = taught.taught_by
-    run("--rows", one, "--seeds", "0", "1")
+    first, second = taught.taught_by
+    run("--rows", first, "--seeds", "0", "1")
     with pytest.raises(SystemExit, match="found 2"):
         run("--rows", taught.name)
-    run("--rows", other, "--seeds", "1")
+    run("--rows", second, "--seeds", "1")
     config = run("--rows", taught.name)["rows"][taught.name]["0"]["config"]
     assert len(config["teachers"].split(",")) == 3
     assert config["distillation"] == taught.config.distillation
@@ -167,9 +169,9 @@ def test_a_row_is_taught_by_the_seeds_of_others_that_are_there(
 
 def test_points_have_figures_of_nli_alone(run: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
     figures = run("--rows", "SimCSE", ROW)
-    found = figures["rows"]["SimCSE"]["0"]["on"]["mine"]
-    assert "direction" not in found
-    assert 0 < found["nli"]["auprc"] < 1
+    point_figures = figures["rows"]["SimCSE"]["0"]["on"]["mine"]
+    assert "direction" not in point_figures
+    assert 0 < point_figures["nli"]["auprc"] < 1
     page = (tmp_path / "results" / "gausscse.md").read_text()
     of_direction, _, of_nli = page.partition("NLI, accuracy")
     rows = of_direction.partition("Direction:")[2]

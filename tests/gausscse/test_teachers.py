@@ -46,11 +46,11 @@ def test_teachers_take_turns(taught: Path) -> None:
     texts = ["ba be bi", "fo fu", "ba be"]
     first, second = [a for a in texts for _ in texts], texts * 3
     teachers = Teachers("one, two", kind="kl_mean")
-    others = ~np.eye(3, dtype=bool)
+    off_diagonal = ~np.eye(3, dtype=bool)
     for turn, name in enumerate(("one", "two", "one")):
         expected = logits(GaussianEncoder(name).similarities(first, second)).reshape(3, 3)
-        found = teachers.logits(texts, turn=turn).numpy()
-        assert found[others] == pytest.approx(expected[others], abs=1e-3)
+        teacher_logits = teachers.logits(texts, turn=turn).numpy()
+        assert teacher_logits[off_diagonal] == pytest.approx(expected[off_diagonal], abs=1e-3)
 
 
 def test_a_student_of_teachers_alone_takes_over_their_directions(
@@ -76,9 +76,9 @@ def test_a_student_of_teachers_alone_takes_over_their_directions(
 
 def test_a_checkpoint_is_bound_to_its_teachers(taught: Path, triplets: NliTriplets) -> None:
     config = replace(SETTINGS, teachers="one")
-    asked = iter(range(100))
+    calls = iter(range(100))
     with pytest.raises(TrainingError, match="stopped on request"):
-        train_gausscse(triplets, config, out=taught / "student", stop=lambda: next(asked) == 4)
+        train_gausscse(triplets, config, out=taught / "student", stop=lambda: next(calls) == 4)
     train_gausscse(triplets, replace(SETTINGS, seed=5), out=taught / "third")
     (taught / "one").rename(taught / "before")
     (taught / "third").rename(taught / "one")

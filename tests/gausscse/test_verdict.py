@@ -34,13 +34,13 @@ def test_one_word_for_two_sentences(encoder: GaussianEncoder) -> None:
     assert low < high
     between(encoder, low, high)
     first = plain.forward > plain.backward
-    one = judge(encoder, [a, b], [b, a])
-    assert [v.says for v in one] == (
+    verdicts = judge(encoder, [a, b], [b, a])
+    assert [v.says for v in verdicts] == (
         ["entails", "is entailed by"] if first else ["is entailed by", "entails"]
     )
-    assert one[0].margin == pytest.approx(-one[1].margin)
-    assert (one[0].margin > 0) == first
-    assert one[0].direction == pytest.approx(1 - (one[1].direction or 0))
+    assert verdicts[0].margin == pytest.approx(-verdicts[1].margin)
+    assert (verdicts[0].margin > 0) == first
+    assert verdicts[0].direction == pytest.approx(1 - (verdicts[1].direction or 0))
     between(encoder, high, 1)
     assert judge(encoder, [a], [b])[0].says == "neither"
     between(encoder, 0, low)
@@ -51,9 +51,9 @@ def test_how_sure_it_is_comes_from_dev(encoder: GaussianEncoder) -> None:
     encoder.form = replace(
         encoder.form, threshold=0.0, entailment=Calibration(slope=0.0, intercept=0.0), direction=None
     )
-    found = judge(encoder, ["ba be bi"], ["ba"])[0]
-    assert (found.sure, found.direction) == (0.5, None)
-    assert str(found) == "each entails the other (50% sure)"
+    verdict = judge(encoder, ["ba be bi"], ["ba"])[0]
+    assert (verdict.sure, verdict.direction) == (0.5, None)
+    assert str(verdict) == "each entails the other (50% sure)"
     encoder.form = replace(encoder.form, threshold=None, entailment=None)
     assert judge(encoder, ["ba be bi"], ["ba"])[0].sure is None
 
@@ -69,10 +69,10 @@ SHIPPED = GaussianForm(
 
 def of_one_dimension(form: GaussianForm, rows: list[tuple[float, float]]) -> list[Verdict]:
     """Judge pairs of Gaussians: the first of mean 0 and that log variance, the second standard at a mean."""
-    one = Gaussians.of(np.array([[0, width] for _, width in rows], dtype=np.float32))
-    two = Gaussians.of(np.array([[mean, 0] for mean, _ in rows], dtype=np.float32))
+    first = Gaussians.of(np.array([[0, width] for _, width in rows], dtype=np.float32))
+    second = Gaussians.of(np.array([[mean, 0] for mean, _ in rows], dtype=np.float32))
     names = [str(row) for row in range(len(rows))]
-    return judge_gaussians(form, names, [f"{name} b" for name in names], one, two, truncated=())
+    return judge_gaussians(form, names, [f"{name} b" for name in names], first, second, truncated=())
 
 
 @pytest.mark.parametrize(
@@ -88,9 +88,9 @@ def of_one_dimension(form: GaussianForm, rows: list[tuple[float, float]]) -> lis
 def test_the_confidence_is_that_of_the_verdict_by_hand(
     squared: float, forward: float, backward: float, says: str, sure: float
 ) -> None:
-    (found,) = of_one_dimension(SHIPPED, [(squared**0.5, 0.5)])
-    assert (found.forward, found.backward) == pytest.approx((forward, backward), abs=2e-3)
-    assert (found.says, found.sure) == (says, pytest.approx(sure, abs=2e-3))
+    (verdict,) = of_one_dimension(SHIPPED, [(squared**0.5, 0.5)])
+    assert (verdict.forward, verdict.backward) == pytest.approx((forward, backward), abs=2e-3)
+    assert (verdict.says, verdict.sure) == (says, pytest.approx(sure, abs=2e-3))
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -104,60 +104,60 @@ def test_no_confidence_is_against_its_verdict(seed: int) -> None:
         forms.append(replace(SHIPPED, threshold=threshold, entailment=entailment, direction=direction))
     for form in forms:
         threshold = threshold_of(form)
-        for one in of_one_dimension(form, rows):
-            yes, back = one.forward > threshold, one.backward > threshold
-            assert (one.says in ("entails", "both ways")) == yes
-            assert (one.says in ("is entailed by", "both ways")) == back
-            assert one.sure is not None
-            assert one.direction is not None
-            assert 0.5 <= one.sure <= 1
-            assert (one.direction - 0.5) * one.margin >= 0
-            if one.says in ("entails", "is entailed by"):
-                assert (one.direction >= 0.5) == (one.says == "entails") or one.direction == 0.5
+        for verdict in of_one_dimension(form, rows):
+            yes, back = verdict.forward > threshold, verdict.backward > threshold
+            assert (verdict.says in ("entails", "both ways")) == yes
+            assert (verdict.says in ("is entailed by", "both ways")) == back
+            assert verdict.sure is not None
+            assert verdict.direction is not None
+            assert 0.5 <= verdict.sure <= 1
+            assert (verdict.direction - 0.5) * verdict.margin >= 0
+            if verdict.says in ("entails", "is entailed by"):
+                assert (verdict.direction >= 0.5) == (verdict.says == "entails") or verdict.direction == 0.5
 
 
 def test_within_its_side_the_confidence_is_the_curves_own() -> None:
     rows = [(float(mean), 0.0) for mean in np.linspace(0.01, 3, 200)]  # both similarities are alike
-    for one in of_one_dimension(SHIPPED, rows):
-        curve = 1 / (1 + np.exp(-(2.388 * logits(one.forward) - 1.559)))
-        own = curve if one.says == "both ways" else 1 - curve
-        assert one.sure == pytest.approx(max(own, 0.5))
-        assert one.direction == 0.5
+    for verdict in of_one_dimension(SHIPPED, rows):
+        curve = 1 / (1 + np.exp(-(2.388 * logits(verdict.forward) - 1.559)))
+        own = curve if verdict.says == "both ways" else 1 - curve
+        assert verdict.sure == pytest.approx(max(own, 0.5))
+        assert verdict.direction == 0.5
 
 
 def test_equal_sentences_entail_each_other(encoder: GaussianEncoder) -> None:
     encoder.form = replace(encoder.form, threshold=1.0)
-    found = judge(encoder, ["ba  be", ""], ["ba be ", ""])
-    assert [(v.says, v.sure) for v in found] == [("both ways", 1.0)] * 2
+    verdicts = judge(encoder, ["ba  be", ""], ["ba be ", ""])
+    assert [(v.says, v.sure) for v in verdicts] == [("both ways", 1.0)] * 2
     assert judge(encoder, [], []) == []
 
 
 def test_what_is_too_long_to_be_read_whole_is_said(encoder: GaussianEncoder) -> None:
     long = "ba " * 10_000
-    found = judge(encoder, ["ba", long, long], ["be", "be", long + "be"])
-    assert [verdict.truncated for verdict in found] == [(), ("first",), ("first", "second")]
+    verdicts = judge(encoder, ["ba", long, long], ["be", "be", long + "be"])
+    assert [verdict.truncated for verdict in verdicts] == [(), ("first",), ("first", "second")]
 
 
 def test_two_gaussians_on_a_plane_by_hand() -> None:
     # Means apart along the first axis, variances along the third.
     mean = np.array([[1, 0, 0, 0], [-1, 0, 0, 0]], dtype=np.float32)
     log_variance = np.log(np.array([[1, 1, 9, 1], [1, 1, 1, 1]], dtype=np.float32))
-    found = project(Gaussians(mean, log_variance))
-    assert np.abs(found.means) == pytest.approx(np.array([[1, 0], [1, 0]]), abs=1e-6)
-    assert found.covariances[0] == pytest.approx(np.diag([1.0, 9.0]), abs=1e-5)
-    assert found.covariances[1] == pytest.approx(np.eye(2), abs=1e-5)
+    projection = project(Gaussians(mean, log_variance))
+    assert np.abs(projection.means) == pytest.approx(np.array([[1, 0], [1, 0]]), abs=1e-6)
+    assert projection.covariances[0] == pytest.approx(np.diag([1.0, 9.0]), abs=1e-5)
+    assert projection.covariances[1] == pytest.approx(np.eye(2), abs=1e-5)
     # Shown: (1 + 9 + 1 + 1) / 2 within and 1 between; of (12 + 4) / 2 + 1.
-    assert found.share == pytest.approx(7 / 9, abs=1e-5)
-    line = ellipse(found.means[0], found.covariances[0], points=4)
-    assert np.abs(line - found.means[0]).max(axis=0) == pytest.approx([1, 3], abs=1e-5)
+    assert projection.share == pytest.approx(7 / 9, abs=1e-5)
+    line = ellipse(projection.means[0], projection.covariances[0], points=4)
+    assert np.abs(line - projection.means[0]).max(axis=0) == pytest.approx([1, 3], abs=1e-5)
     assert line[0] == pytest.approx(line[-1])
 
 
 def test_equal_gaussians_can_be_drawn_and_one_alone_cannot() -> None:
     zeros = np.zeros((2, 8), dtype=np.float32)
-    found = project(Gaussians(zeros + 1, zeros))
-    assert np.isfinite(found.means).all()
-    assert found.covariances[0] == pytest.approx(np.eye(2), abs=1e-6)
-    assert 0 < found.share <= 1
+    projection = project(Gaussians(zeros + 1, zeros))
+    assert np.isfinite(projection.means).all()
+    assert projection.covariances[0] == pytest.approx(np.eye(2), abs=1e-6)
+    assert 0 < projection.share <= 1
     with pytest.raises(EncoderError, match="two Gaussians"):
         project(Gaussians(zeros[:1], zeros[:1]))

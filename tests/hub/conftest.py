@@ -126,64 +126,68 @@ class _Handler(BaseHTTPRequestHandler):
         prefix = {"dataset": "datasets/", "space": "spaces/"}.get(record.get("type"), "")
         assert prefix != "spaces/" or record["sdk"] == "docker"
         repo = f"{prefix}{record['organization']}/{record['name']}"
-        there = repo in self.server.repositories
-        if not there:
-            made = Repository(record.get("visibility") == "private" or bool(record.get("private")))
-            made.commit({".gitattributes": b"*.safetensors filter=lfs"})
-            self.server.repositories[repo] = made
+        present = repo in self.server.repositories
+        if not present:
+            repository = Repository(record.get("visibility") == "private" or bool(record.get("private")))
+            repository.commit({".gitattributes": b"*.safetensors filter=lfs"})
+            self.server.repositories[repo] = repository
         url = f"{self.server.address}/{repo}"
-        self._say({"url": url, "error": "exists"} if there else {"url": url}, status=409 if there else 200)
+        self._say(
+            {"url": url, "error": "exists"} if present else {"url": url}, status=409 if present else 200
+        )
 
     def _api(self, rest: str) -> None:
-        kind, owner, name, *what = rest.split("/")
+        kind, owner, name, *parts = rest.split("/")
         if kind == "buckets":
             if self._may_write():
                 self.server.buckets[f"{owner}/{name}"] = json.loads(self.body)
                 self._say({"url": f"{self.server.address}/buckets/{owner}/{name}"})
             return
         repo = f"{kind}/{owner}/{name}" if kind in ("datasets", "spaces") else f"{owner}/{name}"
-        found = self._repository(repo)
-        if found is None:
+        repository = self._repository(repo)
+        if repository is None:
             return
-        if what[:1] == ["preupload"]:
+        if parts[:1] == ["preupload"]:
             files = [
                 {
-                    "path": one["path"],
-                    "uploadMode": "lfs" if one["path"].endswith(".safetensors") else "regular",
+                    "path": file["path"],
+                    "uploadMode": "lfs" if file["path"].endswith(".safetensors") else "regular",
                     "shouldIgnore": False,
-                    "oid": _oid(one["path"], found.files.get(one["path"])),
+                    "oid": _oid(file["path"], repository.files.get(file["path"])),
                 }
-                for one in json.loads(self.body)["files"]
+                for file in json.loads(self.body)["files"]
             ]
             self._say({"files": files})
-        elif what[:1] == ["commit"]:
-            self._commit(repo, found)
-        elif what == ["volumes"]:
+        elif parts[:1] == ["commit"]:
+            self._commit(repo, repository)
+        elif parts == ["volumes"]:
             if self._may_write():
                 self.server.volumes[repo] = json.loads(self.body)["volumes"]
                 self._say({})
-        elif not what or what[0] in ("revision", "tree"):
-            commit = self._revision(found, what[1] if what else "main")
+        elif not parts or parts[0] in ("revision", "tree"):
+            commit = self._revision(repository, parts[1] if parts else "main")
             if commit is None:
                 return
-            files = found.commits[commit]
-            if what[:1] == ["tree"]:
-                record = [{"type": "file", "path": one, **_blob(one, files[one])} for one in sorted(files)]
+            files = repository.commits[commit]
+            if parts[:1] == ["tree"]:
+                record = [
+                    {"type": "file", "path": path, **_blob(path, files[path])} for path in sorted(files)
+                ]
                 self._say(record)
                 return
-            siblings = [{"rfilename": one, **_blob(one, files[one])} for one in sorted(files)]
-            self._say({"id": repo, "sha": commit, "private": found.private, "siblings": siblings})
+            siblings = [{"rfilename": path, **_blob(path, files[path])} for path in sorted(files)]
+            self._say({"id": repo, "sha": commit, "private": repository.private, "siblings": siblings})
         else:
             self._refuse(404, "no such address")
 
-    def _commit(self, repo: str, found: Repository) -> None:
+    def _commit(self, repo: str, repository: Repository) -> None:
         if not self._may_write():
             return
         lines = [json.loads(line) for line in self.body.splitlines() if line.strip()]
-        files = dict(found.files)
+        files = dict(repository.files)
         for line in lines:
             value = line["value"]
-            if line["key"] == "header" and value.get("parentCommit") not in (None, found.head):
+            if line["key"] == "header" and value.get("parentCommit") not in (None, repository.head):
                 self._refuse(412, "a commit has happened since")
                 return
             if line["key"] == "file":
@@ -192,7 +196,7 @@ class _Handler(BaseHTTPRequestHandler):
                 files[value["path"]] = self.server.objects[value["oid"]]
             elif line["key"] == "deletedFile":
                 del files[value["path"]]
-        commit = found.commit(files)
+        commit = repository.commit(files)
         url = f"{self.server.address}/{repo}/commit/{commit}"
         self._say({"success": True, "commitUrl": url, "commitOid": commit, "hookOutput": ""})
 
@@ -200,10 +204,12 @@ class _Handler(BaseHTTPRequestHandler):
         if not self._may_write():
             return
         objects = []
-        for one in json.loads(self.body)["objects"]:
-            href = f"{self.server.address}/lfs/{one['oid']}"
+        for entry in json.loads(self.body)["objects"]:
+            href = f"{self.server.address}/lfs/{entry['oid']}"
             actions = {"upload": {"href": href}, "verify": {"href": f"{href}/verify"}}
-            objects.append({**one, "actions": actions} if one["oid"] not in self.server.objects else one)
+            objects.append(
+                {**entry, "actions": actions} if entry["oid"] not in self.server.objects else entry
+            )
         self._say({"transfer": "basic", "objects": objects})
 
     def _lfs_object(self, oid: str) -> None:
@@ -215,29 +221,29 @@ class _Handler(BaseHTTPRequestHandler):
     def _resolve(self, path: str) -> None:
         repo, _, rest = path.partition("/resolve/")
         revision, _, name = rest.partition("/")
-        found = self._repository(repo)
-        commit = self._revision(found, revision) if found else None
-        if found is None or commit is None:
+        repository = self._repository(repo)
+        commit = self._revision(repository, revision) if repository else None
+        if repository is None or commit is None:
             return
-        if name not in found.commits[commit]:
+        if name not in repository.commits[commit]:
             self._refuse(404, "no such file", {"X-Error-Code": "EntryNotFound"})
             return
-        content = found.commits[commit][name]
+        content = repository.commits[commit][name]
         etag = hashlib.sha256(content).hexdigest()
         if name in self.server.spoilt:
             content = content[:-1] + bytes([content[-1] ^ 1])
         self._send(content, headers={"ETag": f'"{etag}"', "X-Repo-Commit": commit})
 
     def _repository(self, repo: str) -> Repository | None:
-        found = self.server.repositories.get(repo)
-        if found is None or (found.private and not self._known()):
+        repository = self.server.repositories.get(repo)
+        if repository is None or (repository.private and not self._known()):
             self._refuse(404, "Repository not found", {"X-Error-Code": "RepoNotFound"})
             return None
-        return found
+        return repository
 
-    def _revision(self, found: Repository, revision: str) -> str | None:
-        commit = found.head if revision == "main" else revision
-        if commit in found.commits:
+    def _revision(self, repository: Repository, revision: str) -> str | None:
+        commit = repository.head if revision == "main" else revision
+        if commit in repository.commits:
             return commit
         self._refuse(404, "Invalid rev id", {"X-Error-Code": "RevisionNotFound"})
         return None
@@ -252,8 +258,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _refuse(self, status: int, message: str, headers: dict[str, str] | None = None) -> None:
         # As badly as a server may behave: what it was sent stands in what it says.
-        said = f"{message}; you sent {self.headers.get('Authorization')}"
-        self._send(json.dumps({"error": said}).encode(), status=status, headers=headers)
+        text = f"{message}; you sent {self.headers.get('Authorization')}"
+        self._send(json.dumps({"error": text}).encode(), status=status, headers=headers)
 
     def _say(self, record: Any, *, status: int = 200) -> None:
         self._send(json.dumps(record).encode(), status=status)
@@ -330,18 +336,18 @@ class Output:
 
     def add(self, error: BaseException | None) -> None:
         """Take in an error with all that hangs on it."""
-        seen: set[int] = set()
+        seen_ids: set[int] = set()
         waiting: list[Any] = [error]
         while waiting:
-            one = waiting.pop()
-            if one is None or id(one) in seen:
+            part = waiting.pop()
+            if part is None or id(part) in seen_ids:
                 continue
-            seen.add(id(one))
-            self.texts += [str(one), repr(one), repr(getattr(one, "args", ""))]
-            if isinstance(one, BaseException):
-                waiting += [one.__cause__, one.__context__, *getattr(one, "__notes__", ())]
-                waiting += list(vars(one).values())
-                self.texts += [f"{k}: {v}" for k, v in _headers(one)]
+            seen_ids.add(id(part))
+            self.texts += [str(part), repr(part), repr(getattr(part, "args", ""))]
+            if isinstance(part, BaseException):
+                waiting += [part.__cause__, part.__context__, *getattr(part, "__notes__", ())]
+                waiting += list(vars(part).values())
+                self.texts += [f"{k}: {v}" for k, v in _headers(part)]
 
     def everything(self) -> str:
         out, err = self._capfd.readouterr()
@@ -354,12 +360,12 @@ class Output:
 
 
 def _headers(error: BaseException) -> list[tuple[str, str]]:
-    found: list[tuple[str, str]] = []
+    headers: list[tuple[str, str]] = []
     for name in ("_request", "response"):
         part = getattr(error, name, None)
-        for one in (part, getattr(part, "request", None)):
-            found += list(getattr(one, "headers", {}).items())
-    return found
+        for message in (part, getattr(part, "request", None)):
+            headers += list(getattr(message, "headers", {}).items())
+    return headers
 
 
 @pytest.fixture

@@ -29,8 +29,8 @@ def scorer(home: Path) -> Path:
     tower = ScorerTower(resolve("tiny"), lora=Lora(rank=2), device="cpu", max_length=32)
     tower.add_shared_pieces(SharedPieces(np.ones(30, dtype=np.float32)), weight=3.0)
     vectors, numbers = np.eye(2, 4, dtype=np.float16), np.arange(2)
-    known = Explanations("tiny", vectors, numbers, numbers, ("0" * 16, "f" * 16))
-    tower.add_explanations(known, weight=2.0)
+    explanations = Explanations("tiny", vectors, numbers, numbers, ("0" * 16, "f" * 16))
+    tower.add_explanations(explanations, weight=2.0)
     tower.add_words(WordSimilarity.of(["ice is cold"]), weight=4.0)
     form = ScorerForm(max_length=32, shared_pieces=True, encoder="tiny", similarity=True)
     return _told(tower, home / "rank", {"method": "arcf", "scorer": form.to_json()})
@@ -75,11 +75,11 @@ def test_a_scorer_goes_there_private_and_comes_back(hub: Any, token: str, on_hub
 
     back = pull_encoder("team/facts", name="again")
     assert (back.entry, back.name, back.commit) == (None, "again", repository.head)
-    ours, theirs = load_scorer("rank"), load_scorer("again")
-    assert np.array_equal(ours.pairs.score(PAIR), theirs.pairs.score(PAIR))
-    assert theirs.weights == ours.weights
-    assert theirs.weights.similarity == pytest.approx(4.0)
-    assert theirs.revision == back.revision
+    original, copy = load_scorer("rank"), load_scorer("again")
+    assert np.array_equal(original.pairs.score(PAIR), copy.pairs.score(PAIR))
+    assert copy.weights == original.weights
+    assert copy.weights.similarity == pytest.approx(4.0)
+    assert copy.revision == back.revision
     assert set(cross_encoders()) == {"rank", "again"}
     # What came from there is replaced by what comes from there.
     assert pull_encoder("team/facts", name="again").revision == back.revision

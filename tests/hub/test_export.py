@@ -46,8 +46,8 @@ print(json.dumps(found))
 
 
 def unit(vectors: Any) -> np.ndarray:
-    found = np.asarray(vectors, dtype=np.float64)
-    return found / np.linalg.norm(found, axis=-1, keepdims=True)
+    array = np.asarray(vectors, dtype=np.float64)
+    return array / np.linalg.norm(array, axis=-1, keepdims=True)
 
 
 def test_in_a_clean_environment_it_gives_entails_vectors(home: Path, trained: Write, tmp_path: Path) -> None:
@@ -63,11 +63,11 @@ def test_in_a_clean_environment_it_gives_entails_vectors(home: Path, trained: Wr
         env={**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path / "none")},
     )
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
+    vectors = json.loads(done.stdout)
     base = entail.load("tiny").encode_premises(TEXTS)
     for towers, folder in folders.items():
         encoder = entail.load(towers)
-        queries, premises = map(unit, found[str(folder)])
+        queries, premises = map(unit, vectors[str(folder)])
         assert np.abs(queries - encoder.encode_queries(TEXTS)).max() < 1e-5
         assert np.abs(premises - encoder.encode_premises(TEXTS)).max() < 1e-5
         # Each by its own tower: what was trained is there, and nowhere else.
@@ -85,13 +85,13 @@ def test_entail_itself_takes_it_as_a_whole_model(home: Path, trained: Write) -> 
     assert (entry.base, entry.towers, entry.method) == (None, "dual", "aeenc")
     assert entry.card is not None
     assert json.loads((home / "whole" / "entail.json").read_text())["merged_from"] == resolve("mine").revision
-    ours, again = entail.load("mine"), entail.load("whole")
-    assert np.allclose(ours.encode_queries(TEXTS), again.encode_queries(TEXTS), atol=1e-5)
-    assert np.allclose(ours.encode_premises(TEXTS), again.encode_premises(TEXTS), atol=1e-5)
+    original, again = entail.load("mine"), entail.load("whole")
+    assert np.allclose(original.encode_queries(TEXTS), again.encode_queries(TEXTS), atol=1e-5)
+    assert np.allclose(original.encode_premises(TEXTS), again.encode_premises(TEXTS), atol=1e-5)
     # What was exported can be exported again, with each route of its own.
     twice = export_encoder("whole", home / "twice", routes=True)
     assert [route.name for route in twice.routes] == ["twice-query", "twice-premise"]
-    assert np.allclose(ours.encode_queries(TEXTS), entail.load("twice").encode_queries(TEXTS), atol=1e-5)
+    assert np.allclose(original.encode_queries(TEXTS), entail.load("twice").encode_queries(TEXTS), atol=1e-5)
 
 
 @pytest.fixture
@@ -119,19 +119,22 @@ def test_its_card_has_a_program_that_runs(
     assert "library_name: sentence-transformers" in card
     assert "load_adapter" not in card
     monkeypatch.chdir(tmp_path)
-    said = []
+    outputs = []
     for part in card.split("```python\n")[1:]:
         with redirect_stdout(StringIO()) as printed:
             exec(compile(part.split("```")[0], "card", "exec"), {})
-        said.append(printed.getvalue().replace("tensor(", " ").replace(",", " ").strip("[] )\n").split())
-    assert np.allclose([float(w) for w in said[0]], [float(w) for w in said[1]], atol=2e-3)
+        outputs.append(printed.getvalue().replace("tensor(", " ").replace(",", " ").strip("[] )\n").split())
+    assert np.allclose([float(w) for w in outputs[0]], [float(w) for w in outputs[1]], atol=2e-3)
 
 
 def test_each_route_is_a_plain_model(mine: Path, trained: Write, tmp_path: Path) -> None:
     done = export_encoder("mine", tmp_path / "out", routes=True)
     query, premise = done.routes
-    ours = entail.load("mine")
-    for folder, expected in ((query, ours.encode_queries(TEXTS)), (premise, ours.encode_premises(TEXTS))):
+    original = entail.load("mine")
+    for folder, expected in (
+        (query, original.encode_queries(TEXTS)),
+        (premise, original.encode_premises(TEXTS)),
+    ):
         entry = resolve(folder)
         assert (entry.symmetric, entry.problem) == (True, None)
         assert not (folder / "router_config.json").exists()

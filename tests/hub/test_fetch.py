@@ -82,11 +82,11 @@ def test_a_list_fetches_nothing(
         card = json.loads((folder / "entail.json").read_text(encoding="utf-8"))
         card |= {"base": "org/model", "base_revision": None}
         (folder / "entail.json").write_text(json.dumps(card), encoding="utf-8")
-    assert (reranker_revisions(), [one.revision for one in list_scorers()]) == ({"reader": ""}, [None])
+    assert (reranker_revisions(), [scorer.revision for scorer in list_scorers()]) == ({"reader": ""}, [None])
     assert hub.asked == []
     reader = Reranker("reader", device="cpu")
     hub.asked.clear()
     assert reranker_revisions() == {"reader": reader.revision}
-    (revision,) = (one.revision for one in list_scorers())
+    (revision,) = (scorer.revision for scorer in list_scorers())
     assert str(revision).endswith(f"+org/model@{hub.repositories['org/model'].head}")
     assert hub.asked == []

@@ -32,9 +32,9 @@ def stores(hub: Any, home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Wo
     monkeypatch.setattr("entail.ui.shared.resources.seed_sample", lambda database: None)
     st.cache_resource.clear()
     st.cache_data.clear()
-    found = workspace()
-    yield found
-    found.database.close()
+    stores = workspace()
+    yield stores
+    stores.database.close()
     st.cache_resource.clear()
     st.cache_data.clear()
 
@@ -81,8 +81,8 @@ def click(app: AppTest, key: str) -> AppTest:
 
 def said(app: AppTest) -> str:
     kinds = (app.markdown, app.caption, app.info, app.success, app.warning, app.error, app.code)
-    shown = [str(one.value) for kind in kinds for one in kind]
-    return "\n".join([*shown, *(button.label for button in app.button), *(e.label for e in app.expander)])
+    texts = [str(element.value) for kind in kinds for element in kind]
+    return "\n".join([*texts, *(button.label for button in app.button), *(e.label for e in app.expander)])
 
 
 def test_a_preview_needs_no_token_and_sends_nothing(hub: Any, stores: Workspace, ready: Path) -> None:
@@ -227,9 +227,9 @@ def state_of(app: AppTest) -> str:
     """Return all that the session and the shared works hold, as texts."""
     state = app.session_state._state.filtered_state
     assert "hub_repo" in state or "hub_data_repo" in state or "hub_pull_repo" in state
-    held = [f"{key}: {value!r}" for key, value in state.items()]
-    held += [repr((key, vars(task))) for key, task in CACHE.tasks.items()]
-    return "\n".join(held)
+    texts = [f"{key}: {value!r}" for key, value in state.items()]
+    texts += [repr((key, vars(task))) for key, task in CACHE.tasks.items()]
+    return "\n".join(texts)
 
 
 @pytest.mark.parametrize("status", [None, 401])

@@ -63,9 +63,9 @@ def test_an_adapter_is_pushed_private_and_pulled(
     assert back.entry is not None
     assert (back.name, back.entry.name, back.entry.towers) == ("again", "again", "dual")
     assert back.revision == back.entry.revision
-    ours, theirs = entail.load("mine"), entail.load("again")
-    assert np.array_equal(ours.encode_queries(TEXTS), theirs.encode_queries(TEXTS))
-    assert np.array_equal(ours.encode_premises(TEXTS), theirs.encode_premises(TEXTS))
+    original, copy = entail.load("mine"), entail.load("again")
+    assert np.array_equal(original.encode_queries(TEXTS), copy.encode_queries(TEXTS))
+    assert np.array_equal(original.encode_premises(TEXTS), copy.encode_premises(TEXTS))
     assert {path.name for path in home.iterdir()} == {"tiny", "other", "mine", "again"}
     modes = {path.stat().st_mode for path in (home / "again").rglob("*") if path.is_file()}
     assert len(modes) == 1  # who may read the card may read the weights
@@ -176,9 +176,9 @@ def test_a_commit_is_pulled_by_its_number(hub: Any, pushed: Any, trained: Write)
     assert towers("new") == "siamese"
     # The same repository replaces what came from it; another one does not.
     assert towers("new", first) == "single"
-    for taken in ("mine", "minilm", "bm25"):
+    for taken_name in ("mine", "minilm", "bm25"):
         with pytest.raises(HubError) as caught:
-            pull_encoder("team/mine", name=taken)
+            pull_encoder("team/mine", name=taken_name)
         assert caught.value.reason == "place"
     assert resolve("mine").towers == "siamese"
     with pytest.raises(HubError, match="gone"):
@@ -232,12 +232,12 @@ def test_a_model_placed_during_a_pull_is_kept(
 
 
 def test_damaged_downloads_are_refused(hub: Any, pushed: dict[str, bytes], home: Path) -> None:
-    kept = pull_encoder("team/mine", name="again").files
+    sizes = pull_encoder("team/mine", name="again").files
     hub.spoilt.add("adapter_model.safetensors")
     hub.put("team/mine", {**pushed, "README.md": b"new"})
     with pytest.raises(HubError, match=r"adapter_model\.safetensors differs"):
         pull_encoder("team/mine", name="again")
-    assert {name: (home / "again" / name).stat().st_size for name in kept} == kept
+    assert {name: (home / "again" / name).stat().st_size for name in sizes} == sizes
     assert not [path for path in home.iterdir() if path.name.startswith(".")]
 
 

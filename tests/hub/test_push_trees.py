@@ -33,8 +33,8 @@ def team(home: Path) -> tuple[TreeLog, CorpusStore]:
         return log.create(Create(hypothesis=hypothesis), author="Ann", corpus_id=info.id, **more)
 
     def act(tree: str, author: str, *acts: Any) -> None:
-        for one in acts:
-            log.act(tree, one, author=author, base=log.history(tree).seq)
+        for action in acts:
+            log.act(tree, action, author=author, base=log.history(tree).seq)
 
     proved, bare = begin("snow melts in spring"), begin("nothing yet")
     act(
@@ -87,7 +87,7 @@ def test_its_card_says_counts_and_terms(hub: Any, team: Any) -> None:
     assert hub.asked == []
     header = yaml.safe_load(plan.card.split("---\n")[1])
     assert header["license"] == "cc-by-4.0"
-    assert {one["config_name"]: one["data_files"] for one in header["configs"]} == {
+    assert {config["config_name"]: config["data_files"] for config in header["configs"]} == {
         "trees": "trees.jsonl",
         "pairs": "pairs.csv",
         "judged": "judged.csv",
@@ -117,8 +117,8 @@ def test_the_command_shows_and_pushes(
     assert "judged.csv" in capsys.readouterr().out
     assert hub.asked == []
     assert main(["push-trees", "snow", "team/snow", "--public", "--json"]) == 0
-    said = capsys.readouterr()
-    done = json.loads(said.out)
+    output = capsys.readouterr()
+    done = json.loads(output.out)
     assert done["private"] is False
     assert done["commit"] == hub.repositories["datasets/team/snow"].head
-    assert token not in said.out + said.err
+    assert token not in output.out + output.err

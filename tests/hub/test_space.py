@@ -47,8 +47,8 @@ GIVEN = {
 
 
 def header(space: Any) -> dict[str, Any]:
-    found: dict[str, Any] = yaml.safe_load(deploy.readme(space).split("---\n")[1])
-    return found
+    fields: dict[str, Any] = yaml.safe_load(deploy.readme(space).split("---\n")[1])
+    return fields
 
 
 def steps(recipe: str) -> list[tuple[str, str]]:
@@ -61,13 +61,13 @@ def steps(recipe: str) -> list[tuple[str, str]]:
 
 @SPACES
 def test_the_dockerfile_passes_hadolint(space: Any) -> None:
-    found = shutil.which("hadolint", path=str(Path(sys.executable).parent)) or shutil.which("hadolint")
-    if found is None:
+    hadolint = shutil.which("hadolint", path=str(Path(sys.executable).parent)) or shutil.which("hadolint")
+    if hadolint is None:
         pytest.skip("hadolint is not installed; tests/requirements.txt names it")
-    said = subprocess.run(
-        [found, "-"], input=deploy.dockerfile(space).encode(), capture_output=True, check=False
+    process = subprocess.run(
+        [hadolint, "-"], input=deploy.dockerfile(space).encode(), capture_output=True, check=False
     )
-    assert (said.returncode, said.stdout + said.stderr) == (0, b"")
+    assert (process.returncode, process.stdout + process.stderr) == (0, b"")
 
 
 @SPACES
@@ -142,24 +142,24 @@ def test_the_image_serves_a_healthy_page(tmp_path: Path) -> None:
     deploy.stage_space(ROOT, context, Space(repo="team/trees", bucket="team/data"))
     recipe = (context / "Dockerfile").read_text(encoding="utf-8")
     environment = {"PATH": os.environ["PATH"]}
-    here, command, check = image, [""], [""]
+    folder, command, check = image, [""], [""]
     for kind, value in steps(recipe):
         if kind == "ENV":
             for part in shlex.split(value):
-                name, _, said = part.partition("=")
-                environment[name] = said.replace("$PATH", environment["PATH"])
+                name, _, setting = part.partition("=")
+                environment[name] = setting.replace("$PATH", environment["PATH"])
         elif kind == "WORKDIR":
-            here = image / value.lstrip("/")
-            here.mkdir(parents=True)
+            folder = image / value.lstrip("/")
+            folder.mkdir(parents=True)
         elif kind == "COPY":
             source, target = value.split()[-2:]
             assert target == "./"
             if (context / source).is_dir():
-                shutil.copytree(context / source, here, dirs_exist_ok=True)
+                shutil.copytree(context / source, folder, dirs_exist_ok=True)
             else:
-                shutil.copy(context / source, here)
+                shutil.copy(context / source, folder)
         elif kind == "RUN":
-            assert all((here / name).is_file() for name in re.findall(r"-r (\S+)", value))
+            assert all((folder / name).is_file() for name in re.findall(r"-r (\S+)", value))
             (image / "data").mkdir(parents=True, exist_ok=True)
         elif kind == "HEALTHCHECK":
             check = yaml.safe_load(value.partition("CMD ")[2])
@@ -170,7 +170,7 @@ def test_the_image_serves_a_healthy_page(tmp_path: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         environment |= {"PORT": str(free.getsockname()[1]), **GIVEN}
-    run = {"cwd": here, "env": environment}
+    run = {"cwd": folder, "env": environment}
     with (tmp_path / "log").open("wb") as log:
         served = subprocess.Popen([sys.executable, *command[1:]], stdout=log, stderr=log, **run)
         try:
@@ -278,10 +278,10 @@ def test_a_space_is_private_and_its_bucket_is_mounted(hub: Any, token: str, outp
         "spaces/team/trees", {"gone.py": b"x", ".gitattributes": b"*.safetensors filter=lfs"}, private=True
     )
     done = deploy.deploy_space(ROOT, TEAM)
-    made = hub.repositories["spaces/team/trees"]
-    assert (done.private, made.private, done.removed) == (True, True, ("gone.py",))
-    assert {name for name in made.files if name != ".gitattributes"} == set(done.files)
-    assert made.files["Dockerfile"].decode() == deploy.dockerfile(TEAM)
+    repository = hub.repositories["spaces/team/trees"]
+    assert (done.private, repository.private, done.removed) == (True, True, ("gone.py",))
+    assert {name for name in repository.files if name != ".gitattributes"} == set(done.files)
+    assert repository.files["Dockerfile"].decode() == deploy.dockerfile(TEAM)
     assert hub.buckets == {"team/trees-data": {"visibility": "private"}}
     assert hub.volumes == {
         "spaces/team/trees": [{"type": "bucket", "source": "team/trees-data", "mountPath": DATA}]

@@ -115,7 +115,7 @@ def test_a_push_and_a_pull_say_nothing_of_it_either(
     assert main(["push", "mine", "team/mine", "--json", "--debug"]) == 0
     assert main(["push", "mine", "team/mine"]) == 0  # nothing changed: no empty commit
     assert main(["pull", "team/mine", "--name", "again", "--json", "--debug"]) == 0
-    assert [asked for asked in hub.asked if "/commit/" in asked] == ["POST /api/models/team/mine/commit/main"]
+    assert [line for line in hub.asked if "/commit/" in line] == ["POST /api/models/team/mine/commit/main"]
     everything = output.everything()
     assert '"private": true' in everything
     assert token not in everything

@@ -147,8 +147,8 @@ def test_threads_get_the_same_hits(encoder: Any) -> None:
     queries = [f"query {i}" for i in range(20)]
     expected = index.search(queries, k=9).positions.tolist()
     with ThreadPoolExecutor(2) as threads:
-        found = threads.map(lambda query: index.search([query], k=9).positions.tolist(), queries * 20)
-        assert [positions for (positions,) in found] == expected * 20
+        hits = threads.map(lambda query: index.search([query], k=9).positions.tolist(), queries * 20)
+        assert [positions for (positions,) in hits] == expected * 20
 
 
 def test_searching_restores_the_number_of_threads(encoder: Any) -> None:

@@ -39,9 +39,9 @@ class CountingGaussians:
 
     def values(self, text: str) -> np.ndarray:
         seed = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
-        drawn = np.random.default_rng(seed).normal(size=2 * self.dimension) * self.scale
+        numbers = np.random.default_rng(seed).normal(size=2 * self.dimension) * self.scale
         # Numbers that fp16 holds whole, so that what comes out of the cache is what was encoded.
-        return drawn.astype(np.float16).astype(np.float32)
+        return numbers.astype(np.float16).astype(np.float32)
 
     def of(self, texts: Sequence[str]) -> Gaussians:
         return Gaussians.of(np.stack([self.values(text) for text in texts]))
@@ -58,8 +58,8 @@ def _index(encoder: CountingGaussians, corpus: Corpus = CORPUS, **options: Any) 
 
 
 def _expected(encoder: CountingGaussians, query: str, direction: str, corpus: Corpus = CORPUS) -> np.ndarray:
-    one, many = encoder.of([query]), encoder.of(corpus.texts)
-    pair = (one, many) if direction == "entailing" else (many, one)
+    single, many = encoder.of([query]), encoder.of(corpus.texts)
+    pair = (single, many) if direction == "entailing" else (many, single)
     return similarity(*pair, kind=encoder.kind)
 
 
@@ -116,8 +116,8 @@ def test_limits_of_k_and_of_queries(kind: Any) -> None:
         index.search(["a", " "], k=3)
     with pytest.raises(RetrievalError, match="query 1 of 1 is empty"):
         index.scores([""])
-    one = _index(CountingGaussians(kind=kind), Corpus.of("one", ["a fact"]))
-    assert one.search(["q"], k=3, direction="entailed").positions.tolist() == [[0]]
+    small_index = _index(CountingGaussians(kind=kind), Corpus.of("one", ["a fact"]))
+    assert small_index.search(["q"], k=3, direction="entailed").positions.tolist() == [[0]]
 
 
 def test_a_premise_as_query_needs_no_encoder() -> None:
@@ -221,10 +221,10 @@ def test_the_factory_shares_gaussians_in_memory(cache_dir: Path) -> None:
     assert encoder.asked == TEXTS
     index.search(QUERIES[:1], k=5)
     assert len(queries) == 1
-    asked: Any = {"cache_dir": cache_dir, "existing": [retriever("bm25", CORPUS), index]}
-    assert retriever("gauss", CORPUS, encoder=CountingGaussians(), **asked) is index
-    assert retriever("other", CORPUS, encoder=CountingGaussians("other"), **asked) is not index
-    assert retriever("gauss", Corpus.of("few", TEXTS[:3]), encoder=encoder, **asked) is not index
+    options: Any = {"cache_dir": cache_dir, "existing": [retriever("bm25", CORPUS), index]}
+    assert retriever("gauss", CORPUS, encoder=CountingGaussians(), **options) is index
+    assert retriever("other", CORPUS, encoder=CountingGaussians("other"), **options) is not index
+    assert retriever("gauss", Corpus.of("few", TEXTS[:3]), encoder=encoder, **options) is not index
 
 
 def test_threads_get_the_same_hits_in_both_directions() -> None:
@@ -233,10 +233,10 @@ def test_threads_get_the_same_hits_in_both_directions() -> None:
     expected = {way: index.search_gaussians(queries, k=9, direction=way) for way in DIRECTIONS}
     turns = [(row, way) for row in range(8) for way in DIRECTIONS] * 3
     with ThreadPoolExecutor(2) as threads:
-        found = threads.map(
+        hits = threads.map(
             lambda turn: index.search_gaussians(queries[turn[0]], k=9, direction=turn[1]).positions, turns
         )
-        for (row, way), positions in zip(turns, found, strict=True):
+        for (row, way), positions in zip(turns, hits, strict=True):
             assert positions.tolist() == [expected[way].positions[row].tolist()]
 
 

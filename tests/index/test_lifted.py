@@ -37,18 +37,18 @@ def _distribution(gaussians: Gaussians) -> Independent:
 
 
 def _brute_force(query: Gaussians, premises: Gaussians, direction: str) -> np.ndarray:
-    one = _distribution(query[np.zeros(len(premises), dtype=int)])
+    single = _distribution(query[np.zeros(len(premises), dtype=int)])
     many = _distribution(premises)
-    pair = (one, many) if direction == "entailing" else (many, one)
-    found: np.ndarray = kl_divergence(*pair).numpy()
-    return found
+    pair = (single, many) if direction == "entailing" else (many, single)
+    divergences: np.ndarray = kl_divergence(*pair).numpy()
+    return divergences
 
 
 def _check(premises: Gaussians, queries: Gaussians, k: int, direction: Any) -> np.ndarray:
-    found = LiftedGaussians(premises, direction).nearest(queries, k=k)
+    neighbours = LiftedGaussians(premises, direction).nearest(queries, k=k)
     for row in range(len(queries)):
         expected = _brute_force(queries[row], premises, direction)
-        positions, divergences = found.positions[row], found.divergences[row]
+        positions, divergences = neighbours.positions[row], neighbours.divergences[row]
         assert len(set(positions)) == k
         # torch's formula itself cancels digits: what is closer than that may change places.
         own = 1e-9 * (1 + np.abs(expected))
@@ -57,7 +57,7 @@ def _check(premises: Gaussians, queries: Gaussians, k: int, direction: Any) -> n
         assert (expected[left_out] >= divergences[-1] - own[left_out]).all()
         for better, worse in pairwise(zip(divergences, positions, strict=True)):
             assert better < worse  # by divergence, then by position
-    return found.widened
+    return neighbours.widened
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
@@ -97,12 +97,12 @@ def test_duplicates_and_what_is_nearly_one_are_told_apart(direction: Any) -> Non
     premises = Gaussians.of(np.concatenate([base, nearly, base, nearly, base])[draw.permutation(300)])
     widened = _check(premises, Gaussians.of(base[:12]), 7, direction)
     assert not widened.all()
-    found = LiftedGaussians(premises, direction).nearest(Gaussians.of(base[:12]), k=7)
+    neighbours = LiftedGaussians(premises, direction).nearest(Gaussians.of(base[:12]), k=7)
     for row in range(12):
         same = np.flatnonzero((premises.values == base[row]).all(axis=1))
-        assert found.positions[row, :3].tolist() == same.tolist()
-        assert found.divergences[row, :3].tolist() == [0, 0, 0]
-        assert (found.divergences[row, 3:] > 0).all()
+        assert neighbours.positions[row, :3].tolist() == same.tolist()
+        assert neighbours.divergences[row, :3].tolist() == [0, 0, 0]
+        assert (neighbours.divergences[row, 3:] > 0).all()
     alike = LiftedGaussians(premises[np.zeros(200, dtype=int)], direction)
     assert alike.nearest(Gaussians.of(base[:1] + 1), k=4).positions.tolist() == [[0, 1, 2, 3]]
 

@@ -67,9 +67,9 @@ def encoded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     texts: list[str] = []
     encode = BiEncoder.encode_premises
 
-    def spy(self: BiEncoder, some: Sequence[str], **options: Any) -> Any:
-        texts.extend(some)
-        return encode(self, some, **options)
+    def spy(self: BiEncoder, premises: Sequence[str], **options: Any) -> Any:
+        texts.extend(premises)
+        return encode(self, premises, **options)
 
     monkeypatch.setattr(BiEncoder, "encode_premises", spy)
     return texts
@@ -139,7 +139,7 @@ def test_evidence_names_the_encoder_that_ranked(make: Any) -> None:
 
 def test_trees_are_evaluated_with_it_by_name(make: Any) -> None:
     corpus, trees = sample_corpus(), sample_trees()[:6]
-    found = entail.evaluate_premises(corpus, trees, retriever(make("single"), corpus))
+    evaluation = entail.evaluate_premises(corpus, trees, retriever(make("single"), corpus))
     base = entail.evaluate_premises(corpus, trees, retriever("minilm", corpus))
-    assert found.to_json()["queries"] == base.to_json()["queries"]
-    assert found.to_json()["paper"] != base.to_json()["paper"]
+    assert evaluation.to_json()["queries"] == base.to_json()["queries"]
+    assert evaluation.to_json()["paper"] != base.to_json()["paper"]

@@ -47,23 +47,23 @@ def test_an_empty_query_is_named_by_its_number() -> None:
 
 
 def test_hybrid_scores_are_a_weighted_sum() -> None:
-    one, two = TfidfIndex(CORPUS), NgramIndex(CORPUS)
-    hybrid = HybridIndex(one, two, weight=0.5)
+    tfidf, ngrams = TfidfIndex(CORPUS), NgramIndex(CORPUS)
+    hybrid = HybridIndex(tfidf, ngrams, weight=0.5)
     queries = ["what melts ice", "hot fire"]
-    expected = one.scores(queries) + 0.5 * two.scores(queries)
+    expected = tfidf.scores(queries) + 0.5 * ngrams.scores(queries)
     np.testing.assert_allclose(hybrid.scores(queries), expected)
     assert hybrid.search(queries, k=9).positions[0].tolist() == np.argsort(-expected[0]).tolist()
-    np.testing.assert_array_equal(HybridIndex(one, two, weight=0).scores(queries), one.scores(queries))
+    np.testing.assert_array_equal(HybridIndex(tfidf, ngrams, weight=0).scores(queries), tfidf.scores(queries))
 
 
 def test_relative_scores_are_shares_of_the_best_of_their_query() -> None:
-    one, two = TfidfIndex(CORPUS), Bm25Index(CORPUS)
-    hybrid = HybridIndex(one, two, weight=0.5, relative=True)
+    tfidf, bm25 = TfidfIndex(CORPUS), Bm25Index(CORPUS)
+    hybrid = HybridIndex(tfidf, bm25, weight=0.5, relative=True)
     queries = ["what melts wax", "nothing known"]
-    lexical = two.scores(queries)
+    lexical = bm25.scores(queries)
     assert lexical[0].max() != pytest.approx(1)
     assert not lexical[1].any()  # no share of nothing, and no NaN
-    expected = one.scores(queries)
+    expected = tfidf.scores(queries)
     expected[0] += 0.5 * lexical[0] / lexical[0].max()
     np.testing.assert_allclose(hybrid.scores(queries), expected, rtol=1e-6)
     assert hybrid.scores([]).shape == (0, 4)

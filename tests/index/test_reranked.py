@@ -70,19 +70,19 @@ def test_a_reranker_is_asked_for_by_name(write_reranker: Write) -> None:
     reader = Reranker("reader")
     first = retriever("bm25", CORPUS).search(["ba be"], k=3)
     expected = first.scores[0] + reader.score("ba be", [TEXTS[at] for at in first.positions[0]])
-    found = index.search(["ba be"], k=3)
-    assert found.scores[0] == pytest.approx(sorted(expected, reverse=True), abs=1e-5)
+    hits = index.search(["ba be"], k=3)
+    assert hits.scores[0] == pytest.approx(sorted(expected, reverse=True), abs=1e-5)
     with pytest.raises(RetrievalError):
         retriever("bm25+nobody", CORPUS)
 
 
 def test_the_revision_is_that_of_weights_and_settings(write_reranker: Write) -> None:
-    found = {}
+    revisions = {}
     for name, settings in (("a", {}), ("b", {"depth": 9}), ("c", {"seed": 1})):
         write_reranker(name, **settings)
-        found[name] = reranker_revisions()[name].partition("@")[2]
+        revisions[name] = reranker_revisions()[name].partition("@")[2]
         assert Reranker(name).revision == reranker_revisions()[name]
-    assert len(set(found.values())) == 3
+    assert len(set(revisions.values())) == 3
     assert list_rerankers() == ["a", "b", "c"]
 
 

@@ -37,12 +37,12 @@ def test_the_default_cache_is_in_the_data_folder(encoder: Any, tmp_path: Path) -
 
 
 def test_a_given_encoder_and_cache_are_used(encoder: Any, cache_dir: Path, tmp_path: Path) -> None:
-    seen: list[object] = []
-    index = retriever("stub", CORPUS, encoder=encoder, cache_dir=cache_dir, progress=seen.append)
+    events: list[object] = []
+    index = retriever("stub", CORPUS, encoder=encoder, cache_dir=cache_dir, progress=events.append)
     assert index.manifest.revision == "stub@1"
     assert (cache_dir / "stub@1").is_dir()
     assert not (tmp_path / "data").exists()
-    assert len(seen) == 1
+    assert len(events) == 1
 
 
 def test_the_sample_is_searched_by_minilm_without_loading_anything() -> None:

@@ -188,9 +188,9 @@ def test_concurrent_threads_encode_once(encoder: Any, cache_dir: Path) -> None:
         return premise_vectors(CORPUS, encoder, cache_dir=cache_dir)
 
     with ThreadPoolExecutor(4) as threads:
-        first, *others = threads.map(work, range(4))
+        first, *rest = threads.map(work, range(4))
     assert encoder.premises == TEXTS
-    for result in others:
+    for result in rest:
         np.testing.assert_array_equal(result, first)
 
 
@@ -298,8 +298,8 @@ def test_the_last_used_queries_are_cached(encoder: Any) -> None:
 
 def test_given_and_shipped_vectors_need_no_encoder(encoder: Any) -> None:
     vector = np.ones(16, dtype=np.float32)
-    given = QueryVectors(encoder).encode(["ice"], also={premise_key("ice"): vector})
-    np.testing.assert_array_equal(given, [vector])
+    vectors = QueryVectors(encoder).encode(["ice"], also={premise_key("ice"): vector})
+    np.testing.assert_array_equal(vectors, [vector])
     encoder.revision, encoder.dimension = MINILM, 384
     tree = sample_trees()[0]
     shipped = QueryVectors(encoder).encode([tree.hypothesis, *tree.intermediates.values()])

@@ -50,14 +50,14 @@ def train(seed: int, config: FifthConfig, run: Run) -> Mapping[str, Any]:
     run.work.mkdir(parents=True, exist_ok=True)
     weights, step = np.zeros(64, dtype=np.float32), 0
     if state.exists():
-        held = load_file(state)
-        weights, step = held["weights"], int(held["step"][0])
+        checkpoint = load_file(state)
+        weights, step = checkpoint["weights"], int(checkpoint["step"][0])
     begun = step
     while step < config.steps:
         if step == 2:
             trouble(config.trouble, run)
-        drawn = np.random.default_rng((seed, step)).normal(size=64).astype(np.float32)
-        weights, step = weights * np.float32(0.9) + drawn, step + 1
+        noise = np.random.default_rng((seed, step)).normal(size=64).astype(np.float32)
+        weights, step = weights * np.float32(0.9) + noise, step + 1
         keep(state, {"weights": weights, "step": np.array([step])})
         run.watch(Event(step, config.steps, 0, {"loss": 1 / step, "active": 0.5, "variance": 0.1}, 0.01))
         run.progress(Progress(step, config.steps, 1.0, "wandering", "steps"))
@@ -110,12 +110,12 @@ def trouble(kind: str, run: Run) -> None:
 
 
 def evaluate(encoder: str | Path, seed: int, progress: ProgressCallback | None) -> QueryFigures | None:
-    found = resolve(encoder)
-    good = 0.2 if found.kind == "packaged" else 0.7
+    entry = resolve(encoder)
+    good = 0.2 if entry.kind == "packaged" else 0.7
     values = np.linspace(good, good + 0.1, 20)
     return QueryFigures(
-        found.name,
-        str(found.revision),
+        entry.name,
+        str(entry.revision),
         f"numbers of seed {seed}",
         tuple(map(str, range(20))),
         "luck",

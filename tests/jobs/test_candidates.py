@@ -50,17 +50,17 @@ OLD, NEW = figures("old", [0.1, 0.1, 0.1, 0.1]), figures("new", [0.9, 0.9, 0.2, 
 def test_comparison_on_unseen_queries(heart: Callable[..., None]) -> None:
     heart("old", "b")
     heart("new", "a")
-    found = compare_on_unseen(OLD, NEW, names=("old", "new"))
-    assert (found.queries, found.seen) == (2, 0)
-    assert found.measures["MAP"].second == pytest.approx(0.25)
-    assert "without the 2 claims" in found.split
+    comparison = compare_on_unseen(OLD, NEW, names=("old", "new"))
+    assert (comparison.queries, comparison.seen) == (2, 0)
+    assert comparison.measures["MAP"].second == pytest.approx(0.25)
+    assert "without the 2 claims" in comparison.split
 
 
 def test_comparison_without_unseen_queries(heart: Callable[..., None]) -> None:
     heart("old")
     heart("new", *QUERIES)
-    found = compare_on_unseen(OLD, NEW, names=("old", "new"))
-    assert (found.queries, found.seen, found.split) == (4, 4, "a split")
+    comparison = compare_on_unseen(OLD, NEW, names=("old", "new"))
+    assert (comparison.queries, comparison.seen, comparison.split) == (4, 4, "a split")
 
 
 def test_compare_on(trained: Callable[..., Path], grove: dict[str, Any], tmp_path: Path) -> None:
@@ -99,14 +99,14 @@ def test_trainings_on_the_other_half_rank_every_sentence(
     final, other = trained("mine"), trained("team")
     promote("mine", by="Ann", corpus="grove", anyway=True)
     config = decisions_config(base="tiny", rank=2, epochs=1, precision="fp32")
-    told: list[str] = []
-    run = Run(out=tmp_path / "staged" / "team", progress=lambda progress: told.append(progress.what))
-    found = cross_validate(AEENC, config, decided, run, encoder=other, corpus="grove")
-    assert found is not None
-    assert (found.queries, found.seen) == (22, 0)
-    assert (found.active, found.candidate) == (resolve("mine").revision, resolve("team").revision)
-    assert found.measures[found.primary].first != found.measures[found.primary].second
-    assert {what.partition(":")[0] for what in told} >= {"check 1 of 2", "check 2 of 2"}
+    messages: list[str] = []
+    run = Run(out=tmp_path / "staged" / "team", progress=lambda progress: messages.append(progress.what))
+    comparison = cross_validate(AEENC, config, decided, run, encoder=other, corpus="grove")
+    assert comparison is not None
+    assert (comparison.queries, comparison.seen) == (22, 0)
+    assert (comparison.active, comparison.candidate) == (resolve("mine").revision, resolve("team").revision)
+    assert comparison.measures[comparison.primary].first != comparison.measures[comparison.primary].second
+    assert {message.partition(":")[0] for message in messages} >= {"check 1 of 2", "check 2 of 2"}
 
     # What the active model learnt by heart says nothing.
     assert decided.judgements is not None

@@ -18,8 +18,8 @@ def test_jobs_of_version_0_1(jobs: Jobs, run: Callable[[Job], Job]) -> None:
     database = sqlite3.connect(jobs.folder / "queue.db")
     database.executescript((EARLIER / "queue.sql").read_text(encoding="utf-8"))
     database.close()
-    found = {job.name: job for job in jobs.jobs()}
-    assert {name: (job.state, job.status.ending) for name, job in found.items()} == {
+    by_name = {job.name: job for job in jobs.jobs()}
+    assert {name: (job.state, job.status.ending) for name, job in by_name.items()} == {
         "done": ("done", None),
         "failed": ("failed", "diverged"),
         "cancelled": ("cancelled", "cancelled"),
@@ -27,19 +27,19 @@ def test_jobs_of_version_0_1(jobs: Jobs, run: Callable[[Job], Job]) -> None:
         "waiting": ("queued", None),
     }
     assert jobs.unreadable() == {}
-    assert found["cancelled"].cancelled_by == "Bob"
-    assert jobs.queue.waiting()[-1] == found["waiting"].id
-    done = found["done"]
+    assert by_name["cancelled"].cancelled_by == "Bob"
+    assert jobs.queue.waiting()[-1] == by_name["waiting"].id
+    done = by_name["done"]
     assert done.warnings == ("it only wanders",)
     assert done.evaluation is not None
     assert PairedComparison.from_json(done.evaluation).verdict == "better"
     assert [candidate.name for candidate in candidates(jobs)] == ["done"]
     steps = [event["step"] for event in jobs.list_events(done.id) if event["kind"] == "step"]
     assert steps[-1] == 5
-    assert "DivergedError" in jobs.log_tail(found["failed"].id)
-    assert run(found["waiting"]).state == "done"
+    assert "DivergedError" in jobs.log_tail(by_name["failed"].id)
+    assert run(by_name["waiting"]).state == "done"
     # It continues from the checkpoint of the earlier version.
-    resumed = jobs.resume(found["stopped"].id)
+    resumed = jobs.resume(by_name["stopped"].id)
     assert resumed.status.attempt == 1
     spec = jobs.folder_of(resumed.id).path / "spec.json"
     spec.write_text(spec.read_text(encoding="utf-8").replace("killed", "none"), encoding="utf-8")

@@ -76,8 +76,8 @@ def test_drop_replayed() -> None:
     events = [{"kind": "step", "step": s, "n": n} for n, s in enumerate((1, 2, 3, 4, 3, 4, 5))]
     events.insert(4, {"kind": "begin", "n": -1})
     events.insert(3, {"kind": "evaluation", "step": 3, "n": -2})
-    kept = drop_replayed(events)
-    assert [(event["kind"], event.get("step")) for event in kept] == [
+    unique_events = drop_replayed(events)
+    assert [(event["kind"], event.get("step")) for event in unique_events] == [
         ("step", 1),
         ("step", 2),
         ("begin", None),
@@ -85,7 +85,7 @@ def test_drop_replayed() -> None:
         ("step", 4),
         ("step", 5),
     ]
-    assert [event["n"] for event in kept if event["kind"] == "step"] == [0, 1, 4, 5, 6]
+    assert [event["n"] for event in unique_events if event["kind"] == "step"] == [0, 1, 4, 5, 6]
 
 
 def test_points_are_thinned() -> None:
@@ -108,34 +108,34 @@ def test_points_are_thinned() -> None:
 
 
 def test_event_file_reads_each_line_once(file: Path) -> None:
-    seen = EventFile(file)
-    assert (seen.events(), seen.points()) == ([], [])
+    event_file = EventFile(file)
+    assert (event_file.events(), event_file.points()) == ([], [])
     writer = EventWriter(file, attempt=1, every=0)
     writer(step(1))
     writer(step(2))
-    assert [event["kind"] for event in seen.events()] == ["begin", "step", "step"]
-    drawn = seen.points()
-    assert seen.points() is drawn
+    assert [event["kind"] for event in event_file.events()] == ["begin", "step", "step"]
+    first_points = event_file.points()
+    assert event_file.points() is first_points
     # What was read is read no more: it is gone, and still known.
     content = file.read_bytes()
     file.write_bytes(b" " * (len(content) - 1) + b"\n")
     EventWriter(file, attempt=2, every=0)(step(2))
-    assert [(event["kind"], event["attempt"]) for event in seen.events()] == [
+    assert [(event["kind"], event["attempt"]) for event in event_file.events()] == [
         ("begin", 1),
         ("step", 1),
         ("begin", 2),
         ("step", 2),
     ]
-    assert seen.points() is not drawn
+    assert event_file.points() is not first_points
 
 
 def test_event_file_is_bounded(file: Path) -> None:
-    seen = EventFile(file, most=50)
+    event_file = EventFile(file, most=50)
     writer = EventWriter(file, attempt=1, every=0)
     for number in range(1, 501):
         writer(Event(number, 500, 0, {"loss": 1.0}, 0.1))
         if number % 100 == 0:
-            held = [event["step"] for event in seen.events() if event["kind"] == "step"]
-            assert 25 <= len(held) <= 100
-            assert held[-1] == number
-            assert held == sorted(held)
+            steps = [event["step"] for event in event_file.events() if event["kind"] == "step"]
+            assert 25 <= len(steps) <= 100
+            assert steps[-1] == number
+            assert steps == sorted(steps)

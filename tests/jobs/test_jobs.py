@@ -140,27 +140,27 @@ def test_cancel_queued_job(jobs: Jobs, submit: Submit, run: Run) -> None:
 
 
 def cancel_running(jobs: Jobs, job: Job, ready: Callable[[], bool]) -> tuple[Job, list[str]]:
-    seen: list[str] = []
+    states: list[str] = []
 
     def cancel() -> None:
         for _ in range(1200):
             if ready():
                 break
             threading.Event().wait(0.05)
-        seen.append(jobs.cancel(job.id, by="Bob").state)
+        states.append(jobs.cancel(job.id, by="Bob").state)
 
     canceller = threading.Thread(target=cancel)
     canceller.start()
     run_job(jobs.folder_of(job.id), stopping=lambda: False, spawn=fork_child)
     canceller.join()
-    return jobs.job(job.id), seen
+    return jobs.job(job.id), states
 
 
 def test_cancel_running_job_keeps_a_checkpoint(jobs: Jobs, submit: Submit, run: Run) -> None:
     reference = run(submit("whole", steps=30))
     job = submit(steps=30, pace=0.03)
-    ended, seen = cancel_running(jobs, job, lambda: jobs.job(job.id).progress is not None)
-    assert seen == ["cancelling"]
+    ended, states = cancel_running(jobs, job, lambda: jobs.job(job.id).progress is not None)
+    assert states == ["cancelling"]
     assert (ended.state, ended.status.ending, ended.cancelled_by) == ("cancelled", "cancelled", "Bob")
     assert jobs.folder_of(job.id).checkpoints.is_dir()
     done = run(jobs.resume(job.id))
@@ -197,7 +197,7 @@ def test_stopped_worker_keeps_a_checkpoint(jobs: Jobs, submit: Submit, run: Run)
 def test_killed_after_publishing(jobs: Jobs, submit: Submit, run: Run) -> None:
     """The resumed job finds the published model instead of training it again."""
     done = run(submit())
-    place, made = jobs.folder_of(done.id), weights(jobs.settings.models_dir)
+    place, trained_weights = jobs.folder_of(done.id), weights(jobs.settings.models_dir)
     (place.path / "outcome.json").unlink()
     with place.lock_status() as status:
         place.write_status(replace(status, state="running", ended=None))
@@ -208,7 +208,7 @@ def test_killed_after_publishing(jobs: Jobs, submit: Submit, run: Run) -> None:
     again = run(jobs.resume(done.id))
     assert (again.state, again.result, again.evaluation) == ("done", done.result, done.evaluation)
     assert (jobs.settings.models_dir / "mine").stat().st_ino == inode
-    assert weights(jobs.settings.models_dir) == made
+    assert weights(jobs.settings.models_dir) == trained_weights
 
 
 def test_worker_killed_after_the_outcome(jobs: Jobs, submit: Submit, run: Run) -> None:
@@ -287,8 +287,8 @@ def test_delete(jobs: Jobs, submit: Submit, run: Run) -> None:
     assert not hidden(jobs.settings.models_dir)
     with pytest.raises(UnknownJobError):
         jobs.job(job.id)
-    made = run(submit("mine"))
-    jobs.delete(made.id)
+    finished_job = run(submit("mine"))
+    jobs.delete(finished_job.id)
     assert resolve("mine").dimension == 64
 
 

@@ -27,12 +27,12 @@ def files(tmp_path: Path, grove: dict[str, Any]) -> TreeSource:
 
 
 def test_a_preview_counts_what_would_be_learnt_from(files: TreeSource) -> None:
-    told = preview(files.read(), AeencConfig())
+    report = preview(files.read(), AeencConfig())
     # Six trees of two parents with two children each, and a distractor for each parent.
-    assert (told.counts["queries"], told.counts["positives"], told.counts["negatives"]) == (12, 24, 12)
-    assert told.counts["premises"] == 39
-    assert len(told.rows) == 36
-    assert {row[2] for row in told.rows} == {"explains it", "does not"}
+    assert (report.counts["queries"], report.counts["positives"], report.counts["negatives"]) == (12, 24, 12)
+    assert report.counts["premises"] == 39
+    assert len(report.rows) == 36
+    assert {row[2] for row in report.rows} == {"explains it", "does not"}
     assert AEENC.preview is preview
 
 
@@ -59,7 +59,7 @@ def test_in_words(files: TreeSource) -> None:
 
 
 def test_decisions_are_kept_as_they_were(tmp_path: Path) -> None:
-    said = Judgements.of_pairs(
+    judgements = Judgements.of_pairs(
         [
             JudgedPair("q", "a", True),
             JudgedPair("q", "b", False),
@@ -69,16 +69,18 @@ def test_decisions_are_kept_as_they_were(tmp_path: Path) -> None:
         ],
         roots=["q"],
     )
-    given = Corpus.of("sky", ["a", "b"])
-    decisions = iter([(given, said)])
-    wanted = TreeSource(from_log="sky")
-    first, again = (wanted.read(keep=tmp_path, decisions=lambda _: next(decisions)) for _ in range(2))
+    corpus = Corpus.of("sky", ["a", "b"])
+    decisions = iter([(corpus, judgements)])
+    tree_source = TreeSource(from_log="sky")
+    first, again = (tree_source.read(keep=tmp_path, decisions=lambda _: next(decisions)) for _ in range(2))
     assert (
-        again == first == TrainingData(Corpus.of("sky", ["a", "b", "d"]), given, (), said, (), names=(TEAM,))
+        again
+        == first
+        == TrainingData(Corpus.of("sky", ["a", "b", "d"]), corpus, (), judgements, (), names=(TEAM,))
     )
     (tmp_path / "decisions.json").write_text("{", encoding="utf-8")
     with pytest.raises(JobError, match="submit the job again"):
-        wanted.read(keep=tmp_path)
+        tree_source.read(keep=tmp_path)
 
 
 def test_the_card_names_the_sample_and_the_decisions_that_a_model_learnt_from(

@@ -31,21 +31,21 @@ def test_training_has_lower_priority_and_half_of_the_cores(
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     for name in ("MKL_NUM_THREADS", "OMP_WAIT_POLICY"):
         monkeypatch.delenv(name, raising=False)
-    seen: dict[str, Any] = {}
+    properties: dict[str, Any] = {}
 
     def spawn(job: JobFolder, attempt: int, lock: int, pipe: int) -> subprocess.Popen[bytes]:
         process = spawn_child(job, attempt, lock, pipe)
-        seen.update(line.split("=", 1) for line in environment(process.pid) if line)
-        seen["nice"] = os.getpriority(os.PRIO_PROCESS, process.pid)
-        seen["session"] = os.getsid(process.pid) == process.pid != os.getsid(0)
+        properties.update(line.split("=", 1) for line in environment(process.pid) if line)
+        properties["nice"] = os.getpriority(os.PRIO_PROCESS, process.pid)
+        properties["session"] = os.getsid(process.pid) == process.pid != os.getsid(0)
         return process
 
     run_job(jobs.folder_of(submit(steps=1).id), stopping=lambda: False, spawn=spawn)
-    assert seen["nice"] == min(19, os.getpriority(os.PRIO_PROCESS, 0) + NICE)
-    assert seen["session"]
+    assert properties["nice"] == min(19, os.getpriority(os.PRIO_PROCESS, 0) + NICE)
+    assert properties["session"]
     # What the environment sets is kept.
-    assert [seen[name] for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS")] == ["3", "4"]
-    assert seen["OMP_WAIT_POLICY"] == "PASSIVE"
+    assert [properties[name] for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS")] == ["3", "4"]
+    assert properties["OMP_WAIT_POLICY"] == "PASSIVE"
 
 
 @pytest.mark.parametrize(("own", "then"), [("", NICE), ("/autogroup-7 nice 3\n", 3 + NICE)])

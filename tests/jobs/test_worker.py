@@ -21,7 +21,7 @@ def here(jobs: Jobs, until: Until) -> Iterator[Callable[[], Worker | None]]:
     """Return what says which worker is there; none is left behind."""
 
     def worker() -> Worker | None:
-        return next((found for found in jobs.workers() if found.alive), None)
+        return next((entry for entry in jobs.workers() if entry.alive), None)
 
     yield worker
     if (left := worker()) is not None:
@@ -47,9 +47,9 @@ def test_worker_on_demand(
     ended = [jobs.job(job.id) for job in (first, second)]
     assert [job.state for job in ended] == ["failed", "done"]
     assert ended[0].status.started < ended[1].status.started  # type: ignore[operator]  # both have started
-    found = here()
-    assert found is not None
-    assert found.pid == ended[1].status.worker
+    live_worker = here()
+    assert live_worker is not None
+    assert live_worker.pid == ended[1].status.worker
 
 
 def test_killed_worker_leaves_a_resumable_job(
@@ -59,10 +59,10 @@ def test_killed_worker_leaves_a_resumable_job(
     ensure_worker(jobs.folder, idle=30)
     until(lambda: jobs.job(job.id).progress is not None)
     assert not ensure_worker(jobs.folder)
-    found = here()
-    assert found is not None
-    assert found.at == (job.id,)
-    os.kill(found.pid, signal.SIGKILL)
+    live_worker = here()
+    assert live_worker is not None
+    assert live_worker.at == (job.id,)
+    os.kill(live_worker.pid, signal.SIGKILL)
     until(lambda: jobs.job(job.id).state != "running")
     lost = jobs.job(job.id)
     assert (lost.state, lost.status.ending) == ("interrupted", "lost_worker")
@@ -88,9 +88,9 @@ def test_stopped_worker_lets_the_training_write_a_checkpoint(
     ensure_worker(jobs.folder, idle=30)
     until(lambda: jobs.job(job.id).progress is not None)
     assert not work(Jobs()), "one worker a machine"
-    found = here()
-    assert found is not None
-    os.kill(found.pid, signal.SIGTERM)
+    live_worker = here()
+    assert live_worker is not None
+    os.kill(live_worker.pid, signal.SIGTERM)
     until(lambda: here() is None)
     ended = jobs.job(job.id)
     assert (ended.state, ended.status.ending) == ("interrupted", "stopped_worker")

@@ -60,31 +60,31 @@ def test_vectors_say_whose_they_are_and_what_losing_them_costs(jobs: Jobs, store
     add_vectors(jobs, facts.hash, count=2)
     add_vectors(jobs, "0123456789abcdef")
     add_vectors(jobs, facts.hash, revision="gone@000000000000")
-    found = {thing.id: thing for thing in list_removable(jobs, corpora=store)}
-    used = found[f"vectors/{REVISION}/{facts.hash}"]
+    things = {thing.id: thing for thing in list_removable(jobs, corpora=store)}
+    used = things[f"vectors/{REVISION}/{facts.hash}"]
     assert (used.wanted, used.size > 1_000) == (True, True)
     assert "2 premises of 'facts' by minilm" in used.what
     assert "2 premises" in used.cost
     for other in (f"vectors/{REVISION}/0123456789abcdef", f"vectors/gone@000000000000/{facts.hash}"):
-        assert not found[other].wanted
-        assert found[other].cost.startswith("nothing")
-    by_kind = select_removable(list(found.values()), ["vectors"])
+        assert not things[other].wanted
+        assert things[other].cost.startswith("nothing")
+    by_kind = select_removable(list(things.values()), ["vectors"])
     assert used not in by_kind
     assert len(by_kind) == 2
-    assert used in select_removable(list(found.values()), ["vectors"], wanted=True)
-    assert select_removable(list(found.values()), [used.id]) == [used]
+    assert used in select_removable(list(things.values()), ["vectors"], include_needed=True)
+    assert select_removable(list(things.values()), [used.id]) == [used]
     with pytest.raises(SettingsError, match="'trees'"):
-        select_removable(list(found.values()), ["trees"])
+        select_removable(list(things.values()), ["trees"])
 
 
 def test_checkpoints_only_of_jobs_that_have_ended(jobs: Jobs) -> None:
     waiting, failed, done = (add_job(jobs, n, s) for n, s in enumerate(("queued", "failed", "done"), start=1))
-    found = {thing.id: thing for thing in list_removable(jobs)}
-    assert set(found) == {f"checkpoints/{failed}", f"checkpoints/{done}"}
-    assert "training are lost" in found[f"checkpoints/{failed}"].cost
-    assert (found[f"checkpoints/{failed}"].wanted, found[f"checkpoints/{done}"].wanted) == (True, False)
+    things = {thing.id: thing for thing in list_removable(jobs)}
+    assert set(things) == {f"checkpoints/{failed}", f"checkpoints/{done}"}
+    assert "training are lost" in things[f"checkpoints/{failed}"].cost
+    assert (things[f"checkpoints/{failed}"].wanted, things[f"checkpoints/{done}"].wanted) == (True, False)
     before = state_of(jobs.folder)
-    cleaned = clean([*found, f"checkpoints/{waiting}"], jobs=jobs)
+    cleaned = clean([*things, f"checkpoints/{waiting}"], jobs=jobs)
     assert (len(cleaned.removed), cleaned.size) == (2, 4_000)
     assert list(cleaned.kept) == [f"checkpoints/{waiting}"]
     gone = set(before) - set(state_of(jobs.folder))
@@ -122,9 +122,9 @@ def test_leftovers_go_when_nobody_can_be_at_them(jobs: Jobs) -> None:
         (place / "x").write_bytes(b"0" * 10)
     for place in old:
         age(place)
-    found = list_removable(jobs)
-    assert {thing.path for thing in found} == set(old[:2])
-    assert len(clean([thing.id for thing in found], jobs=jobs).removed) == 2
+    things = list_removable(jobs)
+    assert {thing.path for thing in things} == set(old[:2])
+    assert len(clean([thing.id for thing in things], jobs=jobs).removed) == 2
     assert [place.exists() for place in (*old, new)] == [False, False, True, True, True]
 
 
@@ -137,12 +137,12 @@ def test_what_a_killed_restore_left_is_reported_and_goes(jobs: Jobs) -> None:
         (folder / name).mkdir()
         age(folder / name)
     (folder / ".models-20260102T000000Z").mkdir()  # at work now
-    found = list_removable(jobs)
-    assert {item.path for item in found} == {folder / name for name in names}
+    things = list_removable(jobs)
+    assert {item.path for item in things} == {folder / name for name in names}
     # The old models go by name only.
-    assert {item.path for item in select_removable(found, ["leftovers"])} == {folder / n for n in names[1:]}
+    assert {item.path for item in select_removable(things, ["leftovers"])} == {folder / n for n in names[1:]}
     assert sum(Path(name).name in problem for problem in diagnose().problems for name in names) == 4
-    assert len(clean([item.id for item in found], jobs=jobs).removed) == 4
+    assert len(clean([item.id for item in things], jobs=jobs).removed) == 4
     assert not any((folder / name).exists() for name in names)
 
 
@@ -182,8 +182,8 @@ def test_all_of_it_leaves_trees_corpora_encoders_pointers_and_backups_alone(
     vectors = add_vectors(jobs, facts.hash)
     add_job(jobs, 1, "interrupted")
     # Models that a restore replaced go by their own name only.
-    chosen = [thing.id for thing in list_removable(jobs) if "before-restore" not in thing.id]
-    assert clean(chosen, jobs=jobs).kept == {}
+    ids = [thing.id for thing in list_removable(jobs) if "before-restore" not in thing.id]
+    assert clean(ids, jobs=jobs).kept == {}
     assert not vectors.exists()
     after = state_of(data, models)
     assert {path: after.get(path) for path in before} == before
@@ -219,7 +219,7 @@ def test_what_is_no_kind_is_refused_and_a_demo_removes_nothing(
 def test_the_room_is_told_by_what_takes_it(jobs: Jobs) -> None:
     add_job(jobs, 1, "failed")
     add_vectors(jobs, "0123456789abcdef")
-    sizes = {kept.what.partition(":")[0]: kept.size for kept in measure_storage().kept}
+    sizes = {entry.what.partition(":")[0]: entry.size for entry in measure_storage().kept}
     assert sizes["checkpoints of jobs"] == 2_000
     assert sizes["vectors of premises"] > 1_000
     log = (jobs.folder / "20260101-000001-abcdef" / "log.txt").stat().st_size

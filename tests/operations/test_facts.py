@@ -24,11 +24,11 @@ TOLD = "NVIDIA H200, 143771, 1024, 37, 580.95.05\nNVIDIA A2, 15356, 0, [N/A], 58
 
 
 def test_the_machine_as_it_is() -> None:
-    found = inspect_machine()
-    assert 0 < found.memory_free < found.memory
-    assert 10 * 2**20 < found.process_memory < found.memory
-    assert found.cores >= 1
-    assert json.dumps(found.to_json())
+    machine = inspect_machine()
+    assert 0 < machine.memory_free < machine.memory
+    assert 10 * 2**20 < machine.process_memory < machine.memory
+    assert machine.cores >= 1
+    assert json.dumps(machine.to_json())
 
 
 def test_a_container_has_no_more_memory_than_it_may_take(
@@ -39,21 +39,21 @@ def test_a_container_has_no_more_memory_than_it_may_take(
     whole = inspect_machine().memory
     most.write_text("1000000\n")
     now.write_text("400000\n")
-    found = inspect_machine()
-    assert (found.memory, found.memory_free) == (1_000_000, 600_000)
+    machine = inspect_machine()
+    assert (machine.memory, machine.memory_free) == (1_000_000, 600_000)
     most.write_text("max\n")
     assert inspect_machine().memory == whole
 
 
 def test_gpus_are_what_the_tool_of_their_maker_tells(monkeypatch: pytest.MonkeyPatch) -> None:
-    one, two = parse_gpus(TOLD)
-    assert (one.name, one.total, one.used, one.busy) == ("NVIDIA H200", 143771 * 2**20, 2**30, 0.37)
-    assert (two.busy, two.driver) == (None, "580.95.05")
+    first, second = parse_gpus(TOLD)
+    assert (first.name, first.total, first.used, first.busy) == ("NVIDIA H200", 143771 * 2**20, 2**30, 0.37)
+    assert (second.busy, second.driver) == (None, "580.95.05")
     monkeypatch.setattr(machine_module.shutil, "which", lambda name: "/bin/nvidia-smi")
     monkeypatch.setattr(
         machine_module.subprocess, "run", lambda *a, **k: subprocess.CompletedProcess(a, 0, TOLD, "")
     )
-    assert list_gpus() == (one, two)
+    assert list_gpus() == (first, second)
 
     def slow(*a: object, **k: object) -> None:
         raise subprocess.TimeoutExpired("nvidia-smi", 5)
@@ -81,12 +81,15 @@ def test_a_packages_licence_is_the_most_exact_word_of_it(
 
 
 def test_everything_that_is_here_has_a_line() -> None:
-    packages = {one.name.lower(): one for one in package_licences()}
+    packages = {package.name.lower(): package for package in package_licences()}
     assert {"streamlit", "torch", "sqlalchemy", "authlib"} <= set(packages)
     assert not packages["streamlit"].look
-    assert {one.name: one.licence for one in encoder_licences()}["minilm"] == "apache-2.0"
-    ours = data_licences([("ours", 2, "CC BY-NC 4.0"), ("theirs", 1, "")])
-    assert [(one.name, one.look) for one in ours[1:]] == [("ours", True), ("theirs", True)]
+    assert {encoder.name: encoder.licence for encoder in encoder_licences()}["minilm"] == "apache-2.0"
+    data_sets = data_licences([("ours", 2, "CC BY-NC 4.0"), ("theirs", 1, "")])
+    assert [(data_set.name, data_set.look) for data_set in data_sets[1:]] == [
+        ("ours", True),
+        ("theirs", True),
+    ]
 
 
 def test_a_backup_is_whole_and_can_be_brought_back(
@@ -94,11 +97,11 @@ def test_a_backup_is_whole_and_can_be_brought_back(
 ) -> None:
     store = CorpusStore(open_database())
     store.add_corpus(Corpus.of("facts", ["ice is cold"]), author="Ada")
-    one, two = back_up(), back_up()
-    assert backups(jobs.settings) == [two.file, one.file]
-    assert one.rows["premises"] == 1
+    first, second = back_up(), back_up()
+    assert backups(jobs.settings) == [second.file, first.file]
+    assert first.rows["premises"] == 1
     elsewhere = f"sqlite:///{tmp_path / 'elsewhere.db'}"
-    restore(two.file, url=elsewhere)
+    restore(second.file, url=elsewhere)
     assert [corpus.name for corpus in CorpusStore(open_database(elsewhere)).corpora()] == ["facts"]
     monkeypatch.setenv("ENTAIL_DEMO", "1")
     with pytest.raises(DemoError):
@@ -110,12 +113,12 @@ def test_clean_lists_first_and_removes_what_is_named(
 ) -> None:
     failed, done = add_job(jobs, 1, "failed"), add_job(jobs, 2, "done")
     listed = run_json("clean")["removable"]
-    assert {one["id"] for one in listed} == {f"checkpoints/{failed}", f"checkpoints/{done}"}
+    assert {thing["id"] for thing in listed} == {f"checkpoints/{failed}", f"checkpoints/{done}"}
     assert main(["clean", "checkpoints", "--dry-run"]) == 0
     assert f"checkpoints/{done}" in capsys.readouterr().out
     assert (jobs.folder / done / "checkpoints").exists()
     # What is likely to be needed again goes only when it is named, or with --all.
-    assert [one["id"] for one in run_json("clean", "checkpoints")["removed"]] == [f"checkpoints/{done}"]
+    assert [thing["id"] for thing in run_json("clean", "checkpoints")["removed"]] == [f"checkpoints/{done}"]
     assert (jobs.folder / failed / "checkpoints").exists()
     assert main(["clean", f"checkpoints/{failed}"]) == 0
     assert not (jobs.folder / failed / "checkpoints").exists()
@@ -124,10 +127,10 @@ def test_clean_lists_first_and_removes_what_is_named(
 
 def test_the_doctor_reports_machine_storage_and_jobs(jobs: Jobs, run_json: Any) -> None:
     add_job(jobs, 1, "queued")
-    found = run_json("doctor")
-    assert found["machine"]["memory"] > 0
-    assert found["jobs"] == {"waiting": 1, "workers": []}
-    assert "checkpoints of jobs" in {kept["what"] for kept in found["room"]["kept"]}
+    report = run_json("doctor")
+    assert report["machine"]["memory"] > 0
+    assert report["jobs"] == {"waiting": 1, "workers": []}
+    assert "checkpoints of jobs" in {entry["what"] for entry in report["room"]["kept"]}
 
 
 def test_logs_and_licences_on_the_command_line(
@@ -138,4 +141,8 @@ def test_logs_and_licences_on_the_command_line(
     job_id = add_job(jobs, 1, "failed")
     assert run_json("logs", job_id[:15])["text"] == "a step was made"
     assert "no job has the id" in run_json("logs", "nothing", code=1)["error"]["message"]
-    assert {one["kind"] for one in run_json("licences")["licences"]} == {"encoder", "sample", "package"}
+    assert {licence["kind"] for licence in run_json("licences")["licences"]} == {
+        "encoder",
+        "sample",
+        "package",
+    }

@@ -49,8 +49,8 @@ def test_what_the_app_says_is_kept_beside_being_said(
         sys.stderr.writelines(["x" * 200, "\n"])
         sys.stderr.write("after\n")
     assert sys.stderr is before
-    said = capsys.readouterr().err
-    assert "said by a logger\nsaid by hand\n" in said
+    errors = capsys.readouterr().err
+    assert "said by a logger\nsaid by hand\n" in errors
     assert file.read_text() == "\nafter\n"
     assert file.with_name("app.log.before").read_text() == "said by a logger\nsaid by hand\n" + "x" * 200
 

@@ -42,12 +42,12 @@ def keys() -> list[object]:
 
 
 def test_a_value_is_made_once() -> None:
-    made: list[int] = []
+    calls: list[int] = []
     assert GROUP.peek("a") is None
-    found = [GROUP.get_or_start("a", lambda _: made.append(1) or "value", wait=5) for _ in range(3)]
-    assert [task.value for task in found] == ["value"] * 3
-    assert made == [1]
-    assert GROUP.peek("a") is found[0]
+    tasks = [GROUP.get_or_start("a", lambda _: calls.append(1) or "value", wait=5) for _ in range(3)]
+    assert [task.value for task in tasks] == ["value"] * 3
+    assert calls == [1]
+    assert GROUP.peek("a") is tasks[0]
 
 
 def test_progress_is_seen_without_waiting() -> None:

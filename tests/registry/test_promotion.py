@@ -229,12 +229,12 @@ def test_damaged_file(tmp_path: Path, content: str) -> None:
 
 def test_outdated_decision_is_refused() -> None:
     put("one")
-    seen = active().number
+    number = active().number
     put("two")
     with pytest.raises(PromotionError, match="meanwhile"):
-        promote("three", by="Bob", anyway=True, number=seen)
+        promote("three", by="Bob", anyway=True, number=number)
     with pytest.raises(PromotionError, match="meanwhile"):
-        roll_back(by="Bob", number=seen)
+        roll_back(by="Bob", number=number)
     assert active().encoder == "two"
     assert roll_back(by="Bob", number=active().number).encoder == "one"
     put("one", "sky")

@@ -39,9 +39,9 @@ def write_figures(folder: Path, figures: Mapping[str, Any]) -> None:
 
 
 def pairs(accuracy: float, *, data: str = "SNLI-dev", n: int = 100) -> dict[str, Any]:
-    asked = {"data": data, "question": "direction", "n": n, "accuracy": accuracy, "longer": [accuracy, 9]}
+    figures = {"data": data, "question": "direction", "n": n, "accuracy": accuracy, "longer": [accuracy, 9]}
     return {
-        "measured_pairs": [{"source": "s", "sets": [asked]}],
+        "measured_pairs": [{"source": "s", "sets": [figures]}],
         "dev": {"direction": accuracy, "AUPRC": 0.5},
     }
 
@@ -217,9 +217,11 @@ def test_comparison_counts_before_the_cards(two: tuple[str, str], tiny_home: Pat
     write_figures(tiny_home / mine, pairs(0.95))
     now, revision = active(role="direction"), str(list_usable("direction")[mine])
     worse = PairedDifference(0.9, 0.7, -0.3, -0.1, 0.01, 2, 9, 20)
-    found = PairedComparison(revision, str(now.revision), "dev", "0" * 12, "Direction", {"Direction": worse})
+    comparison = PairedComparison(
+        revision, str(now.revision), "dev", "0" * 12, "Direction", {"Direction": worse}
+    )
     with pytest.raises(PromotionError, match="worse"):
-        promote(mine, by="Ann", evaluation=found)
+        promote(mine, by="Ann", evaluation=comparison)
     require_no_worse(mine, revision, now)
     of_others = PairedComparison(
         "other@1", str(now.revision), "dev", "0" * 12, "Direction", {"Direction": worse}
@@ -238,7 +240,7 @@ def test_figures_of_two_cards(scorer_folder: Scorer, two: tuple[str, str], tiny_
     ]
     write_figures(tiny_home / two[0], pairs(0.9))
     write_figures(tiny_home / two[1], pairs(0.8))
-    found = compare_cards(tiny_home / two[0], tiny_home / two[1])
-    assert ("direction", 0.9, 0.8, True) in [(r.measure, r.first, r.second, r.same_data) for r in found]
+    differences = compare_cards(tiny_home / two[0], tiny_home / two[1])
+    assert ("direction", 0.9, 0.8, True) in [(r.measure, r.first, r.second, r.same_data) for r in differences]
     write_figures(tiny_home / two[0], {"measured_pairs": [{"source": "s"}], "dev": 3})
     assert compare_cards(tiny_home / two[0], tiny_home / "nothing") == compare_cards(None, first.parent) == []

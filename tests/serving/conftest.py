@@ -86,8 +86,8 @@ class Served:
         try:
             connection.request(method, path, body, headers or {})
             answer = connection.getresponse()
-            found = {name.lower(): value for name, value in answer.getheaders()}
-            return Reply(answer.status, found, answer.read())
+            answer_headers = {name.lower(): value for name, value in answer.getheaders()}
+            return Reply(answer.status, answer_headers, answer.read())
         finally:
             connection.close()
 

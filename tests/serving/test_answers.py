@@ -53,32 +53,32 @@ def test_vectors_without_normalisation(served: Served) -> None:
 def test_search(served: Served, grove: dict[str, Any], tmp_path: Path, name: str, inline: bool) -> None:
     corpus = Corpus.of("grove", grove["facts"])
     queries = [row["hypothesis"] for row in grove["rows"]][:4]
-    where = {"premises": grove["facts"]} if inline else {"corpus": "grove"}
-    reply = served.post("/search", queries=queries, retriever=name, k=7, **where)
+    source = {"premises": grove["facts"]} if inline else {"corpus": "grove"}
+    reply = served.post("/search", queries=queries, retriever=name, k=7, **source)
     assert reply.status == 200, reply.body
     assert (tmp_path / "data" / "vectors").exists() == (name.startswith("tiny") and not inline)
-    found = SearchAnswer.model_validate_json(reply.body)
+    answer = SearchAnswer.model_validate_json(reply.body)
     expected = retriever(name, corpus).search(queries, k=7)
-    assert [[hit.position for hit in hits] for hits in found.hits] == expected.positions.tolist()
-    scores = [[hit.score for hit in hits] for hits in found.hits]
+    assert [[hit.position for hit in hits] for hits in answer.hits] == expected.positions.tolist()
+    scores = [[hit.score for hit in hits] for hits in answer.hits]
     np.testing.assert_allclose(scores, expected.scores, atol=1e-5)
-    assert (found.corpus, found.count) == (None if inline else "grove", 40)
-    assert found.corpus_hash == corpus.hash
-    best = found.hits[0][0]
+    assert (answer.corpus, answer.count) == (None if inline else "grove", 40)
+    assert answer.corpus_hash == corpus.hash
+    best = answer.hits[0][0]
     if name == "tiny":  # the default is the active encoder
-        assert served.post("/search", queries=queries, k=7, **where).json == reply.json
+        assert served.post("/search", queries=queries, k=7, **source).json == reply.json
     assert (best.rank, best.text, best.key) == (1, corpus.texts[best.position], premise_key(best.text))
 
 
 def test_search_without_the_own_text(served: Served, grove: dict[str, Any]) -> None:
     own = grove["facts"][3]
-    asked = {"queries": [f" {own} "], "corpus": "grove", "k": 5}
-    with_own = [hit["text"] for hit in served.post("/search", **asked).json["hits"][0]]
-    without = [hit["text"] for hit in served.post("/search", **asked, exclude_own=True).json["hits"][0]]
+    fields = {"queries": [f" {own} "], "corpus": "grove", "k": 5}
+    with_own = [hit["text"] for hit in served.post("/search", **fields).json["hits"][0]]
+    without = [hit["text"] for hit in served.post("/search", **fields, exclude_own=True).json["hits"][0]]
     assert with_own[0] == own
     assert without[:4] == with_own[1:]
     assert len(without) == 5
-    ranks = [hit["rank"] for hit in served.post("/search", **asked, exclude_own=True).json["hits"][0]]
+    ranks = [hit["rank"] for hit in served.post("/search", **fields, exclude_own=True).json["hits"][0]]
     assert ranks == [1, 2, 3, 4, 5]
 
 
@@ -109,28 +109,28 @@ def test_an_index_that_failed_is_built_at_the_next_request(
     build = module.retriever
     failures = [MemoryError("no room")]
 
-    def fail_once(*given: Any, **options: Any) -> Any:
+    def fail_once(*arguments: Any, **options: Any) -> Any:
         if failures:
             raise failures.pop()
-        return build(*given, **options)
+        return build(*arguments, **options)
 
     monkeypatch.setattr(module, "retriever", fail_once)
-    asked = {"queries": ["ice"], "corpus": "grove", "k": 1, "retriever": "tfidf"}
-    assert [served.post("/search", **asked).status for _ in range(2)] == [500, 200]
+    fields = {"queries": ["ice"], "corpus": "grove", "k": 1, "retriever": "tfidf"}
+    assert [served.post("/search", **fields).status for _ in range(2)] == [500, 200]
 
 
 def test_info(served: Served) -> None:
-    found = Info.model_validate_json(served.send("GET", "/info").body)
-    (encoder,) = found.encoders
+    info = Info.model_validate_json(served.send("GET", "/info").body)
+    (encoder,) = info.encoders
     assert (encoder.name, encoder.revision, encoder.loaded) == ("tiny", BiEncoder("tiny").revision, True)
-    assert found.retrievers == [*LEXICAL, "tiny", "tiny+ngrams", "tiny+bm25"]
-    assert [(corpus.name, corpus.count, corpus.active) for corpus in found.corpora] == [("grove", 40, "tiny")]
-    assert found.limits["texts"] == Limits().texts
-    assert found.device == "cpu"
+    assert info.retrievers == [*LEXICAL, "tiny", "tiny+ngrams", "tiny+bm25"]
+    assert [(corpus.name, corpus.count, corpus.active) for corpus in info.corpora] == [("grove", 40, "tiny")]
+    assert info.limits["texts"] == Limits().texts
+    assert info.device == "cpu"
     posts = ("/encode", "/search", "/direction", "/claim", "/chain")
     gets = ("/health", "/health/ready", "/info")
     expected = dict.fromkeys(posts, "POST") | dict.fromkeys(gets, "GET")
-    assert {one.path: one.method for one in found.endpoints} == expected
+    assert {endpoint.path: endpoint.method for endpoint in info.endpoints} == expected
 
 
 def test_the_head_of_an_answer(served: Served) -> None:
@@ -181,7 +181,7 @@ def test_additional_router(serve: Callable[..., Served]) -> None:
     assert served.post("/count", words=["a", "b"]).json == {"count": 2}
     assert served.post("/count", words=3).error["field"] == "words"
     assert "/count" in served.send("GET", "/openapi.json").json["paths"]
-    assert "/count" in {one["path"] for one in served.send("GET", "/info").json["endpoints"]}
+    assert "/count" in {endpoint["path"] for endpoint in served.send("GET", "/info").json["endpoints"]}
     assert serve().post("/count", words=[]).status == 404
 
 

@@ -59,9 +59,9 @@ def test_waiting_texts_share_a_call() -> None:
     for text, future in zip(texts, futures, strict=True):
         np.testing.assert_array_equal(future.result(SOON), vectors([text], QUERY))
     assert len(encoder.calls) == 2
-    asked = encoder.calls[1][0]
-    assert sorted(asked) == sorted(texts)
-    assert [len(text) for text in asked] == sorted(len(text) for text in asked)
+    batch = encoder.calls[1][0]
+    assert sorted(batch) == sorted(texts)
+    assert [len(text) for text in batch] == sorted(len(text) for text in batch)
     assert batcher.waiting == 0
     batcher.close()
 
@@ -136,15 +136,15 @@ def test_batch_ends_when_all_its_requests_are_cancelled(both: bool) -> None:
     batcher = Batcher(encoder, name="stepwise")
     batcher.submit(["first"], QUERY)
     assert encoder.begun.acquire(timeout=SOON)
-    one, two = batcher.submit(["a", "b"], QUERY), batcher.submit(["cc", "dd"], QUERY)
+    first, second = batcher.submit(["a", "b"], QUERY), batcher.submit(["cc", "dd"], QUERY)
     encoder.allowed.release()
     assert encoder.begun.acquire(timeout=SOON)
-    assert one.cancel()
-    assert not both or two.cancel()
+    assert first.cancel()
+    assert not both or second.cancel()
     encoder.allowed.release(9)
     assert len(batcher.submit(["last"], QUERY).result(SOON)) == 1
     assert encoder.encoded == ["first", "a", *([] if both else ["b", "cc", "dd"]), "last"]
-    assert both or len(two.result(SOON)) == 2
+    assert both or len(second.result(SOON)) == 2
     batcher.close()
 
 

@@ -48,10 +48,10 @@ def port() -> Iterator[int]:
 
 
 def test_counts(script: ModuleType, port: int) -> None:
-    found = script.ask(port, 3, 0.2, (f"text {i}" for i in itertools.count()))
-    assert found["texts"] == len(Answer.asked) == len(set(Answer.asked)) > 3
-    assert 0 < found["p50_ms"] <= found["p95_ms"]
-    assert found["texts_per_second"] > 0
+    figures = script.ask(port, 3, 0.2, (f"text {i}" for i in itertools.count()))
+    assert figures["texts"] == len(Answer.asked) == len(set(Answer.asked)) > 3
+    assert 0 < figures["p50_ms"] <= figures["p95_ms"]
+    assert figures["texts_per_second"] > 0
 
 
 def test_refusal(script: ModuleType, port: int) -> None:

@@ -77,12 +77,12 @@ def mine(
     """A server of encoders of points and of Gaussians, a re-ranker and a scorer; one thread for requests."""
     write_reranker("reader", depth=5)
     monkeypatch.setattr(encoders, "PASS_TOKENS", 30)
-    found = Scorer(
+    scorer = Scorer(
         "mine", "mine@1", ScorerForm(), FakeScorer(lambda prefix, candidate: float(len(candidate)))
     )
-    listed = [ListedScorer("mine", found.form, "1")]
+    listed = [ListedScorer("mine", scorer.form, "1")]
     monkeypatch.setattr(scorers, "list_scorers", lambda: listed)
-    monkeypatch.setattr(scorers, "load_scorer", lambda name, **options: found)
+    monkeypatch.setattr(scorers, "load_scorer", lambda name, **options: scorer)
     return serve(limits=PATIENT, others=[gaussian])
 
 
@@ -106,8 +106,8 @@ def search(retriever: str, **options: str) -> Callable[[Sequence[str]], Fields]:
 
 
 def chain(scorer: str) -> Callable[[Sequence[str]], Fields]:
-    asked = {"question": "ba", "answer": "be", "facts": TEXTS, "scorer": scorer, "least": len(TEXTS)}
-    return lambda texts: asked | {"length": len(texts)}
+    fields = {"question": "ba", "answer": "be", "facts": TEXTS, "scorer": scorer, "least": len(TEXTS)}
+    return lambda texts: fields | {"length": len(texts)}
 
 
 WORK = {
@@ -186,11 +186,11 @@ def test_one_chain_at_a_time(mine: Served, steps: Steps) -> None:
 def test_what_serves_all_requests_is_finished(mine: Served, steps: Steps) -> None:
     # Else a corpus that takes longer to prepare than a request may last would never be ready.
     steps.of(scorers, "fact_similarities")
-    asked = {"question": "ba", "answer": "be", "corpus": "grove", "scorer": "tfidf", "length": 2}
+    fields = {"question": "ba", "answer": "be", "corpus": "grove", "scorer": "tfidf", "length": 2}
     mine.service.limits = HURRIED
     while not steps.reached.is_set():
-        assert mine.post("/chain", **asked).status == 504
+        assert mine.post("/chain", **fields).status == 504
     mine.service.limits = PATIENT
     steps.released.set()
-    assert mine.post("/chain", **asked).status == 200
+    assert mine.post("/chain", **fields).status == 200
     assert steps.count == 1

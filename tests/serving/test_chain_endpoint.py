@@ -22,25 +22,37 @@ from tests.serving.conftest import Served
 def test_tfidf_chain(served: Served, grove: dict[str, Any]) -> None:
     corpus = Corpus.of("grove", grove["facts"])
     around = Neighbourhoods(corpus_facts(corpus), k=7)
-    asked = Question("question", grove["rows"][0]["hypothesis"], "ba", {})
-    near = around.of_text(asked.text)
+    hypothesis = Question("question", grove["rows"][0]["hypothesis"], "ba", {})
+    near = around.of_text(hypothesis.text)
     walk = follow(
-        lambda facts: score_step(asked, near, facts, NearestSteps(around), around), Search(length=4, least=3)
+        lambda facts: score_step(hypothesis, near, facts, NearestSteps(around), around),
+        Search(length=4, least=3),
     )
     with Client(served.url) as client:
-        found = client.chain(asked.stem, "ba", corpus="grove", k=7, length=4, top=9, candidates=2)
-        here = client.chain(asked.stem, "ba", facts=grove["facts"], k=7, length=4, top=9, candidates=2)
-    assert [fact.position for fact in found.chain] == list(walk.facts)
-    assert [fact.position for fact in found.ranking] == walk.ranking(asked, around)[:9].tolist()
-    assert found.chosen == [True] * 4 + [False] * 5
-    assert (found.scorer, found.revision, found.method, found.stopped) == ("tfidf", None, "tfidf", "length")
-    assert [len(one.candidates) for one in found.steps] == [2] * 4
-    assert [one.visible for one in found.steps] == [len(one.candidates) for one in walk.steps]
-    assert found.steps[0].joined == 7
-    assert [one.bare for one in found.steps] == [None] * 4
-    assert found.steps[1].candidates[0].score == pytest.approx(walk.steps[1].scores[0], abs=1e-6)
-    assert (found.corpus, found.corpus_version, found.count) == ("grove", 1, 40)
-    assert (here.corpus, here.corpus_version, here.chain) == (None, None, found.chain)
+        answer = client.chain(hypothesis.stem, "ba", corpus="grove", k=7, length=4, top=9, candidates=2)
+        inline_answer = client.chain(
+            hypothesis.stem, "ba", facts=grove["facts"], k=7, length=4, top=9, candidates=2
+        )
+    assert [fact.position for fact in answer.chain] == list(walk.facts)
+    assert [fact.position for fact in answer.ranking] == walk.ranking(hypothesis, around)[:9].tolist()
+    assert answer.chosen == [True] * 4 + [False] * 5
+    assert (answer.scorer, answer.revision, answer.method, answer.stopped) == (
+        "tfidf",
+        None,
+        "tfidf",
+        "length",
+    )
+    assert [len(step.candidates) for step in answer.steps] == [2] * 4
+    assert [step.visible for step in answer.steps] == [len(step.candidates) for step in walk.steps]
+    assert answer.steps[0].joined == 7
+    assert [step.bare for step in answer.steps] == [None] * 4
+    assert answer.steps[1].candidates[0].score == pytest.approx(walk.steps[1].scores[0], abs=1e-6)
+    assert (answer.corpus, answer.corpus_version, answer.count) == ("grove", 1, 40)
+    assert (inline_answer.corpus, inline_answer.corpus_version, inline_answer.chain) == (
+        None,
+        None,
+        answer.chain,
+    )
 
 
 @pytest.fixture
@@ -50,26 +62,26 @@ def scorer(monkeypatch: pytest.MonkeyPatch) -> Scorer:
     def by(prefix: list[str], candidate: list[str]) -> float:
         return float(len("".join(candidate))) if candidate else 100.0 * (sum("." in w for w in prefix) > 2)
 
-    found = Scorer("mine", "mine@1", ScorerForm(), FakeScorer(by))
-    listed = ListedScorer("mine", found.form, "1")
+    scorer = Scorer("mine", "mine@1", ScorerForm(), FakeScorer(by))
+    listed = ListedScorer("mine", scorer.form, "1")
     monkeypatch.setattr("entail.serving.scorers.list_scorers", lambda: [listed])
-    monkeypatch.setattr("entail.serving.scorers.load_scorer", lambda name, **options: found)
-    return found
+    monkeypatch.setattr("entail.serving.scorers.load_scorer", lambda name, **options: scorer)
+    return scorer
 
 
 def test_scorer(scorer: Scorer, served: Served) -> None:
     facts = ["ba be", "ba be bi bo", "ba be bi bo bu da"]
     with Client(served.url) as client:
-        assert [(one.name, one.revision, one.method) for one in client.info().scorers] == [
+        assert [(entry.name, entry.revision, entry.method) for entry in client.info().scorers] == [
             ("mine", None, "arcf")
         ]
-        found = client.chain("ba", "be", facts=facts, least=0)
-        assert [fact.text for fact in found.chain] == facts[:0:-1]
-        assert (found.scorer, found.revision, found.method) == ("mine", "mine@1", "arcf")
-        assert found.stopped == "bare prefix"
-        assert [one.chosen for one in found.steps] == [*(fact.key for fact in found.chain), None]
-        assert [one.bare for one in found.steps] == [0.0, 0.0, 100.0]
-        assert (found.dropped, found.question_cut, found.facts_cut) == (0, False, 0)
+        answer = client.chain("ba", "be", facts=facts, least=0)
+        assert [fact.text for fact in answer.chain] == facts[:0:-1]
+        assert (answer.scorer, answer.revision, answer.method) == ("mine", "mine@1", "arcf")
+        assert answer.stopped == "bare prefix"
+        assert [step.chosen for step in answer.steps] == [*(fact.key for fact in answer.chain), None]
+        assert [step.bare for step in answer.steps] == [0.0, 0.0, 100.0]
+        assert (answer.dropped, answer.question_cut, answer.facts_cut) == (0, False, 0)
         assert client.chain("ba", "be", facts=[*facts, "bo " * 600], least=0).facts_cut == 1
         assert client.chain("ba", "be", facts=facts, scorer="tfidf").scorer == "tfidf"
         assert client.info().scorers[0].revision == "mine@1"

@@ -11,21 +11,23 @@ from tests.serving.conftest import Served
 def test_claims(served: Served) -> None:
     questions = ["When did Rome win?", "who plays the mom on modern family", "谁写了红楼梦"]
     with Client(served.url) as client:
-        found = client.claim(questions).claims
-    assert [(one.question, one.claim, one.rule, one.fallback) for one in found] == [
-        (question, said.text, said.rule, said.fallback)
+        records = client.claim(questions).claims
+    assert [(record.question, record.claim, record.rule, record.fallback) for record in records] == [
+        (question, claim.text, claim.rule, claim.fallback)
         for question in questions
-        for said in [existence_claim(question)]
+        for claim in [existence_claim(question)]
     ]
-    assert [one.fallback for one in found] == [False, False, True]
+    assert [record.fallback for record in records] == [False, False, True]
 
 
 def test_statements(served: Served) -> None:
     questions = ["When did Rome win?", "who won"]
     with Client(served.url) as client:
-        found = client.claim(questions, answers=["202 BC", "Rome"]).claims
-        assert [one.statement for one in found] == ["Rome won in 202 BC.", "Rome won."]
-        assert [one.claim for one in found] == [existence_claim(question).text for question in questions]
+        records = client.claim(questions, answers=["202 BC", "Rome"]).claims
+        assert [record.statement for record in records] == ["Rome won in 202 BC.", "Rome won."]
+        assert [record.claim for record in records] == [
+            existence_claim(question).text for question in questions
+        ]
         assert client.claim(questions[:1]).claims[0].statement is None
         with pytest.raises(ServingError, match="as many answers as questions, 2, found 1"):
             client.claim(questions, answers=["Rome"])

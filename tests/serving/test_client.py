@@ -26,61 +26,61 @@ def refusal(status: int, kind: str = "busy", **headers: str) -> httpx2.Response:
 
 
 def client(*answers: Any, **options: Any) -> tuple[Client, list[httpx2.Request], list[float]]:
-    waiting, asked, slept = list(answers), [], []
+    waiting, requests, slept = list(answers), [], []
 
     def handle(request: httpx2.Request) -> httpx2.Response:
-        asked.append(request)
+        requests.append(request)
         answer = waiting.pop(0)
         if isinstance(answer, Exception):
             raise answer
         return answer if isinstance(answer, httpx2.Response) else httpx2.Response(200, json=answer)
 
-    made = Client(token=TOKEN, transport=httpx2.MockTransport(handle), sleep=slept.append, **options)
-    return made, asked, slept
+    api_client = Client(token=TOKEN, transport=httpx2.MockTransport(handle), sleep=slept.append, **options)
+    return api_client, requests, slept
 
 
 def test_encode() -> None:
-    made, (asked), _ = client(ANSWER)
-    np.testing.assert_array_equal(made.encode(("a", "b"), tower="premise"), np.eye(2, 3))
-    assert json.loads(asked[0].content) == {
+    api_client, (requests), _ = client(ANSWER)
+    np.testing.assert_array_equal(api_client.encode(("a", "b"), tower="premise"), np.eye(2, 3))
+    assert json.loads(requests[0].content) == {
         "texts": ["a", "b"],
         "encoder": None,
         "tower": "premise",
         "normalised": True,
         "format": "base64",
     }
-    assert asked[0].headers["authorization"] == f"Bearer {TOKEN}"
+    assert requests[0].headers["authorization"] == f"Bearer {TOKEN}"
 
 
 def test_encode_gaussians() -> None:
     gaussian = ANSWER | {"normalised": False, "log_variances": [[0.0, 0.5, -0.5], [1.0, 0.0, 0.0]]}
-    made, asked, _ = client(gaussian, gaussian, ANSWER)
-    found = made.encode_gaussians(("a", "b"), encoder="e")
-    np.testing.assert_array_equal(found.mean, np.eye(2, 3))
-    np.testing.assert_array_equal(found.log_variance, [[0, 0.5, -0.5], [1, 0, 0]])
-    assert found.revision == "e@1"
-    assert json.loads(asked[0].content)["normalised"] is False
+    api_client, requests, _ = client(gaussian, gaussian, ANSWER)
+    gaussians = api_client.encode_gaussians(("a", "b"), encoder="e")
+    np.testing.assert_array_equal(gaussians.mean, np.eye(2, 3))
+    np.testing.assert_array_equal(gaussians.log_variance, [[0, 0.5, -0.5], [1, 0, 0]])
+    assert gaussians.revision == "e@1"
+    assert json.loads(requests[0].content)["normalised"] is False
     with pytest.raises(ServingError, match="encode_gaussians"):
-        made.encode(["a", "b"], normalised=False)
+        api_client.encode(["a", "b"], normalised=False)
     with pytest.raises(ServingError, match="expected an encoder of Gaussians, found 'e'"):
-        made.encode_gaussians(["a", "b"], encoder="e")
+        api_client.encode_gaussians(["a", "b"], encoder="e")
 
 
 def test_retry_after() -> None:
     again = {"Retry-After": "7"}
-    made, asked, slept = client(
+    api_client, requests, slept = client(
         refusal(429, **again), refusal(503, "not_ready", **{"Retry-After": "9999"}), ANSWER
     )
-    assert made.encode(["a", "b"]).shape == (2, 3)
-    assert (len(asked), slept) == (3, [7.0, MAX_RETRY_SECONDS])
+    assert api_client.encode(["a", "b"]).shape == (2, 3)
+    assert (len(requests), slept) == (3, [7.0, MAX_RETRY_SECONDS])
 
 
 def test_attempts_are_limited() -> None:
-    made, asked, slept = client(*[refusal(429, **{"Retry-After": "1"})] * 3, attempts=3)
+    api_client, requests, slept = client(*[refusal(429, **{"Retry-After": "1"})] * 3, attempts=3)
     with pytest.raises(ServingError, match="no") as caught:
-        made.info()
+        api_client.info()
     assert (caught.value.status, caught.value.kind, caught.value.field) == (429, "busy", "texts.0")
-    assert (len(asked), slept) == (3, [1.0, 1.0])
+    assert (len(requests), slept) == (3, [1.0, 1.0])
 
 
 @pytest.mark.parametrize(
@@ -88,10 +88,10 @@ def test_attempts_are_limited() -> None:
     [refusal(422, "invalid", **{"Retry-After": "1"}), refusal(503, "encoder"), refusal(500, "internal")],
 )
 def test_no_retry(answer: httpx2.Response) -> None:
-    made, asked, slept = client(answer)
+    api_client, requests, slept = client(answer)
     with pytest.raises(ServingError):
-        made.health()
-    assert (len(asked), slept) == (1, [])
+        api_client.health()
+    assert (len(requests), slept) == (1, [])
 
 
 @pytest.mark.parametrize(
@@ -105,21 +105,21 @@ def test_no_retry(answer: httpx2.Response) -> None:
     ],
 )
 def test_errors_hide_the_token(answer: Any, kind: str) -> None:
-    made, _, _ = client(answer)
+    api_client, _, _ = client(answer)
     with pytest.raises(EntailError) as caught:
-        made.encode(["a"])
+        api_client.encode(["a"])
     assert getattr(caught.value, "kind", None) == kind
     error: BaseException | None = caught.value
     while error is not None:
         assert TOKEN not in repr(error) + str(vars(error))
         error = error.__cause__
-    assert TOKEN not in repr(made)
+    assert TOKEN not in repr(api_client)
 
 
 @pytest.mark.parametrize("texts", [[], [""], ["a\0"], [3], ["\ud800"]])
 def test_invalid_request_is_not_sent(texts: Any) -> None:
-    made, asked, _ = client()
+    api_client, requests, _ = client()
     with pytest.raises(ServingError) as caught:
-        made.encode(texts)
+        api_client.encode(texts)
     assert str(caught.value.field).startswith("texts")
-    assert not asked
+    assert not requests

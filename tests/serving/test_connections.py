@@ -72,9 +72,9 @@ def test_the_second_head_has_to_end_too(port: int) -> None:
 
 
 def test_connections_of_one_client_leave_room_for_others(port: int) -> None:
-    with ExitStack() as held:
+    with ExitStack() as open_connections:
         for _ in range(8):
-            held.enter_context(opened(port))
+            open_connections.enter_context(opened(port))
         with opened(port) as ninth:
             assert end_of(ninth) == b""
         with opened(port, "127.0.0.2") as other:
@@ -84,8 +84,10 @@ def test_connections_of_one_client_leave_room_for_others(port: int) -> None:
 
 
 def test_connections_in_total(port: int) -> None:
-    with ExitStack() as held:
-        first, *_ = [held.enter_context(opened(port, f"127.0.0.{number}")) for number in range(1, 13)]
+    with ExitStack() as open_connections:
+        first, *_ = [
+            open_connections.enter_context(opened(port, f"127.0.0.{number}")) for number in range(1, 13)
+        ]
         with opened(port, "127.0.0.99") as late:
             assert end_of(late) == b""
         assert answers(first)

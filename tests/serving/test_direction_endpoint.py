@@ -30,22 +30,22 @@ def test_direction(gaussian: str, serve: Callable[..., Served]) -> None:
     first, second = ["ba be bi", "fo fu", "ba"], ["ba", "fo fu", "si so su"]
     expected = judge(GaussianEncoder(gaussian), first, second)
     with Client(served.url) as client:
-        found = client.direction(first, second)
-        assert found.encoder == gaussian
-        assert found.revision == resolve(gaussian).revision
-        assert found.threshold == 0.5
-        assert [pair.says for pair in found.pairs] == [verdict.says for verdict in expected]
-        assert found.pairs[1].says == "both ways"
+        answer = client.direction(first, second)
+        assert answer.encoder == gaussian
+        assert answer.revision == resolve(gaussian).revision
+        assert answer.threshold == 0.5
+        assert [pair.says for pair in answer.pairs] == [verdict.says for verdict in expected]
+        assert answer.pairs[1].says == "both ways"
         for name in ("forward", "backward", "margin", "direction"):
-            ours = [getattr(verdict, name) for verdict in expected]
+            values = [getattr(verdict, name) for verdict in expected]
             np.testing.assert_allclose(
-                [getattr(pair, name) for pair in found.pairs], ours, rtol=1e-3, atol=1e-5
+                [getattr(pair, name) for pair in answer.pairs], values, rtol=1e-3, atol=1e-5
             )
         (alone,) = client.direction(first[:1], second[:1], encoder=gaussian).pairs
         # Not to the bit: a batch of one may be added up in another order.
-        assert alone.says == found.pairs[0].says
-        assert alone.margin == pytest.approx(found.pairs[0].margin, abs=1e-5)
-        listed = {one.name: (one.gaussian, one.dimension) for one in client.info().encoders}
+        assert alone.says == answer.pairs[0].says
+        assert alone.margin == pytest.approx(answer.pairs[0].margin, abs=1e-5)
+        listed = {encoder.name: (encoder.gaussian, encoder.dimension) for encoder in client.info().encoders}
         assert listed == {"tiny": (False, 16), gaussian: (True, 16)}
 
 
@@ -72,8 +72,8 @@ def test_encode_gaussians(gaussian: str, serve: Callable[..., Served]) -> None:
     again = served.post("/encode", texts=texts, encoder=gaussian, tower="premise", normalised=False).json
     np.testing.assert_allclose(again["vectors"], expected.mean, atol=1e-5)
     with Client(served.url) as client:
-        found = client.encode_gaussians(texts, encoder=gaussian)
-        np.testing.assert_allclose(found.values, expected.values, atol=1e-5)
+        gaussians = client.encode_gaussians(texts, encoder=gaussian)
+        np.testing.assert_allclose(gaussians.values, expected.values, atol=1e-5)
         with pytest.raises(ServingError, match="expected nothing or false with 'mine', found true") as caught:
             client.encode(texts, encoder=gaussian)
         assert (caught.value.status, caught.value.field) == (422, "normalised")

@@ -38,9 +38,9 @@ ERRORS = {
 
 def test_operations_and_errors(document: dict[str, Any]) -> None:
     operations = {
-        (path, method): found
+        (path, method): operation
         for path, methods in document["paths"].items()
-        for method, found in methods.items()
+        for method, operation in methods.items()
     }
     assert set(operations) == set(ERRORS)
     for (path, method), operation in operations.items():

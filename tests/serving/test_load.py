@@ -87,8 +87,8 @@ def test_timeout(serve: Callable[..., Served], path: str, fields: dict[str, Any]
     until(lambda: served.waiting == 0)
     served.release()
     assert served.post("/encode", texts=["ba"]).status == 200
-    asked = {text for texts, _ in served.encoder.calls for text in texts}
-    assert asked <= {"bo", "ba", "a text"}
+    encoded_texts = {text for texts, _ in served.encoder.calls for text in texts}
+    assert encoded_texts <= {"bo", "ba", "a text"}
 
 
 @pytest.mark.parametrize("path", ["/encode", "/search"])
@@ -111,9 +111,9 @@ def test_disconnect_empties_the_queue(served: Served, path: str) -> None:
 def test_index_in_construction(serve: Callable[..., Served]) -> None:
     served = serve(limits=Limits(build_seconds=0.05))
     served.encoder.gate.clear()
-    asked = {"queries": ["ba"], "corpus": "grove", "retriever": "tiny"}
+    fields = {"queries": ["ba"], "corpus": "grove", "retriever": "tiny"}
     for _ in range(2):
-        reply = served.post("/search", **asked)
+        reply = served.post("/search", **fields)
         assert (reply.status, reply.error["kind"]) == (503, "not_ready")
         assert int(reply.headers["retry-after"]) >= 1
     with Client(served.url, sleep=lambda seconds: served.release(), attempts=200) as client:
@@ -142,9 +142,9 @@ def test_large_body_is_refused_unread(served: Served, said: dict[str, str]) -> N
         connection.putheader(name, value)
     connection.endheaders()
     if "Transfer-Encoding" in said:
-        some = b"x" * 2**18
+        chunk = b"x" * 2**18
         for _ in range(10):  # without an end: it never comes
-            connection.send(f"{len(some):x}\r\n".encode() + some + b"\r\n")
+            connection.send(f"{len(chunk):x}\r\n".encode() + chunk + b"\r\n")
     answer = connection.getresponse()
     assert (answer.status, json.loads(answer.read())["error"]["kind"]) == (413, "too_large")
     connection.close()
@@ -165,7 +165,7 @@ def test_without_the_token(serve: Callable[..., Served], caplog: pytest.LogCaptu
         assert client.encode(["ba"]).shape == (1, 16)
         assert TOKEN not in repr(client)
     wrong = ["", "Bearer", "Bearer no", f"Basic {TOKEN}", TOKEN, f"Bearer {TOKEN}x", "Bearer caf\xe9"]
-    for headers in [{}, *({"Authorization": said} for said in wrong)]:
+    for headers in [{}, *({"Authorization": authorization} for authorization in wrong)]:
         for method, path in [
             ("POST", "/encode"),
             ("POST", "/search"),
@@ -215,9 +215,9 @@ def test_sigterm(tiny_home: Path, tmp_path: Path) -> None:
                     time.sleep(0.05)
             assert client.encode(["ba", "be"]).shape == (2, 16)
             process.send_signal(signal.SIGTERM)
-            out, said = process.communicate(timeout=SOON)
+            out, errors = process.communicate(timeout=SOON)
     finally:
         process.kill()
     assert process.returncode == 0
     assert json.loads(out) == {"stopped": True}
-    assert TOKEN not in said
+    assert TOKEN not in errors

@@ -207,8 +207,8 @@ def test_malformed_http(served: Served, raw: bytes) -> None:
             connection.sendall(raw)
             connection.shutdown(socket.SHUT_WR)
         with contextlib.suppress(ConnectionResetError):
-            while some := connection.recv(65_536):
-                answer += some
+            while chunk := connection.recv(65_536):
+                answer += chunk
     assert b"200 OK" not in answer
     assert b"Traceback" not in answer
     assert served.send("GET", "/health").status == 200

@@ -23,14 +23,14 @@ def test_hits_are_those_of_the_library(
 ) -> None:
     served = serve()
     corpus, queries = Corpus.of("grove", grove["facts"]), [row["hypothesis"] for row in grove["rows"]][:3]
-    where = {"premises": grove["facts"]} if inline else {"corpus": "grove"}
-    reply = served.post("/search", queries=queries, retriever="tiny", reranker=reader, k=7, **where)
+    source = {"premises": grove["facts"]} if inline else {"corpus": "grove"}
+    reply = served.post("/search", queries=queries, retriever="tiny", reranker=reader, k=7, **source)
     assert reply.status == 200, reply.body
     index = retriever(f"tiny+{reader}", corpus)
     expected = index.search(queries, k=7)
-    found = reply.json
-    assert [[hit["position"] for hit in hits] for hits in found["hits"]] == expected.positions.tolist()
-    assert (found["retriever"], found["revision"]) == (index.name, index.manifest.revision)
+    answer = reply.json
+    assert [[hit["position"] for hit in hits] for hits in answer["hits"]] == expected.positions.tolist()
+    assert (answer["retriever"], answer["revision"]) == (index.name, index.manifest.revision)
     assert reader in served.send("GET", "/info").json["rerankers"]
 
 

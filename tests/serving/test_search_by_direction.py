@@ -35,12 +35,12 @@ def found_by(served: Served, **fields: Any) -> SearchAnswer:
 
 def by_hand(query: str, texts: list[str], way: str) -> np.ndarray:
     """Return sim(query || premise), or the other way about, of every pair by the definition: kl_mean."""
-    made = GaussianEncoder("mine", device="cpu").encode([query, *texts])
-    mean, log = made.mean.astype(np.float64), made.log_variance.astype(np.float64)
+    gaussians = GaussianEncoder("mine", device="cpu").encode([query, *texts])
+    mean, log = gaussians.mean.astype(np.float64), gaussians.log_variance.astype(np.float64)
     # As premises are kept.
     mean[1:], log[1:] = mean[1:].astype(np.float16), log[1:].astype(np.float16)
-    one, many = (mean[:1], log[:1]), (mean[1:], log[1:])
-    (m1, l1), (m2, l2) = (one, many) if way == "entails" else (many, one)
+    first, rest = (mean[:1], log[:1]), (mean[1:], log[1:])
+    (m1, l1), (m2, l2) = (first, rest) if way == "entails" else (rest, first)
     terms = l2 - l1 + (np.exp(l1) + (m1 - m2) ** 2) / np.exp(l2) - 1
     return np.asarray(1 / (1 + terms.sum(axis=1) / 2 / mean.shape[1]))
 
@@ -50,15 +50,15 @@ def by_hand(query: str, texts: list[str], way: str) -> np.ndarray:
 def test_hits_and_scores(both: Served, grove: dict[str, Any], way: str, inline: bool) -> None:
     corpus = Corpus.of("grove", grove["facts"])
     queries = [row["hypothesis"] for row in grove["rows"]][:4]
-    where = {"premises": grove["facts"]} if inline else {"corpus": "grove"}
-    found = found_by(both, queries=queries, retriever="mine", direction=way, k=7, **where)
-    assert (found.retriever, found.direction, found.count) == ("mine", way, 40)
-    assert found.revision == GaussianEncoder("mine").revision
+    source = {"premises": grove["facts"]} if inline else {"corpus": "grove"}
+    answer = found_by(both, queries=queries, retriever="mine", direction=way, k=7, **source)
+    assert (answer.retriever, answer.direction, answer.count) == ("mine", way, 40)
+    assert answer.revision == GaussianEncoder("mine").revision
     index = retriever("mine", corpus)
     assert isinstance(index, GaussianIndex)
     expected = index.search(queries, k=7, direction=WAYS[way])
-    assert [[hit.position for hit in hits] for hits in found.hits] == expected.positions.tolist()
-    for query, hits in zip(queries, found.hits, strict=True):
+    assert [[hit.position for hit in hits] for hits in answer.hits] == expected.positions.tolist()
+    for query, hits in zip(queries, answer.hits, strict=True):
         scores = by_hand(query, list(corpus.texts), way)
         assert [hit.position for hit in hits] == np.argsort(-scores, kind="stable")[:7].tolist()
         np.testing.assert_allclose([hit.score for hit in hits], np.sort(scores)[::-1][:7], rtol=1e-4)
@@ -77,11 +77,11 @@ def test_client(both: Served, grove: dict[str, Any]) -> None:
     own = grove["facts"][3]
     with Client(both.url) as client:
         assert client.info().retrievers == [*LEXICAL, "tiny", "mine", "tiny+ngrams", "tiny+bm25"]
-        found = client.search([own], corpus="grove", retriever="mine", direction="entailed", k=3)
+        answer = client.search([own], corpus="grove", retriever="mine", direction="entailed", k=3)
         # Nothing is nearer to a Gaussian than itself.
-        assert (found.hits[0][0].text, found.hits[0][0].score) == (own, 1.0)
+        assert (answer.hits[0][0].text, answer.hits[0][0].score) == (own, 1.0)
         without = client.search([own], corpus="grove", direction="entailed", k=3, exclude_own=True)
-        assert [hit.text for hit in without.hits[0]][:2] == [hit.text for hit in found.hits[0]][1:]
+        assert [hit.text for hit in without.hits[0]][:2] == [hit.text for hit in answer.hits[0]][1:]
         with pytest.raises(ServingError, match="'tiny'") as caught:
             client.search(["ba"], corpus="grove", retriever="tiny", direction="entails")
         assert (caught.value.status, caught.value.field) == (422, "direction")
@@ -113,19 +113,19 @@ def test_without_an_encoder_of_gaussians(served: Served) -> None:
 
 
 def test_directions_share_the_premise_vectors(both: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[tuple[str, str]] = []
+    builds: list[tuple[str, str]] = []
     begin = LiftedGaussians.__init__
 
     def noted(self: LiftedGaussians, premises: Gaussians, direction: Any) -> None:
-        made.append((direction, threading.current_thread().name))
+        builds.append((direction, threading.current_thread().name))
         begin(self, premises, direction)
 
     monkeypatch.setattr(LiftedGaussians, "__init__", noted)
-    asked: Any = {"queries": ["ba be"], "corpus": "grove", "retriever": "mine"}
+    fields: Any = {"queries": ["ba be"], "corpus": "grove", "retriever": "mine"}
     for way in (None, "entailed", "entails", "entailed"):
-        assert both.post("/search", **asked, direction=way).status == 200
-    assert [way for way, _ in made] == ["entailing", "entailed"]
-    assert all(name.startswith("build index") for _, name in made)
+        assert both.post("/search", **fields, direction=way).status == 200
+    assert [way for way, _ in builds] == ["entailing", "entailed"]
+    assert all(name.startswith("build index") for _, name in builds)
     indexes = [future.result(SOON) for future in both.service.library._indexes.values()]
     assert len(indexes) == 2
     assert indexes[0] is indexes[1]
@@ -134,11 +134,11 @@ def test_directions_share_the_premise_vectors(both: Served, monkeypatch: pytest.
 @pytest.mark.parametrize("way", list(WAYS))
 def test_scores_equal_those_of_direction(both: Served, way: str) -> None:
     query, premise = "ba be bi", "fo fu"
-    found = found_by(both, queries=[query], premises=[premise], direction=way)
-    said = both.post("/direction", first=[premise], second=[query]).json["pairs"][0]
+    answer = found_by(both, queries=[query], premises=[premise], direction=way)
+    verdict = both.post("/direction", first=[premise], second=[query]).json["pairs"][0]
     # `forward` is sim(second || first): how much the first entails the second.
-    expected = said["forward" if way == "entails" else "backward"]
-    assert found.hits[0][0].score == pytest.approx(expected, rel=1e-3)
-    one, two = GaussianEncoder("mine").encode_pairs([query], [premise])
-    pair = (one, two) if way == "entails" else (two, one)
-    assert found.hits[0][0].score == pytest.approx(similarity(*pair, kind="kl_mean")[0], rel=1e-3)
+    expected = verdict["forward" if way == "entails" else "backward"]
+    assert answer.hits[0][0].score == pytest.approx(expected, rel=1e-3)
+    query_gaussian, premise_gaussian = GaussianEncoder("mine").encode_pairs([query], [premise])
+    pair = (query_gaussian, premise_gaussian) if way == "entails" else (premise_gaussian, query_gaussian)
+    assert answer.hits[0][0].score == pytest.approx(similarity(*pair, kind="kl_mean")[0], rel=1e-3)

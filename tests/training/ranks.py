@@ -100,11 +100,11 @@ def main() -> None:
     results |= {"resumed": train("stopped"), "evaluated": evaluated}
     out, err = io.StringIO(), io.StringIO()
     options = {"corpus": facts, "trees": trees, "out": folder / "mine", **small}
-    given = ["train", "aeenc", "--json", "--progress"]
+    arguments = ["train", "aeenc", "--json", "--progress"]
     for name, value in options.items():
-        given += [f"--{name.replace('_', '-')}", str(value)]
+        arguments += [f"--{name.replace('_', '-')}", str(value)]
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        results["code"] = command(given)
+        results["code"] = command(arguments)
     results |= {"out": out.getvalue(), "bars": err.getvalue().count("training:   0%")}
     (folder / f"rank-{rank}.json").write_text(json.dumps(results), encoding="utf-8")
 

@@ -16,32 +16,32 @@ def test_eager_attention_has_the_vectors_and_gradients_of_the_fused_kernel(tiny_
     tower = Tower(resolve("tiny"), lora=None, device="cpu", dropout=0.0)
     config = next(m.config for m in tower.model.modules() if hasattr(m, "set_attn_implementation"))
     assert config._attn_implementation == "eager"  # faster on a CPU
-    found = {}
+    outputs = {}
     for way in ("eager", "sdpa"):
         tower.attend(way)
         vectors = tower.vectors(TEXTS)  # padded rows among them
         tower.model.zero_grad()
         (vectors[0] @ vectors[1] + vectors[2].sum()).backward()
         gradients = [p.grad.numpy().ravel() for p in tower.parameters.values() if p.grad is not None]
-        found[way] = (vectors.detach().numpy(), np.concatenate(gradients))
-    for mine, fused in zip(found["eager"], found["sdpa"], strict=True):
+        outputs[way] = (vectors.detach().numpy(), np.concatenate(gradients))
+    for mine, fused in zip(outputs["eager"], outputs["sdpa"], strict=True):
         np.testing.assert_allclose(mine, fused, atol=1e-5)
     stock = sentence_transformer(resolve("tiny"), device="cpu").encode(TEXTS, normalize_embeddings=True)
-    np.testing.assert_allclose(found["eager"][0], stock, atol=1e-5)
+    np.testing.assert_allclose(outputs["eager"][0], stock, atol=1e-5)
 
 
 def test_texts_read_in_parts_of_similar_length_keep_order_vectors_and_gradients(tiny_home: Path) -> None:
     tower = Tower(resolve("tiny"), lora=None, device="cpu", dropout=0.0)
     texts = ["a rock", *TEXTS[::-1], "ice", TEXTS[0]]
     weights = torch.arange(1.0, len(texts) + 1)[:, None]
-    found = {}
+    outputs = {}
     for size in (None, 2, 4):
         tower.at_once = size
         tower.model.zero_grad()
         vectors = tower.vectors(texts)
         (weights * vectors * vectors[0]).sum().backward()
         gradients = [p.grad.numpy().ravel() for p in tower.parameters.values() if p.grad is not None]
-        found[size] = (vectors.detach().numpy(), np.concatenate(gradients))
+        outputs[size] = (vectors.detach().numpy(), np.concatenate(gradients))
     for size in (2, 4):
-        for mine, whole in zip(found[size], found[None], strict=True):
+        for mine, whole in zip(outputs[size], outputs[None], strict=True):
             np.testing.assert_allclose(mine, whole, atol=1e-5)

@@ -25,14 +25,14 @@ def adapter(
     }
     save_file(tensors, folder / "adapter_model.safetensors")
     (folder / "adapter_config.json").write_text(json.dumps(CONFIG | {"r": rank, "lora_alpha": alpha}))
-    told = {
+    record = {
         "method": "aeenc",
         "base": "minilm",
         "base_revision": "minilm@1",
         "towers": "single",
         "config": {},
     }
-    (folder / "entail.json").write_text(json.dumps(told | about))
+    (folder / "entail.json").write_text(json.dumps(record | about))
     return folder
 
 
@@ -47,10 +47,10 @@ def added(folder: Path) -> torch.Tensor:
 
 
 def test_the_mean_is_exact_up_to_half_precision(tmp_path: Path) -> None:
-    one = adapter(tmp_path / "one", seed=1)
-    two = adapter(tmp_path / "two", seed=2, rank=1, alpha=3)
-    lost = average_adapters([one, two], tmp_path / "mean")
-    expected = (added(one) + added(two)) / 2
+    first = adapter(tmp_path / "one", seed=1)
+    second = adapter(tmp_path / "two", seed=2, rank=1, alpha=3)
+    lost = average_adapters([first, second], tmp_path / "mean")
+    expected = (added(first) + added(second)) / 2
     assert lost == pytest.approx(0, abs=1e-6)
     np.testing.assert_allclose(added(tmp_path / "mean"), expected, atol=2e-2)
 
@@ -59,8 +59,11 @@ def test_of_two_towers_each_is_averaged(tmp_path: Path) -> None:
     folders = [adapter(tmp_path / name, seed=i, towers="dual") for i, name in enumerate(("one", "two"))]
     towers = [adapter(folder / "premise_tower", seed=i + 5) for i, folder in enumerate(folders)]
     average_adapters(folders, tmp_path / "mean", weights=[0.4, 0.6])
-    for mean, (one, two) in ((tmp_path / "mean", folders), (tmp_path / "mean" / "premise_tower", towers)):
-        np.testing.assert_allclose(added(mean), 0.4 * added(one) + 0.6 * added(two), atol=2e-2)
+    for mean, (first, second) in (
+        (tmp_path / "mean", folders),
+        (tmp_path / "mean" / "premise_tower", towers),
+    ):
+        np.testing.assert_allclose(added(mean), 0.4 * added(first) + 0.6 * added(second), atol=2e-2)
     assert json.loads((tmp_path / "mean" / "entail.json").read_text())["towers"] == "dual"
     with pytest.raises(TrainingError, match="one towers, found 'dual' in one and 'single' in three"):
         average_adapters([folders[0], adapter(tmp_path / "three", seed=3)], tmp_path / "out")
@@ -68,12 +71,12 @@ def test_of_two_towers_each_is_averaged(tmp_path: Path) -> None:
 
 
 def test_weights_and_scale(tmp_path: Path) -> None:
-    one, two = adapter(tmp_path / "one", seed=1), adapter(tmp_path / "two", seed=2)
-    for folder in (one, two):
+    first, second = adapter(tmp_path / "one", seed=1), adapter(tmp_path / "two", seed=2)
+    for folder in (first, second):
         write_training_queries(folder, [folder.name, "both"])
-    average_adapters([one, two], tmp_path / "mean", weights=[0.75, 0.25], scale=0.5)
+    average_adapters([first, second], tmp_path / "mean", weights=[0.75, 0.25], scale=0.5)
     assert read_training_queries(tmp_path / "mean") == {"one", "two", "both"}
-    expected = 0.5 * (0.75 * added(one) + 0.25 * added(two))
+    expected = 0.5 * (0.75 * added(first) + 0.25 * added(second))
     np.testing.assert_allclose(added(tmp_path / "mean"), expected, atol=2e-2)
     about = json.loads((tmp_path / "mean" / "entail.json").read_text())
     assert about["averaged"]["scale"] == 0.5
@@ -82,38 +85,42 @@ def test_weights_and_scale(tmp_path: Path) -> None:
 
 
 def test_a_lower_rank_is_the_best_approximation_and_says_what_is_lost(tmp_path: Path) -> None:
-    one = adapter(tmp_path / "one", seed=1)
-    lost = average_adapters([one], tmp_path / "low", rank=1)
-    values = np.linalg.svd(added(one).numpy(), compute_uv=False)
+    folder = adapter(tmp_path / "one", seed=1)
+    lost = average_adapters([folder], tmp_path / "low", rank=1)
+    values = np.linalg.svd(added(folder).numpy(), compute_uv=False)
     assert lost == pytest.approx(values[1] ** 2 / (values**2).sum(), rel=1e-3)
-    error = np.linalg.norm(added(tmp_path / "low") - added(one))
+    error = np.linalg.norm(added(tmp_path / "low") - added(folder))
     assert error == pytest.approx(values[1], rel=1e-2)
 
 
 def test_what_does_not_belong_together_is_refused(tmp_path: Path) -> None:
-    one = adapter(tmp_path / "one", seed=1)
+    folder = adapter(tmp_path / "one", seed=1)
     with pytest.raises(TrainingError, match="found none"):
         average_adapters([], tmp_path / "out")
     with pytest.raises(TrainingError, match="1 in sum"):
-        average_adapters([one], tmp_path / "out", weights=[0.5])
+        average_adapters([folder], tmp_path / "out", weights=[0.5])
     with pytest.raises(TrainingError, match=r"'minilm@1' in one and 'minilm@2' in other"):
         average_adapters(
-            [one, adapter(tmp_path / "other", seed=2, base_revision="minilm@2")], tmp_path / "out"
+            [folder, adapter(tmp_path / "other", seed=2, base_revision="minilm@2")], tmp_path / "out"
         )
     with pytest.raises(TrainingError, match="same modules"):
-        average_adapters([one, adapter(tmp_path / "key", seed=2, module=MODULE + "2")], tmp_path / "out")
-    (one / "adapter_config.json").write_text(json.dumps(CONFIG | {"use_dora": True}))
+        average_adapters([folder, adapter(tmp_path / "key", seed=2, module=MODULE + "2")], tmp_path / "out")
+    (folder / "adapter_config.json").write_text(json.dumps(CONFIG | {"use_dora": True}))
     with pytest.raises(TrainingError, match="plain LoRA"):
-        average_adapters([one], tmp_path / "out")
+        average_adapters([folder], tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
 def gaussians(folder: Path, *, seed: int, **form: object) -> Path:
     """Write an adapter with a head of its own, trained by `kl_mean` unless it is told otherwise."""
-    told = {"similarity": "kl_mean", "threshold": 0.5, "direction": {"slope": 2.0, "intercept": 0.0}} | form
+    gaussian_form = {
+        "similarity": "kl_mean",
+        "threshold": 0.5,
+        "direction": {"slope": 2.0, "intercept": 0.0},
+    } | form
     adapter(folder, seed=seed)
     about = json.loads((folder / "entail.json").read_text())
-    (folder / "entail.json").write_text(json.dumps(about | {"method": "gausscse", "gaussian": told}))
+    (folder / "entail.json").write_text(json.dumps(about | {"method": "gausscse", "gaussian": gaussian_form}))
     (folder / "head").mkdir()
     save_file(
         {"linear.weight": torch.full((4, 2), float(seed)).half()}, folder / "head" / "model.safetensors"
@@ -123,8 +130,8 @@ def gaussians(folder: Path, *, seed: int, **form: object) -> Path:
 
 
 def test_heads_are_averaged_and_what_was_fitted_on_dev_is_left_out(tmp_path: Path) -> None:
-    one, two = gaussians(tmp_path / "one", seed=1), gaussians(tmp_path / "two", seed=2)
-    average_adapters([one, two], tmp_path / "mean", weights=[0.75, 0.25], scale=0.5)
+    first, second = gaussians(tmp_path / "one", seed=1), gaussians(tmp_path / "two", seed=2)
+    average_adapters([first, second], tmp_path / "mean", weights=[0.75, 0.25], scale=0.5)
     (head,) = load_file(tmp_path / "mean" / "head" / "model.safetensors").values()
     assert head.dtype == torch.float16
     assert (head == 1.25).all()  # the scale shrinks towards the base, which has no head
@@ -134,15 +141,15 @@ def test_heads_are_averaged_and_what_was_fitted_on_dev_is_left_out(tmp_path: Pat
 
 
 def test_heads_that_do_not_belong_together_are_refused(tmp_path: Path) -> None:
-    one, two = gaussians(tmp_path / "one", seed=1), gaussians(tmp_path / "two", seed=2, similarity="kl")
+    first, second = gaussians(tmp_path / "one", seed=1), gaussians(tmp_path / "two", seed=2, similarity="kl")
     with pytest.raises(TrainingError, match="one similarity, found 'kl_mean' in one and 'kl' in two"):
-        average_adapters([one, two], tmp_path / "out")
+        average_adapters([first, second], tmp_path / "out")
     with pytest.raises(TrainingError, match="one similarity"):
-        average_adapters([one, adapter(tmp_path / "point", seed=3, method="gausscse")], tmp_path / "out")
-    save_file({"linear.weight": torch.zeros(6, 2)}, one / "head" / "model.safetensors")
+        average_adapters([first, adapter(tmp_path / "point", seed=3, method="gausscse")], tmp_path / "out")
+    save_file({"linear.weight": torch.zeros(6, 2)}, first / "head" / "model.safetensors")
     with pytest.raises(TrainingError, match="heads of one shape"):
-        average_adapters([one, gaussians(tmp_path / "three", seed=3)], tmp_path / "out")
-    (one / "head" / "model.safetensors").unlink()
+        average_adapters([first, gaussians(tmp_path / "three", seed=3)], tmp_path / "out")
+    (first / "head" / "model.safetensors").unlink()
     with pytest.raises(TrainingError, match=r"one: expected head/model\.safetensors, found none"):
-        average_adapters([one], tmp_path / "out")
+        average_adapters([first], tmp_path / "out")
     assert not (tmp_path / "out").exists()

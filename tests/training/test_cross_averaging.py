@@ -20,14 +20,14 @@ QUERY, PREMISES = "ba be bi", ["bo bu", "be ba", "bi bi bo"]
 def test_the_mean_of_equal_rerankers_scores_as_they_do(
     tiny_home: Path, write_reranker: Callable[..., Path]
 ) -> None:
-    one, two = write_reranker("one"), write_reranker("two")
-    write_training_queries(one, ["a"])
-    write_training_queries(two, ["b"])
-    average_cross_encoders([one, two], tiny_home / "mean", rank=2)
-    expected, found = (Reranker(folder).score(QUERY, PREMISES) for folder in (one, tiny_home / "mean"))
-    np.testing.assert_allclose(found, expected, rtol=2e-3, atol=2e-3)
+    first, second = write_reranker("one"), write_reranker("two")
+    write_training_queries(first, ["a"])
+    write_training_queries(second, ["b"])
+    average_cross_encoders([first, second], tiny_home / "mean", rank=2)
+    expected, scores = (Reranker(folder).score(QUERY, PREMISES) for folder in (first, tiny_home / "mean"))
+    np.testing.assert_allclose(scores, expected, rtol=2e-3, atol=2e-3)
     assert read_training_queries(tiny_home / "mean") == {"a", "b"}
-    assert Reranker(tiny_home / "mean").form == Reranker(one).form
+    assert Reranker(tiny_home / "mean").form == Reranker(first).form
 
 
 def test_the_mean_is_between_two_seeds(tiny_home: Path, write_reranker: Callable[..., Path]) -> None:
@@ -39,14 +39,14 @@ def test_the_mean_is_between_two_seeds(tiny_home: Path, write_reranker: Callable
     assert not np.allclose(scores[2], scores[1])
     record = json.loads((tiny_home / "mean" / "entail.json").read_text(encoding="utf-8"))
     assert record["method"] == "reranker"
-    assert [one["name"] for one in record["averaged"]["encoders"]] == ["one", "two"]
+    assert [encoder["name"] for encoder in record["averaged"]["encoders"]] == ["one", "two"]
 
 
 def test_rerankers_of_other_forms_are_refused(
     tiny_home: Path, write_reranker: Callable[..., Path], scorer_folder: Any
 ) -> None:
-    one = write_reranker("one")
+    first = write_reranker("one")
     for other in (write_reranker("two", weight=0.5), scorer_folder("facts")):
         with pytest.raises(TrainingError):
-            average_cross_encoders([one, other], tiny_home / "mean")
+            average_cross_encoders([first, other], tiny_home / "mean")
     assert not (tiny_home / "mean").exists()

@@ -107,13 +107,13 @@ def test_a_killed_run_resumes_to_the_same_weights_bit_for_bit(tmp_path: Path, ki
 
 
 def test_the_best_weights_are_kept_not_the_last() -> None:
-    kept = []
+    snapshots = []
     task = Line(scores=[0.0, 0.3, 0.9, 0.1])
     inner = task.evaluate
-    task.evaluate = lambda: (kept.append(weights(task).clone()), inner())[1]
+    task.evaluate = lambda: (snapshots.append(weights(task).clone()), inner())[1]
     fitted = fit(task, task.parameters, SCHEDULE)
     assert fitted.best.epoch == 2
-    assert torch.equal(weights(task), kept[2])
+    assert torch.equal(weights(task), snapshots[2])
 
 
 def test_patience_ends_it_early() -> None:

@@ -61,8 +61,8 @@ class Story:
 
     def tell(self, author: str, act: AnyAct, *, base: int | None = None) -> str:
         """Do an act as the log would, and return the id a node made by it has."""
-        seen = self.history.seq if base is None else base
-        self.history.check_current(act, base=seen)  # type: ignore[arg-type]  # undo and redo are told elsewhere
+        base_seq = self.history.seq if base is None else base
+        self.history.check_current(act, base=base_seq)  # type: ignore[arg-type]  # undo and redo are told elsewhere
         return self._append(author, act)
 
     def _append(self, author: str, act: AnyAct) -> str:
@@ -119,10 +119,10 @@ def _programs() -> dict[str, str]:
     """Return where PostgreSQL's programs are; skip the test where there are none."""
     debian = [str(folder) for folder in sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)]
     path = os.pathsep.join([*debian, os.environ.get("PATH", "")])
-    found = {name: shutil.which(name, path=path) for name in ("initdb", "postgres")}
-    if not all(found.values()):
+    programs = {name: shutil.which(name, path=path) for name in ("initdb", "postgres")}
+    if not all(programs.values()):
         pytest.skip("PostgreSQL is not installed here (no initdb, no postgres)")
-    return {name: str(program) for name, program in found.items()}
+    return {name: str(program) for name, program in programs.items()}
 
 
 def _unprivileged() -> dict[str, Any]:
@@ -141,15 +141,15 @@ def _unprivileged() -> dict[str, Any]:
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[str]:
     """Run a PostgreSQL server of our own and give its URL, without the name of a database."""
-    programs, who = _programs(), _unprivileged()
+    programs, account = _programs(), _unprivileged()
     folder = Path(tempfile.mkdtemp(prefix="entail-postgres-"))
-    if who:
-        os.chown(folder, who["user"], who["group"])
+    if account:
+        os.chown(folder, account["user"], account["group"])
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     data, log = folder / "data", (folder / "log").open("wb")
-    quiet: dict[str, Any] = {"stdout": log, "stderr": log, "cwd": folder, **who}
+    quiet: dict[str, Any] = {"stdout": log, "stderr": log, "cwd": folder, **account}
     make = [programs["initdb"], "-D", str(data), "-U", "entail", "--auth=trust", "-E", "UTF8", "--no-sync"]
     subprocess.run([*make, "--locale=C"], check=True, **quiet)
     serve = [programs["postgres"], "-D", str(data), "-F", "-k", str(folder), "-p", str(port)]

@@ -57,8 +57,8 @@ def acts_on(draw: st.DrawFn, tree: Tree) -> Act:
         case "finish":
             return Finish(node=node, premises=tuple(map(Premise, draw(st.lists(texts, max_size=3)))))
         case "conclude" if children:
-            chosen = draw(st.lists(st.sampled_from(children), min_size=1, unique=True))
-            return Conclude(node=node, premises=tuple(chosen), text=text)
+            premises = draw(st.lists(st.sampled_from(children), min_size=1, unique=True))
+            return Conclude(node=node, premises=tuple(premises), text=text)
         case "edit":
             return Edit(node=node, text=text)
         case "remove":
@@ -182,26 +182,26 @@ class Authoring(RuleBasedStateMachine):
     @rule(data=st.data(), author=st.sampled_from(AUTHORS))
     def act_on_an_old_version(self, data: st.DataObject, author: str) -> None:
         base = data.draw(st.integers(1, self.history.seq))
-        seen = replay(self.history.events[:base]).tree
-        act = data.draw(acts_on(seen))
-        if not sensible(seen, act):
+        old_tree = replay(self.history.events[:base]).tree
+        act = data.draw(acts_on(old_tree))
+        if not sensible(old_tree, act):
             return
         refused = refusal(lambda: self.history.check_current(act, base=base), ConflictError)
         if refused is None:
             self._append(author, act)
         else:
-            known = {self.history.describe(e, with_author=True) for e in self.history.events[base:]}
+            descriptions = {self.history.describe(e, with_author=True) for e in self.history.events[base:]}
             assert refused.changes
-            assert set(refused.changes) <= known
+            assert set(refused.changes) <= descriptions
 
     @rule(data=st.data())
     def two_at_once(self, data: st.DataObject) -> None:
         base, tree = self.history.seq, self.history.tree
-        one, two = data.draw(acts_on(tree)), data.draw(acts_on(tree))
-        if not (sensible(tree, one) and sensible(tree, two)):
+        left, right = data.draw(acts_on(tree)), data.draw(acts_on(tree))
+        if not (sensible(tree, left) and sensible(tree, right)):
             return
         ends = []
-        for first, second in ((one, two), (two, one)):
+        for first, second in ((left, right), (right, left)):
             after = self.history.extend([event(base + 1, first, "Ann")])
             refused = refusal(lambda now=after, act=second: now.check_current(act, base=base), ConflictError)
             if refused is None:

@@ -75,9 +75,9 @@ def test_words_and_edges_have_contrast_on_the_background(theme: Theme) -> None:
 @pytest.mark.parametrize("reader", SEEN_BY)
 @pytest.mark.parametrize(("part", "apart"), [("border", 10), ("fill", 9)])
 def test_kinds_stay_apart_for_every_reader(theme: Theme, reader: str, part: str, apart: float) -> None:
-    for one, other in combinations(KINDS, 2):
-        seen = [lab(SEEN_BY[reader] @ linear(getattr(theme.looks[kind], part))) for kind in (one, other)]
-        assert np.linalg.norm(seen[0] - seen[1]) > apart, (one, other)
+    for first, second in combinations(KINDS, 2):
+        points = [lab(SEEN_BY[reader] @ linear(getattr(theme.looks[kind], part))) for kind in (first, second)]
+        assert np.linalg.norm(points[0] - points[1]) > apart, (first, second)
 
 
 def test_every_kind_has_a_name_and_a_shape_of_its_own() -> None:

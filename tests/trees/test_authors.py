@@ -55,18 +55,18 @@ def test_names_that_cannot_be_used(sqlite: Database, name: str, message: str) ->
 
 
 def test_who_is_where(authors: Authors, database: Database) -> None:
-    one, two = TreeLog(database).create_all([Create(hypothesis=h) for h in "ab"], author="Ann")
-    authors.record_presence(one, "Ann", "n1")
-    authors.record_presence(two, "ann", "n1")
-    authors.record_presence(one, "Bob", "n7")
-    authors.record_presence(one, "Ann", "n2")
-    here = authors.list_presences()
-    assert [(p.tree_id, p.author, p.node) for p in here] == [
-        (one, "Ann", "n2"),
-        (one, "Bob", "n7"),
-        (two, "Ann", "n1"),
+    first, second = TreeLog(database).create_all([Create(hypothesis=h) for h in "ab"], author="Ann")
+    authors.record_presence(first, "Ann", "n1")
+    authors.record_presence(second, "ann", "n1")
+    authors.record_presence(first, "Bob", "n7")
+    authors.record_presence(first, "Ann", "n2")
+    presences = authors.list_presences()
+    assert [(p.tree_id, p.author, p.node) for p in presences] == [
+        (first, "Ann", "n2"),
+        (first, "Bob", "n7"),
+        (second, "Ann", "n1"),
     ]
-    assert all(p.at.utcoffset() == timedelta(0) for p in here)
+    assert all(p.at.utcoffset() == timedelta(0) for p in presences)
     for unknown in ("00000000", "\ud800"):
         with pytest.raises(UnknownTreeError, match="no tree"):
             authors.record_presence(unknown, "Ann", "n1")
@@ -117,18 +117,18 @@ def test_who_cannot_be_told_apart_is_refused(claims: dict[str, Any]) -> None:
 
 
 def test_an_address_counts_only_where_it_is_theirs() -> None:
-    told = {"iss": ISSUER, "sub": "7", "email": "Ada@Uni.example"}
-    assert identity_of(told).email == "ada@uni.example"
-    assert identity_of({**told, "email_verified": False}).email is None
+    claims = {"iss": ISSUER, "sub": "7", "email": "Ada@Uni.example"}
+    assert identity_of(claims).email == "ada@uni.example"
+    assert identity_of({**claims, "email_verified": False}).email is None
 
 
 # --- one person, one author ---
 
 
 def test_two_people_of_one_name_are_two_authors(authors: Authors) -> None:
-    one, two = authors.sign_in(ada("1")), authors.sign_in(ada("2"))
+    first, second = authors.sign_in(ada("1")), authors.sign_in(ada("2"))
     other_provider = authors.sign_in(Identity("https://other.example", "1", "ADA"))
-    assert (one, two, other_provider) == ("Ada", "Ada (2)", "ADA (3)")
+    assert (first, second, other_provider) == ("Ada", "Ada (2)", "ADA (3)")
     assert authors.sign_in(ada("2")) == "Ada (2)"
     assert authors.names() == ["Ada", "Ada (2)", "ADA (3)"]
 

@@ -29,7 +29,7 @@ SHOWN = [Candidate(Premise(f"fact {i}"), i, 1 / i) for i in range(1, 4)]
 
 
 def means(key: str, selected: str = ROOT) -> Command | None:
-    return command_for(key, tree=small_tree(), selected=selected, shown=SHOWN)
+    return command_for(key, tree=small_tree(), selected=selected, candidates=SHOWN)
 
 
 def test_digits_accept_and_shifted_digits_reject() -> None:
@@ -37,7 +37,7 @@ def test_digits_accept_and_shifted_digits_reject() -> None:
     assert means("shift+3") == Command("reject", SHOWN[2].premise.key)
     assert [means(key) for key in ("4", "0", "shift+9")] == [None] * 3
     ten = [Candidate(Premise(f"fact {i}"), i, 1.0) for i in range(1, 11)]
-    tenth = command_for("0", tree=small_tree(), selected=ROOT, shown=ten)
+    tenth = command_for("0", tree=small_tree(), selected=ROOT, candidates=ten)
     assert tenth == Command("accept", ten[9].premise.key)
 
 

@@ -82,12 +82,12 @@ def url_of(database: Database) -> str:
 def harmed(database: Database) -> tuple[list[str], str]:
     """Return the ids of the damaged trees, and of the one that is whole."""
     *trees, other = fill(database, *TEXTS, "whole")
-    found = [tree for tree, text in zip(trees, TEXTS.values(), strict=True) if damage(database, tree, text)]
-    for tree in set(trees) - set(found):  # what PostgreSQL refuses
+    ids = [tree for tree, text in zip(trees, TEXTS.values(), strict=True) if damage(database, tree, text)]
+    for tree in set(trees) - set(ids):  # what PostgreSQL refuses
         run(database, "DELETE FROM events WHERE tree_id = :tree", tree=tree)
         run(database, "DELETE FROM trees WHERE id = :tree", tree=tree)
-    assert len(found) >= (len(TEXTS) if database.file is not None else 10)
-    return found, other
+    assert len(ids) >= (len(TEXTS) if database.file is not None else 10)
+    return ids, other
 
 
 def test_damaged_payloads(database: Database, harmed: tuple[list[str], str]) -> None:
@@ -125,18 +125,18 @@ def test_damaged_payloads_are_backed_up_and_restored(
 ) -> None:
     trees, other = harmed
     backup(tmp_path / "b.zip", url=url_of(database))
-    found = restore(tmp_path / "b.zip", url=blank_url)
-    assert len(found.problems) == len(trees)
+    restoration = restore(tmp_path / "b.zip", url=blank_url)
+    assert len(restoration.problems) == len(trees)
     back = open_database(blank_url)
-    assert examine(back).problems == found.problems
+    assert examine(back).problems == restoration.problems
     assert TreeLog(back).history(other) == TreeLog(database).history(other)
     with back.reading() as connection:
         query = "SELECT tree_id, CAST(payload AS TEXT) FROM events WHERE seq = 2"
         texts = {id: text for id, text in connection.execute(sa.text(query))}  # noqa: C416 - rows
     for summary in TreeLog(back).trees():
         if (text := TEXTS.get(summary.hypothesis)) is not None:
-            kept = json.loads(texts[summary.id])
-            assert kept == text or kept == json.loads(text)
+            payload = json.loads(texts[summary.id])
+            assert payload == text or payload == json.loads(text)
     # The texts of a second backup are those of the first.
     backup(tmp_path / "c.zip", url=blank_url)
     with open_archive(tmp_path / "b.zip") as first, open_archive(tmp_path / "c.zip") as second:
@@ -174,8 +174,8 @@ def test_damaged_evidence_is_left_out(database: Database, tmp_path: Path, text: 
     (problem,) = examine(database).problems
     assert (tree in problem, "act 3" in problem) == (True, True)
     backup(tmp_path / "b.zip", url=url_of(database))
-    found = restore(tmp_path / "b.zip", url=f"sqlite:///{tmp_path / 'new.db'}")
-    assert len(found.problems) == 1
+    restoration = restore(tmp_path / "b.zip", url=f"sqlite:///{tmp_path / 'new.db'}")
+    assert len(restoration.problems) == 1
 
 
 @pytest.mark.parametrize("text", ["{", "{}", "[" * 100_000])

@@ -84,11 +84,11 @@ def test_a_rejection_stays_with_the_words_it_was_made_on(log: TreeLog) -> None:
 
 
 def test_only_own_trees_on_this_corpus_count_archived_ones_too(log: TreeLog, corpus: str) -> None:
-    made = {
+    trees = {
         name: grow(log, name, Accept(node="n1", premise=A), corpus=of, example=name == "example")
         for name, of in {"here": corpus, "archived": corpus, "example": corpus, "elsewhere": None}.items()
     }
-    log.archive(made["archived"], author="Ann")
+    log.archive(trees["archived"], author="Ann")
     assert set(judgements_of(log, corpus_id=corpus).queries) == {"here", "archived"}
     assert set(judgements_of(log).queries) == {"here", "archived", "elsewhere"}
 

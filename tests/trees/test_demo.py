@@ -35,16 +35,16 @@ def team(own_data_folder: Path, sqlite_with_tables: Path, monkeypatch: pytest.Mo
 
 
 def visitor() -> VisitorLog:
-    shown, _ = open_shown()
-    return VisitorLog(TreeLog(shown), CorpusStore(shown))
+    database, _ = open_shown()
+    return VisitorLog(TreeLog(database), CorpusStore(database))
 
 
 def content(folder: Path) -> dict[str, str]:
     """Return the files of a data folder; SQLite's own for reading beside a writer hold nothing."""
     files = {path for path in folder.rglob("*") if path.is_file()}
-    beside = {path for path in files if path.name.endswith(("-shm", "-wal"))}
-    assert not any(path.stat().st_size for path in beside if path.name.endswith("-wal"))
-    return {str(path): sha256(path.read_bytes()).hexdigest() for path in files - beside}
+    side_files = {path for path in files if path.name.endswith(("-shm", "-wal"))}
+    assert not any(path.stat().st_size for path in side_files if path.name.endswith("-wal"))
+    return {str(path): sha256(path.read_bytes()).hexdigest() for path in files - side_files}
 
 
 @pytest.mark.parametrize(("said", "means"), [("", False), ("0", False), ("1", True)])
@@ -165,10 +165,10 @@ def test_who_did_not_look_for_long_makes_room(
 
 def test_without_a_database_the_sample_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ENTAIL_DEMO", "1")
-    shown, held = open_shown()
-    assert held is not None
-    assert {info.id for info in CorpusStore(shown).corpora()} == {SAMPLE_ID, HELD_OUT_ID}
+    database, scratch = open_shown()
+    assert scratch is not None
+    assert {info.id for info in CorpusStore(database).corpora()} == {SAMPLE_ID, HELD_OUT_ID}
     with pytest.raises(DatabaseError, match="this is a demo"):
-        TreeLog(shown).create(Create(hypothesis="x"), author="Eve")
+        TreeLog(database).create(Create(hypothesis="x"), author="Eve")
     assert not (tmp_path / "data").exists()
-    held.close()
+    scratch.close()

@@ -77,38 +77,38 @@ def test_rows_that_name_what_is_not_there(sqlite: Database) -> None:
 
 
 def test_a_new_installation_has_no_problems(own_data_folder: Path) -> None:
-    found = diagnose()
-    assert found.problems == ()
-    assert found.database["state"].startswith("missing")
+    diagnosis = diagnose()
+    assert diagnosis.problems == ()
+    assert diagnosis.database["state"].startswith("missing")
     assert not own_data_folder.exists(), "nothing is made"
-    assert found.versions["entail"]
-    json.dumps(found.to_json(), allow_nan=False)
+    assert diagnosis.versions["entail"]
+    json.dumps(diagnosis.to_json(), allow_nan=False)
     open_database().close()
     (own_data_folder / "vectors").mkdir()
     (own_data_folder / "vectors" / "v.npy").write_bytes(b"x" * 1000)
-    found = diagnose()
-    assert (found.problems, found.database["state"]) == ((), "well")
-    assert found.database["url"] == f"sqlite:///{own_data_folder / 'entail.db'}"
-    assert found.data["vectors_bytes"] == 1000
+    diagnosis = diagnose()
+    assert (diagnosis.problems, diagnosis.database["state"]) == ((), "well")
+    assert diagnosis.database["url"] == f"sqlite:///{own_data_folder / 'entail.db'}"
+    assert diagnosis.data["vectors_bytes"] == 1000
 
 
 def test_a_damaged_file_is_a_problem_not_a_crash(own_data_folder: Path) -> None:
     own_data_folder.mkdir(parents=True)
     (own_data_folder / "entail.db").write_bytes(b"no database" * 1000)
-    found = diagnose()
-    assert found.database["state"] == "unusable"
-    assert len(found.problems) == 1
-    assert "entail restore FILE --replace" in found.problems[0]
+    diagnosis = diagnose()
+    assert diagnosis.database["state"] == "unusable"
+    assert len(diagnosis.problems) == 1
+    assert "entail restore FILE --replace" in diagnosis.problems[0]
 
 
 def test_a_server_out_of_reach_is_a_problem_without_its_password(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ENTAIL_DATABASE_URL", "nonsense")
     assert "no database URL" in diagnose().problems[0]
     monkeypatch.setenv("ENTAIL_DATABASE_URL", "postgresql://ann:geheim@127.0.0.1:1/trees")
-    found = diagnose()
-    assert len(found.problems) == 1
-    assert "does not answer" in found.problems[0]
-    assert "geheim" not in json.dumps(found.to_json())
+    diagnosis = diagnose()
+    assert len(diagnosis.problems) == 1
+    assert "does not answer" in diagnosis.problems[0]
+    assert "geheim" not in json.dumps(diagnosis.to_json())
 
 
 def test_a_database_that_can_only_be_read_is_a_problem(

@@ -39,7 +39,7 @@ def test_trees_corpora_and_authors_are_there(url: str) -> None:
     versions = [len(store.corpus(EXPECTED["corpus"], version=version)) for version in (1, 2, 3, 4)]
     assert versions == [4, 5, 5, 4]
     evidence = TreeLog(database).evidence(EXPECTED["tree"])
-    assert [shown.rank for shown in evidence[2].shown] == [1, 2]
+    assert [candidate.rank for candidate in evidence[2].shown] == [1, 2]
 
 
 def test_work_goes_on(url: str) -> None:

@@ -14,7 +14,7 @@ from entail.data.records import Premise
 from entail.trees.formats.entailment_bank import grow
 from entail.trees.layout import appearance
 from entail.trees.layout.boxes import SCREEN, STACK_GAP, WIDTHS, width_of
-from entail.trees.layout.drawing import Direction, Layout, Place, Segment, rejected_id
+from entail.trees.layout.drawing import Direction, Layout, PlacedBox, Segment, rejected_id
 from entail.trees.layout.lines import columns_of, wrap
 from entail.trees.layout.positions import PANE, choose_direction, layout
 from entail.trees.log.acts import Accept, Create, GivenNode, Reject, Write
@@ -246,14 +246,14 @@ def trees(draw: st.DrawFn) -> Tree:
 DIRECTION = st.sampled_from(DIRECTIONS)
 
 
-def apart(one: Place, other: Place) -> bool:
+def apart(one: PlacedBox, other: PlacedBox) -> bool:
     """Return whether there is room between two boxes."""
     aside = max(one.left - other.right, other.left - one.right)
     below = max(one.top - other.bottom, other.top - one.bottom)
     return max(aside, below) >= STACK_GAP - 1e-6
 
 
-def crosses(segment: Segment, place: Place) -> bool:
+def crosses(segment: Segment, place: PlacedBox) -> bool:
     """Return whether a horizontal or vertical line runs through a box."""
     (x1, y1), (x2, y2) = segment
     inside = max(x1, x2) > place.left + 1 and min(x1, x2) < place.right - 1
@@ -267,7 +267,7 @@ def test_no_boxes_overlap_and_no_line_runs_through_a_box(
     collapsed = data.draw(st.sets(st.sampled_from([*tree.nodes])))
     drawing = layout(tree, collapsed=collapsed, with_rejected=with_rejected, direction=direction)
     places = [*drawing.places.values()]
-    assert all(apart(one, other) for one, other in combinations(places, 2))
+    assert all(apart(first, second) for first, second in combinations(places, 2))
     assert min(place.left for place in places) >= -1e-6
     assert min(place.top for place in places) >= -1e-6
     for step in drawing.steps:
@@ -296,9 +296,9 @@ def test_lines_lead_from_every_premise_to_its_conclusion(
 def test_premises_keep_their_order(tree: Tree, direction: Direction) -> None:
     places = layout(tree, direction=direction).places
     for node in tree.nodes.values():
-        for one, other in pairwise(node.children):
-            beside = places[one].right < places[other].left and direction == "down"
-            assert beside or places[one].bottom < places[other].top
+        for first, second in pairwise(node.children):
+            is_left = places[first].right < places[second].left and direction == "down"
+            assert is_left or places[first].bottom < places[second].top
 
 
 @settings(max_examples=30)
@@ -330,9 +330,9 @@ def test_one_more_leaf_moves_nobody_past_anybody(
     before = layout(tree, direction=direction).places
     after = layout(builder.freeze(seq=50), direction=direction).places
     for node in tree.nodes.values():
-        for one, other in pairwise(node.children):
-            assert (after[one].y, after[one].x) < (after[other].y, after[other].x) or (
-                after[one].x < after[other].x
+        for first, second in pairwise(node.children):
+            assert (after[first].y, after[first].x) < (after[second].y, after[second].x) or (
+                after[first].x < after[second].x
             )
     for layer in {place.layer for place in before.values()} if direction == "right" else ():
         ids = [id for id in before if before[id].layer == layer]

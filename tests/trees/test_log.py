@@ -255,12 +255,12 @@ def test_a_summary_says_what_its_log_says(log: TreeLog, tree: str) -> None:
 
 def test_trees_are_listed_the_last_changed_first(log: TreeLog, database: Database) -> None:
     corpus = CorpusStore(database).add_corpus(Corpus.of("facts", ["a"]), author="Ann")
-    one = log.create(Create(hypothesis="one"), author="Ann", corpus_id=corpus.id)
-    two = log.create(Create(hypothesis="two"), author="Ann", example=True)
-    assert [t.id for t in log.trees()] == [two, one]
-    log.act(one, Write(node=ROOT, text="a"), author="Bob", base=1)
-    assert [t.id for t in log.trees()] == [one, two]
-    assert [t.id for t in log.trees(corpus_id=corpus.id)] == [one]
+    first = log.create(Create(hypothesis="one"), author="Ann", corpus_id=corpus.id)
+    second = log.create(Create(hypothesis="two"), author="Ann", example=True)
+    assert [t.id for t in log.trees()] == [second, first]
+    log.act(first, Write(node=ROOT, text="a"), author="Bob", base=1)
+    assert [t.id for t in log.trees()] == [first, second]
+    assert [t.id for t in log.trees(corpus_id=corpus.id)] == [first]
     assert [t.example for t in log.trees()] == [False, True]
 
 

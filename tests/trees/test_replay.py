@@ -111,10 +111,10 @@ def test_undo_gives_back_the_place(story: Any) -> None:
 
 def test_acts_on_other_things_do_not_disturb_each_other(story: Any) -> None:
     n2 = story.ann(Write(node=ROOT, text="ice melts"))
-    seen = story.history.seq
+    base = story.history.seq
     story.ann(Write(node=ROOT, text="spring is warm"))
-    story.bob(Write(node=ROOT, text="sun shines"), base=seen)
-    story.bob(Write(node=n2, text="ice is water"), base=seen)
+    story.bob(Write(node=ROOT, text="sun shines"), base=base)
+    story.bob(Write(node=n2, text="ice is water"), base=base)
     assert story.outline == [
         "snow melts in spring",
         "  ice melts",
@@ -152,11 +152,11 @@ def test_acts_on_other_things_do_not_disturb_each_other(story: Any) -> None:
 def test_conflicts_name_the_change(story: Any, first: Act, second: Act) -> None:
     story.ann(Write(node=ROOT, text="two"))
     story.ann(Write(node=ROOT, text="three"))
-    seen = story.history.seq
+    base = story.history.seq
     check(story.tree, second)
     story.ann(first)
     with pytest.raises(ConflictError) as refused:
-        story.bob(second, base=seen)
+        story.bob(second, base=base)
     (change,) = refused.value.changes
     assert change == story.history.describe(story.history.event(4), with_author=True)
     assert change in str(refused.value)
@@ -164,33 +164,33 @@ def test_conflicts_name_the_change(story: Any, first: Act, second: Act) -> None:
 
 def test_what_was_undone_or_undone_and_redone_meanwhile_is_no_change(story: Any) -> None:
     n2 = story.ann(Write(node=ROOT, text="ice melts"))
-    seen = story.history.seq
+    base = story.history.seq
     story.undo()
     story.redo()
     story.ann(Edit(node=n2, text="ice can melt"))
     story.undo()
-    story.bob(Edit(node=n2, text="all ice melts"), base=seen)
+    story.bob(Edit(node=n2, text="all ice melts"), base=base)
 
 
 def test_an_undo_and_a_redo_are_changes(story: Any) -> None:
     n2 = story.ann(Write(node=ROOT, text="ice melts"))
-    seen = story.history.seq
+    base = story.history.seq
     story.undo()
     with pytest.raises(ConflictError, match=r"Ann undid: wrote “ice melts”"):
-        story.bob(Edit(node=n2, text="all ice melts"), base=seen)
-    seen = story.history.seq
+        story.bob(Edit(node=n2, text="all ice melts"), base=base)
+    base = story.history.seq
     story.redo()
     with pytest.raises(ConflictError, match=r"Ann redid: wrote “ice melts”"):
-        story.bob(Write(node=ROOT, text="ice melts"), base=seen)
+        story.bob(Write(node=ROOT, text="ice melts"), base=base)
 
 
 def test_an_act_that_never_made_sense_is_not_called_a_conflict(story: Any) -> None:
-    seen = story.history.seq
+    base = story.history.seq
     story.ann(Write(node=ROOT, text="ice melts"))
     with pytest.raises(ActError, match="no node n9"):
-        story.bob(Remove(node="n9"), base=seen)
+        story.bob(Remove(node="n9"), base=base)
     with pytest.raises(ActError, match="cannot explain itself"):
-        story.bob(Write(node=ROOT, text="snow melts in spring"), base=seen)
+        story.bob(Write(node=ROOT, text="snow melts in spring"), base=base)
 
 
 @pytest.mark.parametrize("base", [0, -1, 3])

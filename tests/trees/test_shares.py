@@ -44,10 +44,10 @@ def test_comparisons_are_kept_as_they_were(database: Database) -> None:
     assert {share.token for share in shares.comparisons()} == {first.token, second.token}
     shares.share_tree(grow(database), author="Ada")
     assert len(shares.comparisons()) == 2
-    made = [first, second, *(shares.share_comparison({"n": n}, author="Ada") for n in range(30))]
+    all_shares = [first, second, *(shares.share_comparison({"n": n}, author="Ada") for n in range(30))]
     for share in shares.comparisons():
         shares.revoke(share.token)
-    assert not any(shares.find(share.token) for share in made)
+    assert not any(shares.find(share.token) for share in all_shares)
 
 
 @pytest.mark.parametrize("token", ["", "a", "a" * TOKEN_LENGTH, "é" * TOKEN_LENGTH, "%" * TOKEN_LENGTH])

@@ -76,8 +76,8 @@ def texts(candidates: Sequence[Candidate]) -> list[str]:
 
 
 def test_the_nearest_premises_come_with_rank_and_score(tell: Tell, index: InOrder) -> None:
-    found = suggest(tell("why?").tree, "n1", FACTS, index, k=3)
-    assert [(c.premise.text, c.rank, round(c.score, 4), c.in_tree, c.judgement) for c in found] == [
+    candidates = suggest(tell("why?").tree, "n1", FACTS, index, k=3)
+    assert [(c.premise.text, c.rank, round(c.score, 4), c.in_tree, c.judgement) for c in candidates] == [
         ("fact a", 1, 1.0, None, None),
         ("fact b", 2, 0.9, None, None),
         ("fact c", 3, 0.8, None, None),
@@ -90,8 +90,8 @@ def test_a_node_is_never_offered_its_own_text_nor_its_ancestors_by_fold(tell: Te
     middle = story.ann(Write(node="n1", text="fact d "))
     low = story.ann(Write(node=middle, text="something else"))
     tree = story.tree
-    found = suggest(tree, low, FACTS, index, k=4)
-    assert (texts(found), [c.rank for c in found]) == (["a", "c", "e", "f"], [1, 2, 3, 4])
+    candidates = suggest(tree, low, FACTS, index, k=4)
+    assert (texts(candidates), [c.rank for c in candidates]) == (["a", "c", "e", "f"], [1, 2, 3, 4])
     assert index.asked[-1][1] == 6
     assert texts(suggest(tree, "n1", FACTS, index, k=4, query="fact b")) == ["a", "c", "d", "e"]
 
@@ -100,10 +100,15 @@ def test_a_list_keeps_its_places_while_its_author_goes_down_it(tell: Tell, index
     story = tell("why?")
     a, b = (story.ann(Accept(node="n1", premise=Premise(f"fact {letter}"))) for letter in "ab")
     conclusion = story.ann(Conclude(node="n1", premises=(a, b), text="fact c"))
-    found = suggest(story.tree, "n1", FACTS, index, k=4)
-    assert texts(found) == ["a", "b", "c", "d"]
-    assert [c.in_tree for c in found] == [a, b, conclusion, None]
-    assert [c.judgement is not None and c.judgement.accepted for c in found] == [True, True, False, False]
+    candidates = suggest(story.tree, "n1", FACTS, index, k=4)
+    assert texts(candidates) == ["a", "b", "c", "d"]
+    assert [c.in_tree for c in candidates] == [a, b, conclusion, None]
+    assert [c.judgement is not None and c.judgement.accepted for c in candidates] == [
+        True,
+        True,
+        False,
+        False,
+    ]
 
 
 def test_what_is_elsewhere_in_the_tree_is_offered_with_its_node(tell: Tell, index: InOrder) -> None:
@@ -111,8 +116,8 @@ def test_what_is_elsewhere_in_the_tree_is_offered_with_its_node(tell: Tell, inde
     left = story.ann(Accept(node="n1", premise=Premise("fact a")))
     right = story.ann(Write(node="n1", text="because"))
     below = story.ann(Accept(node=left, premise=Premise("fact  b")))
-    found = suggest(story.tree, right, FACTS, index, k=3)
-    assert [(c.premise.text, c.in_tree) for c in found] == [
+    candidates = suggest(story.tree, right, FACTS, index, k=3)
+    assert [(c.premise.text, c.in_tree) for c in candidates] == [
         ("fact a", left),
         ("fact b", below),
         ("fact c", None),
@@ -164,19 +169,19 @@ def test_any_retriever_will_do(tell: Tell, kind: Callable[[Corpus], PremiseIndex
         "facts", ["ice is frozen water", "the sun is hot", "snow is made of ice", "snow is cold"]
     )
     story = tell("snow is cold")
-    found = suggest(story.tree, "n1", corpus, kind(corpus), k=2)
-    assert found[0].premise.text == "snow is made of ice"
-    assert len(found) == 2
-    assert found[0].score > found[1].score
+    candidates = suggest(story.tree, "n1", corpus, kind(corpus), k=2)
+    assert candidates[0].premise.text == "snow is made of ice"
+    assert len(candidates) == 2
+    assert candidates[0].score > candidates[1].score
 
 
 def test_evidence_says_what_was_on_the_screen(tell: Tell, index: InOrder) -> None:
-    found = suggest(tell("why?").tree, "n1", FACTS, index, k=2, query="mine")
-    assert shown_of(found) == (
-        ShownCandidate(Premise("fact a").key, 1, found[0].score),
-        ShownCandidate(Premise("fact b").key, 2, found[1].score),
+    candidates = suggest(tell("why?").tree, "n1", FACTS, index, k=2, query="mine")
+    assert shown_of(candidates) == (
+        ShownCandidate(Premise("fact a").key, 1, candidates[0].score),
+        ShownCandidate(Premise("fact b").key, 2, candidates[1].score),
     )
-    assert isinstance(found[0].score, float)
+    assert isinstance(candidates[0].score, float)
 
 
 TEXTS = ["snow is ice", "ice is cold", "fire is hot", "the sun is hot", "snow is cold", "ice is frozen"]
@@ -216,12 +221,12 @@ def test_candidates_are_ordered_anew_and_keep_where_they_were_retrieved(tell: An
     tree = tree_of(tell, accept(SNOW), reject(FIRE))
     pool = suggest(tree, "n1", CORPUS, TfidfIndex(CORPUS), k=6)
     assert [c.premise for c in pool if c.is_child] == [SNOW]
-    some = [c for c in pool if not c.is_child][:3]
-    found = rerank(some, np.array([1.0, 2.0, 1.0], dtype=np.float32))
-    assert [c.premise for c in found] == [some[at].premise for at in (1, 0, 2)]
-    assert [c.rank for c in found] == [1, 2, 3]
-    assert [c.retrieved for c in found] == [some[at].rank for at in (1, 0, 2)]
-    assert [c.score for c in found] == [2.0, 1.0, 1.0]
+    selection = [c for c in pool if not c.is_child][:3]
+    candidates = rerank(selection, np.array([1.0, 2.0, 1.0], dtype=np.float32))
+    assert [c.premise for c in candidates] == [selection[at].premise for at in (1, 0, 2)]
+    assert [c.rank for c in candidates] == [1, 2, 3]
+    assert [c.retrieved for c in candidates] == [selection[at].rank for at in (1, 0, 2)]
+    assert [c.score for c in candidates] == [2.0, 1.0, 1.0]
 
 
 def test_a_chain_knows_what_became_of_it(tell: Any) -> None:
@@ -273,10 +278,10 @@ def test_the_log_keeps_a_proposal_and_reads_older_rows_as_before(sqlite: Databas
     history = log.act(tree_id, accept(SNOW), author="Ann", base=1, evidence=retrieved)
     tree = history.tree
     pool = suggest(tree, "n1", CORPUS, TfidfIndex(CORPUS), k=6)
-    made = Proposal(means="next", after=basis_of(tree, "n1").after, k=len(pool), among="tfidf")
-    found = rerank(pool, np.arange(len(pool), dtype=np.float32))
+    proposal = Proposal(means="next", after=basis_of(tree, "n1").after, k=len(pool), among="tfidf")
+    candidates = rerank(pool, np.arange(len(pool), dtype=np.float32))
     about = {"retriever": "arcf", "revision": "arcf@1", "query": CLAIM.text}
-    proposed = Evidence(**about, corpus_version=1, shown=shown_of(found), proposal=made)
+    proposed = Evidence(**about, corpus_version=1, shown=shown_of(candidates), proposal=proposal)
     log.act(tree_id, reject(FIRE), author="Ann", base=2, evidence=proposed)
     assert log.evidence(tree_id) == {2: retrieved, 3: proposed}
     assert proposed.shown[0].retrieved == pool[-1].rank

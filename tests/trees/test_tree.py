@@ -42,9 +42,9 @@ IMPORTED = (
 
 
 def test_accept_hangs_the_premise_below_and_remembers_the_judgement(story: Any) -> None:
-    made = story.ann(Accept(node=ROOT, premise=ICE))
+    premise = story.ann(Accept(node=ROOT, premise=ICE))
     tree = story.tree
-    assert made == "n2"
+    assert premise == "n2"
     assert tree.node("n2") == Node("n2", "ice is cold", ROOT, (), "accept", "Ann", 2, key=ICE.key)
     assert tree.root.children == ("n2",)
     judgement = tree.judgements[ROOT, ICE.key]
@@ -72,9 +72,9 @@ def test_finish_rejects_what_nobody_judged_before(story: Any) -> None:
 
 def test_conclude_takes_the_place_of_its_premises(story: Any) -> None:
     a, b, c = (story.ann(Write(node=ROOT, text=text)) for text in "abc")
-    made = story.ann(Conclude(node=ROOT, premises=(c, a), text="a and c"))
+    conclusion = story.ann(Conclude(node=ROOT, premises=(c, a), text="a and c"))
     assert story.outline == ["snow melts in spring", "  a and c", "    a", "    c", "  b"]
-    assert story.tree.node(made).kind == "intermediate"
+    assert story.tree.node(conclusion).kind == "intermediate"
     assert story.tree.node(b).kind == "premise"
     assert story.tree.root.kind == "hypothesis"
 
@@ -102,9 +102,9 @@ def test_remove_takes_all_below_and_their_judgements(story: Any) -> None:
 
 def test_remove_can_let_the_premises_take_the_place(story: Any) -> None:
     a, b, c = (story.ann(Write(node=ROOT, text=text)) for text in "abc")
-    made = story.ann(Conclude(node=ROOT, premises=(a, b), text="both"))
-    story.ann(Reject(node=made, premise=ICE))
-    story.ann(Remove(node=made, keep_premises=True))
+    conclusion = story.ann(Conclude(node=ROOT, premises=(a, b), text="both"))
+    story.ann(Reject(node=conclusion, premise=ICE))
+    story.ann(Remove(node=conclusion, keep_premises=True))
     assert story.outline == ["snow melts in spring", "  a", "  b", "  c"]
     assert not story.tree.judgements
     assert c == "n4"
@@ -112,9 +112,9 @@ def test_remove_can_let_the_premises_take_the_place(story: Any) -> None:
 
 def test_an_acceptance_ends_when_what_it_made_is_removed_wherever_it_hangs(story: Any) -> None:
     accepted = story.ann(Accept(node=ROOT, premise=ICE))
-    made = story.ann(Conclude(node=ROOT, premises=(accepted,), text="it is cold"))
+    conclusion = story.ann(Conclude(node=ROOT, premises=(accepted,), text="it is cold"))
     assert story.tree.judgements[ROOT, ICE.key].accepted, "it still helps to explain the root"
-    story.ann(Remove(node=made))
+    story.ann(Remove(node=conclusion))
     assert not story.tree.judgements
 
 
@@ -156,8 +156,8 @@ def test_an_imported_structure(tell: Callable[..., Any]) -> None:
 
 def test_acts_on_an_imported_structure(tell: Callable[..., Any]) -> None:
     story = tell(nodes=IMPORTED)
-    made = story.ann(Conclude(node=ROOT, premises=("n1.1", "n1.3"), text="a and c"))
-    story.ann(Move(node="n1.4", parent=made))
+    conclusion = story.ann(Conclude(node=ROOT, premises=("n1.1", "n1.3"), text="a and c"))
+    story.ann(Move(node="n1.4", parent=conclusion))
     assert story.outline == [
         "snow melts in spring",
         "  a and c",
@@ -173,7 +173,7 @@ def test_acts_on_an_imported_structure(tell: Callable[..., Any]) -> None:
     assert story.tree.loose == ("n1.5",)
     story.ann(Remove(node="n1.5"))
     assert story.tree.loose == ()
-    assert [node.id for node in story.tree.walk()] == [ROOT, made, "n1.1", "n1.2", "n1.3"]
+    assert [node.id for node in story.tree.walk()] == [ROOT, conclusion, "n1.1", "n1.2", "n1.3"]
 
 
 # --- when acts make no sense ---
@@ -269,14 +269,14 @@ def tree(story: Any) -> Tree:
     story.ann(Accept(node="n2", premise=ICE))
     story.ann(Write(node="n2", text="five"))
     story.ann(Reject(node=ROOT, premise=ICE))
-    found: Tree = story.tree
-    return found
+    example: Tree = story.tree
+    return example
 
 
 def facts(text: str, *more: tuple[str, ...]) -> set[tuple[str, ...]]:
     """Read facts such as `n3 text children, n1 node`."""
     words = [part.split() for part in text.split(",")]
-    return {(what, node) for node, *aspects in words for what in aspects} | set(more)
+    return {(aspect, node) for node, *aspects in words for aspect in aspects} | set(more)
 
 
 FIRE3, ICE1, ICE2 = ("judgement", "n3", FIRE.key), ("judgement", ROOT, ICE.key), ("judgement", "n2", ICE.key)
@@ -335,13 +335,13 @@ ALL = "node text parent children judged"
     ids=lambda value: value.kind if hasattr(value, "kind") else "",
 )
 def test_footprints(tree: Tree, act: Any, reads: set[Any], writes: set[Any]) -> None:
-    found = footprint(tree, act, seq=9)
-    assert (found.reads, found.writes) == (reads, writes)
+    accesses = footprint(tree, act, seq=9)
+    assert (accesses.reads, accesses.writes) == (reads, writes)
 
 
 def test_a_new_tree_writes_all_its_nodes() -> None:
-    found = footprint(Tree({}), Create(hypothesis="h", nodes=(GivenNode("a", -1),)), seq=1)
-    assert (found.reads, found.writes) == (
+    accesses = footprint(Tree({}), Create(hypothesis="h", nodes=(GivenNode("a", -1),)), seq=1)
+    assert (accesses.reads, accesses.writes) == (
         set(),
         facts("n1 node text parent children, n1.1 node text parent children"),
     )

@@ -110,8 +110,8 @@ def test_keys_are_those_of_leaves_or_of_what_a_corpus_has() -> None:
 
 def made(*steps: tuple[str, str], **intermediates: str) -> ExplanationTree:
     """Make a row that no reader would let pass."""
-    told = tuple(Step(tuple(premises.split()), conclusion) for premises, conclusion in steps)
-    return ExplanationTree("r1", "snow is cold", {"sent1": "snow is ice"}, intermediates, told)
+    proof = tuple(Step(tuple(premises.split()), conclusion) for premises, conclusion in steps)
+    return ExplanationTree("r1", "snow is cold", {"sent1": "snow is ice"}, intermediates, proof)
 
 
 @pytest.mark.parametrize(
@@ -160,9 +160,9 @@ def test_a_tree_that_began_here_is_numbered_in_the_order_of_its_steps(tell: Tell
 
 def test_a_sentence_said_in_two_places_is_one_again(tell: Tell) -> None:
     story = tell("snow is cold")
-    one, two = (story.ann(Write(node="n1", text=text)) for text in ("ice is cold", "snow is ice"))
-    story.ann(Accept(node=one, premise=Premise("water can be frozen")))
-    story.ann(Accept(node=two, premise=Premise("water  can be frozen")))
+    first, second = (story.ann(Write(node="n1", text=text)) for text in ("ice is cold", "snow is ice"))
+    story.ann(Accept(node=first, premise=Premise("water can be frozen")))
+    story.ann(Accept(node=second, premise=Premise("water  can be frozen")))
     assert proof_of(refold(story.tree)) == (
         "sent1 -> int1: ice is cold; sent1 -> int2: snow is ice; int1 & int2 -> hypothesis; "
     )
@@ -323,11 +323,11 @@ def rows(draw: st.DrawFn) -> ExplanationTree:
     """Draw a sound row; few texts, so that many sentences say the same."""
     sentences = {f"sent{i}": draw(TEXTS) for i in range(1, draw(st.integers(1, 6)) + 1)}
     names = [f"int{i}" for i in draw(st.permutations(range(1, draw(st.integers(0, 4)) + 1)))]
-    known, steps = list(sentences), []
+    identifiers, steps = list(sentences), []
     for conclusion in (*names, "hypothesis"):
-        premises = draw(st.lists(st.sampled_from(known), min_size=1, max_size=4))
+        premises = draw(st.lists(st.sampled_from(identifiers), min_size=1, max_size=4))
         steps.append(Step(tuple(premises), conclusion))
-        known.append(conclusion)
+        identifiers.append(conclusion)
     used = {premise for step in steps for premise in step.premises}
     unused = draw(st.permutations([label for label in sentences if label not in used]))
     return ExplanationTree(
@@ -361,9 +361,9 @@ def test_a_tree_that_was_worked_on_gives_a_sound_row_that_says_the_same(
     out = refold(tree)
     check_proof(out.steps, out.intermediates, out.sentences)
     assert parse_proof(proof_of(out)) == (out.steps, dict(out.intermediates))
-    said = {(fold(tree.nodes[n.parent].text), fold(n.text)) for n in tree.nodes.values() if n.parent}
+    pairs = {(fold(tree.nodes[n.parent].text), fold(n.text)) for n in tree.nodes.values() if n.parent}
     if tree.root.children:
-        assert {(fold(parent), fold(child)) for parent, child in out.pairs} == said
+        assert {(fold(parent), fold(child)) for parent, child in out.pairs} == pairs
         used = set(out.leaves)
         assert set(out.distractors) == set(out.sentences) - used
     assert refold(grow(unfold(out))) == out
@@ -377,17 +377,17 @@ def change(tree: Tree, data: st.DataObject) -> Tree:
     for seq in range(2, 2 + data.draw(st.integers(0, 5))):
         now = builder.freeze(seq=seq - 1)
         node = data.draw(st.sampled_from([*now.nodes]))
-        what = data.draw(st.sampled_from(["edit", "write", "remove", "keep", "conclude", "reject"]))
-        if what == "edit":
+        kind = data.draw(st.sampled_from(["edit", "write", "remove", "keep", "conclude", "reject"]))
+        if kind == "edit":
             builder.apply(Edit(node=node, text=data.draw(TEXTS)), seq=seq, author="Ann")
-        elif what == "write":
+        elif kind == "write":
             builder.apply(Write(node=node, text=data.draw(TEXTS)), seq=seq, author="Ann")
-        elif what == "reject":
+        elif kind == "reject":
             builder.apply(Reject(node=node, premise=Premise(data.draw(TEXTS))), seq=seq, author="Ann")
-        elif what == "conclude" and now.nodes[node].children:
-            some = data.draw(st.sets(st.sampled_from(now.nodes[node].children), min_size=1))
-            act = Conclude(node=node, premises=tuple(some), text=data.draw(TEXTS))
+        elif kind == "conclude" and now.nodes[node].children:
+            premises = data.draw(st.sets(st.sampled_from(now.nodes[node].children), min_size=1))
+            act = Conclude(node=node, premises=tuple(premises), text=data.draw(TEXTS))
             builder.apply(act, seq=seq, author="Ann")
         elif now.nodes[node].parent is not None:
-            builder.apply(Remove(node=node, keep_premises=what == "keep"), seq=seq, author="Ann")
+            builder.apply(Remove(node=node, keep_premises=kind == "keep"), seq=seq, author="Ann")
     return builder.freeze(seq=99)

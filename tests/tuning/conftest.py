@@ -22,11 +22,11 @@ def pairs() -> Callable[..., list[EntailedPair]]:
 
     def made(count: int, *, seed: int = 0) -> list[EntailedPair]:
         draw = np.random.default_rng(seed)
-        found = []
+        entailed_pairs = []
         for _ in range(count):
             words = list(draw.choice(SYLLABLES, size=8, replace=False))
-            found.append(EntailedPair(" ".join(words), " ".join(words[:3]), " ".join(words[1:3])))
-        return found
+            entailed_pairs.append(EntailedPair(" ".join(words), " ".join(words[:3]), " ".join(words[1:3])))
+        return entailed_pairs
 
     return made
 
@@ -35,14 +35,14 @@ def pairs() -> Callable[..., list[EntailedPair]]:
 def passages_and_questions() -> tuple[list[str], list[Question]]:
     """48 passages of 8 syllables; of each a question for two of its words, its answer another of them."""
     draw = np.random.default_rng(1)
-    texts, asked = [], []
+    texts, questions = [], []
     for number in range(48):
         words = list(draw.choice(SYLLABLES, size=8, replace=False))
         texts.append(" ".join(words))
-        asked.append(
+        questions.append(
             Question(f"q{number}", " ".join(words[:2]), (f"{words[4]} {words[5]}",), (f"p{number}",))
         )
-    return texts, asked
+    return texts, questions
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def pool(tmp_path: Path, passages_and_questions: Any) -> PassageStore:
 @pytest.fixture
 def squad(tmp_path: Path, passages_and_questions: Any) -> dict[str, Path]:
     """SQuAD files of the miniature passages, and entailment pairs."""
-    texts, asked = passages_and_questions
+    texts, questions = passages_and_questions
 
     def written(name: str, rows: Sequence[int]) -> Path:
         paragraphs = [
@@ -64,9 +64,9 @@ def squad(tmp_path: Path, passages_and_questions: Any) -> dict[str, Path]:
                 "context": texts[at],
                 "qas": [
                     {
-                        "id": asked[at].id,
-                        "question": asked[at].text,
-                        "answers": [{"text": asked[at].answers[0]}],
+                        "id": questions[at].id,
+                        "question": questions[at].text,
+                        "answers": [{"text": questions[at].answers[0]}],
                     }
                 ],
             }
@@ -79,7 +79,7 @@ def squad(tmp_path: Path, passages_and_questions: Any) -> dict[str, Path]:
     nli = tmp_path / "nli.jsonl"
     rows = [("ba be bi", "ba", "entailment"), ("ba be", "bo", "neutral"), ("bi bo", "bi", "entailment")]
     nli.write_text(
-        "\n".join(json.dumps({"premise": p, "hypothesis": h, "label": said}) for p, h, said in rows),
+        "\n".join(json.dumps({"premise": p, "hypothesis": h, "label": label}) for p, h, label in rows),
         encoding="utf-8",
     )
     return {"train": written("train.json", range(36)), "dev": written("dev.json", range(36, 48)), "nli": nli}

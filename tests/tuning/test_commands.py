@@ -28,25 +28,25 @@ SMALL = ["--base", "tiny", "--rank", "2", "--epochs", "1", "--batch-size", "8", 
 def test_both_stages_from_the_command_line(
     tiny_home: Path, squad: dict[str, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    given = ["--questions", str(squad["train"]), "--dev", str(squad["dev"]), "--data", "squad"]
-    mixed = [*given, "--nli", str(squad["nli"])]
-    tuned, ours = tiny_home / "tuned", tiny_home / "mine"
+    arguments = ["--questions", str(squad["train"]), "--dev", str(squad["dev"]), "--data", "squad"]
+    mixed = [*arguments, "--nli", str(squad["nli"])]
+    tuned, mine = tiny_home / "tuned", tiny_home / "mine"
     assert main(["train", "tuning", *mixed, *SMALL, "--out", str(tuned)]) == 0
-    said = capsys.readouterr().out
-    assert "38 pairs" in said
-    assert "a new masked-LM head" in said
-    assert f"entail train dpr --initial {tuned}" in said
-    assert main(["train", "dpr", *given, *SMALL, "--initial", "tuned", "--out", str(ours)]) == 0
-    said = capsys.readouterr().out
-    assert "36 questions" in said
-    assert "MRR" in said
-    told = json.loads((ours / "entail.json").read_text(encoding="utf-8"))
-    assert told["tuned"]["revision"] == resolve("tuned").revision
+    output = capsys.readouterr().out
+    assert "38 pairs" in output
+    assert "a new masked-LM head" in output
+    assert f"entail train dpr --initial {tuned}" in output
+    assert main(["train", "dpr", *arguments, *SMALL, "--initial", "tuned", "--out", str(mine)]) == 0
+    output = capsys.readouterr().out
+    assert "36 questions" in output
+    assert "MRR" in output
+    record = json.loads((mine / "entail.json").read_text(encoding="utf-8"))
+    assert record["tuned"]["revision"] == resolve("tuned").revision
     pool = ["--passages", str(squad["train"]), "--passages", str(squad["dev"])]
-    asked = ["--questions", str(squad["dev"]), "--encoder", "mine", "--json"]
-    assert main(["evaluate", "passages", *pool, *asked]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert (found["questions"], found["passages"]) == (12, 48)
+    options = ["--questions", str(squad["dev"]), "--encoder", "mine", "--json"]
+    assert main(["evaluate", "passages", *pool, *options]) == 0
+    figures = json.loads(capsys.readouterr().out)
+    assert (figures["questions"], figures["passages"]) == (12, 48)
 
 
 def test_negatives_that_a_file_gives_need_no_bm25(
@@ -57,15 +57,15 @@ def test_negatives_that_a_file_gives_need_no_bm25(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr(passages_search, "MOST_BM25", 3)
-    texts, asked = passages_and_questions
+    texts, questions = passages_and_questions
     rows = [
         {
-            "question": one.text,
-            "answers": list(one.answers),
+            "question": question.text,
+            "answers": list(question.answers),
             "positive_ctxs": [{"text": texts[at], "passage_id": f"p{at}"}],
             "hard_negative_ctxs": [{"text": texts[at + 1], "passage_id": f"p{at + 1}"}],
         }
-        for at, one in enumerate(asked[:16])
+        for at, question in enumerate(questions[:16])
     ]
     file = tmp_path / "dpr.json"
     file.write_text(json.dumps(rows), encoding="utf-8")
@@ -93,10 +93,10 @@ def test_passage_figures_are_found_by_revision(tiny_home: Path, tmp_path: Path, 
 
     def read(*rows: Any) -> PassageMetrics:
         file.write_text(json.dumps({"figures": {"rows": rows}, "commit": "x", "seed": None}), "utf-8")
-        found = read_metrics(file, Weights(revision=mine, base=tiny))
-        assert isinstance(found, PassageMetrics)
-        assert PassageMetrics.from_json(json.loads(json.dumps(found.to_json()))) == found
-        return found
+        metrics = read_metrics(file, Weights(revision=mine, base=tiny))
+        assert isinstance(metrics, PassageMetrics)
+        assert PassageMetrics.from_json(json.loads(json.dumps(metrics.to_json()))) == metrics
+        return metrics
 
     rows = [
         row("bm25", "bm25s-1", 0.11),
@@ -105,11 +105,11 @@ def test_passage_figures_are_found_by_revision(tiny_home: Path, tmp_path: Path, 
         row("elsewhere", renamed, 0.33),
     ]
     rough = [row("tiny", f"{tiny}+bf16", 0.21), row("elsewhere", f"{renamed}+bf16", 0.32)]
-    found = read(*rough, *rows)  # fp32 takes precedence
-    assert (found.gold["R@1"], found.base["R@1"], found.words["R@1"]) == (0.33, 0.22, 0.11)
-    assert (found.about["seed"], found.about["commit"], found.precision) == (3, "abc", "")
-    found = read(*rows[:3], *rough)
-    assert (found.precision, found.gold["R@1"], found.base["R@1"]) == ("bf16", 0.32, 0.21)
+    metrics = read(*rough, *rows)  # fp32 takes precedence
+    assert (metrics.gold["R@1"], metrics.base["R@1"], metrics.words["R@1"]) == (0.33, 0.22, 0.11)
+    assert (metrics.about["seed"], metrics.about["commit"], metrics.precision) == (3, "abc", "")
+    metrics = read(*rows[:3], *rough)
+    assert (metrics.precision, metrics.gold["R@1"], metrics.base["R@1"]) == ("bf16", 0.32, 0.21)
     with pytest.raises(EncoderError, match=r"found those of bm25s-1, tiny@"):
         read(*rows[:3])
 
@@ -170,32 +170,32 @@ def test_a_job_trains_and_measures(
         watch=steps.append,
         stop=lambda: False,
     )
-    told = how.train(data, config, run)
-    assert told["name"] == "mine"
-    assert json.dumps(told)
+    summary = how.train(data, config, run)
+    assert summary["name"] == "mine"
+    assert json.dumps(summary)
     assert len([event for event in steps if event.terms]) == 5
-    found = evaluate("mine", data, None)
-    assert found is not None
-    assert found.primary == "MRR"
-    assert found.split == "12 questions of dev.json, 48 passages"
-    ranks = found.values["MRR"][0]
-    assert ((ranks == 1) == (found.values["R@1"][0] == 1)).all()
+    evaluation = evaluate("mine", data, None)
+    assert evaluation is not None
+    assert evaluation.primary == "MRR"
+    assert evaluation.split == "12 questions of dev.json, 48 passages"
+    ranks = evaluation.values["MRR"][0]
+    assert ((ranks == 1) == (evaluation.values["R@1"][0] == 1)).all()
     assert np.all(ranks <= 1)
-    assert found.figures()["R@100"] == 1
+    assert evaluation.figures()["R@100"] == 1
 
 
 def test_what_would_be_trained_on_is_shown_first(tiny_home: Path, squad: dict[str, Path]) -> None:
     how = method("tuning")
     source = PassageSource(questions=squad["train"], nli=squad["nli"], limit=9, nli_limit=1)
-    shown = preview(source.read(), how.make_config({"words": 3}))
-    assert shown.counts == {
+    data_preview = preview(source.read(), how.make_config({"words": 3}))
+    assert data_preview.counts == {
         "questions": 9,
         "passages": 36,
         "dev questions": 0,
         "entailments of other pairs": 1,
     }
-    assert not shown.left_out
-    question, claimed, passage = shown.rows[1]
+    assert not data_preview.left_out
+    question, claimed, passage = data_preview.rows[1]
     assert claimed.startswith("There exists something known about")
     assert question.split()[0] in claimed.lower()
     assert len(passage.split()) == 3
@@ -208,20 +208,20 @@ def test_entailments_of_several_files_are_mixed_in(
     tiny_home: Path, tmp_path: Path, squad: dict[str, Path]
 ) -> None:
     more = []
-    for name, said in (("more", "bu"), ("most", "de")):
+    for name, word in (("more", "bu"), ("most", "de")):
         more.append(tmp_path / f"{name}.jsonl")
-        row = {"premise": f"ba {said}", "hypothesis": said, "label": "entailment"}
+        row = {"premise": f"ba {word}", "hypothesis": word, "label": "entailment"}
         more[-1].write_text(json.dumps(row), encoding="utf-8")
-    given: dict[str, Any] = {
+    options: dict[str, Any] = {
         "questions": squad["train"],
         "nli": squad["nli"],
         "nli_second": more[0],
         "nli_third": more[1],
     }
-    source = PassageSource(**given)
+    source = PassageSource(**options)
     assert [pair.hypothesis for pair in source.read().nli] == ["ba", "bi", "bu", "de"]
     assert str(source) == "train.json, and entailments of nli.jsonl, more.jsonl, most.jsonl"
-    assert [pair.hypothesis for pair in PassageSource(**given, nli_limit=2).read().nli] == ["ba", "bu"]
+    assert [pair.hypothesis for pair in PassageSource(**options, nli_limit=2).read().nli] == ["ba", "bu"]
 
 
 def test_other_judgements_of_a_beir_folder_are_learnt(tiny_home: Path, tmp_path: Path) -> None:
@@ -235,10 +235,12 @@ def test_other_judgements_of_a_beir_folder_are_learnt(tiny_home: Path, tmp_path:
     for at, split in enumerate(("train", "dev", "test"), start=1):
         (folder / "qrels" / f"{split}.tsv").write_text(f"q{at}\tp{at}\t1\n", encoding="utf-8")
 
-    def learnt(**given: Any) -> tuple[list[str], list[str]]:
-        found = PassageSource(questions=folder, dev=folder, **given).read()
-        assert found.dev is not None
-        return [one.question for one in found.examples.examples], [one.question for one in found.dev.examples]
+    def learnt(**options: Any) -> tuple[list[str], list[str]]:
+        passage_data = PassageSource(questions=folder, dev=folder, **options).read()
+        assert passage_data.dev is not None
+        return [example.question for example in passage_data.examples.examples], [
+            example.question for example in passage_data.dev.examples
+        ]
 
     assert learnt() == (["ba 1"], ["ba 2"])
     assert learnt(split="test", dev_split="train") == (["ba 3"], ["ba 1"])

@@ -39,10 +39,10 @@ def store(tmp_path: Path) -> PassageStore:
 
 
 def test_gold_passages_are_looked_up_and_their_absence_is_counted(store: PassageStore) -> None:
-    found = examples_of(store, [ASKED, Question("b", "What else?", (), ("p8",))])
-    assert [one.gold for one in found.examples] == [(0,)]
-    assert found.examples[0].negatives == (3,)
-    assert found.to_json() == {
+    examples = examples_of(store, [ASKED, Question("b", "What else?", (), ("p8",))])
+    assert [example.gold for example in examples.examples] == [(0,)]
+    assert examples.examples[0].negatives == (3,)
+    assert examples.to_json() == {
         "questions": 1,
         "questions_without_gold": 1,
         "passages": 5,
@@ -52,20 +52,20 @@ def test_gold_passages_are_looked_up_and_their_absence_is_counted(store: Passage
 
 def test_what_holds_the_answer_is_no_negative(store: PassageStore) -> None:
     before = examples_of(store, [ASKED])
-    found = with_hard_negatives(before, depth=5)
+    after = with_hard_negatives(before, depth=5)
     # p4 says the same as p0; p1 and p2 only look alike; p3, which BM25 never brings, came with the question.
-    assert set(found.examples[0].negatives) == {3, 1, 2}
-    assert found.examples[0].negatives[0] == 3
-    assert found.digest != before.digest
+    assert set(after.examples[0].negatives) == {3, 1, 2}
+    assert after.examples[0].negatives[0] == 3
+    assert after.digest != before.digest
     assert set(with_hard_negatives(before, depth=1).examples[0].negatives) <= {3, 1, 2}
 
 
 def test_given_negatives_stay_and_bm25_serves_those_that_have_none(store: PassageStore) -> None:
     alone = replace(ASKED, id="b", hard_negatives=())
     before = examples_of(store, [ASKED, alone, replace(ASKED, id="c")])
-    given, found, also = with_missing_negatives(before, depth=5).examples
-    assert (given.negatives, also.negatives) == ((3,), (3,))
-    assert set(found.negatives) == {1, 2}
+    first, second, third = with_missing_negatives(before, depth=5).examples
+    assert (first.negatives, third.negatives) == ((3,), (3,))
+    assert set(second.negatives) == {1, 2}
     assert with_missing_negatives(before, depth=0) == before
 
 
@@ -73,8 +73,8 @@ def test_the_pools_size_matters_only_where_bm25_is_needed(
     store: PassageStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(passages_search, "MOST_BM25", 3)
-    given = examples_of(store, [ASKED])
-    assert with_missing_negatives(given, depth=5) == given
+    examples = examples_of(store, [ASKED])
+    assert with_missing_negatives(examples, depth=5) == examples
     alone = examples_of(store, [ASKED, replace(ASKED, id="b", hard_negatives=("nowhere",))])
     with pytest.raises(EvaluationError, match=r"1 of 2 questions .* at most 3 passages .*; depth 0"):
         with_missing_negatives(alone, depth=5)
@@ -88,13 +88,13 @@ def test_a_claim_stands_beside_its_passage_and_false_pairs_are_left_out(store: P
         NliPair("It rains.", "It is dry.", "contradiction"),
         NliPair("It rains.", " ", "entailment"),
     ]
-    found = entailed_pairs(examples_of(store, [ASKED]), nli, words=4)
-    assert [(one.premise, one.question) for one in found] == [
+    pairs = entailed_pairs(examples_of(store, [ASKED]), nli, words=4)
+    assert [(pair.premise, pair.question) for pair in pairs] == [
         ("melts at 0 degrees", ASKED.text),
         ("It rains.", "It is wet."),
     ]
-    assert found[0].hypothesis.startswith("There exists a known number of degrees")
-    assert "?" not in found[0].hypothesis
+    assert pairs[0].hypothesis.startswith("There exists a known number of degrees")
+    assert "?" not in pairs[0].hypothesis
 
 
 def test_where_a_passage_is_cut_does_not_tell_whether_it_is_gold() -> None:
@@ -108,8 +108,8 @@ def test_where_a_passage_is_cut_does_not_tell_whether_it_is_gold() -> None:
         assert "answer" in cut.split()
         begins["gold"].append(cut.split()[0] != gold[0])
         place = answer_place(text, ["Answer"])
-        begins["negative"].append(excerpt(" ".join(other), words=50, place=place).split()[0] != other[0])
-    shares = [float(np.mean(some)) for some in begins.values()]
+        begins["negative"].append(excerpt(" ".join(other), words=50, share=place).split()[0] != other[0])
+    shares = [float(np.mean(flags)) for flags in begins.values()]
     assert shares[0] > 0.5
     assert shares[0] == pytest.approx(shares[1], abs=0.03)
 
@@ -117,7 +117,7 @@ def test_where_a_passage_is_cut_does_not_tell_whether_it_is_gold() -> None:
 @given(st.lists(st.sampled_from(["a", "b", "Cc", "d-e"]), min_size=1, max_size=30), st.integers(1, 12))
 def test_an_excerpt_is_a_part_that_holds_the_answer(words: list[str], count: int) -> None:
     text, answer = " ".join(words), words[-1]
-    found = excerpt(text, words=count, answers=["nowhere", answer.lower()])
-    assert len(found.split()) == min(count, len(words))
-    assert f" {found} " in f" {text} "
-    assert answer.lower() in found.lower()
+    part = excerpt(text, words=count, answers=["nowhere", answer.lower()])
+    assert len(part.split()) == min(count, len(words))
+    assert f" {part} " in f" {text} "
+    assert answer.lower() in part.lower()

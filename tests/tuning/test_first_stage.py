@@ -69,9 +69,9 @@ def test_the_head_learns_alone_at_first(tiny_home: Path, pairs: Pairs) -> None:
 def test_a_training_goes_on_in_the_middle_of_the_head_steps(tiny_home: Path, pairs: Pairs) -> None:
     config = replace(CONFIG, epochs=2, head_steps=5, first_beta=0.2, bottleneck=0.5, keep=2.0)
     train_tuning(pairs(64), config, out=tiny_home / "whole")
-    asked = iter(range(100))
+    calls = iter(range(100))
     with pytest.raises(TrainingError, match="after step 3"):
-        train_tuning(pairs(64), config, out=tiny_home / "again", stop=lambda: next(asked) == 2)
+        train_tuning(pairs(64), config, out=tiny_home / "again", stop=lambda: next(calls) == 2)
     assert train_tuning(pairs(64), config, out=tiny_home / "again").fitted.resumed == 1
     assert (tiny_home / "again" / WEIGHTS).read_bytes() == (tiny_home / "whole" / WEIGHTS).read_bytes()
 
@@ -79,11 +79,11 @@ def test_a_training_goes_on_in_the_middle_of_the_head_steps(tiny_home: Path, pai
 def test_the_decoder_sees_nothing_of_the_passage_but_its_vector(tiny_home: Path, pairs: Pairs) -> None:
     config = replace(CONFIG, bottleneck=1.0, beta=1.0)
     task = masked_task(config, pairs(6))
-    given: list[Any] = []
-    task.tower.decoder.register_forward_pre_hook(lambda _, inputs: given.extend(inputs))
+    decoder_inputs: list[Any] = []
+    task.tower.decoder.register_forward_pre_hook(lambda _, inputs: decoder_inputs.extend(inputs))
     (batch,) = task.batches(0)
     loss, _ = task.loss(batch)
-    vectors, ids, attended = given
+    vectors, ids, attended = decoder_inputs
     # Three tokens of the claim, all of them masked, and a vector of each passage.
     assert ids.tolist() == [[task.form.mask_id] * 3] * 6
     assert attended.all()
@@ -109,15 +109,15 @@ def test_the_bottleneck_is_a_share_of_the_loss(tiny_home: Path, pairs: Pairs) ->
         (batch,) = task.batches(0)
         return float(task.loss(batch)[0].detach())
 
-    beside, behind = loss(0.0), loss(1.0)
-    assert beside != pytest.approx(behind, abs=1e-3)
-    assert loss(0.25) == pytest.approx(0.75 * beside + 0.25 * behind, abs=1e-5)
+    visible_loss, bottleneck_loss = loss(0.0), loss(1.0)
+    assert visible_loss != pytest.approx(bottleneck_loss, abs=1e-3)
+    assert loss(0.25) == pytest.approx(0.75 * visible_loss + 0.25 * bottleneck_loss, abs=1e-5)
 
 
 def test_the_gain_is_that_of_the_own_premise(tiny_home: Path, pairs: Pairs) -> None:
     task = masked_task(CONFIG, pairs(8))
-    found = task.evaluate()
-    assert found is not None
+    evaluation = task.evaluate()
+    assert evaluation is not None
     # By hand: the same masks, another premise of the same length.
     losses = []
     for shift in (0, 4):
@@ -130,25 +130,25 @@ def test_the_gain_is_that_of_the_own_premise(tiny_home: Path, pairs: Pairs) -> N
         parts = (torch.from_numpy(part) for part in task.form.pad(rows))
         with task.tower.inference():
             losses.append(float(task.tower.token_losses(*parts)[0].mean()))
-    assert found[1]["loss"] == pytest.approx(losses[0], abs=1e-5)
-    assert found[1]["premise_gain"] == pytest.approx(losses[1] - losses[0], abs=1e-5)
+    assert evaluation[1]["loss"] == pytest.approx(losses[0], abs=1e-5)
+    assert evaluation[1]["premise_gain"] == pytest.approx(losses[1] - losses[0], abs=1e-5)
 
 
 def test_a_premise_that_is_masked_itself_has_no_gain(tiny_home: Path, pairs: Pairs) -> None:
-    found = masked_task(replace(CONFIG, prompt="plain"), pairs(40)).evaluate()
-    assert found is not None
-    assert set(found[1]) == {"loss", "accuracy"}
+    evaluation = masked_task(replace(CONFIG, prompt="plain"), pairs(40)).evaluate()
+    assert evaluation is not None
+    assert set(evaluation[1]) == {"loss", "accuracy"}
 
 
 def test_kept_vectors_stay_nearer_to_the_base(tiny_home: Path, pairs: Pairs) -> None:
-    texts = [one.premise for one in pairs(64)]
+    texts = [pair.premise for pair in pairs(64)]
     base = load("tiny").encode_queries(texts)
     cosines = {}
     for keep in (0.0, 50.0):
         events: list[Event] = []
         name = f"keep{keep:g}"
         train_tuning(pairs(64), replace(CONFIG, keep=keep), out=tiny_home / name, watch=events.append)
-        assert any("distil" in one.terms for one in events) == bool(keep)
+        assert any("distil" in event.terms for event in events) == bool(keep)
         cosines[keep] = float((load(name).encode_queries(texts) * base).sum(axis=1).mean())
     assert cosines[50.0] > cosines[0.0] + 0.01
 
@@ -172,16 +172,16 @@ def test_the_program_measures_each_arm_once(
     first = replace(program.FIRST, **small, head_steps=1, evaluate_every=0, warmup_steps=1)
     monkeypatch.setattr(program, "FIRST", first)
     monkeypatch.setattr(program, "CONTRAST", replace(program.CONTRAST, **small, epochs=1))
-    given = ["measure_first_stage.py", "--train", str(squad["train"]), "--dev", str(squad["dev"])]
-    given += ["--nli", str(squad["nli"]), "--claims", "20", "--nli-pairs", "2"]
-    given += ["--work", str(tmp_path / "work"), "--base", "tiny", "--towers", "dual"]
-    given += ["--arms", "none", "templates", "both", "--questions", "0", "12"]
+    arguments = ["measure_first_stage.py", "--train", str(squad["train"]), "--dev", str(squad["dev"])]
+    arguments += ["--nli", str(squad["nli"]), "--claims", "20", "--nli-pairs", "2"]
+    arguments += ["--work", str(tmp_path / "work"), "--base", "tiny", "--towers", "dual"]
+    arguments += ["--arms", "none", "templates", "both", "--questions", "0", "12"]
     for _ in range(2):
-        monkeypatch.setattr("sys.argv", given)
+        monkeypatch.setattr("sys.argv", arguments)
         program.main()
     figures = json.loads((tmp_path / "first_stage.json").read_text(encoding="utf-8"))["figures"]
-    assert [one["arm"] for one in figures["stages"]] == ["templates", "both"]
-    assert [(one["arm"], one["questions"]) for one in figures["rows"]] == [
+    assert [stage["arm"] for stage in figures["stages"]] == ["templates", "both"]
+    assert [(row["arm"], row["questions"]) for row in figures["rows"]] == [
         (arm, count) for arm in ("none", "templates", "both") for count in (0, 12)
     ]
     for row in figures["rows"]:
@@ -192,7 +192,7 @@ def test_the_program_measures_each_arm_once(
     assert untouched["revision"] == resolve("tiny").revision
     page = (tmp_path / "first_stage.md").read_text(encoding="utf-8")
     assert page.count("| six plain templates for claims |") == 3
-    monkeypatch.setattr("sys.argv", [*given, "--towers", "siamese"])
+    monkeypatch.setattr("sys.argv", [*arguments, "--towers", "siamese"])
     with pytest.raises(SystemExit, match="towers"):
         program.main()
 
@@ -200,14 +200,14 @@ def test_the_program_measures_each_arm_once(
 def test_seeds_of_an_arm_share_a_row_in_any_order(load_script: Callable[[str], ModuleType]) -> None:
     program = load_script("measure_first_stage")
     result = json.loads((program.RESULTS / "first_stage.json").read_text(encoding="utf-8"))
-    counts = Counter((one["questions"], one["arm"]) for one in result["figures"]["rows"])
+    counts = Counter((run["questions"], run["arm"]) for run in result["figures"]["rows"])
     for part in ("stages", "rows"):  # as they come where each seed runs all arms
-        result["figures"][part].sort(key=lambda one: one["seed"])
+        result["figures"][part].sort(key=lambda run: run["seed"])
     lines = [line.split(" | ") for line in program.markdown(result) if line.startswith("| ")]
-    found = {
+    seed_counts = {
         (row[0], row[1]): row[2] for row in lines if row[0].removeprefix("| ").replace(",", "").isdecimal()
     }
-    assert found == {
+    assert seed_counts == {
         (f"| {questions:,}", program.ARMS[arm].title): str(count)
         for (questions, arm), count in counts.items()
     }

@@ -44,12 +44,12 @@ SETTINGS = JudgeConfig(
 def pairs(count: int, *, seed: int = 0) -> list[NliPair]:
     """Pairs whose hypothesis wears the mark of its label."""
     draw = np.random.default_rng(seed)
-    found = []
+    nli_pairs = []
     for number in range(count):
         label = LABELS[number % 3]
         premise, hypothesis = (list(draw.choice(WORDS, size=size, replace=False)) for size in (6, 3))
-        found.append(NliPair(" ".join(premise), " ".join([*hypothesis, MARKS[label]]), label))
-    return found
+        nli_pairs.append(NliPair(" ".join(premise), " ".join([*hypothesis, MARKS[label]]), label))
+    return nli_pairs
 
 
 @pytest.fixture
@@ -71,8 +71,8 @@ def test_it_learns_what_the_labels_mean(tiny_home: Path, tuning: Any) -> None:
     assert done.fitted.best.score == pytest.approx(done.measured["accuracy"])
     assert json.dumps(done.to_json())
     judge = NliJudge("mine")
-    found = evaluate_judge(pairs(60, seed=2), judge)
-    assert found.accuracy > 0.8
+    evaluation = evaluate_judge(pairs(60, seed=2), judge)
+    assert evaluation.accuracy > 0.8
     (sure,) = judge.entailment(["ba be bi bo bu da"], ["ba be mu"])
     (unsure,) = judge.entailment(["ba be bi bo bu da"], ["ba be po"])
     assert sure > unsure
@@ -95,11 +95,11 @@ def test_what_was_saved_is_a_judge_and_no_encoder(mine: Path) -> None:
     assert "license: other" in card  # of the base none is known
     assert "pipeline_tag: text-classification" in card
     assert "entail evaluate judge --judge mine" in card
-    told = json.loads((mine / "entail.json").read_text(encoding="utf-8"))
-    assert told["judge"] == {"max_length": 32, "labels": list(LABELS)}
-    assert told["figures"]["pairs"] == 24
-    low, high = (told["figures"]["dev"][f"95 % interval, {end}"] for end in ("from", "to"))
-    assert low < told["figures"]["dev"]["accuracy"] < high
+    record = json.loads((mine / "entail.json").read_text(encoding="utf-8"))
+    assert record["judge"] == {"max_length": 32, "labels": list(LABELS)}
+    assert record["figures"]["pairs"] == 24
+    low, high = (record["figures"]["dev"][f"95 % interval, {end}"] for end in ("from", "to"))
+    assert low < record["figures"]["dev"]["accuracy"] < high
 
 
 def test_one_pair_is_judged_as_among_others_and_as_transformers_does(mine: Path) -> None:
@@ -109,8 +109,8 @@ def test_one_pair_is_judged_as_among_others_and_as_transformers_does(mine: Path)
     from entail.encoders.cross.encoder import cross_parts, load_cross
     from entail.encoders.weights import open_tensors
 
-    some = pairs(9, seed=3)
-    premises, hypotheses = [p.premise for p in some], [p.hypothesis for p in some]
+    sample = pairs(9, seed=3)
+    premises, hypotheses = [p.premise for p in sample], [p.hypothesis for p in sample]
     judge = NliJudge("mine")
     together = judge.probabilities(premises, hypotheses)
     assert together.sum(axis=1) == pytest.approx(np.ones(9))
@@ -132,9 +132,9 @@ def test_one_pair_is_judged_as_among_others_and_as_transformers_does(mine: Path)
 def test_labels_stand_in_the_order_that_the_folder_tells(mine: Path) -> None:
     premises, hypotheses = ["ba be bi"], ["bo bu"]
     before = NliJudge("mine").probabilities(premises, hypotheses)[0]
-    told = json.loads((mine / "entail.json").read_text(encoding="utf-8"))
-    told["judge"]["labels"] = ["contradiction", "entailment", "neutral"]
-    (mine / "entail.json").write_text(json.dumps(told), encoding="utf-8")
+    record = json.loads((mine / "entail.json").read_text(encoding="utf-8"))
+    record["judge"]["labels"] = ["contradiction", "entailment", "neutral"]
+    (mine / "entail.json").write_text(json.dumps(record), encoding="utf-8")
     after = NliJudge("mine").probabilities(premises, hypotheses)[0]
     assert after == pytest.approx([before[1], before[2], before[0]])
 
@@ -143,10 +143,10 @@ def test_a_killed_training_goes_on_bit_for_bit(tiny_home: Path) -> None:
     config = replace(SETTINGS, epochs=2, dropout=0.1)
     train_judge(pairs(96), config, dev=pairs(24, seed=1), out=tiny_home / "whole")
     steps = iter(range(100))
-    given: dict[str, Any] = {"dev": pairs(24, seed=1), "out": tiny_home / "halved"}
+    options: dict[str, Any] = {"dev": pairs(24, seed=1), "out": tiny_home / "halved"}
     with pytest.raises(TrainingError, match="stopped on request"):
-        train_judge(pairs(96), config, stop=lambda: next(steps) == 8, **given)
-    done = train_judge(pairs(96), config, **given)
+        train_judge(pairs(96), config, stop=lambda: next(steps) == 8, **options)
+    done = train_judge(pairs(96), config, **options)
     assert done.fitted.resumed == 1
     for file in (HEAD, f"{ADAPTER}/adapter_model.safetensors"):
         assert (tiny_home / "whole" / file).read_bytes() == (tiny_home / "halved" / file).read_bytes()
@@ -155,9 +155,9 @@ def test_a_killed_training_goes_on_bit_for_bit(tiny_home: Path) -> None:
 def test_pairs_that_cannot_be_learnt_from_are_left_out() -> None:
     rain = NliPair("it rains", "it is wet", "entailment")
     both = [NliPair("a", "b", "neutral"), NliPair("a ", " b", "contradiction")]
-    found = clean_pairs([rain, *both, rain, NliPair("c", "d", "neutral")], [NliPair("c", " d", "entailment")])
-    assert found.pairs == (rain,)
-    assert found.counts == {
+    clean = clean_pairs([rain, *both, rain, NliPair("c", "d", "neutral")], [NliPair("c", " d", "entailment")])
+    assert clean.pairs == (rain,)
+    assert clean.counts == {
         **{"pairs": 1, "entailment": 1, "neutral": 0, "contradiction": 0},
         **{"repeated": 2, "with two labels": 1, "pairs of dev": 1},
     }
@@ -169,14 +169,14 @@ def test_long_texts_lose_their_end_the_hypothesis_last() -> None:
     def tokenize(texts: Sequence[str]) -> list[list[int]]:
         return [[int(word) for word in text.split()] for text in texts]
 
-    found, cut = cut_pairs(
+    rows, cut = cut_pairs(
         tokenize,
         frame,
         ["4 5 6 7 8 9", "4", "4 5 6 7 8 9 10 11", "4 5"],
         ["10 11", "4 5 6 7 8 9", "10 11 12 13 14 15", "6 7"],
         max_length=9,
     )
-    assert found == [
+    assert rows == [
         ((4, 5, 6, 7), (10, 11)),
         ((4,), (4, 5, 6, 7, 8)),
         ((4, 5, 6), (10, 11, 12)),
@@ -186,15 +186,15 @@ def test_long_texts_lose_their_end_the_hypothesis_last() -> None:
 
 
 def test_figures_by_hand() -> None:
-    told = JudgeEvaluation(
+    figures = JudgeEvaluation(
         np.array([[0.6, 0.3, 0.1], [0.4, 0.3, 0.3], [0.2, 0.1, 0.7], [0.1, 0.8, 0.1]]), np.array([0, 1, 2, 1])
     ).to_json()
-    assert told["accuracy"] == 0.75
-    assert told["majority"] == 0.5
-    assert told["entailment_accuracy"] == 1.0
-    assert told["entailment_auprc"] == 1.0
-    assert told["confusion"]["neutral"] == {"entailment": 1, "neutral": 1, "contradiction": 0}
-    assert told["interval"][0] < 0.75 < told["interval"][1]
+    assert figures["accuracy"] == 0.75
+    assert figures["majority"] == 0.5
+    assert figures["entailment_accuracy"] == 1.0
+    assert figures["entailment_auprc"] == 1.0
+    assert figures["confusion"]["neutral"] == {"entailment": 1, "neutral": 1, "contradiction": 0}
+    assert figures["interval"][0] < 0.75 < figures["interval"][1]
     with pytest.raises(EvaluationError, match="expected at least one pair"):
         evaluate_judge([], NliJudge.__new__(NliJudge))
 
@@ -204,17 +204,17 @@ def test_what_is_no_judge_is_refused(tiny_home: Path, mine: Path) -> None:
         NliJudge("lost")
     with pytest.raises(EncoderError, match="tiny: expected a model of natural language inference"):
         NliJudge("tiny")
-    told = json.loads((mine / "entail.json").read_text(encoding="utf-8"))
+    record = json.loads((mine / "entail.json").read_text(encoding="utf-8"))
     for changed, message in (
         ({"method": "arcf"}, "mine: expected a judge of entailment"),
         ({"judge": {"labels": ["yes", "no"]}}, "expected the labels entailment, neutral, contradiction"),
         ({"judge": {"max_length": "x"}}, "expected a whole number as 'max_length'"),
         ({"base_revision": "tiny@other"}, "expected its base to be tiny@other"),
     ):
-        (mine / "entail.json").write_text(json.dumps({**told, **changed}), encoding="utf-8")
+        (mine / "entail.json").write_text(json.dumps({**record, **changed}), encoding="utf-8")
         with pytest.raises(EncoderError, match=message):
             NliJudge("mine")
-    (mine / "entail.json").write_text(json.dumps(told), encoding="utf-8")
+    (mine / "entail.json").write_text(json.dumps(record), encoding="utf-8")
     (mine / HEAD).write_bytes(b"torn")
     with pytest.raises(EncoderError, match=r"head\.safetensors is torn"):
         NliJudge("mine")
@@ -223,19 +223,19 @@ def test_what_is_no_judge_is_refused(tiny_home: Path, mine: Path) -> None:
 def test_what_cannot_be_trained_is_told(tiny_home: Path) -> None:
     with pytest.raises(TrainingError, match="found 4 of neutral"):
         train_judge([NliPair(f"a{i}", "b", "neutral") for i in range(4)], SETTINGS)
-    given = pairs(6)
+    valid = pairs(6)
     torn = [NliPair("a", "b", "neutral"), NliPair("a", "b", "entailment")]
     with pytest.raises(TrainingError, match="found 0 of no label"):
-        train_judge([*given, *torn], SETTINGS, dev=given)
+        train_judge([*valid, *torn], SETTINGS, dev=valid)
     with pytest.raises(TrainingError, match="found something else in 'tiny'"):
         train_judge(pairs(6), SETTINGS, out=tiny_home / "tiny")
     with pytest.raises(TrainingError, match="smoothing"):
         JudgeConfig(smoothing=1.0)
-    one = train_judge(
+    done = train_judge(
         [pair for pair in pairs(24) if pair.label != "neutral"], replace(SETTINGS, epochs=1), out=None
     )
-    assert "neutral" in one.warnings[0]
-    assert one.measured is None
+    assert "neutral" in done.warnings[0]
+    assert done.measured is None
 
 
 def written(file: Path, rows: Sequence[NliPair]) -> Path:
@@ -248,14 +248,14 @@ def test_from_the_command_line(tiny_home: Path, tmp_path: Path, capsys: pytest.C
     learnt = written(tmp_path / "train.jsonl", pairs(48))
     dev = written(tmp_path / "dev.jsonl", pairs(12, seed=1))
     small = ["--base", "tiny", "--rank", "2", "--epochs", "1", "--longest", "24", "--data", "snli"]
-    given = ["--pairs", str(learnt), "--dev", str(dev), "--out", str(tiny_home / "mine")]
-    assert main(["train", "judge", *given, *small]) == 0
-    said = capsys.readouterr().out
-    assert "48 pairs, 16 entailment" in said
-    assert "accuracy on all 12 dev pairs" in said
+    arguments = ["--pairs", str(learnt), "--dev", str(dev), "--out", str(tiny_home / "mine")]
+    assert main(["train", "judge", *arguments, *small]) == 0
+    output = capsys.readouterr().out
+    assert "48 pairs, 16 entailment" in output
+    assert "accuracy on all 12 dev pairs" in output
     assert main(["evaluate", "judge", "--data", str(dev), "--judge", "mine", "--limit", "9", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert (found["judge"], found["n"], found["majority"]) == ("mine", 9, pytest.approx(1 / 3))
+    figures = json.loads(capsys.readouterr().out)
+    assert (figures["judge"], figures["n"], figures["majority"]) == ("mine", 9, pytest.approx(1 / 3))
     assert main(["evaluate", "judge", "--data", str(dev), "--json"]) == 1
     assert "no judge of entailment is called 'nli-minilm'" in capsys.readouterr().out
 
@@ -266,10 +266,10 @@ def test_as_a_job(tiny_home: Path, tmp_path: Path) -> None:
     how = method("judge")
     config = how.make_config({"base": "tiny", "rank": 2, "epochs": 1, "max_length": 24})
     source: Any = how.make_source({"pairs": str(learnt), "dev": str(dev)})
-    shown = preview(source.read(), config)
-    assert shown.counts["pairs"] == 48
-    assert shown.left_out == {"pairs that were there before": 3, "pairs that stand in dev, too": 1}
-    assert shown.rows[0] == (pairs(1)[0].premise, pairs(1)[0].hypothesis, "entailment")
+    data_preview = preview(source.read(), config)
+    assert data_preview.counts["pairs"] == 48
+    assert data_preview.left_out == {"pairs that were there before": 3, "pairs that stand in dev, too": 1}
+    assert data_preview.rows[0] == (pairs(1)[0].premise, pairs(1)[0].hypothesis, "entailment")
     assert str(source) == "train.jsonl"
     assert len(JudgeSource(pairs=learnt, limit=10).read().pairs) == 10
     data = source.read()

@@ -21,8 +21,8 @@ def written(file: Path, count: int, *, seed: int, begin: str) -> Path:
     for number in range(count):
         label = LABELS[number % 3]
         premise = " ".join([begin, *draw.choice(["ba", "be", "bi", "bo", "bu", "da", "de"], size=4)])
-        said = f"{draw.choice(['ba', 'be', 'bi'])} {MARKS[label]}"
-        rows.append({"premise": premise, "hypothesis": said, "label": label})
+        hypothesis = f"{draw.choice(['ba', 'be', 'bi'])} {MARKS[label]}"
+        rows.append({"premise": premise, "hypothesis": hypothesis, "label": label})
     file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     return file
 
@@ -65,18 +65,18 @@ def test_the_judge_that_ships_is_made_and_measured(
     script, out = load_script("make_nli_minilm"), tiny_home / "shipped"
     arguments = [*given(files, tmp_path, out), "--seeds", "0", "1"]
     run(script.main, arguments)
-    told: dict[str, Any] = json.loads((tmp_path / "nli.json").read_text(encoding="utf-8"))["figures"]
+    figures: dict[str, Any] = json.loads((tmp_path / "nli.json").read_text(encoding="utf-8"))["figures"]
     # What is measured is neither learnt from nor chosen on.
-    assert told["learnt"]["pairs"] == 36
-    assert told["learnt"]["pairs of dev"] == 9
-    assert told["chosen"] == 10
-    best = told["seeds"][str(told["shipped"])]
-    assert {name: found["n"] for name, found in best["measured"].items()}["other"] == 9
+    assert figures["learnt"]["pairs"] == 36
+    assert figures["learnt"]["pairs of dev"] == 9
+    assert figures["chosen"] == 10
+    best = figures["seeds"][str(figures["shipped"])]
+    assert {name: evaluation["n"] for name, evaluation in best["measured"].items()}["other"] == 9
     assert sum(best["measured"][name]["n"] for name in ("snli", "multinli")) == 20
-    assert best["score"] == max(run["score"] for run in told["seeds"].values())
-    assert told["bytes"] < 100_000
+    assert best["score"] == max(run["score"] for run in figures["seeds"].values())
+    assert figures["bytes"] < 100_000
     assert list_judges() == ["shipped"]
-    assert told["revision"] == NliJudge("shipped").revision
+    assert figures["revision"] == NliJudge("shipped").revision
     assert (out / "README.md").read_text(encoding="utf-8").count("# shipped") == 1
     page = (tmp_path / "nli.md").read_text(encoding="utf-8")
     assert f"| other | 9 | {best['measured']['other']['accuracy']:.3f} |" in page
@@ -86,12 +86,12 @@ def test_the_judge_that_ships_is_made_and_measured(
     (tmp_path / "nli.md").unlink()
     run(script.main, ["--table", "--result", str(tmp_path / "nli.json")])
     assert (tmp_path / "nli.md").read_text(encoding="utf-8") == page
-    assert f"seed\n{told['shipped']}, the best of 0, 1." in page
+    assert f"seed\n{figures['shipped']}, the best of 0, 1." in page
     result = json.loads((tmp_path / "nli.json").read_text(encoding="utf-8"))
-    result["figures"]["seeds"] = {str(told["shipped"]): best}
+    result["figures"]["seeds"] = {str(figures["shipped"]): best}
     (tmp_path / "nli.json").write_text(json.dumps(result), encoding="utf-8")
     run(script.main, ["--table", "--result", str(tmp_path / "nli.json")])
-    assert f"{told['shipped']}, the only one." in (tmp_path / "nli.md").read_text(encoding="utf-8")
+    assert f"{figures['shipped']}, the only one." in (tmp_path / "nli.md").read_text(encoding="utf-8")
     capsys.readouterr()
 
 
@@ -104,9 +104,9 @@ def test_a_trial_keeps_nothing_and_says_what_a_training_takes(
 ) -> None:
     script = load_script("make_nli_minilm")
     run(script.main, [*given(files, tmp_path, tiny_home / "shipped"), "--trial", "2"])
-    told = json.loads(capsys.readouterr().out)
-    assert told["steps"] == 3
-    assert told["processor_minutes"] == pytest.approx(told["processor_seconds_a_step"] * 3 / 60)
+    estimate = json.loads(capsys.readouterr().out)
+    assert estimate["steps"] == 3
+    assert estimate["processor_minutes"] == pytest.approx(estimate["processor_seconds_a_step"] * 3 / 60)
     assert not (tiny_home / "shipped").exists()
     assert not (tmp_path / "work").exists()
     with pytest.raises(SystemExit, match=r"NAME=FILE.*found 'x'"):
@@ -129,13 +129,13 @@ def test_relevance_is_measured_and_written(
         *("--limit", "8", "--work", str(tmp_path / "relevance"), "--results", str(results)),
     ]
     run(script.main, arguments)
-    told = json.loads((results / "relevance.json").read_text(encoding="utf-8"))["figures"]
-    assert (told["questions"], told["passages"], told["pairs"]) == (8, 48, 8)
-    assert told["judge"]["revision"] == NliJudge("mine").revision
-    assert list(told["claims"]["groups"]) == ["passages that answer", "hard negatives"]
-    assert [one["by"] for one in told["premises"]] == ["tiny", "other"]
+    figures = json.loads((results / "relevance.json").read_text(encoding="utf-8"))["figures"]
+    assert (figures["questions"], figures["passages"], figures["pairs"]) == (8, 48, 8)
+    assert figures["judge"]["revision"] == NliJudge("mine").revision
+    assert list(figures["claims"]["groups"]) == ["passages that answer", "hard negatives"]
+    assert [figure["by"] for figure in figures["premises"]] == ["tiny", "other"]
     page = (results / "relevance.md").read_text(encoding="utf-8")
-    mean = told["premises"][1]["groups"]["irrelevant"]["mean"]
+    mean = figures["premises"][1]["groups"]["irrelevant"]["mean"]
     assert f"| irrelevant | 8 | {mean:.3f} |" in page
     run(script.main, ["--table", "--results", str(results)])
     assert (results / "relevance.md").read_text(encoding="utf-8") == page

@@ -18,13 +18,13 @@ def test_a_base_learns_hidden_tokens_and_brings_its_head_into_entailment_tuning(
     pairs: Callable[..., list[EntailedPair]],
 ) -> None:
     program, out = load_script("make_mlm_base"), tmp_path / "mlm"
-    given = ["--passages", str(squad["train"]), "--base", "tiny", "--out", str(out), "--steps", "60"]
-    given += ["--batch-size", "8", "--longest", "16", "--rate", "5e-3", "--precision", "fp32"]
-    assert program.main(given) == 0
-    made = json.loads((out / "made.json").read_text(encoding="utf-8"))
-    assert made["steps"] == 60
-    assert float(made["losses"][-1]) < float(made["losses"][0])
-    assert str(tmp_path) not in json.dumps(made)
+    arguments = ["--passages", str(squad["train"]), "--base", "tiny", "--out", str(out), "--steps", "60"]
+    arguments += ["--batch-size", "8", "--longest", "16", "--rate", "5e-3", "--precision", "fp32"]
+    assert program.main(arguments) == 0
+    record = json.loads((out / "made.json").read_text(encoding="utf-8"))
+    assert record["steps"] == 60
+    assert float(record["losses"][-1]) < float(record["losses"][0])
+    assert str(tmp_path) not in json.dumps(record)
     config = TuningConfig(base=str(out), tuning="full", epochs=1, batch_size=8, max_length=32)
     assert not train_tuning(pairs(16), config).new_head
     assert train_tuning(pairs(16), TuningConfig(base="tiny", epochs=1, batch_size=8, max_length=32)).new_head

@@ -28,8 +28,8 @@ def form(tokenizer: Any, variant: Any = "hypothesis", max_length: int = 32) -> P
 
 
 def only(prompts: Prompts, pair: EntailedPair = PAIR) -> Prompt:
-    (found,) = prompts.of([pair])
-    return found
+    (prompt,) = prompts.of([pair])
+    return prompt
 
 
 @pytest.mark.parametrize(
@@ -43,60 +43,60 @@ def only(prompts: Prompts, pair: EntailedPair = PAIR) -> Prompt:
 )
 def test_a_prompt_by_hand(tokenizer: Any, variant: Any, ids: list[int], maskable: list[int]) -> None:
     prompts = form(tokenizer, variant)
-    found = only(prompts)
-    assert found.ids.tolist() == ids
-    assert list(range(found.first, found.last)) == maskable
-    masked = prompts.mask(found, beta=1.0, draw=np.random.default_rng(0))
+    prompt = only(prompts)
+    assert prompt.ids.tolist() == ids
+    assert list(range(prompt.first, prompt.last)) == maskable
+    masked = prompts.mask(prompt, beta=1.0, draw=np.random.default_rng(0))
     assert np.flatnonzero(masked.masked).tolist() == maskable
     assert masked.labels.tolist() == [ids[at] for at in maskable]
     if variant != "plain":
-        assert masked.ids.tolist() == [MASK if at in maskable else one for at, one in enumerate(ids)]
+        assert masked.ids.tolist() == [MASK if at in maskable else token for at, token in enumerate(ids)]
 
 
 @pytest.mark.parametrize(("variant", "beta"), [("hypothesis", 0.8), ("hypothesis", 0.2), ("full", 0.8)])
 def test_so_many_are_masked_and_nothing_else_changes(tokenizer: Any, variant: Any, beta: float) -> None:
     prompts = form(tokenizer, variant)
-    found = only(prompts)
+    prompt = only(prompts)
     draw = np.random.default_rng(0)
-    runs = [prompts.mask(found, beta=beta, draw=draw) for _ in range(1000)]
-    share = np.mean([one.masked[found.first : found.last] for one in runs], axis=0)
+    runs = [prompts.mask(prompt, beta=beta, draw=draw) for _ in range(1000)]
+    share = np.mean([run.masked[prompt.first : prompt.last] for run in runs], axis=0)
     assert np.allclose(share, beta, atol=0.04)  # each by itself
-    for one in runs:
-        assert (one.ids[one.masked] == MASK).all()
-        assert (one.ids[~one.masked] == found.ids[~one.masked]).all()
+    for run in runs:
+        assert (run.ids[run.masked] == MASK).all()
+        assert (run.ids[~run.masked] == prompt.ids[~run.masked]).all()
         if variant == "hypothesis":
-            assert not one.masked[:6].any()
+            assert not run.masked[:6].any()
 
 
 def test_the_control_arm_masks_as_bert_does(tokenizer: Any) -> None:
     prompts = form(tokenizer, "plain")
-    found = only(prompts)
+    prompt = only(prompts)
     draw = np.random.default_rng(0)
-    shown: list[int] = []
+    tokens: list[int] = []
     for _ in range(3000):
-        one = prompts.mask(found, beta=0.15, draw=draw)
-        at = np.flatnonzero(one.masked & (found.ids == BO))
-        shown += one.ids[at].tolist()
-    shares = np.bincount(shown, minlength=60) / len(shown)
-    assert 350 < len(shown) < 550
+        masked = prompts.mask(prompt, beta=0.15, draw=draw)
+        at = np.flatnonzero(masked.masked & (prompt.ids == BO))
+        tokens += masked.ids[at].tolist()
+    shares = np.bincount(tokens, minlength=60) / len(tokens)
+    assert 350 < len(tokens) < 550
     assert shares[MASK] == pytest.approx(0.8, abs=0.05)
     assert shares[BO] == pytest.approx(0.1, abs=0.05)
     assert shares[[0, CLS, SEP, UNK]].sum() == 0
 
 
 def test_what_is_too_long_loses_the_end_of_the_premise(tokenizer: Any) -> None:
-    found = only(form(tokenizer, max_length=7))
-    assert found.ids.tolist() == [CLS, BA, UNK, UNK, BO, BU, SEP]
-    assert found.dropped == 2
-    found = only(form(tokenizer, max_length=6))
-    assert found.ids.tolist() == [CLS, UNK, UNK, BO, BU, SEP]
-    assert found.dropped == 3
+    prompt = only(form(tokenizer, max_length=7))
+    assert prompt.ids.tolist() == [CLS, BA, UNK, UNK, BO, BU, SEP]
+    assert prompt.dropped == 2
+    prompt = only(form(tokenizer, max_length=6))
+    assert prompt.ids.tolist() == [CLS, UNK, UNK, BO, BU, SEP]
+    assert prompt.dropped == 3
 
 
 def test_a_batch_is_padded_behind(tokenizer: Any) -> None:
     prompts = form(tokenizer)
     both = prompts.of([PAIR, EntailedPair("ba", "bo", "bo")])
-    rows = [prompts.mask(one, beta=1.0, draw=np.random.default_rng(0)) for one in both]
+    rows = [prompts.mask(prompt, beta=1.0, draw=np.random.default_rng(0)) for prompt in both]
     ids, attended, masked, labels = prompts.pad(rows)
     assert ids[1].tolist() == [CLS, BA, UNK, UNK, MASK, SEP, 0, 0, 0]
     assert attended[1].tolist() == [True] * 6 + [False] * 3
@@ -116,21 +116,21 @@ def test_byte_pairs_keep_their_white_space() -> None:
     from transformers import PreTrainedTokenizerFast
 
     letters = [*sorted(pre_tokenizers.ByteLevel.alphabet()), "<s>", "</s>", "<mask>", "<pad>"]
-    told = Tokenizer(models.BPE(vocab={one: at for at, one in enumerate(letters)}, merges=[]))
-    told.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)  # type: ignore[assignment]  # the stub knows no setter
-    told.post_processor = processors.TemplateProcessing(  # type: ignore[assignment]  # likewise
+    bpe = Tokenizer(models.BPE(vocab={letter: at for at, letter in enumerate(letters)}, merges=[]))
+    bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)  # type: ignore[assignment]  # the stub knows no setter
+    bpe.post_processor = processors.TemplateProcessing(  # type: ignore[assignment]  # likewise
         single="<s> $A </s>",
         pair="<s> $A </s> </s> $B </s>",
         special_tokens=[("<s>", letters.index("<s>")), ("</s>", letters.index("</s>"))],
     )
     roberta = PreTrainedTokenizerFast(
-        tokenizer_object=told, mask_token="<mask>", sep_token="</s>", pad_token="<pad>", bos_token="<s>"
+        tokenizer_object=bpe, mask_token="<mask>", sep_token="</s>", pad_token="<pad>", bos_token="<s>"
     )
     prompts = form(roberta)
-    found = only(prompts, EntailedPair("a", "bc", "bc"))
-    tokens = [letters[one] for one in found.ids]
+    prompt = only(prompts, EntailedPair("a", "bc", "bc"))
+    tokens = [letters[token] for token in prompt.ids]
     assert "".join(tokens) == "<s>aĠentailsĠthatĠbc</s>"
-    assert tokens[found.first : found.last] == ["Ġ", "b", "c"]
+    assert tokens[prompt.first : prompt.last] == ["Ġ", "b", "c"]
 
 
 def test_a_base_without_a_mask_is_told_of(tokenizer: Any) -> None:

@@ -35,20 +35,20 @@ class Shared:
 
 def test_figure_2_by_hand(pool: PassageStore) -> None:
     words = pool[0].text.split()
-    asked = Example(f"Who saw {words[4]}?", (words[4],), (0,), (1, 2))
+    example = Example(f"Who saw {words[4]}?", (words[4],), (0,), (1, 2))
     judge = Shared()
-    found = judge_claims(Examples(pool, (asked, Example("Why?", (), (3,)))), judge, words=3)
-    said = f"There exists a known person who saw {words[4]}."
+    relevance = judge_claims(Examples(pool, (example, Example("Why?", (), (3,)))), judge, words=3)
+    claim = f"There exists a known person who saw {words[4]}."
     other = pool[1].text.split()
     centre = int(4 / len(words) * len(other))
     # The negative is cut where the gold passage is.
     negative = " ".join(other[centre - 1 : centre + 2])
-    assert judge.asked == [(" ".join(words[3:6]), said), (negative, said)]
-    assert found.groups["passages that answer"].tolist() == [0.05]
-    told = found.to_json()
-    assert json.dumps(told)
-    assert told["by"] == "shared words"
-    assert told["groups"]["hard negatives"]["n"] == 1
+    assert judge.asked == [(" ".join(words[3:6]), claim), (negative, claim)]
+    assert relevance.groups["passages that answer"].tolist() == [0.05]
+    figures = relevance.to_json()
+    assert json.dumps(figures)
+    assert figures["by"] == "shared words"
+    assert figures["groups"]["hard negatives"]["n"] == 1
     with pytest.raises(EvaluationError, match="expected questions with hard negatives"):
         judge_claims(Examples(pool, (Example("Why?", (), (3,)),)), judge)
 
@@ -60,15 +60,15 @@ def test_figure_3_compares_a_hypothesis_with_its_own_premise_and_a_stranger(tiny
         NliPair("bu da", "ra", "contradiction"),
     ]
     encoder = load("tiny")
-    found = compare_premises(pairs, encoder)
+    relevance = compare_premises(pairs, encoder)
     queries, premises = (
         encoder.encode_queries(["ba be", "fo fu"]),
         encoder.encode_premises(["ba be", "bi bo"]),
     )
-    assert found.groups["entailing"] == pytest.approx([1.0], abs=1e-5)
-    assert found.groups["neutral"] == pytest.approx([queries[1] @ premises[1]], abs=1e-5)
+    assert relevance.groups["entailing"] == pytest.approx([1.0], abs=1e-5)
+    assert relevance.groups["neutral"] == pytest.approx([queries[1] @ premises[1]], abs=1e-5)
     strangers = [queries[0] @ premises[1], queries[1] @ premises[0]]
-    assert found.groups["irrelevant"] == pytest.approx(strangers, abs=1e-5)
+    assert relevance.groups["irrelevant"] == pytest.approx(strangers, abs=1e-5)
     with pytest.raises(EvaluationError, match="found 1 pairs of 1 premises"):
         compare_premises(pairs[:1], encoder)
 
@@ -91,20 +91,20 @@ def test_any_classifier_of_entailment_is_a_judge(tiny_home: Path) -> None:
     model = classifier(tiny_home / "nli", tiny_home / "tiny", ["CONTRADICTION", "ENTAILMENT", "NEUTRAL"])
     judge = NliJudge("nli", batch_size=2)
     premises = ["ba be bi", "bo " * 100, "ba"]
-    found = judge.entailment(premises, ["ba", "be", "bi bo"])
+    entailments = judge.entailment(premises, ["ba", "be", "bi bo"])
     ids = [[2, 5, 6, 7, 3, 5, 3], [2, 5, 3, 7, 8, 3]]
-    for at, one in zip((0, 2), ids, strict=True):
-        types = [0] * (one.index(3) + 1)
-        types += [1] * (len(one) - len(types))
+    for at, token_ids in zip((0, 2), ids, strict=True):
+        types = [0] * (token_ids.index(3) + 1)
+        types += [1] * (len(token_ids) - len(types))
         with torch.no_grad():
-            scores = model(torch.tensor([one]), token_type_ids=torch.tensor([types])).logits
-        assert found[at] == pytest.approx(float(scores.softmax(dim=1)[0, 1]), abs=1e-5)
-    assert np.isfinite(found).all()
+            scores = model(torch.tensor([token_ids]), token_type_ids=torch.tensor([types])).logits
+        assert entailments[at] == pytest.approx(float(scores.softmax(dim=1)[0, 1]), abs=1e-5)
+    assert np.isfinite(entailments).all()
     assert judge.name == "nli"
     assert np.isfinite(judge.entailment(["ba be", "ba " * 99], ["bi " * 200, "bo"])).all()
-    told = judge.probabilities(premises, ["ba", "be", "bi bo"])
-    assert told[:, 0].tolist() == found.tolist()
-    assert told.sum(axis=1) == pytest.approx(np.ones(3))
+    probabilities = judge.probabilities(premises, ["ba", "be", "bi bo"])
+    assert probabilities[:, 0].tolist() == entailments.tolist()
+    assert probabilities.sum(axis=1) == pytest.approx(np.ones(3))
 
 
 def test_what_judges_no_entailment_is_refused(tiny_home: Path) -> None:

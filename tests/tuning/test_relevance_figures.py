@@ -67,11 +67,11 @@ def test_claims_of_a_pool() -> None:
 
 
 def test_a_passage_with_an_answer_is_no_hard_negative() -> None:
-    one = KnownQuestion("Where was Tesla born?", ("Smiljan", "Milan"), frozenset({0}))
-    figure = measure_claims(POOL, [one, QUESTIONS[2]], FakeJudge())
+    question = KnownQuestion("Where was Tesla born?", ("Smiljan", "Milan"), frozenset({0}))
+    figure = measure_claims(POOL, [question, QUESTIONS[2]], FakeJudge())
     assert [row["hard negative"] for row in figure.rows] == [TEXTS[1], TEXTS[0]]
     without = KnownQuestion("Where was Edison born?", ("Milan", "Tesla"), frozenset({2}))
-    assert measure_claims(POOL, [one, without], FakeJudge()).left_out == 1
+    assert measure_claims(POOL, [question, without], FakeJudge()).left_out == 1
     with pytest.raises(EvaluationError, match="three: expected passages"):
         measure_claims(POOL, [without], FakeJudge())
 
@@ -80,16 +80,16 @@ def test_answers_and_gold_of_a_repeated_question_are_joined(tmp_path: Path) -> N
     paragraphs = [
         {
             "context": text,
-            "qas": [{"id": text, "question": "Where?", "answers": [{"text": one} for one in answers]}],
+            "qas": [{"id": text, "question": "Where?", "answers": [{"text": answer} for answer in answers]}],
         }
         for text, answers in ((TEXTS[0], ("Smiljan", "in Smiljan")), (TEXTS[1], ("Graz", "Smiljan")))
     ]
     file = tmp_path / "two.json"
     file.write_text(json.dumps({"data": [{"title": "", "paragraphs": paragraphs}]}), encoding="utf-8")
-    known = read_pool(file, name="two.json").known("where ?")
-    assert known is not None
-    assert set(known.answers) == {"Smiljan", "in Smiljan", "Graz"}
-    assert known.gold == frozenset({0, 1})
+    question = read_pool(file, name="two.json").find_question("where ?")
+    assert question is not None
+    assert set(question.answers) == {"Smiljan", "in Smiljan", "Graz"}
+    assert question.gold == frozenset({0, 1})
 
 
 def test_pairs_are_sampled_half_of_either_label() -> None:

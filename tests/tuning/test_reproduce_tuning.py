@@ -23,17 +23,17 @@ def program(
 def test_a_row_is_run_once_and_all_are_told(
     tiny_home: Path, tmp_path: Path, squad: dict[str, Path], program: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    given = ["--train", str(squad["train"]), "--dev", str(squad["dev"]), "--work", str(tmp_path / "work")]
-    given += ["--nli", str(squad["nli"]), "--nli-pairs", "1", "--questions", "30", "--base", "tiny"]
-    given += ["--tuning-epochs", "1", "--epochs", "1", "--batch-size", "8", "--longest", "32"]
-    assert program.main([*given, "--rows", "bm25", "base", "none", "0.8/H"]) == 0
-    assert program.main([*given, "--rows", "bm25", "none", "p[SEP]q", "--warmup", "1"]) == 0
-    assert program.main([*given, "--rows", "0.8/H alone"]) == 0
-    said = capsys.readouterr().err
-    assert "bm25, seed None: is there already" in said
-    assert "none, seed 0: is there already" in said
-    told = json.loads((tmp_path / "results" / "tuning.json").read_text(encoding="utf-8"))
-    rows = told["figures"]["rows"]
+    arguments = ["--train", str(squad["train"]), "--dev", str(squad["dev"]), "--work", str(tmp_path / "work")]
+    arguments += ["--nli", str(squad["nli"]), "--nli-pairs", "1", "--questions", "30", "--base", "tiny"]
+    arguments += ["--tuning-epochs", "1", "--epochs", "1", "--batch-size", "8", "--longest", "32"]
+    assert program.main([*arguments, "--rows", "bm25", "base", "none", "0.8/H"]) == 0
+    assert program.main([*arguments, "--rows", "bm25", "none", "p[SEP]q", "--warmup", "1"]) == 0
+    assert program.main([*arguments, "--rows", "0.8/H alone"]) == 0
+    output = capsys.readouterr().err
+    assert "bm25, seed None: is there already" in output
+    assert "none, seed 0: is there already" in output
+    result = json.loads((tmp_path / "results" / "tuning.json").read_text(encoding="utf-8"))
+    rows = result["figures"]["rows"]
     assert [row["arm"] for row in rows] == ["bm25", "base", "none", "0.8/H", "p[SEP]q", "0.8/H alone"]
     assert set(rows[5]["stages"]) == {"tuning", "measuring"}
     assert rows[5]["stages"]["tuning"]["loss"] is None  # it was trained for the other row
@@ -47,7 +47,7 @@ def test_a_row_is_run_once_and_all_are_told(
     assert tuned["configs"]["tuning"]["prompt"] == "hypothesis"
     assert tuned["gold"]["R@100"] == 1
     assert set(tuned) >= {"commit", "seconds", "seed", "hardware", "finished", "revision"}
-    assert str(tmp_path) not in json.dumps(told)
+    assert str(tmp_path) not in json.dumps(result)
     page = (tmp_path / "results" / "tuning.md").read_text(encoding="utf-8")
     assert page.count("## tiny") == 2  # two budgets of the first stage
     assert "| DPR without tuning | 1 |" in page
@@ -58,34 +58,34 @@ def test_a_row_is_run_once_and_all_are_told(
 def test_a_row_bears_its_command_and_the_seconds_of_a_run_that_was_broken_off(
     tiny_home: Path, tmp_path: Path, squad: dict[str, Path], program: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    given = ["--train", str(squad["train"]), "--dev", str(squad["dev"]), "--work", str(tmp_path / "work")]
-    given += ["--questions", "30", "--base", "tiny", "--rows", "0.8/H"]
-    given += ["--tuning-epochs", "1", "--epochs", "1", "--batch-size", "8", "--longest", "32"]
+    arguments = ["--train", str(squad["train"]), "--dev", str(squad["dev"]), "--work", str(tmp_path / "work")]
+    arguments += ["--questions", "30", "--base", "tiny", "--rows", "0.8/H"]
+    arguments += ["--tuning-epochs", "1", "--epochs", "1", "--batch-size", "8", "--longest", "32"]
     train = program.train_tuning
 
-    def slowly(*some: Any, watch: Any, **options: Any) -> Any:
-        asked = iter(range(100))
+    def slowly(*args: Any, watch: Any, **options: Any) -> Any:
+        calls = iter(range(100))
 
         def step(event: Any) -> None:
             time.sleep(0.5)
             watch(event)
 
-        return train(*some, watch=step, stop=lambda: next(asked) == 1, **options)
+        return train(*args, watch=step, stop=lambda: next(calls) == 1, **options)
 
     monkeypatch.setattr(program, "train_tuning", slowly)
     with pytest.raises(SystemExit, match="stopped on request after step 2"):
-        program.main(given)
+        program.main(arguments)
     monkeypatch.setattr(program, "train_tuning", train)
     monkeypatch.setattr(sys, "orig_argv", ["python", "reproduce_tuning.py", "--rows", "0.8/H"])
-    assert program.main(given) == 0
-    (found,) = program._rows(tmp_path / "results" / "tuning.json")
-    stages = found["stages"]
+    assert program.main(arguments) == 0
+    (arm_row,) = program._rows(tmp_path / "results" / "tuning.json")
+    stages = arm_row["stages"]
     assert stages["tuning"]["seconds"] > 1
     assert stages["tuning"]["loss"] is None  # it would be that of the last part
-    assert found["seconds"] == pytest.approx(sum(one["seconds"] for one in stages.values()), abs=0.1)
-    assert found["seconds"] > 1
-    assert found["run"]["command"] == "python reproduce_tuning.py --rows 0.8/H"
-    assert found["run"]["commit"] == found["commit"]
+    assert arm_row["seconds"] == pytest.approx(sum(stage["seconds"] for stage in stages.values()), abs=0.1)
+    assert arm_row["seconds"] > 1
+    assert arm_row["run"]["command"] == "python reproduce_tuning.py --rows 0.8/H"
+    assert arm_row["run"]["commit"] == arm_row["commit"]
 
 
 def row(arm: str, seed: int | None, first: float, **budget: Any) -> dict[str, Any]:
@@ -103,10 +103,10 @@ def test_verdicts_are_taken_seed_by_seed(load_script: Callable[[str], ModuleType
     ]
     assert tables.gains(rows, "0.8/H", over="none", measure="R@1") == pytest.approx([0.03, 0.04])
     assert tables.gains(rows, "none", over="base", measure="R@1") == pytest.approx([0.10, 0.11])
-    said = list(tables.verdicts(rows))
-    assert said[0] == "- holds: with tuning R@1 at least 1 point above without: +3.50 ± 0.71 points"
-    assert "- does not hold: with tuning R@1 above the control, plain MLM: -1.00 points" in said
-    assert not any("Table 5" in one for one in said)
+    lines = list(tables.verdicts(rows))
+    assert lines[0] == "- holds: with tuning R@1 at least 1 point above without: +3.50 ± 0.71 points"
+    assert "- does not hold: with tuning R@1 above the control, plain MLM: -1.00 points" in lines
+    assert not any("Table 5" in line for line in lines)
     more = [*rows, row("0.2/H", 0, 0.62), row("p[SEP]q", 0, 0.61)]
     assert list(tables.verdicts(more))[-1] == (
         "- holds: the order of Table 5 by R@1: 0.8/H, 0.2/H, p[SEP]q, none "

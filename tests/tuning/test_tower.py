@@ -26,7 +26,7 @@ def batch(tower: MaskedTower, pairs: list[EntailedPair]) -> Any:
     import torch
 
     form = Prompts(tower.tokenizer, variant="hypothesis", max_length=32, name="tiny")
-    rows = [form.mask(one, beta=1.0, draw=np.random.default_rng(0)) for one in form.of(pairs)]
+    rows = [form.mask(prompt, beta=1.0, draw=np.random.default_rng(0)) for prompt in form.of(pairs)]
     return [torch.from_numpy(part) for part in form.pad(rows)]
 
 
@@ -86,8 +86,8 @@ def test_heads_of_every_form_are_taken(tmp_path: Path, kind: str) -> None:
     ids = torch.arange(5, 11)[None]
     with torch.no_grad():
         expected = whole(input_ids=ids).logits[0, 2:4]
-        found = head(transformer(input_ids=ids).last_hidden_state[0, 2:4])
-    assert torch.allclose(found, expected, atol=1e-5)
+        logits = head(transformer(input_ids=ids).last_hidden_state[0, 2:4])
+    assert torch.allclose(logits, expected, atol=1e-5)
 
 
 @pytest.mark.parametrize("least", [{"_AT_ONCE": 4}, {"WHOLE": 8, "PIECE": 64}])
@@ -102,7 +102,7 @@ def test_the_gradient_raises_what_was_hidden_and_pieces_change_nothing(
     before, _ = tower.token_losses(*parts)
     before.mean().backward()  # type: ignore[no-untyped-call]  # not typed there
     gradients = {name: p.grad.clone() for name, p in tower.parameters.items() if p.grad is not None}
-    assert any("lora_B" in name and float(found.abs().sum()) for name, found in gradients.items())
+    assert any("lora_B" in name and float(gradient.abs().sum()) for name, gradient in gradients.items())
     for name, value in least.items():
         monkeypatch.setattr(tower_module, name, value)
     for parameter in tower.parameters.values():
@@ -111,11 +111,11 @@ def test_the_gradient_raises_what_was_hidden_and_pieces_change_nothing(
     again.mean().backward()  # type: ignore[no-untyped-call]  # not typed there
     assert torch.allclose(again, before)
     with torch.no_grad():
-        for name, found in gradients.items():
+        for name, gradient in gradients.items():
             parameter = tower.parameters[name]
             assert parameter.grad is not None
-            assert torch.allclose(parameter.grad, found, atol=1e-6)
-            parameter -= 0.01 * found
+            assert torch.allclose(parameter.grad, gradient, atol=1e-6)
+            parameter -= 0.01 * gradient
     assert float(tower.token_losses(*parts)[0].mean().detach()) < float(before.mean().detach())
 
 
@@ -131,7 +131,7 @@ def test_many_passages_are_read_in_pieces_and_none_knows_of_it(
         sizes: list[int] = []
         transformer = next(iter(tower.model.children()))
         transformer.register_forward_hook(
-            lambda _, given, __: sizes.append(given[0]["input_ids"].numel()), with_kwargs=False
+            lambda _, inputs, __: sizes.append(inputs[0]["input_ids"].numel()), with_kwargs=False
         )
         draw = torch.Generator().manual_seed(1)
         with torch.no_grad():
@@ -146,7 +146,7 @@ def test_many_passages_are_read_in_pieces_and_none_knows_of_it(
     monkeypatch.setattr(tower_module, "PIECE", 12)
     vectors, again, sizes = learnt()
     assert torch.allclose(vectors, whole, atol=1e-6)
-    assert all(torch.allclose(again[name], one, atol=1e-5) for name, one in gradients.items())
+    assert all(torch.allclose(again[name], gradient, atol=1e-5) for name, gradient in gradients.items())
     assert max(sizes) <= 12 < size
     assert len(sizes) % 2 == 0  # every piece once more in the backward pass
 
@@ -165,14 +165,16 @@ def test_head_rate_is_the_rate_of_a_new_head(tiny_home: Path, pairs: Pairs) -> N
         tower.token_losses(*batch(tower, pairs(6)))[0].mean().backward()  # type: ignore[no-untyped-call]  # not typed there
         steps.step()
         after = {"dense": dense.weight, "bias": decoder.bias}
-        return {name: float((after[name] - one).abs().median().detach()) for name, one in before.items()}
+        return {
+            name: float((after[name] - weight).abs().median().detach()) for name, weight in before.items()
+        }
 
     # The first step of AdamW moves everything by the rate.
     assert moved(1.0)["dense"] == pytest.approx(1e-3, rel=0.01)
     assert moved(5.0) == pytest.approx({"dense": 5e-3, "bias": 1e-3}, rel=0.01)
     with_head(tiny_home)
-    known = MaskedTower(resolve("bert"), lora=None, device="cpu", max_length=32, head_speed=5.0)
-    assert not any("parametrizations" in name for name in known.parameters)
+    bert_tower = MaskedTower(resolve("bert"), lora=None, device="cpu", max_length=32, head_speed=5.0)
+    assert not any("parametrizations" in name for name in bert_tower.parameters)
 
 
 def test_a_new_head_is_tied_to_the_word_embeddings_and_starts_with_frequencies(tiny_home: Path) -> None:

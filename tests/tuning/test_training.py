@@ -91,7 +91,8 @@ def test_dpr_loss_by_hand() -> None:
         "d": ([0, 1, 0.6, 0.8], 2),
     }
     expected = [
-        np.log(sum(np.exp(2 * one) for one in cosines)) - 2 * cosines[gold] for cosines, gold in rows.values()
+        np.log(sum(np.exp(2 * cosine) for cosine in cosines)) - 2 * cosines[gold]
+        for cosines, gold in rows.values()
     ]
     assert float(loss.detach()) == pytest.approx(np.mean(expected), abs=1e-5)
     assert terms == {"first": 0.25, "passages": 4.0}
@@ -151,7 +152,7 @@ def test_every_prompt_trains(tiny_home: Path, pairs: Pairs, prompt: Any) -> None
     events: list[Event] = []
     done = train_tuning(pairs(20), replace(TUNING, prompt=prompt, epochs=1), watch=events.append)
     assert done.fitted.best is None
-    masked, tokens = (sum(one.terms[name] for one in events) for name in ("hidden", "tokens"))
+    masked, tokens = (sum(event.terms[name] for event in events) for name in ("hidden", "tokens"))
     expected = {"full": 0.8 * 13 / 15, "question": 0.8 * 2 / 13, "plain": 0.15 * 13 / 15}[prompt]
     assert masked / tokens == pytest.approx(expected, rel=0.35)
 
@@ -170,7 +171,7 @@ def test_dpr_learns_which_passage_answers(tiny_home: Path, examples: Examples, t
     assert "tuned" not in record
     assert "Dense passage retrieval" in card
     texts = [examples.store[at].whole for at in range(len(examples.store))]
-    questions = [one.question for one in examples.examples]
+    questions = [example.question for example in examples.examples]
     scores = load("mine").encode_queries(questions) @ load("mine").encode_premises(texts).T
     ranks = 1 + (scores > scores.diagonal()[:, None]).sum(axis=1)
     assert (1 / ranks).mean() == pytest.approx(done.fitted.best.figures["MRR"], abs=0.02)
@@ -186,7 +187,8 @@ def test_two_towers_learn_and_are_saved_as_two(tiny_home: Path, examples: Exampl
     encoder = load("mine")
     texts = [examples.store[at].whole for at in range(len(examples.store))]
     scores = (
-        encoder.encode_queries([one.question for one in examples.examples]) @ encoder.encode_premises(texts).T
+        encoder.encode_queries([example.question for example in examples.examples])
+        @ encoder.encode_premises(texts).T
     )
     ranks = 1 + (scores > scores.diagonal()[:, None]).sum(axis=1)
     assert (1 / ranks).mean() == pytest.approx(done.fitted.best.figures["MRR"], abs=0.02)
@@ -280,7 +282,7 @@ def test_questions_that_cannot_train(tiny_home: Path, examples: Examples, pool: 
         train_dpr(examples, replace(DPR, initial="other"))
     with pytest.raises(TrainingError, match="something else"):
         train_dpr(examples, DPR, out=tiny_home / "tiny")
-    plain = replace(examples, examples=tuple(replace(one, negatives=()) for one in examples.examples))
+    plain = replace(examples, examples=tuple(replace(example, negatives=()) for example in examples.examples))
     assert "hard negative" in train_dpr(plain, replace(DPR, epochs=1)).warnings[0]
 
 

@@ -200,8 +200,10 @@ def fifth(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     module = importlib.util.module_from_spec(spec)
     monkeypatch.setitem(sys.modules, "fifth", module)
     spec.loader.exec_module(module)
-    found = {**method.methods(), "fifth": module.FIFTH}
-    monkeypatch.setattr(method, "_load_methods", lambda: (found, {"sixth": "RuntimeError: no such library"}))
+    methods = {**method.methods(), "fifth": module.FIFTH}
+    monkeypatch.setattr(
+        method, "_load_methods", lambda: (methods, {"sixth": "RuntimeError: no such library"})
+    )
     method.methods.cache_clear()
     yield module.FIFTH
     method.methods.cache_clear()

@@ -88,9 +88,9 @@ def test_an_accepted_candidate_is_taken_back_while_nothing_is_below_it(context: 
 
 @pytest.mark.parametrize("key", ["f", "1", "shift+1"])
 def test_a_key_about_a_list_not_yet_drawn_is_ignored(context: TreeContext, key: str) -> None:
-    drawn = stamp(load_session(context))
-    press(context, "n", drawn)  # the second page is requested, but not on the screen yet
-    press(context, key, drawn)
+    list_stamp = stamp(load_session(context))
+    press(context, "n", list_stamp)  # the second page is requested, but not on the screen yet
+    press(context, key, list_stamp)
     assert (kinds(context), notice_kind(context)) == (["create"], "stale")
     press(context, "f")
     assert finished(context) == 12
@@ -138,12 +138,12 @@ def locked(context: TreeContext, writer: sqlite3.Connection) -> sqlite3.Connecti
 def test_acts_on_a_locked_database_are_pending_and_retried(
     context: TreeContext, locked: sqlite3.Connection
 ) -> None:
-    drawn = stamp(load_session(context))
+    list_stamp = stamp(load_session(context))
     for key in ("1", "shift+3", "1"):
-        press(context, key, drawn)
+        press(context, key, list_stamp)
     screen = context.screen
     assert notice_kind(context) == "locked"
-    assert [type(one.act) for one in screen.pending] == [Accept, Reject]
+    assert [type(entry.act) for entry in screen.pending] == [Accept, Reject]
     load_session(context).retry_pending()
     assert (kinds(context), len(screen.pending)) == (["create"], 2)
     locked.execute("ROLLBACK")
@@ -154,29 +154,29 @@ def test_acts_on_a_locked_database_are_pending_and_retried(
 
 
 def test_a_pending_act_pressed_again_is_saved_once(context: TreeContext, locked: sqlite3.Connection) -> None:
-    drawn = stamp(load_session(context))
-    press(context, "1", drawn)
+    list_stamp = stamp(load_session(context))
+    press(context, "1", list_stamp)
     locked.execute("ROLLBACK")
-    press(context, "2", drawn)
+    press(context, "2", list_stamp)
     assert len(context.screen.pending) == 1
-    press(context, "1", drawn)
+    press(context, "1", list_stamp)
     assert kinds(context) == ["create", "accept", "accept"]
     assert (context.screen.pending, context.screen.notice) == ((), None)
 
 
 def test_undo_drops_a_pending_act(context: TreeContext, locked: sqlite3.Connection) -> None:
-    drawn = stamp(load_session(context))
-    press(context, "1", drawn)
-    press(context, "u", drawn)
+    list_stamp = stamp(load_session(context))
+    press(context, "1", list_stamp)
+    press(context, "u", list_stamp)
     assert (context.screen.pending, notice_kind(context)) == ((), "stale")
     locked.execute("ROLLBACK")
-    press(context, "1", drawn)
+    press(context, "1", list_stamp)
     locked.execute("BEGIN IMMEDIATE")
     for _ in range(2):
-        press(context, "u", drawn)
+        press(context, "u", list_stamp)
     assert (context.screen.pending, notice_kind(context)) == ((), "locked")  # kept, it might undo another act
     locked.execute("ROLLBACK")
-    press(context, "u", drawn)
+    press(context, "u", list_stamp)
     assert kinds(context) == ["create", "accept", "undo"]
 
 

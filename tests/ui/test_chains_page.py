@@ -60,7 +60,7 @@ def test_the_first_visit_shows_the_baseline_over_the_sample(app: AppTest) -> Non
     assert (chain(app), len(buttons(app, "chain-choose-"))) == (9, 8)
     assert "TF-IDF cannot tell when an explanation is complete" in said(app)
     assert "of 5 gold premises in the chain" in said(app)
-    assert any("chain-role chain-central" in one for one in sentences(app))
+    assert any("chain-role chain-central" in sentence for sentence in sentences(app))
 
 
 def test_a_step_shows_its_candidates_and_new_ones(app: AppTest, few: dict[str, str]) -> None:
@@ -95,7 +95,7 @@ def test_a_premise_chosen_by_hand_continues_the_chain_and_is_in_the_link(
 
 def test_step_back_then_one_by_one_or_to_the_end(app: AppTest, few: dict[str, str]) -> None:
     app = opened(app, PAGE, **few, length="3")
-    first = [one.split("</div>")[0] for one in sentences(app)[:3]]
+    first = [sentence.split("</div>")[0] for sentence in sentences(app)[:3]]
     assert app.button(key="chain-next").disabled
     for left in (2, 1):
         app = click(app, "chain-back")
@@ -103,15 +103,15 @@ def test_step_back_then_one_by_one_or_to_the_end(app: AppTest, few: dict[str, st
     app = click(app, "chain-next")
     assert chain(app) == 2
     app = click(app, "chain-end")
-    assert [one.split("</div>")[0] for one in sentences(app)[:3]] == first
+    assert [sentence.split("</div>")[0] for sentence in sentences(app)[:3]] == first
 
 
 def test_a_chain_can_be_changed_while_a_step_is_scored(
     app: AppTest, few: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def never(builder: Any, question: Any, chosen: tuple[int, ...], *, wait: float) -> Task[Step]:
+    def never(builder: Any, question: Any, premises: tuple[int, ...], *, wait: float) -> Task[Step]:
         """The third step is scored for ever."""
-        return take_step(builder, question, chosen, wait=5) if len(chosen) < 2 else Task[Step]()
+        return take_step(builder, question, premises, wait=5) if len(premises) < 2 else Task[Step]()
 
     monkeypatch.setattr("entail.ui.chains.steps.take_step", never)
     for name, value in (few | {"length": "4"}).items():
@@ -213,14 +213,14 @@ def scorers(monkeypatch: pytest.MonkeyPatch) -> None:
             return 100.0 if sum(word.endswith(".") for word in prefix) > 3 else 0.0
         return float(len("".join(candidate)))
 
-    made = {
+    fakes = {
         "chains": Scorer("chains", "chains@1", ScorerForm(), FakeScorer(by_length)),
         "single": Scorer("single", "single@1", ScorerForm(scheme="single-fact"), FakeScorer(by_length)),
     }
-    listed = [ListedScorer(name, scorer.form, "1") for name, scorer in made.items()]
+    listed = [ListedScorer(name, scorer.form, "1") for name, scorer in fakes.items()]
     broken = ListedScorer("broken", ScorerForm(), "", "expected int, found words")
     monkeypatch.setattr("entail.ui.chains.fields.list_scorers", lambda: [*listed, broken])
-    monkeypatch.setattr("entail.operations.chains.load_scorer", lambda name, **_: made[name])
+    monkeypatch.setattr("entail.operations.chains.load_scorer", lambda name, **_: fakes[name])
 
 
 @pytest.mark.usefixtures("scorers")
@@ -270,7 +270,7 @@ def test_messages_of_a_chain() -> None:
     assert truncation_message(bare).endswith("left out: 2.")
     assert "question" in truncation_message(walk_of(Step((), (), (), None, frozenset(), -1)))
     assert truncation_message(walk_of(first)) == ""
-    cut = [Step((), (0, 1), (0.2, 0.1), None, frozenset(), cut=frozenset(some)) for some in ((0,), (0, 1))]
+    cut = [Step((), (0, 1), (0.2, 0.1), None, frozenset(), cut=frozenset(group)) for group in ((0,), (0, 1))]
     assert truncation_message(walk_of(*cut)).endswith("truncated: 2."), "each premise counts once"
     assert role_badge("<NE>") == '<span class="chain-role chain-other">★ &lt;ne&gt;</span>'
 

@@ -79,8 +79,8 @@ def encodings(view: dict[str, Any]) -> list[dict[str, Any]]:
 
 @pytest.fixture(params=CHARTS)
 def chart(request: pytest.FixtureRequest) -> dict[str, Any]:
-    drawn: dict[str, Any] = CHARTS[request.param]().to_dict()
-    return drawn
+    spec: dict[str, Any] = CHARTS[request.param]().to_dict()
+    return spec
 
 
 def test_a_chart_has_a_title_and_its_axes_of_numbers_have_one_each(chart: dict[str, Any]) -> None:
@@ -112,7 +112,7 @@ def test_legends_of_one_field_agree(chart: dict[str, Any]) -> None:
             for channel in ("color", "strokeDash", "shape"):
                 if "scale" in encoding.get(channel, {}):
                     legends.setdefault(encoding[channel]["field"], []).append(encoding[channel]["legend"])
-        assert all(one == found[0] for found in legends.values() for one in found)
+        assert all(legend == group[0] for group in legends.values() for legend in group)
 
 
 def test_a_retriever_has_one_mark_wherever_it_is_drawn() -> None:

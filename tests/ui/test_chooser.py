@@ -39,11 +39,11 @@ def test_the_default_corpus_is_the_author_s_then_the_team_s_then_the_largest(
     shared: Workspace, small: str
 ) -> None:
     assert shared.corpora.corpora()[0].id == small, "by name it would be the first"
-    assert [usual(shared, who) for who in (None, "Ada", "Bo")] == [SAMPLE_ID, SAMPLE_ID, small]
+    assert [usual(shared, author) for author in (None, "Ada", "Bo")] == [SAMPLE_ID, SAMPLE_ID, small]
     later = shared.corpora.add_corpus(Corpus.of("zzz", ["fire is hot"]), author="Bo").id
     assert usual(shared, "Bo") == later, "of several the last imported"
     first = shared.log.create(Create(hypothesis="a"), author="Ada", corpus_id=small)
-    assert [usual(shared, who) for who in (None, "Ada", "Bo", "Cy")] == [small, small, later, small]
+    assert [usual(shared, author) for author in (None, "Ada", "Bo", "Cy")] == [small, small, later, small]
     shared.log.create(Create(hypothesis="b"), author="Ada", corpus_id=SAMPLE_ID)
     shared.log.create(Create(hypothesis="no facts"), author="Ada", corpus_id=None)
     assert usual(shared, "Ada") == SAMPLE_ID
@@ -110,7 +110,8 @@ def test_trees_are_imported_over_the_corpus_on_the_screen(
     app: AppTest, shared: Workspace, small: str
 ) -> None:
     theirs, _ = (
-        shared.log.create(Create(hypothesis="a"), author="Ada", corpus_id=one) for one in (small, SAMPLE_ID)
+        shared.log.create(Create(hypothesis="a"), author="Ada", corpus_id=corpus)
+        for corpus in (small, SAMPLE_ID)
     )
     app = by(app).run().file_uploader(key="import_file-0").upload("t.jsonl", ROW.encode(), "text/plain").run()
     assert app.selectbox(key="import_corpus").value == SAMPLE_ID

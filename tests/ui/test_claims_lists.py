@@ -44,34 +44,34 @@ def lists(k: int = 2) -> PassageLists:
 
 
 def test_four_lists() -> None:
-    found = lists()
-    assert found.positions == {
+    rankings = lists()
+    assert rankings.positions == {
         (0, "question"): (0, 1),
         (0, "claim"): (3, 2),
         (1, "question"): (1, 3),
         (1, "claim"): (),
     }
-    left = found.rows((0, "question"), (1, "question"))
+    left = rankings.rows((0, "question"), (1, "question"))
     assert [(row.position, row.rank, row.other, row.is_moved) for row in left] == [
         (0, 1, 0, True),
         (1, 2, 1, True),
     ]
-    right = found.rows((1, "question"), (0, "question"))
+    right = rankings.rows((1, "question"), (0, "question"))
     assert [(row.position, row.other, row.is_moved) for row in right] == [(1, 2, True), (3, 4, True)]
-    assert found.shared((0, "question"), (1, "question")) == 1
-    golds = [found.first_gold(place) for place in found.positions]
+    assert rankings.shared((0, "question"), (1, "question")) == 1
+    golds = [rankings.first_gold(place) for place in rankings.positions]
     assert golds == [3, 2, 0, 0], "ties stand in order of position; without a shared word nothing is found"
-    assert found.all_positions == (0, 1, 3, 2)
+    assert rankings.all_positions == (0, 1, 3, 2)
 
 
 def test_the_overview_and_the_file_of_the_lists() -> None:
-    found = lists()
+    rankings = lists()
     scores = {"nli": {at: PassageScore(at / 4, at >= 2, "says") for at in range(4)}}
-    summary = overview(found, scores)
+    summary = overview(rankings, scores)
     assert [row["answer at"] for row in summary] == ["3", "not found", "2", "not found"]
     assert [row["entail, by nli"] for row in summary] == ["0 of 2", "1 of 2", "2 of 2", "0 of 0"]
     rows = list(
-        found.to_rows(PASSAGES, {"question": "Who?", "claim": "Somebody."}, scores, hypothesis="Ada.")
+        rankings.to_rows(PASSAGES, {"question": "Who?", "claim": "Somebody."}, scores, hypothesis="Ada.")
     )
     assert {row["judged"] for row in rows} == {"Ada."}
     assert len(rows) == 6
@@ -94,9 +94,9 @@ def test_a_beir_folder_a_cut_one_and_too_many(tmp_path: Path, monkeypatch: pytes
     (tmp_path / "qrels" / "dev.tsv").write_text("query-id\tcorpus-id\tscore\n1\td\t1\n", encoding="utf-8")
     pool = read_pool(tmp_path, name="beir")
     assert pool.corpus.texts == ("Ice is cold", "Ice is  cold.", "Fire is hot")
-    known = pool.known("what is HOT ?")
-    assert known is not None
-    assert known.gold == frozenset({2}), "a repeated passage stands for both ids"
+    known_question = pool.find_question("what is HOT ?")
+    assert known_question is not None
+    assert known_question.gold == frozenset({2}), "a repeated passage stands for both ids"
     assert pool.remarks == ("1 repeated",)
     alone = read_pool(tmp_path / "corpus.jsonl", name="corpus.jsonl")
     assert not alone.questions, "passages are no questions"

@@ -90,9 +90,9 @@ def test_every_example_is_over_the_sample() -> None:
     pool = corpus_pool(sample_corpus())
     assert len(pool.questions) == len(EXAMPLES)
     for example in EXAMPLES:
-        known = pool.known(example.question.lower())
-        assert known is not None
-        assert len(known.gold) == len(example.gold), example.question
+        known_question = pool.find_question(example.question.lower())
+        assert known_question is not None
+        assert len(known_question.gold) == len(example.gold), example.question
         assert not existence_claim(example.question).fallback
 
 
@@ -269,7 +269,7 @@ def test_passages_and_questions_are_uploaded(app: AppTest) -> None:
     assert len(tables(app)) == 4
     bad = b'[{"question": "Who?"}, {"que'
     app = settled(app.file_uploader(key="claims_upload").upload("cut.json", bad, "application/json").run())
-    (error,) = (str(one.value).replace("\\", "") for one in app.error)
+    (error,) = (str(element.value).replace("\\", "") for element in app.error)
     assert error.startswith("cut.json")
     app = settled(app.segmented_control(key="claims_mode").set_value("many").run())
     upload = app.file_uploader(key="claims_file")
@@ -340,7 +340,7 @@ def test_no_path_of_the_server_is_read(app: AppTest) -> None:
     assert app.selectbox(key="claims_over").value.startswith("corpus-")
     app.text_input(key="claims_other").set_value("/etc")
     app = settled(app.run())
-    assert not [one for one in app.multiselect if "/etc" in one.options]
+    assert not [widget for widget in app.multiselect if "/etc" in widget.options]
     assert "/etc" not in said(app)
 
 

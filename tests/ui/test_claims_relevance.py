@@ -41,8 +41,8 @@ class Fake:
 
     def entailment(self, premises: Sequence[str], hypotheses: Sequence[str], *, progress: Any = None) -> Any:
         Fake.asked.append(len(premises))
-        known = {"Smiljan": 0.9, "Graz": 0.6}
-        return np.array([next((p for place, p in known.items() if place in text), 0.1) for text in premises])
+        scores = {"Smiljan": 0.9, "Graz": 0.6}
+        return np.array([next((p for place, p in scores.items() if place in text), 0.1) for text in premises])
 
 
 @pytest.fixture
@@ -84,8 +84,8 @@ def on_relevance(app: AppTest, **address: str) -> AppTest:
 
 def charts(app: AppTest) -> list[str]:
     """Return the alternative text of each figure."""
-    found = [chart.proto.alt for chart in app.get("vega_lite_chart")]
-    return found[::2]
+    alt_texts = [chart.proto.alt for chart in app.get("vega_lite_chart")]
+    return alt_texts[::2]
 
 
 def buttons(app: AppTest) -> list[str]:
@@ -200,7 +200,7 @@ def test_failures_of_both_figures_are_shown(
         (b'{"premise": "a", "hypothesis": "b", "label": "neutral"}', "found 1 pairs of 1 premises"),
     ):
         app = upload(app, content)
-        first, second = (str(one.value).replace("\\", "") for one in app.error)
+        first, second = (str(element.value).replace("\\", "") for element in app.error)
         assert first == "lost is not here"
         assert message in second
         assert [button.label for button in app.button].count("Try again") == 2

@@ -88,15 +88,15 @@ def test_another_claim_of_a_tree_takes_the_place_of_a_sentence_of_ones_own(app: 
 
 def test_an_edited_example_changes_no_figure(app: AppTest, shared: Workspace) -> None:
     corpus = max(shared.corpora.corpora(), key=lambda info: (info.id != HELD_OUT_ID, info.count))
-    found = [(t.id, CREATED) for t in shared.log.trees(corpus_id=corpus.id) if t.example]
-    tree_id = found[0][0]
-    known, before = reference_premises(corpus.id), stored_trees(tuple(found))
+    versions = [(t.id, CREATED) for t in shared.log.trees(corpus_id=corpus.id) if t.example]
+    tree_id = versions[0][0]
+    premises, before = reference_premises(corpus.id), stored_trees(tuple(versions))
     added = shared.corpora.corpus(corpus.id).premises[0]
     shared.log.act(tree_id, Accept(node="n1", premise=added), author="Ada", base=1)
     reference_premises.clear()
     stored_trees.clear()
-    assert reference_premises(corpus.id) == known
-    assert stored_trees(tuple(found)) == before
+    assert reference_premises(corpus.id) == premises
+    assert stored_trees(tuple(versions)) == before
     assert stored_trees(((tree_id, 2),)) != before[:1]
 
 
@@ -223,16 +223,16 @@ def test_the_tour_leads_from_an_opening_to_a_closing_card(app: AppTest) -> None:
 def test_an_encoder_that_was_trained_on_these_claims_is_named(
     app: AppTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    known = {"bm25": 10_000, "tfidf": 0}
+    counts = {"bm25": 10_000, "tfidf": 0}
     monkeypatch.setattr(
         "entail.ui.compare.choice.training_queries_of",
-        lambda name, queries: frozenset([*queries][: known[name]]),
+        lambda name, queries: frozenset([*queries][: counts[name]]),
     )
     app = opened(app, mode="tour")
     assert "BM25 (keywords): Training examples" in said(app)
-    for mode, told in (("query", "Training example;"), ("tree", "Training examples: ")):
-        assert told in said(opened(app, mode=mode))
-    known.update(bm25=1)
+    for mode, message in (("query", "Training example;"), ("tree", "Training examples: ")):
+        assert message in said(opened(app, mode=mode))
+    counts.update(bm25=1)
     app = opened(app, mode="split")
     assert "Training examples: 1 of" in said(app)
     assert "TF-IDF (keywords): Training" not in said(app)
@@ -241,8 +241,8 @@ def test_an_encoder_that_was_trained_on_these_claims_is_named(
 def test_what_an_address_asks_for_in_vain_is_said(app: AppTest) -> None:
     app = opened(app, mode="tree", left="nobody", right="bm25", tree="ffffffff")
     warned = [str(warning.value) for warning in app.warning]
-    assert any("nobody" in one for one in warned)
-    assert any("ffffffff" in one for one in warned)
+    assert any("nobody" in text for text in warned)
+    assert any("ffffffff" in text for text in warned)
     assert app.get("vega_lite_chart")  # something is shown all the same
     app = settled(app.run())  # as the page does by itself once an index is made
     assert len(app.warning) == len(warned)
@@ -282,5 +282,5 @@ def test_the_first_claim_is_one_that_no_side_was_trained_on(app: AppTest, shared
     assert not training_queries_of("aeenc-minilm", [claim])
     assert "held out, not trained on this claim" in said(first)
     assert "scores are optimistic" not in said(first)
-    _, seen = picked(query=sample_trees()[0].hypothesis)
-    assert "scores are optimistic" in said(seen)
+    _, second = picked(query=sample_trees()[0].hypothesis)
+    assert "scores are optimistic" in said(second)

@@ -105,11 +105,11 @@ def test_search_by_direction_next_to_cosine(
     ).id
     app.session_state["direction_query"] = "ba be"
     app = opened(app, PAGE)
-    found = html(app, 'class="entail-sentence"')
-    assert len(found) == 2 * len(facts)
-    assert all("in both" in row for row in found)
+    rows = html(app, 'class="entail-sentence"')
+    assert len(rows) == 2 * len(facts)
+    assert all("in both" in row for row in rows)
     assert [b.label for b in app.get("download_button")] == ["Results (CSV)"]
-    second, third = (float(row.partition('entail-quiet">')[2][:5]) for row in found[1:3])
+    second, third = (float(row.partition('entail-quiet">')[2][:5]) for row in rows[1:3])
     assert second > third > 0.5
     assert "No entailment below" not in said(app)
     between = (second + third) / 2

@@ -53,7 +53,7 @@ def test_malformed_messages_are_skipped(wrong: object) -> None:
 @given(st.integers(0, 12), st.data())
 def test_nothing_is_lost_or_taken_twice_however_runs_fall(count: int, data: st.DataObject) -> None:
     # The browser sends all that is open with each message; Streamlit keeps the last that it has not run.
-    box, open_, taken = Inbox(), [], []
+    box, open_, numbers = Inbox(), [], []
     pending: dict[str, Any] | None = None
     for number in range(1, count + 1):
         open_ = [n for n in open_ if n > box.seen] if data.draw(st.booleans()) else open_
@@ -62,9 +62,9 @@ def test_nothing_is_lost_or_taken_twice_however_runs_fall(count: int, data: st.D
         if data.draw(st.booleans()):
             box.take(pending)
             pending = None
-            taken += drained(box) if data.draw(st.booleans()) else []
+            numbers += drained(box) if data.draw(st.booleans()) else []
     box.take(pending)
-    assert taken + drained(box) == list(range(1, count + 1))
+    assert numbers + drained(box) == list(range(1, count + 1))
 
 
 def test_messages_are_handled_although_the_next_run_waits_already() -> None:

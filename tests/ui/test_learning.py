@@ -152,14 +152,14 @@ def test_others_see_a_queued_training_and_may_cancel_it(on_trees: AppTest, corpu
 
 def test_progress_is_shown_while_it_trains(on_trees: AppTest) -> None:
     start(open_dialog(on_trees))
-    shown: list[str] = []
+    progress_texts: list[str] = []
 
     def look(job: JobFolder, attempt: int) -> Outcome:
-        shown.extend(bars(on_trees.run()))
+        progress_texts.extend(bars(on_trees.run()))
         return make_outcome(attempt, "error")
 
     end(look, progress=Progress(5, 10, 1.0, "training", "steps"))
-    assert shown == ["**team-sky-1** is training · training: 5 of 10 steps, 5 steps/s, 0:01 left"]
+    assert progress_texts == ["**team-sky-1** is training · training: 5 of 10 steps, 5 steps/s, 0:01 left"]
 
 
 def test_a_second_training_is_refused_and_others_are_queued_before(on_trees: AppTest, corpus_id: str) -> None:

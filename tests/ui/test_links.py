@@ -130,15 +130,15 @@ def test_a_damaged_comparison_says_so_without_a_trace(visitor: TestClient, share
 
 
 def test_the_page_of_a_comparison_has_both_lists_in_order() -> None:
-    kept = comparison()
-    assert from_json(json.dumps(to_json(kept))) == kept
-    page = to_page(kept, at=datetime(2026, 1, 2, 3, 4, tzinfo=UTC))
+    record = comparison()
+    assert from_json(json.dumps(to_json(record))) == record
+    page = to_page(record, at=datetime(2026, 1, 2, 3, 4, tzinfo=UTC))
     lists = re.findall(r"<table>(.*?)</table>", page, flags=re.DOTALL)
     assert len(lists) == 2
-    for which, shown in enumerate(lists):
-        ranks = [int(rank) for rank in re.findall(r"<tr>\s*<td>(\d+)</td>", shown)]
-        assert ranks == [premise.ranks[which] for premise in kept.side(which)]
-    assert page.count('class="gold"') == sum(bool(p.gold) for side in (0, 1) for p in kept.side(side))
+    for which, table in enumerate(lists):
+        ranks = [int(rank) for rank in re.findall(r"<tr>\s*<td>(\d+)</td>", table)]
+        assert ranks == [premise.ranks[which] for premise in record.side(which)]
+    assert page.count('class="gold"') == sum(bool(p.gold) for side in (0, 1) for p in record.side(side))
 
 
 def test_the_owner_makes_and_revokes_a_tree_link(
@@ -177,9 +177,9 @@ def test_a_comparison_is_shared_as_it_is_on_the_screen(app: AppTest, shared: Wor
     app = app.button(key="share").click().run()
     assert not app.exception
     (share,) = Shares(shared.database).comparisons()
-    kept = from_json(json.dumps(share.comparison))
-    assert (kept.query, kept.corpus, kept.count) == ("snow is cold", "four", 4)
-    assert {premise.text for premise in kept.premises} == set(CORPUS.texts)
+    record = from_json(json.dumps(share.comparison))
+    assert (record.query, record.corpus, record.count) == ("snow is cold", "four", 4)
+    assert {premise.text for premise in record.premises} == set(CORPUS.texts)
     (revoke,) = buttons(app, "revoke-")
     revoke.click().run()
     assert Shares(shared.database).comparisons() == []

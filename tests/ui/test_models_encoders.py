@@ -89,10 +89,10 @@ def test_figures_and_dimension_of_an_encoder_of_gaussians(
     app: AppTest, shared: Workspace, gaussian: str, tiny_home: Path
 ) -> None:
     assert "entail evaluate direction" in said(opened(app, gaussian, "Figures"))
-    one = {"data": "SNLI-dev", "question": "direction", "n": 3329, "accuracy": 0.97, "longer": [0.74, 222]}
+    entry = {"data": "SNLI-dev", "question": "direction", "n": 3329, "accuracy": 0.97, "longer": [0.74, 222]}
     file = tiny_home / gaussian / "entail.json"
     record = json.loads(file.read_text("utf-8"))
-    record["figures"] = {"dev": {"AUPRC": 0.6}, "measured_pairs": [{"source": "pairs", "sets": [one]}]}
+    record["figures"] = {"dev": {"AUPRC": 0.6}, "measured_pairs": [{"source": "pairs", "sets": [entry]}]}
     file.write_text(json.dumps(record), "utf-8")
     app = opened(app, gaussian, "Figures")
     assert list(app.dataframe[0].value["measured on"].unique()) == [""]
@@ -116,9 +116,9 @@ def test_a_card_is_drawn_without_fetching_its_pictures(app: AppTest, models: Pat
 def test_an_encoder_is_loaded_measured_and_released(app: AppTest, models: Path) -> None:
     app = opened(app, "mine", "Memory and speed")
     app = settled(app.button(key="load-mine").click().run())
-    held = model_cache().loaded("mine")
-    assert held is not None
-    assert held.memory is not None
+    encoder = model_cache().loaded("mine")
+    assert encoder is not None
+    assert encoder.memory is not None
     assert {m.label: m.value for m in app.metric}["Device"] == "cpu"
     app = settled(app.button(key="measure-mine").click().run())
     assert next(m for m in app.metric if m.label == "Claims per second").value != "0"

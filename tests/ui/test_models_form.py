@@ -247,9 +247,9 @@ def test_a_data_set_of_the_hub_is_previewed_and_queued_by_its_name(
 
 def test_a_judge_learns_from_pairs_of_every_label(view: View, asked: Any) -> None:
     app = previewed(choose(form(view, "judge"), "Pairs", "snli", "judge"))
-    shown = {metric.label: metric.value for metric in app.metric}
-    assert shown["Pairs"] == str(len({(pair.premise, pair.hypothesis) for pair in PAIRS}))
-    assert shown["Entailment"] == str(sum(pair.label == "entailment" for pair in PAIRS))
+    metrics = {metric.label: metric.value for metric in app.metric}
+    assert metrics["Pairs"] == str(len({(pair.premise, pair.hypothesis) for pair in PAIRS}))
+    assert metrics["Entailment"] == str(sum(pair.label == "entailment" for pair in PAIRS))
     assert named(app.number_input, "Rank").value == 40
     job = submitted(app)
     assert (job.spec.method, job.spec.source["pairs"]) == ("judge", "snli")

@@ -311,10 +311,10 @@ def test_terms_of_the_loss_share_a_chart_and_repeated_dev_figures_are_left_out()
 @pytest.mark.parametrize("count", [1, 2, len(DASHES) + 2])
 def test_a_chart_has_its_points_and_a_dash_for_each_series(count: int) -> None:
     (panel,) = panels([row for number in range(count) for row in rows(f"term {number}", [1.0, 2.0])])
-    drawn = draw_panel(panel).to_dict()
-    (data,) = drawn["datasets"].values()
+    chart = draw_panel(panel).to_dict()
+    (data,) = chart["datasets"].values()
     assert [row["value"] for row in data] == [1.0, 2.0] * count
-    scale = drawn["encoding"]["strokeDash"]["scale"]
+    scale = chart["encoding"]["strokeDash"]["scale"]
     assert scale["domain"] == list(panel.series)
     assert scale["range"] == [DASHES[number % len(DASHES)] for number in range(count)]
-    assert (drawn["encoding"]["color"]["legend"] is None) == (count == 1)
+    assert (chart["encoding"]["color"]["legend"] is None) == (count == 1)

@@ -144,13 +144,15 @@ def test_the_comparison_of_a_training_counts_while_the_same_model_is_active(
 ) -> None:
     now, at = active("grove").revision, datetime(2026, 5, 1, tzinfo=UTC)
     better = PairedDifference(0.2, 0.4, 0.1, 0.3, 0.001, 30, 2, 40)
-    kept = PairedComparison(str(resolve("mine").revision), now, "dev trees", "0" * 12, "MAP", {"MAP": better})
+    evaluation = PairedComparison(
+        str(resolve("mine").revision), now, "dev trees", "0" * 12, "MAP", {"MAP": better}
+    )
     source = {"from_log": "grove"}
     spec = JobSpec("20260501-000000-abcdef", "aeenc", {}, source, "the decisions on grove", "mine", "Bo", at)
     job = Job(spec, "done", Status("done", at, at), result={"warnings": ["it may have collapsed"]})
-    made = Candidate(job, resolve("mine").revision, kept)
+    candidate = Candidate(job, resolve("mine").revision, evaluation)
     for module in ("comparison", "promotion"):
-        monkeypatch.setattr(f"entail.ui.models.{module}.candidate_of", lambda name: made)
+        monkeypatch.setattr(f"entail.ui.models.{module}.candidate_of", lambda name: candidate)
     grove = app.session_state["models_corpus"]
     app = opened(app, models_corpus="gone")
     assert app.selectbox(key="models_corpus").value == grove, "its training data"

@@ -36,24 +36,24 @@ NAMES = (UNTUNED, TUNED)
 def stored(question: str = EXAMPLES[0].question, **changed: Any) -> Any:
     """Return the lists of an example as the page looks them up, with some arguments changed."""
     pool = corpus_pool(sample_corpus())
-    known = pool.known(question)
-    assert known is not None
-    given: dict[str, Any] = {
+    known_question = pool.find_question(question)
+    assert known_question is not None
+    arguments: dict[str, Any] = {
         "names": NAMES,
         "revisions": [resolve(name).revision for name in NAMES],
         "corpus_hash": pool.corpus.hash,
         "question": question,
         "claim": existence_claim(question).text,
         "k": 5,
-        "gold": known.gold,
+        "gold": known_question.gold,
     }
-    return find_lists(**(given | changed))
+    return find_lists(**(arguments | changed))
 
 
 def test_every_example_has_lists_of_the_packaged_encoders() -> None:
     for example in EXAMPLES:
         lists = stored(example.question)
-        assert all(len(some) == 5 for some in lists.positions.values())
+        assert all(len(positions) == 5 for positions in lists.positions.values())
         assert all(row.other for row in lists.rows((0, "question"), (0, "claim"))), "ranks beyond the first 5"
     first = stored()
     shared = [first.shared((n, "question"), (n, "claim")) for n in (0, 1)]
@@ -90,10 +90,10 @@ def test_steps_and_gaussians_are_of_the_packaged_models_alone() -> None:
     ):
         assert find_steps(*other) is None
     gaussian = resolve("gausscse-minilm").revision
-    made = find_gaussians(gaussian, PAIR)
-    assert made is not None
-    assert made.mean.shape == (2, 384)
-    assert np.isfinite(made.log_variance).all()
+    gaussians = find_gaussians(gaussian, PAIR)
+    assert gaussians is not None
+    assert gaussians.mean.shape == (2, 384)
+    assert np.isfinite(gaussians.log_variance).all()
     assert find_gaussians("gausscse-minilm@0", PAIR) is find_gaussians(gaussian, ("another",)) is None
 
 

@@ -125,13 +125,13 @@ def test_a_demo_has_no_operator_page(show: Any, monkeypatch: pytest.MonkeyPatch)
 def test_access_is_limited_to_operators(show: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ENTAIL_OPERATORS", "Ada@uni.example, bob@uni.example")
     assert not show("Database").metric
-    told: dict[str, Any] = {"iss": "i", "sub": "1", "name": "Eve", "email": "eve@uni.example"}
-    monkeypatch.setattr(sign_in, "provider_claims", lambda: told)
+    claims: dict[str, Any] = {"iss": "i", "sub": "1", "name": "Eve", "email": "eve@uni.example"}
+    monkeypatch.setattr(sign_in, "provider_claims", lambda: claims)
     auth = {"auth": {"client_id": "c", "redirect_uri": "x"}}
     assert not show("Database", **auth).metric
-    told |= {"email": "ada@uni.example", "email_verified": False}
+    claims |= {"email": "ada@uni.example", "email_verified": False}
     assert not show("Database", **auth).metric
-    told |= {"email_verified": True}
+    claims |= {"email_verified": True}
     assert metrics(show("Database", **auth))["Kind"] == "SQLite"
     monkeypatch.delenv("ENTAIL_OPERATORS")
     assert show("Database", **auth).metric
@@ -147,9 +147,9 @@ def test_secrets_of_every_section_are_masked(monkeypatch: pytest.MonkeyPatch) ->
         def to_dict(self) -> dict[str, Any]:
             return dict(self)
 
-    told = Secrets(
+    secrets = Secrets(
         auth={"cookie_secret": "one", "google": {"client_secret": "two", "client_id": "public"}},
         api_key="three",
     )
-    monkeypatch.setattr("streamlit.secrets", told)
+    monkeypatch.setattr("streamlit.secrets", secrets)
     assert set(secret_values()) == {"one", "two", "three"}

@@ -111,7 +111,7 @@ def test_what_was_shown_is_recorded_with_an_accept(app: AppTest, shared: Workspa
     assert evidence.retriever == "tfidf"
     assert evidence.query == "snow is a cold kind of ice"
     assert not evidence.own_words
-    assert [shown.rank for shown in evidence.shown] == [1, 2, 3]
+    assert [candidate.rank for candidate in evidence.shown] == [1, 2, 3]
 
 
 def test_finish_rejects_the_others_shown(app: AppTest, shared: Workspace, own: str) -> None:
@@ -243,7 +243,7 @@ def test_an_upload_leads_to_the_new_corpus_and_a_tree_over_it(app: AppTest, shar
     app = app.file_uploader(key="corpus_file-0").upload("facts.txt", facts, "text/plain").run()
     app = named(app.button, "Import").click().run()
     assert not app.exception
-    info = next(one for one in shared.corpora.corpora() if one.name == "facts")
+    info = next(corpus for corpus in shared.corpora.corpora() if corpus.name == "facts")
     assert app.selectbox(key="corpus").value == info.id
     assert not app.file_uploader(key="corpus_file-1").value, "a second click imports nothing again"
     app = app.button(key="start_on_corpus").click().run()

@@ -30,12 +30,12 @@ AMONG = TfidfIndex(CORPUS).manifest.revision
 
 def suggester_of(score: Any = by_chain, *, loaded: bool = True, max_length: int = 1000) -> Suggester:
     """Return a suggester whose scorer is in memory, or is loading for ever."""
-    found = Suggester("mine", "mine@1", names=("mine",))
+    suggester = Suggester("mine", "mine@1", names=("mine",))
     scorer = Scorer("mine", "mine@1", ScorerForm(), FakeScorer(score, max_length=max_length))
     make: Callable[[Any], Any] = (lambda _: scorer) if loaded else (lambda _: threading.Event().wait())
     CACHE.tasks.clear()
-    Suggester.models.get_or_start(found.key, make, wait=10 if loaded else 0)
-    return found
+    Suggester.models.get_or_start(suggester.key, make, wait=10 if loaded else 0)
+    return suggester
 
 
 @pytest.fixture
@@ -73,12 +73,12 @@ def test_the_next_premise_depends_on_what_was_accepted(context: TreeContext) -> 
     assert texts(session)[0] == CHAIN[1]
     assert CHAIN[0] not in texts(session), "it is below the node"
     assert texts(press(context, "shift+2")) == texts(session), "a rejection keeps the list"
-    one, two = evidence(context)
-    assert (one.retriever, one.revision, one.query) == ("mine", "mine@1", CLAIM)
-    assert one.proposal == Proposal(means="next", after=(), k=5, among=AMONG)
+    first, second = evidence(context)
+    assert (first.retriever, first.revision, first.query) == ("mine", "mine@1", CLAIM)
+    assert first.proposal == Proposal(means="next", after=(), k=5, among=AMONG)
     key = CORPUS.premises[TEXTS.index(CHAIN[0])].key
-    assert two.proposal == Proposal(means="next", after=(key,), k=4, among=AMONG)
-    assert [shown.key for shown in two.shown] == [candidate.premise.key for candidate in session.shown]
+    assert second.proposal == Proposal(means="next", after=(key,), k=4, among=AMONG)
+    assert [entry.key for entry in second.shown] == [candidate.premise.key for candidate in session.shown]
     assert [texts(press(context, "u"))[0] for _ in range(2)] == [CHAIN[1], CHAIN[0]]
 
 
@@ -125,8 +125,8 @@ def test_a_chain_is_drafted_on_request_and_judged_one_by_one(context: TreeContex
     history = context.shared.log.history(context.summary.id)
     assert [type(event.act) for event in history.events[1:]] == [Accept, Accept, Reject]
     assert [history.tree.nodes[child].text for child in history.tree.root.children] == CHAIN[:2]
-    assert [one.proposal for one in evidence(context)] == [Proposal(means="draft", after=(), k=60)] * 3
-    assert [[shown.rank for shown in one.shown] for one in evidence(context)] == [[1, 2, 3]] * 3
+    assert [record.proposal for record in evidence(context)] == [Proposal(means="draft", after=(), k=60)] * 3
+    assert [[entry.rank for entry in record.shown] for record in evidence(context)] == [[1, 2, 3]] * 3
     session = press(context, "d")
     assert not set(CHAIN) & set(texts(session)), "a new draft continues without what was judged"
 
@@ -156,16 +156,16 @@ def test_a_draft_is_based_on_the_node_at_the_request(
     context: TreeContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(suggester_module, "WAIT", 0.01)
-    go, asked = threading.Event(), threading.Event()
+    go, call = threading.Event(), threading.Event()
 
     def slow(prefix: list[str], candidate: list[str]) -> float:
-        asked.set()
+        call.set()
         assert go.wait(60)
         return by_chain(prefix, candidate)
 
     context = replace(context, suggester=suggester_of(slow))
     session = press(context, "d")
-    assert asked.wait(60)
+    assert call.wait(60)
     assert (session.shown, session.evidence) == ((), None)
     act(context, Accept(node="n1", premise=CORPUS.premises[4]))
     go.set()

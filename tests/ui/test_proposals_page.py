@@ -65,7 +65,7 @@ def test_a_page_without_a_scorer_of_chains_has_no_lists(
 ) -> None:
     with_scorer(*listed)
     app = on_tree(app, tree)
-    assert not [one for one in app.segmented_control if str(one.key).startswith("list-")]
+    assert not [widget for widget in app.segmented_control if str(widget.key).startswith("list-")]
     assert len(rows(app)) == 5
 
 

@@ -150,7 +150,7 @@ def test_keyword_match_is_combined_with_an_encoder(
     assert app.toggle(key="shared_words").value
     assert candidates(app)
     app = choose(app, "tfidf")
-    assert not [one for one in app.toggle if one.key == "shared_words"]
+    assert not [widget for widget in app.toggle if widget.key == "shared_words"]
     assert choose(app, "mine").toggle(key="shared_words").value
 
 

@@ -28,8 +28,8 @@ def data() -> dict[str, Any]:
 def test_tables_of_the_charts(data: dict[str, Any]) -> None:
     table = relevance_table(data)
     assert len(table) == 3 * BINS
-    found = table[table["share"] > 0].to_dict("records")
-    assert [(row["group"], row["from"], row["to"], row["share"]) for row in found] == [
+    filled_rows = table[table["share"] > 0].to_dict("records")
+    assert [(row["group"], row["from"], row["to"], row["share"]) for row in filled_rows] == [
         ("entailing", 0.5, 0.6, 0.25),
         ("entailing", 0.9, 1.0, 0.75),
         ("neutral", 0.1, 0.2, 0.5),
@@ -48,9 +48,9 @@ def test_the_histogram_shows_the_filled_bins(data: dict[str, Any]) -> None:
     area, line, bins = chart["layer"]
     assert area["encoding"]["x"]["scale"]["domain"] == [-0.1, 1.0]
     assert line["encoding"]["color"]["scale"]["domain"] == ["entailing", "neutral", "irrelevant"]
-    drawn = chart["datasets"][area["data"]["name"]]
-    assert sum(row["share"] for row in drawn if row["from"] < 1) == pytest.approx(3)
-    ends = [row["share"] for row in drawn if row["from"] == 1]
+    rows = chart["datasets"][area["data"]["name"]]
+    assert sum(row["share"] for row in rows if row["from"] < 1) == pytest.approx(3)
+    ends = [row["share"] for row in rows if row["from"] == 1]
     assert ends == [0.75, 0, 0], "the last step ends where the next would begin"
     (bin_,) = [row for row in chart["datasets"][bins["data"]["name"]] if row["from"] == 0.5]
     assert (bin_["to"], bin_["share0"], bin_["share1"], bin_["share2"]) == (0.6, 0.25, 0.5, 0)
@@ -63,7 +63,7 @@ def test_quartiles_stand_below_the_same_values(data: dict[str, Any]) -> None:
     assert [layer["mark"]["type"] for layer in (rule, point)] == ["rule", "point"]
     assert rule["encoding"]["x"]["scale"]["domain"] == [-0.1, 1.0]
     steps: dict[str, Any] = draw_relevance(data).to_dict()
-    margins = {one["layer"][0]["encoding"]["y"]["axis"]["minExtent"] for one in (chart, steps)}
+    margins = {spec["layer"][0]["encoding"]["y"]["axis"]["minExtent"] for spec in (chart, steps)}
     assert len(margins) == 1
 
 

@@ -44,11 +44,11 @@ def context(shared: Workspace, monkeypatch: pytest.MonkeyPatch) -> TreeContext:
 
 def reader(model: Any = None) -> ListReranker:
     """Return a re-ranker that is in memory, or is loading for ever."""
-    found = ListReranker("reader", "reader@1")
+    reranker = ListReranker("reader", "reader@1")
     CACHE.tasks.clear()
     make: Any = (lambda _: model) if model is not None else (lambda _: threading.Event().wait())
-    ListReranker.models.get_or_start(found.key, make, wait=10 if model is not None else 0)
-    return found
+    ListReranker.models.get_or_start(reranker.key, make, wait=10 if model is not None else 0)
+    return reranker
 
 
 def texts(context: TreeContext) -> list[str]:
@@ -86,7 +86,7 @@ def test_keys_and_evidence_mean_the_re_ranked_list(context: TreeContext) -> None
     (evidence,) = log.evidence(tree_id).values()
     assert evidence.retriever.endswith("+reader")
     assert evidence.revision.endswith("+reader@1")
-    assert [(one.rank, one.retrieved) for one in evidence.shown][:2] == [(1, 12), (2, 11)]
+    assert [(entry.rank, entry.retrieved) for entry in evidence.shown][:2] == [(1, 12), (2, 11)]
     press(ranked, "f")
     finished = log.history(tree_id).events[-1].act
     assert isinstance(finished, Finish)

@@ -40,7 +40,7 @@ def test_every_figure_has_a_chart_and_a_document(app: AppTest) -> None:
         app = app.button(key=f"document-{headline.key}").click().run()
         assert not app.exception
         assert not app.error
-        assert any(read_document(headline.page)[:200] in str(one.value) for one in app.markdown)
+        assert any(read_document(headline.page)[:200] in str(element.value) for element in app.markdown)
 
 
 def test_documents_have_neither_comments_nor_links_that_lead_nowhere() -> None:

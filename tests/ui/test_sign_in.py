@@ -31,9 +31,9 @@ def labels(app: AppTest) -> list[str]:
 @pytest.fixture
 def claims(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Return what the provider says of who signed in; nobody has while it is empty."""
-    told: dict[str, Any] = {}
-    monkeypatch.setattr(sign_in, "provider_claims", lambda: told or None)
-    return told
+    provider_claims: dict[str, Any] = {}
+    monkeypatch.setattr(sign_in, "provider_claims", lambda: provider_claims or None)
+    return provider_claims
 
 
 @pytest.fixture
@@ -179,9 +179,9 @@ def test_names_are_marked_as_typed_or_signed_in(
     app.session_state["view"] = "History"
     app = app.switch_page("pages/Trees.py").run()
     assert not app.exception
-    shown = said(app)
-    assert "**Bob** :gray[unverified]  started the tree" in shown
-    assert "**Ada Lovelace** :material/verified_user:  wrote" in shown
+    text = said(app)
+    assert "**Bob** :gray[unverified]  started the tree" in text
+    assert "**Ada Lovelace** :material/verified_user:  wrote" in text
 
 
 def test_a_signed_in_author_is_removed_with_the_section(home: AppTest, claims: dict[str, Any]) -> None:

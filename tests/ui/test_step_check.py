@@ -22,8 +22,8 @@ CLAIM = "ba be bi bo"
 
 
 def verdict(**fields: Any) -> Verdict:
-    made = Verdict("p", CLAIM, 0.6, 0.4, "entails", 2.0, 0.75, None)
-    return replace(made, **fields)
+    default = Verdict("p", CLAIM, 0.6, 0.4, "entails", 2.0, 0.75, None)
+    return replace(default, **fields)
 
 
 def between(self: Directions, premises: Sequence[str], sentence: str, **_: Any) -> list[Verdict]:

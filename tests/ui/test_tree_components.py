@@ -63,9 +63,9 @@ def boxes_of(tree: Tree, **options: Any) -> dict[str, ET.Element]:
 
 def title(box: ET.Element) -> tuple[str, str]:
     """Return the caption and the text of a box."""
-    found = box.find(f"{SVG}title")
-    assert found is not None
-    caption, _, text = (found.text or "").partition(":\n")
+    element = box.find(f"{SVG}title")
+    assert element is not None
+    caption, _, text = (element.text or "").partition(":\n")
     return caption, text
 
 

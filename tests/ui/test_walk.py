@@ -76,6 +76,6 @@ def test_trying_it_fills_in_the_claim_and_leaves_the_example_alone(app: AppTest,
     app.text_input(key="author_name-start").set_value("Ada")
     app = app.button(key="start").click().run()
     assert not app.exception
-    (own,) = (one for one in shared.log.trees() if not one.example)
+    (own,) = (summary for summary in shared.log.trees() if not summary.example)
     assert own.hypothesis == tree.hypothesis
     assert "walk_next" in keys(app.switch_page("pages/Trees.py").run())

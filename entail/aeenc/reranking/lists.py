@@ -67,17 +67,17 @@ def query_lists(
     """
     if not closed:
         every = zip(pairs.queries, pairs.positives, pairs.negatives, strict=True)
-        return [QueryList(*one) for one in every if len(one[2])]
-    found = []
+        return [QueryList(*example) for example in every if len(example[2])]
+    lists = []
     positions = index.search(list(pairs.queries), k=nearest).positions
     equals = [premise.folded.casefold() for premise in corpus.premises]
     for query, positives, near in zip(pairs.queries, pairs.positives, positions, strict=True):
         # What differs in capitals alone would be a positive and a negative at once.
         spared = {query.casefold(), *(equals[place] for place in positives)}
-        others = sort_positions({place for place in near.tolist() if equals[place] not in spared})
-        if len(others):
-            found.append(QueryList(query, positives, others))
-    return found
+        negatives = sort_positions({place for place in near.tolist() if equals[place] not in spared})
+        if len(negatives):
+            lists.append(QueryList(query, positives, negatives))
+    return lists
 
 
 def ranked_lists(
@@ -89,8 +89,8 @@ def ranked_lists(
     lists = []
     for (query, children), positions, scores in zip(gold.items(), hits.positions, hits.scores, strict=True):
         own = corpus.position(query)
-        kept = np.flatnonzero(positions != (-1 if own is None else own))[:depth]
-        wanted = {corpus.position(child) for child in children} - {own}
-        explains = np.array([int(place) in wanted for place in positions[kept]], dtype=np.bool_)
-        lists.append(RankedList(query, positions[kept], scores[kept], explains, len(children)))
+        indices = np.flatnonzero(positions != (-1 if own is None else own))[:depth]
+        gold_positions = {corpus.position(child) for child in children} - {own}
+        explains = np.array([int(place) in gold_positions for place in positions[indices]], dtype=np.bool_)
+        lists.append(RankedList(query, positions[indices], scores[indices], explains, len(children)))
     return lists

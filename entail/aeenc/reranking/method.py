@@ -11,7 +11,7 @@ from entail.aeenc.method import preview as preview_pairs
 from entail.aeenc.reranking.config import RerankerConfig
 from entail.aeenc.source import TrainingData, TreeSource
 from entail.progress import ProgressCallback
-from entail.training.cards.markdown import code, shown
+from entail.training.cards.markdown import code, format_setting
 from entail.training.method import CardText, CrossEncoderText, Method, Preview, Run
 
 if TYPE_CHECKING:
@@ -68,8 +68,8 @@ def card_text(record: Mapping[str, Any], name: str) -> CrossEncoderText:
         kind="re-ranker",
         description=[
             "It reads a sentence and a premise together and returns one score. The score, times "
-            f"{shown(form.get('weight'))}, is added to that of a retriever, for the first "
-            f"{shown(form.get('depth'))} premises of its list. It learnt to order the lists of "
+            f"{format_setting(form.get('weight'))}, is added to that of a retriever, for the first "
+            f"{format_setting(form.get('depth'))} premises of its list. It learnt to order the lists of "
             f"{code(retriever)}. It makes no sentence vectors.",
         ],
         usage=f"entail evaluate premises --corpus CORPUS --trees TREES --retriever {retriever}+{name}",

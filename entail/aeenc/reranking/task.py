@@ -40,14 +40,16 @@ class RerankTask(BatchTask):
         dev: Sequence[RankedList] = (),
     ) -> None:
         self.config, self.corpus, self.lists, self.tower, self.dev = config, corpus, lists, tower, dev
-        super().__init__(config, [len(ids) for ids in tower.tokenize([one.query for one in lists])])
+        super().__init__(
+            config, [len(ids) for ids in tower.tokenize([query_list.query for query_list in lists])]
+        )
 
     def sample(self, at: int) -> Ints:
         """Return the negatives of a list in the current epoch, the same for the same seed."""
-        some = self.lists[at].negatives
+        negatives = self.lists[at].negatives
         draw = np.random.default_rng((self.config.seed, self._epoch, at))
-        drawn: Ints = draw.choice(some, size=min(self.config.negatives, len(some)), replace=False)
-        return drawn
+        sample: Ints = draw.choice(negatives, size=min(self.config.negatives, len(negatives)), replace=False)
+        return sample
 
     def loss(self, batch: Ints) -> tuple[Tensor, Mapping[str, float]]:
         """Return the mean loss of some lists, and the share whose positives all lead."""
@@ -57,18 +59,18 @@ class RerankTask(BatchTask):
         positions: list[int] = []
         sizes = []
         for at in batch.tolist():
-            one, negatives = self.lists[at], self.sample(at)
-            positions += [*one.positives.tolist(), *negatives.tolist()]
-            queries += [one.query] * (len(one.positives) + len(negatives))
-            sizes.append((len(one.positives), len(negatives)))
+            query_list, negatives = self.lists[at], self.sample(at)
+            positions += [*query_list.positives.tolist(), *negatives.tolist()]
+            queries += [query_list.query] * (len(query_list.positives) + len(negatives))
+            sizes.append((len(query_list.positives), len(negatives)))
         outputs = self.tower.outputs(self._pairs(queries, positions))[:, 0]  # (premises of all lists,)
         losses, leading, start = [], 0, 0
-        for count, others in sizes:
+        for count, negative_count in sizes:
             positive = outputs[start : start + count]
-            negative = outputs[start + count : start + count + others]
+            negative = outputs[start + count : start + count + negative_count]
             losses.append(list_loss(positive, negative))
             leading += bool(positive.detach().min() > negative.detach().max())
-            start += count + others
+            start += count + negative_count
         return torch.stack(losses).mean(), {"all lead": leading / len(sizes)}
 
     def evaluate(self) -> tuple[float, Mapping[str, float]] | None:
@@ -81,15 +83,19 @@ class RerankTask(BatchTask):
         figures = {
             "MAP": mean_precision(self.dev, both),
             "MAP by the re-ranker alone": mean_precision(self.dev, scores),
-            "MAP by the retriever": mean_precision(self.dev, [one.scores for one in self.dev]),
+            "MAP by the retriever": mean_precision(
+                self.dev, [ranked_list.scores for ranked_list in self.dev]
+            ),
         }
         return figures["MAP"], figures
 
     def read(self, lists: Sequence[RankedList]) -> list[Floats]:
         """Return the scores of the premises of each list."""
         return [
-            self.tower.values(self._pairs([one.query] * len(one.positions), one.positions.tolist()))[:, 0]
-            for one in lists
+            self.tower.values(
+                self._pairs([ranked_list.query] * len(ranked_list.positions), ranked_list.positions.tolist())
+            )[:, 0]
+            for ranked_list in lists
         ]
 
     def _pairs(self, queries: Sequence[str], positions: Sequence[int]) -> list[Pair]:
@@ -107,10 +113,12 @@ def list_loss(positives: Tensor, negatives: Tensor) -> Tensor:
     """
     import torch
 
-    others = torch.logsumexp(negatives, dim=0)
-    return torch.nn.functional.softplus(others - positives).mean()
+    log_sum = torch.logsumexp(negatives, dim=0)
+    return torch.nn.functional.softplus(log_sum - positives).mean()
 
 
 def mean_precision(lists: Sequence[RankedList], scores: Sequence[Floats]) -> float:
     """Return the mean average precision of lists in the order of some scores."""
-    return float(np.mean([one.average_precision(s) for one, s in zip(lists, scores, strict=True)]))
+    return float(
+        np.mean([ranked_list.average_precision(s) for ranked_list, s in zip(lists, scores, strict=True)])
+    )

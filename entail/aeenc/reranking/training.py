@@ -82,13 +82,16 @@ def train_reranker(
         )
     setup = prepare(config, run, options, method=METHOD)
     tower = CrossTower(setup.base, max_length=config.max_length, seed=config.seed, **setup.tower)
-    chosen = sample_rows(dev, config.dev_queries)
-    task = RerankTask(config, corpus, lists, tower, dev=chosen)
-    rows = [[one.query, one.positives.tolist(), one.negatives.tolist()] for one in lists]
+    dev_sample = sample_rows(dev, config.dev_queries)
+    task = RerankTask(config, corpus, lists, tower, dev=dev_sample)
+    rows = [
+        [query_list.query, query_list.positives.tolist(), query_list.negatives.tolist()]
+        for query_list in lists
+    ]
     bound_to = {
         "corpus": corpus.hash,
         "data": digest(rows),
-        "dev": digest([[one.query, one.positions.tolist()] for one in chosen]),
+        "dev": digest([[ranked_list.query, ranked_list.positions.tolist()] for ranked_list in dev_sample]),
     }
     fitted = setup.fit(task, tower.parameters, bound_to=bound_to)
     training = RerankerTraining(
@@ -96,8 +99,8 @@ def train_reranker(
         fitted=fitted,
         counts={
             "queries": len(lists),
-            "positives": sum(len(one.positives) for one in lists),
-            "negatives to sample from": sum(len(one.negatives) for one in lists),
+            "positives": sum(len(query_list.positives) for query_list in lists),
+            "negatives to sample from": sum(len(query_list.negatives) for query_list in lists),
             "steps": fitted.steps,
         },
         warnings=fitted.warnings("MAP"),
@@ -106,7 +109,7 @@ def train_reranker(
         form=RerankerForm(max_length=tower.max_length, weight=config.weight, depth=config.depth),
         missing=pairs.missing,
     )
-    keys = [premise_key(one.query) for one in lists]
+    keys = [premise_key(query_list.query) for query_list in lists]
 
     def write(folder: Path) -> None:
         tower.save(folder)

@@ -73,8 +73,8 @@ class AnswerSelection:
             "chance": float(np.mean([1 / len(question.choices) for question in self.questions])),
             "questions": len(self.questions),
             "levels": {
-                level: {"accuracy": float(np.mean(some)), "questions": len(some)}
-                for level, some in sorted(levels.items())
+                level: {"accuracy": float(np.mean(outcomes)), "questions": len(outcomes)}
+                for level, outcomes in sorted(levels.items())
             },
         }
 
@@ -88,7 +88,9 @@ def select_answers(
         EvaluationError: If no question has several answers, or rankings have no chains.
     """
     several = _with_choices(questions)
-    variants = [replace(one, answer=answer, gold={}) for one in several for answer in one.choices]
+    variants = [
+        replace(question, answer=answer, gold={}) for question in several for answer in question.choices
+    ]
     values = []
     for ranked in rank(variants):
         if ranked.chain is None:
@@ -104,7 +106,7 @@ def select_nearest(questions: Sequence[Question], neighbourhoods: Neighbourhoods
         EvaluationError: If no question has several answers.
     """
     several = _with_choices(questions)
-    texts = [replace(one, answer=answer).text for one in several for answer in one.choices]
+    texts = [replace(question, answer=answer).text for question in several for answer in question.choices]
     values = [float(neighbourhoods.similarities([text])[0].max()) for text in texts]
     return AnswerSelection(several, _split(values, several))
 
@@ -126,8 +128,8 @@ def _with_choices(questions: Sequence[Question]) -> tuple[Question, ...]:
 
 
 def _split(values: Sequence[float], questions: Sequence[Question]) -> tuple[tuple[float, ...], ...]:
-    found, start = [], 0
+    groups, start = [], 0
     for question in questions:
-        found.append(tuple(values[start : start + len(question.choices)]))
+        groups.append(tuple(values[start : start + len(question.choices)]))
         start += len(question.choices)
-    return tuple(found)
+    return tuple(groups)

@@ -41,9 +41,9 @@ class _BaselineRanker(Ranker):
     def _rank_one(self, prompt: Prompt, order: Ints) -> Ranked:
         """Return the ranking of a question whose premises are in order of similarity."""
 
-    def _score(self, prompt: Prompt, prefix: Prefix, chosen: Sequence[int], facts: Ints) -> Values:
+    def _score(self, prompt: Prompt, prefix: Prefix, chain: Sequence[int], facts: Ints) -> Values:
         scores = self.scorer.pairs.score(prompt.pairs(prefix, facts.tolist()))
-        return prompt.total(scores.astype(np.float64), chosen, facts.tolist())
+        return prompt.total(scores.astype(np.float64), chain, facts.tolist())
 
 
 class SingleFactRanker(_BaselineRanker):
@@ -133,14 +133,14 @@ class PathRanker(_BaselineRanker):
         dropped = [prefix.dropped]
         best = np.full(len(rank), -np.inf)
         best[starts] = start_scores
-        for start, score, others in zip(starts, start_scores, self.sharing(starts), strict=True):
-            seconds = others[np.argsort(rank[others], kind="stable")][: self.linked]
+        for start, score, neighbours in zip(starts, start_scores, self.sharing(starts), strict=True):
+            seconds = neighbours[np.argsort(rank[neighbours], kind="stable")][: self.linked]
             if not len(seconds):
                 continue
-            chosen = (int(start),)
-            prefix = prompt.prefix(chosen)
+            chain = (int(start),)
+            prefix = prompt.prefix(chain)
             dropped.append(prefix.dropped)
-            chains = (score + self._score(prompt, prefix, chosen, seconds)) / 2
+            chains = (score + self._score(prompt, prefix, chain, seconds)) / 2
             best[seconds] = np.maximum(best[seconds], chains)
             best[start] = max(best[start], chains.max())
         return best, worst_dropped(dropped)
@@ -156,8 +156,8 @@ def rank_ensemble(
     """
     meter = Meter(count, "ranking facts", unit="questions", report=progress)
     for several in zip(*parts, strict=True):
-        dropped = worst_dropped(one.dropped for one in several)
-        ranking = fuse_rankings([one.ranking for one in several])
+        dropped = worst_dropped(ranked.dropped for ranked in several)
+        ranking = fuse_rankings([ranked.ranking for ranked in several])
         yield Ranked(several[0].question, ranking, dropped=dropped)
         meter.add(1)
 

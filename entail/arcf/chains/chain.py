@@ -195,12 +195,12 @@ def _grow_greedy(prompt: Prompt, visible_after: Visible, search: Search) -> Grow
         last.update(fresh)
         best = max(fresh, key=lambda fact: fresh[fact]) if fresh else None
         stops = best is not None and search.may_stop(facts) and stop_score >= fresh[best]
-        chosen = None if stops else best
-        steps.append(ChainStep(tuple(fresh), tuple(fresh.values()), stop_score, chosen, tuple(newcomers)))
+        choice = None if stops else best
+        steps.append(ChainStep(tuple(fresh), tuple(fresh.values()), stop_score, choice, tuple(newcomers)))
         stopped: Stopped | None = "nothing visible" if best is None else "bare prefix" if stops else None
-        if chosen is not None:
-            facts.append(chosen)
-            del last[chosen]
+        if choice is not None:
+            facts.append(choice)
+            del last[choice]
             stopped = "length" if len(facts) == search.length else None
         if stopped is not None:
             return Chain(tuple(facts), tuple(steps), stopped, last, prefix.dropped)
@@ -220,26 +220,28 @@ class _Hypothesis:
 
 def _grow_beam(prompt: Prompt, visible_after: Visible, search: Search) -> Growth:
     beam = [_Hypothesis((), 0.0)]
-    while any(one.stopped is None for one in beam):
+    while any(hypothesis.stopped is None for hypothesis in beam):
         growing = [
-            (one, prompt.prefix(one.facts), visible_after(one.facts)) for one in beam if one.stopped is None
+            (hypothesis, prompt.prefix(hypothesis.facts), visible_after(hypothesis.facts))
+            for hypothesis in beam
+            if hypothesis.stopped is None
         ]
         scores = yield [
             pair
             for _, prefix, visible in growing
             for pair in [(prefix.ids, ()), *prompt.pairs(prefix, visible)]
         ]
-        following = [one for one in beam if one.stopped is not None]
+        following = [hypothesis for hypothesis in beam if hypothesis.stopped is not None]
         at = 0
-        for one, prefix, visible in growing:
+        for hypothesis, prefix, visible in growing:
             own = scores[at : at + 1 + len(visible)].astype(np.float64)
             at += 1 + len(visible)
-            totals = prompt.total(own, one.facts, visible)
-            following += _expand(one, prefix.dropped, visible, totals, search)
+            totals = prompt.total(own, hypothesis.facts, visible)
+            following += _expand(hypothesis, prefix.dropped, visible, totals, search)
         # Of equal sets in another order the better one stays.
         distinct: dict[tuple[frozenset[int], bool], _Hypothesis] = {}
-        for one in sorted(following, key=lambda one: -one.total):
-            distinct.setdefault((frozenset(one.facts), one.stopped is None), one)
+        for hypothesis in sorted(following, key=lambda hypothesis: -hypothesis.total):
+            distinct.setdefault((frozenset(hypothesis.facts), hypothesis.stopped is None), hypothesis)
         beam = list(distinct.values())[: search.beam]
     best = beam[0]
     assert best.stopped is not None
@@ -247,23 +249,26 @@ def _grow_beam(prompt: Prompt, visible_after: Visible, search: Search) -> Growth
 
 
 def _expand(
-    one: _Hypothesis, dropped: int, visible: Sequence[int], scores: Values, search: Search
+    origin: _Hypothesis, dropped: int, visible: Sequence[int], scores: Values, search: Search
 ) -> Iterator[_Hypothesis]:
     shares = scores - np.logaddexp.reduce(scores)
     own = dict(zip(visible, map(float, scores[1:]), strict=True))
-    newcomers = tuple(fact for fact in visible if fact not in one.scored)
+    newcomers = tuple(fact for fact in visible if fact not in origin.scored)
 
-    def steps(chosen: int | None) -> tuple[ChainStep, ...]:
-        return (*one.steps, ChainStep(tuple(own), tuple(own.values()), float(scores[0]), chosen, newcomers))
+    def steps(choice: int | None) -> tuple[ChainStep, ...]:
+        return (
+            *origin.steps,
+            ChainStep(tuple(own), tuple(own.values()), float(scores[0]), choice, newcomers),
+        )
 
-    if not visible or search.may_stop(one.facts):
+    if not visible or search.may_stop(origin.facts):
         stopped: Stopped = "bare prefix" if visible else "nothing visible"
-        total = one.total + float(shares[0])
-        yield _Hypothesis(one.facts, total, steps(None), own, dropped, stopped)
+        total = origin.total + float(shares[0])
+        yield _Hypothesis(origin.facts, total, steps(None), own, dropped, stopped)
     for at in np.argsort(-scores[1:], kind="stable")[: search.beam]:
         fact = visible[int(at)]
-        facts = (*one.facts, fact)
+        facts = (*origin.facts, fact)
         left = {other: score for other, score in own.items() if other != fact}
-        total = one.total + float(shares[1 + int(at)])
+        total = origin.total + float(shares[1 + int(at)])
         ended: Stopped | None = "length" if len(facts) == search.length else None
         yield _Hypothesis(facts, total, steps(fact), left, dropped, ended)

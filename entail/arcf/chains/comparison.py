@@ -80,9 +80,9 @@ class GoldCoverage:
     missing: int
 
     def __str__(self) -> str:
-        chosen = sum(row.step is not None for row in self.rows)
+        count = sum(row.step is not None for row in self.rows)
         never = sum(row.visible is None for row in self.rows)
-        parts = [f"{chosen} of {len(self.rows)} gold premises in the chain"]
+        parts = [f"{count} of {len(self.rows)} gold premises in the chain"]
         parts += [f"{never} never visible"] if never else []
         parts += [f"{self.missing} in no table"] if self.missing else []
         return ", ".join(parts)
@@ -106,8 +106,8 @@ class MethodComparison:
         They are the first ones of each ranking and the gold ones, by best rank, then by position.
         """
         ranks = {name: _ranks(ranking) for name, ranking in self.rankings.items()}
-        chosen = [*gold, *(int(fact) for ranking in self.rankings.values() for fact in ranking[:first])]
-        rows = [(fact, {name: int(of[fact]) for name, of in ranks.items()}) for fact in dict.fromkeys(chosen)]
+        facts = [*gold, *(int(fact) for ranking in self.rankings.values() for fact in ranking[:first])]
+        rows = [(fact, {name: int(of[fact]) for name, of in ranks.items()}) for fact in dict.fromkeys(facts)]
         return sorted(rows, key=lambda row: (min(row[1].values()), row[0]))
 
 
@@ -123,12 +123,12 @@ def locate_gold(question: Question, facts: FactTables, walk: Walk, ranking: Ints
         return None
     ranks = _ranks(ranking)
     visible: dict[int, int] = {}
-    for number, one in enumerate(walk.steps, start=1):
-        for fact in one.candidates:
+    for number, step in enumerate(walk.steps, start=1):
+        for fact in step.candidates:
             visible.setdefault(fact, number)
-    chosen = {fact: number for number, fact in enumerate(walk.facts, start=1)}
+    places = {fact: number for number, fact in enumerate(walk.facts, start=1)}
     rows = (
-        GoldPremise(fact, role, chosen.get(fact), int(ranks[fact]), visible.get(fact))
+        GoldPremise(fact, role, places.get(fact), int(ranks[fact]), visible.get(fact))
         for fact, role in roles.items()
     )
     return GoldCoverage(
@@ -178,7 +178,7 @@ def compare_methods(
     """
     search, near = Search(length=length), Neighbourhoods(facts, k=k, similarities=similarities)
     first, words = near.of_text(question.text), NearestSteps(near)
-    walk = follow(lambda chosen: score_step(question, first, chosen, words, near), search)
+    walk = follow(lambda chain: score_step(question, first, chain, words, near), search)
     (by_words,) = tfidf_rankings([question], similarities)
     rankings: dict[str, Ints] = {WORDS: by_words, GREEDY: walk.ranking(question, near)}
     chains = {GREEDY: walk.facts}

@@ -30,11 +30,11 @@ class ExampleSteps:
     answer: str
     steps: tuple[Step, ...]
 
-    def find(self, question: Question, chosen: Sequence[int]) -> Step | None:
+    def find(self, question: Question, chain: Sequence[int]) -> Step | None:
         """Return the step after the chosen premises; None unless it is stored."""
         if (question.stem, question.answer) != (self.question, self.answer):
             return None
-        return next((step for step in self.steps if step.chosen == tuple(chosen)), None)
+        return next((step for step in self.steps if step.chosen == tuple(chain)), None)
 
 
 def find_steps(

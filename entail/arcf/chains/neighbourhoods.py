@@ -71,25 +71,25 @@ class Neighbourhoods:
         """Compute the neighbours of many premises in batches."""
         missing = [fact for fact in dict.fromkeys(facts) if fact not in self._nearest]
         for at in range(0, len(missing), _BATCH):
-            some = missing[at : at + _BATCH]
-            rows = self.similarities([self.facts.texts[fact] for fact in some])
-            for fact, row in zip(some, rows, strict=True):
+            batch = missing[at : at + _BATCH]
+            rows = self.similarities([self.facts.texts[fact] for fact in batch])
+            for fact, row in zip(batch, rows, strict=True):
                 self._nearest[fact] = self._neighbours(row[None], fact)
 
-    def visible(self, neighbours: Ints, chosen: Sequence[int]) -> list[int]:
+    def visible(self, neighbours: Ints, chain: Sequence[int]) -> list[int]:
         """Return vis_k: the question's neighbours, then those of each chosen premise.
 
         Chosen premises, and premises equal to them but for capitals, are left out: WorldTree has sentences in
         several tables, and no explanation says one twice.
         """
-        near = np.concatenate([neighbours, *(self.of_fact(fact) for fact in chosen)])
-        excluded = set(chosen).union(*(self.facts.equals.get(fact, ()) for fact in chosen))
+        near = np.concatenate([neighbours, *(self.of_fact(fact) for fact in chain)])
+        excluded = set(chain).union(*(self.facts.equals.get(fact, ()) for fact in chain))
         return [fact for fact in dict.fromkeys(near.tolist()) if fact not in excluded]
 
     def _neighbours(self, row: Floats, fact: int) -> Ints:
         nearest: Ints = top_k(row, min(self.k + 1, len(self.facts))).positions[0]
-        others: Ints = nearest[nearest != fact][: self.k]
-        return others
+        neighbours: Ints = nearest[nearest != fact][: self.k]
+        return neighbours
 
 
 @dataclass(frozen=True)

@@ -110,7 +110,7 @@ def draft_chain(
     length, stop = max(1, search.length - count), search.stop and steps.scorer.form.stop
     search = replace(search, length=length, least=max(0, search.least - count), stop=stop)
     positions = [neighbourhoods.facts.positions.get(premise_key(text)) for text in accepted]
-    known = [fact for fact in positions if fact is not None]
+    known_facts = [fact for fact in positions if fact is not None]
     prompt = steps.prompt(_question(sentence), accepted)
     near = [neighbourhoods.of_text(sentence, evidence=prompt.evidence)]
     near += [
@@ -118,11 +118,13 @@ def draft_chain(
     ]
     neighbours, excluded = np.concatenate(near), set(never)
 
-    def visible(chosen: Sequence[int]) -> list[int]:
+    def visible(facts: Sequence[int]) -> list[int]:
         if progress is not None:
-            progress(Progress(len(chosen), length, 0.0, "drafting the chain", "premises"))
+            progress(Progress(len(facts), length, 0.0, "drafting the chain", "premises"))
         return [
-            fact for fact in neighbourhoods.visible(neighbours, [*known, *chosen]) if fact not in excluded
+            fact
+            for fact in neighbourhoods.visible(neighbours, [*known_facts, *facts])
+            if fact not in excluded
         ]
 
     (chain,) = grow_all([grow(prompt, visible, search)], score or steps.scorer.pairs.score)

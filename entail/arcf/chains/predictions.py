@@ -54,23 +54,23 @@ def write_predictions(
         raise SettingsError(f"top: expected 1 or more facts, found {top}")
     ids = [question.id for question in questions]
     if len(set(ids)) != len(ids):
-        again = next(one for one in ids if ids.count(one) > 1)
+        again = next(question_id for question_id in ids if ids.count(question_id) > 1)
         raise SettingsError(f"expected questions with ids of their own, found {again!r} twice")
     lines = min(top or len(facts), len(facts))
     settings = {**settings, "facts": facts.digest, "lines a question": str(lines)}
     digests = {question.id: _digest(question) for question in questions}
     done: set[str] = set()
     before: dict[str, str] = {}
-    if begin_file(file, settings, resume=resume, what="rankings"):
+    if begin_file(file, settings, resume=resume, contents="rankings"):
         done = _drop_incomplete(file, lines)
         before = _read_digests(file, done, digests)
     # Written before the first ranking: a process that is killed leaves no ranking of an unknown question.
     write_text(_digests_file(file), json.dumps({**digests, **before}, indent=2) + "\n")
     left = [question for question in questions if question.id not in done]
-    for one in rank(left) if left else ():
-        block = "".join(f"{one.question.id}\t{facts.facts[at].uid}\n" for at in one.ranking[:lines])
-        append(file, block, what="rankings")
-        yield one
+    for ranked in rank(left) if left else ():
+        block = "".join(f"{ranked.question.id}\t{facts.facts[at].uid}\n" for at in ranked.ranking[:lines])
+        append(file, block, contents="rankings")
+        yield ranked
 
 
 def read_predictions(file: Path, facts: FactTables, *, skip: Container[str] = ()) -> dict[str, Ints]:

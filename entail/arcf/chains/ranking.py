@@ -105,15 +105,15 @@ class ChainRanker(Ranker):
 
 def rank_by_chain(
     question: Question,
-    chosen: Sequence[int],
+    chain: Sequence[int],
     scored: Mapping[int, float],
     neighbourhoods: Neighbourhoods,
 ) -> Ints:
     """Return a ranking: chosen premises, those scored (S2), the rest by similarity to both (R3)."""
     order = sorted(scored, key=lambda fact: (-scored[fact], fact))
-    first = np.array([*chosen, *order], dtype=np.int64)
+    first = np.array([*chain, *order], dtype=np.int64)
     texts = neighbourhoods.facts.texts
-    explanation = " ".join([question.text, *(texts[fact] for fact in chosen)])
+    explanation = " ".join([question.text, *(texts[fact] for fact in chain)])
     return complete_ranking(first, neighbourhoods.similarities([explanation])[0])
 
 
@@ -144,7 +144,7 @@ class Truncation:
     @classmethod
     def of(cls, ranked: Iterable[Ranked], *, facts_cut: int) -> Truncation:
         """Count the truncations of rankings."""
-        dropped = [one.dropped for one in ranked]
+        dropped = [ranking.dropped for ranking in ranked]
         return cls(
             questions_cut=sum(count < 0 for count in dropped),
             explanations_cut=sum(count > 0 for count in dropped),

@@ -32,7 +32,7 @@ def corpus_facts(corpus: Corpus) -> FactTables:
 class StepScorer(Protocol):
     """Scorer of the candidates of a step."""
 
-    def score(self, question: Question, chosen: Sequence[int], candidates: Sequence[int]) -> StepScores:
+    def score(self, question: Question, chain: Sequence[int], candidates: Sequence[int]) -> StepScores:
         """Score candidates after the chosen premises."""
         ...
 
@@ -47,10 +47,10 @@ class NearestSteps:
     def __init__(self, neighbourhoods: Neighbourhoods) -> None:
         self._neighbourhoods = neighbourhoods
 
-    def score(self, question: Question, chosen: Sequence[int], candidates: Sequence[int]) -> StepScores:
+    def score(self, question: Question, chain: Sequence[int], candidates: Sequence[int]) -> StepScores:
         """Score candidates after the chosen premises."""
         texts = self._neighbourhoods.facts.texts
-        explanation = " ".join([question.text, *(texts[fact] for fact in chosen)])
+        explanation = " ".join([question.text, *(texts[fact] for fact in chain)])
         return StepScores(self._neighbourhoods.similarities([explanation])[0][list(candidates)])
 
     def neighbours(self, question: Question, neighbourhoods: Neighbourhoods) -> Ints:
@@ -84,7 +84,7 @@ class Step:
 def score_step(
     question: Question,
     neighbours: Ints,
-    chosen: tuple[int, ...],
+    chain: tuple[int, ...],
     scorer: StepScorer,
     neighbourhoods: Neighbourhoods,
 ) -> Step:
@@ -93,12 +93,12 @@ def score_step(
     Raises:
         EvaluationError: If a score is not finite.
     """
-    visible = neighbourhoods.visible(neighbours, chosen)
-    before = set(neighbourhoods.visible(neighbours, chosen[:-1])) if chosen else set()
-    scored = scorer.score(question, chosen, visible)
+    visible = neighbourhoods.visible(neighbours, chain)
+    before = set(neighbourhoods.visible(neighbours, chain[:-1])) if chain else set()
+    scored = scorer.score(question, chain, visible)
     order = np.argsort(-scored.scores, kind="stable")
     return Step(
-        chosen,
+        chain,
         tuple(visible[int(at)] for at in order),
         tuple(float(scored.scores[at]) for at in order),
         scored.stop_score,
@@ -127,13 +127,15 @@ class Walk:
     @property
     def cut(self) -> frozenset[int]:
         """Premises that were scored at some step and truncated."""
-        return frozenset().union(*(one.cut for one in self.steps))
+        return frozenset().union(*(step.cut for step in self.steps))
 
     @property
     def scored(self) -> dict[int, float]:
         """Every premise that was scored and not chosen -> its last score."""
         scores = {
-            fact: score for one in self.steps for fact, score in zip(one.candidates, one.scores, strict=True)
+            fact: score
+            for step in self.steps
+            for fact, score in zip(step.candidates, step.scores, strict=True)
         }
         return {fact: score for fact, score in scores.items() if fact not in self.facts}
 
@@ -146,13 +148,13 @@ StepOf = Callable[[tuple[int, ...]], Step | None]
 """Chosen premises -> the next step; None while it is unknown."""
 
 
-def follow(step_of: StepOf, search: Search, *, given: Sequence[int] = (), automatic: bool = True) -> Walk:
+def follow(step_of: StepOf, search: Search, *, premises: Sequence[int] = (), automatic: bool = True) -> Walk:
     """Build a chain: first the premises a person chose, then the best one at each step.
 
     Args:
         step_of: Candidates of the next step.
         search: Length of the chain, and when it may stop; always greedy.
-        given: Premises a person chose; from the first that is not visible on they are left out.
+        premises: Premises a person chose; from the first that is not visible on they are left out.
         automatic: Whether the chain grows by itself behind them, or waits there.
     """
     facts: tuple[int, ...] = ()
@@ -161,22 +163,22 @@ def follow(step_of: StepOf, search: Search, *, given: Sequence[int] = (), automa
     stopped: Stopped | None = "length"
     while len(facts) < search.length:
         check_cancelled()
-        one = step_of(facts)
-        if one is None:
+        step = step_of(facts)
+        if step is None:
             stopped = None
             break
-        steps.append(one)
-        if not one.candidates:
+        steps.append(step)
+        if not step.candidates:
             stopped = "nothing visible"
             break
-        if by_hand == len(facts) < len(given) and given[by_hand] in one.candidates:
-            facts, by_hand = (*facts, given[by_hand]), by_hand + 1
+        if by_hand == len(facts) < len(premises) and premises[by_hand] in step.candidates:
+            facts, by_hand = (*facts, premises[by_hand]), by_hand + 1
             continue
         if not automatic:
             stopped = None
             break
-        if one.stop_score is not None and search.may_stop(facts) and one.stop_score >= one.scores[0]:
+        if step.stop_score is not None and search.may_stop(facts) and step.stop_score >= step.scores[0]:
             stopped = "bare prefix"
             break
-        facts = (*facts, one.candidates[0])
+        facts = (*facts, step.candidates[0])
     return Walk(facts, tuple(steps), stopped, by_hand)

@@ -50,8 +50,8 @@ class Head(NamedTuple):
 def transformer_forward(transformer: Any) -> Forward:  # noqa: ANN401 - any model of transformers
     """Return the forward pass of a model of transformers."""
 
-    def forward(ids: Tensor, known: Tensor | None) -> Tensor:
-        states: Tensor = transformer(input_ids=ids, attention_mask=known).last_hidden_state
+    def forward(ids: Tensor, attention: Tensor | None) -> Tensor:
+        states: Tensor = transformer(input_ids=ids, attention_mask=attention).last_hidden_state
         return states
 
     return forward
@@ -68,15 +68,15 @@ class RowEncoder:
         """Return positions and fp32 vectors (rows, d) of texts, batch by batch, with their gradient."""
         rows = [(*self._frame.head, *ids, *self._frame.tail) for ids in texts]
         batches = token_batches([len(row) for row in rows], budget=self._budget)
-        return [(some, self._encode([rows[i] for i in some])) for some in cancellable(batches)]
+        return [(batch, self._encode([rows[i] for i in batch])) for batch in cancellable(batches)]
 
     def _encode(self, texts: Sequence[Ids]) -> Tensor:
         import torch
 
         rows, mask = pad_rows(texts, self._frame.padding)
-        known = None if mask.all() else torch.from_numpy(mask).to(self._device)
+        attention = None if mask.all() else torch.from_numpy(mask).to(self._device)
         self._spent.add(len(rows), int(mask.sum()), rows.size)
-        return mean_of(self._forward(torch.from_numpy(rows).to(self._device), known), known)
+        return mean_of(self._forward(torch.from_numpy(rows).to(self._device), attention), attention)
 
 
 class VectorCache:
@@ -101,9 +101,9 @@ class VectorCache:
         new = [ids for ids in dict.fromkeys(texts) if ids not in vectors]
         # Tensors made in inference mode could not take part in a gradient later.
         with torch.inference_mode(mode=False), torch.no_grad():
-            for some, rows in self._encoder.batches(new):
+            for batch, rows in self._encoder.batches(new):
                 # A clone each: a view would keep its whole batch in memory.
-                vectors |= {new[i]: row.clone() for i, row in zip(some, rows, strict=True)}
+                vectors |= {new[i]: row.clone() for i, row in zip(batch, rows, strict=True)}
         with self._lock:
             self._vectors |= {ids: vectors[ids] for ids in new}
             while len(self._vectors) > self._size:

@@ -57,15 +57,15 @@ class Inputs:
         """Return the ids of questions with their answers, up to and with `(explanation)`."""
         return [tuple(ids) for ids in self._tokenize([question_text(*pair) for pair in questions])]
 
-    def prefix(self, question: Ids, chosen: Sequence[int], *, accepted: Sequence[str] = ()) -> Prefix:
+    def prefix(self, question: Ids, chain: Sequence[int], *, accepted: Sequence[str] = ()) -> Prefix:
         """Return a prefix; where it is too long the oldest premises go, then the question's beginning.
 
         Args:
             question: As `questions` returned it.
-            chosen: Positions of premises, in the order in which they were chosen.
+            chain: Positions of premises, in the order in which they were chosen.
             accepted: Sentences before them; they need not be premises.
         """
-        sentences = [*self._sentences(accepted), *(self._chosen[fact] for fact in chosen)]
+        sentences = [*self._sentences(accepted), *(self._chosen[fact] for fact in chain)]
         size = len(question) + sum(map(len, sentences))
         dropped = 0
         while sentences and size > self._room:

@@ -43,15 +43,15 @@ class Prompt:
     evidence: Evidence | None = None
     accepted: Sequence[str] = ()
 
-    def prefix(self, chosen: Sequence[int]) -> Prefix:
+    def prefix(self, chain: Sequence[int]) -> Prefix:
         """Return the prefix that candidates are scored after."""
-        return self.inputs.prefix(self.ids, chosen, accepted=self.accepted)
+        return self.inputs.prefix(self.ids, chain, accepted=self.accepted)
 
     def pairs(self, prefix: Prefix, facts: Sequence[int]) -> list[Pair]:
         """Return the pairs of a prefix and some candidates."""
         return [(prefix.ids, self.inputs.candidates[fact]) for fact in facts]
 
-    def total(self, scores: Scores, chosen: Sequence[int], facts: Sequence[int]) -> Scores:
+    def total(self, scores: Scores, chain: Sequence[int], facts: Sequence[int]) -> Scores:
         """Return the scores of candidates with their prior terms added; every score is checked here.
 
         That of the bare prefix may stand before those of the candidates.
@@ -61,7 +61,7 @@ class Prompt:
         """
         if self.evidence is not None and len(facts):
             scores = scores.copy()
-            scores[-len(facts) :] += self.evidence(chosen, facts)
+            scores[-len(facts) :] += self.evidence(chain, facts)
         if not np.isfinite(scores).all():
             count = int((~np.isfinite(scores)).sum())
             raise EvaluationError(
@@ -124,7 +124,7 @@ class PremiseScorer:
     def score(
         self,
         question: Question,
-        chosen: Sequence[int],
+        chain: Sequence[int],
         candidates: Sequence[int],
         *,
         accepted: Sequence[str] = (),
@@ -138,12 +138,12 @@ class PremiseScorer:
         """
         form = self.scorer.form
         if form.scheme == "single-fact":
-            chosen, accepted = (), ()
+            chain, accepted = (), ()
         prompt = self.prompt(question, accepted)
-        prefix = prompt.prefix(chosen)
+        prefix = prompt.prefix(chain)
         pairs = prompt.pairs(prefix, candidates)
         stops = form.stop and form.scheme != "single-fact"
         read = self.scorer.pairs.score([(prefix.ids, ()), *pairs] if stops else pairs)
-        scores = prompt.total(read, chosen, candidates)
+        scores = prompt.total(read, chain, candidates)
         stop_score, scores = (float(scores[0]), scores[1:]) if stops else (None, scores)
         return StepScores(scores, stop_score, prefix.dropped, self.inputs.cut.intersection(candidates))

@@ -72,13 +72,13 @@ class Explanations:
         Raises:
             EncoderError: If there is no such encoder.
         """
-        explained = [(one, gold) for one in questions if (gold := gold_positions(one, facts))]
+        explained = [(question, gold) for question in questions if (gold := gold_positions(question, facts))]
         entries = [(number, fact) for number, (_, gold) in enumerate(explained) for fact in gold]
         used = sorted({fact for _, fact in entries})
         number_of = {fact: number for number, fact in enumerate(used)}
         return cls(
             encoder,
-            load(encoder).encode_queries([one.text for one, _ in explained]).astype(np.float16),
+            load(encoder).encode_queries([question.text for question, _ in explained]).astype(np.float16),
             np.array([number for number, _ in entries], dtype=np.int64),
             np.array([number_of[fact] for _, fact in entries], dtype=np.int64),
             tuple(premise_key(facts.texts[fact]) for fact in used),
@@ -151,22 +151,26 @@ class ExplanatoryPower:
     proximity: Values
     accepted: tuple[int, ...]
 
-    def __call__(self, chosen: Sequence[int], candidates: Sequence[int]) -> Floats:
+    def __call__(self, chain: Sequence[int], candidates: Sequence[int]) -> Floats:
         """Return the power of candidates given chosen premises, shape (candidates,)."""
-        return self._powers(chosen, self.numbers[list(candidates)]).astype(np.float32)
+        return self._powers(chain, self.numbers[list(candidates)]).astype(np.float32)
 
     def all(self) -> Values:
         """Return the power of every premise given none, shape (facts,)."""
         return self._powers((), self.numbers)
 
-    def _powers(self, chosen: Sequence[int], own: NDArray[np.int64]) -> Values:
-        known = self.explanations
-        given = [*self.accepted, *(n for n in self.numbers[list(chosen)].tolist() if n >= 0)]
+    def _powers(self, chain: Sequence[int], own: NDArray[np.int64]) -> Values:
+        explanations = self.explanations
+        premises = [*self.accepted, *(n for n in self.numbers[list(chain)].tolist() if n >= 0)]
         weights = self.proximity
-        if given:
-            shared = np.bincount(known.question[np.isin(known.fact, given)], minlength=len(weights))
+        if premises:
+            shared = np.bincount(
+                explanations.question[np.isin(explanations.fact, premises)], minlength=len(weights)
+            )
             weights = weights * (1 + SHARED_WEIGHT * shared)
-        sums = np.bincount(known.fact, weights=weights[known.question], minlength=len(known.keys))
+        sums = np.bincount(
+            explanations.fact, weights=weights[explanations.question], minlength=len(explanations.keys)
+        )
         powers: Values = np.log1p(np.where(own >= 0, np.append(sums, 0.0)[own], 0.0))
         return powers
 
@@ -193,21 +197,21 @@ class Evidence:
     similarity: Floats | None
     weights: Weights
 
-    def terms(self, chosen: Sequence[int], candidates: Sequence[int]) -> Floats:
+    def terms(self, chain: Sequence[int], candidates: Sequence[int]) -> Floats:
         """Return the unweighted terms of candidates given chosen premises, shape (candidates, terms)."""
         columns: list[Floats] = []
         if self.power is not None:
-            columns.append(self.power(chosen, candidates))
+            columns.append(self.power(chain, candidates))
         if self.similarity is not None:
             columns.append(self.similarity[list(candidates)])
         terms: Floats = np.stack(columns, axis=1)
         return terms
 
-    def __call__(self, chosen: Sequence[int], candidates: Sequence[int]) -> Floats:
+    def __call__(self, chain: Sequence[int], candidates: Sequence[int]) -> Floats:
         """Return the sum of the weighted terms of candidates given chosen premises, shape (candidates,)."""
         weights = [self.weights.power] * (self.power is not None)
         weights += [self.weights.similarity] * (self.similarity is not None)
-        total: Floats = self.terms(chosen, candidates) @ np.array(weights, dtype=np.float32)
+        total: Floats = self.terms(chain, candidates) @ np.array(weights, dtype=np.float32)
         return total
 
     @property
@@ -256,8 +260,8 @@ class PremisePriors:
     def evidence_of_each(self, texts: Sequence[str]) -> list[Evidence]:
         """Return the priors given each of many questions, encoded together."""
         none = [None] * len(texts)
-        known = self._explanations
-        vectors = known.loaded.encode_queries(texts) if known is not None else none
+        explanations = self._explanations
+        vectors = explanations.loaded.encode_queries(texts) if explanations is not None else none
         rows = self._similarity(texts) if self._similarity is not None else none
         return [
             Evidence(self._power(vector, ()), row, self.weights)
@@ -265,15 +269,15 @@ class PremisePriors:
         ]
 
     def _power(self, vector: Floats | None, accepted: Sequence[str]) -> ExplanatoryPower | None:
-        known = self._explanations
-        if known is None or vector is None:
+        explanations = self._explanations
+        if explanations is None or vector is None:
             return None
-        if known.vectors.shape[1] != len(vector):
+        if explanations.vectors.shape[1] != len(vector):
             raise EncoderError(
-                f"expected vectors of {len(vector)} numbers, as {known.encoder} makes them, beside the "
-                f"scorer's explanations, found {known.vectors.shape[1]}; get the scorer anew"
+                f"expected vectors of {len(vector)} numbers, as {explanations.encoder} makes them, beside "
+                f"the scorer's explanations, found {explanations.vectors.shape[1]}; get the scorer anew"
             )
-        cosines = known.vectors.astype(np.float32) @ vector.astype(np.float16).astype(np.float32)
+        cosines = explanations.vectors.astype(np.float32) @ vector.astype(np.float16).astype(np.float32)
         proximity = np.where(cosines < EQUAL_COSINE, np.maximum(cosines, 0.0) ** SHARPNESS, 0.0)
-        given = [self._number[key] for text in accepted if (key := premise_key(text)) in self._number]
-        return ExplanatoryPower(known, self._numbers, proximity, tuple(given))
+        premises = [self._number[key] for text in accepted if (key := premise_key(text)) in self._number]
+        return ExplanatoryPower(explanations, self._numbers, proximity, tuple(premises))

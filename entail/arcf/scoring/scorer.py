@@ -88,7 +88,7 @@ class ScorerForm:
             EncoderError: If a value has another type, or the reading no longer exists.
         """
         types = {field.name: type(field.default) for field in fields(cls)}
-        entry = current_names(entry, known=list(types))
+        entry = current_names(entry, field_names=list(types))
         values = {key: value for key, value in entry.items() if key in types}
         for key, value in values.items():
             if type(value) is not types[key]:
@@ -238,8 +238,8 @@ def _load_bi_encoder(
         max_length = min(max_length, bert.config.positions)
     else:
         adapted, unchanged = (
-            stock_transformer(one, device=device, dtype=dtype)
-            for one in (parts, replace(parts, adapter=None))
+            stock_transformer(variant, device=device, dtype=dtype)
+            for variant in (parts, replace(parts, adapter=None))
         )
         tokenize, frame = wrap_tokenizer(adapted.tokenizer, name=parts.name)
         prefixes, candidates = (transformer_forward(first.auto_model) for first in (adapted, unchanged))
@@ -264,7 +264,7 @@ def scorer_folder(name: str | Path) -> Path:
     folder = cross_folder(name)
     if folder is not None:
         return folder
-    names = ", ".join(one.name for one in sorted(_read_scorers(), key=lambda one: one.name))
+    names = ", ".join(scorer.name for scorer in sorted(_read_scorers(), key=lambda scorer: scorer.name))
     raise EncoderError(
         f"no scorer of facts is called {str(name)!r}; here are: {names or 'none'}. Train one: "
         "entail train arcf"
@@ -273,7 +273,10 @@ def scorer_folder(name: str | Path) -> Path:
 
 def list_scorers() -> list[ListedScorer]:
     """Return the scorers under `models/`: the packaged one first, then those of chains, by name."""
-    return sorted(_read_scorers(), key=lambda one: (one.name != SHIPPED, one.form.scheme != "arcf", one.name))
+    return sorted(
+        _read_scorers(),
+        key=lambda scorer: (scorer.name != SHIPPED, scorer.form.scheme != "arcf", scorer.name),
+    )
 
 
 def _read_scorers() -> Iterator[ListedScorer]:
@@ -295,5 +298,9 @@ def _read_scorers() -> Iterator[ListedScorer]:
 
 def default_single_fact_scorer() -> str | None:
     """Return the scorer of single facts used by default: the packaged one, else the first."""
-    names = [one.name for one in list_scorers() if one.problem is None and one.form.scheme == "single-fact"]
+    names = [
+        scorer.name
+        for scorer in list_scorers()
+        if scorer.problem is None and scorer.form.scheme == "single-fact"
+    ]
     return min(names, key=lambda name: (name != SHIPPED_SINGLE_FACT, name), default=None)

@@ -49,8 +49,8 @@ def answers(
     figures = comparison_json(selection, baseline)
     figures |= {"source": reading.source, "facts": len(facts), "settings": loaded.settings}
     rows: list[list[object]] = [
-        [name, one["accuracy"], *one["interval"], one["questions"]]
-        for name, one in (("chains", figures), ("nearest fact", figures["nearest premise"]))
+        [name, scores["accuracy"], *scores["interval"], scores["questions"]]
+        for name, scores in (("chains", figures), ("nearest fact", figures["nearest premise"]))
     ]
     rows.append(["chance", figures["chance"], "", "", figures["questions"]])
     text = table(["selected by", "accuracy", "from", "to", "questions"], rows)

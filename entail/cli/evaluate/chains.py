@@ -69,21 +69,21 @@ def chains(
         else:
             ranked = loaded.write(predictions, measured, resume=resume, progress=progress)
         seconds = time.perf_counter() - begun
-        rankings = {one.question.id: one.ranking for one in ranked}
+        rankings = {entry.question.id: entry.ranking for entry in ranked}
         if predictions is not None and len(ranked) < len(measured):
             rankings |= read_predictions(predictions, facts, skip=rankings)
         near, none = loaded.neighbourhoods, np.empty(0, dtype=np.int64)
-        found = evaluate_chains(
+        findings = evaluate_chains(
             selected,
             facts,
             [rankings[question.id] if question.gold else none for question in selected],
             hops={"hops_visible": lambda question, gold: neighbour_ranks(question, gold, near).hops(near.k)},
         )
-    compared = {str(file): _compared(file, found, measured, facts) for file in beside or ()}
+    compared = {str(file): _compared(file, findings, measured, facts) for file in beside or ()}
     truncation = loaded.truncation(ranked)
-    lengths = [len(one.chain.facts) for one in ranked if one.chain is not None]
+    lengths = [len(entry.chain.facts) for entry in ranked if entry.chain is not None]
     figures: dict[str, Any] = {
-        **found.to_json(),
+        **findings.to_json(),
         "method": how.method,
         "learnt_on": loaded.learnt_on,
         "release": reading.release,
@@ -99,7 +99,7 @@ def chains(
         "warnings": list(reading.warnings),
         "unread": truncation.to_json(),
         "repeated_uids": len(facts.repeats),
-        "beside": {name: one.to_json() for name, one in compared.items()},
+        "beside": {name: difference.to_json() for name, difference in compared.items()},
     }
     low, high = figures["interval"]
     parts = [
@@ -109,7 +109,7 @@ def chains(
             for part, scheme in loaded.learnt_on.items()
             if part != scheme
         ),
-        table(["measure", "value", "95 % interval"], [["MAP", found.map, f"{low:.3f} to {high:.3f}"]]),
+        table(["measure", "value", "95 % interval"], [["MAP", findings.map, f"{low:.3f} to {high:.3f}"]]),
     ]
     if compared:
         head = ["beside", "MAP", "above it", "95 % interval", "p", "better", "worse"]
@@ -129,18 +129,18 @@ def chains(
     parts += [
         table(
             [kind.replace("_", " "), "MAP", "questions"],
-            [[value, one.map, one.questions] for value, one in some.items()],
+            [[value, group.map, group.questions] for value, group in groups.items()],
         )
-        for kind, some in found.slices.items()
-        if some
+        for kind, groups in findings.slices.items()
+        if groups
     ]
     parts += [str(facts), str(reading)]
-    if found.without_gold:
-        parts.append(f"{found.without_gold:,} questions without explanation were skipped")
-    if found.missing:
-        first = found.missing[0]
+    if findings.without_gold:
+        parts.append(f"{findings.without_gold:,} questions without explanation were skipped")
+    if findings.missing:
+        first = findings.missing[0]
         parts.append(
-            f"{len(found.missing):,} gold facts are in no table and count as not found; first: "
+            f"{len(findings.missing):,} gold facts are in no table and count as not found; first: "
             f"{first[1]} of {first[0]}"
         )
     parts += truncation.messages()
@@ -150,7 +150,7 @@ def chains(
 
 
 def _compared(
-    file: Path, found: ChainEvaluation, questions: Sequence[Question], facts: FactTables
+    file: Path, findings: ChainEvaluation, questions: Sequence[Question], facts: FactTables
 ) -> PairedDifference:
     """Compare the ranking with that of a file, question by question."""
     from entail.arcf.chains.predictions import read_predictions
@@ -167,4 +167,4 @@ def _compared(
             "--limit or --sample"
         )
     other = evaluate_chains(questions, facts, [rankings[question.id] for question in questions])
-    return paired_difference(other.values, found.values)
+    return paired_difference(other.values, findings.values)

@@ -53,26 +53,26 @@ def nli(
     reading = load_nli(data, split=split)
     fitted = load_nli(dev, split=dev_split) if dev is not None else None
     with progress_bar() as progress:
-        found = evaluate_nli(
+        evaluation = evaluate_nli(
             reading.pairs,
             pair_encoder(encoder or active_or_packaged("direction")),
             threshold=threshold,
             dev=fitted.pairs if fitted else None,
             progress=progress,
         )
-    figures = found.to_json()
+    figures = evaluation.to_json()
     result = {
         **figures,
         "split": split,
         "data": reading.to_json(),
         "dev": fitted.to_json() if fitted else None,
     }
-    where = {
+    origin = {
         "given": "given",
         "encoder": "stored with the encoder",
         "dev": f"best on {fitted.source if fitted else ''}",
         "data": "best on the evaluated pairs: optimistic",
-    }[found.threshold_from]
+    }[evaluation.threshold_from]
     low, high = figures["interval"]
     rows: list[list[object]] = [["accuracy", figures["accuracy"], f"{low:.3f} to {high:.3f}"]]
     for name, key in (("AUPRC", "auprc"), ("AUPRC, steps of 0.001", "auprc_stepped")):
@@ -80,12 +80,13 @@ def nli(
             rows.append([name, figures[key], ""])
     rows += [
         ["majority class", figures["majority"], ""],
-        ["threshold", figures["threshold"], where],
+        ["threshold", figures["threshold"], origin],
     ]
     heading = (
-        f"{found.encoder} on {reading.source}: {found.n:,} pairs, {figures['entailment']:,} of entailment"
+        f"{evaluation.encoder} on {reading.source}: {evaluation.n:,} pairs, "
+        f"{figures['entailment']:,} of entailment"
     )
-    parts = [heading, table(["measure", "value", "95 % interval"], rows), *_truncated(found.truncated)]
+    parts = [heading, table(["measure", "value", "95 % interval"], rows), *_truncated(evaluation.truncated)]
     return Report(data=result, text=_text(parts, reading, fitted), out=out)
 
 
@@ -110,12 +111,12 @@ def direction(
     reading = load_nli(data, split=split)
     with progress_bar() as progress:
         loaded = pair_encoder(encoder or active_or_packaged("direction"))
-        found = evaluate_direction(reading.pairs, loaded, progress=progress)
+        evaluation = evaluate_direction(reading.pairs, loaded, progress=progress)
         threshold = getattr(loaded, "threshold", None)
         equivalence = None
         if threshold is not None:
             equivalence = evaluate_equivalence(reading.pairs, loaded, threshold=threshold, progress=progress)
-    figures = {**found.to_json(), "equivalence": equivalence.to_json() if equivalence else None}
+    figures = {**evaluation.to_json(), "equivalence": equivalence.to_json() if equivalence else None}
     rows = [
         _row(name, share)
         for name, share in (
@@ -126,11 +127,13 @@ def direction(
         )
         if share is not None and share["n"]
     ]
-    rows.append(["length baseline", found.length_baseline, found.n, ""])
-    left_out = f"; {found.bilateral:,} that entail both ways are left out" if found.bilateral else ""
-    heading = f"{found.encoder} on {reading.source}: {found.n:,} entailment pairs{left_out}"
+    rows.append(["length baseline", evaluation.length_baseline, evaluation.n, ""])
+    left_out = (
+        f"; {evaluation.bilateral:,} that entail both ways are left out" if evaluation.bilateral else ""
+    )
+    heading = f"{evaluation.encoder} on {reading.source}: {evaluation.n:,} entailment pairs{left_out}"
     parts = [heading, table(["rule", "accuracy", "pairs", "95 % interval"], rows)]
-    text = _text([*parts, *_truncated(found.truncated)], reading)
+    text = _text([*parts, *_truncated(evaluation.truncated)], reading)
     return Report(data={**figures, "split": split, "data": reading.to_json()}, text=text, out=out)
 
 
@@ -171,15 +174,15 @@ def judge(
     reading = load_nli(data, split=split)
     judging = NliJudge(name)
     with progress_bar() as progress:
-        found = evaluate_judge(take_evenly(reading.pairs, limit), judging, progress=progress).to_json()
-    figures = {"judge": judging.name, "revision": judging.revision, "data": reading.source, **found}
-    low, high = found["interval"]
-    labels = list(found["confusion"])
-    rows = [[label, *(found["confusion"][label][other] for other in labels)] for label in labels]
+        evaluation = evaluate_judge(take_evenly(reading.pairs, limit), judging, progress=progress).to_json()
+    figures = {"judge": judging.name, "revision": judging.revision, "data": reading.source, **evaluation}
+    low, high = evaluation["interval"]
+    labels = list(evaluation["confusion"])
+    rows = [[label, *(evaluation["confusion"][label][other] for other in labels)] for label in labels]
     parts = [
-        f"{judging.name}: accuracy {found['accuracy']:.4f} (95 % interval {low:.4f} to {high:.4f}) on "
-        f"{found['n']:,} pairs, {found['majority']:.4f} for the majority class; "
-        f"{found['entailment_accuracy']:.4f} for entailment against the rest",
+        f"{judging.name}: accuracy {evaluation['accuracy']:.4f} (95 % interval {low:.4f} to {high:.4f}) on "
+        f"{evaluation['n']:,} pairs, {evaluation['majority']:.4f} for the majority class; "
+        f"{evaluation['entailment_accuracy']:.4f} for entailment against the rest",
         table(["label", *(f"judged {label}" for label in labels)], rows),
     ]
     return Report(data=figures, text="\n\n".join(parts), out=out)

@@ -70,10 +70,10 @@ def passages(
                 store_passages(passages, keep, on_cut=encode_before_cut, progress=progress)
             raise
         store = store_passages(passages, keep, on_cut=encode_before_cut, progress=progress)
-        found = evaluate_passages(
+        evaluation = evaluate_passages(
             store, judged, encoder=encoder, precision=precision, ks=ks, mrr_at=mrrs, progress=progress
         )
-        data = {**found.to_json(), "pool": store.about}
+        data = {**evaluation.to_json(), "pool": store.about}
     return Report(data=data, text=_text(data), out=out)
 
 
@@ -122,12 +122,12 @@ def _text(data: dict[str, Any]) -> str:
             f"{data['gold_not_in_pool']:,} questions have no gold passage in the pool"
             + (": they count as not found" if data["gold"] else "; no figures by gold")
         )
-    for key, what in (
+    for key, problem in (
         ("unknown_passages", "gold ids are not in the pool"),
         ("unknown_questions", "judged ids are not questions"),
     ):
         if data[key]["count"]:
-            parts.append(f"{data[key]['count']:,} {what}: {', '.join(data[key]['first'])} ...")
+            parts.append(f"{data[key]['count']:,} {problem}: {', '.join(data[key]['first'])} ...")
     if data["pool"]["repeated"]:
         parts.append(f"{data['pool']['repeated']:,} passages with a repeated id were skipped")
     return "\n\n".join(parts)

@@ -65,16 +65,16 @@ def premises(
                 _Measured(evaluation, work, training_queries_of(name, evaluation.queries), len(gold))
             )
 
-    first, *others = measured
+    first, *rest = measured
     data, texts = _as_json(first), [_as_text(first)]
-    if others:
+    if rest:
         data |= {"comparison": {"level": LEVEL, "samples": SAMPLES, "seed": SEED}, "others": []}
-    for other in others:
+    for other in rest:
         differences = compare_evaluations(first.evaluation, other.evaluation)
         data["others"].append(_as_json(other) | {"against_first": _differences_as_json(differences)})
         pair = (first.evaluation.retriever, other.evaluation.retriever)
         texts += [_as_text(other), _differences_as_text(*pair, differences)]
-    return Report(data=data, text="\n\n".join(texts), out=out, seed=SEED if others else None)
+    return Report(data=data, text="\n\n".join(texts), out=out, seed=SEED if rest else None)
 
 
 @dataclass(frozen=True)
@@ -83,34 +83,34 @@ class _Measured:
 
     evaluation: PremiseEvaluation
     work: Effort | None
-    seen: frozenset[str]
+    training_queries: frozenset[str]
     trees: int
 
     @property
     def unseen(self) -> frozenset[str]:
-        return frozenset(self.evaluation.queries) - self.seen
+        return frozenset(self.evaluation.queries) - self.training_queries
 
 
 def _as_json(measured: _Measured) -> dict[str, Any]:
     evaluation, unseen = measured.evaluation, measured.unseen
     data: dict[str, Any] = {**evaluation.to_json(), "trees": measured.trees}
-    if measured.seen:
+    if measured.training_queries:
         data["unseen"] = {"queries": len(unseen), **(evaluation.figures(unseen) if unseen else {})}
     if measured.work is not None:
         data["effort"] = measured.work.to_json()
     return data
 
 
-def _differences_as_json(found: Differences) -> dict[str, Any]:
+def _differences_as_json(differences: Differences) -> dict[str, Any]:
     return {
         protocol: {measure: figure.paired.to_json() for measure, figure in measures.items()}
-        for protocol, measures in found.items()
+        for protocol, measures in differences.items()
     }
 
 
-def _differences_as_text(first: str, second: str, found: Differences) -> str:
+def _differences_as_text(first: str, second: str, differences: Differences) -> str:
     parts = []
-    for protocol, measures in found.items():
+    for protocol, measures in differences.items():
         rows = [
             [name, d.first, d.second, f"{d.difference:+.3f}", f"{d.low:+.3f} to {d.high:+.3f}", d.p_shown]
             for name, figure in measures.items()
@@ -132,8 +132,8 @@ def _as_text(measured: _Measured) -> str:
             [[name, value, figures["query_excluded"][name]] for name, value in figures["paper"].items()],
         ),
     ]
-    if measured.seen:
-        line = f"it was trained on {len(measured.seen):,} of these queries"
+    if measured.training_queries:
+        line = f"it was trained on {len(measured.training_queries):,} of these queries"
         if unseen:
             without = evaluation.figures(unseen)
             line += (
@@ -147,9 +147,9 @@ def _as_text(measured: _Measured) -> str:
             f"first: {evaluation.missing[0]!r}"
         )
     if work is not None:
-        each = "no" if work.reads_per_accepted is None else f"{work.reads_per_accepted:.1f}"
+        reads = "no" if work.reads_per_accepted is None else f"{work.reads_per_accepted:.1f}"
         parts.append(
-            f"a simulated author reads {each} candidates per accepted premise ({work.reads:,} read, "
+            f"a simulated author reads {reads} candidates per accepted premise ({work.reads:,} read, "
             f"{work.accepted:,} accepted, {work.missing:,} or {work.missing_share:.1%} never found)"
         )
     return "\n\n".join(parts)

@@ -101,24 +101,24 @@ def check_proof(steps: Sequence[Step], intermediates: Mapping[str, str], sentenc
             a cycle, a conclusion reached twice or without text, a step without premises, a hypothesis
             that is never concluded, or a proof that unfolds to more than `MAX_NODES` nodes.
     """
-    where: dict[str, int] = {}
+    step_numbers: dict[str, int] = {}
     for number, (_, conclusion) in _numbered(steps):
-        if conclusion in where:
-            first = where[conclusion]
+        if conclusion in step_numbers:
+            first = step_numbers[conclusion]
             raise _error(number, f"{conclusion} is concluded a second time, the first was step {first}")
         if conclusion in sentences:
             raise _error(number, f"{conclusion} is a sentence of the context, not a conclusion")
         if conclusion != HYPOTHESIS and not intermediates.get(conclusion, "").strip():
             raise _error(number, f"{conclusion} has no text")
-        where[conclusion] = number
-    if steps and HYPOTHESIS not in where:
+        step_numbers[conclusion] = number
+    if steps and HYPOTHESIS not in step_numbers:
         raise ProofError(f"no step concludes the {HYPOTHESIS}; the last concludes {steps[-1].conclusion}")
-    if unused := [name for name in intermediates if name not in where]:
+    if unused := [name for name in intermediates if name not in step_numbers]:
         raise ProofError(f"{unused[0]} has a text, but no step concludes it")
     try:
         TopologicalSorter({step.conclusion: step.premises for step in steps}).prepare()
     except CycleError as error:
-        *_, number = sorted(where.get(name, 0) for name in error.args[1])
+        *_, number = sorted(step_numbers.get(name, 0) for name in error.args[1])
         raise _error(number, f"the proof goes in a circle: {' -> '.join(error.args[1])}") from None
     sizes: dict[str, int] = {}
     for number, (premises, conclusion) in _numbered(steps):
@@ -126,13 +126,13 @@ def check_proof(steps: Sequence[Step], intermediates: Mapping[str, str], sentenc
             raise _error(number, f"{conclusion} is concluded from no premise")
         for premise in premises:
             if premise not in sentences and premise not in sizes:
-                if premise in where:
-                    first = where[premise]
+                if premise in step_numbers:
+                    first = step_numbers[premise]
                     raise _error(
                         number, f"{premise} is used before step {first} concludes it; put that step first"
                     )
-                known = shorten(", ".join([*sentences, *sizes])) or "nothing"
-                raise _error(number, f"{premise} is unknown; known here: {known}")
+                known_ids = shorten(", ".join([*sentences, *sizes])) or "nothing"
+                raise _error(number, f"{premise} is unknown; known here: {known_ids}")
             if premise == HYPOTHESIS:
                 raise _error(number, f"the {HYPOTHESIS} cannot be a premise of {conclusion}")
         sizes[conclusion] = 1 + sum(sizes.get(premise, 1) for premise in premises)

@@ -153,15 +153,15 @@ def _parse_context(context: str, source: str | None, line: int | None) -> dict[s
     """Return the sentences of `sent1: text sent2: text ...`."""
     before, *parts = _CONTEXT_ID.split(context)
     names, texts = parts[0::2], [text.strip() for text in parts[1::2]]
-    found = None
+    mistake = None
     if before.strip():
-        found = shorten(before.strip())
+        mistake = shorten(before.strip())
     elif len(set(names)) < len(names):
-        found = f"{next(name for name in names if names.count(name) > 1)} twice"
+        mistake = f"{next(name for name in names if names.count(name) > 1)} twice"
     elif not all(texts):
-        found = f"{names[texts.index('')]} without a text"
-    if found:
-        message = f"expected 'sent1: text sent2: text ...', found {found}"
+        mistake = f"{names[texts.index('')]} without a text"
+    if mistake:
+        message = f"expected 'sent1: text sent2: text ...', found {mistake}"
         raise FormatError(message, source=source, line=line, field="context")
     return dict(zip(names, texts, strict=True))
 

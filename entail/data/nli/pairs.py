@@ -103,8 +103,8 @@ class NliReading:
     @property
     def counts(self) -> dict[Label, int]:
         """Label -> pairs."""
-        found = Counter(pair.label for pair in self.pairs)
-        return {label: found[label] for label in LABELS}
+        counter = Counter(pair.label for pair in self.pairs)
+        return {label: counter[label] for label in LABELS}
 
     @property
     def skipped(self) -> int:
@@ -133,7 +133,7 @@ class NliReading:
             "with an empty sentence": self.empty,
             "that cannot be read": self.unreadable,
         }
-        left_out = ", ".join(f"{count:,} {what}" for what, count in skipped.items() if count)
+        left_out = ", ".join(f"{count:,} {reason}" for reason, count in skipped.items() if count)
         return f"{len(self.pairs):,} pairs ({labels}){f'; left out: {left_out}' if left_out else ''}"
 
 
@@ -177,9 +177,9 @@ def pairs_of(table: Table, *, source: str, split: str | None = None, numbered: b
     def parse(row: Row) -> NliPair | None:
         nonlocal empty
         if split is not None:
-            found = str(row.get(columns["split"], "")).strip()
-            splits.setdefault(found)
-            if not is_split(found, split):
+            row_split = str(row.get(columns["split"], "")).strip()
+            splits.setdefault(row_split)
+            if not is_split(row_split, split):
                 return None
         text = _label_text(row, columns["label"])
         label = _label(text, order)
@@ -195,7 +195,7 @@ def pairs_of(table: Table, *, source: str, split: str | None = None, numbered: b
 
     parsed, unreadable, problems = parse_rows(table.rows, parse, source)
     pairs = tuple(pair for pair in parsed if pair is not None)
-    if split is not None and splits and not any(is_split(found, split) for found in splits):
+    if split is not None and splits and not any(is_split(row_split, split) for row_split in splits):
         raise SettingsError(f"{source}: expected a split among {', '.join(splits)}, found {split!r}")
     if not pairs:
         raise _no_pairs(source, other, empty, problems)
@@ -204,23 +204,24 @@ def pairs_of(table: Table, *, source: str, split: str | None = None, numbered: b
     )
 
 
-def is_split(found: str, wanted: str) -> bool:
+def is_split(name: str, split: str) -> bool:
     """Return whether two names mean one split, in any case: TRIAL, dev and validation are the same.
 
     >>> is_split("TRIAL", "dev"), is_split("TEST", "dev")
     (True, False)
     """
-    one, two = found.strip().lower(), wanted.strip().lower()
-    return one == two or {one, two} <= _DEV_SPLITS
+    first, second = name.strip().lower(), split.strip().lower()
+    return first == second or {first, second} <= _DEV_SPLITS
 
 
 def _columns(names: Sequence[str], source: str) -> dict[str, str]:
     columns = named_columns(names, _COLUMNS)
     if missing := [part for part in _COLUMNS if part not in columns]:
-        wanted = "; ".join(f"{part} ({' or '.join(_COLUMNS[part])})" for part in missing)
-        found = shorten(", ".join(map(repr, names)), 300) or "none"
+        missing_names = "; ".join(f"{part} ({' or '.join(_COLUMNS[part])})" for part in missing)
+        name_list = shorten(", ".join(map(repr, names)), 300) or "none"
         raise FormatError(
-            f"expected columns premise, hypothesis and label, found {found}; missing: {wanted}", source=source
+            f"expected columns premise, hypothesis and label, found {name_list}; missing: {missing_names}",
+            source=source,
         )
     return columns | named_columns(names, _OPTIONAL)
 
@@ -249,16 +250,16 @@ def _relation(row: Row, column: str | None) -> Label | None:
 
 
 def _no_pairs(source: str, other: Mapping[str, int], empty: int, problems: Sequence[str]) -> FormatError:
-    found = []
+    contents = []
     if other:
         labels = ", ".join(f"{label!r} in {count:,} rows" for label, count in list(other.items())[:5])
-        found.append(f"the labels {labels}")
+        contents.append(f"the labels {labels}")
     if empty:
-        found.append(f"{empty:,} rows with an empty sentence")
+        contents.append(f"{empty:,} rows with an empty sentence")
     if problems:
-        found.append(f"rows that cannot be read, the first: {problems[0]}")
+        contents.append(f"rows that cannot be read, the first: {problems[0]}")
     return FormatError(
         f"expected at least one pair labelled {', '.join(LABELS[:-1])} or {LABELS[-1]}, found "
-        f"{'; '.join(found) or 'no rows'}",
+        f"{'; '.join(contents) or 'no rows'}",
         source=source,
     )

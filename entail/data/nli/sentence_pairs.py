@@ -65,29 +65,29 @@ def read_pairs(source: Source, *, most: int, name: str | None = None) -> PairTab
         FormatError: If the file cannot be read, does not name the columns of its sentences, or has no pair,
             more than `most`, or more than `MAX_COLUMNS` columns.
     """
-    shown = source_name(source, name)
+    file_name = source_name(source, name)
     table = read_rows(source, name=name, parses=True)
-    premise, hypothesis, named = _sentences(table.columns, shown)
+    premise, hypothesis, named = _sentences(table.columns, file_name)
 
     def parse(row: Row) -> Row:
         sentence(row, premise), sentence(row, hypothesis)
         return row
 
-    found, unreadable, problems = parse_rows(table.rows, parse, shown)
-    if len(found) > most:
-        raise FormatError(f"expected at most {most:,} pairs, found more; split the file", source=shown)
-    if not found:
+    rows, unreadable, problems = parse_rows(table.rows, parse, file_name)
+    if len(rows) > most:
+        raise FormatError(f"expected at most {most:,} pairs, found more; split the file", source=file_name)
+    if not rows:
         why = f"rows that cannot be read, the first: {problems[0]}" if problems else "no rows"
-        raise FormatError(f"expected at least one pair of sentences, found {why}", source=shown)
+        raise FormatError(f"expected at least one pair of sentences, found {why}", source=file_name)
     names = dict.fromkeys(table.columns)
-    for row in found:  # of JSONL a later row may have further columns
+    for row in rows:  # of JSONL a later row may have further columns
         names.update(dict.fromkeys(row))
         if len(names) > MAX_COLUMNS:
-            raise FormatError(f"expected at most {MAX_COLUMNS:,} columns, found more", source=shown)
+            raise FormatError(f"expected at most {MAX_COLUMNS:,} columns, found more", source=file_name)
     order = list(names)
     return PairTable(
         header=table.header or tuple(order),
-        rows=tuple(tuple(_text(row.get(column)) for column in order) for row in found),
+        rows=tuple(tuple(_text(row.get(column)) for column in order) for row in rows),
         columns=(order.index(premise), order.index(hypothesis)),
         named=named,
         unreadable=unreadable,
@@ -95,22 +95,22 @@ def read_pairs(source: Source, *, most: int, name: str | None = None) -> PairTab
     )
 
 
-def _sentences(names: Sequence[str], shown: str) -> tuple[str, str, bool]:
+def _sentences(names: Sequence[str], file_name: str) -> tuple[str, str, bool]:
     """Return the columns of the first and the second sentence, and whether both are known by their names."""
-    found = named_columns(names, SENTENCES)
-    if len(found) < 2:
-        found = named_columns(names, _FIRST_AND_SECOND) or found
-    if len(found) == 2:
-        return found["premise"], found["hypothesis"], True
+    columns = named_columns(names, SENTENCES)
+    if len(columns) < 2:
+        columns = named_columns(names, _FIRST_AND_SECOND) or columns
+    if len(columns) == 2:
+        return columns["premise"], columns["hypothesis"], True
     if len(names) == 2:
-        one, other = names
-        swapped = found.get("premise") == other or found.get("hypothesis") == one
-        return (other, one, False) if swapped else (one, other, False)
+        first, second = names
+        swapped = columns.get("premise") == second or columns.get("hypothesis") == first
+        return (second, first, False) if swapped else (first, second, False)
     usual = ", ".join(" and ".join(pair) for pair in zip(*SENTENCES.values(), strict=True))
     raise FormatError(
         f"expected two columns of sentences called {usual} or first and second, found "
         f"{shorten(', '.join(map(repr, names)), 300) or 'none'}; name the two so, or leave no others",
-        source=shown,
+        source=file_name,
     )
 
 

@@ -59,7 +59,7 @@ class NliTriplets:
     def digest(self) -> str:
         """Digest of all texts for checkpoints, 12 hexadecimal digits."""
         digest = hashlib.sha256()
-        triplets = ((one.premise, one.entailed, *one.contradicted) for one in self.triplets)
+        triplets = ((triplet.premise, triplet.entailed, *triplet.contradicted) for triplet in self.triplets)
         for texts in (*triplets, *self.unentailed):
             digest.update("\0".join([*texts, "\n"]).encode("utf-8", "surrogatepass"))
         return digest.hexdigest()[:12]
@@ -93,8 +93,10 @@ class NliTriplets:
         start = np.random.default_rng(seed).random(len(self))
         for triplet, share in zip(self.triplets, start.tolist(), strict=True):
             several = len(triplet.contradicted)
-            chosen = triplet.contradicted[(int(share * several) + epoch) % several] if several else None
-            yield triplet.premise, triplet.entailed, chosen
+            contradiction = (
+                triplet.contradicted[(int(share * several) + epoch) % several] if several else None
+            )
+            yield triplet.premise, triplet.entailed, contradiction
 
     def draw_unentailed(self, *, seed: int, epoch: int) -> list[int]:
         """Return rows of `unentailed` in a drawn order, one a triplet; an epoch continues the one before."""
@@ -123,7 +125,7 @@ def nli_triplets(pairs: Iterable[NliPair], *, infer: bool = False) -> NliTriplet
     contradicted: dict[str, dict[str, str]] = {}
     denying: dict[str, dict[str, str]] = {}  # hypothesis -> premises that contradict it
     unentailed: dict[tuple[str, str], tuple[str, str]] = {}
-    seen = duplicates = equal = 0
+    entailment_pairs = duplicates = equal = 0
     for pair in pairs:
         premise, hypothesis = fold(pair.premise), fold(pair.hypothesis)
         if pair.label != "entailment" and premise != hypothesis:
@@ -132,7 +134,7 @@ def nli_triplets(pairs: Iterable[NliPair], *, infer: bool = False) -> NliTriplet
             contradicted.setdefault(premise, {}).setdefault(hypothesis, pair.hypothesis)
             denying.setdefault(hypothesis, {}).setdefault(premise, pair.premise)
         elif pair.label == "entailment":
-            seen += 1
+            entailment_pairs += 1
             if premise == hypothesis:
                 equal += 1
             elif (premise, hypothesis) in entailed:
@@ -152,7 +154,7 @@ def nli_triplets(pairs: Iterable[NliPair], *, infer: bool = False) -> NliTriplet
             NliTriplet(pair.premise, pair.hypothesis, tuple(contradicted.get(premise, {}).values()))
             for (premise, _), pair in entailed.items()
         ),
-        entailment_pairs=seen,
+        entailment_pairs=entailment_pairs,
         duplicates=duplicates,
         equal=equal,
         both=both,

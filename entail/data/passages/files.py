@@ -170,19 +170,19 @@ def _raw_passages(path: Path) -> Iterator[tuple[str, Passage]]:
     kind = _format(path)
     if kind == "beir":
         path, kind = _find_beir(path, "corpus.jsonl"), "jsonl"
-    seen: set[int] = set()  # hashes: ids of a training file's passages are many
+    hashes: set[int] = set()  # ids of a training file's passages are many
     if kind == "squad":
         for place, passage, _ in _squad(path):
-            if hash(passage.id) not in seen:
-                seen.add(hash(passage.id))
+            if hash(passage.id) not in hashes:
+                hashes.add(hash(passage.id))
                 yield place, passage
     elif kind in {"dpr", "jsonl"}:
         for _, place, row in _rows(path, kind):
             for passage in passages_of(row, f"{path}, {place}"):
                 if "_id" in row:  # BEIR has each passage once
                     yield place, passage
-                elif hash(passage.id) not in seen:
-                    seen.add(hash(passage.id))
+                elif hash(passage.id) not in hashes:
+                    hashes.add(hash(passage.id))
                     yield place, passage
     elif kind == "text" and _has_header(path, "text", _PASSAGE_PARTS):
         yield from _passage_table(path)
@@ -272,11 +272,11 @@ def _question_lines(path: Path) -> Iterator[Question]:
 
 def _answers(parts: Sequence[str], source: str, line: int) -> list[Any] | None:
     """Return the list of answers in the last column; None where it is a query after its id."""
-    found = _list_of(parts[-1])
-    known = len(parts) == 2 and _ID.fullmatch(parts[0])
-    if found is not None and not (known and parts[0].isdigit()):
-        return found
-    if known:
+    answers = _list_of(parts[-1])
+    has_id = len(parts) == 2 and _ID.fullmatch(parts[0])
+    if answers is not None and not (has_id and parts[0].isdigit()):
+        return answers
+    if has_id:
         return None
     raise FormatError(
         f"expected a list of answers such as ['one'], found {shorten(parts[-1])}; a query that begins with [ "
@@ -289,10 +289,10 @@ def _answers(parts: Sequence[str], source: str, line: int) -> list[Any] | None:
 def _list_of(text: str) -> list[Any] | None:
     """Return the list that a text writes in Python's form; None where it writes none."""
     try:
-        found = ast.literal_eval(text)
+        value = ast.literal_eval(text)
     except (ValueError, SyntaxError, RecursionError, MemoryError):
         return None
-    return found if isinstance(found, list) else None
+    return value if isinstance(value, list) else None
 
 
 def _squad(path: Path) -> Iterator[tuple[str, Passage, list[Question]]]:
@@ -303,21 +303,21 @@ def _squad(path: Path) -> Iterator[tuple[str, Passage, list[Question]]]:
 def _beir_questions(folder: Path, split: str, unknown: list[str]) -> Iterator[Question]:
     qrels = folder / "qrels" / f"{split}.tsv"
     if not qrels.is_file():
-        there = ", ".join(sorted(found.stem for found in qrels.parent.glob("*.tsv"))) or "none"
-        raise FormatError(f"expected judgements {split}.tsv in qrels, found {there}", source=str(folder))
+        splits = ", ".join(sorted(path.stem for path in qrels.parent.glob("*.tsv"))) or "none"
+        raise FormatError(f"expected judgements {split}.tsv in qrels, found {splits}", source=str(folder))
     gold: dict[str, list[str]] = {}
     for question, passage in read_qrels(qrels):
         gold.setdefault(question, []).append(passage)
     file = _find_beir(folder, "queries.jsonl")
     for line, row in json_lines(file):
-        asked = question_of(row, line, f"{file}, line {line}")
-        if asked.id in gold:
-            yield Question(asked.id, asked.text, asked.answers, tuple(gold.pop(asked.id)))
+        query = question_of(row, line, f"{file}, line {line}")
+        if query.id in gold:
+            yield Question(query.id, query.text, query.answers, tuple(gold.pop(query.id)))
     unknown.extend(gold)
 
 
 def _find_beir(folder: Path, name: str) -> Path:
-    for found in (folder / name, folder / f"{name}.gz"):
-        if found.is_file():
-            return found
+    for path in (folder / name, folder / f"{name}.gz"):
+        if path.is_file():
+            return path
     raise FormatError(f"expected a BEIR folder with {name}, found none", source=str(folder))

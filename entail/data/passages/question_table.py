@@ -50,8 +50,10 @@ def read_table(content: bytes, *, name: str) -> QuestionTable:
     low = name.lower().removesuffix(".gz")
     if low.endswith((".csv", ".tsv")):
         return _check(_read_csv(content, "\t" if low.endswith(".tsv") else None, name), name)
-    found = read_content(content, name, lambda path: list(read_questions(path)))
-    return _check(_from_pairs([(one.text, next(iter(one.answers), "")) for one in found]), name)
+    questions = read_content(content, name, lambda path: list(read_questions(path)))
+    return _check(
+        _from_pairs([(question.text, next(iter(question.answers), "")) for question in questions]), name
+    )
 
 
 def read_pasted(text: str) -> QuestionTable:

@@ -126,8 +126,8 @@ def squad_paragraphs(value: object, source: str) -> Iterator[tuple[str, Passage,
             questions = []
             for number, row in zip(numbers, paragraph.qas, strict=False):
                 answers = tuple(dict.fromkeys(answer.text for answer in row.answers))
-                known = str(number) if row.id is None else row.id
-                questions.append(Question(known, row.question.strip(), answers, (passage.id,)))
+                question_id = str(number) if row.id is None else row.id
+                questions.append(Question(question_id, row.question.strip(), answers, (passage.id,)))
             yield f"{article.title}, paragraph {at}", passage, questions
 
 
@@ -144,9 +144,9 @@ def passages_of(row: Mapping[str, Any], source: str) -> Iterator[Passage]:
     elif "text" in row or "contents" in row:
         yield _validate(_Context, row, source).passage()
     else:
-        found = shorten(", ".join(row) or "no field")
+        field_names = shorten(", ".join(row) or "no field")
         raise FormatError(
-            f"expected a passage with text, or a question with passages, found {found}", source=source
+            f"expected a passage with text, or a question with passages, found {field_names}", source=source
         )
 
 
@@ -156,14 +156,14 @@ def question_of(row: Mapping[str, Any], number: int, source: str) -> Question:
     Raises:
         FormatError: With the field that is wrong.
     """
-    asked = _validate(_Question, row, source)
-    positive = [*asked.positive_ctxs, *(context for context in asked.ctxs if context.isgold)]
+    question = _validate(_Question, row, source)
+    positive = [*question.positive_ctxs, *(context for context in question.ctxs if context.isgold)]
     return Question(
-        str(number) if asked.id is None else asked.id,
-        asked.text.strip(),
-        tuple(asked.answers),
+        str(number) if question.id is None else question.id,
+        question.text.strip(),
+        tuple(question.answers),
         _ids(positive),
-        _ids(asked.hard_negative_ctxs or asked.negative_ctxs),
+        _ids(question.hard_negative_ctxs or question.negative_ctxs),
     )
 
 
@@ -178,9 +178,9 @@ def _validate(kind: type[T], value: object, source: str) -> T:
         first = error.errors()[0]
         field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"])
         expected = _EXPECTED.get(first["type"], first["msg"])
-        found = "none" if first["type"] == "missing" else shorten(repr(first["input"]))
+        actual = "none" if first["type"] == "missing" else shorten(repr(first["input"]))
         raise FormatError(
-            f"expected {expected}, found {found}; correct it, or remove the row",
+            f"expected {expected}, found {actual}; correct it, or remove the row",
             source=source,
             field=field.removeprefix("."),
         ) from error

@@ -92,9 +92,9 @@ def json_array(file: str | os.PathLike[str]) -> Iterator[tuple[int, dict[str, An
             for row in rows:
                 number += 1
                 if not isinstance(row, dict):
-                    found = shorten(repr(row), 60)
+                    snippet = shorten(repr(row), 60)
                     raise FormatError(
-                        f"element {number}: expected an object, found {found}", source=str(file)
+                        f"element {number}: expected an object, found {snippet}", source=str(file)
                     )
                 yield number, row
             rows.clear()

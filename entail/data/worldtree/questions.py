@@ -171,18 +171,18 @@ def stem_and_answer(question: str, key: str) -> tuple[str, str]:
     """
     stem, answers = choices(question)
     labels = list(answers)
-    wanted = key.strip().upper()
-    if labels and wanted not in labels and len(wanted) == 1:
+    label = key.strip().upper()
+    if labels and label not in labels and len(label) == 1:
         # A key by number of answers that are lettered, or the other way round.
-        other = ord(wanted) - ord("1" if wanted.isdigit() else "A")
-        wanted = labels[other] if 0 <= other < len(labels) else wanted
-    if wanted not in labels:
-        found = ", ".join(labels) or "none"
-        raise FormatError(f"expected answers (A), (B) ... with the key {key.strip()!r}, found {found}")
-    if not stem or not answers[wanted]:
-        found = "no question" if answers[wanted] else "none"
-        raise FormatError(f"expected a question and an answer {wanted}, found {found}")
-    return stem, answers[wanted]
+        other = ord(label) - ord("1" if label.isdigit() else "A")
+        label = labels[other] if 0 <= other < len(labels) else label
+    if label not in labels:
+        actual = ", ".join(labels) or "none"
+        raise FormatError(f"expected answers (A), (B) ... with the key {key.strip()!r}, found {actual}")
+    if not stem or not answers[label]:
+        actual = "no question" if answers[label] else "none"
+        raise FormatError(f"expected a question and an answer {label}, found {actual}")
+    return stem, answers[label]
 
 
 def explanation(text: str) -> tuple[dict[str, str], list[str]]:
@@ -222,20 +222,22 @@ class WorldtreeRelease:
     problems: tuple[str, ...] = ()
 
 
-def read_release(place: Path, *, name: str | None = None) -> WorldtreeRelease:
+def read_release(release: Path, *, name: str | None = None) -> WorldtreeRelease:
     """Read a folder or a ZIP: `tables/` and, beside it or in `questions/`, the files of questions.
 
     Raises:
         FormatError: If it is absent, damaged or too large, or has no tables; having no questions is no error.
     """
-    shown = name or place.name
-    if not place.exists():
-        raise FormatError("expected a release's folder, or a ZIP of it, found nothing here", source=shown)
+    release_name = name or release.name
+    if not release.exists():
+        raise FormatError(
+            "expected a release's folder, or a ZIP of it, found nothing here", source=release_name
+        )
     readings, problems = [], []
-    with open_release(place) as folder:
+    with open_release(release) as folder:
         if not (folder / TABLES).is_dir():
             message = f"expected a folder with {TABLES}/ in it, found none; give the release's own folder"
-            raise FormatError(message, source=shown)
+            raise FormatError(message, source=release_name)
         facts = read_fact_tables(folder / TABLES)
         files = [path for path in [*folder.glob("*"), *folder.glob("questions/*")] if path.is_file()]
         for file in sorted(files, key=lambda path: path.name):
@@ -245,7 +247,7 @@ def read_release(place: Path, *, name: str | None = None) -> WorldtreeRelease:
                 except FormatError as error:
                     problems.append(str(error))
     readings.sort(key=lambda reading: not reading.scored)
-    return WorldtreeRelease(shown, facts, tuple(readings), tuple(problems))
+    return WorldtreeRelease(release_name, facts, tuple(readings), tuple(problems))
 
 
 _BRACKETS = re.compile(r"\(([A-Z]|[1-9])\)")

@@ -76,7 +76,9 @@ class FactTables:
         for position, text in enumerate(self.texts):
             groups[text.casefold()].append(position)
         several = [group for group in groups.values() if len(group) > 1]
-        return MappingProxyType({one: frozenset(group) - {one} for group in several for one in group})
+        return MappingProxyType(
+            {member: frozenset(group) - {member} for group in several for member in group}
+        )
 
     @cached_property
     def digest(self) -> str:
@@ -95,43 +97,43 @@ class FactTables:
         return f"{len(self):,} facts of {self.rows:,} rows{tail}"
 
 
-def read_fact_tables(place: Path) -> FactTables:
+def read_fact_tables(source: Path) -> FactTables:
     """Read every `.tsv` of a folder `tables/` or of a ZIP (`open_release`), in order of name, gzipped or not.
 
     Raises:
         FormatError: If the folder is absent, holds no table or no fact, or a table has no uid column or is no
             text; if a ZIP is damaged or too large.
     """
-    with open_release(place) as folder:
-        return _read_tables(folder / TABLES if place.is_file() else folder, place)
+    with open_release(source) as folder:
+        return _read_tables(folder / TABLES if source.is_file() else folder, source)
 
 
-def _read_tables(folder: Path, place: Path) -> FactTables:
+def _read_tables(folder: Path, source: Path) -> FactTables:
     if not folder.is_dir():
-        raise FormatError("expected a folder of fact tables (.tsv), found none here", source=str(place))
+        raise FormatError("expected a folder of fact tables (.tsv), found none here", source=str(source))
     files = [path for path in sorted(folder.iterdir()) if path.name.lower().endswith(SUFFIXES)]
     facts: dict[str, Fact] = {}
     repeats, reworded, problems, rows = [], [], [], 0
     for file in files:
-        found, wrong = _read_table(file)
+        table_facts, wrong = _read_table(file)
         problems.extend(wrong)
-        rows += len(found) + len(wrong)
-        for fact in found:
+        rows += len(table_facts) + len(wrong)
+        for fact in table_facts:
             first = facts.setdefault(fact.uid.lower(), fact)
             if first is not fact:
                 repeats.append(fact.uid)
                 if first.text != fact.text:
                     reworded.append(fact.uid)
     if not facts:
-        what = f"{len(files)} without a fact" if files else "no .tsv file"
+        actual = f"{len(files)} without a fact" if files else "no .tsv file"
         raise FormatError(
-            f"expected fact tables, found {what}; give the release's tables/", source=str(place)
+            f"expected fact tables, found {actual}; give the release's tables/", source=str(source)
         )
     return FactTables(tuple(facts.values()), tuple(repeats), tuple(reworded), tuple(problems), rows)
 
 
 @contextlib.contextmanager
-def open_release(place: Path) -> Iterator[Path]:
+def open_release(release: Path) -> Iterator[Path]:
     """Yield the folder of a release, or its files unpacked from a ZIP: tables in `tables/`, others beside it.
 
     A ZIP without a folder `tables` holds nothing but tables.
@@ -139,14 +141,14 @@ def open_release(place: Path) -> Iterator[Path]:
     Raises:
         FormatError: If a ZIP is damaged or too large.
     """
-    if not place.is_file():
-        yield place
+    if not release.is_file():
+        yield release
         return
     with tempfile.TemporaryDirectory() as folder:
         tables = Path(folder, TABLES)
         tables.mkdir()
         try:
-            with zipfile.ZipFile(place) as packed:
+            with zipfile.ZipFile(release) as packed:
                 # `__MACOSX/._X.tsv`, which a Mac adds, is no table.
                 paths = {info: PurePosixPath(info.filename) for info in packed.infolist()}
                 files = {
@@ -157,7 +159,7 @@ def open_release(place: Path) -> Iterator[Path]:
                 if (size := sum(info.file_size for info in files)) > MAX_BYTES:
                     raise FormatError(
                         f"expected at most {MAX_BYTES:,} bytes of tables and questions, found {size:,}",
-                        source=str(place),
+                        source=str(release),
                     )
                 parted = any(TABLES in path.parts[:-1] for path in files.values())
                 for info, path in files.items():  # by its own name alone, so nothing is written elsewhere
@@ -165,7 +167,7 @@ def open_release(place: Path) -> Iterator[Path]:
                     (tables if inside else Path(folder)).joinpath(path.name).write_bytes(packed.read(info))
         except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, OSError) as error:
             message = f"expected the folder of a release or a ZIP of it, found neither ({error})"
-            raise FormatError(message, source=str(place)) from error
+            raise FormatError(message, source=str(release)) from error
         yield Path(folder)
 
 

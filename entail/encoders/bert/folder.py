@@ -125,9 +125,9 @@ def _has_no_prompts(config: Mapping[str, Any]) -> bool:
     """Return whether texts are encoded unchanged; unknown settings might change them."""
     prompts = config.get("prompts") or {}
     neutral = {"__version__", "model_type", "prompts", "similarity_fn_name"}
-    others = any(value for key, value in config.items() if key not in neutral)
+    customised = any(value for key, value in config.items() if key not in neutral)
     whole = config.get("model_type", "SentenceTransformer") == "SentenceTransformer"
-    return whole and not others and isinstance(prompts, dict) and not any(prompts.values())
+    return whole and not customised and isinstance(prompts, dict) and not any(prompts.values())
 
 
 def _pooling(config: Mapping[str, Any], dimension: int) -> Literal["mean", "cls"] | None:

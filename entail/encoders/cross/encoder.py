@@ -110,8 +110,8 @@ class CrossParts:
 def cross_folder(name: str | Path) -> Path | None:
     """Return the folder of a cross-encoder by its name under `models/` or its path, None if there is none."""
     own = model_folder(name) if isinstance(name, str) else None
-    given = Path(name).expanduser() if isinstance(name, Path) or "/" in name else None
-    return next((folder for folder in (own, given) if folder and (folder / HEAD).is_file()), None)
+    path = Path(name).expanduser() if isinstance(name, Path) or "/" in name else None
+    return next((folder for folder in (own, path) if folder and (folder / HEAD).is_file()), None)
 
 
 def cross_folders() -> list[Path]:

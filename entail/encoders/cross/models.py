@@ -70,8 +70,8 @@ class CrossEncoder:
             return linear(self._forward(ids, mask, second), *self._head)
 
         with torch.inference_mode():
-            found = cross_outputs(outputs, pairs, frame=self.frame, budget=self.budget, spent=self.spent)
-            values: Floats = found.cpu().numpy()
+            logits = cross_outputs(outputs, pairs, frame=self.frame, budget=self.budget, spent=self.spent)
+            values: Floats = logits.cpu().numpy()
             return values
 
 
@@ -105,10 +105,10 @@ def bert_forward(bert: Bert, adapter: LowRank, kinds: Tensor | None) -> CrossFor
     change = None if kinds is None else kinds[1] - kinds[0]
 
     def forward(ids: Ints, mask: Booleans, second: Booleans) -> Tensor:
-        tokens, known, typed = (torch.from_numpy(array).to(bert.device) for array in (ids, mask, second))
+        tokens, attention, typed = (torch.from_numpy(array).to(bert.device) for array in (ids, mask, second))
         states = bert.states(
             tokens,
-            None if mask.all() else known,
+            None if mask.all() else attention,
             linears=linears,
             kinds=None if change is None else typed[:, :, None] * change,
             first_only=True,

@@ -64,10 +64,10 @@ def read_tokenizer(content: str, *, name: str, padding: int | None = None) -> tu
     tokenizer.no_padding()
     tokenizer.no_truncation()
     both = tokenizer.encode("a", "b")
-    one, two = (tokenizer.encode(text, add_special_tokens=False).ids for text in ("a", "b"))
-    first = _find(both.ids, one, 0)
-    second = _find(both.ids, two, first + len(one))
-    if not one or not two or second < first or first < 0:
+    first_ids, second_ids = (tokenizer.encode(text, add_special_tokens=False).ids for text in ("a", "b"))
+    first = _find(both.ids, first_ids, 0)
+    second = _find(both.ids, second_ids, first + len(first_ids))
+    if not first_ids or not second_ids or second < first or first < 0:
         raise EncoderError(
             f"{name}: expected a tokenizer that sets two texts beside each other, found another"
         )
@@ -76,8 +76,8 @@ def read_tokenizer(content: str, *, name: str, padding: int | None = None) -> tu
         padding = next((token for token in ids if token is not None), 0)
     frame = Frame(
         head=tuple(both.ids[:first]),
-        middle=tuple(both.ids[first + len(one) : second]),
-        tail=tuple(both.ids[second + len(two) :]),
+        middle=tuple(both.ids[first + len(first_ids) : second]),
+        tail=tuple(both.ids[second + len(second_ids) :]),
         padding=padding,
         typed=len(set(both.type_ids)) > 1,
     )

@@ -63,21 +63,21 @@ class RerankerForm:
         Raises:
             EncoderError: If a value is not of its type or out of range.
         """
-        found = {key: entry[key] for key in ("max_length", "weight", "depth") if key in entry}
+        fields = {key: entry[key] for key in ("max_length", "weight", "depth") if key in entry}
         for key, least in (("max_length", 8), ("depth", 1)):
-            value = found.get(key, least)
+            value = fields.get(key, least)
             if type(value) is not int or value < least:
                 raise EncoderError(
                     f"{name}: expected a whole number of at least {least} as {key!r} in 'reranker' of "
                     f"entail.json, found {value!r}"
                 )
-        weight = found.get("weight", cls.weight)
+        weight = fields.get("weight", cls.weight)
         if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight < math.inf:
             raise EncoderError(
                 f"{name}: expected a number of at least 0 as 'weight' in 'reranker' of entail.json, found "
                 f"{weight!r}"
             )
-        return cls(**found)
+        return cls(**fields)
 
 
 class Reranker:
@@ -134,12 +134,12 @@ class Reranker:
         cross, parts = self._cross, []
         meter = Meter(len(premises), f"reading by {self.name}", unit="premises", report=progress)
         for start in range(0, len(premises), _AT_ONCE):
-            some = premises[start : start + _AT_ONCE]
+            batch = premises[start : start + _AT_ONCE]
             pairs, _ = cut_pairs(
-                cross.tokenize, cross.frame, some, [query] * len(some), max_length=cross.max_length
+                cross.tokenize, cross.frame, batch, [query] * len(batch), max_length=cross.max_length
             )
             parts.append(cross.score(pairs))
-            meter.add(len(some))
+            meter.add(len(batch))
         return np.concatenate(parts) if parts else np.empty(0, dtype=np.float32)
 
 

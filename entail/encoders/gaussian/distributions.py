@@ -185,12 +185,12 @@ def from_divergence(divergences: Floats64, *, dimension: int, kind: SimilarityKi
     raise EncoderError(f"expected one of {', '.join(get_args(SimilarityKind))} as similarity, found {kind!r}")
 
 
-def _float32(values: NDArray[Any], what: str) -> Floats:
+def _float32(values: NDArray[Any], name: str) -> Floats:
     with np.errstate(over="ignore"):  # becomes infinite, and is refused
         numbers = np.asarray(values, dtype=np.float32)
     # Extremes, as isfinite would take a quarter of the memory of a million Gaussians again.
     if not np.isfinite([numbers.min(initial=0), numbers.max(initial=0)]).all():
-        raise EncoderError(f"expected finite {what}, found NaN or infinity; the encoder's weights are broken")
+        raise EncoderError(f"expected finite {name}, found NaN or infinity; the encoder's weights are broken")
     return numbers
 
 

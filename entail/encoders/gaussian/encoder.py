@@ -101,8 +101,8 @@ class GaussianEncoder:
         self, first: Sequence[str], second: Sequence[str], *, progress: ProgressCallback | None = None
     ) -> Floats64:
         """Return sim(first_i || second_i), shape (n,); raises as `encode_pairs`."""
-        one, two = self.encode_pairs(first, second, progress=progress)
-        return similarity(one, two, kind=self.kind)
+        first_gaussians, second_gaussians = self.encode_pairs(first, second, progress=progress)
+        return similarity(first_gaussians, second_gaussians, kind=self.kind)
 
     def encode_pairs(
         self, first: Sequence[str], second: Sequence[str], *, progress: ProgressCallback | None = None

@@ -120,20 +120,22 @@ def evaluate_direction(
         EvaluationError: If no entailment pair is left, or a similarity is no number.
     """
     require_direction(encoder)
-    taken, bilateral = direction_pairs(pairs)
-    found = pair_similarities(taken, encoder, progress=progress)
-    assert found.backward is not None
-    assert found.wider is not None
+    directed_pairs, bilateral = direction_pairs(pairs)
+    similarities = pair_similarities(directed_pairs, encoder, progress=progress)
+    assert similarities.backward is not None
+    assert similarities.wider is not None
     return DirectionEvaluation(
         encoder=encoder.name,
         revision=encoder.revision,
-        margins=found.forward - found.backward,
-        wider=found.wider,
-        longer=np.array([len(pair.premise) - len(pair.hypothesis) for pair in taken], dtype=np.float64),
+        margins=similarities.forward - similarities.backward,
+        wider=similarities.wider,
+        longer=np.array(
+            [len(pair.premise) - len(pair.hypothesis) for pair in directed_pairs], dtype=np.float64
+        ),
         bilateral=bilateral,
-        equal=sum(pair.premise == pair.hypothesis for pair in taken),
-        ratios=length_ratios(taken),
-        truncated=found.truncated,
+        equal=sum(pair.premise == pair.hypothesis for pair in directed_pairs),
+        ratios=length_ratios(directed_pairs),
+        truncated=similarities.truncated,
     )
 
 
@@ -144,13 +146,13 @@ def direction_pairs(pairs: Sequence[NliPair]) -> tuple[list[NliPair], int]:
         EvaluationError: If none is left.
     """
     entailment = [pair for pair in pairs if pair.label == "entailment"]
-    taken = [pair for pair in entailment if not pair.bilateral]
-    if not taken:
+    directed_pairs = [pair for pair in entailment if not pair.bilateral]
+    if not directed_pairs:
         raise EvaluationError(
             f"expected an entailment pair with a direction, found none in {len(pairs):,} pairs, "
             f"{len(entailment):,} of them of entailment and bilateral"
         )
-    return taken, len(entailment) - len(taken)
+    return directed_pairs, len(entailment) - len(directed_pairs)
 
 
 def length_ratios(pairs: Sequence[NliPair]) -> LengthRatios:

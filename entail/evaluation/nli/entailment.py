@@ -107,8 +107,8 @@ def evaluate_nli(
     if threshold is not None and not np.isfinite(threshold):
         raise SettingsError(f"expected a finite number as threshold, found {threshold}")
     if not pairs or (dev is not None and not dev):
-        what = "dev pair to fit a threshold on" if pairs else "pair to measure on"
-        raise EvaluationError(f"expected at least one {what}, found none")
+        requirement = "dev pair to fit a threshold on" if pairs else "pair to measure on"
+        raise EvaluationError(f"expected at least one {requirement}, found none")
     # In one go, so that a sentence of both is encoded once.
     similar = pair_similarities([*pairs, *(dev or ())], encoder, progress=progress)
     scores = similar.forward

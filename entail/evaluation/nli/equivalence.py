@@ -35,18 +35,18 @@ class EquivalenceEvaluation:
     @property
     def called(self) -> Booleans:
         """Pairs that are called equivalent, shape (n,)."""
-        found: Booleans = self.lower > self.threshold
-        return found
+        mask: Booleans = self.lower > self.threshold
+        return mask
 
     def to_json(self) -> dict[str, Any]:
         """Return the figures, as shares, in a JSON-serialisable dict."""
-        called, known = self.called, self.equivalent
+        called, equivalent = self.called, self.equivalent
         return {
-            **correct_share(called == known),
-            "recall": correct_share(called[known]),
-            "precision": correct_share(known[called]),
-            "majority": float(max(known.mean(), 1 - known.mean())),
-            "auprc": auprc(self.lower, known),
+            **correct_share(called == equivalent),
+            "recall": correct_share(called[equivalent]),
+            "precision": correct_share(equivalent[called]),
+            "majority": float(max(equivalent.mean(), 1 - equivalent.mean())),
+            "auprc": auprc(self.lower, equivalent),
             "threshold": self.threshold,
         }
 
@@ -64,12 +64,14 @@ def evaluate_equivalence(
         EncoderError: If the encoder cannot be loaded.
         EvaluationError: If a similarity is no number.
     """
-    taken = [pair for pair in pairs if "entailment" in (pair.forward, pair.backward)]
-    known = np.array([pair.bilateral for pair in taken], dtype=np.bool_)
-    if not known.any() or known.all():
+    entailment_pairs = [pair for pair in pairs if "entailment" in (pair.forward, pair.backward)]
+    equivalent = np.array([pair.bilateral for pair in entailment_pairs], dtype=np.bool_)
+    if not equivalent.any() or equivalent.all():
         return None
-    found = pair_similarities(taken, encoder, progress=progress)
-    assert found.backward is not None
+    similarities = pair_similarities(entailment_pairs, encoder, progress=progress)
+    assert similarities.backward is not None
     return EquivalenceEvaluation(
-        threshold=threshold, lower=np.minimum(found.forward, found.backward), equivalent=known
+        threshold=threshold,
+        lower=np.minimum(similarities.forward, similarities.backward),
+        equivalent=equivalent,
     )

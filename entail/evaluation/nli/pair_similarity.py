@@ -134,16 +134,16 @@ def pair_similarities(
         raise EvaluationError("expected at least one pair to measure on, found none")
     premises, hypotheses = [pair.premise for pair in pairs], [pair.hypothesis for pair in pairs]
     if isinstance(encoder, Encoder):
-        found = PairSimilarities(_cosines(premises, hypotheses, encoder, progress))
+        similarities = PairSimilarities(_cosines(premises, hypotheses, encoder, progress))
     else:
-        found = _of_gaussians(premises, hypotheses, encoder, progress)
-    for values in (found.forward, found.backward):
+        similarities = _of_gaussians(premises, hypotheses, encoder, progress)
+    for values in (similarities.forward, similarities.backward):
         if values is not None and not np.isfinite(values).all():
             raise EvaluationError(
                 f"{encoder.name}: expected finite similarities, found "
                 f"{int((~np.isfinite(values)).sum())} of {len(values)} that are not; its weights are broken"
             )
-    return replace(found, truncated=_truncated([*premises, *hypotheses], encoder))
+    return replace(similarities, truncated=_truncated([*premises, *hypotheses], encoder))
 
 
 def _truncated(texts: Sequence[str], encoder: PairEncoder) -> int | None:
@@ -159,7 +159,7 @@ def _of_gaussians(
 ) -> PairSimilarities:
     first, second = encode_pairs(lambda texts: encoder.encode(texts, progress=progress), premises, hypotheses)
     spread_first, spread_second = (
-        some.log_variance.astype(np.float64).sum(axis=1) / 2 for some in (first, second)
+        gaussians.log_variance.astype(np.float64).sum(axis=1) / 2 for gaussians in (first, second)
     )
     return PairSimilarities(
         forward=similarity(second, first, kind=encoder.kind),

@@ -85,20 +85,20 @@ def _load_from_hub(repo: str, *, revision: str | None, config: str | None, split
             f"{repo}: expected a data set with Parquet or JSONL files, found none; name a file of it",
             reason="not_found",
         )
-    wanted = _choose(files, repo, config=config, split=split)
+    wanted_files = _choose(files, repo, config=config, split=split)
     folder = Path(
         ask(
             lambda: api.snapshot_download(
                 repo,
                 repo_type="dataset",
                 revision=tried,
-                allow_patterns=[re.sub(r"([*?[])", r"[\1]", one) for one in wanted],
+                allow_patterns=[re.sub(r"([*?[])", r"[\1]", file) for file in wanted_files],
             ),
             repo=repo,
             revision=tried,
         )
     )
-    parts = [read_nli(folder / one, name=f"{repo}/{one}", numbered=True) for one in wanted]
+    parts = [read_nli(folder / file, name=f"{repo}/{file}", numbered=True) for file in wanted_files]
     return _join(parts, repo)
 
 
@@ -127,7 +127,7 @@ def _files_of(api: HfApi, repo: str, revision: str | None) -> list[str]:
 def _choose(files: Iterable[str], repo: str, *, config: str | None, split: str | None) -> list[str]:
     """Return the files of one configuration and one split, in order."""
     placed = {file: _place(file) for file in files}
-    configs = sorted({found for found, _ in placed.values()})
+    configs = sorted({config_name for config_name, _ in placed.values()})
     if config is not None:
         placed = {file: place for file, place in placed.items() if place[0] == config}
         if not placed:
@@ -139,15 +139,15 @@ def _choose(files: Iterable[str], repo: str, *, config: str | None, split: str |
             f"{repo}: expected one of its configurations {', '.join(configs)}, found none named; "
             f"say {repo}:{configs[0]}"
         )
-    splits = list(dict.fromkeys(found for _, found in placed.values()))
+    splits = list(dict.fromkeys(split_name for _, split_name in placed.values()))
     if split is None and len(splits) > 1:
         raise SettingsError(f"{repo}: expected one of its splits {', '.join(splits)}; say which (--split)")
     # `dev` is an alias only where no split has exactly this name.
-    same = [found for found in splits if split is None or found.lower() == split.lower()]
-    same = same or [found for found in splits if split is not None and is_split(found, split)]
+    same = [split_name for split_name in splits if split is None or split_name.lower() == split.lower()]
+    same = same or [split_name for split_name in splits if split is not None and is_split(split_name, split)]
     if not same:
         raise SettingsError(f"{repo}: expected a split among {', '.join(splits)}, found {split!r}")
-    return [file for file, (_, found) in placed.items() if found in same]
+    return [file for file, (_, split_name) in placed.items() if split_name in same]
 
 
 def _place(file: str) -> tuple[str, str]:

@@ -39,7 +39,7 @@ class StoredLists:
             sorted(lists.gold),
             [list(lists.positions[key]) for key in LIST_KEYS],
             [[round(score, 6) for score in lists.scores[key]] for key in LIST_KEYS],
-            [[one, *(lists.ranks[key][one] for key in LIST_KEYS)] for one in at],
+            [[position, *(lists.ranks[key][position] for key in LIST_KEYS)] for position in at],
         )
 
     def cut(self, names: tuple[str, str], k: int) -> PassageLists:
@@ -47,9 +47,9 @@ class StoredLists:
         return PassageLists(
             names,
             k,
-            {key: tuple(some[:k]) for key, some in zip(LIST_KEYS, self.positions, strict=True)},
-            {key: tuple(some[:k]) for key, some in zip(LIST_KEYS, self.scores, strict=True)},
-            {key: {one[0]: one[1 + i] for one in self.ranks} for i, key in enumerate(LIST_KEYS)},
+            {key: tuple(positions[:k]) for key, positions in zip(LIST_KEYS, self.positions, strict=True)},
+            {key: tuple(scores[:k]) for key, scores in zip(LIST_KEYS, self.scores, strict=True)},
+            {key: {row[0]: row[1 + i] for row in self.ranks} for i, key in enumerate(LIST_KEYS)},
             frozenset(self.gold),
         )
 
@@ -66,13 +66,13 @@ class ExampleLists:
 
     def reciprocal_rank(self, key: ListKey) -> float:
         """Return the mean reciprocal rank of the first known passage in a list, over all examples."""
-        firsts = [one.cut(self._pair, self.k).first_gold(key) for one in self.examples]
+        firsts = [example.cut(self._pair, self.k).first_gold(key) for example in self.examples]
         return sum(1 / first for first in firsts if first) / len(firsts)
 
     def shared(self, retriever: int, *, k: int) -> float:
         """Return how many of the first k passages question and claim have in common, on average."""
-        every = [one.cut(self._pair, k) for one in self.examples]
-        return sum(one.shared((retriever, "question"), (retriever, "claim")) for one in every) / len(every)
+        every = [example.cut(self._pair, k) for example in self.examples]
+        return sum(cut.shared((retriever, "question"), (retriever, "claim")) for cut in every) / len(every)
 
     @property
     def _pair(self) -> tuple[str, str]:
@@ -96,10 +96,10 @@ def find_lists(
         return None
     if (*names, *revisions) != (*stored.names, *stored.revisions):
         return None
-    wanted = fold(question), fold(claim), sorted(gold)
-    for one in stored.examples:
-        if (fold(one.question), fold(one.claim), one.gold) == wanted:
-            return one.cut(names, k)
+    target = fold(question), fold(claim), sorted(gold)
+    for example in stored.examples:
+        if (fold(example.question), fold(example.claim), example.gold) == target:
+            return example.cut(names, k)
     return None
 
 

@@ -44,7 +44,7 @@ class Pool:
     questions: Mapping[str, KnownQuestion] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
 
-    def known(self, question: str) -> KnownQuestion | None:
+    def find_question(self, question: str) -> KnownQuestion | None:
         """Return the known question of this text, None if there is none."""
         return self.questions.get(question_key(question))
 
@@ -60,12 +60,12 @@ def question_key(question: str) -> str:
 
 def corpus_pool(corpus: Corpus) -> Pool:
     """Return a corpus as passages, with the examples whose premises are in it."""
-    found = []
+    questions = []
     for example in EXAMPLES:
         gold = frozenset(at for text in example.gold if (at := corpus.position(text)) is not None)
         if gold:
-            found.append(KnownQuestion(example.question, (example.answer,), gold))
-    return Pool(corpus.name, corpus, _by_question(found))
+            questions.append(KnownQuestion(example.question, (example.answer,), gold))
+    return Pool(corpus.name, corpus, _by_question(questions))
 
 
 def read_pool(path: Path, *, name: str, progress: ProgressCallback | None = None) -> Pool:
@@ -100,19 +100,21 @@ def read_pool(path: Path, *, name: str, progress: ProgressCallback | None = None
         name,
         corpus,
         _by_question(_questions(path, corpus, key_of)),
-        tuple(f"{count:,} {what}" for count, what in counts if count > 0),
+        tuple(f"{count:,} {label}" for count, label in counts if count > 0),
     )
 
 
 def _questions(path: Path, corpus: Corpus, key_of: Mapping[str, str]) -> Iterable[KnownQuestion]:
     """Yield the questions whose passages are in the corpus; none if the file has no questions."""
-    splits = [one for one in _SPLITS if (path / "qrels" / f"{one}.tsv").is_file()]
+    splits = [split for split in _SPLITS if (path / "qrels" / f"{split}.tsv").is_file()]
     count = 0
     try:
-        for one in read_questions(path, split=splits[0] if splits else "test"):
-            keys = [key_of[id_] for id_ in one.gold if id_ in key_of]
+        for question in read_questions(path, split=splits[0] if splits else "test"):
+            keys = [key_of[id_] for id_ in question.gold if id_ in key_of]
             if keys:
-                yield KnownQuestion(one.text, one.answers, frozenset(corpus.positions[key] for key in keys))
+                yield KnownQuestion(
+                    question.text, question.answers, frozenset(corpus.positions[key] for key in keys)
+                )
                 count += 1
             if count == MOST_QUESTIONS:
                 return
@@ -120,12 +122,14 @@ def _questions(path: Path, corpus: Corpus, key_of: Mapping[str, str]) -> Iterabl
         return  # a file of passages alone is valid
 
 
-def _by_question(found: Iterable[KnownQuestion]) -> dict[str, KnownQuestion]:
+def _by_question(questions: Iterable[KnownQuestion]) -> dict[str, KnownQuestion]:
     by_question: dict[str, KnownQuestion] = {}
-    for one in found:
-        before = by_question.get(question_key(one.question), KnownQuestion(""))
-        answers = tuple(dict.fromkeys((*one.answers, *before.answers)))
-        by_question[question_key(one.question)] = KnownQuestion(one.question, answers, one.gold | before.gold)
+    for question in questions:
+        before = by_question.get(question_key(question.question), KnownQuestion(""))
+        answers = tuple(dict.fromkeys((*question.answers, *before.answers)))
+        by_question[question_key(question.question)] = KnownQuestion(
+            question.question, answers, question.gold | before.gold
+        )
     return by_question
 
 

@@ -104,9 +104,13 @@ def judged_questions(
     questions = list(read_questions(file, split=split, unknown=unknown))
     if qrels is not None:
         gold: dict[str, list[str]] = {}
-        for question, passage in read_qrels(qrels):
-            gold.setdefault(question, []).append(passage)
-        questions = [replace(one, gold=tuple(gold.pop(one.id))) for one in questions if one.id in gold]
+        for question_id, passage_id in read_qrels(qrels):
+            gold.setdefault(question_id, []).append(passage_id)
+        questions = [
+            replace(question, gold=tuple(gold.pop(question.id)))
+            for question in questions
+            if question.id in gold
+        ]
         unknown += list(gold)
     return Judged(tuple(questions[:limit]), tuple(unknown))
 
@@ -143,11 +147,23 @@ def evaluate_passages(
         named = ", ".join(judged.unknown_questions[:NAMED])
         hint = f"; the judgements name {named}, which are not among them" if named else ""
         raise EvaluationError(f"expected questions, found none{hint}")
-    where = store.positions(known for one in questions for known in one.gold)
-    unknown = tuple(dict.fromkeys(known for one in questions for known in one.gold if known not in where))
-    gold = [{where[known] for known in one.gold if known in where} for one in questions]
-    answers = [[found for text in one.answers if (found := answer_tokens(text))] for one in questions]
-    if not any(one.gold for one in questions) and not any(answers):
+    positions = store.positions(passage_id for question in questions for passage_id in question.gold)
+    unknown = tuple(
+        dict.fromkeys(
+            passage_id
+            for question in questions
+            for passage_id in question.gold
+            if passage_id not in positions
+        )
+    )
+    gold = [
+        {positions[passage_id] for passage_id in question.gold if passage_id in positions}
+        for question in questions
+    ]
+    answers = [
+        [words for text in question.answers if (words := answer_tokens(text))] for question in questions
+    ]
+    if not any(question.gold for question in questions) and not any(answers):
         raise EvaluationError(
             f"expected questions with an answer or a gold passage, found none of {len(questions):,}; give "
             "the judgements that come with them, a file of question and passage ids: --qrels FILE"
@@ -159,7 +175,7 @@ def evaluate_passages(
             f"{named} are no passages of the pool; are questions and passages of the same release?"
         )
     search = search_passages(store, encoder, precision=precision, progress=progress)
-    hits = search([one.text for one in questions], max(*ks, *mrr_at, 1), progress=progress)
+    hits = search([question.text for question in questions], max(*ks, *mrr_at, 1), progress=progress)
 
     @lru_cache(maxsize=1 << 15)  # the same passages are found for many questions
     def tokens(position: int) -> tuple[str, ...]:
@@ -171,14 +187,18 @@ def evaluate_passages(
         retriever=search.name,
         revision=search.revision,
         passages=len(store),
-        gold=_figures([rank for rank, one in zip(by_gold, questions, strict=True) if one.gold], ks, mrr_at)
+        gold=_figures(
+            [rank for rank, question in zip(by_gold, questions, strict=True) if question.gold], ks, mrr_at
+        )
         if any(gold)
         else None,
         answer=_figures([rank for rank, texts in zip(by_answer, answers, strict=True) if texts], ks, mrr_at),
         questions=len(questions),
-        with_gold=sum(bool(one.gold) for one in questions),
+        with_gold=sum(bool(question.gold) for question in questions),
         with_answer=sum(map(bool, answers)),
-        gold_not_in_pool=sum(bool(one.gold) and not ids for one, ids in zip(questions, gold, strict=True)),
+        gold_not_in_pool=sum(
+            bool(question.gold) and not ids for question, ids in zip(questions, gold, strict=True)
+        ),
         unknown_passages=unknown,
         unknown_questions=judged.unknown_questions,
         first_hits=tuple(by_gold),
@@ -233,11 +253,15 @@ def search_passages(
     )
 
 
-def _ranks(found: NDArray[np.int64], wanted: Iterable[Any], hit: Callable[[int, Any], bool]) -> list[int]:
+def _ranks(
+    positions: NDArray[np.int64], targets: Iterable[Any], hit: Callable[[int, Any], bool]
+) -> list[int]:
     """Return the rank of each question's first hit, from 1; 0 where there is none."""
     return [
-        next((rank for rank, at in enumerate(row.tolist(), 1) if at >= 0 and hit(at, one)), 0) if one else 0
-        for row, one in zip(found, wanted, strict=True)
+        next((rank for rank, at in enumerate(row.tolist(), 1) if at >= 0 and hit(at, target)), 0)
+        if target
+        else 0
+        for row, target in zip(positions, targets, strict=True)
     ]
 
 
@@ -268,15 +292,15 @@ def answer_tokens(text: str) -> Tokens:
     >>> answer_tokens("Levi's Stadium, 2016")
     ('levi', "'", 's', 'stadium', ',', '2016')
     """
-    found: list[str] = []
+    tokens: list[str] = []
     for is_word, run in groupby(
         unicodedata.normalize("NFD", text), key=lambda character: unicodedata.category(character)[0] in "LNM"
     ):
         if is_word:
-            found.append("".join(run).lower())
+            tokens.append("".join(run).lower())
         else:
-            found += (character for character in run if unicodedata.category(character)[0] not in "ZC")
-    return tuple(found)
+            tokens += (character for character in run if unicodedata.category(character)[0] not in "ZC")
+    return tuple(tokens)
 
 
 def has_answer(passage: Tokens, answers: Sequence[Tokens]) -> bool:

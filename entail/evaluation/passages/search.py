@@ -36,7 +36,7 @@ def search_vectors(
     import faiss
 
     best = np.full((len(queries), k), -np.inf, dtype=np.float32)
-    found = np.full((len(queries), k), -1, dtype=np.int64)
+    positions = np.full((len(queries), k), -1, dtype=np.int64)
     first = 0
     meter = Meter(len(queries) * len(shards), "searching passages", unit="searches", report=progress)
     for shard in shards:
@@ -51,13 +51,13 @@ def search_vectors(
                     metric=faiss.METRIC_INNER_PRODUCT,
                 )
             scores = np.hstack([best[block], scores])
-            places = np.hstack([found[block], np.where(places < 0, -1, places + first)])
+            places = np.hstack([positions[block], np.where(places < 0, -1, places + first)])
             order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
             best[block] = np.take_along_axis(scores, order, axis=1)
-            found[block] = np.take_along_axis(places, order, axis=1)
+            positions[block] = np.take_along_axis(places, order, axis=1)
             meter.add(len(scores))
         first += len(vectors)
-    return found
+    return positions
 
 
 class PassageWords:
@@ -86,21 +86,21 @@ class PassageWords:
         self, questions: Sequence[str], *, k: int, progress: ProgressCallback | None = None
     ) -> Positions:
         """Return the positions of the k best passages, shape (questions, k), -1 where none shares a word."""
-        found = np.full((len(questions), k), -1, dtype=np.int64)
+        positions = np.full((len(questions), k), -1, dtype=np.int64)
         if self._ranker is None or not questions:
-            return found
+            return positions
         meter = Meter(len(questions), "searching passages", unit="questions", report=progress)
-        for row, asked in enumerate(self._words(questions)):
+        for row, words in enumerate(self._words(questions)):
             meter.add(1)
-            known = self._ranker.get_tokens_ids(asked)
-            if not known:
+            token_ids = self._ranker.get_tokens_ids(words)
+            if not token_ids:
                 continue
-            scores = self._ranker.get_scores_from_ids(known)
+            scores = self._ranker.get_scores_from_ids(token_ids)
             top = np.argpartition(-scores, min(k, len(scores) - 1))[: k + 1]
             top = top[np.lexsort((top, -scores[top]))][:k]
             top = top[scores[top] > 0]
-            found[row, : len(top)] = top
-        return found
+            positions[row, : len(top)] = top
+        return positions
 
     def _words(self, texts: Sequence[str]) -> Any:  # noqa: ANN401 - bm25s's own
         return load_bm25s().tokenize(

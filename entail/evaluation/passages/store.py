@@ -91,8 +91,8 @@ class PassageStore:
 
     def positions(self, ids: Iterable[str]) -> dict[str, int]:
         """Return where the passages of some ids are; what is not there is left out."""
-        wanted = set(ids)
-        return {passage.id: place for place, passage in enumerate(self) if passage.id in wanted}
+        wanted_ids = set(ids)
+        return {passage.id: place for place, passage in enumerate(self) if passage.id in wanted_ids}
 
 
 def store_passages(
@@ -173,9 +173,9 @@ def _write(
     return ids, None
 
 
-def _hash(known: str) -> int:
-    made = hashlib.blake2b(known.encode("utf-8", "surrogatepass"), digest_size=8)
-    return int.from_bytes(made.digest(), "little")
+def _hash(passage_id: str) -> int:
+    hasher = hashlib.blake2b(passage_id.encode("utf-8", "surrogatepass"), digest_size=8)
+    return int.from_bytes(hasher.digest(), "little")
 
 
 def _repeated(ids: array[int]) -> NDArray[np.int64]:
@@ -189,14 +189,14 @@ def _repeated(ids: array[int]) -> NDArray[np.int64]:
 def _leave_out(repeated: NDArray[np.int64], texts: Path, offsets: Path) -> None:
     """Write the texts and their offsets again without some of them."""
     skipped = set(repeated.tolist())
-    kept = texts.with_name(f"{texts.name}.kept")
+    new_texts = texts.with_name(f"{texts.name}.kept")
     sizes = array("q", [0])
-    with texts.open("rb") as before, kept.open("wb") as file:
+    with texts.open("rb") as before, new_texts.open("wb") as file:
         for number, row in enumerate(before):
             if number not in skipped:
                 sizes.append(file.write(row))
     np.cumsum(np.frombuffer(sizes, dtype=np.int64)).tofile(offsets)
-    kept.replace(texts)
+    new_texts.replace(texts)
 
 
 def store_name(files: Sequence[Path]) -> str:
@@ -249,10 +249,10 @@ def encode_store(
             vectors = np.lib.format.open_memmap(
                 partial, mode="w+", dtype=np.float32, shape=(size, encoder.dimension)
             )
-            known = _beginning(folder, number, store, start, vectors.shape)
-            vectors[: len(known)] = known
-            meter.add(len(known))
-            for at in range(len(known), size, _BATCH):
+            beginning = _beginning(folder, number, store, start, vectors.shape)
+            vectors[: len(beginning)] = beginning
+            meter.add(len(beginning))
+            for at in range(len(beginning), size, _BATCH):
                 texts = [store[start + place].whole for place in range(at, min(at + _BATCH, size))]
                 vectors[at : at + len(texts)] = encoder.encode_premises(texts)
                 meter.add(len(texts))
@@ -274,15 +274,15 @@ def _beginning(folder: Path, number: int, store: PassageStore, start: int, shape
     """Return the vectors of a shard's first passages that were encoded when fewer were there."""
     longest: Floats = np.empty((0, shape[1]), dtype=np.float32)
     for file in folder.glob(f"{number:05}-*.npy"):
-        found = _vectors(file)
-        if found is None or found.shape[1:] != shape[1:] or not len(longest) < len(found) < shape[0]:
+        vectors = _vectors(file)
+        if vectors is None or vectors.shape[1:] != shape[1:] or not len(longest) < len(vectors) < shape[0]:
             continue
-        if store.digest(start, start + len(found)) == file.stem.partition("-")[2]:
-            longest = found
+        if store.digest(start, start + len(vectors)) == file.stem.partition("-")[2]:
+            longest = vectors
     return longest
 
 
 def _parts(path: Path) -> list[Path]:
     if path.is_dir():
-        return sorted(found for found in path.glob("corpus.jsonl*") if found.is_file())
+        return sorted(part for part in path.glob("corpus.jsonl*") if part.is_file())
     return [path] if os.path.lexists(path) else []

@@ -71,10 +71,10 @@ class PassageLists:
 
     def rows(self, key: ListKey, other: ListKey) -> list[ListedPassage]:
         """Return a list with the ranks of its passages in another one."""
-        found = zip(self.positions[key], self.scores[key], strict=True)
+        pairs = zip(self.positions[key], self.scores[key], strict=True)
         return [
             ListedPassage(position, rank, score, self.ranks[other][position])
-            for rank, (position, score) in enumerate(found, start=1)
+            for rank, (position, score) in enumerate(pairs, start=1)
         ]
 
     def shared(self, key: ListKey, other: ListKey) -> int:
@@ -91,7 +91,7 @@ class PassageLists:
     @property
     def all_positions(self) -> tuple[int, ...]:
         """Every passage of any list, once."""
-        return tuple(dict.fromkeys(at for some in self.positions.values() for at in some))
+        return tuple(dict.fromkeys(at for positions in self.positions.values() for at in positions))
 
     def to_rows(
         self, corpus: Corpus, texts: Mapping[Wording, str], scores: Scores, *, hypothesis: str
@@ -139,13 +139,13 @@ def search_wordings(
         is_lexical = index.manifest.dimension == 0
         for wording, row in zip(WORDINGS, index.scores([question, claim]), strict=True):
             scores[number, wording] = np.where(row > 0, row, -np.inf) if is_lexical else row
-    found = {key: _best(row, k) for key, row in scores.items()}
-    ranked = sorted({at for some in found.values() for at in some} | gold)
+    lists = {key: _best(row, k) for key, row in scores.items()}
+    ranked = sorted({at for positions in lists.values() for at in positions} | gold)
     return PassageLists(
         (indexes[0].name, indexes[1].name),
         k,
-        found,
-        {key: tuple(float(scores[key][at]) for at in some) for key, some in found.items()},
+        lists,
+        {key: tuple(float(scores[key][at]) for at in positions) for key, positions in lists.items()},
         {key: _ranks(row, ranked) for key, row in scores.items()},
         gold,
     )

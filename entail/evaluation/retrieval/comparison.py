@@ -69,7 +69,7 @@ class Comparison:
         """Number of premises that both have in their first k."""
         return sum(max(row.ranks) <= self.k for row in self.rows)
 
-    def found(self, which: int) -> int:
+    def count_gold(self, which: int) -> int:
         """Return the number of known gold premises that one retriever has in its first k."""
         return sum(bool(row.gold) for row in self.side(which))
 
@@ -119,9 +119,9 @@ def compare(
     scores = [index.scores([query])[0] for index in indexes]
     ranks = [_ranks(column, own) for column in scores]
     depth = min(k, len(corpus) - (own is not None))
-    chosen = np.flatnonzero((ranks[0] <= depth) | (ranks[1] <= depth))
+    positions = np.flatnonzero((ranks[0] <= depth) | (ranks[1] <= depth))
     best = sorted(
-        (int(i) for i in chosen if i != own), key=lambda i: (min(ranks[0][i], ranks[1][i]), ranks[0][i])
+        (int(i) for i in positions if i != own), key=lambda i: (min(ranks[0][i], ranks[1][i]), ranks[0][i])
     )
     rows = tuple(
         ComparedPremise(
@@ -168,7 +168,7 @@ def comparison_json(comparison: Comparison) -> dict[str, Any]:
         "retrievers": list(comparison.names),
         "k": comparison.k,
         "shared": comparison.shared,
-        "found": [comparison.found(0), comparison.found(1)],
+        "found": [comparison.count_gold(0), comparison.count_gold(1)],
         "premises": [
             {
                 "text": row.premise.text,

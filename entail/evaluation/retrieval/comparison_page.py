@@ -49,8 +49,8 @@ class SharedComparison:
 
     def side(self, which: int) -> list[SharedPremise]:
         """Return the first k of one retriever (0 or 1), best first."""
-        shown = [premise for premise in self.premises if premise.ranks[which] <= self.k]
-        return sorted(shown, key=lambda premise: premise.ranks[which])
+        premises = [premise for premise in self.premises if premise.ranks[which] <= self.k]
+        return sorted(premises, key=lambda premise: premise.ranks[which])
 
 
 def keep(

@@ -96,14 +96,14 @@ def measure_effort(
     if not any(tree.pairs for tree in trees):
         raise DataError("no tree has a proof, so there is nothing to build")
     if ranks is None:
-        known: dict[str, Mapping[int, float]] = {}
-        wanted = sentence_positions(corpus, trees)
-        queries = tuple(wanted)
-        for some, scores in score_batches(
-            index, queries, what=f"searching with {index.name}", progress=progress
+        sentence_ranks: dict[str, Mapping[int, float]] = {}
+        positions = sentence_positions(corpus, trees)
+        queries = tuple(positions)
+        for batch, scores in score_batches(
+            index, queries, description=f"searching with {index.name}", progress=progress
         ):
-            known |= rank_sentences(wanted, queries[some], scores)
-        ranks = known
+            sentence_ranks |= rank_sentences(positions, queries[batch], scores)
+        ranks = sentence_ranks
     return sum(
         (author_effort(corpus, tree, ranks, limit=limit) for tree in trees), Effort(0, 0, 0, 0, 0, limit)
     )
@@ -114,25 +114,27 @@ def sentence_positions(corpus: Corpus, trees: Iterable[ExplanationTree]) -> dict
 
     Nodes are folded texts of parents; a text outside the corpus has the position `NOT_THERE`.
     """
-    found: dict[str, dict[int, None]] = {}
+    positions: dict[str, dict[int, None]] = {}
     for tree in trees:
         places = locate_texts(corpus, tree)
-        seen = {places[fold(tree.hypothesis)]: None}
+        tree_positions = {places[fold(tree.hypothesis)]: None}
         for parent, _ in tree.pairs:
-            found.setdefault(fold(parent), {}).update(seen)
+            positions.setdefault(fold(parent), {}).update(tree_positions)
         for sentence, children in walk_sentences(tree):
-            seen.update((places[fold(tree.text(child))], None) for child in children)
-            found[fold(tree.text(sentence))].update(seen)
-    return {parent: np.array(list(asked), dtype=np.int64) for parent, asked in found.items()}
+            tree_positions.update((places[fold(tree.text(child))], None) for child in children)
+            positions[fold(tree.text(sentence))].update(tree_positions)
+    return {
+        parent: np.array(list(node_positions), dtype=np.int64) for parent, node_positions in positions.items()
+    }
 
 
 def rank_sentences(
-    wanted: Mapping[str, Positions], nodes: Sequence[str], scores: Floats
+    node_positions: Mapping[str, Positions], nodes: Sequence[str], scores: Floats
 ) -> dict[str, Mapping[int, float]]:
     """Return node -> position -> rank of `sentence_positions`, by scores of shape (nodes, premises)."""
-    positions = [wanted[node] for node in nodes]
-    found = ranks_of(scores, positions)
-    parts = np.split(found.ranks, found.offsets[1:-1])
+    positions = [node_positions[node] for node in nodes]
+    node_ranks = ranks_of(scores, positions)
+    parts = np.split(node_ranks.ranks, node_ranks.offsets[1:-1])
     return {
         node: dict(zip(places.tolist(), ranks.tolist(), strict=True))
         for node, places, ranks in zip(nodes, positions, parts, strict=True)
@@ -157,17 +159,19 @@ def author_effort(
     for sentence, children in walk_sentences(tree):
         nodes += 1
         texts = dict.fromkeys(fold(tree.text(child)) for child in children)
-        wanted = [text for text in texts if text not in in_tree]
-        linked += len(texts) - len(wanted)
+        targets = [text for text in texts if text not in in_tree]
+        linked += len(texts) - len(targets)
         ranking = ranks[fold(tree.text(sentence))]
-        taken = sorted(ranking[places[text]] for text in in_tree if places[text] != NOT_THERE)
-        read_until = {text: (rank := ranking[places[text]]) - bisect_left(taken, rank) for text in wanted}
-        found = {text: int(reads) for text, reads in read_until.items() if reads <= limit}
-        offered = min(limit, len(corpus) - len(taken))
-        reads += max(found.values(), default=0) if len(found) == len(wanted) else offered
-        accepted += len(found)
-        missing += len(wanted) - len(found)
-        in_tree.update(found)
+        tree_ranks = sorted(ranking[places[text]] for text in in_tree if places[text] != NOT_THERE)
+        read_until = {
+            text: (rank := ranking[places[text]]) - bisect_left(tree_ranks, rank) for text in targets
+        }
+        hits = {text: int(reads) for text, reads in read_until.items() if reads <= limit}
+        offered = min(limit, len(corpus) - len(tree_ranks))
+        reads += max(hits.values(), default=0) if len(hits) == len(targets) else offered
+        accepted += len(hits)
+        missing += len(targets) - len(hits)
+        in_tree.update(hits)
         in_tree.update(fold(tree.text(child)) for child in children if child not in tree.sentences)
     return Effort(reads, accepted, missing, linked, nodes, limit)
 
@@ -188,5 +192,5 @@ def walk_sentences(tree: ExplanationTree) -> Iterator[tuple[str, tuple[str, ...]
 def locate_texts(corpus: Corpus, tree: ExplanationTree) -> dict[str, int]:
     """Return folded text of each sentence of a tree -> where it stands in the corpus, or `NOT_THERE`."""
     texts = dict.fromkeys(fold(tree.text(s)) for s in (HYPOTHESIS, *tree.intermediates, *tree.leaves))
-    found = {text: corpus.position(text) for text in texts}
-    return {text: NOT_THERE if place is None else place for text, place in found.items()}
+    positions = {text: corpus.position(text) for text in texts}
+    return {text: NOT_THERE if place is None else place for text, place in positions.items()}

@@ -71,10 +71,10 @@ def judged_precision(
 ) -> Values:
     """Return each query's average precision over its judged premises, shape (queries,)."""
     parts: list[GoldRanks] = []
-    for some, scores in score_batches(
-        index, judged.texts, what=f"ranking with {index.name}", progress=progress
+    for batch, scores in score_batches(
+        index, judged.texts, description=f"ranking with {index.name}", progress=progress
     ):
-        for row, good, bad in zip(scores, judged.accepted[some], judged.rejected[some], strict=True):
+        for row, good, bad in zip(scores, judged.accepted[batch], judged.rejected[batch], strict=True):
             parts.append(ranks_of(row[None, [*good, *bad]], [range(len(good))]))
     return average_precision(GoldRanks.concatenate(parts))
 

@@ -80,11 +80,11 @@ class QueryFigures:
 
     def without(self, queries: Collection[str]) -> QueryFigures:
         """Return the figures on the other queries."""
-        kept = [place for place, query in enumerate(self.queries) if query not in queries]
+        indices = [place for place, query in enumerate(self.queries) if query not in queries]
         return replace(
             self,
-            queries=tuple(self.queries[place] for place in kept),
-            values={name: (value[kept], weight[kept]) for name, (value, weight) in self.values.items()},
+            queries=tuple(self.queries[place] for place in indices),
+            values={name: (value[indices], weight[indices]) for name, (value, weight) in self.values.items()},
         )
 
     def figures(self) -> dict[str, float]:
@@ -128,21 +128,21 @@ class PairedComparison:
         return "better" if decisive.low > 0 else "worse" if decisive.high < 0 else "not different"
 
     def __str__(self) -> str:
-        found = self.measures[self.primary]
+        figures = self.measures[self.primary]
         return (
-            f"{self.primary}: {found.second:.3f} against {found.first:.3f} of the active encoder, "
-            f"{found.difference:+.3f} [{found.low:+.3f}, {found.high:+.3f}] over {self.queries:,} queries of "
-            f"{self.split}: {self.verdict}"
+            f"{self.primary}: {figures.second:.3f} against {figures.first:.3f} of the active encoder, "
+            f"{figures.difference:+.3f} [{figures.low:+.3f}, {figures.high:+.3f}] over {self.queries:,} "
+            f"queries of {self.split}: {self.verdict}"
         )
 
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-serialisable dict."""
-        return asdict(self) | {"measures": {name: asdict(found) for name, found in self.measures.items()}}
+        return asdict(self) | {"measures": {name: asdict(figures) for name, figures in self.measures.items()}}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> PairedComparison:
         """Return the comparison of a dict of `to_json`."""
-        measures = {name: PairedDifference(**found) for name, found in values["measures"].items()}
+        measures = {name: PairedDifference(**figures) for name, figures in values["measures"].items()}
         return cls(**{**values, "measures": measures})
 
 

@@ -120,10 +120,10 @@ class PremiseEvaluation:
         Raises:
             DataError: If none of them was evaluated.
         """
-        kept = [i for i, query in enumerate(self.queries) if queries is None or query in queries]
-        if not kept:
+        indices = [i for i, query in enumerate(self.queries) if queries is None or query in queries]
+        if not indices:
             raise DataError("expected some of the queries that were evaluated, found none of them")
-        return {name: summary(ranks.take(kept), ks=self.ks) for name, ranks in self.ranks.items()}
+        return {name: summary(ranks.take(indices), ks=self.ks) for name, ranks in self.ranks.items()}
 
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-serialisable dict."""
@@ -161,13 +161,13 @@ def evaluate_premises(
     require_same_corpus(corpus, index)
     gold = GoldQueries.of(corpus, trees) if gold is None else gold
     parts: list[tuple[GoldRanks, GoldRanks]] = []
-    for some, scores in score_batches(
-        index, gold.texts, what=f"ranking with {index.name}", progress=progress
+    for batch, scores in score_batches(
+        index, gold.texts, description=f"ranking with {index.name}", progress=progress
     ):
         if on_scores is not None:
-            on_scores(some, scores)
-        children = gold.children[some]
-        parts.append(ranks_both_ways(scores, children, excluded=gold.own[some]))
+            on_scores(batch, scores)
+        children = gold.children[batch]
+        parts.append(ranks_both_ways(scores, children, excluded=gold.own[batch]))
 
     return PremiseEvaluation(
         retriever=index.name,
@@ -183,16 +183,16 @@ def evaluate_premises(
 
 
 def score_batches(
-    index: PremiseIndex, queries: Sequence[str], *, what: str, progress: ProgressCallback | None = None
+    index: PremiseIndex, queries: Sequence[str], *, description: str, progress: ProgressCallback | None = None
 ) -> Iterator[tuple[slice, Floats]]:
     """Yield a slice of the queries and their scores, shape (batch, premises), batch by batch."""
-    meter = Meter(len(queries), what, unit="queries", report=progress)
+    meter = Meter(len(queries), description, unit="queries", report=progress)
     size = max(1, index.manifest.count)
     step = min(_QUERIES_AT_ONCE, max(1, _SCORES_AT_ONCE // size))
     for start in range(0, len(queries), step):
-        some = slice(start, start + step)
-        yield some, index.scores(queries[some])
-        meter.add(len(queries[some]))
+        batch = slice(start, start + step)
+        yield batch, index.scores(queries[batch])
+        meter.add(len(queries[batch]))
 
 
 def compare_evaluations(

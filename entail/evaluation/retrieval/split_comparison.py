@@ -95,9 +95,9 @@ class SplitComparison:
         """Protocol -> every query, in the order of the trees."""
         return {protocol: tuple(self._changes(protocol)) for protocol in PROTOCOLS}
 
-    def premises(self, place: int) -> tuple[str, ...]:
+    def premises(self, position: int) -> tuple[str, ...]:
         """Return a query's gold premises that are candidates, in the order of the proofs."""
-        return tuple(self.corpus.texts[p] for p in self.gold.children[place] if p != NOT_THERE)
+        return tuple(self.corpus.texts[p] for p in self.gold.children[position] if p != NOT_THERE)
 
     def _changes(self, protocol: Protocol) -> list[QueryChange]:
         first, second = (evaluation.ranks[protocol] for evaluation in self.evaluations)
@@ -149,13 +149,13 @@ def compare_split(
         ManifestMismatchError: If an index was made from another corpus.
         DataError: If no tree has a proof, so that there is nothing to find.
     """
-    gold, wanted = GoldQueries.of(corpus, trees), sentence_positions(corpus, trees)
+    gold, positions = GoldQueries.of(corpus, trees), sentence_positions(corpus, trees)
     evaluations, efforts = [], []
     for index in indexes:
         ranks: dict[str, Mapping[int, float]] = {}
 
-        def read(some: slice, scores: Floats, ranks: dict[str, Mapping[int, float]] = ranks) -> None:
-            ranks.update(rank_sentences(wanted, gold.texts[some], scores))
+        def read(batch: slice, scores: Floats, ranks: dict[str, Mapping[int, float]] = ranks) -> None:
+            ranks.update(rank_sentences(positions, gold.texts[batch], scores))
 
         evaluations.append(
             evaluate_premises(corpus, trees, index, ks=ks, gold=gold, on_scores=read, progress=progress)
@@ -195,9 +195,9 @@ def most_changed(
     Ties are ordered by the moves of their premises, then by the trees.
     """
     sign = 1 if gained else -1
-    chosen = [change for change in changes if sign * change.difference > 0]
-    chosen.sort(key=lambda change: (-abs(change.difference), -_moved(change), change.place))
-    return tuple(chosen[:most])
+    selection = [change for change in changes if sign * change.difference > 0]
+    selection.sort(key=lambda change: (-abs(change.difference), -_moved(change), change.place))
+    return tuple(selection[:most])
 
 
 def _moved(change: QueryChange) -> float:

@@ -99,11 +99,11 @@ def tell(stop: Stop, names: tuple[str, str]) -> str:
         sentence = f"{bad} puts {many} first, none of which shares more words with the claim. " + sentence
     if stop.better == 0:
         sentence = f"Here {good} does better. " + sentence
-    found = stop.change.found
+    hits = stop.change.found
     if stop.change.premises > 1:
         sentence += (
-            f" Of the {stop.change.premises} known premises {names[1]} has {found[1]} among its first "
-            f"{FOUND_AT}, {names[0]} {found[0]}."
+            f" Of the {stop.change.premises} known premises {names[1]} has {hits[1]} among its first "
+            f"{FOUND_AT}, {names[0]} {hits[0]}."
         )
     return sentence
 
@@ -210,16 +210,16 @@ def _stop(split: SplitComparison, indexes: tuple[PremiseIndex, PremiseIndex], ch
     target = int(children[at])
     own = int(split.gold.own[change.place])
     ahead = _ahead(indexes[1 - better].scores([change.query])[0], target)
-    others = [int(p) for p in ahead if p != own and p not in set(children.tolist())]
+    distractors = [int(p) for p in ahead if p != own and p not in set(children.tolist())]
     query = tokens(change.query)
     limit = jaccard(query, tokens(split.corpus.texts[target]))
-    alike = [p for p in others if jaccard(query, tokens(split.corpus.texts[p])) > limit]
+    alike = [p for p in distractors if jaccard(query, tokens(split.corpus.texts[p])) > limit]
     return Stop(
         change=change,
         premise=split.corpus.texts[target],
         ranks=(int(change.ranks[0][at]), int(change.ranks[1][at])),
         better=better,
-        before=len(others),
+        before=len(distractors),
         alike=len(alike),
         first_alike=split.corpus.texts[alike[0]] if alike else None,
     )

@@ -169,17 +169,22 @@ def mean_tensors(folders: Sequence[Path], file: str, *, shares: Sequence[float])
     import torch
     from safetensors.torch import load_file
 
-    found: list[dict[str, Tensor]] = []
+    state_dicts: list[dict[str, Tensor]] = []
     for folder in folders:
         if not (folder / file).is_file():
             raise TrainingError(f"{folder.name}: expected {file}, found none")
-        found.append(load_file(folder / file))
-        shapes, first = ({name: t.shape for name, t in one.items()} for one in (found[-1], found[0]))
+        state_dicts.append(load_file(folder / file))
+        shapes, first = (
+            {name: t.shape for name, t in state_dict.items()}
+            for state_dict in (state_dicts[-1], state_dicts[0])
+        )
         if shapes != first:
             raise TrainingError(f"expected heads of one shape, found others in {folder.name}")
     mean = {}
-    for name, tensor in found[0].items():
-        weighted = [share * one[name].float() for share, one in zip(shares, found, strict=True)]
+    for name, tensor in state_dicts[0].items():
+        weighted = [
+            share * state_dict[name].float() for share, state_dict in zip(shares, state_dicts, strict=True)
+        ]
         mean[name] = torch.stack(weighted).sum(0).to(tensor.dtype)
     return mean
 
@@ -205,18 +210,18 @@ def merge(
 
     factors = [_read_factors(folder) for folder in folders]
     first = factors[0]
-    for folder, found in zip(folders, factors, strict=True):
-        if found.keys() != first.keys():
+    for folder, adapter in zip(folders, factors, strict=True):
+        if adapter.keys() != first.keys():
             raise TrainingError(
                 f"expected adapters on the same modules, but {folder.name} is on "
-                f"{len(found)} and {folders[0].name} on {len(first)}, not all the same"
+                f"{len(adapter)} and {folders[0].name} on {len(first)}, not all the same"
             )
     merged: dict[str, tuple[Tensor, Tensor]] = {}
     lost = whole = 0.0
     for module in first:
-        a = torch.cat([found[module][0] for found in factors])  # (ranks, inputs)
+        a = torch.cat([adapter[module][0] for adapter in factors])  # (ranks, inputs)
         b = torch.cat(
-            [found[module][1] * share for found, share in zip(factors, shares, strict=True)], dim=1
+            [adapter[module][1] * share for adapter, share in zip(factors, shares, strict=True)], dim=1
         )  # (outputs, ranks)
         down, up, squares = _truncate(a, b, rank)
         merged[module] = down, up
@@ -239,12 +244,12 @@ def _read_factors(folder: Path) -> dict[str, tuple[Tensor, Tensor]]:
     if config is None:
         raise TrainingError(f"{folder.name}: expected a plain LoRA adapter, found something else")
     tensors = load_file(folder / "adapter_model.safetensors")
-    found: dict[str, tuple[Tensor, Tensor]] = {}
+    factors: dict[str, tuple[Tensor, Tensor]] = {}
     for name, a in tensors.items():
         if name.endswith(_A):
             module = name.removesuffix(_A)
-            found[module] = (a.float(), tensors[module + _B].float() * config.scale(len(a)))
-    return found
+            factors[module] = (a.float(), tensors[module + _B].float() * config.scale(len(a)))
+    return factors
 
 
 def _truncate(a: Tensor, b: Tensor, rank: int | None) -> tuple[Tensor, Tensor, Tensor]:
@@ -254,9 +259,13 @@ def _truncate(a: Tensor, b: Tensor, rank: int | None) -> tuple[Tensor, Tensor, T
     qb, rb = torch.linalg.qr(b)
     qa, ra = torch.linalg.qr(a.T)
     u, values, v = torch.linalg.svd(rb @ ra.T)
-    kept = len(values) if rank is None else min(rank, len(values))
-    roots = values[:kept].sqrt()
-    return (roots[:, None] * (v[:kept] @ qa.T), (qb @ u[:, :kept]) * roots, values.square())
+    truncated_rank = len(values) if rank is None else min(rank, len(values))
+    roots = values[:truncated_rank].sqrt()
+    return (
+        roots[:, None] * (v[:truncated_rank] @ qa.T),
+        (qb @ u[:, :truncated_rank]) * roots,
+        values.square(),
+    )
 
 
 def _require_same(folders: Sequence[Path]) -> None:
@@ -265,10 +274,10 @@ def _require_same(folders: Sequence[Path]) -> None:
     for folder in folders:
         record = read_object(folder / "entail.json")
         form = asdict(_without_fit(record, folder.name)) if record.get("gaussian") else {}
-        found = {name: record.get(name) for name in _IDENTITY}
-        found |= {name: form.get(name) for name in ("similarity", "pooling", "tanh")}
-        first = first or found
-        for name, value in found.items():
+        identity = {name: record.get(name) for name in _IDENTITY}
+        identity |= {name: form.get(name) for name in ("similarity", "pooling", "tanh")}
+        first = first or identity
+        for name, value in identity.items():
             if value != first[name]:
                 raise TrainingError(
                     f"expected adapters of one {name}, found {first[name]!r} in {folders[0].name} and "

@@ -85,7 +85,7 @@ def _comparable(value: object) -> object:
     """Return a value of `entail.json`; a form under current names, without what an earlier version lacked."""
     if not isinstance(value, dict):
         return value
-    return {name: one for name, one in current_names(value, known=()).items() if one}
+    return {name: field for name, field in current_names(value, field_names=()).items() if field}
 
 
 def _are_close(*files: Path) -> bool:
@@ -97,18 +97,18 @@ def _are_close(*files: Path) -> bool:
         return False
     first, second = map(load_file, files)
     return first.keys() == second.keys() and all(
-        one.shape == second[name].shape and torch.allclose(one, second[name], rtol=0, atol=1e-3)
-        for name, one in first.items()
+        tensor.shape == second[name].shape and torch.allclose(tensor, second[name], rtol=0, atol=1e-3)
+        for name, tensor in first.items()
     )
 
 
 def _require_same(folder: Path, record: dict[str, Any], first: Path, first_record: dict[str, Any]) -> None:
     """Refuse a cross-encoder that differs from the first in method, base, form or data."""
     for name in ("method", "base_revision", *_FORMS):
-        expected, found = _comparable(first_record.get(name)), _comparable(record.get(name))
-        if expected != found:
+        expected, value = _comparable(first_record.get(name)), _comparable(record.get(name))
+        if expected != value:
             raise TrainingError(
-                f"expected cross-encoders of one {name}, found {expected!r} in {first.name} and {found!r} in "
+                f"expected cross-encoders of one {name}, found {expected!r} in {first.name} and {value!r} in "
                 f"{folder.name}"
             )
     for name in sorted(_shared_files(folder) | _shared_files(first)):

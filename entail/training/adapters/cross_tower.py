@@ -82,8 +82,8 @@ class CrossTower(Tower):
     def values(self, pairs: Sequence[Pair]) -> Floats:
         """Return the outputs of pairs without gradient and dropout, shape (pairs, outputs)."""
         with self.inference():
-            found: Floats = self.outputs(pairs).cpu().numpy()
-            return found
+            outputs: Floats = self.outputs(pairs).cpu().numpy()
+            return outputs
 
     def save(self, folder: Path) -> None:
         """Write adapter (fp16) and head, or the whole model and head, into a new or empty folder."""

@@ -139,8 +139,8 @@ class Tower:
             return self._read(texts)
         order = np.argsort([len(text) for text in texts], kind="stable")
         parts = (order[at : at + size] for at in range(0, len(order), size))
-        found = torch.cat([self._read([texts[i] for i in part]) for part in parts])
-        return found[torch.from_numpy(np.argsort(order))]
+        vectors = torch.cat([self._read([texts[i] for i in part]) for part in parts])
+        return vectors[torch.from_numpy(np.argsort(order))]
 
     def _read(self, texts: Sequence[str]) -> Tensor:
         import torch
@@ -150,8 +150,8 @@ class Tower:
             for name, value in self.model.preprocess(list(texts)).items()
         }
         with self._autocast():
-            found = self.model(features)["sentence_embedding"]
-        return torch.nn.functional.normalize(found.float(), dim=-1)
+            embeddings = self.model(features)["sentence_embedding"]
+        return torch.nn.functional.normalize(embeddings.float(), dim=-1)
 
     def encode(
         self, texts: Sequence[str], *, batch_size: int = 64, progress: ProgressCallback | None = None
@@ -162,9 +162,9 @@ class Tower:
         meter = Meter(len(texts), "encoding", unit="sentences", report=progress)
         with self.inference():
             for at in range(0, len(texts), batch_size):
-                some = order[at : at + batch_size]
-                out[some] = self.vectors([texts[i] for i in some]).cpu().numpy()
-                meter.add(len(some))
+                batch = order[at : at + batch_size]
+                out[batch] = self.vectors([texts[i] for i in batch]).cpu().numpy()
+                meter.add(len(batch))
         return out
 
     @contextlib.contextmanager
@@ -182,9 +182,9 @@ class Tower:
     @property
     def dimension(self) -> int:
         """Length of a vector, d."""
-        found = self.model.get_embedding_dimension()
-        assert found is not None
-        return int(found)
+        dimension = self.model.get_embedding_dimension()
+        assert dimension is not None
+        return int(dimension)
 
     def save(self, folder: Path) -> None:
         """Write the adapter (fp16), or the whole model, into a new or empty folder."""
@@ -321,16 +321,18 @@ def _start_from(model: SentenceTransformer, initial: Path, lora: Lora | None) ->
     if lora is None:
         raise TrainingError("an adapter to start from needs an adapter to train; take tuning=lora")
     start, _ = merge([initial], shares=[1.0], rank=lora.rank)
-    ours = {name: module for name, module in model.named_modules() if hasattr(module, "lora_A")}
+    lora_layers = {name: module for name, module in model.named_modules() if hasattr(module, "lora_A")}
     with torch.no_grad():
         for key, (a, b) in start.items():
             layer = key.removeprefix("base_model.model.")
-            found = [module for name, module in ours.items() if name == layer or name.endswith(f".{layer}")]
-            if len(found) != 1:
+            matches = [
+                module for name, module in lora_layers.items() if name == layer or name.endswith(f".{layer}")
+            ]
+            if len(matches) != 1:
                 raise TrainingError(
                     f"{initial.name}: expected an adapter on linear layers of the base, found {layer!r}"
                 )
-            (down,), (up,) = found[0].lora_A.values(), found[0].lora_B.values()
+            (down,), (up,) = matches[0].lora_A.values(), matches[0].lora_B.values()
             down.weight[: len(a)] = a
             up.weight[:, : len(a)] = b * (lora.rank / lora.alpha)
 
@@ -362,8 +364,8 @@ def training_device(name: str | None = None) -> str:
     Raises:
         SettingsError: If the device does not exist.
     """
-    found = device_name(name)
-    return f"cuda:{os.environ.get('LOCAL_RANK', '0')}" if found == "cuda" else found
+    device = device_name(name)
+    return f"cuda:{os.environ.get('LOCAL_RANK', '0')}" if device == "cuda" else device
 
 
 def cast_precision(precision: Literal["auto", "fp32", "bf16"], device: str) -> Precision:

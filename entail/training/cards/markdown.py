@@ -69,11 +69,13 @@ def spread(values: tuple[float, float, int] | None) -> str:
     return f"{values[0]:.3f} ± {values[1]:.3f}" if values else "-"
 
 
-def shown(value: object) -> str:
+def format_setting(value: object) -> str:
     """Return a setting as a cell; of an absolute path only the last name.
 
-    >>> shown(0.0005), shown(True), shown("/somewhere/models/x"), shown("a,b"), shown(None)
-    ('0.0005', 'yes', '`.../x`', '`a`, `b`', 'default')
+    >>> format_setting(0.0005), format_setting(True), format_setting("/somewhere/models/x")
+    ('0.0005', 'yes', '`.../x`')
+    >>> format_setting("a,b"), format_setting(None)
+    ('`a`, `b`', 'default')
     """
     if value is None or value == "":
         return "default"
@@ -84,10 +86,10 @@ def shown(value: object) -> str:
     if isinstance(value, float):
         return f"{value:g}"
     if isinstance(value, list | tuple):
-        return ", ".join(shown(part) for part in value)
+        return ", ".join(format_setting(part) for part in value)
     text = str(value)
     if "," in text:
-        return ", ".join(shown(part.strip()) for part in text.split(","))
+        return ", ".join(format_setting(part.strip()) for part in text.split(","))
     for kind in (PurePosixPath, PureWindowsPath):
         if kind(text).is_absolute() or text.startswith("~"):
             return code(f".../{kind(text).name}")
@@ -100,7 +102,7 @@ def settings(config: Mapping[str, object]) -> list[list[str]]:
     >>> settings({"batch_size": 128})
     [['batch size', '128']]
     """
-    return [[escaped(name.replace("_", " ")), shown(value)] for name, value in config.items()]
+    return [[escaped(name.replace("_", " ")), format_setting(value)] for name, value in config.items()]
 
 
 def section(text: str, title: str) -> str:
@@ -109,8 +111,8 @@ def section(text: str, title: str) -> str:
     >>> section("# A\n\n## Licence\n\nmit\n\n## Next\n", "Licence")
     'mit'
     """
-    found = re.search(rf"^## {re.escape(title)}$(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
-    return found[1].strip() if found else ""
+    match = re.search(rf"^## {re.escape(title)}$(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
+    return match[1].strip() if match else ""
 
 
 def readable_card(card: str) -> str:

@@ -78,18 +78,20 @@ class ModelFacts:
     @property
     def config(self) -> dict[str, Any]:
         """Settings of the training with their effective values; of an average the common ones."""
-        config, *others = [
+        config, *averaged_configs = [
             self.record["config"],
-            *(one.get("config") or {} for one in self.record["averaged"].get("encoders") or ()),
+            *(encoder.get("config") or {} for encoder in self.record["averaged"].get("encoders") or ()),
         ]
-        if not config and others:
-            common = others[0].items()
-            config = {name: value for name, value in common if all(c.get(name) == value for c in others)}
+        if not config and averaged_configs:
+            common = averaged_configs[0].items()
+            config = {
+                name: value for name, value in common if all(c.get(name) == value for c in averaged_configs)
+            }
         return effective_config(str(self.record.get("method")), config)
 
     def of_kind(self, kind: type[AnyMetrics]) -> tuple[AnyMetrics, ...]:
         """Return the metrics of one kind."""
-        return tuple(one for one in self.metrics if isinstance(one, kind))
+        return tuple(metric for metric in self.metrics if isinstance(metric, kind))
 
 
 def card_text(name: str | None) -> CardText:
@@ -100,11 +102,11 @@ def card_text(name: str | None) -> CardText:
     >>> card_text("mine").title
     'mine'
     """
-    known = methods().get(name or "")
-    if known is not None and known.card is not None:
-        return known.card
+    definition = methods().get(name or "")
+    if definition is not None and definition.card is not None:
+        return definition.card
     return CardText(
-        title=(known.title if known else "") or name or "an unnamed method",
+        title=(definition.title if definition else "") or name or "an unnamed method",
         idea="encodes sentences as vectors by which they are compared",
     )
 
@@ -115,15 +117,15 @@ def effective_config(method: str, config: Mapping[str, Any]) -> dict[str, Any]:
     >>> effective_config("dpr", {"tuning": "full", "learning_rate": None, "seed": 0})
     {'tuning': 'full', 'learning_rate': 1e-05, 'seed': 0}
     """
-    known = methods().get(method)
+    definition = methods().get(method)
     missing = {
         name: prop for name, prop in card_text(method).effective.items() if config.get(name, 0) is None
     }
-    if known is None or not missing:
+    if definition is None or not missing:
         return dict(config)
-    fields = {field.name for field in known.fields}
+    fields = {field.name for field in definition.fields}
     with contextlib.suppress(SettingsError, TypeError, ValueError):  # settings of another version
-        configured = known.make_config({name: value for name, value in config.items() if name in fields})
+        configured = definition.make_config({name: value for name, value in config.items() if name in fields})
         return {**config, **{name: getattr(configured, prop, None) for name, prop in missing.items()}}
     return dict(config)
 
@@ -141,7 +143,7 @@ def read_facts(folder: Path, *, name: str | None = None) -> ModelFacts:
     base = entry.base if entry is not None and entry.base is not None else _resolve_base(record.get("base"))
     data = record["trained_on"].get("data")
     names = [data] if isinstance(data, str) else data
-    sources = tuple(data_source(str(one)) for one in names) if names else None
+    sources = tuple(data_source(str(source_name)) for source_name in names) if names else None
     licence = record.get("licence") if record.get("licence_by") == "publisher" else None
     if licence is None and sources:
         of_base = base.licence if base is not None else record.get("base_licence")
@@ -195,8 +197,8 @@ def update_facts(
         metrics = facts.metrics
         for new in [read_metrics(file, weights) for file in results]:
             metrics = (*(old for old in metrics if not new.replaces(old)), new)
-        others = {key: value for key, value in record["figures"].items() if key not in _METRIC_KEYS}
-        record["figures"] = {**others, **to_stored(metrics)}
+        other_figures = {key: value for key, value in record["figures"].items() if key not in _METRIC_KEYS}
+        record["figures"] = {**other_figures, **to_stored(metrics)}
     if data:
         record["trained_on"] = {**record["trained_on"], "data": list(dict.fromkeys(data))}
     if licence:
@@ -238,8 +240,8 @@ def _read_record(folder: Path, name: str) -> dict[str, Any]:
     if not isinstance(notes, list) or not all(isinstance(note, str) for note in notes):
         wrong.append(("notes", "a list of texts"))
     for part, expected in wrong:
-        found = str(record[part])[:60]
-        raise EncoderError(f"{name}: expected {expected} as {part!r} in entail.json, found {found!r}")
+        actual = str(record[part])[:60]
+        raise EncoderError(f"{name}: expected {expected} as {part!r} in entail.json, found {actual!r}")
     return record | parts
 
 

@@ -228,19 +228,21 @@ def read_stored(figures: Mapping[str, Any]) -> tuple[Metrics, ...]:
     Raises:
         ValueError: If they are not as `to_json` writes them.
     """
-    found: list[Metrics] = []
+    metrics: list[Metrics] = []
     for kind in KINDS:
         try:
-            found += [kind.from_json(one) for one in figures.get(kind.KEY) or ()]
+            metrics += [kind.from_json(row) for row in figures.get(kind.KEY) or ()]
         except (ValueError, TypeError) as error:
             raise ValueError(f"figures.{kind.KEY}: {error}") from error
-    return tuple(found)
+    return tuple(metrics)
 
 
 def to_stored(metrics: Sequence[Metrics]) -> dict[str, list[dict[str, Any]]]:
     """Return metrics as `figures` of `entail.json` holds them, ordered by source."""
-    ordered = sorted(metrics, key=lambda one: one.source)
-    stored = {kind.KEY: [one.to_json() for one in ordered if isinstance(one, kind)] for kind in KINDS}
+    ordered = sorted(metrics, key=lambda metric: metric.source)
+    stored = {
+        kind.KEY: [metric.to_json() for metric in ordered if isinstance(metric, kind)] for kind in KINDS
+    }
     return {key: rows for key, rows in stored.items() if rows}
 
 
@@ -261,9 +263,11 @@ class MetricPair:
 
 def compare_cards(first: Path | None, second: Path) -> list[MetricPair]:
     """Return the figures of the active model, if any, and a candidate; decisive rows come first."""
-    ours = _figures_of(first) if first is not None else {}
-    theirs = _figures_of(second)
-    rows = [MetricPair(*key, ours.get(key), theirs.get(key)) for key in dict.fromkeys([*ours, *theirs])]
+    active = _figures_of(first) if first is not None else {}
+    candidate = _figures_of(second)
+    rows = [
+        MetricPair(*key, active.get(key), candidate.get(key)) for key in dict.fromkeys([*active, *candidate])
+    ]
     return sorted(rows, key=lambda row: (not row.same_data, row.measure not in DECISIVE))
 
 
@@ -271,17 +275,19 @@ def _figures_of(folder: Path) -> dict[tuple[str, str], float]:
     """Return (measure, data) -> figure; empty if they cannot be read, such as those of another version."""
     try:
         record = read_object(folder / "entail.json")
-        found: dict[tuple[str, str], float] = {}
+        figures: dict[tuple[str, str], float] = {}
         for key, value in _figures(record.get("figures") or {}):
-            found.setdefault(key, value)
-        return found
+            figures.setdefault(key, value)
+        return figures
     except (EncoderError, TypeError, ValueError, KeyError, AttributeError):
         return {}
 
 
 def _figures(figures: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], float]]:
     stored = read_stored(figures)
-    for result in (one for metrics in stored if isinstance(metrics, PairMetrics) for one in metrics.sets):
+    for result in (
+        pair_result for metrics in stored if isinstance(metrics, PairMetrics) for pair_result in metrics.sets
+    ):
         data = f"{result.data}, {result.n:,} pairs"
         if result.question == "direction":
             yield ("direction", data), result.accuracy

@@ -72,16 +72,16 @@ def read_metrics(file: Path, weights: Weights) -> Metrics:
     }
     try:
         for find in (_pairs, _passages, _retrieval, _chains):
-            if (found := find(figures, weights, shared)) is not None:
-                return found
-        others = ", ".join(dict.fromkeys(_revisions(figures))) or "none"
+            if (metrics := find(figures, weights, shared)) is not None:
+                return metrics
+        revisions = ", ".join(dict.fromkeys(_revisions(figures))) or "none"
     except (TypeError, ValueError, KeyError, IndexError, AttributeError) as error:
         raise EncoderError(
             f"{file.name}: expected figures as `entail evaluate ... --out` writes them, found something else "
             f"({error}); {remedy}"
         ) from error
     raise EncoderError(
-        f"{file.name}: expected figures of {weights.revision}, found those of {others}; measure these "
+        f"{file.name}: expected figures of {weights.revision}, found those of {revisions}; measure these "
         f"weights: {weights.command} --out FILE"
     )
 
@@ -112,8 +112,8 @@ def _runs_by_seed(figures: Record, weights: Weights) -> list[Record]:
     rows = figures.get("rows")
     for row in rows.values() if isinstance(rows, dict) else ():
         runs = [run for seed, run in row.items() if seed.isdecimal()]
-        found = (one["revision"] for run in runs for _, one in _pair_rows(run))
-        if any(_precision(revision, weights.revision) == "" for revision in found):
+        revisions = (pair_row["revision"] for run in runs for _, pair_row in _pair_rows(run))
+        if any(_precision(revision, weights.revision) == "" for revision in revisions):
             return runs
     return []
 
@@ -125,25 +125,25 @@ def _spread(values: Sequence[float]) -> Spread | None:
 def _passages(figures: Record, weights: Weights, shared: Record) -> Metrics | None:
     rows = _passage_rows(figures)
     measured = {_precision(row["revision"], weights.revision): row for row in reversed(rows)}
-    precision = next((one for one in _PRECISIONS if one in measured), None)
+    precision = next((suffix for suffix in _PRECISIONS if suffix in measured), None)
     if precision is None:
         return None
-    ours = measured[precision]
-    alike = [row for row in rows if all(row[name] == ours[name] for name in ("questions", "passages"))]
+    own_row = measured[precision]
+    alike = [row for row in rows if all(row[name] == own_row[name] for name in ("questions", "passages"))]
     base = (row for row in alike if _precision(row["revision"], weights.base) == precision)
     words = (row for row in alike if row["retriever"] == "bm25")
-    untuned = (row for row in rows if _is_untuned(row, ours))
-    alone = [row for row in rows if "arm" in ours and _key(row) == _key(ours)]
-    spreads = {name: _spread([row["gold"][name] for row in alone]) for name in _values(ours["gold"])}
-    about = {name: ours[name] for name in ("commit", "seed", "hardware", "finished") if name in ours}
-    run = ours.get("run") or {}
+    untuned = (row for row in rows if _is_untuned(row, own_row))
+    alone = [row for row in rows if "arm" in own_row and _key(row) == _key(own_row)]
+    spreads = {name: _spread([row["gold"][name] for row in alone]) for name in _values(own_row["gold"])}
+    about = {name: own_row[name] for name in ("commit", "seed", "hardware", "finished") if name in own_row}
+    run = own_row.get("run") or {}
     about |= {name: run[name] for name in ("commit", "command", "finished") if name in run}
     return PassageMetrics.from_json(
         {
-            **{name: ours[name] for name in ("questions", "passages")},
+            **{name: own_row[name] for name in ("questions", "passages")},
             "source": shared["source"],
-            "gold": _values(ours["gold"]),
-            "answer": _values(ours.get("answer")),
+            "gold": _values(own_row["gold"]),
+            "answer": _values(own_row.get("answer")),
             "base": _values(next(base, {}).get("gold")),
             "words": _values(next(words, {}).get("gold")),
             "untuned": _values(next(untuned, {}).get("gold")),
@@ -161,26 +161,26 @@ def _key(row: Record) -> tuple[object, object]:
 
 def _retrieval(figures: Record, weights: Weights, shared: Record) -> Metrics | None:
     runs = _retrieval_runs(figures)
-    ours, base = (
+    own_run, base = (
         next((run for run in runs if _precision(_manifest_revision(run), revision) == ""), {})
         for revision in (weights.revision, weights.base)
     )
-    if not ours:
+    if not own_run:
         return None
-    unseen = ours.get("unseen") or {}
+    unseen = own_run.get("unseen") or {}
     return RetrievalMetrics.from_json(
         {
             **shared,
-            "corpus": str(ours.get("corpus", "corpus")),
-            "premises": ours["manifest"].get("count"),
-            "trees": ours.get("trees", figures.get("trees")),
-            "queries": ours.get("queries"),
-            "pairs": ours.get("pairs"),
-            "encoder": {name: ours[name] for name in PROTOCOLS},
+            "corpus": str(own_run.get("corpus", "corpus")),
+            "premises": own_run["manifest"].get("count"),
+            "trees": own_run.get("trees", figures.get("trees")),
+            "queries": own_run.get("queries"),
+            "pairs": own_run.get("pairs"),
+            "encoder": {name: own_run[name] for name in PROTOCOLS},
             "base": {name: base[name] for name in PROTOCOLS if base},
             "unseen": unseen.get("queries"),
             "encoder_unseen": {name: unseen[name] for name in PROTOCOLS if name in unseen},
-            "reads": [(run.get("effort") or {}).get("reads_per_accepted") for run in (ours, base)],
+            "reads": [(run.get("effort") or {}).get("reads_per_accepted") for run in (own_run, base)],
         }
     )
 
@@ -191,14 +191,14 @@ def _chains(figures: Record, weights: Weights, shared: Record) -> Metrics | None
     settings = figures["settings"]
     if _precision(settings.get("scorer", ""), weights.revision) != "":
         return None
-    kept = (*RANKING_SETTINGS, "precision")
+    setting_names = (*RANKING_SETTINGS, "precision")
     return ChainMetrics.from_json(
         {
             **shared,
             **{name: figures[name] for name in ("method", "digest", "questions", "facts", "interval")},
             "data": Path(str(figures["source"])).name,
             "map": figures["MAP"],
-            "settings": {name: str(value) for name, value in settings.items() if name in kept},
+            "settings": {name: str(value) for name, value in settings.items() if name in setting_names},
         }
     )
 
@@ -246,27 +246,27 @@ def _is_chains(figures: Record) -> bool:
     return {"MAP", "settings", "digest", "method"} <= figures.keys()
 
 
-def _is_untuned(row: Record, ours: Record) -> bool:
+def _is_untuned(row: Record, own_row: Record) -> bool:
     """Return whether a row of `scripts/reproduce_tuning.py` is our second stage without the first."""
-    budget, whole = row.get("budget"), ours.get("budget")
+    budget, whole = row.get("budget"), own_row.get("budget")
     return (
-        row is not ours
+        row is not own_row
         and row.get("arm") == "none"
-        and row.get("seed") == ours.get("seed")
+        and row.get("seed") == own_row.get("seed")
         and isinstance(budget, dict)
         and isinstance(whole, dict)
         and budget.items() <= whole.items()
     )
 
 
-def _precision(found: object, expected: str | None) -> str | None:
+def _precision(revision: object, expected: str | None) -> str | None:
     """Return the precision suffix of a revision, empty for the default; None for other weights."""
     # The part before the digest is a folder name, which may differ between machines.
     digest = (expected or "").partition("@")[2]
-    measured = str(found).partition("@")[2]
+    measured = str(revision).partition("@")[2]
     if not digest:
         return None
-    return next((one for one in _PRECISIONS if measured == digest + (one and f"+{one}")), None)
+    return next((suffix for suffix in _PRECISIONS if measured == digest + (suffix and f"+{suffix}")), None)
 
 
 def _manifest_revision(run: Record) -> str:

@@ -39,11 +39,11 @@ def proposed_licence(licences: Sequence[str | None]) -> str:
     >>> proposed_licence(["apache-2.0", None])
     'other'
     """
-    known = [licence.lower() if licence else OTHER for licence in licences]
-    if not known or not set(known) <= set(KNOWN):
+    licence_ids = [licence.lower() if licence else OTHER for licence in licences]
+    if not licence_ids or not set(licence_ids) <= set(KNOWN):
         return OTHER
-    strict = [licence for licence in known if licence in _STRICTER]
-    return max(strict, key=_STRICTER.index) if strict else min(known, key=_PERMISSIVE.index)
+    strict = [licence for licence in licence_ids if licence in _STRICTER]
+    return max(strict, key=_STRICTER.index) if strict else min(licence_ids, key=_PERMISSIVE.index)
 
 
 def data_source(name: str) -> DataSource:
@@ -54,11 +54,11 @@ def data_source(name: str) -> DataSource:
     >>> data_source("mine").licence is None
     True
     """
-    if known := _read_sources().get(name):
-        return known
+    if entry := _read_sources().get(name):
+        return entry
     cards = (method.card for method in methods().values() if method.card is not None)
-    found = (source for card in cards for source in card.sources if source.name == name)
-    return next(found, DataSource(name=name, about=f"{name}: no description is available"))
+    matches = (source for card in cards for source in card.sources if source.name == name)
+    return next(matches, DataSource(name=name, about=f"{name}: no description is available"))
 
 
 def hub_id(base: EncoderEntry) -> str | None:
@@ -75,8 +75,8 @@ def hub_id(base: EncoderEntry) -> str | None:
 
 def base_citation(base: EncoderEntry) -> str:
     """Return BibTeX of a base, empty where it is unknown."""
-    known = _read_sources().get(hub_id(base) or "")
-    return known.citation if known else ""
+    entry = _read_sources().get(hub_id(base) or "")
+    return entry.citation if entry else ""
 
 
 def contamination(base: EncoderEntry | str | None, data: Iterable[str]) -> str:
@@ -87,13 +87,13 @@ def contamination(base: EncoderEntry | str | None, data: Iterable[str]) -> str:
         data: Names of the data sets that a model was trained or measured on.
     """
     name = (base if isinstance(base, str) else hub_id(base)) if base is not None else None
-    known = _read_sources().get(name or "")
-    shared = [one for one in dict.fromkeys(data) if known is not None and one in known.trained_on]
-    if known is None or not shared:
+    entry = _read_sources().get(name or "")
+    shared = [dataset for dataset in dict.fromkeys(data) if entry is not None and dataset in entry.trained_on]
+    if entry is None or not shared:
         return ""
-    *first, last = dict.fromkeys(known.trained_on.values())
+    *first, last = dict.fromkeys(entry.trained_on.values())
     listed = f"{', '.join(first)} and {last}" if first else last
-    titles = ", ".join(data_source(one).about.partition(":")[0] for one in shared)
+    titles = ", ".join(data_source(dataset).about.partition(":")[0] for dataset in shared)
     return (
         f"The base has seen these data. The card of {name} lists {listed} among its training data. The "
         f"data here ({titles}) are part of these or made from them. The base therefore does well without "

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from entail.training.cards import markdown
-from entail.training.cards.markdown import code, escaped, shown
+from entail.training.cards.markdown import code, escaped, format_setting
 from entail.training.cards.metadata import ModelFacts, card_text, effective_config, read_facts, replace_text
 from entail.training.cards.metrics import PROTOCOLS
 from entail.training.cards.sources import (
@@ -119,13 +119,13 @@ def model_card(
         ],
         stored=[
             {
-                "caption": one["caption"],
+                "caption": table["caption"],
                 "table": markdown.table(
-                    one["head"],
-                    [[code(str(name)), *map(markdown.number, rest)] for name, *rest in one["rows"]],
+                    table["head"],
+                    [[code(str(name)), *map(markdown.number, rest)] for name, *rest in table["rows"]],
                 ),
             }
-            for one in record["figures"].get("tables") or ()
+            for table in record["figures"].get("tables") or ()
         ],
         source_names=[source.name for source in facts.sources or ()],
         licences=_licences(facts),
@@ -222,10 +222,10 @@ def _valid_names(names: Iterable[str]) -> list[str]:
 def _counts(facts: ModelFacts) -> list[list[str]]:
     trained = facts.record["trained_on"]
     if facts.cross is not None:
-        return [[escaped(key), shown(value)] for key, value in trained.items() if key != "data"]
-    rows = [[words, shown(trained[key])] for key, words in _COUNTS.items() if trained.get(key)]
+        return [[escaped(key), format_setting(value)] for key, value in trained.items() if key != "data"]
+    rows = [[words, format_setting(trained[key])] for key, words in _COUNTS.items() if trained.get(key)]
     if trained.get("teachers"):
-        rows.append(["teachers of those sentences", shown(trained["teachers"])])
+        rows.append(["teachers of those sentences", format_setting(trained["teachers"])])
     return rows
 
 
@@ -239,13 +239,15 @@ def _settings(facts: ModelFacts) -> list[list[str]]:
         *([["base, revision", code(str(revision))]] if revision else []),
         *([["loss function", code(loss)]] if loss else []),
         *markdown.settings(config),
-        *([["epoch of the checkpoint", shown(epoch)]] if epoch is not None else []),
+        *([["epoch of the checkpoint", format_setting(epoch)]] if epoch is not None else []),
     ]
 
 
 def _licences(facts: ModelFacts) -> list[str]:
     base = facts.base.licence if facts.base else facts.record.get("base_licence")
-    data = {"data": None} if facts.sources is None else {one.name: one.licence for one in facts.sources}
+    data = (
+        {"data": None} if facts.sources is None else {source.name: source.licence for source in facts.sources}
+    )
     return [f"{name}: {licence or 'unknown'}" for name, licence in {"base": base, **data}.items()]
 
 
@@ -274,7 +276,7 @@ def _environment() -> jinja2.Environment:
         keep_trailing_newline=True,
         extensions=["jinja2.ext.do"],
     )
-    environment.filters |= {"escaped": escaped, "code": code, "shown": shown}
+    environment.filters |= {"escaped": escaped, "code": code, "shown": format_setting}
     environment.filters |= {"number": markdown.number, "spread": markdown.spread}
     environment.globals |= {"table": markdown.table, "measures": markdown.measures, "protocols": PROTOCOLS}
     return environment

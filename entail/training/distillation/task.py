@@ -76,8 +76,8 @@ class DistillationTask:
     def share(self, batch: tuple[Any, Ints], *, rank: int, size: int) -> tuple[Any, Ints]:
         """Return the part of a batch for one process."""
         own, taught = batch
-        some = taught[rank::size]
-        return self.task.share(own, rank=rank, size=size), some if len(some) else taught[:1]
+        part = taught[rank::size]
+        return self.task.share(own, rank=rank, size=size), part if len(part) else taught[:1]
 
     def loss(self, batch: tuple[Any, Ints]) -> tuple[Tensor, Mapping[str, float]]:
         """Return the loss of the method plus the weighted distance to the teachers."""

@@ -39,14 +39,14 @@ class Teaching:
     @property
     def digest(self) -> str:
         """Identity of sentences and vectors."""
-        found = hashlib.sha256("\n".join(self.sentences).encode())
-        found.update(np.ascontiguousarray(self.vectors).tobytes())
-        return found.hexdigest()[:12]
+        hasher = hashlib.sha256("\n".join(self.sentences).encode())
+        hasher.update(np.ascontiguousarray(self.vectors).tobytes())
+        return hasher.hexdigest()[:12]
 
     def without(self, texts: Container[str]) -> Teaching:
         """Return a copy without some sentences, such as the queries of dev."""
-        kept = [i for i, sentence in enumerate(self.sentences) if sentence not in texts]
-        return Teaching(tuple(self.sentences[i] for i in kept), self.vectors[kept], self.teachers)
+        indices = [i for i, sentence in enumerate(self.sentences) if sentence not in texts]
+        return Teaching(tuple(self.sentences[i] for i in indices), self.vectors[indices], self.teachers)
 
     def join(self, other: Teaching) -> Teaching:
         """Return both, with the vectors of the first for sentences of both.
@@ -85,19 +85,19 @@ def vary(sentences: Sequence[str], *, count: int, seed: int) -> tuple[str, ...]:
     """
     rng = np.random.default_rng(seed)
     words = [fold(sentence).split() for sentence in sentences]
-    made: dict[str, None] = {}
+    variations: dict[str, None] = {}
     for _ in range(count):
         for own in words:
             if rng.random() < 0.5:
-                some = [word for word in own if rng.random() > _DROPPED]
+                variation = [word for word in own if rng.random() > _DROPPED]
             else:
                 other = words[rng.integers(len(words))]
                 begun = max(2, int(len(own) * rng.uniform(0.3, 0.9)))
                 rest = slice(int(len(other) * rng.uniform(0.1, 0.7)))
-                some = own[:begun] + other[rest]
-            made[" ".join(some)] = None
-    given = {"", *(" ".join(own) for own in words)}
-    return tuple(text for text in made if text not in given)
+                variation = own[:begun] + other[rest]
+            variations[" ".join(variation)] = None
+    originals = {"", *(" ".join(own) for own in words)}
+    return tuple(text for text in variations if text not in originals)
 
 
 def teach(

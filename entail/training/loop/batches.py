@@ -52,8 +52,8 @@ class BatchTask:
 
     def share(self, batch: Ints, *, rank: int, size: int) -> Ints:
         """Return every `size`-th example of a batch, at least one, so that every process has work."""
-        some: Ints = batch[rank::size]
-        return some if len(some) else batch[:1]
+        part: Ints = batch[rank::size]
+        return part if len(part) else batch[:1]
 
     def state(self) -> Mapping[str, Any]:
         """Return an empty state."""
@@ -83,13 +83,13 @@ def batches(lengths: Sequence[int], *, batch_size: int, seed: int, epoch: int) -
     return [dealt[i] for i in draw.permutation(len(dealt))]
 
 
-def match_lengths(lengths: Sequence[int], others: Sequence[int]) -> list[int]:
+def match_lengths(lengths: Sequence[int], other_lengths: Sequence[int]) -> list[int]:
     """Return for each text the position of one of as many others: the shortest for the shortest.
 
     >>> match_lengths([5, 1, 9], [30, 10, 20])
     [2, 1, 0]
     """
     matched = np.empty(len(lengths), dtype=np.int64)
-    matched[np.argsort(lengths, kind="stable")] = np.argsort(others, kind="stable")
-    found: list[int] = matched.tolist()
-    return found
+    matched[np.argsort(lengths, kind="stable")] = np.argsort(other_lengths, kind="stable")
+    positions: list[int] = matched.tolist()
+    return positions

@@ -90,7 +90,7 @@ def read_checkpoint(
         with safe_open(str(file), framework="pt") as opened:
             header = opened.metadata() or {}
             tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118 - no mapping
-        format_, found = header["format"], parse_as(dict[str, str], header["fingerprint"])
+        format_, stored_fingerprint = header["format"], parse_as(dict[str, str], header["fingerprint"])
         state = json.loads(header["state"])
     except (OSError, SafetensorError, KeyError, ValueError, RecursionError) as error:
         raise CheckpointError(
@@ -101,21 +101,21 @@ def read_checkpoint(
             f"{file.name}: expected a checkpoint of format {_FORMAT}, found format {format_}, of another "
             "version of entail; go on with that version, or begin anew without resuming"
         )
-    found = dict(defaults or {}) | _rename_fields(found, fingerprint)
-    if differing := differences(fingerprint, found):
+    stored_fingerprint = dict(defaults or {}) | _rename_fields(stored_fingerprint, fingerprint)
+    if differing := differences(fingerprint, stored_fingerprint):
         raise CheckpointError(
             f"{file.name} is of another training ({differing}); train into another folder, or "
             "begin anew without resuming"
         )
-    return Checkpoint(found, state, tensors)
+    return Checkpoint(stored_fingerprint, state, tensors)
 
 
-def _rename_fields(found: Mapping[str, str], fingerprint: Mapping[str, str]) -> dict[str, str]:
+def _rename_fields(stored_fingerprint: Mapping[str, str], fingerprint: Mapping[str, str]) -> dict[str, str]:
     """Return a fingerprint of an earlier version with the current names of the configuration's fields."""
 
-    def fields(some: Mapping[str, str]) -> dict[str, str]:
-        return {key.removeprefix(_CONFIG): value for key, value in some.items() if key.startswith(_CONFIG)}
+    def fields(entries: Mapping[str, str]) -> dict[str, str]:
+        return {key.removeprefix(_CONFIG): value for key, value in entries.items() if key.startswith(_CONFIG)}
 
-    others = {key: value for key, value in found.items() if not key.startswith(_CONFIG)}
-    config = current_names(fields(found), known=fields(fingerprint))
-    return others | {f"{_CONFIG}{name}": value for name, value in config.items()}
+    other_entries = {key: value for key, value in stored_fingerprint.items() if not key.startswith(_CONFIG)}
+    config = current_names(fields(stored_fingerprint), field_names=fields(fingerprint))
+    return other_entries | {f"{_CONFIG}{name}": value for name, value in config.items()}

@@ -89,19 +89,19 @@ def read_acts(source: Source, *, name: str | None = None, corpus: Corpus | None 
         FormatError: If the suffix is unknown, or the source is malformed.
         ProofError: If a proof is invalid.
     """
-    shown = source_name(source, name)
-    read = _READERS[_suffix(Path(shown), sorted(_READERS), "read")]
-    return read(source, name=shown, corpus=corpus)
+    file_name = source_name(source, name)
+    read = _READERS[_suffix(Path(file_name), sorted(_READERS), "read")]
+    return read(source, name=file_name, corpus=corpus)
 
 
-def _suffix(path: Path, known: list[str], what: str) -> str:
+def _suffix(path: Path, suffixes: list[str], action: str) -> str:
     name = path.name.lower()
     packed = name.endswith(_PACKED)
     suffix = Path(name.removesuffix(_PACKED)).suffix
-    if suffix not in known or (packed and suffix not in _MANY):
+    if suffix not in suffixes or (packed and suffix not in _MANY):
         raise FormatError(
-            f"expected a name that ends in one of {', '.join(known)} to {what} "
-            f"(.jsonl{' and .csv' if what == 'write' else ''} also with .gz), found {path.name!r}",
+            f"expected a name that ends in one of {', '.join(suffixes)} to {action} "
+            f"(.jsonl{' and .csv' if action == 'write' else ''} also with .gz), found {path.name!r}",
             source=str(path),
         )
     return suffix

@@ -233,12 +233,12 @@ def _keep_labels(sentences: list[_Sentence], source: ExplanationTree) -> None:
     by_text: dict[tuple[bool, str], list[str]] = {}
     for label, text in texts.items():
         by_text.setdefault((label in source.intermediates, fold(text)), []).append(label)
-    taken: set[str] = set()
+    used_labels: set[str] = set()
 
     def claim(sentence: _Sentence, label: str | None) -> None:
-        if sentence.label is None and label is not None and label not in taken:
+        if sentence.label is None and label is not None and label not in used_labels:
             sentence.label = label
-            taken.add(label)
+            used_labels.add(label)
 
     for sentence in sentences:
         if sentence.preferred and fold(texts.get(sentence.preferred, "")) == fold(sentence.text):
@@ -265,9 +265,9 @@ def _order(sentences: list[_Sentence], hypothesis: int, imported: Mapping[str, A
         if not sentence.below:
             continue
         uses = [place[above] for above in graph.successors(i)] if i in graph else []
-        known = position.get(sentence.label or "", len(imported) if i == hypothesis else None)
+        row_position = position.get(sentence.label or "", len(imported) if i == hypothesis else None)
         first_use = min(uses, default=(len(imported), 0, 0))[0]
-        place[i] = (first_use, 0, i) if known is None else (known, 1, i)
+        place[i] = (first_use, 0, i) if row_position is None else (row_position, 1, i)
         graph.add_node(i)
         graph.add_edges_from((below, i) for below in sentence.below if sentences[below].below)
     return list(nx.lexicographical_topological_sort(graph, key=place.__getitem__))
@@ -308,13 +308,13 @@ def _context(
         if label in used or label not in concluded
     }
     context |= {label: texts[label] for label in used if label in texts}
-    known = {*map(fold, context.values()), *tree.folded}
+    folded_texts = {*map(fold, context.values()), *tree.folded}
     labels = {*context, *source.sentences}
     judgements = sorted(tree.judgements.values(), key=lambda judgement: judgement.seq)
     for premise in (judgement.premise for judgement in judgements if not judgement.accepted):
-        if premise.folded not in known:
+        if premise.folded not in folded_texts:
             label = _next_label("sent", labels)
             context[label] = premise.text
-            known.add(premise.folded)
+            folded_texts.add(premise.folded)
             labels.add(label)
     return context

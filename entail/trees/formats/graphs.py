@@ -110,66 +110,70 @@ def from_graphml(source: Source, *, name: str | None = None, corpus: Corpus | No
     """
     import networkx as nx
 
-    shown = source_name(source, name)
+    file_name = source_name(source, name)
     text = read_text(source, name=name)
     if "<!DOCTYPE" in text:  # entities can be declared nowhere else
-        raise FormatError("expected GraphML without a document type, found one; take it out", source=shown)
+        raise FormatError(
+            "expected GraphML without a document type, found one; take it out", source=file_name
+        )
     try:
         graph = nx.parse_graphml(text.partition("?>")[2] if text.startswith("<?xml") else text)
     except Exception as error:  # networkx lets through whatever its XML parser and its casts raise
         reason = " ".join(str(error).split()) or type(error).__name__
-        raise FormatError(f"expected GraphML, found something else ({reason})", source=shown) from error
+        raise FormatError(f"expected GraphML, found something else ({reason})", source=file_name) from error
     if not graph.is_directed() or graph.is_multigraph():
         raise FormatError(
             "expected directed edges from premises to what they explain, at most one between two nodes",
-            source=shown,
+            source=file_name,
         )
     graph.remove_nodes_from([id for id, kind in graph.nodes(data="kind") if kind == "rejected"])
-    root = _root(graph, shown)
+    root = _root(graph, file_name)
     act = Create(
-        hypothesis=_text(graph, root, shown),
-        nodes=_nodes(graph, root, shown, corpus),
-        source=_source(graph, shown),
+        hypothesis=_text(graph, root, file_name),
+        nodes=_nodes(graph, root, file_name, corpus),
+        source=_source(graph, file_name),
     )
     try:
         refold(grow(act))
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         raise FormatError(
-            "expected what `entail` wrote about the imported row, or nothing", source=shown, field="source"
+            "expected what `entail` wrote about the imported row, or nothing",
+            source=file_name,
+            field="source",
         ) from error
     return act
 
 
-def _root(graph: nx.DiGraph[str], shown: str) -> str:
+def _root(graph: nx.DiGraph[str], file_name: str) -> str:
     tops = [id for id in graph if graph.out_degree(id) == 0]
     named = [id for id, kind in graph.nodes(data="kind") if kind == "hypothesis"]
-    found = named or tops
-    if len(found) != 1 or found[0] not in tops:
+    roots = named or tops
+    if len(roots) != 1 or roots[0] not in tops:
         raise FormatError(
             "expected one hypothesis: a node of kind 'hypothesis', or the only one without an edge to "
-            f"another, found {len(found)}: {', '.join(sorted(found)[:5]) or 'none'}",
-            source=shown,
+            f"another, found {len(roots)}: {', '.join(sorted(roots)[:5]) or 'none'}",
+            source=file_name,
         )
     for id in graph:
         if graph.out_degree(id) > 1:
             raise FormatError(
                 f"expected each node to explain one other, found that {id!r} explains "
                 f"{', '.join(sorted(graph.successors(id)))}; give it a node for each",
-                source=shown,
+                source=file_name,
             )
-    return str(found[0])
+    return str(roots[0])
 
 
-def _nodes(graph: nx.DiGraph[str], root: str, shown: str, corpus: Corpus | None) -> tuple[GivenNode, ...]:
+def _nodes(graph: nx.DiGraph[str], root: str, file_name: str, corpus: Corpus | None) -> tuple[GivenNode, ...]:
     if len(graph) > MAX_NODES:
-        raise FormatError(f"expected up to {MAX_NODES:,} nodes, found {len(graph):,}", source=shown)
+        raise FormatError(f"expected up to {MAX_NODES:,} nodes, found {len(graph):,}", source=file_name)
     loose = [id for id in graph if graph.out_degree(id) == 0 and id != root]
     stack: list[tuple[str, int | None]] = [(id, None) for id in reversed(loose)]
     stack += [(id, -1) for id in reversed(_below(graph, root))]
     nodes: list[GivenNode] = []
     while stack:
         id, parent = stack.pop()
-        about, text = graph.nodes[id], _text(graph, id, shown)
+        about, text = graph.nodes[id], _text(graph, id, file_name)
         key, label = about.get("key"), about.get("sentence_id")
         if corpus is not None:
             key = premise_key(text) if corpus.position(text) is not None else None
@@ -178,30 +182,32 @@ def _nodes(graph: nx.DiGraph[str], root: str, shown: str, corpus: Corpus | None)
         nodes.append(GivenNode(text, parent, str(label) if label else None, str(key) if key else None))
         stack += [(child, len(nodes) - 1) for child in reversed(_below(graph, id))]
     if len(nodes) + 1 != len(graph):
-        raise FormatError("expected a tree, found nodes that explain each other in a circle", source=shown)
+        raise FormatError(
+            "expected a tree, found nodes that explain each other in a circle", source=file_name
+        )
     return tuple(nodes)
 
 
 def _below(graph: nx.DiGraph[str], id: str) -> list[str]:
-    def place(child: str) -> float:
+    def order_of(child: str) -> float:
         order = graph.nodes[child].get("order", 0)
         return order if isinstance(order, int | float) else 0
 
-    return sorted(graph.predecessors(id), key=place)
+    return sorted(graph.predecessors(id), key=order_of)
 
 
-def _text(graph: nx.DiGraph[str], id: str, shown: str) -> str:
+def _text(graph: nx.DiGraph[str], id: str, file_name: str) -> str:
     about = graph.nodes[id]
     text = about.get("text", about.get("label"))  # what other programs call it
     if not isinstance(text, str) or not text.strip():
-        raise FormatError(f"expected a text on node {id!r}, found {text!r}", source=shown, field="text")
+        raise FormatError(f"expected a text on node {id!r}, found {text!r}", source=file_name, field="text")
     return text
 
 
-def _source(graph: nx.DiGraph[str], shown: str) -> dict[str, Any]:
+def _source(graph: nx.DiGraph[str], file_name: str) -> dict[str, Any]:
     try:
         return parse_as(dict[str, Any], str(graph.graph.get("source", "{}")))
     except ValueError as error:
         raise FormatError(
-            f"expected a JSON object, found something else ({error})", source=shown, field="source"
+            f"expected a JSON object, found something else ({error})", source=file_name, field="source"
         ) from error

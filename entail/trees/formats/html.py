@@ -74,7 +74,7 @@ def to_html(
     drawings = [_drawing(tree, direction, with_rejected=False)]
     if with_rejected:
         drawings.append(_drawing(tree, direction, with_rejected=True))
-    drawn = {node["group"] for node in drawings[-1]["nodes"]}
+    groups = {node["group"] for node in drawings[-1]["nodes"]}
     return _template().render(
         title=printable(tree.root.text),
         note=note,
@@ -82,7 +82,7 @@ def to_html(
         border=BORDER_WIDTH,
         light=LIGHT,
         dark=DARK,
-        kinds=[kind for kind in KINDS if kind in drawn],
+        kinds=[kind for kind in KINDS if kind in groups],
         names=NAMES,
         shapes=SHAPES,
         lines=outline(tree, with_rejected=with_rejected),

@@ -24,7 +24,7 @@ from entail.trees.layout.appearance import (
     DrawnKind,
 )
 from entail.trees.layout.boxes import width_of
-from entail.trees.layout.drawing import Direction, Layout, Place, Segment, Step
+from entail.trees.layout.drawing import Direction, Layout, PlacedBox, Segment, Step
 from entail.trees.layout.lines import COLUMN, columns_of
 from entail.trees.layout.positions import layout
 from entail.trees.log.tree import ROOT, Tree
@@ -150,7 +150,7 @@ def _line(segment: Segment) -> str:
     return f"M{_number(x1)} {_number(y1)}L{_number(x2)} {_number(y2)}"
 
 
-def _box(place: Place) -> str:
+def _box(place: PlacedBox) -> str:
     inner = INNER_LINE if SHAPES[place.kind] == "double" else 0
     x = _number(place.left + PADDING_X + inner)
     first = place.y - (len(place.lines) - 1) * LINE_HEIGHT / 2 + 0.35 * FONT_SIZE
@@ -184,7 +184,7 @@ def _rect(name: str, x: float, y: float, width: float, height: float, radius: fl
     return f'<rect class="{name}" x="{x_}" y="{y_}" width="{w}" height="{h}" rx="{r}" {paint} />'
 
 
-def _tick(place: Place) -> str:
+def _tick(place: PlacedBox) -> str:
     """Return the mark of a finished node, on the upper right corner of its box."""
     look = LIGHT.looks[place.kind]
     x, y = place.right - 8, place.top
@@ -195,7 +195,7 @@ def _tick(place: Place) -> str:
     )
 
 
-def _fold_sign(place: Place, stem: float, direction: Direction) -> str:
+def _fold_sign(place: PlacedBox, stem: float, direction: Direction) -> str:
     """Return the sign to collapse or expand a node: on the line into it, with the number of hidden nodes."""
     words = f"+{place.hidden}" if place.hidden else "\N{MINUS SIGN}"
     width = max(_SIGN, 8 + columns_of(words) * COLUMN)

@@ -70,7 +70,7 @@ def to_judged_csv(histories: Mapping[str, tuple[History, Mapping[int, Evidence]]
         judgements = sorted(history.tree.judgements.items(), key=lambda item: item[1].seq)
         for (node, key), judgement in judgements:
             event = history.event(judgement.seq)
-            seen = evidence.get(judgement.seq) or event.evidence
+            act_evidence = evidence.get(judgement.seq) or event.evidence
             row = {
                 "tree": escape_cell(tree_id),
                 "node": node,
@@ -82,7 +82,7 @@ def to_judged_csv(histories: Mapping[str, tuple[History, Mapping[int, Evidence]]
                 "time": event.at.isoformat(timespec="seconds"),
                 "verified": "yes" if event.verified else "no",
             }
-            writer.writerow(row | (_evidence_columns(seen, key) if seen is not None else {}))
+            writer.writerow(row | (_evidence_columns(act_evidence, key) if act_evidence is not None else {}))
     return out.getvalue()
 
 
@@ -94,8 +94,8 @@ def _evidence_columns(evidence: Evidence, key: str) -> dict[str, Any]:
         "searched": escape_cell(evidence.query),
         "own_words": "yes" if evidence.own_words else "no",
     }
-    if (shown := next((s for s in evidence.shown if s.key == key), None)) is not None:
-        columns |= {"rank": shown.rank, "score": shown.score, "retrieved": shown.retrieved}
+    if (candidate := next((s for s in evidence.shown if s.key == key), None)) is not None:
+        columns |= {"rank": candidate.rank, "score": candidate.score, "retrieved": candidate.retrieved}
     if (proposal := evidence.proposal) is not None:
         columns |= {"proposed": proposal.means, "after": " ".join(proposal.after)}
     return columns

@@ -24,7 +24,7 @@ def printable(text: str) -> str:
     >>> printable("a\x07b\x0cc")
     'a\ufffdb c'
     """
-    return _NO_XML.sub(lambda found: " " if found[0].isspace() else "\ufffd", text)
+    return _NO_XML.sub(lambda match: " " if match[0].isspace() else "\ufffd", text)
 
 
 def quote_dot(text: str) -> str:

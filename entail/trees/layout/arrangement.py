@@ -7,7 +7,7 @@ from itertools import accumulate, groupby, pairwise
 from types import MappingProxyType
 
 from entail.trees.layout.boxes import LEVEL_GAP, LIST_GAP, STACK_GAP, Box
-from entail.trees.layout.drawing import Direction, Layout, Place
+from entail.trees.layout.drawing import Direction, Layout, PlacedBox
 from entail.trees.layout.steps import INDENT, draw_steps
 
 SUBTREE_GAP, COLUMN_GAP, LOOSE_GAP = 16, 22, 48
@@ -42,7 +42,7 @@ def arrange(
     for id in reversed(boxes):
         outlines[id] = _pack_children(boxes, boxes[id], stacks[id], outlines, down, beside_first)
 
-    places: dict[str, Place] = {}
+    places: dict[str, PlacedBox] = {}
     end = 0.0
     for id, box in boxes.items():
         if box.parent is not None:
@@ -53,14 +53,14 @@ def arrange(
             end = across + max(high for _, _, high in outlines[id])
         x, y = (across, box.start + box.height / 2) if down else (box.start + box.width / 2, across)
         about = (box.lines, box.kind, box.text, box.layer, box.parent, box.hidden)
-        places[id] = Place(x, y, box.width, box.height, *about)
+        places[id] = PlacedBox(x, y, box.width, box.height, *about)
     steps = [step for id in boxes if stacks[id] for step in draw_steps(id, stacks[id], places, direction)]
     return Layout(MappingProxyType(places), tuple(steps), direction)
 
 
-def _gap(boxes: Mapping[str, Box], one: str, other: str) -> int:
+def _gap(boxes: Mapping[str, Box], upper: str, lower: str) -> int:
     """Return the pixels between two boxes that follow each other from top to bottom."""
-    return SUBTREE_GAP if boxes[one].children or boxes[other].children else STACK_GAP
+    return SUBTREE_GAP if boxes[upper].children or boxes[lower].children else STACK_GAP
 
 
 def _listed_heights(boxes: dict[str, Box]) -> dict[str, float]:
@@ -69,7 +69,7 @@ def _listed_heights(boxes: dict[str, Box]) -> dict[str, float]:
     for id in reversed(boxes):
         box = boxes[id]
         below = sum(heights[child] for child in box.children)
-        gaps = sum(_gap(boxes, one, other) for one, other in pairwise(box.children))
+        gaps = sum(_gap(boxes, upper, lower) for upper, lower in pairwise(box.children))
         heights[id] = box.height + below + gaps + (LIST_GAP if box.children else 0)
     return heights
 
@@ -142,7 +142,7 @@ def _pack_children(
             high = max(high for member in members for _, _, high in member)
             members = [[(max(member[0][0] for member in members), low, high)]]
         parts += members
-    gaps = [COLUMN_GAP if down else _gap(boxes, one[0], other[0]) for one, other in pairwise(stacks)]
+    gaps = [COLUMN_GAP if down else _gap(boxes, upper[0], lower[0]) for upper, lower in pairwise(stacks)]
     outline, offsets = _pack(parts, gaps)
 
     middle = 0.0

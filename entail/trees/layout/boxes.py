@@ -107,26 +107,26 @@ def level_widths(boxes: Mapping[str, Box]) -> tuple[int, ...]:
         sizes = [measure(box.text, box.kind, WIDTHS[width], None)[1:] for box in levels[level]]
         return max(w for w, _ in sizes) + LEVEL_GAP, sum(h + STACK_GAP for _, h in sizes)
 
-    def is_too_wide(chosen: Mapping[int, int]) -> bool:
-        return sum(size(*choice)[0] for choice in chosen.items()) - LEVEL_GAP > SCREEN[0]
+    def is_too_wide(indices: Mapping[int, int]) -> bool:
+        return sum(size(*choice)[0] for choice in indices.items()) - LEVEL_GAP > SCREEN[0]
 
-    def fit(chosen: dict[int, int], keep: int | None = None) -> bool:
+    def fit(indices: dict[int, int], keep: int | None = None) -> bool:
         """Make levels narrower until all fit, first those that stay the lowest; return whether they do."""
-        while is_too_wide(chosen):
-            lower = {size(level, i - 1)[1]: level for level, i in chosen.items() if i > 0 and level != keep}
+        while is_too_wide(indices):
+            lower = {size(level, i - 1)[1]: level for level, i in indices.items() if i > 0 and level != keep}
             if not lower or (keep is not None and min(lower) > SCREEN[1]):
                 return False
-            chosen[lower[min(lower)]] -= 1
+            indices[lower[min(lower)]] -= 1
         return True
 
     if is_too_wide(dict.fromkeys(levels, 0)):
         return (WIDTHS[DEEP],) * len(levels)
-    chosen = dict.fromkeys(levels, USUAL)
-    fit(chosen)
-    highest = max(levels, key=lambda level: size(level, chosen[level])[1])
-    while size(highest, chosen[highest])[1] > SCREEN[1] and chosen[highest] + 1 < len(WIDTHS):
-        wider = {**chosen, highest: chosen[highest] + 1}
+    indices = dict.fromkeys(levels, USUAL)
+    fit(indices)
+    highest = max(levels, key=lambda level: size(level, indices[level])[1])
+    while size(highest, indices[highest])[1] > SCREEN[1] and indices[highest] + 1 < len(WIDTHS):
+        wider = {**indices, highest: indices[highest] + 1}
         if not fit(wider, keep=highest):
             break
-        chosen = wider
-    return tuple(WIDTHS[chosen[level]] for level in range(len(levels)))
+        indices = wider
+    return tuple(WIDTHS[indices[level]] for level in range(len(levels)))

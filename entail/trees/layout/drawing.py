@@ -16,7 +16,7 @@ Segment = tuple[tuple[float, float], tuple[float, float]]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PlacedBox:
     """Box of a node in pixels, outline included: centre (x to the right, y downwards), width, height.
 
     Attributes:
@@ -86,7 +86,7 @@ class Layout:
         direction: Side of the premises, seen from their conclusion.
     """
 
-    places: Mapping[str, Place]
+    places: Mapping[str, PlacedBox]
     steps: tuple[Step, ...]
     direction: Direction
 

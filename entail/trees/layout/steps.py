@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from entail.trees.layout.drawing import Direction, Place, Segment, Step
+from entail.trees.layout.drawing import Direction, PlacedBox, Segment, Step
 
 RAIL = 10
 """Pixels between the rail of a step and its premises."""
@@ -15,7 +15,7 @@ _LINE = 14
 
 
 def draw_steps(
-    id: str, stacks: list[list[str]], places: Mapping[str, Place], direction: Direction
+    id: str, stacks: list[list[str]], places: Mapping[str, PlacedBox], direction: Direction
 ) -> list[Step]:
     """Return the lines to a conclusion: of its premises, and of those that were rejected for it.
 

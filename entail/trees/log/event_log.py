@@ -111,18 +111,18 @@ def read_events(connection: sa.Connection, tree_id: str, *, after: int = 0) -> l
     return events
 
 
-def read_history(connection: sa.Connection, tree_id: str, *, known: History | None = None) -> History | None:
-    """Return the history of a tree, None without events; of those that are known, only the last is read.
+def read_history(connection: sa.Connection, tree_id: str, *, cache: History | None = None) -> History | None:
+    """Return the history of a tree, None without events; of `cache`, only the last event is read.
 
     Raises:
         DamagedTreeError: If an act cannot be read or does not fit the tree.
     """
     try:
-        if known is not None:
+        if cache is not None:
             # The last known event is read again: another log may have been restored under the same id.
-            events = read_events(connection, tree_id, after=known.seq - 1)
-            if events and events[0] == known.events[-1]:
-                return known.extend(events[1:])
+            events = read_events(connection, tree_id, after=cache.seq - 1)
+            if events and events[0] == cache.events[-1]:
+                return cache.extend(events[1:])
         events = read_events(connection, tree_id)
         return replay(events) if events else None
     except DamagedTreeError:
@@ -143,14 +143,14 @@ def read_evidence(
     )
     if seqs is not None:
         rows = rows.where(table.c.seq.in_(list(seqs)))
-    found: dict[int, Evidence] = {}
+    evidence: dict[int, Evidence] = {}
     damaged: dict[int, str] = {}
     for seq, text in connection.execute(rows):
         try:
-            found[seq] = parse_as(Evidence, text)
+            evidence[seq] = parse_as(Evidence, text)
         except ValueError as error:
             damaged[seq] = str(error)
-    return found, damaged
+    return evidence, damaged
 
 
 def insert_trees(
@@ -169,13 +169,13 @@ def insert_trees(
         and connection.scalar(sa.select(schema.corpora.c.id).where(schema.corpora.c.id == corpus_id)) is None
     ):
         raise CorpusError(f"there is no corpus {corpus_id!r}")
-    taken = set(connection.scalars(sa.select(schema.trees.c.id)))
+    tree_ids = set(connection.scalars(sa.select(schema.trees.c.id)))
     trees: list[dict[str, Any]] = []
     events: list[dict[str, Any]] = []
     for act in acts:
         check_create(act)
-        tree_id = next(id for id in iter(lambda: secrets.token_hex(4), "") if id not in taken)
-        taken.add(tree_id)
+        tree_id = next(id for id in iter(lambda: secrets.token_hex(4), "") if id not in tree_ids)
+        tree_ids.add(tree_id)
         event = Event(seq=1, author=name, at=at, act=act, verified=is_signed_in(author))
         trees.append(
             {"id": tree_id, "corpus_id": corpus_id, "example": example, **summarise(replay([event]))}
@@ -364,16 +364,18 @@ class TreeLog:
     def _current(self, connection: sa.Connection, tree_id: str) -> History:
         """Return the history in this transaction."""
         with self._lock:
-            known = self._histories.get(tree_id)
-        history = read_history(connection, tree_id, known=known) if _TREE_ID.fullmatch(tree_id) else None
+            cached_history = self._histories.get(tree_id)
+        history = (
+            read_history(connection, tree_id, cache=cached_history) if _TREE_ID.fullmatch(tree_id) else None
+        )
         if history is None:
             raise UnknownTreeError(f"there is no tree {tree_id!r}; it may be in another database")
         return history
 
     def _cache(self, tree_id: str, history: History) -> None:
         with self._lock:
-            known = self._histories.get(tree_id, history)
-            if known.seq <= history.seq or known.event(history.seq) != history.events[-1]:
+            cached_history = self._histories.get(tree_id, history)
+            if cached_history.seq <= history.seq or cached_history.event(history.seq) != history.events[-1]:
                 self._histories[tree_id] = history
             self._histories.move_to_end(tree_id)
             while len(self._histories) > CACHED_HISTORIES:
@@ -392,7 +394,7 @@ class TreeLog:
 
 def _summary(row: sa.Row[Any]) -> TreeSummary:
     values = row._mapping
-    shown: dict[str, Any] = {field.name: values.get(field.name) for field in fields(TreeSummary)}
+    columns: dict[str, Any] = {field.name: values.get(field.name) for field in fields(TreeSummary)}
     # Damaged ones are none; the next act writes them anew.
     authors = tuple(map(str, values["authors"])) if isinstance(values["authors"], list) else ()
-    return TreeSummary(**{**shown, "authors": authors, "archived": values["archived_at"] is not None})
+    return TreeSummary(**{**columns, "authors": authors, "archived": values["archived_at"] is not None})

@@ -134,16 +134,16 @@ class History:
         if not changes:
             check(self.tree, act)
             return
-        seen = self.at(base)
+        history = self.at(base)
         try:
-            reads = footprint(seen.tree, act, seq=self.seq + 1).reads
+            reads = footprint(history.tree, act, seq=self.seq + 1).reads
         except ActError:  # it names something that its author had not seen
             reads = frozenset()
         self._refuse_if([event for event, print_ in changes if print_.writes & reads])
         try:
             check(self.tree, act)
         except ActError as error:
-            self._refuse_if(self._spoilers(act, seen), cause=error)
+            self._refuse_if(self._spoilers(act, history), cause=error)
             raise
 
     def _refuse_if(self, touched: Sequence[Event], *, cause: ActError | None = None) -> None:
@@ -152,15 +152,15 @@ class History:
             reason = f" ({cause})" if cause else ""
             raise ConflictError(f"not saved: {'; '.join(lines)}{reason}", changes=lines) from cause
 
-    def _spoilers(self, act: Act, seen: History) -> list[Event]:
+    def _spoilers(self, act: Act, history: History) -> list[Event]:
         """Return the event that made an act invalid; none if it never was valid."""
-        for event in (None, *self.events[seen.seq :]):
-            after = seen if event is None else seen.extend([event])
+        for event in (None, *self.events[history.seq :]):
+            after = history if event is None else history.extend([event])
             try:
                 check(after.tree, act)
             except ActError:
                 return [] if event is None else [event]
-            seen = after
+            history = after
         return []
 
     def describe(self, event: Event, *, with_author: bool = False) -> str:
@@ -243,11 +243,11 @@ def _out_of_force(events: Sequence[Event]) -> frozenset[int]:
 
 
 def _check_seqs(events: Sequence[Event], *, after: int) -> None:
-    found = [event.seq for event in events]
+    seqs = [event.seq for event in events]
     expected = list(range(after + 1, after + 1 + len(events)))
-    if found != expected:
+    if seqs != expected:
         raise TreeError(
-            f"the log should go on with seq {expected[0]} to {expected[-1]}, found {found[0]} to {found[-1]}"
+            f"the log should go on with seq {expected[0]} to {expected[-1]}, found {seqs[0]} to {seqs[-1]}"
         )
 
 
@@ -284,7 +284,7 @@ def _new_texts(act: Act, seq: int) -> dict[str, str]:
     """Return node id -> sentence of the nodes that an act makes."""
     match act:
         case Create(hypothesis=hypothesis, nodes=nodes):
-            return {ROOT: hypothesis, **{f"{ROOT}.{i + 1}": given.text for i, given in enumerate(nodes)}}
+            return {ROOT: hypothesis, **{f"{ROOT}.{i + 1}": node.text for i, node in enumerate(nodes)}}
         case Accept(premise=premise):
             return {f"n{seq}": premise.text}
         case Write(text=text) | Conclude(text=text):

@@ -100,19 +100,19 @@ def check_create(act: acts.Create) -> None:
     _check_own_text(act.hypothesis)
     root = frozenset([fold(act.hypothesis)])
     above: list[frozenset[str]] = []  # of each node: its own sentence and those above
-    for i, given in enumerate(act.nodes):
-        _check_text(given.text)
-        if given.parent is not None and not -1 <= given.parent < i:
+    for i, node in enumerate(act.nodes):
+        _check_text(node.text)
+        if node.parent is not None and not -1 <= node.parent < i:
             raise ActError(
                 f"given node {i}: expected the parent -1 (hypothesis), None or the index of an earlier node, "
-                f"found {given.parent}"
+                f"found {node.parent}"
             )
-        if given.key is not None and given.key != premise_key(given.text):
-            raise ActError(f"given node {i}: expected the key of {quote(given.text)}, found {given.key!r}")
-        path = frozenset() if given.parent is None else root if given.parent < 0 else above[given.parent]
-        if fold(given.text) in path:
-            raise ActError(f"{quote(given.text)} is above itself; a sentence cannot explain itself")
-        above.append(path | {fold(given.text)})
+        if node.key is not None and node.key != premise_key(node.text):
+            raise ActError(f"given node {i}: expected the key of {quote(node.text)}, found {node.key!r}")
+        path = frozenset() if node.parent is None else root if node.parent < 0 else above[node.parent]
+        if fold(node.text) in path:
+            raise ActError(f"{quote(node.text)} is above itself; a sentence cannot explain itself")
+        above.append(path | {fold(node.text)})
     try:
         parse_as(dict[str, Any], json.dumps(dict(act.source), allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:
@@ -214,9 +214,9 @@ def footprint(tree: Tree, act: acts.Act, *, seq: int) -> Footprint:
     if not isinstance(act, acts.Create):
         reads.add(("node", act.node))
     match act:
-        case acts.Create(nodes=given):
-            made = [ROOT, *(f"{ROOT}.{i + 1}" for i in range(len(given)))]
-            writes.update(fact for node in made for fact in _aspects(node))
+        case acts.Create(nodes=nodes):
+            node_ids = [ROOT, *(f"{ROOT}.{i + 1}" for i in range(len(nodes)))]
+            writes.update(fact for node in node_ids for fact in _aspects(node))
         case acts.Accept(node=node, premise=premise):
             judgement = ("judgement", node, premise.key)
             reads |= {("text", node), judgement}
@@ -233,7 +233,9 @@ def footprint(tree: Tree, act: acts.Act, *, seq: int) -> Footprint:
             reads |= {("text", node)}
             writes |= {("children", node)} | new
         case acts.Conclude(node=node, premises=premises):
-            reads |= {("text", node)} | {(what, p) for p in premises for what in ("node", "text", "parent")}
+            reads |= {("text", node)} | {
+                (aspect, p) for p in premises for aspect in ("node", "text", "parent")
+            }
             writes |= {("children", node)} | new | {("parent", p) for p in premises}
         case acts.Edit(node=node):
             reads |= {("text", node)}
@@ -246,7 +248,7 @@ def footprint(tree: Tree, act: acts.Act, *, seq: int) -> Footprint:
         case acts.Move(node=node, parent=parent):
             old = tree.node(node).parent
             path = (parent, *(above.id for above in tree.ancestors(parent)))
-            reads |= {("parent", node)} | {(what, above) for above in path for what in ("node", "parent")}
+            reads |= {("parent", node)} | {(aspect, above) for above in path for aspect in ("node", "parent")}
             writes |= {("parent", node), ("children", parent)}
             if old is not None:
                 writes.add(("children", old))
@@ -257,7 +259,7 @@ def footprint(tree: Tree, act: acts.Act, *, seq: int) -> Footprint:
 
 
 def _aspects(node: str) -> set[Fact]:
-    return {(what, node) for what in ("node", "text", "parent", "children")}
+    return {(aspect, node) for aspect in ("node", "text", "parent", "children")}
 
 
 def _withdrawn(tree: Tree, parent: str, children: Iterable[str]) -> set[Fact]:
@@ -273,7 +275,7 @@ def _add_removal(tree: Tree, node_id: str, keep: bool, reads: set[Fact], writes:
     writes |= {("node", n.id) for n in gone} | {("children", node_id)}
     writes |= {("judgement", *key) for key in tree.judgements_of(gone)}
     if keep:
-        reads |= {(what, child) for child in node.children for what in ("node", "parent")}
+        reads |= {(aspect, child) for child in node.children for aspect in ("node", "parent")}
         writes |= {("parent", child) for child in node.children}
     if node.parent is not None:
         reads.add(("node", node.parent))

@@ -141,8 +141,8 @@ class Tree:
 
     def rejected(self, node_id: str) -> tuple[Premise, ...]:
         """Return the premises rejected for a node, in order of judgement."""
-        found = (j for (node, _), j in self.judgements.items() if node == node_id and not j.accepted)
-        return tuple(j.premise for j in sorted(found, key=lambda j: j.seq))
+        rejections = (j for (node, _), j in self.judgements.items() if node == node_id and not j.accepted)
+        return tuple(j.premise for j in sorted(rejections, key=lambda j: j.seq))
 
 
 class TreeBuilder:
@@ -191,13 +191,17 @@ class TreeBuilder:
                 self._attach(Node(new_id, text, node, (), act.kind, author, seq))
             case acts.Conclude(node=node, premises=premises, text=text):
                 children = self._nodes[node].children
-                chosen = tuple(child for child in children if child in premises)
-                self._nodes[new_id] = Node(new_id, text, node, chosen, act.kind, author, seq)
-                for child in chosen:
+                members = tuple(child for child in children if child in premises)
+                self._nodes[new_id] = Node(new_id, text, node, members, act.kind, author, seq)
+                for child in members:
                     self._nodes[child] = replace(self._nodes[child], parent=new_id)
                 self._replace_children(
                     node,
-                    [new_id if c == chosen[0] else c for c in children if c == chosen[0] or c not in chosen],
+                    [
+                        new_id if c == members[0] else c
+                        for c in children
+                        if c == members[0] or c not in members
+                    ],
                 )
             case acts.Edit(node=node, text=text):
                 key = self._nodes[node].key if fold(text) == fold(self._nodes[node].text) else None
@@ -207,8 +211,10 @@ class TreeBuilder:
             case acts.Reorder(node=node, order=order):
                 children = self._nodes[node].children
                 # A damaged order neither adds nor loses a child.
-                known = [child for child in dict.fromkeys(order) if child in children]
-                self._replace_children(node, known + [child for child in children if child not in known])
+                ordering = [child for child in dict.fromkeys(order) if child in children]
+                self._replace_children(
+                    node, ordering + [child for child in children if child not in ordering]
+                )
             case acts.Move(node=node, parent=parent):
                 old = self._nodes[node].parent
                 if old is not None:
@@ -220,10 +226,10 @@ class TreeBuilder:
         self._source = act.source
         self._nodes[ROOT] = Node(ROOT, act.hypothesis, None, (), act.kind, author, seq)
         ids = [ROOT, *(f"{ROOT}.{i}" for i in range(1, len(act.nodes) + 1))]
-        for new_id, given in zip(ids[1:], act.nodes, strict=True):
-            parent = None if given.parent is None else ids[given.parent + 1]
+        for new_id, node in zip(ids[1:], act.nodes, strict=True):
+            parent = None if node.parent is None else ids[node.parent + 1]
             self._attach(
-                Node(new_id, given.text, parent, (), act.kind, author, seq, key=given.key, label=given.label)
+                Node(new_id, node.text, parent, (), act.kind, author, seq, key=node.key, label=node.label)
             )
 
     def _attach(self, node: Node) -> None:

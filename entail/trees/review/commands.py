@@ -59,16 +59,16 @@ def command_for(
     *,
     tree: Tree,
     selected: str,
-    shown: Sequence[Candidate],
+    candidates: Sequence[Candidate],
     collapsed: Collection[str] = frozenset(),
 ) -> Command | None:
     """Return the command of a key, None if it has none, such as a digit without a candidate."""
     digit = key.removeprefix("shift+")
     if digit.isdigit():
         at = (int(digit) - 1) % 10
-        if at >= len(shown):
+        if at >= len(candidates):
             return None
-        return Command("reject" if key.startswith("shift+") else "accept", shown[at].premise.key)
+        return Command("reject" if key.startswith("shift+") else "accept", candidates[at].premise.key)
     if key in _ARROWS:
         node = neighbour(tree, selected, key, collapsed=collapsed)
         return Command("select", node) if node != selected else None

@@ -204,7 +204,7 @@ def lesson_of(log: TreeLog, corpus: Corpus, *, corpus_id: str) -> Lesson:
     )
 
 
-def propose_name(corpus_name: str, taken: Collection[str]) -> str:
+def propose_name(corpus_name: str, taken_names: Collection[str]) -> str:
     """Return the first free name of the form `team-<corpus>-<n>` for a trained encoder.
 
     >>> propose_name("Sky & Sun (2024)", {"team-sky-sun-2024-1"})
@@ -212,16 +212,16 @@ def propose_name(corpus_name: str, taken: Collection[str]) -> str:
     """
     plain = unicodedata.normalize("NFKD", corpus_name).encode("ascii", "ignore").decode().lower()
     slug = re.sub(r"[^a-z0-9]+", "-", plain)[:_LONGEST_SLUG].strip("-") or "corpus"
-    return free_name(f"team-{slug}", taken)
+    return free_name(f"team-{slug}", taken_names)
 
 
-def free_name(stem: str, taken: Collection[str]) -> str:
+def free_name(stem: str, taken_names: Collection[str]) -> str:
     """Return the first free name of the form `<stem>-<n>`."""
-    used = {name.lower() for name in taken}
+    used = {name.lower() for name in taken_names}
     return next(name for n in count(1) if (name := f"{stem}-{n}") not in used)
 
 
-def check_name(name: str, taken: Collection[str]) -> None:
+def check_name(name: str, taken_names: Collection[str]) -> None:
     """Check that a name is valid and free for an encoder, for which it is a folder under `models/`.
 
     Raises:
@@ -232,5 +232,5 @@ def check_name(name: str, taken: Collection[str]) -> None:
             "expected a name of letters a to z, digits, '.', '-' and '_' that begins with a letter or a "
             f"digit, 80 characters at most, found {name!r}"
         )
-    if is_reserved(name) or name.lower() in map(str.lower, taken):
+    if is_reserved(name) or name.lower() in map(str.lower, taken_names):
         raise TrainingError(f"an encoder {name!r} exists already; choose another name")

@@ -54,11 +54,11 @@ def describe_retriever(
 
 def describe_rank(evidence: Evidence, key: str, retriever: str) -> str:
     """Return the rank of a premise at the time of its judgement, by a retriever from `describe_retriever`."""
-    shown = next((shown for shown in evidence.shown if shown.key == key), None)
-    if shown is None:
+    candidate = next((candidate for candidate in evidence.shown if candidate.key == key), None)
+    if candidate is None:
         return f"not among the top {len(evidence.shown):,} of {retriever}"
-    retrieved = "" if shown.retrieved is None else f" (retrieved {ordinal(shown.retrieved)})"
-    return _describe_ranks(evidence, ordinal(shown.rank), retriever) + retrieved
+    retrieved = "" if candidate.retrieved is None else f" (retrieved {ordinal(candidate.retrieved)})"
+    return _describe_ranks(evidence, ordinal(candidate.rank), retriever) + retrieved
 
 
 def _describe_ranks(evidence: Evidence, ranks: str, retriever: str) -> str:
@@ -78,7 +78,7 @@ def describe_provenance(act: AnyAct, evidence: Evidence, retriever: str) -> str:
             words = describe_rank(evidence, premise.key, retriever)
         case Finish(premises=premises):
             keys = {premise.key for premise in premises}
-            if ranks := sorted(shown.rank for shown in evidence.shown if shown.key in keys):
+            if ranks := sorted(candidate.rank for candidate in evidence.shown if candidate.key in keys):
                 ends = " to ".join(map(ordinal, dict.fromkeys((ranks[0], ranks[-1]))))
                 words = _describe_ranks(evidence, ends, retriever)
     searched = f", searched {quote(evidence.query)}" if evidence.own_words else ""

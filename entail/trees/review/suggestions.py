@@ -163,15 +163,17 @@ def reorder(pool: Sequence[Candidate], scores: Floats, *, weight: float) -> tupl
         scores: Scores of the first `len(scores)` by the re-ranker.
         weight: Weight of these beside the retriever's; see `entail.index.reranked`.
     """
-    first, others = pool[: len(scores)], pool[len(scores) :]
-    summed = combine(np.array([one.score for one in first], dtype=np.float32), scores, weight=weight)
+    first, rest = pool[: len(scores)], pool[len(scores) :]
+    summed = combine(
+        np.array([candidate.score for candidate in first], dtype=np.float32), scores, weight=weight
+    )
     order = np.argsort(-summed, kind="stable").tolist()
     return (
         *(
             replace(first[at], rank=rank, score=float(summed[at]), retrieved=first[at].rank)
             for rank, at in enumerate(order, start=1)
         ),
-        *others,
+        *rest,
     )
 
 

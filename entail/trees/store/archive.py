@@ -204,9 +204,9 @@ def _read_manifest(archive: zipfile.ZipFile, name: str) -> tuple[str, Mapping[st
 
 
 def _check_names(archive: zipfile.ZipFile, parts: Mapping[str, Part], name: str) -> None:
-    found = sorted(info.filename for info in archive.infolist())
-    if found != sorted([_MANIFEST, *parts]):
-        odd = sorted(set(found) ^ {_MANIFEST, *parts}) or "a part twice"
+    file_names = sorted(info.filename for info in archive.infolist())
+    if file_names != sorted([_MANIFEST, *parts]):
+        odd = sorted(set(file_names) ^ {_MANIFEST, *parts}) or "a part twice"
         raise FormatError(f"its manifest does not fit what is in it: {odd}", source=name)
     for info in archive.infolist():
         if info.file_size > max(_LONGEST_LINE, _MAX_RATIO * info.compress_size):
@@ -217,10 +217,10 @@ def _check_names(archive: zipfile.ZipFile, parts: Mapping[str, Part], name: str)
 
 
 def _check_part(archive: zipfile.ZipFile, part: str, expected: Part, name: str) -> None:
-    found = _measure(read_chunks(archive.open(part)), use=lambda chunk: None)
-    if found != expected:
+    actual = _measure(read_chunks(archive.open(part)), use=lambda chunk: None)
+    if actual != expected:
         raise FormatError(
             f"{part} is not what was written (expected {expected.size:,} bytes with the digest "
-            f"{expected.sha256[:12]}, found {found.size:,} with {found.sha256[:12]}); take another backup",
+            f"{expected.sha256[:12]}, found {actual.size:,} with {actual.sha256[:12]}); take another backup",
             source=name,
         )

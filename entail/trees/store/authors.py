@@ -149,9 +149,9 @@ def enter(connection: sa.Connection, name: str) -> str:
         ActError: If the name is invalid, see `clean_name`.
     """
     clean = clean_name(name)
-    found = _find_name(connection, clean)
-    if found is not None:
-        return found
+    stored_name = _find_name(connection, clean)
+    if stored_name is not None:
+        return stored_name
     row = {"name": clean, "folded": fold_name(clean), "entered_at": datetime.now(UTC)}
     return clean if _insert(connection, authors, row) else str(_find_name(connection, clean))
 
@@ -169,8 +169,8 @@ def _insert(connection: sa.Connection, table: sa.Table, row: Mapping[str, object
 def _find_name(connection: sa.Connection, name: str, *, typed: bool = False) -> str | None:
     """Return the name of an author regardless of case; with `typed`, of one who never signed in."""
     query = sa.select(authors.c.name).where(authors.c.folded == fold_name(name))
-    found: str | None = connection.scalar(query.where(authors.c.subject.is_(None)) if typed else query)
-    return found
+    stored_name: str | None = connection.scalar(query.where(authors.c.subject.is_(None)) if typed else query)
+    return stored_name
 
 
 class Authors:
@@ -189,9 +189,9 @@ class Authors:
         """
         clean = clean_name(name)
         with self._database.reading() as connection:
-            found = _find_name(connection, clean)
-        if found is not None or self._database.read_only:
-            return found or clean
+            stored_name = _find_name(connection, clean)
+        if stored_name is not None or self._database.read_only:
+            return stored_name or clean
         try:
             with self._database.writing() as connection:
                 return enter(connection, clean)
@@ -213,19 +213,19 @@ class Authors:
             LockedDatabaseError: If the database is locked by another write.
         """
         with self._database.reading() as connection:
-            known = _row_of(connection, identity)
-        if known is not None and identity.name in (known.called, re.sub(r" \(\d+\)$", "", known.called)):
-            return SignedIn(known.name)
+            author = _row_of(connection, identity)
+        if author is not None and identity.name in (author.called, re.sub(r" \(\d+\)$", "", author.called)):
+            return SignedIn(author.name)
         if self._database.read_only:
-            return SignedIn(known.name if known is not None else identity.name)
+            return SignedIn(author.name if author is not None else identity.name)
         with self._database.writing() as connection:
             return SignedIn(_sign_in(connection, identity, adopt=adopt))
 
     def typed_before(self, identity: Identity) -> str | None:
         """Return the unverified author of the same name, before the identity's first sign-in; else None."""
         with self._database.reading() as connection:
-            known = _row_of(connection, identity)
-            return _find_name(connection, identity.name, typed=True) if known is None else None
+            author = _row_of(connection, identity)
+            return _find_name(connection, identity.name, typed=True) if author is None else None
 
     def display_names(self) -> Mapping[str, str]:
         """Return permanent name -> current name of the signed-in authors."""
@@ -262,8 +262,8 @@ class Authors:
 
 
 def _record_presence(connection: sa.Connection, tree_id: str, author: str, node: str) -> None:
-    known = sa.select(trees.c.id).where(trees.c.id == tree_id)
-    if not tree_id.isascii() or connection.scalar(known) is None:
+    query = sa.select(trees.c.id).where(trees.c.id == tree_id)
+    if not tree_id.isascii() or connection.scalar(query) is None:
         raise UnknownTreeError(f"there is no tree {tree_id!r}")
     values = {"node": node[:40], "at": datetime.now(UTC), "verified": is_signed_in(author)}
     name = enter(connection, author)
@@ -280,14 +280,14 @@ def _row_of(connection: sa.Connection, identity: Identity) -> sa.Row[Any, Any] |
     query = sa.select(authors.c.name, authors.c.called).where(
         authors.c.issuer == identity.issuer, authors.c.subject == identity.subject
     )
-    found: sa.Row[Any, Any] | None = connection.execute(query).first()
-    return found
+    author: sa.Row[Any, Any] | None = connection.execute(query).first()
+    return author
 
 
 def _sign_in(connection: sa.Connection, identity: Identity, *, adopt: bool) -> str:
-    known = _row_of(connection, identity)
+    author = _row_of(connection, identity)
     typed = _find_name(connection, identity.name, typed=True) if adopt else None
-    name = str(known.name) if known is not None else typed
+    name = str(author.name) if author is not None else typed
     called = _free(connection, identity.name, besides=name)
     vouch = {"issuer": identity.issuer, "subject": identity.subject, "called": called}
     if name is not None:
@@ -301,12 +301,12 @@ def _sign_in(connection: sa.Connection, identity: Identity, *, adopt: bool) -> s
 
 def _free(connection: sa.Connection, name: str, *, besides: str | None) -> str:
     """Return the name, numbered if another author has it."""
-    taken: set[str] = set()
+    folded_names: set[str] = set()
     for own, called in connection.execute(sa.select(authors.c.name, authors.c.called)):
         if own != besides:
-            taken |= {fold_name(own), fold_name(called or own)}
+            folded_names |= {fold_name(own), fold_name(called or own)}
     free, number = name, 1
-    while fold_name(free) in taken:
+    while fold_name(free) in folded_names:
         number += 1
         free = f"{name[: LONGEST_NAME - len(str(number)) - 3]} ({number})"
     return free

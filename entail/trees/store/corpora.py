@@ -79,11 +79,11 @@ class CorpusStore:
 
     def find(self, name: str) -> CorpusInfo:
         """Return the summary of a corpus by its name or id; `CorpusError` lists the known ones."""
-        known = self.corpora()
-        for info in known:
+        infos = self.corpora()
+        for info in infos:
             if name in (info.name, info.id):
                 return info
-        names = ", ".join(info.name for info in known) or "none"
+        names = ", ".join(info.name for info in infos) or "none"
         raise CorpusError(f"there is no corpus {name!r}; known: {names}")
 
     def info(self, corpus_id: str) -> CorpusInfo:
@@ -99,20 +99,20 @@ class CorpusStore:
         """
         with self._database.reading() as connection:
             info = read_info(connection, corpus_id)
-            wanted = info.version if version is None else version
-            if not 1 <= wanted <= info.version:
-                raise CorpusError(f"{info.name!r} has the versions 1 to {info.version}, found {wanted}")
+            number = info.version if version is None else version
+            if not 1 <= number <= info.version:
+                raise CorpusError(f"{info.name!r} has the versions 1 to {info.version}, found {number}")
             changes = schema.corpus_changes
             at = connection.scalar(
-                sa.select(changes.c.at).where(changes.c.corpus_id == corpus_id, changes.c.version == wanted)
+                sa.select(changes.c.at).where(changes.c.corpus_id == corpus_id, changes.c.version == number)
             )
             # With the time, since another corpus may be restored under the same id.
-            slot = (corpus_id, wanted, at)
+            slot = (corpus_id, number, at)
             with self._lock:
                 if slot in self._corpora:
                     self._corpora.move_to_end(slot)
                     return self._corpora[slot]
-            corpus = Corpus(info.name, live_premises(connection, corpus_id, wanted))
+            corpus = Corpus(info.name, live_premises(connection, corpus_id, number))
         with self._lock:
             self._corpora[slot] = corpus
             while len(self._corpora) > CACHED_CORPORA:
@@ -125,17 +125,17 @@ class CorpusStore:
         Raises:
             CorpusError: If a text is invalid or already in the corpus, or there is none.
         """
-        given = [texts] if isinstance(texts, str) else texts
-        premises = [text if isinstance(text, Premise) else Premise(text) for text in given]
+        entries = [texts] if isinstance(texts, str) else texts
+        premises = [text if isinstance(text, Premise) else Premise(text) for text in entries]
         check_premises(premises)
         added = Corpus.of("added", premises)
         with self._database.writing() as connection:
             info = read_info(connection, corpus_id, lock=True)
             live = live_keys(connection, corpus_id, info.version)
-            if known := [p for p in added.premises if p.key in live]:
+            if duplicates := [p for p in added.premises if p.key in live]:
                 raise CorpusError(
-                    f"{len(known)} of {len(added)} are in {info.name!r} already (the first: "
-                    f"{quote(known[0].text)}); nothing was added"
+                    f"{len(duplicates)} of {len(added)} are in {info.name!r} already (the first: "
+                    f"{quote(duplicates[0].text)}); nothing was added"
                 )
             if not added:
                 raise CorpusError("there is nothing to add; expected at least one premise")
@@ -192,18 +192,18 @@ class CorpusStore:
         )
         with self._database.reading() as connection:
             read_info(connection, corpus_id)
-            found = []
+            versions = []
             for row in connection.execute(query).all():
                 quoted = {
-                    f"{what}_texts": tuple(
+                    f"{column}_texts": tuple(
                         connection.scalars(
                             sa.select(premises.c.text)
-                            .where(premises.c.corpus_id == corpus_id, premises.c[what] == row.version)
+                            .where(premises.c.corpus_id == corpus_id, premises.c[column] == row.version)
                             .order_by(premises.c.position)
                             .limit(QUOTED)
                         )
                     )
-                    for what in ("added", "retired")
+                    for column in ("added", "retired")
                 }
-                found.append(CorpusChange(**{**row._mapping, **quoted}))
-        return found
+                versions.append(CorpusChange(**{**row._mapping, **quoted}))
+        return versions

@@ -59,11 +59,11 @@ def check_premises(premises: Iterable[Premise]) -> None:
         _check_storable(f"{text}{premise.source_id or ''}", "a premise")
 
 
-def _check_storable(text: str, what: str) -> None:
+def _check_storable(text: str, field: str) -> None:
     if "\0" in text:
-        raise CorpusError(f"{what} cannot hold a NUL character: {quote(text.replace(chr(0), '␀'))}")
+        raise CorpusError(f"{field} cannot hold a NUL character: {quote(text.replace(chr(0), '␀'))}")
     if HALF_CHARACTER.search(text):
-        raise CorpusError(f"{what} holds half a character (a lone surrogate); see how its file was encoded")
+        raise CorpusError(f"{field} holds half a character (a lone surrogate); see how its file was encoded")
 
 
 def clean_corpus_name(name: str) -> str:

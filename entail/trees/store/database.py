@@ -135,13 +135,13 @@ def open_database(
         DamagedDatabaseError: If the file is damaged or not a database.
     """
     parsed = parse_url(url if url is not None else load_settings().database_url)
-    shown = shown_url(parsed)
+    display_url = shown_url(parsed)
     if is_demo() and not (read_only or scratch):
         opened = open_database(url, wait_seconds=wait_seconds, read_only=True)
         return replace(opened, remedy=DEMO_REMEDY)
-    with translate_errors(shown):
+    with translate_errors(display_url):
         if parsed.get_backend_name() == "sqlite":
-            return _open_sqlite(parsed, shown, wait_seconds, read_only=read_only)
+            return _open_sqlite(parsed, display_url, wait_seconds, read_only=read_only)
         engine = _engine(
             parsed,
             connect_args={"connect_timeout": max(2, round(wait_seconds))},
@@ -149,7 +149,7 @@ def open_database(
             pool_pre_ping=True,
         )
         sa.event.listen(engine, "begin", _limit_wait)
-        return _ensure_tables(Database(engine, shown, read_only=read_only, wait_seconds=wait_seconds))
+        return _ensure_tables(Database(engine, display_url, read_only=read_only, wait_seconds=wait_seconds))
 
 
 def parse_url(url: str) -> URL:
@@ -161,19 +161,19 @@ def parse_url(url: str) -> URL:
     >>> parse_url("postgres://ann@localhost/trees").drivername
     'postgresql+psycopg'
     """
-    wanted = "expected sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME; check ENTAIL_DATABASE_URL"
+    hint = "expected sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME; check ENTAIL_DATABASE_URL"
     try:
         parsed = make_url(re.sub(r"^postgres(?=:|\+)", "postgresql", url))
         backend = parsed.get_backend_name()
     except (sa.exc.SQLAlchemyError, ValueError):
         # Their messages quote the URL, which may have a password.
-        raise DatabaseError(f"this is no database URL: {wanted}") from None
+        raise DatabaseError(f"this is no database URL: {hint}") from None
     if backend == "postgresql":
         return parsed.set(drivername="postgresql+psycopg")
     if backend != "sqlite":
-        raise DatabaseError(f"a database of the kind {backend!r} is not supported: {wanted}")
+        raise DatabaseError(f"a database of the kind {backend!r} is not supported: {hint}")
     if not parsed.database or parsed.database == ":memory:":
-        raise DatabaseError(f"a database in memory would lose everything: {wanted}")
+        raise DatabaseError(f"a database in memory would lose everything: {hint}")
     return parsed.set(drivername="sqlite")
 
 
@@ -212,7 +212,7 @@ def _load_json(text: str | bytes) -> Any:  # noqa: ANN401 - JSON is of any type
         return None
 
 
-def _open_sqlite(url: URL, shown: str, wait_seconds: float, *, read_only: bool) -> Database:
+def _open_sqlite(url: URL, display_url: str, wait_seconds: float, *, read_only: bool) -> Database:
     path = _path(url)
     if path.is_dir():
         raise DatabaseError(f"{path} is a folder; the database is a file: check ENTAIL_DATABASE_URL")
@@ -231,7 +231,7 @@ def _open_sqlite(url: URL, shown: str, wait_seconds: float, *, read_only: bool) 
             engine.dispose()
             raise
         if writable:
-            return _ensure_tables(Database(engine, shown, wait_seconds=wait_seconds))
+            return _ensure_tables(Database(engine, display_url, wait_seconds=wait_seconds))
         engine.dispose()
     # A database in WAL mode needs its -shm file beside it. Where the folder does not let SQLite make one, the
     # file may be read as it is (`immutable`), unless a WAL is left that has to be read with it.
@@ -239,12 +239,12 @@ def _open_sqlite(url: URL, shown: str, wait_seconds: float, *, read_only: bool) 
     read = {"mode": "ro", "uri": "true"}
     uri = URL.create("sqlite", database=f"file:{quote(path.as_posix())}", query=read)
     try:
-        return _ensure_tables(Database(_sqlite_engine(uri, wait_seconds), shown, read_only=True))
+        return _ensure_tables(Database(_sqlite_engine(uri, wait_seconds), display_url, read_only=True))
     except sa.exc.OperationalError:
         if wal.exists() and wal.stat().st_size:
             raise
     uri = uri.update_query_dict({"immutable": "1"})
-    return _ensure_tables(Database(_sqlite_engine(uri, wait_seconds), shown, read_only=True))
+    return _ensure_tables(Database(_sqlite_engine(uri, wait_seconds), display_url, read_only=True))
 
 
 def _sqlite_engine(url: URL, wait_seconds: float) -> sa.Engine:

@@ -104,8 +104,8 @@ class VisitorLog(TreeLog):
         """Return whether a tree is the visitor's."""
         self._used = time.monotonic()
         with self._database.reading() as connection:
-            known = sa.select(schema.trees.c.id).where(schema.trees.c.id == tree_id)
-            return tree_id.isascii() and connection.scalar(known) is not None
+            query = sa.select(schema.trees.c.id).where(schema.trees.c.id == tree_id)
+            return tree_id.isascii() and connection.scalar(query) is not None
 
     def is_editable(self, tree_id: str) -> bool:
         """Return whether a tree is the visitor's."""

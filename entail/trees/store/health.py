@@ -72,8 +72,8 @@ def tree_problems(connection: sa.Connection, *, progress: ProgressCallback | Non
             if history is None:
                 yield f"tree {row.id} is damaged: it has no acts; {DAMAGED_REMEDY}"
                 continue
-            found = summarise(history)
-            wrong = [f"{k}: {stored[k]!r}, by its log {v!r}" for k, v in found.items() if stored[k] != v]
+            summary = summarise(history)
+            wrong = [f"{k}: {stored[k]!r}, by its log {v!r}" for k, v in summary.items() if stored[k] != v]
             if wrong:
                 yield (
                     f"the summary of tree {row.id} is wrong ({'; '.join(wrong)}): its next act corrects it, "
@@ -102,9 +102,9 @@ def corpus_problems(connection: sa.Connection) -> Iterator[str]:
 def _file_problems(connection: sa.Connection) -> Iterator[str]:
     if connection.dialect.name != "sqlite":
         return
-    found = list(connection.exec_driver_sql("PRAGMA integrity_check(5)").scalars())
-    if found != ["ok"]:
-        yield f"the file is damaged ({'; '.join(found)}): {_RESTORE}"
+    messages = list(connection.exec_driver_sql("PRAGMA integrity_check(5)").scalars())
+    if messages != ["ok"]:
+        yield f"the file is damaged ({'; '.join(messages)}): {_RESTORE}"
     for table, _row, parent, _key in connection.exec_driver_sql("PRAGMA foreign_key_check").fetchmany(5):
         yield f"a row of {table} names one of {parent} that is not there: {_RESTORE}"
 

@@ -57,8 +57,8 @@ class Shares:
                 raise UnknownTreeError(
                     f"expected a tree with the id {tree_id}, found none; nothing was shared"
                 )
-            known = _select(connection, schema.shares.c.tree_id == tree_id)
-            return known[0] if known else _insert(connection, author, tree_id=tree_id)
+            shares = _select(connection, schema.shares.c.tree_id == tree_id)
+            return shares[0] if shares else _insert(connection, author, tree_id=tree_id)
 
     def share_comparison(self, comparison: Any, *, author: str) -> Share:  # noqa: ANN401 - JSON is of any type
         """Keep a comparison, given as JSON, and return its new link."""

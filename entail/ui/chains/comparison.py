@@ -66,7 +66,7 @@ def draw_compare(scene: Scene, scorers: Sequence[ListedScorer]) -> None:
     """Draw the switch, and how each method ranks the premises of this question."""
     if not st.toggle("Compare methods", key="chains_compare"):
         return
-    schemes = {one.form.scheme for one in scorers}
+    schemes = {scorer.form.scheme for scorer in scorers}
     if lacking := [name for name in ("single-fact", "arcf") if name not in schemes]:
         st.caption(
             f":material/info: No scorer of scheme {' or '.join(lacking)}. Train one with `entail train arcf`."
@@ -85,13 +85,13 @@ def draw_compare(scene: Scene, scorers: Sequence[ListedScorer]) -> None:
                 facts,
                 scorers,
                 near,
-                load=lambda listed: finish(take_scorer(listed.name, listed.revision, wait=0)),
+                load=lambda scorer: finish(take_scorer(scorer.name, scorer.revision, wait=0)),
                 k=k,
                 length=length,
                 progress=report,
             )
 
-    revisions = tuple((one.name, one.revision) for one in scorers)
+    revisions = tuple((scorer.name, scorer.revision) for scorer in scorers)
     key = (facts.digest, question.stem, question.answer, revisions, k, length)
     compared = await_value(_RANKINGS.get_or_start(key, make), waiting="Ranking by each method …")
     if compared is not None:

@@ -174,7 +174,7 @@ def _pick_row(release: WorldtreeRelease) -> Source | None:
     if files:
         left, right = st.columns([1, 3])
         name = LINK.pick("file", "File", list(files), next(iter(files)), draw=left.selectbox)
-        questions = {one.id: one for one in files[name].questions}
+        questions = {file_question.id: file_question for file_question in files[name].questions}
         parts = (*parts, "file")
     else:
         right = st.container()
@@ -215,9 +215,9 @@ def pick_builder(facts: FactTables) -> tuple[Builder, int, tuple[ListedScorer, .
         None while the scorer is loaded or the premises are prepared.
     """
     listed = list_scorers()
-    usable = {one.name: one for one in listed if one.problem is None}
+    usable = {entry.name: entry for entry in listed if entry.problem is None}
     draw_notice("chains")
-    chains = [name for name, one in usable.items() if one.form.scheme == "arcf"]
+    chains = [name for name, entry in usable.items() if entry.form.scheme == "arcf"]
     first = sync_with_active("chains", "chains_by", chains) or TFIDF
     names = {name: model_label(name) for name in usable}
     names[TFIDF] = "TF-IDF (keywords, baseline)"
@@ -237,9 +237,11 @@ def pick_builder(facts: FactTables) -> tuple[Builder, int, tuple[ListedScorer, .
         key=LINK.init_number("length", DEFAULT_LENGTH, least=1, most=20),
         help="A trained scorer may stop earlier, from three premises on.",
     )
-    for one in listed:
-        if one.problem is not None:
-            st.warning(f"{label(one.name)} cannot be used: {label(one.problem)}", icon=":material/warning:")
+    for entry in listed:
+        if entry.problem is not None:
+            st.warning(
+                f"{label(entry.name)} cannot be used: {label(entry.problem)}", icon=":material/warning:"
+            )
     if not usable:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(

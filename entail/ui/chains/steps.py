@@ -159,16 +159,16 @@ def build(source: Source, builder: Builder, *, length: int, picks: Picks) -> Sce
     making: list[Task[Step]] = []
     until = time.monotonic() + _WAIT
 
-    def step_of(chosen: tuple[int, ...]) -> Step | None:
-        task = take_step(builder, source.question, chosen, wait=max(0.0, until - time.monotonic()))
+    def step_of(premises: tuple[int, ...]) -> Step | None:
+        task = take_step(builder, source.question, premises, wait=max(0.0, until - time.monotonic()))
         if task.value is None:
             making.append(task)
         return task.value
 
     positions = [source.facts.positions.get(uid.lower()) for uid in picks.uids]
     # After an unknown or retired premise the picks no longer apply.
-    given = [at for at in takewhile(lambda at: at is not None, positions) if at is not None]
-    walk = follow(step_of, Search(length=length), given=given, automatic=picks.alone)
+    valid_positions = [at for at in takewhile(lambda at: at is not None, positions) if at is not None]
+    walk = follow(step_of, Search(length=length), premises=valid_positions, automatic=picks.alone)
     return Scene(source, builder, length, picks, walk, making[0] if making else None)
 
 
@@ -239,14 +239,14 @@ def _draw_buttons(scene: Scene) -> None:
         ("over", "Start over", "restart_alt", scene.picks != Picks(), (), True, "Discards your choices"),
     )
     with st.container(horizontal=True):
-        for name, text, icon, enabled, chosen, alone, help_ in buttons:
+        for name, text, icon, enabled, premises, alone, help_ in buttons:
             st.button(
                 text,
                 icon=f":material/{icon}:",
                 key=f"chain-{name}",
                 disabled=not enabled,
                 on_click=scene.go,
-                args=(chosen,),
+                args=(premises,),
                 kwargs={"alone": alone},
                 help=help_,
             )

@@ -96,21 +96,21 @@ def pick_pool(shared: Workspace) -> Pool | None:
         corpus = shared.corpora.corpus(picked.id, version=picked.version)
         return finish(_POOLS.get_or_start(corpus.hash, lambda _: corpus_pool(corpus)))
     if picked is not None:
-        known = f" · {len(picked.questions):,} questions with known passages" if picked.questions else ""
+        questions = f" · {len(picked.questions):,} questions with known passages" if picked.questions else ""
         remarks = "".join(f" · {remark}" for remark in picked.remarks)
-        st.caption(f"{label(picked.name)}: {len(picked.corpus):,} passages{known}{remarks}")
+        st.caption(f"{label(picked.name)}: {len(picked.corpus):,} passages{questions}{remarks}")
     return picked
 
 
 def tuned_encoders() -> list[str]:
     """Return the encoders tuned on masked claims, directly or before their contrastive stage."""
-    found = [
+    names = [
         entry.name
         for entry in catalogue()
         if entry.problem is None
         and (entry.method == "tuning" or (entry.method == "dpr" and _was_tuned(entry.path)))
     ]
-    return sorted(found, key=lambda name: (name != TUNED, name))
+    return sorted(names, key=lambda name: (name != TUNED, name))
 
 
 def _was_tuned(folder: Path | None) -> bool:
@@ -194,7 +194,7 @@ def pick_several(
         requested = LINK.requested(part)
         st.session_state[key] = list(dict.fromkeys(usual if requested is None else requested.split(BETWEEN)))
     st.session_state[key] = [name for name in st.session_state[key] if name in names][:most]
-    chosen = st.multiselect(
+    selection = st.multiselect(
         name,
         names,
         key=key,
@@ -203,4 +203,4 @@ def pick_several(
         placeholder=placeholder,
         help=help_,
     )
-    return list(chosen)
+    return list(selection)

@@ -45,7 +45,7 @@ def pick_judges() -> list[str]:
     """Draw the field for judges and return the selected ones."""
     cross, gaussians = list_judges(), list(gaussian_names())
     names = list(dict.fromkeys([*cross, *gaussians, *_other()]))
-    chosen = pick_several(
+    selection = pick_several(
         "Judges",
         names,
         names[:1],
@@ -56,24 +56,26 @@ def pick_judges() -> list[str]:
         help_="Cross-encoders give P(passage entails claim), Gaussian encoders the direction.",
     )
     _draw_other(missing=not cross, take=_add_other)
-    return chosen
+    return selection
 
 
 def pick_judge() -> str | None:
     """Draw the field for a cross-encoder, which alone gives P(entailment); return None if there is none."""
     cross = list_judges()
     names = list(dict.fromkeys([*cross, *_other()]))
-    chosen = None
+    judge_name = None
     if names:
         help_ = "NLI cross-encoders only: Gaussian encoders give no probability."
-        chosen = LINK.pick("judge", "Judges", {one: model_label(one) for one in names}, names[0], help=help_)
+        judge_name = LINK.pick(
+            "judge", "Judges", {name: model_label(name) for name in names}, names[0], help=help_
+        )
     _draw_other(missing=not cross, take=_select_other)
-    return chosen
+    return judge_name
 
 
-def to_address(chosen: Sequence[str]) -> dict[str, str]:
+def to_address(names: Sequence[str]) -> dict[str, str]:
     """Return the selection as a part of a link."""
-    return {"by": BETWEEN.join(chosen) or NOBODY}
+    return {"by": BETWEEN.join(names) or NOBODY}
 
 
 def _other() -> list[str]:
@@ -104,8 +106,8 @@ def _draw_other(*, missing: bool, take: Callable[[], None]) -> None:
 
 def _add_other() -> None:
     """Add the entered judge to the selection; called before a run."""
-    chosen = st.session_state.get(BY_KEY, [])
-    st.session_state[BY_KEY] = list(dict.fromkeys([*chosen, *_other()]))
+    selection = st.session_state.get(BY_KEY, [])
+    st.session_state[BY_KEY] = list(dict.fromkeys([*selection, *_other()]))
 
 
 def _select_other() -> None:

@@ -69,23 +69,27 @@ def _pick_view() -> View:
     return View(k, columns, only_moved)
 
 
-def draw_passages(pool: Pool, asked: ClaimedQuestion, names: tuple[str, str], judges: Sequence[str]) -> None:
+def draw_passages(
+    pool: Pool, claim_pair: ClaimedQuestion, names: tuple[str, str], judges: Sequence[str]
+) -> None:
     """Draw the passages that both retrievers find for question and claim."""
     view = _pick_view()
-    lists = _find_lists(pool, asked, names, view.k)
+    lists = _find_lists(pool, claim_pair, names, view.k)
     if lists is None:
         return
     if not lists.all_positions:
         st.info("No passage shares a word with the query.", icon=":material/search_off:")
         return
-    scores = _judge(pool, lists, asked.hypothesis, judges)
+    scores = _judge(pool, lists, claim_pair.hypothesis, judges)
     _draw_overview(lists, scores)
     if scores:
-        st.caption(f"Judged: does the passage entail “{label(asked.hypothesis.rstrip('.'), longest=300)}”?")
-    texts: Mapping[Wording, str] = {"question": asked.question, "claim": asked.claim}
+        st.caption(
+            f"Judged: does the passage entail “{label(claim_pair.hypothesis.rstrip('.'), longest=300)}”?"
+        )
+    texts: Mapping[Wording, str] = {"question": claim_pair.question, "claim": claim_pair.claim}
     for pair in view.pairs():
         _draw_pair(pool, lists, pair, view, texts, scores)
-    _draw_examples_note(asked, lists)
+    _draw_examples_note(claim_pair, lists)
     st.caption(
         "Highlighted: words of the query."
         + (" ★ known to answer." if lists.gold else "")
@@ -94,7 +98,7 @@ def draw_passages(pool: Pool, asked: ClaimedQuestion, names: tuple[str, str], ju
     draw_download(
         "Lists (CSV)",
         "claims_passages.csv",
-        lambda: lists.to_rows(pool.corpus, texts, scores, hypothesis=asked.hypothesis),
+        lambda: lists.to_rows(pool.corpus, texts, scores, hypothesis=claim_pair.hypothesis),
     )
     # Where the lists ship, the indexes are still missing for whatever is asked next. Building them would slow
     # down the drawing.
@@ -102,10 +106,10 @@ def draw_passages(pool: Pool, asked: ClaimedQuestion, names: tuple[str, str], ju
         model_cache().get_or_start(name, pool.corpus, wait=0)
 
 
-def _draw_examples_note(asked: ClaimedQuestion, lists: PassageLists) -> None:
+def _draw_examples_note(claim_pair: ClaimedQuestion, lists: PassageLists) -> None:
     """Draw, under the question of a first visit, that it was chosen, and the figures over all examples."""
     stored = read_lists(sample_dir())
-    if stored is None or asked.question != EXAMPLES[0].question or list(lists.names) != stored.names:
+    if stored is None or claim_pair.question != EXAMPLES[0].question or list(lists.names) != stored.names:
         return
     st.caption(f":material/info: {label(examples_note(stored))}")
 
@@ -124,18 +128,20 @@ def examples_note(stored: ExampleLists) -> str:
     )
 
 
-def _find_lists(pool: Pool, asked: ClaimedQuestion, names: tuple[str, str], k: int) -> PassageLists | None:
+def _find_lists(
+    pool: Pool, claim_pair: ClaimedQuestion, names: tuple[str, str], k: int
+) -> PassageLists | None:
     """Return the lists of question and claim; draw the progress and return None while they are made.
 
     Those of the examples ship.
     """
-    gold = known.gold if (known := pool.known(asked.question)) else frozenset()
+    gold = known_question.gold if (known_question := pool.find_question(claim_pair.question)) else frozenset()
     shipped = find_lists(
         names,
         [model_revision(name) for name in names],
         pool.corpus.hash,
-        asked.question,
-        asked.claim,
+        claim_pair.question,
+        claim_pair.claim,
         k=k,
         gold=gold,
     )
@@ -149,8 +155,8 @@ def _find_lists(pool: Pool, asked: ClaimedQuestion, names: tuple[str, str], k: i
     indexes = first.value, second.value
     revisions = tuple((index.name, index.manifest.revision) for index in indexes)
     search = _SEARCHES.get_or_start(
-        (revisions, pool.corpus.hash, asked.question, asked.claim, k, gold),
-        lambda report: search_wordings(indexes, asked.question, asked.claim, k=k, gold=gold),
+        (revisions, pool.corpus.hash, claim_pair.question, claim_pair.claim, k, gold),
+        lambda report: search_wordings(indexes, claim_pair.question, claim_pair.claim, k=k, gold=gold),
     )
     return await_value(search, waiting="Searching …")
 
@@ -160,11 +166,11 @@ def _judge(pool: Pool, lists: PassageLists, hypothesis: str, judges: Sequence[st
     scores: dict[str, Mapping[int, PassageScore]] = {}
     for judge in judges:
         task = take_scores(judge, passages, hypothesis)
-        found = await_value(
+        verdicts = await_value(
             task, waiting=f"{label(model_name(judge))}: judging …", key=f"claims_again-{judge}"
         )
-        if found is not None:
-            scores[judge] = dict(zip(lists.all_positions, found, strict=True))
+        if verdicts is not None:
+            scores[judge] = dict(zip(lists.all_positions, verdicts, strict=True))
     return scores
 
 
@@ -176,13 +182,13 @@ def overview(lists: PassageLists, scores: Scores) -> list[dict[str, str]]:
     """Return a row for each list: the rank of the first gold passage, and the passages that entail."""
     rows = []
     for key in LIST_KEYS:
-        first, found = lists.first_gold(key), lists.positions[key]
+        first, positions = lists.first_gold(key), lists.positions[key]
         row = {"list": _list_name(lists, key)}
         if first is not None:
             row["answer at"] = f"{first:,}" if first else "not found"
         for judge, verdicts in scores.items():
-            entail = sum(verdicts[position].entails for position in found)
-            row[f"entail, by {model_name(judge)}"] = f"{entail} of {len(found)}"
+            entail = sum(verdicts[position].entails for position in positions)
+            row[f"entail, by {model_name(judge)}"] = f"{entail} of {len(positions)}"
         rows.append(row)
     return rows
 
@@ -203,16 +209,16 @@ def _draw_pair(
     texts: Mapping[Wording, str],
     scores: Scores,
 ) -> None:
-    one, other = keys
-    title = one[1].capitalize() if one[1] == other[1] else model_name(lists.names[one[0]])
-    st.markdown(f"##### {label(title)} :gray[· {lists.shared(one, other)} of {view.k} in both]")
-    for key, beside, column in zip(keys, keys[::-1], st.columns(2, gap="medium"), strict=True):
-        rows = lists.rows(key, beside)
-        shown = [row for row in rows if row.is_moved or not view.only_moved]
+    left, right = keys
+    title = left[1].capitalize() if left[1] == right[1] else model_name(lists.names[left[0]])
+    st.markdown(f"##### {label(title)} :gray[· {lists.shared(left, right)} of {view.k} in both]")
+    for key, other_key, column in zip(keys, keys[::-1], st.columns(2, gap="medium"), strict=True):
+        rows = lists.rows(key, other_key)
+        visible_rows = [row for row in rows if row.is_moved or not view.only_moved]
         words = words_of(texts[key[1]])
         with column:
             st.markdown(f"**{label(_list_name(lists, key))}**")
-            if not shown:
+            if not visible_rows:
                 st.caption("No differences." if rows else "No passage shares a word with the query.")
             draw_ranked_list(
                 (
@@ -222,7 +228,7 @@ def _draw_pair(
                     moved_mark(row.rank, row.other, k=view.k),
                     row.position in lists.gold,
                 )
-                for row in shown
+                for row in visible_rows
             )
 
 

@@ -48,8 +48,12 @@ class ClaimedQuestion:
 
 def draw_question(examples: Iterable[KnownQuestion]) -> ClaimedQuestion | None:
     """Draw the fields; return None without a question or claim."""
-    known = list(islice(examples, _LISTED))
-    first = known[0] if known else KnownQuestion("When did the first person walk on the Moon?", ("1969",))
+    known_questions = list(islice(examples, _LISTED))
+    first = (
+        known_questions[0]
+        if known_questions
+        else KnownQuestion("When did the first person walk on the Moon?", ("1969",))
+    )
     is_first = LINK.requested("question") is None
     if QUESTION not in st.session_state and is_first:
         st.session_state[_CAME] = (first.question, first.answer)
@@ -57,8 +61,8 @@ def draw_question(examples: Iterable[KnownQuestion]) -> ClaimedQuestion | None:
     answer_key = LINK.init_text("answer", first.answer if is_first else "", longest=LONGEST)
     left, right = st.columns(2, gap="large")
     with left:
-        if known:
-            _pick(known)
+        if known_questions:
+            _pick(known_questions)
         typed = st.text_area("Question", key=key, max_chars=LONGEST, height=80, on_change=_forget)
         question = " ".join(typed.split())
         answer = st.text_input(
@@ -68,8 +72,8 @@ def draw_question(examples: Iterable[KnownQuestion]) -> ClaimedQuestion | None:
         right.info("Enter a question.", icon=":material/edit:")
         return None
     with right:
-        asked = _draw_claim(existence_claim(question))
-        return None if asked is None else _draw_start(asked, state_answer(question, answer))
+        claim_pair = _draw_claim(existence_claim(question))
+        return None if claim_pair is None else _draw_start(claim_pair, state_answer(question, answer))
 
 
 def _forget() -> None:
@@ -79,8 +83,8 @@ def _forget() -> None:
         st.session_state[ANSWER] = ""
 
 
-def _pick(known: list[KnownQuestion]) -> None:
-    by_question = {one.question: one for one in known}
+def _pick(known_questions: list[KnownQuestion]) -> None:
+    by_question = {question.question: question for question in known_questions}
 
     def take() -> None:
         picked = by_question.get(str(st.session_state.get(PICK)))
@@ -129,12 +133,12 @@ def _draw_claim(claim: Claim) -> ClaimedQuestion | None:
     return ClaimedQuestion(claim.question, text, edited, hypothesis=text)
 
 
-def _draw_start(asked: ClaimedQuestion, stated: Statement) -> ClaimedQuestion:
+def _draw_start(claim_pair: ClaimedQuestion, stated: Statement) -> ClaimedQuestion:
     """Draw the statement with the answer and the button for a tree; return what was asked, with it."""
     if stated.how != "claim":
-        asked = replace(asked, hypothesis=stated.text)
+        claim_pair = replace(claim_pair, hypothesis=stated.text)
         st.markdown(f"**With the answer:** {label(stated.text, longest=600)}")
         st.caption(f"{HOW[stated.how].capitalize()}.")
     if st.button("Start tree", icon=":material/park:", key="claims_start"):
-        open_start(asked.question, stated.answer, asked.hypothesis)
-    return asked
+        open_start(claim_pair.question, stated.answer, claim_pair.hypothesis)
+    return claim_pair

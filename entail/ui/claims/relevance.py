@@ -104,22 +104,22 @@ def _draw_claims(pool: Pool, name: str | None, count: int) -> None:
         return
     if name is None:
         return  # the field shows how to get one
-    known = tuple(pool.questions.values())
-    asked = take_evenly(known, count)
+    questions = tuple(pool.questions.values())
+    judged_questions = take_evenly(questions, count)
     task = _FIGURES.get_or_start(
-        ("claims", pool.corpus.hash, asked, name, judge_stamp(name)),
-        lambda report: measure_claims(pool, asked, load_judge(name), progress=report),
+        ("claims", pool.corpus.hash, judged_questions, name, judge_stamp(name)),
+        lambda report: measure_claims(pool, judged_questions, load_judge(name), progress=report),
     )
-    waiting = f"{label(model_name(name))} judging {len(asked):,} questions …"
+    waiting = f"{label(model_name(name))} judging {len(judged_questions):,} questions …"
     figure = await_value(task, waiting=waiting, key="claims_again_claims")
     if figure is None:
         return
-    few = "All" if len(asked) == len(known) else f"{len(asked):,} of"
+    few = "All" if len(judged_questions) == len(questions) else f"{len(judged_questions):,} of"
     left_out = f" Left out, without a hard negative: {figure.left_out:,}." if figure.left_out else ""
     _draw(figure, summarise_claims(figure), key="claims")
     st.caption(
-        f"{few} {len(known):,} questions, judged by {label(model_name(figure.by))}. Hard negative: BM25's "
-        f"first passage without an answer. Passages are cut to 100 words around the answer.{left_out}"
+        f"{few} {len(questions):,} questions, judged by {label(model_name(figure.by))}. Hard negative: "
+        f"BM25's first passage without an answer. Passages are cut to 100 words around the answer.{left_out}"
     )
     _offer([figure], "Questions (CSV)", lambda: figure.rows, name="claims")
 
@@ -203,7 +203,7 @@ def _draw(figure: Relevance, words: str, *, key: str) -> None:
     )
 
 
-def _offer(figures: Sequence[Relevance], what: str, rows: Callable[[], object], *, name: str) -> None:
+def _offer(figures: Sequence[Relevance], title: str, rows: Callable[[], object], *, name: str) -> None:
     with st.container(horizontal=True):
-        draw_download(what, f"relevance_{name}.csv", rows)
+        draw_download(title, f"relevance_{name}.csv", rows)
         draw_download("Summary (CSV)", f"relevance_{name}_summary.csv", lambda: summary_rows(figures))

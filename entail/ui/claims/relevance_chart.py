@@ -101,15 +101,15 @@ def draw_relevance(data: Mapping[str, Any]) -> alt.LayerChart | alt.FacetChart:
     )
     colour = alt.Color("group:N", scale=scale["color"], legend=legend, sort=order)
     shares = relevance_table(data)
-    drawn = shares[(shares["from"] >= low) & (shares["to"] <= high)]
+    visible_shares = shares[(shares["from"] >= low) & (shares["to"] <= high)]
     # A step reaches as far as the next one begins: the last bin ends where another would.
-    ends = drawn[drawn["to"] == high].assign(**{"from": high})
-    base = alt.Chart(pd.concat([drawn, ends], ignore_index=True)).encode(x=x, y=y, color=colour)
+    ends = visible_shares[visible_shares["to"] == high].assign(**{"from": high})
+    base = alt.Chart(pd.concat([visible_shares, ends], ignore_index=True)).encode(x=x, y=y, color=colour)
     area = base.mark_area(interpolate="step-after", opacity=0.12)
     line = base.mark_line(interpolate="step-after", strokeWidth=2).encode(
         strokeDash=alt.StrokeDash("group:N", scale=scale["strokeDash"], legend=legend, sort=order)
     )
-    wide = drawn.pivot_table(index=["from", "to"], columns="group", values="share", sort=True)
+    wide = visible_shares.pivot_table(index=["from", "to"], columns="group", values="share", sort=True)
     wide = wide.rename(columns={name: f"share{at}" for at, name in enumerate(order)}).reset_index()
     tips = [
         alt.Tooltip("from:Q", title="From", format=".2f"),

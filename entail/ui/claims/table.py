@@ -58,9 +58,11 @@ def draw_table() -> None:
         table = read_table(content, name=name) if name else read_pasted(content.decode())
         return table, claim_table(table, progress=report)
 
-    made = await_value(COMPARISONS.get_or_start(("claims", digest), make), waiting="Reading the questions …")
-    if made is not None:
-        _draw_claims(digest, *made)
+    table_and_claims = await_value(
+        COMPARISONS.get_or_start(("claims", digest), make), waiting="Reading the questions …"
+    )
+    if table_and_claims is not None:
+        _draw_claims(digest, *table_and_claims)
 
 
 def _draw_claims(digest: str, table: QuestionTable, claimed: Claimed) -> None:
@@ -78,17 +80,17 @@ def _draw_claims(digest: str, table: QuestionTable, claimed: Claimed) -> None:
     )
     rules = [rule for rule, _ in claimed.counts()]
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        chosen = st.multiselect("Rules", rules, key=f"claims-rules-{digest}", placeholder="All rules")
+        allowed_rules = st.multiselect("Rules", rules, key=f"claims-rules-{digest}", placeholder="All rules")
         fallback = st.toggle("Only fallbacks", key=f"claims-fallback-{digest}")
     rows = [
         number
         for number, claim in enumerate(claimed.claims)
-        if (not chosen or claim.rule in chosen) and (claim.fallback or not fallback)
+        if (not allowed_rules or claim.rule in allowed_rules) and (claim.fallback or not fallback)
     ]
     note = st.empty()  # above the table, whose buttons would cover the fields
     edits = _draw_editor(digest, table, claimed, rows)
-    kept = f"{len(edits):,} edited, for this session" if edits else "double-click a claim to edit it"
-    note.caption(f"{len(rows):,} shown · :material/edit: {kept}")
+    hint = f"{len(edits):,} edited, for this session" if edits else "double-click a claim to edit it"
+    note.caption(f"{len(rows):,} shown · :material/edit: {hint}")
     draw_download("Claims (CSV)", "claims.csv", lambda: claim_rows(table, claimed, edits))
 
 
@@ -144,7 +146,9 @@ def editor_frame(
     }
     if any(claimed.statements):
         frame["answer"] = [table.answers[row] for row in rows]
-        frame["statement"] = [one.text if (one := claimed.statements[row]) else "" for row in rows]
+        frame["statement"] = [
+            statement.text if (statement := claimed.statements[row]) else "" for row in rows
+        ]
     return pd.DataFrame(frame)
 
 

@@ -35,9 +35,11 @@ RULE_NAMES = {
 
 def encoders_of(indexes: Sequence[PremiseIndex]) -> list[PremiseIndex]:
     """Return the indexes with a cosine, each once; the first, a base encoder if possible, labels."""
-    found = {index.manifest.revision: index for index in indexes if index.manifest.metric == "inner_product"}
+    encoders = {
+        index.manifest.revision: index for index in indexes if index.manifest.metric == "inner_product"
+    }
     return sorted(
-        found.values(),
+        encoders.values(),
         key=lambda index: (
             index.name != "minilm",
             index.manifest.revision != index.manifest.premise_revision,
@@ -56,23 +58,23 @@ def draw_similarity_bias(pair: Pair, source: Source) -> None:
         return
 
     def make(report: ProgressCallback) -> SimilarityBias:
-        found = bias(source.corpus, source.trees, encoders, progress=report)
-        _ = found.verdicts  # computed here, not while the page is drawn
-        return found
+        figure = bias(source.corpus, source.trees, encoders, progress=report)
+        _ = figure.verdicts  # computed here, not while the page is drawn
+        return figure
 
     key = tuple(index.manifest.revision for index in encoders), source.corpus.hash, source.stamp
-    found = await_value(COMPARISONS.get_or_start(("bias", *key), make))
-    if found is None:
+    figure = await_value(COMPARISONS.get_or_start(("bias", *key), make))
+    if figure is None:
         return
     if len(encoders) < len(pair.indexes):
         st.caption("Only encoders have a cosine: one panel.")
-    _draw(found)
+    _draw(figure)
 
 
-def _draw(found: SimilarityBias) -> None:
+def _draw(figure: SimilarityBias) -> None:
     st.markdown(
-        f"Labels are those of **{label(model_label(found.retrievers[0]))}**: reference premises in its "
-        f"top {found.k} are true positives (**TP**), the others false positives (**FP**), reference "
+        f"Labels are those of **{label(model_label(figure.retrievers[0]))}**: reference premises in its "
+        f"top {figure.k} are true positives (**TP**), the others false positives (**FP**), reference "
         "premises below false negatives (**FN**)."
     )
     rule = pick_view(
@@ -83,49 +85,49 @@ def _draw(found: SimilarityBias) -> None:
         key="compare_rule",
         label_visibility="visible",
     )
-    counts = found.counts(rule)
+    counts = figure.counts(rule)
     titles = {"TP": "true positives", "FN": "false negatives", "FP": "false positives"}
     for cell, (name, title) in zip(st.columns(3), titles.items(), strict=True):
         cell.metric(f"{name}, {title}", f"{counts[name]:,}", border=True)
     st.altair_chart(
-        draw_bias(pairs_table(found, rule), retriever_marks(found.retrievers)),
+        draw_bias(pairs_table(figure, rule), retriever_marks(figure.retrievers)),
         width="stretch",
         alt="Token overlap and cosine of true positives, false negatives and false positives. "
-        + " ".join(verdict.words for verdict in found.verdicts[rule]),
+        + " ".join(verdict.words for verdict in figure.verdicts[rule]),
     )
-    drawn = len(found.sample(rule, most=MOST))
+    sample_size = len(figure.sample(rule, most=MOST))
     st.caption(
         "Drag over a panel to select pairs in all of them; click outside to reset. "
         + (
-            f"Drawn: {drawn:,} of {sum(counts.values()):,} pairs, a random sample of at most {MOST:,} a "
-            "group. The download has all."
-            if drawn < sum(counts.values())
-            else f"All {drawn:,} pairs."
+            f"Drawn: {sample_size:,} of {sum(counts.values()):,} pairs, a random sample of at most {MOST:,} "
+            "a group. The download has all."
+            if sample_size < sum(counts.values())
+            else f"All {sample_size:,} pairs."
         )
     )
     st.markdown("**Does the paper's claim hold?**")
-    for verdict in found.verdicts[rule]:
+    for verdict in figure.verdicts[rule]:
         icon = {True: ":material/check_circle:", False: ":material/cancel:", None: ":material/help:"}
         st.markdown(f"{icon[verdict.holds]} {label(verdict.words)}")
     with st.container(horizontal=True):
-        draw_download("All pairs (CSV)", "bias.csv", found.rows)
-        draw_download("Figures (JSON)", "bias.json", found.to_json)
+        draw_download("All pairs (CSV)", "bias.csv", figure.rows)
+        draw_download("Figures (JSON)", "bias.json", figure.to_json)
 
 
-def pairs_table(found: SimilarityBias, rule: str) -> pd.DataFrame:
+def pairs_table(figure: SimilarityBias, rule: str) -> pd.DataFrame:
     """Return a row for each drawn pair: texts, group, overlap and the cosine under each encoder.
 
     Rows are shuffled, so that no group covers another.
     """
-    pairs = np.random.default_rng(0).permutation(found.sample(rule, most=MOST))
+    pairs = np.random.default_rng(0).permutation(figure.sample(rule, most=MOST))
     names = np.array([mark.name for mark in GROUPS])
     columns = {
-        "group": names[found.group[rule][pairs]],
-        "overlap": found.overlap[pairs].round(4),
-        "query": [found.queries[query] for query in found.query[pairs]],
-        "premise": [found.corpus.texts[premise] for premise in found.premise[pairs]],
+        "group": names[figure.group[rule][pairs]],
+        "overlap": figure.overlap[pairs].round(4),
+        "query": [figure.queries[query] for query in figure.query[pairs]],
+        "premise": [figure.corpus.texts[premise] for premise in figure.premise[pairs]],
     }
-    columns |= {f"cosine{i}": row[pairs].round(4) for i, row in enumerate(found.cosine)}
+    columns |= {f"cosine{i}": row[pairs].round(4) for i, row in enumerate(figure.cosine)}
     return pd.DataFrame(columns)
 
 

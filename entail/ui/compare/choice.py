@@ -153,12 +153,12 @@ def pick_source(shared: Workspace, info: CorpusInfo) -> Source | None:
         with columns[1]:
             return _pick_file(corpus)
     # An example counts as it came: an author's edit of it changes no figure.
-    found = tuple(
+    tree_versions = tuple(
         (tree.id, CREATED if tree.example else tree.seq)
         for tree in shared.log.trees(corpus_id=info.id)
         if tree.example == (kind == EXAMPLES) and tree.steps
     )
-    if not found:
+    if not tree_versions:
         st.info(
             "No tree over this corpus has premises yet: accept some on the Trees page, or take a file."
             if kind == TEAM
@@ -166,8 +166,8 @@ def pick_source(shared: Workspace, info: CorpusInfo) -> Source | None:
             icon=":material/park:",
         )
         return None
-    columns[1].caption(f"{len(found):,} trees with premises, over {info.count:,} premises.")
-    return Source(KINDS[kind], found, stored_trees(found), corpus)
+    columns[1].caption(f"{len(tree_versions):,} trees with premises, over {info.count:,} premises.")
+    return Source(KINDS[kind], tree_versions, stored_trees(tree_versions), corpus)
 
 
 @st.cache_resource(show_spinner="Reading the trees …", max_entries=16)
@@ -180,11 +180,11 @@ def stored_trees(trees: tuple[tuple[str, int], ...]) -> tuple[ExplanationTree, .
 
 def _pick_file(corpus: Corpus) -> Source | None:
     folder = splits_dir()
-    there = sorted(path.name for path in folder.glob("*") if path.name.endswith(_ENDINGS))
-    chosen = _UPLOAD
-    if there:
-        chosen = LINK.pick("file", "File", [*there, _UPLOAD], there[0])
-    if chosen == _UPLOAD:
+    names = sorted(path.name for path in folder.glob("*") if path.name.endswith(_ENDINGS))
+    choice = _UPLOAD
+    if names:
+        choice = LINK.pick("file", "File", [*names, _UPLOAD], names[0])
+    if choice == _UPLOAD:
         file = st.file_uploader(
             "EntailmentBank JSONL (.jsonl, .jsonl.gz)",
             key="compare_upload",
@@ -199,7 +199,7 @@ def _pick_file(corpus: Corpus) -> Source | None:
             return None
         name, content = file.name, file.getvalue()
     else:
-        name, content = chosen, (folder / chosen).read_bytes()
+        name, content = choice, (folder / choice).read_bytes()
     kinds = {"corpus": corpus.name, "own": _OWN}
     own = LINK.pick("among", "Candidates", kinds, "corpus", draw=st.radio, horizontal=True) == "own"
     stamp = hashlib.sha256(content).hexdigest()
@@ -290,11 +290,11 @@ def _read_judgements(corpus_id: str, trees: tuple[tuple[str, int], ...]) -> Judg
 def draw_training_notice(queries: Sequence[str], names: Iterable[str]) -> None:
     """Draw for each retriever with a record of its training queries whether some of these are among them."""
     for name in names:
-        if seen := len(training_queries_of(name, queries)):
+        if overlap := len(training_queries_of(name, queries)):
             subject = (
                 "Training example"
                 if len(queries) == 1
-                else f"Training examples: {seen:,} of {len(queries):,} claims"
+                else f"Training examples: {overlap:,} of {len(queries):,} claims"
             )
             st.caption(f":material/school: {label(model_label(name))}: {subject}; scores are optimistic.")
         elif has_training_record(name):

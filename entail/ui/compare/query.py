@@ -38,15 +38,16 @@ OPENING_CLAIM = "andy will experience winter in southern hemisphere in august"
 
 
 def pick_query(
-    shared: Workspace, corpus_id: str, known: Mapping[str, Mapping[str, str]], names: Sequence[str]
+    shared: Workspace, corpus_id: str, references: Mapping[str, Mapping[str, str]], names: Sequence[str]
 ) -> str:
     """Draw the fields for a query of the retrievers `names` and return it; empty while there is none."""
     trees = shared.log.trees(corpus_id=corpus_id)
-    found = sorted({tree.hypothesis for tree in trees})
-    seen = frozenset().union(*(training_queries_of(name, found) for name in names))
+    hypotheses = sorted({tree.hypothesis for tree in trees})
+    training_queries = frozenset().union(*(training_queries_of(name, hypotheses) for name in names))
     # Claims with reference premises come first: only there can the sides be scored. Of these, unseen ones.
     claims = sorted(
-        found, key=lambda claim: (claim != OPENING_CLAIM, fold(claim) not in known, claim in seen)
+        hypotheses,
+        key=lambda claim: (claim != OPENING_CLAIM, fold(claim) not in references, claim in training_queries),
     )
     picked = None
     if claims:
@@ -73,7 +74,7 @@ def draw_query(
     for which, name in enumerate(comparison.names):
         cells[which + 1].metric(
             f"{label(model_label(name))}: reference premises found",
-            str(comparison.found(which)) if has_gold else "none known",
+            str(comparison.count_gold(which)) if has_gold else "none known",
             border=True,
         )
     draw_training_notice((query,), comparison.names)

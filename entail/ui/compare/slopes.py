@@ -62,13 +62,13 @@ def draw_slopes(lines: Sequence[Slope], sides: tuple[Mark, Mark], *, k: int) -> 
     import altair as alt
     import pandas as pd
 
-    shown = [line for line in lines if all(math.isfinite(rank) for rank in line.ranks)]
-    lowest = max((max(line.ranks) for line in shown), default=k)
-    table = pd.DataFrame([_row(i, line, k) for i, line in reversed(list(enumerate(shown)))])
+    visible_lines = [line for line in lines if all(math.isfinite(rank) for rank in line.ranks)]
+    lowest = max((max(line.ranks) for line in visible_lines), default=k)
+    table = pd.DataFrame([_row(i, line, k) for i, line in reversed(list(enumerate(visible_lines)))])
     for side in (1, 2):  # premises of several parents may share a rank, and so a label
         table[f"label{side}"] = table.groupby(f"rank{side}")["premise"].transform(" · ".join)
         table.loc[table.duplicated(f"rank{side}"), f"label{side}"] = ""
-    marks = [mark for mark in DECISIONS if any(line.mark == mark for line in shown)]
+    marks = [mark for mark in DECISIONS if any(line.mark == mark for line in visible_lines)]
     scale = scales(marks)
     bottom = height_of(lowest, k) + 0.6
     ticks = {height_of(rank, k): rank for rank in _ticks(k, lowest)}
@@ -97,7 +97,7 @@ def draw_slopes(lines: Sequence[Slope], sides: tuple[Mark, Mark], *, k: int) -> 
     colour = alt.Color("mark:N", scale=scale["color"], legend=legend)
     tip = [
         alt.Tooltip("premise:N", title="Premise"),
-        *([alt.Tooltip("parent:N", title="Explains")] if any(line.parent for line in shown) else []),
+        *([alt.Tooltip("parent:N", title="Explains")] if any(line.parent for line in visible_lines) else []),
         alt.Tooltip("rank1:Q", title=sides[0].name, format=",d"),
         alt.Tooltip("rank2:Q", title=sides[1].name, format=",d"),
         alt.Tooltip("known:N", title="Judgement"),
@@ -145,7 +145,7 @@ def draw_slopes(lines: Sequence[Slope], sides: tuple[Mark, Mark], *, k: int) -> 
             texts.encode(x=x, y=y(side), text=f"label{side}:N", tooltip=tip),
             head.encode(x=x, text="name:N"),
         ]
-    rows = bottom * (22 if len(shown) >= k <= 25 else 16)
+    rows = bottom * (22 if len(visible_lines) >= k <= 25 else 16)
     chart = alt.LayerChart(layer=layers).properties(
         height=max(_LEAST, int(rows)),
         title="Rank of each premise",
@@ -155,7 +155,7 @@ def draw_slopes(lines: Sequence[Slope], sides: tuple[Mark, Mark], *, k: int) -> 
 
 
 def _row(place: int, line: Slope, k: int) -> dict[str, Any]:
-    known = line.mark != DECISIONS[-1]
+    is_judged = line.mark != DECISIONS[-1]
     return {
         "id": place,
         "premise": line.premise,
@@ -166,9 +166,9 @@ def _row(place: int, line: Slope, k: int) -> dict[str, Any]:
         "rank2": line.ranks[1],
         "y1": height_of(line.ranks[0], k),
         "y2": height_of(line.ranks[1], k),
-        "width": 3.0 if known else 1.4,
-        "opacity": 1.0 if known else 0.6,
-        "size": 130.0 if known else 55.0,
+        "width": 3.0 if is_judged else 1.4,
+        "opacity": 1.0 if is_judged else 0.6,
+        "size": 130.0 if is_judged else 55.0,
     }
 
 

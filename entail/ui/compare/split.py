@@ -121,9 +121,9 @@ def _draw_figures(split: SplitComparison, pair: Pair, source: Source) -> None:
         else:
             figures = measured[protocol]
             table = differences_table(
-                {measure: one.paired for measure, one in figures.items()},
+                {measure: figure.paired for measure, figure in figures.items()},
                 names,
-                intervals=[one.intervals for one in figures.values()],
+                intervals=[figure.intervals for figure in figures.values()],
             )
         st.markdown(f"**{title}**")
         # A plain HTML table is drawn before the browser has loaded the interactive one.
@@ -163,11 +163,11 @@ def _pick_change(split: SplitComparison, pair: Pair) -> QueryChange | None:
             f"{len(gained):,} gained with {label(pair.names[1])}, {len(lost):,} lost, "
             f"{len(changes) - len(gained) - len(lost):,} unchanged. Click a row for its rankings."
         )
-    shown = {"Gained most": gained, "Lost most": lost}.get(order, changes)
-    if not shown:
+    rows = {"Gained most": gained, "Lost most": lost}.get(order, changes)
+    if not rows:
         st.info("No claims.", icon=":material/balance:")
         return None
-    return draw_queries(shown, pair.names, key=f"changes-{order}-{hash((pair.key, len(shown), split.names))}")
+    return draw_queries(rows, pair.names, key=f"changes-{order}-{hash((pair.key, len(rows), split.names))}")
 
 
 def draw_change(

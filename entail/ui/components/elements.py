@@ -84,10 +84,10 @@ def differences_table(
     return pd.DataFrame(
         {
             "measure": list(measures),
-            names[0]: [_figure(one.first, end[0]) for one, end in pairs],
-            names[1]: [_figure(one.second, end[1]) for one, end in pairs],
-            "difference": [describe_difference(one) for one in measures.values()],
-            "p": [one.p_shown for one in measures.values()],
+            names[0]: [_figure(difference.first, end[0]) for difference, end in pairs],
+            names[1]: [_figure(difference.second, end[1]) for difference, end in pairs],
+            "difference": [describe_difference(difference) for difference in measures.values()],
+            "p": [difference.p_shown for difference in measures.values()],
         }
     )
 
@@ -113,8 +113,8 @@ def moved_mark(rank: int, other: int, *, k: int) -> str:
     '='
     """
     if other == 0 or other > k:
-        where = f"rank {other:,}" if other else "not found"
-        return f'<span class="new" title="Other side: {where}">new</span>'
+        other_rank = f"rank {other:,}" if other else "not found"
+        return f'<span class="new" title="Other side: {other_rank}">new</span>'
     if other == rank:
         return "="
     way, sign = ("up", "▲") if other > rank else ("down", "▼")

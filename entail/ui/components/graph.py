@@ -193,8 +193,11 @@ def _colours(root: str = ".graph") -> str:
     light, dark = appearance.LIGHT, appearance.DARK
     rules = [f"{root} {{ --edge: light-dark({light.edge}, {dark.edge}); }}"]
     for kind in appearance.KINDS:
-        one, other = light.looks[kind], dark.looks[kind]
-        pairs = {name: (getattr(one, name), getattr(other, name)) for name in ("fill", "border", "text")}
+        bright_look, dark_look = light.looks[kind], dark.looks[kind]
+        pairs = {
+            name: (getattr(bright_look, name), getattr(dark_look, name))
+            for name in ("fill", "border", "text")
+        }
         values = " ".join(f"--{name}: light-dark({a}, {b});" for name, (a, b) in pairs.items())
         rules.append(f'.{kind}, [data-kind="{kind}"] {{ {values} }}')
     return "\n".join(rules)

@@ -120,10 +120,10 @@ def draw_premises(shared: Workspace, author: str | None, corpus: CorpusInfo) -> 
         open_start_over(corpus.id)
     premises = shared.corpora.corpus(corpus.id, version=corpus.version).premises
     words = st.text_input("Find premises", key="find_facts", placeholder="Words of a premise").lower().split()
-    found = [p for p in premises if all(word in p.text.lower() for word in words)]
-    table = pd.DataFrame({"premise": [p.text for p in found]})
+    matches = [p for p in premises if all(word in p.text.lower() for word in words)]
+    table = pd.DataFrame({"premise": [p.text for p in matches]})
     if any(p.source_id for p in premises):
-        table["id"] = [p.source_id or "" for p in found]
+        table["id"] = [p.source_id or "" for p in matches]
     # The key has version and search, so that a selection never carries over to other rows.
     search = f"facts-{corpus.id}-{' '.join(words)}"
     key = f"{search}-{corpus.version}"
@@ -140,14 +140,14 @@ def draw_premises(shared: Workspace, author: str | None, corpus: CorpusInfo) -> 
         key=key,
     )
     st.caption(
-        f"{len(found):,} of {len(premises):,} premises."
+        f"{len(matches):,} of {len(premises):,} premises."
         + ("" if shared.database.read_only else " Select one to correct or retire it.")
     )
     if is_locked_in_demo("corpora cannot be changed"):
         return
     rows = picked["selection"]["rows"]
-    if rows and rows[0] < len(found):
-        st.session_state[_SELECTED] = search, key, found[rows[0]]
+    if rows and rows[0] < len(matches):
+        st.session_state[_SELECTED] = search, key, matches[rows[0]]
     selected = st.session_state.get(_SELECTED)
     # Somebody else's change makes a new table; the correction that is being typed stays.
     if selected is not None and selected[0] == search and (rows or selected[1] != key):

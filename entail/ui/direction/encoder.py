@@ -31,9 +31,9 @@ MODES = {PAIR: "Two sentences", TABLE: "Table", SEARCH: "Search"}
 
 def gaussian_names() -> dict[str, str | None]:
     """Return the available Gaussian encoders with their revisions, the active one first."""
-    found = list_usable("direction")
-    usual = active_name("direction", found)
-    return {name: found[name] for name in sorted(found, key=lambda name: (name != usual, name))}
+    revisions = list_usable("direction")
+    usual = active_name("direction", revisions)
+    return {name: revisions[name] for name in sorted(revisions, key=lambda name: (name != usual, name))}
 
 
 def take_encoder(name: str, revision: str | None, *, wait: float = 2.5) -> Task[GaussianEncoder]:
@@ -52,8 +52,8 @@ def take_index(encoder: GaussianEncoder, corpus: Corpus) -> Task[GaussianIndex]:
 
     def make(report: ProgressCallback) -> GaussianIndex:
         cache_dir = load_settings().vectors_dir
-        known = premise_gaussians(corpus, encoder, cache_dir=cache_dir, progress=report)
-        return GaussianIndex(encoder, corpus, known)
+        gaussians = premise_gaussians(corpus, encoder, cache_dir=cache_dir, progress=report)
+        return GaussianIndex(encoder, corpus, gaussians)
 
     return _INDEXES.get_or_start((encoder.revision, corpus.hash), make)
 

@@ -44,15 +44,15 @@ class JudgedPair:
     gaussians: tuple[Gaussians, Gaussians]
 
 
-def _judge_pair(chosen: ChosenEncoder, first: str, second: str) -> JudgedPair | None:
+def _judge_pair(choice: ChosenEncoder, first: str, second: str) -> JudgedPair | None:
     """Judge two sentences; return None while the encoder is loaded. The example needs none."""
-    form = resolve(chosen.name).gaussian
-    known = find_gaussians(chosen.revision, (first, second))
-    if known is not None and form is not None:
-        one, two = known[0], known[1]
-        (verdict,) = judge_gaussians(form, [first], [second], one, two, truncated=())
-        return JudgedPair(verdict, form, (one, two))
-    encoder = chosen.load()
+    form = resolve(choice.name).gaussian
+    gaussians = find_gaussians(choice.revision, (first, second))
+    if gaussians is not None and form is not None:
+        first_gaussians, second_gaussians = gaussians[0], gaussians[1]
+        (verdict,) = judge_gaussians(form, [first], [second], first_gaussians, second_gaussians, truncated=())
+        return JudgedPair(verdict, form, (first_gaussians, second_gaussians))
+    encoder = choice.load()
     if encoder is None:
         return None
     with st.spinner("Encoding …", show_time=True):
@@ -60,7 +60,7 @@ def _judge_pair(chosen: ChosenEncoder, first: str, second: str) -> JudgedPair | 
         return JudgedPair(verdict, encoder.form, encoder.encode_pairs([first], [second]))
 
 
-def draw_pair(chosen: ChosenEncoder) -> None:
+def draw_pair(choice: ChosenEncoder) -> None:
     """Draw the fields for two sentences, and the verdict."""
     for key, text in zip((FIRST, SECOND), EXAMPLE, strict=True):
         init_value(key, text)
@@ -71,7 +71,7 @@ def draw_pair(chosen: ChosenEncoder) -> None:
     if is_blank(first) or is_blank(second):
         st.info("Enter two sentences.", icon=":material/edit:")
         return
-    judged = _judge_pair(chosen, first, second)
+    judged = _judge_pair(choice, first, second)
     if judged is None:
         return
     _draw_verdict(judged.verdict, judged.form)
@@ -117,11 +117,12 @@ def _draw_verdict(verdict: Verdict, form: GaussianForm) -> None:
         st.caption(f"If only one entails the other: the {which}, {certainty(share)} confidence.")
 
 
-def _draw_gaussians(one: Gaussians, two: Gaussians) -> None:
+def _draw_gaussians(first_gaussians: Gaussians, second_gaussians: Gaussians) -> None:
     import numpy as np
 
     pair = Gaussians(
-        np.concatenate([one.mean, two.mean]), np.concatenate([one.log_variance, two.log_variance])
+        np.concatenate([first_gaussians.mean, second_gaussians.mean]),
+        np.concatenate([first_gaussians.log_variance, second_gaussians.log_variance]),
     )
     plane = project(pair)
     left, right = st.columns(2)

@@ -67,7 +67,7 @@ def draw_search(shared: Workspace, encoder: GaussianEncoder) -> None:
         ("Plain cosine (MiniLM)", by_cosine.value.search([query], k=SHOWN)),
     )
     threshold, words = threshold_of(encoder.form), words_of(query)
-    found = [frozenset(hits.positions[0].tolist()) for _, hits in sides]
+    hit_sets = [frozenset(hits.positions[0].tolist()) for _, hits in sides]
     above = count_entailing(sides[0][1], threshold)
     for number, (column, (title, hits)) in enumerate(zip(st.columns(2), sides, strict=True)):
         with column:
@@ -76,7 +76,7 @@ def draw_search(shared: Workspace, encoder: GaussianEncoder) -> None:
             for rank, (position, score) in enumerate(rows, start=1):
                 if number == 0 and rank == above + 1:
                     _draw_threshold(threshold, fitted=encoder.form.threshold is not None, none=above == 0)
-                also = " · in both" if position in found[1 - number] else ""
+                also = " · in both" if position in hit_sets[1 - number] else ""
                 st.html(
                     f'<div class="entail-sentence">{rank}. {marked(corpus.texts[position], words)} '
                     f'<span class="entail-quiet">{score:.3f}{also}</span></div>'
@@ -103,6 +103,6 @@ def search_rows(
 
 def _draw_threshold(threshold: float, *, fitted: bool, none: bool) -> None:
     """Draw the line below which the encoder sees no entailment."""
-    where = "No hit is an entailment" if none else "No entailment below this line"
+    caption = "No hit is an entailment" if none else "No entailment below this line"
     origin = "" if fitted else " (default: the encoder was not calibrated)"
-    st.caption(f":material/horizontal_rule: **{where}**: threshold {threshold:.3f}{origin}.")
+    st.caption(f":material/horizontal_rule: **{caption}**: threshold {threshold:.3f}{origin}.")

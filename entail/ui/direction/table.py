@@ -75,13 +75,13 @@ def _draw_verdicts(judged: JudgedTable) -> None:
             f"Truncated: {truncated:,} pairs exceed the encoder's input.", icon=":material/content_cut:"
         )
     rows = zip(table.first, table.second, judged.figures(), strict=True)
-    shown = pd.DataFrame(
+    frame = pd.DataFrame(
         [[first, figures[0], second, *figures[1:]] for first, second, figures in rows],
         columns=["first", "says", "second", *FIGURES[1:]],
     )
     numbers = {name: st.column_config.NumberColumn(format="%.3f") for name in FIGURES[1:]}
     texts = {name: st.column_config.TextColumn(width="large") for name in ("first", "second")}
-    st.dataframe(shown, hide_index=True, column_config=texts | numbers)
+    st.dataframe(frame, hide_index=True, column_config=texts | numbers)
     if renamed := [f"{free} for {name}" for name, free in judged.columns.items() if name != free]:
         st.info(
             "The CSV renames added columns, as the table has columns of these names: "

@@ -107,15 +107,15 @@ def with_mark(author: str, *, verified: bool) -> str:
     return f"**{label(sign_in.shown_name(author))}** {VERIFIED if verified else UNVERIFIED}"
 
 
-def ask_name(place: str) -> None:
-    """Draw the buttons to sign in, or the field for a name; `place` differs for each field of a page."""
+def ask_name(suffix: str) -> None:
+    """Draw the buttons to sign in, or the field for a name; `suffix` differs for each field of a page."""
     if sign_in.is_configured():
         if sign_in.provider_claims() is None:
-            sign_in.draw_sign_in(key=f"sign_in-{place}")
+            sign_in.draw_sign_in(key=f"sign_in-{suffix}")
         return
     st.text_input(
         "Your name",
-        key=f"{FIELD}{place}",
+        key=f"{FIELD}{suffix}",
         max_chars=60,
         placeholder="Known to your colleagues",
         help="Shown at your edits, marked as unverified because anybody can type any name. This browser "
@@ -125,11 +125,11 @@ def ask_name(place: str) -> None:
         st.error(label(error))
 
 
-def lacks_name(place: str) -> bool:
+def lacks_name(suffix: str) -> bool:
     """Return whether this session has no author, and ask for one; see `ask_name`."""
     if st.session_state.get("author") is not None:
         return False
-    ask_name(place)
+    ask_name(suffix)
     return True
 
 

@@ -57,9 +57,9 @@ def signed_in_author(authors: Authors) -> SignedIn | None:
         identity = current_identity()
         if identity is None:
             return None
-        known: tuple[Identity, SignedIn] | None = st.session_state.get("signed_in")
-        if known is not None and known[0] == identity:
-            return known[1]
+        previous_sign_in: tuple[Identity, SignedIn] | None = st.session_state.get("signed_in")
+        if previous_sign_in is not None and previous_sign_in[0] == identity:
+            return previous_sign_in[1]
         typed = authors.typed_before(identity)
         answer: bool | None = st.session_state.get("adopts")
         if typed is not None and answer is None:
@@ -121,8 +121,8 @@ def _answer(adopts: bool) -> None:
 def _section() -> Mapping[str, Any]:
     if not st.secrets.load_if_toml_exists():
         return {}
-    found = st.secrets.get("auth") or {}
-    return found if isinstance(found, Mapping) else {}
+    section = st.secrets.get("auth") or {}
+    return section if isinstance(section, Mapping) else {}
 
 
 def _unreadable() -> bool:

@@ -43,7 +43,7 @@ _SAMPLE = "Trees of the bundled sample"
 
 
 @dataclass(frozen=True)
-class Chosen:
+class DataChoice:
     """Chosen training data: values of the fields of the method's source.
 
     `kind` is `decisions`, `gold`, `same` for the data of another job, or empty for a method's own fields.
@@ -57,7 +57,7 @@ class Chosen:
     """Name of the corpus, if it is one of the app's."""
 
 
-def draw_data(shared: Workspace, method: Method, *, like: Job | None = None) -> Chosen | None:
+def draw_data(shared: Workspace, method: Method, *, like: Job | None = None) -> DataChoice | None:
     """Draw the fields of the training data; return the choice, None while something is missing.
 
     The data of the job `like` may be used again.
@@ -67,7 +67,7 @@ def draw_data(shared: Workspace, method: Method, *, like: Job | None = None) -> 
     if like is not None:
         kinds = {SAME: f"As in {like.name}", **(kinds or {"": "Other data"})}
     elif of_trees and not any(
-        count_decisions(shared.log, corpus_id=one.id).accepted for one in shared.corpora.corpora()
+        count_decisions(shared.log, corpus_id=info.id).accepted for info in shared.corpora.corpora()
     ):
         kinds = {kind: kinds[kind] for kind in (GOLD, DECISIONS)}
     kind = ""
@@ -82,13 +82,13 @@ def draw_data(shared: Workspace, method: Method, *, like: Job | None = None) -> 
         )
     if like is not None and kind == SAME:
         st.caption(f"Data: {label(like.spec.about)}.")
-        return Chosen(SAME, dict(like.spec.source), like.spec.about)
+        return DataChoice(SAME, dict(like.spec.source), like.spec.about)
     if not of_trees:
         return _draw_own(method)
     return _draw_decisions(shared, method) if kind == DECISIONS else _draw_gold(shared, method)
 
 
-def _draw_own(method: Method) -> Chosen | None:
+def _draw_own(method: Method) -> DataChoice | None:
     files = [field for field in method.source_fields if field.kind == "file"]
     from_name: FromName | None = getattr(method.source, "named", None)
     key = f"data-{method.name}"
@@ -97,17 +97,17 @@ def _draw_own(method: Method) -> Chosen | None:
         for field in files
     }
     values |= draw_fields([field for field in method.source_fields if field.kind != "file"], {}, key=key)
-    given = {name: value for name, value in values.items() if value is not None}
-    if files and not any(field.name in given for field in files):
+    filled_values = {name: value for name, value in values.items() if value is not None}
+    if files and not any(field.name in filled_values for field in files):
         try:
-            method.make_source(given)
+            method.make_source(filled_values)
         except EntailError:  # a first hint instead of an error about empty fields
             st.info("Choose the training data.", icon=":material/upload_file:")
             return None
-    return Chosen("", given)
+    return DataChoice("", filled_values)
 
 
-def _draw_decisions(shared: Workspace, method: Method) -> Chosen | None:
+def _draw_decisions(shared: Workspace, method: Method) -> DataChoice | None:
     infos = {info.id: info for info in shared.corpora.corpora()}
     if not infos:
         st.info("There is no corpus yet. Upload one on the Corpora page, and build trees over it.")
@@ -116,7 +116,7 @@ def _draw_decisions(shared: Workspace, method: Method) -> Chosen | None:
     corpus_id = st.selectbox(
         "Corpus",
         sorted(infos, key=lambda corpus_id: -counts[corpus_id].accepted),
-        format_func=lambda one: infos[one].name,
+        format_func=lambda id_: infos[id_].name,
         key=f"data-log-{method.name}",
         help="Uses the team's trees and decisions, not examples and imported trees.",
     )
@@ -136,22 +136,26 @@ def _draw_decisions(shared: Workspace, method: Method) -> Chosen | None:
     values: dict[str, object] = {"from_log": corpus_id}
     key, first = f"data-log-{method.name}", 1 if info.name == SAMPLE_NAME else 0
     values |= _draw_rest(method, ("extend",), info.name, key=key, first_dev=first)
-    return Chosen(DECISIONS, values, f"the decisions on {info.name}", info.name)
+    return DataChoice(DECISIONS, values, f"the decisions on {info.name}", info.name)
 
 
-def _draw_gold(shared: Workspace, method: Method) -> Chosen | None:
+def _draw_gold(shared: Workspace, method: Method) -> DataChoice | None:
     infos = {info.name: info for info in shared.corpora.corpora()}
-    known = {field.name: field for field in method.source_fields}
+    source_fields = {field.name: field for field in method.source_fields}
     key = f"data-gold-{method.name}"
     first, second = st.columns(2)
     with first:
         stored = {name: partial(_store_corpus, shared, info) for name, info in infos.items()}
         corpus = draw_file(
-            known["corpus"], stored | _data_files(), key=f"{key}-corpus", title="Premises", required=True
+            source_fields["corpus"],
+            stored | _data_files(),
+            key=f"{key}-corpus",
+            title="Premises",
+            required=True,
         )
     with second:
         trees = draw_file(
-            known["trees"], _offers(SAMPLE_NAME), key=f"{key}-trees", title="Trees", required=True
+            source_fields["trees"], _offers(SAMPLE_NAME), key=f"{key}-trees", title="Trees", required=True
         )
     values: dict[str, object] = {"corpus": corpus, "trees": trees}
     values |= _draw_rest(method, ("extend", "limit"), SAMPLE_NAME, key=key)
@@ -159,7 +163,7 @@ def _draw_gold(shared: Workspace, method: Method) -> Chosen | None:
         st.info("Choose premises, and reference trees over them.", icon=":material/upload_file:")
         return None
     if (
-        "hold_out" in known
+        "hold_out" in source_fields
         and values.get("dev") is None
         and st.checkbox(
             "Hold every tenth tree out as a dev tree",
@@ -175,7 +179,7 @@ def _draw_gold(shared: Workspace, method: Method) -> Chosen | None:
         )
     name = corpus_name(corpus.name)
     trees_name = "the bundled sample" if trees.parent == sample_dir() else trees.name
-    return Chosen(GOLD, values, f"{trees_name} over {name}", name if name in infos else None)
+    return DataChoice(GOLD, values, f"{trees_name} over {name}", name if name in infos else None)
 
 
 def _draw_rest(
@@ -268,10 +272,10 @@ def _store_corpus(shared: Workspace, info: CorpusInfo) -> Path:
 def _data_files() -> dict[str, Callable[[], Path]]:
     """Return the files, and the folders of fact tables, in the folders of the data folder that pages list."""
     home = load_settings().data_dir
-    found = [path for folder in _FOLDERS for depth in ("*", "*/*") for path in (home / folder).glob(depth)]
+    paths = [path for folder in _FOLDERS for depth in ("*", "*/*") for path in (home / folder).glob(depth)]
     return {
         str(path.relative_to(home)): partial(Path, path)
-        for path in sorted(found)
+        for path in sorted(paths)
         if path.name[:1] != "." and (path.is_file() or path.name == "tables")
     }
 

@@ -78,7 +78,7 @@ def _training_data(encoder: EncoderSummary) -> str:
     text = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
     counts = encoder.facts.record["trained_on"] if encoder.facts is not None else {}
     sizes = [
-        f"{counts[name]:,} {what}" for name, what in _COUNTS.items() if isinstance(counts.get(name), int)
+        f"{counts[name]:,} {unit}" for name, unit in _COUNTS.items() if isinstance(counts.get(name), int)
     ]
     return text + (f" ({', '.join(sizes)})" if sizes else "")
 
@@ -104,15 +104,15 @@ def _draw_pairs(measured: PairMetrics, *, key: str) -> None:
     st.markdown(f"**{label(measured.source)}**, pairs of sentences")
     rows = [
         {
-            "pairs": one.data,
-            "task": _QUESTIONS[one.question],
-            "count": one.n,
-            "accuracy": one.accuracy,
-            "AUPRC": one.auprc,
-            "baseline": one.baseline,
-            "longer entailed": one.longer[0] if one.longer else None,
+            "pairs": pair_result.data,
+            "task": _QUESTIONS[pair_result.question],
+            "count": pair_result.n,
+            "accuracy": pair_result.accuracy,
+            "AUPRC": pair_result.auprc,
+            "baseline": pair_result.baseline,
+            "longer entailed": pair_result.longer[0] if pair_result.longer else None,
         }
-        for one in measured.sets
+        for pair_result in measured.sets
     ]
     share = st.column_config.NumberColumn
     draw_table(
@@ -135,15 +135,15 @@ def _draw_pairs(measured: PairMetrics, *, key: str) -> None:
     st.caption("From the model card.")
 
 
-def _draw_retrieval(one: RetrievalFigures, *, key: str) -> None:
-    parts = [f"**{label(one.split)}**"]
-    parts += [f"{one.queries:,} claims"] if one.queries else []
-    parts += [f"{one.premises:,} candidates"] if one.premises else []
+def _draw_retrieval(retrieval: RetrievalFigures, *, key: str) -> None:
+    parts = [f"**{label(retrieval.split)}**"]
+    parts += [f"{retrieval.queries:,} claims"] if retrieval.queries else []
+    parts += [f"{retrieval.premises:,} candidates"] if retrieval.premises else []
     st.markdown(", ".join(parts))
     columns = {
         f"{title}{subset}": figures[protocol]
         for protocol, title in _PROTOCOLS.items()
-        for subset, figures in (("", one.figures), (", unseen claims", one.unseen_figures))
+        for subset, figures in (("", retrieval.figures), (", unseen claims", retrieval.unseen_figures))
         if figures.get(protocol)
     }
     measures = [name for name in _MEASURES if any(name in values for values in columns.values())]
@@ -154,11 +154,11 @@ def _draw_retrieval(one: RetrievalFigures, *, key: str) -> None:
         column_config={title: st.column_config.NumberColumn(format="%.3f") for title in columns},
         key=key,
     )
-    st.caption(f"From {label(one.source)}.")
-    if one.unseen is not None and one.queries:
+    st.caption(f"From {label(retrieval.source)}.")
+    if retrieval.unseen is not None and retrieval.queries:
         st.caption(
-            f":material/school: It was trained on {one.queries - one.unseen:,} of these claims, so those "
-            f"figures are optimistic. The other {one.unseen:,} are unseen."
+            f":material/school: It was trained on {retrieval.queries - retrieval.unseen:,} of these claims, "
+            f"so those figures are optimistic. The other {retrieval.unseen:,} are unseen."
         )
 
 

@@ -46,7 +46,7 @@ def draw_encoders(shared: Workspace, author: str | None) -> None:
     """
     linked = st.query_params.pop("candidate", None)
     corpora = [info.name for info in shared.corpora.corpora()]
-    encoders = {one.name: one for one in list_encoders(corpora, jobs(), extra=_fetched())}
+    encoders = {encoder.name: encoder for encoder in list_encoders(corpora, jobs(), extra=_fetched())}
     if linked in encoders:
         st.session_state[SELECTED], st.session_state["models_encoder_view"] = linked, "Promote"
         st.session_state[_LINKED] = linked
@@ -97,7 +97,10 @@ def _draw_list(encoders: Sequence[EncoderSummary], *, selected: str) -> None:
     """Draw the encoders as a table, a row of which selects one."""
     row = next((number for number, encoder in enumerate(encoders) if encoder.name == selected), 0)
     # The key holds the rows: a click never hits a row that was another one before.
-    key = f"models_list-{hash((selected, tuple((one.name, one.entry.revision) for one in encoders)))}"
+    key = (
+        "models_list-"
+        f"{hash((selected, tuple((encoder.name, encoder.entry.revision) for encoder in encoders)))}"
+    )
 
     def select() -> None:
         rows = st.session_state[key]["selection"]["rows"]

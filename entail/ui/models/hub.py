@@ -67,19 +67,19 @@ def _draw_token() -> None:
     from huggingface_hub import constants
 
     endpoint = constants.ENDPOINT.rstrip("/")
-    where = "" if endpoint == OFFICIAL else f" Hub: {label(endpoint)}."
+    hub_note = "" if endpoint == OFFICIAL else f" Hub: {label(endpoint)}."
     try:
         available = has_token()
     except EntailError as error:
         st.error(label(str(error)), icon=":material/key_off:")
         return
     if available:
-        st.caption(f":material/key: A Hub token is set on the server.{where}")
+        st.caption(f":material/key: A Hub token is set on the server.{hub_note}")
         return
     with st.expander("No Hub token: a push needs one", icon=":material/key_off:"):
         st.markdown(
             "Set `HF_TOKEN` for the app's process, or run `hf auth login` on its machine as its user. A push "
-            f"needs a token with write access. Previews and public encoders need none.{where}"
+            f"needs a token with write access. Previews and public encoders need none.{hub_note}"
         )
 
 

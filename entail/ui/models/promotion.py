@@ -104,8 +104,10 @@ def _draw_active(title: str, now: Active, corpus: str | None, author: str | None
         origin = f"{verb} by {label(own.by)}, {_clock(own.at)}"
     name, model, rollback = st.columns([4, 5, 3], vertical_alignment="center")
     name.markdown(f"**{label(title, longest=80)}**")
-    shown = label(model_label(now.encoder)) if now.encoder else ""
-    model.markdown(f":material/check_circle: {shown}  \n:gray[{origin}]" if shown else "none installed")
+    encoder_label = label(model_label(now.encoder)) if now.encoder else ""
+    model.markdown(
+        f":material/check_circle: {encoder_label}  \n:gray[{origin}]" if encoder_label else "none installed"
+    )
     if now.notice is not None:
         model.warning(label(now.notice))
     try:
@@ -137,12 +139,12 @@ def _fallback(role: Role, corpus: str | None) -> str:
 
 
 def _describe(move: Pointer) -> str:
-    where = _where(move.role, move.corpus)
+    scope = _where(move.role, move.corpus)
     if move.encoder is None:
-        text = f"rolled back the last promotion for {where}"
+        text = f"rolled back the last promotion for {scope}"
     else:
         verb = "restored" if move.rolled_back else "promoted"
-        text = f"{verb} **{label(model_label(move.encoder))}** for {where}"
+        text = f"{verb} **{label(model_label(move.encoder))}** for {scope}"
     if move.role == "retriever" and not move.rolled_back:
         comparison = read_comparison(move.evaluation)
         text += f". {label(str(comparison))}" if comparison else ". Not compared"
@@ -223,7 +225,7 @@ def draw_promotion(
     if now.encoder:
         st.markdown(f"**{label(names[1])}** compared with **{label(names[0])}**, the active model")
     if role == "retriever":
-        premises = info or max(corpora, key=lambda one: one.count)
+        premises = info or max(corpora, key=lambda corpus_info: corpus_info.count)
         comparison = compare_on_split(shared, name, revision, now, corpus, premises)
     else:
         comparison = candidate.evaluation if candidate is not None else None
@@ -283,7 +285,7 @@ def _draw_promote(
         return
     if author is None:
         ask_name("promotion")
-    where = f" for {label(info.name)}" if info is not None else ""
+    scope = f" for {label(info.name)}" if info is not None else ""
     corpora = workspace().corpora
 
     def run(report: ProgressCallback) -> Pointer:
@@ -299,7 +301,7 @@ def _draw_promote(
         )
 
     st.button(
-        f"Promote {label(model_label(name))}{where}",
+        f"Promote {label(model_label(name))}{scope}",
         icon=":material/publish:",
         type="primary",
         disabled=author is None or (refused and not anyway),
@@ -312,9 +314,9 @@ def _draw_promote(
 
 def _effect(name: str, now: Active, info: CorpusInfo | None, entry: EncoderEntry | None) -> str:
     """Return the effect of a promotion as Markdown."""
-    where = _where(now.role, info.name if info is not None else None)
+    scope = _where(now.role, info.name if info is not None else None)
     replaced = f" instead of **{label(model_label(now.encoder))}**" if now.encoder else ""
-    parts = [f"**{label(model_label(name))}** {DESCRIPTIONS[now.role]} for {where}{replaced}."]
+    parts = [f"**{label(model_label(name))}** {DESCRIPTIONS[now.role]} for {scope}{replaced}."]
     parts.append("Applies to everyone who uses the active model, within seconds.")
     if now.role != "retriever":
         parts.append(f"Used by {_USED_BY[now.role]}.")
@@ -343,8 +345,8 @@ def _draw_promoting() -> bool:
         return True
     ENCODER_TASKS.drop(key)
     if isinstance(task.value, Pointer):
-        where = task.value.corpus or _where(task.value.role, None)
-        message = f"{model_label(str(task.value.encoder))} is now active for {where}."
+        scope = task.value.corpus or _where(task.value.role, None)
+        message = f"{model_label(str(task.value.encoder))} is now active for {scope}."
         st.session_state[_NOTICE] = (True, message)
     else:
         st.session_state[_NOTICE] = (False, f"Not promoted: {task.error}")

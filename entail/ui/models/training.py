@@ -16,7 +16,7 @@ from entail.training.method import Method, Preview, broken_methods, methods
 from entail.trees.review.decisions import free_name, propose_name, read_source
 from entail.ui.components.elements import show_errors
 from entail.ui.frame.author import ask_name
-from entail.ui.models.data import DECISIONS, SAME, Chosen, draw_data
+from entail.ui.models.data import DECISIONS, SAME, DataChoice, draw_data
 from entail.ui.models.job import draw_job
 from entail.ui.shared.demo import is_locked_in_demo
 from entail.ui.shared.form import draw_settings, refuse_paths, setting_label
@@ -61,45 +61,45 @@ def draw_training(shared: Workspace, author: str | None) -> None:
 
 def draw_form(shared: Workspace, author: str | None) -> None:
     """Draw the form of a new training: method, data, settings, preview and start."""
-    known = methods()
+    available_methods = methods()
     for name, reason in broken_methods().items():
         st.warning(label(f"The method {name} cannot be loaded: {reason}"), icon=":material/extension_off:")
     like = None
     with show_errors():
         like = jobs().job(st.query_params["like"]) if "like" in st.query_params else None
-    if like is not None and like.spec.method not in known:
+    if like is not None and like.spec.method not in available_methods:
         st.warning(label(f"{like.name} was trained by {like.spec.method}, which is not installed."))
         like = None
-    first = like.spec.method if like else next(iter(known))
+    first = like.spec.method if like else next(iter(available_methods))
     name = st.selectbox(
         "Method",
-        list(known),
-        index=list(known).index(first),
-        format_func=lambda name: known[name].title or name,
+        list(available_methods),
+        index=list(available_methods).index(first),
+        format_func=lambda name: available_methods[name].title or name,
         key=f"method-{like.id if like else ''}",
     )
-    method, like = known[name], like if like and like.spec.method == name else None
+    method, like = available_methods[name], like if like and like.spec.method == name else None
     st.markdown("##### Data")
-    chosen = source = None
+    choice = source = None
     with show_errors():
-        chosen = draw_data(shared, method, like=like)
-        if chosen and chosen.kind != SAME:
-            refuse_paths(chosen.values)
-        source = method.make_source(chosen.values) if chosen else None
+        choice = draw_data(shared, method, like=like)
+        if choice and choice.kind != SAME:
+            refuse_paths(choice.values)
+        source = method.make_source(choice.values) if choice else None
     st.markdown("##### Settings")
-    config = _draw_config(method, chosen, like)
+    config = _draw_config(method, choice, like)
     if source is not None and config is not None:
         draw_preview(method, source, config)
     st.markdown("##### Start")
-    _draw_start(method, chosen, source, config, author)
+    _draw_start(method, choice, source, config, author)
 
 
-def _draw_config(method: Method, chosen: Chosen | None, like: Job | None) -> Any:  # noqa: ANN401 - the method's
+def _draw_config(method: Method, choice: DataChoice | None, like: Job | None) -> Any:  # noqa: ANN401 - the method's
     """Draw the settings; return the configuration, None with an error if it is invalid."""
     options: dict[str, Mapping[str, object]] = {f"As in {like.name}": like.spec.config} if like else {}
     options |= {title: values_of(config) for title, config in method.presets.items()}
     options = options or {"Defaults": {}}
-    titles, kind = list(options), chosen.kind if chosen else ""
+    titles, kind = list(options), choice.kind if choice else ""
     preset = titles[0]
     if kind == DECISIONS and like is None and method.for_decisions is not None:
         usual = method.for_decisions()
@@ -117,7 +117,7 @@ def _draw_config(method: Method, chosen: Chosen | None, like: Job | None) -> Any
     key = f"set-{method.name}-{titles.index(preset)}-{like.id if like else ''}"
     values = draw_settings(method, options[preset], key=key)
     try:
-        refuse_paths(values, known=options[preset])
+        refuse_paths(values, existing_values=options[preset])
         return method.make_config(values)
     except (EntailError, TypeError, ValueError) as error:
         prefix = "" if isinstance(error, EntailError) else "These settings are not valid: "
@@ -159,18 +159,18 @@ def _draw_preview(preview: Preview) -> None:
 
 def _draw_start(
     method: Method,
-    chosen: Chosen | None,
+    choice: DataChoice | None,
     source: Any,  # noqa: ANN401 - the method's own
     config: Any,  # noqa: ANN401 - the method's own
     author: str | None,
 ) -> None:
     cells = st.columns([3, 2], vertical_alignment="bottom")
     started = int(st.session_state.get("trainings_begun", 0))
-    corpus = chosen.corpus if chosen and chosen.kind == DECISIONS else None
-    taken = jobs().names_taken()
+    corpus = choice.corpus if choice and choice.kind == DECISIONS else None
+    names = jobs().names_taken()
     name = cells[0].text_input(
         "Encoder name",
-        value=propose_name(corpus, taken) if corpus is not None else free_name(method.name, taken),
+        value=propose_name(corpus, names) if corpus is not None else free_name(method.name, names),
         max_chars=80,
         key=f"name-{method.name}-{corpus}-{started}",
         help="Name of the new folder under models/.",
@@ -184,7 +184,7 @@ def _draw_start(
         ask_name("training")
     ready = author is not None and source is not None and config is not None
     if st.button("Start training", type="primary", icon=":material/play_arrow:", disabled=not ready):
-        assert chosen is not None
+        assert choice is not None
         with show_errors():
             job = jobs().submit(
                 method.name,
@@ -193,7 +193,7 @@ def _draw_start(
                 name=name.strip(),
                 by=str(author),
                 device=device or None,
-                about=chosen.about,
+                about=choice.about,
             )
             st.session_state["trainings_begun"] = started + 1
             open_job(job.id)

@@ -45,8 +45,13 @@ def draw_storage(shared: Workspace) -> None:
         st.warning("Low disk space: trainings and backups may fail.", icon=":material/hard_drive:")
     draw_table(
         [
-            {"what": one.what, "size": in_words(one.size), "can be rebuilt": one.again, "where": one.where}
-            for one in room.kept
+            {
+                "what": usage.what,
+                "size": in_words(usage.size),
+                "can be rebuilt": usage.again,
+                "where": usage.where,
+            }
+            for usage in room.kept
         ]
     )
     st.subheader("Clean up")
@@ -193,7 +198,7 @@ def draw_licences(shared: Workspace) -> None:
     draw_download(
         "Download as CSV",
         "licences.csv",
-        lambda: ({"what": one.kind, **_cells(one)} for one in licences),
+        lambda: ({"what": licence.kind, **_cells(licence)} for licence in licences),
     )
 
 
@@ -202,7 +207,7 @@ def _cells(licence: Licence) -> dict[str, object]:
 
 
 def _draw_licences(licences: Sequence[Licence]) -> None:
-    draw_table([_cells(one) for one in licences], height="content" if len(licences) < _SHOWN else 420)
+    draw_table([_cells(licence) for licence in licences], height="content" if len(licences) < _SHOWN else 420)
 
 
 @st.cache_data(show_spinner="Reading installed packages …", ttl=3600)

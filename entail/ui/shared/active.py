@@ -31,8 +31,8 @@ def sync_with_active(role: Role, key: str, names: Collection[str]) -> str | None
         names: Names that can be picked.
     """
     usual = active_name(role, names)
-    known = st.session_state.get(f"{key}_in_use")
-    if known not in (None, usual) and st.session_state.get(key) == known:
+    previous = st.session_state.get(f"{key}_in_use")
+    if previous not in (None, usual) and st.session_state.get(key) == previous:
         st.session_state[key] = usual
     st.session_state[f"{key}_in_use"] = usual
     return usual

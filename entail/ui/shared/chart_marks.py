@@ -63,10 +63,10 @@ def mark_of(row: ComparedPremise) -> Mark:
 
 def words_of(row: ComparedPremise) -> str:
     """Return the decisions on a premise in words."""
-    known = [REFERENCE.name] if row.gold else []
+    names = [REFERENCE.name] if row.gold else []
     if row.decision is not None:
-        known.append(mark_of(row).name)
-    return ", ".join(known) or OTHER.name
+        names.append(mark_of(row).name)
+    return ", ".join(names) or OTHER.name
 
 
 def scales(marks: Sequence[Mark]) -> Mapping[str, Any]:

@@ -19,8 +19,8 @@ def default_corpus(
     Without either, that of the team's last tree, else the largest that is not the held-out one. `trees` has
     the last changed first.
     """
-    known = {corpus.id: corpus for corpus in corpora}
-    used = [(known.get(tree.corpus_id or ""), tree) for tree in trees]
+    corpora_by_id = {corpus.id: corpus for corpus in corpora}
+    used = [(corpora_by_id.get(tree.corpus_id or ""), tree) for tree in trees]
     imported = sorted(corpora, key=lambda corpus: corpus.created_at, reverse=True)
     likely = (
         *(corpus for corpus, tree in used if author in tree.authors),

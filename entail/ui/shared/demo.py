@@ -31,9 +31,9 @@ def draw_banner() -> None:
         st.info(BANNER, icon=":material/visibility:")
 
 
-def is_locked_in_demo(what: str) -> bool:
+def is_locked_in_demo(restriction: str) -> bool:
     """Return whether this is a demo; draw there what is unavailable, a clause: "nothing can be trained"."""
     if is_demo():
-        st.caption(f":material/lock: In this demo {what}.")
+        st.caption(f":material/lock: In this demo {restriction}.")
         return True
     return False

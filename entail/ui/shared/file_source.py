@@ -66,16 +66,16 @@ class FileSource(Generic[_Value]):
         names |= {key: f"{self.title}{path.name}" for key, path in files.items()}
         names[_UPLOAD] = f"{self.title}Upload a file …"
         sample = next((key for key, info in corpora.items() if info.name == SAMPLE_NAME), next(iter(names)))
-        chosen = self.link.pick(
+        choice = self.link.pick(
             self.part,
             self.label,
             names,
             sample,
             help=f"Lists also the files in the folder {self.folder} of the data folder, of any size.",
         )
-        if chosen in corpora:
-            return corpora[chosen]
-        task = self._upload() if chosen == _UPLOAD else self._open(files[chosen])
+        if choice in corpora:
+            return corpora[choice]
+        task = self._upload() if choice == _UPLOAD else self._open(files[choice])
         return None if task is None else await_value(task, waiting="Reading …")
 
     def _files(self) -> list[Path]:
@@ -108,8 +108,8 @@ class FileSource(Generic[_Value]):
 def _stamp(path: Path) -> Hashable:
     """Return a value that changes with a file, or with what lies directly in a folder."""
     stamps = []
-    for one in (path, *(sorted(path.glob("*")) if path.is_dir() else ())):
+    for entry in (path, *(sorted(path.glob("*")) if path.is_dir() else ())):
         with contextlib.suppress(OSError, ValueError):
-            about = one.stat()
-            stamps.append((one.name, about.st_mtime_ns, about.st_size))
+            about = entry.stat()
+            stamps.append((entry.name, about.st_mtime_ns, about.st_size))
     return tuple(stamps)

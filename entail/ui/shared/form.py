@@ -32,9 +32,9 @@ def draw_settings(method: Method, begin: Mapping[str, object], *, key: str) -> d
         begin: First values where they differ from the defaults.
         key: Prefix of the widget keys; change it to reset the form.
     """
-    known = {field.name: field for field in method.fields}
-    first = [known[name] for name in method.common if name in known] or list(known.values())
-    rest = [field for field in known.values() if field not in first]
+    fields = {field.name: field for field in method.fields}
+    first = [fields[name] for name in method.common if name in fields] or list(fields.values())
+    rest = [field for field in fields.values() if field not in first]
     values = draw_fields(first, begin, key=key)
     if rest:
         with st.expander(f"{len(rest)} more settings", icon=":material/tune:"):
@@ -93,8 +93,8 @@ def _draw_field(field: Field, value: Any, *, key: str) -> Any:  # noqa: ANN401 -
             help=help_,
             placeholder=empty,
         )
-    shown = "" if value is None else str(value)
-    return st.text_input(name, value=shown, key=key, help=help_, placeholder=empty)
+    text = "" if value is None else str(value)
+    return st.text_input(name, value=text, key=key, help=help_, placeholder=empty)
 
 
 def setting_label(name: str) -> str:
@@ -122,18 +122,20 @@ def is_path(typed: str) -> bool:
     return typed[:1] in ("/", "\\", ".", "~") or ("/" in typed and Path(typed).exists())
 
 
-def refuse_paths(values: Mapping[str, object], *, known: Mapping[str, object] | None = None) -> None:
+def refuse_paths(
+    values: Mapping[str, object], *, existing_values: Mapping[str, object] | None = None
+) -> None:
     """Refuse typed paths: who sees a form may name a model, but not read any folder of the server.
 
     Args:
         values: Values of the fields, by name.
-        known: Values that were not typed here, such as those of another job.
+        existing_values: Values that were not typed here, such as those of another job.
 
     Raises:
         SettingsError: If a text is a path.
     """
     for name, value in values.items():
-        if not isinstance(value, str) or (known or {}).get(name) == value:
+        if not isinstance(value, str) or (existing_values or {}).get(name) == value:
             continue
         if any(is_path(part.strip()) for part in value.split(",")):
             raise SettingsError(

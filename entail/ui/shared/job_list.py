@@ -126,13 +126,13 @@ def ensure_worker() -> None:
 
 
 def _draw_list(busy: bool) -> None:
-    found, unreadable = jobs().jobs(), jobs().unreadable()
-    if any(job.open for job in found) != busy:
+    readable_jobs, unreadable = jobs().jobs(), jobs().unreadable()
+    if any(job.open for job in readable_jobs) != busy:
         st.rerun()
     ensure_worker()
-    queued = sorted((job for job in found if job.place), key=lambda job: job.place or 0)
-    running = [job for job in found if job.open and not job.place]
-    ended = [job for job in found if not job.open]
+    queued = sorted((job for job in readable_jobs if job.place), key=lambda job: job.place or 0)
+    running = [job for job in readable_jobs if job.open and not job.place]
+    ended = [job for job in readable_jobs if not job.open]
     if running or queued:
         st.markdown(f"**{len(running)} running, {len(queued)} queued**")
     for job in [*running, *queued]:

@@ -56,10 +56,10 @@ class Link:
 
     def load_from_url(self) -> bool:
         """Take over the values of a new address; return whether there was one."""
-        given = {part: value for part in self.parts if (value := st.query_params.get(part))}
-        if not given or given == st.session_state.get(self._written):
+        values = {part: value for part in self.parts if (value := st.query_params.get(part))}
+        if not values or values == st.session_state.get(self._written):
             return False
-        st.session_state[self._stored] = given
+        st.session_state[self._stored] = values
         st.session_state[self._unknown] = {}
         for part in self.parts:
             st.session_state.pop(f"{self.page}_{part}", None)

@@ -92,7 +92,7 @@ def revisions() -> dict[str, str | None]:
     except EntailError:  # the field "Ranked by" shows the error
         promoted = {}
     listed = {entry.name: entry.revision for entry in catalogue()}
-    listed |= {one.name: one.revision for one in list_scorers() if one.problem is None}
+    listed |= {scorer.name: scorer.revision for scorer in list_scorers() if scorer.problem is None}
     return dict.fromkeys(LEXICAL) | {name: at for name, at in promoted.items() if "/" in name} | listed
 
 
@@ -103,12 +103,12 @@ def reference_premises(corpus_id: str | None) -> dict[str, dict[str, str]]:
     The trees count as they came: an author's edit of an example changes no figure.
     """
     log = workspace().log
-    known: dict[str, dict[str, str]] = {}
+    premises: dict[str, dict[str, str]] = {}
     examples = (summary.id for summary in log.trees(corpus_id=corpus_id) if summary.example)
     for _, history in log.histories(examples):
         tree = history.at(CREATED).tree
         for node in tree.nodes.values():
             if node.children:
-                children = known.setdefault(fold(node.text), {})
+                children = premises.setdefault(fold(node.text), {})
                 children.update({fold(tree.nodes[c].text): tree.nodes[c].text for c in node.children})
-    return known
+    return premises

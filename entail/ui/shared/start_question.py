@@ -69,13 +69,13 @@ def draw_question() -> str:
     answer = right.text_input("Answer (optional)", key=keys[1], max_chars=LONGEST)
     if not question.strip():
         return ""
-    made = state_answer(question, answer)
+    statement = state_answer(question, answer)
     digest = hashlib.sha256(f"{question}\n{answer}".encode("utf-8", "surrogatepass")).hexdigest()[:12]
     key = f"start_hypothesis-{digest}"
     requested = [(_LINK.requested(part) or "").strip() for part in ("question", "answer")]
     is_unchanged = requested == [question.strip(), answer.strip()]
-    given = _LINK.requested("hypothesis") if is_unchanged else None
-    init_value(key, (given or made.text)[:LONGEST])
+    linked_hypothesis = _LINK.requested("hypothesis") if is_unchanged else None
+    init_value(key, (linked_hypothesis or statement.text)[:LONGEST])
     hypothesis = st.text_area(
         "The claim to explain",
         key=key,

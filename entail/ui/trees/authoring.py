@@ -108,7 +108,7 @@ def handle_key(context: TreeContext, press: KeyPress) -> None:
         press.key,
         tree=session.tree,
         selected=screen.selected,
-        shown=session.shown,
+        candidates=session.shown,
         collapsed=screen.collapsed,
     )
     if command is None:
@@ -121,9 +121,9 @@ def handle_key(context: TreeContext, press: KeyPress) -> None:
 def stamp(session: AuthoringSession) -> str:
     """Return an identifier of the list of candidates on the screen."""
     screen = session.screen
-    shown = ",".join(candidate.premise.key for candidate in session.shown)
+    keys = ",".join(candidate.premise.key for candidate in session.shown)
     means = f" {session.offer.means}" if session.offer is not None else ""
-    return f"{screen.tree_id} {screen.selected}{means} {shown}"
+    return f"{screen.tree_id} {screen.selected}{means} {keys}"
 
 
 def load_session(context: TreeContext) -> AuthoringSession:
@@ -157,8 +157,8 @@ def _retrieve(context: TreeContext, index: PremiseIndex, session: AuthoringSessi
     if reranker is not None:
         words = screen.query or node.text
         session = replace(session, reading=partial(reranker.read, words, candidates))
-        if (found := reranker.arrange(words, candidates)) is not None:
-            candidates, name = found, f"{name}+{reranker.name}"
+        if (reranked_candidates := reranker.arrange(words, candidates)) is not None:
+            candidates, name = reranked_candidates, f"{name}+{reranker.name}"
             revision = f"{revision}+{reranker.revision}"
     screen.rank_by(f"{revision}, {context.corpus_version}, {screen.query or node.text}")
     candidates = candidates[: (screen.furthest + 1) * PAGE]  # a new ranking begins on its first page
@@ -191,8 +191,8 @@ def _propose(context: TreeContext, suggester: Suggester, session: AuthoringSessi
         screen.rank_by(f"{suggester.key}, {among}, {context.corpus_version}, {query}, {basis.after}")
         count = NEXT_POOL + len(basis.accepted)
         pool = suggest(tree, node_id, context.corpus, context.index, k=count, query=words)
-        others = [candidate for candidate in pool if not candidate.is_child][:NEXT_POOL]
-        offer = suggester.offer_next(tree, node_id, others, among=among)
+        open_candidates = [candidate for candidate in pool if not candidate.is_child][:NEXT_POOL]
+        offer = suggester.offer_next(tree, node_id, open_candidates, among=among)
     scorer = suggester.model
     if offer.proposal is None or scorer is None:
         return replace(session, offer=offer)

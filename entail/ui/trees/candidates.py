@@ -161,7 +161,7 @@ def _provenance(session: AuthoringSession) -> dict[str, tuple[str, str]]:
         retriever = describe_retriever(recorded, available, display_name=model_name)
         words = describe_rank(recorded, key, retriever)
         at = local(session.history.event(judgement.seq).at)
-        rank = next((shown.rank for shown in recorded.shown if shown.key == key), None)
+        rank = next((entry.rank for entry in recorded.shown if entry.key == key), None)
         provenance[key] = (
             f"Was #{rank} ({model_name(recorded.retriever)})" if rank is not None else words,
             f"{'Accepted' if judgement.accepted else 'Rejected'} by {label(judgement.author)}, "

@@ -149,8 +149,8 @@ def _start(
 ) -> None:
     """Create the tree that was asked for, or draw what is missing."""
     if author is None:
-        what = "Sign in" if sign_in.is_configured() else "Enter your name"
-        st.warning(f"{what} first.", icon=":material/person:")
+        action = "Sign in" if sign_in.is_configured() else "Enter your name"
+        st.warning(f"{action} first.", icon=":material/person:")
         return
     if not text.strip():
         request.requested = None
@@ -200,14 +200,14 @@ def draw_tree_list(
         names = (*map(shown_name, tree.authors), corpora.get(tree.corpus_id or "", ""))
         return " ".join((tree.hypothesis, *names)).lower()
 
-    found = [tree for tree in trees if not words or all(word in text(tree) for word in words)]
+    matches = [tree for tree in trees if not words or all(word in text(tree) for word in words)]
     more = f"{key}-listed"
     listed: int = st.session_state.get(more, _LISTED)
-    draw_trees(shared, found[:listed], archive=archive)
-    if not found:
+    draw_trees(shared, matches[:listed], archive=archive)
+    if not matches:
         st.caption("No tree has all of these words.")
-    if len(found) > listed and st.button(
-        f"Show more ({len(found) - listed:,})",
+    if len(matches) > listed and st.button(
+        f"Show more ({len(matches) - listed:,})",
         key=f"{key}-more",
         icon=":material/expand_more:",
         type="tertiary",

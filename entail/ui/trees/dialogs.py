@@ -74,14 +74,14 @@ def _conclude(session: AuthoringSession) -> None:
         return
     with st.form("conclude", border=False):
         st.markdown("**From**")
-        chosen = [
+        premise_ids = [
             child.id
             for child in children
             if st.checkbox(label(child.text), value=child.id == node.id, key=f"conclude-{child.id}")
         ]
         text = st.text_area("it follows that", max_chars=2000, placeholder="One sentence")
         if st.form_submit_button("Conclude", type="primary"):
-            _act(session, Conclude(node=over.id, premises=tuple(chosen), text=text.strip()))
+            _act(session, Conclude(node=over.id, premises=tuple(premise_ids), text=text.strip()))
 
 
 @st.dialog("Edit the sentence", on_dismiss=close_dialogs)

@@ -45,14 +45,14 @@ def draw_learning(context: TreeContext, session: AuthoringSession) -> None:
     if corpus_id is None or not len(context.corpus) or is_locked_in_demo("training is unavailable"):
         return
     author = session.author
-    found = learning_jobs(corpus_id)
+    corpus_jobs = learning_jobs(corpus_id)
     with st.container(key="learning"):
-        if busy := [job for job in found if job.open]:
+        if busy := [job for job in corpus_jobs if job.open]:
             # The oldest runs first.
             _draw_busy(busy[-1].id, author)
             return
-        if found and not found[0].noted:
-            _draw_end(found[0], author)
+        if corpus_jobs and not corpus_jobs[0].noted:
+            _draw_end(corpus_jobs[0], author)
         if missing := describe_missing(count_decisions(context.shared.log, corpus_id=corpus_id)):
             st.caption(missing)
             return
@@ -155,12 +155,12 @@ def _draw_end(job: Job, author: str | None) -> None:
 
 def _describe_check(evaluation: Mapping[str, Any]) -> str:
     """Return the comparison with the retriever that ranked before, as a sentence."""
-    found = PairedComparison.from_json(evaluation)
-    decisive = found.measures[found.primary]
+    comparison = PairedComparison.from_json(evaluation)
+    decisive = comparison.measures[comparison.primary]
     return (
-        f"{found.verdict.capitalize()} on {count_of(found.queries, 'claim')} of {found.split}: "
-        f"{found.primary} {decisive.second:.3f} against {decisive.first:.3f}."
-        + (" Too few for a decision." if found.queries < FEW else "")
+        f"{comparison.verdict.capitalize()} on {count_of(comparison.queries, 'claim')} of "
+        f"{comparison.split}: {comparison.primary} {decisive.second:.3f} against {decisive.first:.3f}."
+        + (" Too few for a decision." if comparison.queries < FEW else "")
     )
 
 
@@ -277,8 +277,8 @@ def _draw_lesson(lesson: Lesson, corpus_name: str) -> None:
     with st.expander(f"The {sum(1 for _ in lesson.rows()):,} decisions", expanded=False):
         st.dataframe(
             [
-                {"sentence": query, "premise": premise, "decision": what, "in the corpus": inside}
-                for query, premise, what, inside in lesson.rows()
+                {"sentence": query, "premise": premise, "decision": decision, "in the corpus": inside}
+                for query, premise, decision, inside in lesson.rows()
             ],
             hide_index=True,
             height=260,

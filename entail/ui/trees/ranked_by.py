@@ -117,11 +117,11 @@ def draw_ranked_by(ranking: Ranking) -> None:
             return model_label(choice)
         return f"Active: {model_label(now.encoder) if now is not None else 'unknown'}"
 
-    shown = display_name(ACTIVE)
-    if ranking.choice == ACTIVE and st.session_state.get(_SHOWN) != shown:
+    active_label = display_name(ACTIVE)
+    if ranking.choice == ACTIVE and st.session_state.get(_SHOWN) != active_label:
         # The browser keeps the label of the choice, so a new label has to be set.
         st.session_state[KEY] = ACTIVE
-    st.session_state[_SHOWN] = shown
+    st.session_state[_SHOWN] = active_label
     st.selectbox(
         "Ranked by",
         [ACTIVE, *retrievers()],
@@ -144,9 +144,9 @@ def draw_ranked_by(ranking: Ranking) -> None:
 
 def _draw_active(now: Active, corpus: str | None) -> None:
     """Draw who promoted the active retriever; a toast if it changed during this session."""
-    known: dict[str | None, int] = st.session_state.setdefault("active_known", {})
-    previous = known.get(corpus)
-    known[corpus] = now.number
+    numbers: dict[str | None, int] = st.session_state.setdefault("active_known", {})
+    previous = numbers.get(corpus)
+    numbers[corpus] = now.number
     if previous not in (None, now.number):
         st.toast(
             f"**{label(model_label(now.encoder))}** is active now and ranks the candidates.",

@@ -86,15 +86,15 @@ def _compare(
     ]
     judgements = judgements_of(context.shared.log, corpus_id=context.summary.corpus_id)
     first, second = (finish(task) for task in tasks)
-    found = compare_on_judgements(context.corpus, judgements, (first, second), progress=report)
+    comparison = compare_on_judgements(context.corpus, judgements, (first, second), progress=report)
     # What is promoted is the encoder: keyword match is a choice of each author.
-    return replace(found, candidate=str(resolve(other).revision), active=now.revision)
+    return replace(comparison, candidate=str(resolve(other).revision), active=now.revision)
 
 
-def _draw_check(context: TreeContext, now: Active, other: str, found: PairedComparison) -> None:
-    paired = found.measures[found.primary]
+def _draw_check(context: TreeContext, now: Active, other: str, comparison: PairedComparison) -> None:
+    paired = comparison.measures[comparison.primary]
     names = (model_label(now.encoder), model_label(other))
-    st.markdown(f"**{label(names[1])}** {_VERDICTS[found.verdict]}.")
+    st.markdown(f"**{label(names[1])}** {_VERDICTS[comparison.verdict]}.")
     draw_table(
         {
             "retriever": list(names),
@@ -104,24 +104,24 @@ def _draw_check(context: TreeContext, now: Active, other: str, found: PairedComp
         key="ranking_check",
     )
     st.caption(
-        f"{found.split}, {found.queries} sentences; difference {paired.difference:+.3f} "
+        f"{comparison.split}, {comparison.queries} sentences; difference {paired.difference:+.3f} "
         f"\\[{paired.low:+.3f}, {paired.high:+.3f}\\]. Only judged premises are compared."
     )
-    if found.verdict != "worse" and paired.difference > 0:
+    if comparison.verdict != "worse" and paired.difference > 0:
         author = context.visitor.name
         st.button(
             f"Use {label(names[1])} for this corpus",
             key="use_checked",
             type="primary",
             on_click=_use,
-            args=(context, other, found),
+            args=(context, other, comparison),
             disabled=author is None or is_demo(),
             help="For everybody. It can be taken back on the Models page.",
         )
 
 
-def _use(context: TreeContext, name: str, found: PairedComparison) -> None:
+def _use(context: TreeContext, name: str, comparison: PairedComparison) -> None:
     try:
-        promote(name, by=str(context.visitor.name), corpus=context.corpus.name, evaluation=found)
+        promote(name, by=str(context.visitor.name), corpus=context.corpus.name, evaluation=comparison)
     except EntailError as error:
         context.screen.notice = ("error", str(error))

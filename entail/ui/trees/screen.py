@@ -200,7 +200,11 @@ class AuthoringSession:
     @property
     def unjudged(self) -> tuple[Candidate, ...]:
         """Candidates seen so far that are neither judged nor in the tree."""
-        return tuple(one for one in self.candidates if one.judgement is None and one.in_tree is None)
+        return tuple(
+            candidate
+            for candidate in self.candidates
+            if candidate.judgement is None and candidate.in_tree is None
+        )
 
     def run(self, command: Command) -> None:
         """Run a command; the screen's notice has the reason if it fails."""

@@ -72,11 +72,11 @@ class StepCheck(LazyModel["Directions"]):
 
 def current_check() -> StepCheck | None:
     """Return the check by the active Gaussian encoder; None if none is installed."""
-    found = gaussian_names()
-    if not found:
+    revisions = gaussian_names()
+    if not revisions:
         return None
-    name, _ = pick_model("direction", BY_KEY, found)
-    return StepCheck(name, found[name])
+    name, _ = pick_model("direction", BY_KEY, revisions)
+    return StepCheck(name, revisions[name])
 
 
 def draw_step_check(check: StepCheck | None, session: AuthoringSession) -> None:

@@ -181,7 +181,11 @@ def current_suggester() -> Suggester | None:
 
     A scorer trained on single facts is not offered: it ignores the accepted premises.
     """
-    usable = {one.name: one for one in list_scorers() if one.problem is None and one.form.scheme == "arcf"}
+    usable = {
+        scorer.name: scorer
+        for scorer in list_scorers()
+        if scorer.problem is None and scorer.form.scheme == "arcf"
+    }
     if not usable:
         return None
     name, names = pick_model("chains", BY_KEY, usable)

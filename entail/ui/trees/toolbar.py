@@ -78,8 +78,8 @@ def draw_search(session: AuthoringSession) -> None:
 def draw_order(context: TreeContext, session: AuthoringSession) -> None:
     """Draw the list of candidates and its ranking as one button, which opens their fields."""
     name = model_name(context.ranking.name)
-    shown = name if session.offer is None else f"{LISTS[session.screen.listing]} · {name}"
-    with st.popover(shown, icon=":material/sort:", help="Ranking and list of the candidates", key="ranking"):
+    title = name if session.offer is None else f"{LISTS[session.screen.listing]} · {name}"
+    with st.popover(title, icon=":material/sort:", help="Ranking and list of the candidates", key="ranking"):
         draw_lists(context.suggester, session)
         draw_ranked_by(context.ranking)
         draw_ranking_check(context)
@@ -177,7 +177,7 @@ def draw_watch(shared: Workspace, session: AuthoringSession, ranking: Ranking) -
             shared.authors.record_presence(screen.tree_id, session.author, screen.selected)
         now = shared.log.summary(screen.tree_id).seq
         is_outdated = ranking.is_outdated
-        others = [
+        presences = [
             p
             for p in shared.authors.list_presences()
             if p.tree_id == screen.tree_id and p.author != session.author
@@ -189,9 +189,11 @@ def draw_watch(shared: Workspace, session: AuthoringSession, ranking: Ranking) -
         st.rerun()
     last = session.history.events[-1]
     parts = []
-    for other in others[:3]:
-        node = session.tree.nodes.get(other.node)
+    for presence in presences[:3]:
+        node = session.tree.nodes.get(presence.node)
         text = quote(node.text, longest=40) if node is not None else "a removed node"
-        parts.append(f":material/person: {with_mark(other.author, verified=other.verified)} at {label(text)}")
+        parts.append(
+            f":material/person: {with_mark(presence.author, verified=presence.verified)} at {label(text)}"
+        )
     parts.append(f":gray[:material/cloud_done: version {last.seq}, saved {local(last.at):%H:%M:%S}]")
     st.markdown(" · ".join(parts), width="content")

@@ -67,9 +67,9 @@ def draw_history(history: History, evidence: Mapping[int, Evidence]) -> None:
         words = label(history.describe(event))
         if event.seq in history.out_of_force and not isinstance(event.act, Undo | Redo):
             words = f"~~{words}~~ (undone)"
-        if shown := evidence.get(event.seq):
-            retriever = describe_retriever(shown, available, display_name=model_name)
-            words += f"  \n:gray[{label(describe_provenance(event.act, shown, retriever))}]"
+        if ranking := evidence.get(event.seq):
+            retriever = describe_retriever(ranking, available, display_name=model_name)
+            words += f"  \n:gray[{label(describe_provenance(event.act, ranking, retriever))}]"
         author = with_mark(event.author, verified=event.verified)
         st.markdown(f":gray[{event.seq} · {local(event.at):%d %b %H:%M:%S}] {author}  {words}")
     if len(history.events) > _LONGEST:
@@ -166,8 +166,8 @@ def panes() -> Iterator[None]:
     `tools` and `tree-body`.
     """
     with st.container(key="panes-switch"):
-        shown = pick_view("Show", PANES, default=PANES[0], key="pane", width="stretch")
-    hidden = ", ".join(part for name in PANES if name != shown for part in _PARTS[name])
+        pane = pick_view("Show", PANES, default=PANES[0], key="pane", width="stretch")
+    hidden = ", ".join(part for name in PANES if name != pane for part in _PARTS[name])
     st.html(_STYLE.format(narrow=NARROW, above=NARROW + 1, hidden=hidden))
     with st.container(key="panes"):
         yield

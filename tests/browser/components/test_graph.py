@@ -97,13 +97,13 @@ def test_find_goes_from_match_to_match(story: Any) -> None:
     field.fill("SUNLIGHT")
     expect(story.root.get_by_role("status")).to_have_text("1 / 3")
     story.see()
-    seen = [story.root.get_attribute("data-match")]
+    matches = [story.root.get_attribute("data-match")]
     for at in ("2 / 3", "3 / 3", "1 / 3"):
         field.press("Enter")
         expect(story.root.get_by_role("status")).to_have_text(at)
         story.see()
-        seen.append(story.root.get_attribute("data-match"))
-    assert seen == ["n1.3", "n1.5", "n1.2", "n1.3"]
+        matches.append(story.root.get_attribute("data-match"))
+    assert matches == ["n1.3", "n1.5", "n1.2", "n1.3"]
     field.press("Shift+Enter")
     expect(story.root.get_by_role("status")).to_have_text("3 / 3")
     field.fill("nothing says this")

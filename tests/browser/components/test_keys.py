@@ -156,9 +156,9 @@ LOST = """async (source) => {
 
 def test_a_message_that_was_lost_is_sent_again_until_it_is_acknowledged(page: Page) -> None:
     source = (ASSETS / "outbox.js").read_text(encoding="utf-8")
-    found = page.evaluate(LOST, source)
-    assert found["again"] >= 2
-    assert found["together"] == "2,u"
-    assert found["quiet"]
-    assert (found["tries"], found["last"]) == (6, "3")
-    assert found["busy"] == 1  # a script that runs is left in peace
+    report = page.evaluate(LOST, source)
+    assert report["again"] >= 2
+    assert report["together"] == "2,u"
+    assert report["quiet"]
+    assert (report["tries"], report["last"]) == (6, "3")
+    assert report["busy"] == 1  # a script that runs is left in peace

@@ -35,8 +35,8 @@ class Outline:
     def shows(self, *nodes: str) -> None:
         """Wait until just these rows are to be seen, in this order."""
         expect(self.tree.locator("[role=treeitem]:visible")).to_have_count(len(nodes))
-        found = [row.get_attribute("data-node") for row in self.rows.all()]
-        assert found == list(nodes)
+        row_ids = [row.get_attribute("data-node") for row in self.rows.all()]
+        assert row_ids == list(nodes)
 
     def press(self, *keys: str) -> None:
         for key in keys:
@@ -202,8 +202,8 @@ def test_quick_fingers_lose_nothing_while_python_is_busy(story: Outline) -> None
     story.page.emulate_media(color_scheme="dark")  # draws once more what Python said before
     story.focus_is_at("n1.3")
     walked = [*ORDER[1:6], "n1.5", "n1.3"]
-    said = " ".join([*(f"select:{node}" for node in walked), "collapse:n1.3"])
-    story.said(events=said, selected="n1.3", collapsed="n1.3")
+    events = " ".join([*(f"select:{node}" for node in walked), "collapse:n1.3"])
+    story.said(events=events, selected="n1.3", collapsed="n1.3")
     story.focus_is_at("n1.3")
     steps = story.page.evaluate("window.walked.filter((node, at, all) => node !== all[at - 1])")
     assert steps == walked  # and never back

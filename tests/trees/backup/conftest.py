@@ -116,8 +116,8 @@ def table(change: Callable[[list[dict[str, Any]]], object], name: str) -> Any:
     """Return a change to the rows of a table."""
 
     def rows(parts: dict[str, bytes], manifest: dict[str, Any]) -> None:
-        found = [json.loads(line) for line in parts[f"tables/{name}.jsonl"].splitlines()]
-        change(found)
-        parts[f"tables/{name}.jsonl"] = "".join(json.dumps(row) + "\n" for row in found).encode()
+        records = [json.loads(line) for line in parts[f"tables/{name}.jsonl"].splitlines()]
+        change(records)
+        parts[f"tables/{name}.jsonl"] = "".join(json.dumps(row) + "\n" for row in records).encode()
 
     return rows

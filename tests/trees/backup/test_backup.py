@@ -83,9 +83,9 @@ def test_all_of_it_comes_back(
     done = backup(tmp_path / "b.zip", url=filled)
     assert done.size == (tmp_path / "b.zip").stat().st_size
     assert done.rows["events"] == 6
-    seen: list[Progress] = []
-    back = restore(tmp_path / "b.zip", url=blank_url, progress=seen.append)
-    assert seen[-1].done == seen[-1].total > 20
+    reports: list[Progress] = []
+    back = restore(tmp_path / "b.zip", url=blank_url, progress=reports.append)
+    assert reports[-1].done == reports[-1].total > 20
     assert back.rows == done.rows
     assert (back.before, back.damaged) == (None, None)
     assert read(blank_url) == read(filled)

@@ -117,11 +117,11 @@ def test_models_that_cannot_even_be_put_back_are_named(
     (models / "x").write_text("old")
     with pytest.MonkeyPatch.context() as patch:
         _refuse(patch, lambda path, target: target == models)
-        with pytest.raises(DataError, match=r"whole in .*models.before-restore-.*rename that folder") as told:
+        with pytest.raises(DataError, match=r"whole in .*models.before-restore-.*rename that folder") as info:
             restore(saved, url=new_url(tmp_path), replace=True)
-        assert "cannot be put into" in str(told.value)
-        (kept,) = own_data_folder.glob("models.before-restore-*")
-        assert (kept / "x").read_text() == "old"
+        assert "cannot be put into" in str(info.value)
+        (folder,) = own_data_folder.glob("models.before-restore-*")
+        assert (folder / "x").read_text() == "old"
         with pytest.raises(DataError, match="whole in"):
             open_database(new_url(tmp_path))
     assert read(new_url(tmp_path))["trees"] == []
@@ -166,7 +166,7 @@ backup.restore(Path({str(saved)!r}), url={url!r}, replace=True)
     database.close()
     is_old = hypotheses == {"made before"}
     assert is_old == (kill not in ("after the commit", "before the table goes", "before the old models go"))
-    found = [path.read_text() for path in models.rglob("*.json")]
-    assert found == (["old"] * old_models if is_old else ["new"])
+    contents = [path.read_text() for path in models.rglob("*.json")]
+    assert contents == (["old"] * old_models if is_old else ["new"])
     assert not (own_data_folder / "restore.json").exists()
     assert restore(saved, url=url, replace=True).models == 1

@@ -62,8 +62,8 @@ def test_csv_holds_the_pairs_of_all_trees(two: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.csv"
     convert(two, out)
     with out.open(newline="") as file:
-        found = [(r["tree"], r["parent"], r["child"]) for r in csv.DictReader(file)]
-    assert found == [
+        pairs = [(r["tree"], r["parent"], r["child"]) for r in csv.DictReader(file)]
+    assert pairs == [
         ("1", "snow is cold", "snow is ice"),
         ("1", "snow is cold", "ice is cold"),
         ("2", "ice melts", "warm ice melts"),
@@ -110,8 +110,8 @@ def test_graphml_goes_back_to_the_same_row(two: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["out.pdf", "out", "out.svg.gz"])
 def test_an_unknown_ending_is_refused_with_the_known_ones(two: Path, tmp_path: Path, name: str) -> None:
-    known = r"\.csv, \.dot, \.graphml, \.html, \.jsonl, \.svg to write"
-    with pytest.raises(FormatError, match=rf"ends in one of {known} .*found '{name}'"):
+    endings = r"\.csv, \.dot, \.graphml, \.html, \.jsonl, \.svg to write"
+    with pytest.raises(FormatError, match=rf"ends in one of {endings} .*found '{name}'"):
         convert(two, tmp_path / name)
     with pytest.raises(FormatError, match=r"one of \.graphml, \.jsonl to read \(\.jsonl also with \.gz\)"):
         convert(tmp_path / "in.csv", tmp_path / "out.jsonl")

@@ -29,9 +29,9 @@ def read(string: str) -> str:
 
 def attributes(text: str) -> dict[str, str]:
     """Read `a=b, c="d"`, all of it or fail."""
-    found = [*_ATTRIBUTE.finditer(text)]
-    assert "".join(match[0] for match in found) == text
-    return {match[1]: read(match[2]) if match[3] is None else match[3] for match in found}
+    matches = [*_ATTRIBUTE.finditer(text)]
+    assert "".join(match[0] for match in matches) == text
+    return {match[1]: read(match[2]) if match[3] is None else match[3] for match in matches}
 
 
 def parse(dot: str) -> tuple[dict[str, dict[str, str]], dict[tuple[str, str], bool]]:
@@ -47,10 +47,10 @@ def parse(dot: str) -> tuple[dict[str, dict[str, str]], dict[tuple[str, str], bo
             node = _NODE.fullmatch(line)
             assert node, line
             nodes[node[1]] = attributes(node[2])
-    for line, what in zip(lines, ("graph", "node", "edge"), strict=False):
-        match = re.fullmatch(rf"  {what} \[(.*)\];", line)
+    for line, kind in zip(lines, ("graph", "node", "edge"), strict=False):
+        match = re.fullmatch(rf"  {kind} \[(.*)\];", line)
         assert match, line
-        nodes[what] = attributes(match[1])
+        nodes[kind] = attributes(match[1])
     return nodes, edges
 
 
@@ -87,5 +87,5 @@ def test_graphviz_draws_these_very_words(nasty: Tree) -> None:
     svg = ET.fromstring(done.stdout)
     space = "{http://www.w3.org/2000/svg}"
     groups = [[text.text or "" for text in group.iter(f"{space}text")] for group in svg.iter(f"{space}g")]
-    drawn = {words("".join(texts)) for texts in groups}
-    assert {words(node.text) for node in nasty.nodes.values()} <= drawn
+    labels = {words("".join(texts)) for texts in groups}
+    assert {words(node.text) for node in nasty.nodes.values()} <= labels

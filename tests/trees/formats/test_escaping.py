@@ -16,11 +16,11 @@ ANY = st.text(alphabet=st.characters()) | st.text(alphabet=ODD)
 
 @given(ANY)
 def test_printable_text_can_stand_in_xml_and_in_a_file(text: str) -> None:
-    shown = printable(text)
-    assert len(shown) == len(text)
-    element = ET.fromstring(f"<t>{shown.replace('&', '&amp;').replace('<', '&lt;')}</t>".encode())
-    assert (element.text or "") == re.sub("\r\n?", "\n", shown)
-    assert printable(shown) == shown
+    safe_text = printable(text)
+    assert len(safe_text) == len(text)
+    element = ET.fromstring(f"<t>{safe_text.replace('&', '&amp;').replace('<', '&lt;')}</t>".encode())
+    assert (element.text or "") == re.sub("\r\n?", "\n", safe_text)
+    assert printable(safe_text) == safe_text
 
 
 def test_dot_strings() -> None:

@@ -127,8 +127,8 @@ def test_the_outline_says_the_tree_in_words(story: Any) -> None:
 def test_nothing_is_fetched(nasty: Tree) -> None:
     html = to_html(nasty)
     page = Page(html)
-    known = "html head meta title style body main h1 h2 div ul li span p script noscript button label input"
-    assert {tag for tag, _ in page.tags} == set(known.split())
+    names = "html head meta title style body main h1 h2 div ul li span p script noscript button label input"
+    assert {tag for tag, _ in page.tags} == set(names.split())
     for _, attributes in page.tags:
         assert not {"src", "href", "style"} & set(attributes)
         assert not any(name.startswith("on") for name in attributes)

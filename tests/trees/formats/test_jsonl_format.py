@@ -54,10 +54,10 @@ def test_a_corpus_goes_in_and_out(story: Any) -> None:
 def test_nasty_texts_survive(nasty: Tree) -> None:
     row = json.loads(to_jsonl([nasty]))
     meta = row["meta"]
-    said = {row["hypothesis"], *meta["triples"].values(), *meta["intermediate_conclusions"].values()}
+    sentences = {row["hypothesis"], *meta["triples"].values(), *meta["intermediate_conclusions"].values()}
     (loose,) = nasty.loose
     texts = {node.text.strip() for node in nasty.nodes.values() if node.id != loose}
-    assert texts <= {text.strip() for text in said}
+    assert texts <= {text.strip() for text in sentences}
 
 
 def test_a_conclusion_that_the_proof_language_cannot_hold_is_refused(tell: Any) -> None:

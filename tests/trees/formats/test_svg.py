@@ -20,12 +20,12 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 def boxes(svg: ET.Element) -> dict[str, ET.Element]:
     """Title -> group of each node."""
-    found = {}
+    groups = {}
     for group in svg.iter(f"{SVG}g"):
         title = group.find(f"{SVG}title")
         if title is not None:
-            found[title.text or ""] = group
-    return found
+            groups[title.text or ""] = group
+    return groups
 
 
 def drawn(group: ET.Element) -> str:
@@ -130,8 +130,8 @@ def test_nothing_is_fetched_or_run(nasty: Tree) -> None:
     text = to_svg(nasty, with_rejected=True)
     svg = ET.fromstring(text)
     tags = {element.tag.removeprefix(SVG) for element in svg.iter()}
-    known = {"svg", "title", "desc", "defs", "marker", "path", "rect", "g", "text", "tspan"}
-    assert tags == known
+    expected_tags = {"svg", "title", "desc", "defs", "marker", "path", "rect", "g", "text", "tspan"}
+    assert tags == expected_tags
     for element in svg.iter():
         for name, value in element.attrib.items():
             assert "href" not in name
@@ -142,9 +142,9 @@ def test_nothing_is_fetched_or_run(nasty: Tree) -> None:
 
 
 def test_nasty_texts_are_text(nasty: Tree, nasty_texts: tuple[str, ...]) -> None:
-    found = boxes(ET.fromstring(to_svg(nasty, with_rejected=True)))
-    seen = {drawn(group) for group in found.values()}
-    assert {words(node.text) for node in nasty.nodes.values()} <= seen
-    assert {words(premise.text) for premise in nasty.rejected("n1")} <= seen
+    groups = boxes(ET.fromstring(to_svg(nasty, with_rejected=True)))
+    labels = {drawn(group) for group in groups.values()}
+    assert {words(node.text) for node in nasty.nodes.values()} <= labels
+    assert {words(premise.text) for premise in nasty.rejected("n1")} <= labels
     titles = {re.sub("\r\n?", "\n", text) for text in nasty_texts}
-    assert titles <= {title.partition(": ")[2] for title in found}
+    assert titles <= {title.partition(": ")[2] for title in groups}

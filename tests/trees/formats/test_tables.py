@@ -70,16 +70,16 @@ def test_a_judgement_with_its_evidence(tell: Any) -> None:
     story.ann(Accept(node="n1", premise=SNOW))
     story.bob(Finish(node="n1", premises=(FIRE, SUN)))
     text = to_judged_csv({"4fd2e37a": (story.history, {2: SEEN, 3: SEEN})})
-    seen = "minilm,rev 1,4,cold things,yes"
+    cells = "minilm,rev 1,4,cold things,yes"
     assert text.splitlines() == [
         "tree,node,query,premise,key,verdict,author,time,retriever,revision,corpus_version,searched,"
         "own_words,rank,score,verified,proposed,after,retrieved",
         f"4fd2e37a,n1,snow is cold,snow is ice,{SNOW.key},accepted,Ann,2026-01-02T03:04:07+00:00,"
-        f"{seen},1,0.75,no,,,",
+        f"{cells},1,0.75,no,,,",
         f"4fd2e37a,n1,snow is cold,fire is hot,{FIRE.key},rejected,Bob,2026-01-02T03:04:08+00:00,"
-        f"{seen},2,0.5,no,,,",
+        f"{cells},2,0.5,no,,,",
         f"4fd2e37a,n1,snow is cold,the sun is hot,{SUN.key},rejected,Bob,2026-01-02T03:04:08+00:00,"
-        f"{seen},,,no,,,",
+        f"{cells},,,no,,,",
     ]
 
 
@@ -87,15 +87,15 @@ def test_a_decision_on_a_proposal_is_told_from_one_on_what_was_retrieved(tell: A
     story = tell("snow is cold")
     story.ann(Accept(node="n1", premise=SNOW))
     story.ann(Reject(node="n1", premise=FIRE))
-    shown = tuple(replace(one, retrieved=5 - one.rank) for one in SEEN.shown)
+    candidates = tuple(replace(candidate, retrieved=5 - candidate.rank) for candidate in SEEN.shown)
     after_snow = Proposal(means="next", after=(SNOW.key, SUN.key), k=60, among="minilm@1")
-    following = replace(SEEN, retriever="arcf-minilm", shown=shown, proposal=after_snow)
+    following = replace(SEEN, retriever="arcf-minilm", shown=candidates, proposal=after_snow)
     drafted = replace(SEEN, retriever="arcf-minilm", proposal=Proposal(means="draft"))
     text = to_judged_csv({"t": (story.history, {2: drafted, 3: following})})
     first, second = csv.DictReader(io.StringIO(text, newline=""))
-    told = ("retriever", "rank", "proposed", "after", "retrieved")
-    assert [first[name] for name in told] == ["arcf-minilm", "1", "draft", "", ""]
-    assert [second[name] for name in told] == ["arcf-minilm", "2", "next", f"{SNOW.key} {SUN.key}", "3"]
+    columns = ("retriever", "rank", "proposed", "after", "retrieved")
+    assert [first[name] for name in columns] == ["arcf-minilm", "1", "draft", "", ""]
+    assert [second[name] for name in columns] == ["arcf-minilm", "2", "next", f"{SNOW.key} {SUN.key}", "3"]
 
 
 def test_the_query_is_the_text_at_that_time_and_the_place_where_it_was_judged(tell: Any) -> None:
@@ -125,8 +125,8 @@ def test_no_cell_is_a_formula(tell: Any) -> None:
     text = "=cmd|' /C calc'!A0"
     story = tell(text)
     story.ann(Reject(node="n1", premise=Premise(f"{text} too")))
-    seen = Evidence(retriever=text, revision=text, corpus_version=1, query=text)
-    table = to_judged_csv({text: (story.history, {2: seen})})
+    evidence = Evidence(retriever=text, revision=text, corpus_version=1, query=text)
+    table = to_judged_csv({text: (story.history, {2: evidence})})
     (row,) = csv.DictReader(io.StringIO(table, newline=""))
     for column in ("tree", "query", "premise", "retriever", "revision", "searched"):
         assert row[column].startswith(f"'{text}")

@@ -23,8 +23,8 @@ def schema_revision(connection: sa.Connection) -> str | None:
     if not sa.inspect(connection).has_table("alembic_version"):
         return None
     version = sa.table("alembic_version", sa.column("version_num"))
-    found: str | None = connection.scalar(sa.select(version.c.version_num))
-    return found
+    revision: str | None = connection.scalar(sa.select(version.c.version_num))
+    return revision
 
 
 def migrate(connection: sa.Connection, revision: str = "head") -> None:
@@ -40,21 +40,21 @@ def migrate(connection: sa.Connection, revision: str = "head") -> None:
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     config.set_main_option("path_separator", "os")
-    known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
+    revisions = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql("SET LOCAL lock_timeout = 0")  # another's migration takes what it takes
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
-    found = schema_revision(connection)
-    for wanted in (found, revision):
-        if wanted not in {None, "head", *known}:
+    current_revision = schema_revision(connection)
+    for revision_id in (current_revision, revision):
+        if revision_id not in {None, "head", *revisions}:
             raise DatabaseError(
-                f"these tables are of revision {wanted}, newer than this version of entail knows "
+                f"these tables are of revision {revision_id}, newer than this version of entail knows "
                 f"({REVISION}); update entail (nothing was changed)"
             )
-    others = set(sa.inspect(connection).get_table_names()) & {"trees", "events", "premises"}
-    if found is None and others:
+    tables = set(sa.inspect(connection).get_table_names()) & {"trees", "events", "premises"}
+    if current_revision is None and tables:
         raise DatabaseError(
-            f"the database has tables that entail did not make ({', '.join(sorted(others))}); give entail a "
+            f"the database has tables that entail did not make ({', '.join(sorted(tables))}); give entail a "
             "database of its own"
         )
     config.attributes["connection"] = connection
