@@ -162,3 +162,44 @@ def test_a_message_that_was_lost_is_sent_again_until_it_is_acknowledged(page: Pa
     assert report["quiet"]
     assert (report["tries"], report["last"]) == (6, "3")
     assert report["busy"] == 1  # a script that runs is left in peace
+
+
+DRAFTS = """async (source) => {
+  const find = () => document.querySelector("[data-test-dialog]");
+  const Drafts = new Function("openDialog", "isRunning", source + "; return Drafts;")(find, () => false);
+  const drafts = new Drafts();
+  const later = () => new Promise((done) => setTimeout(done, 400));
+  const open = (...parts) => {
+    find()?.remove();
+    const dialog = document.body.appendChild(document.createElement("div"));
+    dialog.dataset.testDialog = "";
+    dialog.append(...parts);
+  };
+  const make = (name, text = "") => Object.assign(document.createElement(name), { textContent: text });
+  open(make("h2", "Write"), make("textarea"));
+  await later();
+  const typed = find().querySelector("textarea");
+  typed.value = "half a sentence";
+  typed.dispatchEvent(new Event("input", { bubbles: true }));
+  const drawn = make("textarea");
+  typed.replaceWith(drawn);
+  await later();
+  const unnamed = make("textarea");
+  open(unnamed);
+  await later();
+  const before = unnamed.value;
+  find().prepend(make("h2", "Write"));
+  await later();
+  const other = make("textarea");
+  open(make("h2", "Edit"), other);
+  await later();
+  find().remove();
+  drafts.close();
+  return [drawn.value, before, unnamed.value, other.value];
+}"""
+
+
+def test_typed_text_is_there_again_in_a_field_that_is_drawn_anew_or_named_late(page: Page, app: str) -> None:
+    page.goto(app)
+    values = page.evaluate(DRAFTS, (ASSETS / "drafts.js").read_text(encoding="utf-8"))
+    assert values == ["half a sentence", "", "half a sentence", ""]

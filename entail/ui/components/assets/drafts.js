@@ -4,6 +4,7 @@ class Drafts {
   constructor() {
     this.watch = new MutationObserver(() => this.look());
     this.watch.observe(document.body, { childList: true, subtree: true });
+    this.timer = setInterval(() => this.restore(), 250);
     document.addEventListener("input", this.keep, true);
     document.addEventListener("submit", this.send, true);
     document.addEventListener("click", this.send, true);
@@ -11,26 +12,38 @@ class Drafts {
 
   look() {
     const dialog = openDialog();
-    if (dialog === this.dialog) {
-      if (dialog !== null && !this.field) this.begin();
-      return;
+    if (dialog !== this.dialog) {
+      if (this.isSaved()) sessionStorage.removeItem(this.name);
+      Object.assign(this, { dialog, field: null, isSent: false });
     }
-    // A dialog that has gone after its button was pressed, and said nothing against it, has saved the text.
-    if (this.isSent && !this.dialog.querySelector('[data-testid="stAlert"]')) sessionStorage.removeItem(this.name);
-    Object.assign(this, { dialog, field: null, isSent: false });
-    if (dialog !== null) this.begin();
+    const field = dialog?.querySelector("textarea") ?? null;
+    if (field !== null) this.follow(field);
   }
 
-  begin() {
-    const field = this.dialog.querySelector("textarea");
-    if (field === null) return;
-    Object.assign(this, { field, initial: field.value });
-    this.name = ["draft", location.search, this.dialog.getAttribute("aria-label"), this.words(), field.value].join("\n");
-    const kept = sessionStorage.getItem(this.name);
-    if (kept === null) return;
+  // The app may draw the field anew under the author's hands, or what names it only after it.
+  follow(field) {
+    if (field !== this.field) Object.assign(this, { field, initial: field.value });
+    else if (field.value !== this.initial || this.name === this.nameOf()) return;
+    this.name = this.nameOf();
+  }
+
+  // While the script runs, the app may draw the field once more, empty, and would save what it knows: nothing.
+  restore() {
+    if (isRunning() || !this.field || this.field.value !== this.initial || this.isSaved()) return;
+    const draft = sessionStorage.getItem(this.name);
+    if (draft === null) return;
     // React hears only of values that are set as a browser sets them.
-    Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, "value").set.call(field, kept);
-    field.dispatchEvent(new Event("input", { bubbles: true }));
+    Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, "value").set.call(this.field, draft);
+    this.field.dispatchEvent(new Event("input", { bubbles: true }));
+  }
+
+  // A dialog that has gone after its button was pressed, and said nothing against it, has saved the text.
+  isSaved() {
+    return this.isSent && this.dialog.querySelector('[data-testid="stAlert"]') === null;
+  }
+
+  nameOf() {
+    return ["draft", location.search, this.dialog.getAttribute("aria-label"), this.words(), this.initial].join("\n");
   }
 
   // Heading and first caption: what the dialog does, and to which node.
@@ -40,8 +53,10 @@ class Drafts {
   }
 
   keep = (event) => {
-    if (!this.field || event.target !== this.dialog.querySelector("textarea")) return;
+    if (!this.field || event.target !== this.field) return;
     this.isSent = false;
+    if (this.name !== this.nameOf()) sessionStorage.removeItem(this.name);
+    this.name = this.nameOf();
     if (event.target.value === this.initial) sessionStorage.removeItem(this.name);
     else sessionStorage.setItem(this.name, event.target.value);
   };
@@ -53,6 +68,7 @@ class Drafts {
 
   close() {
     this.watch.disconnect();
+    clearInterval(this.timer);
     document.removeEventListener("input", this.keep, true);
     document.removeEventListener("submit", this.send, true);
     document.removeEventListener("click", this.send, true);
