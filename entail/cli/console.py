@@ -146,14 +146,14 @@ def progress_bar() -> Iterator[ProgressCallback | None]:
     from tqdm import tqdm
 
     bar: tqdm[Any] | None = None
-    work: str | None = None
+    description: str | None = None
 
     def draw(progress: Progress) -> None:
-        nonlocal bar, work
-        if bar is None or work != progress.what:
+        nonlocal bar, description
+        if bar is None or description != progress.what:
             if bar is not None:
                 bar.close()
-            work = progress.what
+            description = progress.what
             bar = tqdm(
                 total=progress.total,
                 desc=progress.what,

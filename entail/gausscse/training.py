@@ -85,12 +85,12 @@ def train_gausscse(
         seed=config.seed,
         **setup.tower,
     )
-    checkpoint_pairs = sample_rows(dev, config.dev_pairs)
+    dev_sample = sample_rows(dev, config.dev_pairs)
 
     def evaluate() -> tuple[float, dict[str, float]] | None:
-        if not checkpoint_pairs:
+        if not dev_sample:
             return None
-        return dev_figures(_similarities(tower, config, checkpoint_pairs), checkpoint_pairs)
+        return dev_figures(_similarities(tower, config, dev_sample), dev_sample)
 
     fitted = setup.fit(
         GausscseTask(config, triplets, tower, evaluate=evaluate, teachers=teachers),
@@ -98,7 +98,7 @@ def train_gausscse(
         bound_to={
             **({"teachers": teachers.revision} if teachers else {}),
             "data": triplets.digest,
-            "dev": digest([(p.premise, p.hypothesis, p.label) for p in checkpoint_pairs]),
+            "dev": digest([(p.premise, p.hypothesis, p.label) for p in dev_sample]),
         },
     )
     form = GaussianForm(similarity=config.similarity, pooling=config.pooling, tanh=config.tanh)

@@ -73,17 +73,17 @@ def chains(
         if predictions is not None and len(ranked) < len(measured):
             rankings |= read_predictions(predictions, facts, skip=rankings)
         near, none = loaded.neighbourhoods, np.empty(0, dtype=np.int64)
-        findings = evaluate_chains(
+        evaluation = evaluate_chains(
             selected,
             facts,
             [rankings[question.id] if question.gold else none for question in selected],
             hops={"hops_visible": lambda question, gold: neighbour_ranks(question, gold, near).hops(near.k)},
         )
-    compared = {str(file): _compared(file, findings, measured, facts) for file in beside or ()}
+    compared = {str(file): _compared(file, evaluation, measured, facts) for file in beside or ()}
     truncation = loaded.truncation(ranked)
     lengths = [len(entry.chain.facts) for entry in ranked if entry.chain is not None]
     figures: dict[str, Any] = {
-        **findings.to_json(),
+        **evaluation.to_json(),
         "method": how.method,
         "learnt_on": loaded.learnt_on,
         "release": reading.release,
@@ -109,7 +109,7 @@ def chains(
             for part, scheme in loaded.learnt_on.items()
             if part != scheme
         ),
-        table(["measure", "value", "95 % interval"], [["MAP", findings.map, f"{low:.3f} to {high:.3f}"]]),
+        table(["measure", "value", "95 % interval"], [["MAP", evaluation.map, f"{low:.3f} to {high:.3f}"]]),
     ]
     if compared:
         head = ["beside", "MAP", "above it", "95 % interval", "p", "better", "worse"]
@@ -131,16 +131,16 @@ def chains(
             [kind.replace("_", " "), "MAP", "questions"],
             [[value, group.map, group.questions] for value, group in groups.items()],
         )
-        for kind, groups in findings.slices.items()
+        for kind, groups in evaluation.slices.items()
         if groups
     ]
     parts += [str(facts), str(reading)]
-    if findings.without_gold:
-        parts.append(f"{findings.without_gold:,} questions without explanation were skipped")
-    if findings.missing:
-        first = findings.missing[0]
+    if evaluation.without_gold:
+        parts.append(f"{evaluation.without_gold:,} questions without explanation were skipped")
+    if evaluation.missing:
+        first = evaluation.missing[0]
         parts.append(
-            f"{len(findings.missing):,} gold facts are in no table and count as not found; first: "
+            f"{len(evaluation.missing):,} gold facts are in no table and count as not found; first: "
             f"{first[1]} of {first[0]}"
         )
     parts += truncation.messages()
@@ -150,7 +150,7 @@ def chains(
 
 
 def _compared(
-    file: Path, findings: ChainEvaluation, questions: Sequence[Question], facts: FactTables
+    file: Path, evaluation: ChainEvaluation, questions: Sequence[Question], facts: FactTables
 ) -> PairedDifference:
     """Compare the ranking with that of a file, question by question."""
     from entail.arcf.chains.predictions import read_predictions
@@ -167,4 +167,4 @@ def _compared(
             "--limit or --sample"
         )
     other = evaluate_chains(questions, facts, [rankings[question.id] for question in questions])
-    return paired_difference(other.values, findings.values)
+    return paired_difference(other.values, evaluation.values)

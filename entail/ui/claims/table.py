@@ -80,12 +80,12 @@ def _draw_claims(digest: str, table: QuestionTable, claimed: Claimed) -> None:
     )
     rules = [rule for rule, _ in claimed.counts()]
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        allowed_rules = st.multiselect("Rules", rules, key=f"claims-rules-{digest}", placeholder="All rules")
+        selected_rules = st.multiselect("Rules", rules, key=f"claims-rules-{digest}", placeholder="All rules")
         fallback = st.toggle("Only fallbacks", key=f"claims-fallback-{digest}")
     rows = [
         number
         for number, claim in enumerate(claimed.claims)
-        if (not allowed_rules or claim.rule in allowed_rules) and (claim.fallback or not fallback)
+        if (not selected_rules or claim.rule in selected_rules) and (claim.fallback or not fallback)
     ]
     note = st.empty()  # above the table, whose buttons would cover the fields
     edits = _draw_editor(digest, table, claimed, rows)

@@ -193,10 +193,9 @@ def _colours(root: str = ".graph") -> str:
     light, dark = appearance.LIGHT, appearance.DARK
     rules = [f"{root} {{ --edge: light-dark({light.edge}, {dark.edge}); }}"]
     for kind in appearance.KINDS:
-        bright_look, dark_look = light.looks[kind], dark.looks[kind]
+        light_look, dark_look = light.looks[kind], dark.looks[kind]
         pairs = {
-            name: (getattr(bright_look, name), getattr(dark_look, name))
-            for name in ("fill", "border", "text")
+            name: (getattr(light_look, name), getattr(dark_look, name)) for name in ("fill", "border", "text")
         }
         values = " ".join(f"--{name}: light-dark({a}, {b});" for name, (a, b) in pairs.items())
         rules.append(f'.{kind}, [data-kind="{kind}"] {{ {values} }}')
