@@ -1,7 +1,7 @@
 """Messages from a component in the browser: each delivered once and in order, none lost.
 
-A Streamlit trigger holds one value a run and loses it when the next value comes before that run. So the
-browser numbers its messages and resends those that Python has not acknowledged. Each message starts a new
+Streamlit loses a value whose run another run interrupts. So the browser numbers its messages and resends
+those that Python has not acknowledged, as state of the component (`outbox.js`). Each message starts a new
 run in a new thread, which ends the old run where it next draws or reads the session state. So messages are
 queued here.
 """

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from entail.ui.components.inbox import ASSETS
+from tests.browser.components.conftest import APP
 from tests.browser.steps import hears, runs
 
 pytestmark = pytest.mark.browser
@@ -53,6 +54,14 @@ def test_quick_fingers_lose_nothing_while_python_is_busy(story: Any, said: Any) 
     }"""
     story.page.evaluate(script, list("1234567890"))
     said(pressed=" ".join(f"{digit}@n1" for digit in "1234567890"))
+
+
+def test_keys_go_on_after_an_interrupted_run(start_app: Any, page: Page, said: Any) -> None:
+    page.goto(start_app(APP.with_name("interrupted_app.py")))
+    hears(page, "n1")
+    for count in (1, 2, 3):
+        page.keyboard.press("u")
+        said(pressed=" ".join(["u@n1"] * count))
 
 
 def test_stamp_is_that_of_what_was_on_the_screen(story: Any, said: Any) -> None:
@@ -116,7 +125,7 @@ def test_one_listener_however_often_it_is_mounted(story: Any, said: Any) -> None
     away = story.page.get_by_text("away", exact=True)
     for _ in range(3):
         away.click()
-        expect(story.root).to_have_count(0)
+        expect(story.page.locator("[data-listens]")).to_have_count(0)
         story.page.keyboard.press("9")
         away.click()
         story.see()

@@ -62,8 +62,8 @@ class TreeGraph {
     ]);
   }
 
-  update(data, setTriggerValue) {
-    this.outbox.connect(setTriggerValue, data.acknowledged);
+  update(data, setStateValue) {
+    this.outbox.connect(setStateValue, data.acknowledged);
     const text = JSON.stringify(data.picture);
     const [before, changed] = [this.selected, text !== this.text];
     const elsewhere = this.data && data.path.at(-1).id !== this.data.path.at(-1).id;
@@ -351,10 +351,10 @@ const SVG = "http://www.w3.org/2000/svg";
 const parse = (text) => document.adoptNode(new DOMParser().parseFromString(text, "image/svg+xml").documentElement);
 
 // The mounts of this page draw through here; see graph_mount.js.
-const draw = ({ data, parentElement, setTriggerValue }) => {
+const draw = ({ data, parentElement, setStateValue }) => {
   let graph = graphs.get(parentElement);
   if (!graph) graphs.set(parentElement, (graph = new TreeGraph(parentElement, data.key)));
-  graph.update(data, setTriggerValue);
+  graph.update(data, setStateValue);
   return whenGone(parentElement, () => {
     graph.outbox.close();
     graph.destroy();

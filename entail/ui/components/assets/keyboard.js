@@ -57,7 +57,7 @@ const focusField = (dialog) => {
 const listeners = new WeakMap();
 
 export default function (component) {
-  const { data, parentElement, setTriggerValue } = component;
+  const { data, parentElement, setStateValue } = component;
   let listener = listeners.get(parentElement);
   if (!listener) {
     const giveRoomBack = takeNoRoom(parentElement);
@@ -90,7 +90,7 @@ export default function (component) {
   }
   listener.keys = new Set(data.keys);
   listener.stamp = data.stamp;
-  listener.outbox.connect(setTriggerValue, data.acknowledged);
+  listener.outbox.connect(setStateValue, data.acknowledged);
   hostOf(parentElement).dataset.listens = data.stamp; // for whoever drives the page from outside
   return whenGone(parentElement, listener.cleanUp);
 }

@@ -1,5 +1,5 @@
-// Messages to Python: numbered, and sent again until acknowledged, because a trigger that is set while Python
-// is busy takes the place of the one before it.
+// Messages to Python: numbered, and sent again until acknowledged. As state and not as a trigger, because Streamlit
+// gives the old trigger in place of every later one after a run that was interrupted at the wrong moment.
 class Outbox {
   static LOOK = 1000; // milliseconds between two looks whether a message was lost
   static TRIES = 5;
@@ -9,11 +9,11 @@ class Outbox {
     this.number = 0;
     this.open = [];
     this.tries = 0;
-    this.setTriggerValue = () => {};
+    this.setStateValue = () => {};
   }
 
-  connect(setTriggerValue, acknowledged) {
-    this.setTriggerValue = setTriggerValue;
+  connect(setStateValue, acknowledged) {
+    this.setStateValue = setStateValue;
     if (acknowledged?.mount === this.mount) {
       this.open = this.open.filter((message) => message.number > acknowledged.seen);
     }
@@ -30,14 +30,14 @@ class Outbox {
   }
 
   post() {
-    this.setTriggerValue("sent", { mount: this.mount, messages: this.open });
+    this.setStateValue("sent", { mount: this.mount, messages: this.open, tries: this.tries });
     this.close();
     this.looks = 0;
     this.timer = setInterval(() => this.look(), Outbox.LOOK);
   }
 
-  // A trigger that was lost is never answered, and nobody may press another key for an hour. It was lost when
-  // no script runs and it is not acknowledged, seen a few times: one that runs is not to be broken off.
+  // Messages that were lost are never answered, and nobody may press another key for an hour. They were lost when
+  // no script runs and they are not acknowledged, seen a few times: one that runs is not to be broken off.
   look() {
     if (!isRunning()) this.looks += 1;
     if (this.looks < 3) return;

@@ -38,8 +38,8 @@ class TreeOutline {
     this.tree.addEventListener("focusin", (event) => this.attend(this.rowAt(event)));
   }
 
-  update(data, setTriggerValue) {
-    this.outbox.connect(setTriggerValue, data.acknowledged);
+  update(data, setStateValue) {
+    this.outbox.connect(setStateValue, data.acknowledged);
     const focused = this.hasFocus();
     const before = this.selected;
     this.selected = data.selected;
@@ -244,10 +244,10 @@ class TreeOutline {
 const onTwist = (event) => event.target.closest?.("[aria-expanded] > .twist") != null;
 
 // The mounts of this page draw through here; see outline_mount.js.
-const draw = ({ data, parentElement, setTriggerValue }) => {
+const draw = ({ data, parentElement, setStateValue }) => {
   let outline = outlines.get(parentElement);
   if (!outline) outlines.set(parentElement, (outline = new TreeOutline(parentElement)));
-  outline.update(data, setTriggerValue);
+  outline.update(data, setStateValue);
   return whenGone(parentElement, () => {
     outline.outbox.close();
     outline.root.remove();
