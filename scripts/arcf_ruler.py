@@ -39,7 +39,7 @@ class Ruler:
     search: Search
     base: Any = None  # encodes the candidates of a bi-encoder
     pieces: SharedPieces | None = None
-    known: PremisePriors | None = None
+    priors: PremisePriors | None = None
     batch_size: int = 32
     spent: Spent = field(default_factory=Spent)
 
@@ -63,15 +63,15 @@ class Ruler:
                 hidden = self.model(**batch.to(self.head.weight.device)).last_hidden_state[:, 0]
                 values += self.head(hidden)[:, 0].tolist()
                 self.spent.add(len(chunk), int(batch["attention_mask"].sum()), batch["input_ids"].numel())
-        priors = self._known(question, chosen, candidates)
+        priors = self._priors(question, chosen, candidates)
         return dict(zip([-1, *candidates], (np.array(values) + priors).tolist(), strict=True))
 
     def nearest(self, question: Question) -> Ints:
         """Return the facts that are visible behind a question."""
-        evidence = self.known.evidence(question.text) if self.known is not None else None
+        evidence = self.priors.evidence(question.text) if self.priors is not None else None
         return self.near.of_text(question.text, evidence=evidence)
 
-    def _known(self, question: Question, facts: Sequence[int], candidates: Sequence[int]) -> Values:
+    def _priors(self, question: Question, facts: Sequence[int], candidates: Sequence[int]) -> Values:
         """Return what is known without reading of the bare prefix, nothing, and of candidates."""
         priors = np.zeros(1 + len(candidates))
         if self.pieces is not None:
@@ -80,8 +80,8 @@ class Ruler:
             weight = float(np.exp(self.head.get_parameter(SHARED_PIECES).item()))
             overlaps = self.pieces([(prefix, self.inputs.candidates[fact]) for fact in candidates])
             priors[1:] += weight * overlaps
-        if self.known is not None:
-            priors[1:] += self.known.evidence(question.text)(facts, candidates)
+        if self.priors is not None:
+            priors[1:] += self.priors.evidence(question.text)(facts, candidates)
         return priors
 
     def _apart(self, prefix: str, candidates: Sequence[str]) -> list[float]:
@@ -161,7 +161,7 @@ def ruler(name: str, ranker: ChainRanker, near: Neighbourhoods) -> Ruler:
         ranker.search,
         base=base,
         pieces=SharedPieces.read(folder) if form.shared_pieces else None,
-        known=ranker.priors,
+        priors=ranker.priors,
     )
 
 

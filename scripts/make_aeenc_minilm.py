@@ -144,7 +144,7 @@ class Run:
     data: Data
     work: Path
     progress: ProgressCallback | None
-    made: dict[str, dict[int, Path]] = field(default_factory=dict)
+    folders: dict[str, dict[int, Path]] = field(default_factory=dict)
     seconds: dict[str, dict[int, float]] = field(default_factory=dict)
 
     def train(
@@ -159,7 +159,7 @@ class Run:
             teaching=teaching,
             progress=self.progress,
         )
-        self.made.setdefault(part, {})[seed] = folder
+        self.folders.setdefault(part, {})[seed] = folder
         self.seconds.setdefault(part, {})[seed] = seconds
         return folder
 
@@ -167,7 +167,7 @@ class Run:
         """Train the first generation of one seed."""
         members = [self.train(name, config, seed) for name, config in MEMBERS.items()]
         mean_of_both = mean_of(f"members-{seed}", members, work=self.work)
-        self.made.setdefault("members", {})[seed] = mean_of_both
+        self.folders.setdefault("members", {})[seed] = mean_of_both
 
         def teaching() -> Teaching:
             return teach(members, self.data.corpus.texts, progress=self.progress)
@@ -227,7 +227,7 @@ def _run(options: argparse.Namespace) -> None:
         runs: dict[str, Any] = {
             str(seed): {
                 "parts": {
-                    p: measured(folders[seed], data, progress=progress) for p, folders in run.made.items()
+                    p: measured(folders[seed], data, progress=progress) for p, folders in run.folders.items()
                 },
                 "seconds": {part: seconds[seed] for part, seconds in run.seconds.items()},
             }

@@ -183,7 +183,7 @@ class Remembered:
     """
 
     reranker: Reranker
-    known: dict[tuple[str, str], float] = field(default_factory=dict)
+    scores: dict[tuple[str, str], float] = field(default_factory=dict)
     seconds: list[float] = field(default_factory=list)
 
     @property
@@ -197,15 +197,15 @@ class Remembered:
         return self.reranker.revision
 
     def score(self, query: str, premises: Sequence[str]) -> Floats:
-        """Return the scores, read now or known."""
-        new = [text for text in premises if (query, text) not in self.known]
+        """Return the scores, read now or earlier."""
+        new = [text for text in premises if (query, text) not in self.scores]
         if new:
             start = time.perf_counter()
             scores = self.reranker.score(query, new)
             if len(new) == len(premises):
                 self.seconds.append(time.perf_counter() - start)
-            self.known |= {(query, text): float(s) for text, s in zip(new, scores, strict=True)}
-        return np.array([self.known[query, text] for text in premises], dtype=np.float32)
+            self.scores |= {(query, text): float(s) for text, s in zip(new, scores, strict=True)}
+        return np.array([self.scores[query, text] for text in premises], dtype=np.float32)
 
 
 def choices(data: Data, lists: Sequence[RankedList], folder: Path) -> list[dict[str, Any]]:

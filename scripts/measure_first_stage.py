@@ -62,7 +62,7 @@ class Bench:
     """Data of all arms."""
 
     def __init__(self, options: argparse.Namespace) -> None:
-        self.given = options
+        self.options = options
         self.train = store_passages([options.train], options.work / "train")
         self.pool: PassageStore = store_passages([options.dev], options.work / "dev")
         self.dev = tuple(read_questions(options.dev))
@@ -70,7 +70,7 @@ class Bench:
     @cached_property
     def questions(self) -> tuple[Question, ...]:
         """Questions of train."""
-        return tuple(read_questions(self.given.train))
+        return tuple(read_questions(self.options.train))
 
     def examples(self, count: int) -> Examples:
         """Return examples, evenly from all of train."""
@@ -78,9 +78,11 @@ class Bench:
 
     def pairs(self, arm: Arm) -> tuple[EntailedPair, ...]:
         """Return the pairs of a first stage: claims and entailments of NLI."""
-        nli = [pair for file in self.given.nli for pair in read_nli(file).pairs if pair.label == "entailment"]
-        mixed = take_evenly(nli, self.given.nli_pairs)
-        pairs = entailed_pairs(self.examples(self.given.claims), mixed, words=FIRST.words)
+        nli = [
+            pair for file in self.options.nli for pair in read_nli(file).pairs if pair.label == "entailment"
+        ]
+        mixed = take_evenly(nli, self.options.nli_pairs)
+        pairs = entailed_pairs(self.examples(self.options.claims), mixed, words=FIRST.words)
         return tuple(self._claimed(arm, pair) for pair in pairs)
 
     def dev_pairs(self, arm: Arm) -> list[EntailedPair]:
@@ -127,13 +129,13 @@ def first_stage(name: str, bench: Bench, *, seed: int) -> dict[str, Any]:
     """Train the first stage of an arm into the work folder."""
     arm = ARMS[name]
     assert arm.changes is not None
-    config = replace(FIRST, base=bench.given.base, seed=seed, **arm.changes)
+    config = replace(FIRST, base=bench.options.base, seed=seed, **arm.changes)
     with progress_bar() as progress:
         trained = train_tuning(
             bench.pairs(arm),
             config,
             dev=bench.dev_pairs(arm),
-            out=stage_folder(name, bench.given, seed=seed),
+            out=stage_folder(name, bench.options, seed=seed),
             progress=progress,
         )
     return {
@@ -158,11 +160,11 @@ def stage_folder(name: str, options: argparse.Namespace, *, seed: int) -> Path:
 def run_row(name: str, bench: Bench, *, seed: int, questions: int) -> dict[str, Any]:
     """Train an arm by contrast on some questions, and measure it."""
     has_stage = ARMS[name].changes is not None
-    start = str(stage_folder(name, bench.given, seed=seed)) if has_stage else bench.given.base
+    start = str(stage_folder(name, bench.options, seed=seed)) if has_stage else bench.options.base
     encoder, seconds, config = start, 0.0, {}
     if questions:
-        out = bench.given.work / f"{name}-{seed}-{questions}"
-        contrast = replace(CONTRAST, seed=seed, **start_of(bench.given))
+        out = bench.options.work / f"{name}-{seed}-{questions}"
+        contrast = replace(CONTRAST, seed=seed, **start_of(bench.options))
         with progress_bar() as progress:
             trained = train_dpr(
                 bench.examples(questions), replace(contrast, base=start), out=out, progress=progress

@@ -59,7 +59,7 @@ class Bench:
     """
 
     def __init__(self, options: argparse.Namespace) -> None:
-        self.given = options
+        self.options = options
         self.store: PassageStore = store_passages([options.train, options.dev], options.work / "pool")
         dev = tuple(read_questions(options.dev))
         self.dev = Judged(take_evenly(dev, options.dev_questions))
@@ -67,7 +67,7 @@ class Bench:
     @cached_property
     def examples(self) -> Examples:
         """Questions to learn from, evenly from all of train, with hard negatives."""
-        questions = take_evenly(tuple(read_questions(self.given.train)), self.given.questions)
+        questions = take_evenly(tuple(read_questions(self.options.train)), self.options.questions)
         with progress_bar() as progress:
             depth = self.contrast(seed=0).depth
             return with_missing_negatives(examples_of(self.store, questions), depth=depth, progress=progress)
@@ -75,12 +75,12 @@ class Bench:
     @cached_property
     def entailments(self) -> tuple[NliPair, ...]:
         """NLI pairs to mix in."""
-        pairs = [pair for file in self.given.nli for pair in read_nli(file).pairs]
-        return take_evenly([pair for pair in pairs if pair.label == "entailment"], self.given.nli_pairs)
+        pairs = [pair for file in self.options.nli for pair in read_nli(file).pairs]
+        return take_evenly([pair for pair in pairs if pair.label == "entailment"], self.options.nli_pairs)
 
     def tuned(self, arm: Arm, *, seed: int) -> TuningConfig:
         """Return the settings of an arm's first stage."""
-        options = self.given
+        options = self.options
         return TuningConfig(
             base=options.base,
             epochs=options.tuning_epochs,
@@ -95,7 +95,7 @@ class Bench:
 
     def contrast(self, *, seed: int) -> DprConfig:
         """Return the settings of the contrastive stage, the same for all arms."""
-        options = self.given
+        options = self.options
         return DprConfig(
             base=options.base,
             epochs=options.epochs,
@@ -113,7 +113,7 @@ class Bench:
         groups = names[: 1 if arm.retriever else 2 if arm.tuning is None else 3]
         if arm.retriever == "bm25":
             return on
-        settings = {name: getattr(self.given, name) for group in groups for name in group}
+        settings = {name: getattr(self.options, name) for group in groups for name in group}
         if arm.alone:
             del settings["epochs"], settings["rate"]
         if arm.tuning is None or not arm.alone:
@@ -160,12 +160,12 @@ def run_arm(arm: Arm, bench: Bench, *, seed: int) -> dict[str, Any]:
     configs: dict[str, Any] = {}
     encoder = arm.retriever or ""
     if encoder == "base":
-        encoder = bench.given.base
+        encoder = bench.options.base
     if arm.retriever is None:
         # A stage that another row has been through is gone on from.
         budget_json = json.dumps(bench.budget(replace(arm, alone=False)), sort_keys=True)
         key = hashlib.sha256(budget_json.encode()).hexdigest()[:12]
-        place = bench.given.work / f"{slug(arm.name.removesuffix(' alone'))}-{seed}-{key}"
+        place = bench.options.work / f"{slug(arm.name.removesuffix(' alone'))}-{seed}-{key}"
         contrast = bench.contrast(seed=seed)
         if arm.tuning is not None:
             out = place.with_name(f"{place.name}-tuned")
@@ -189,7 +189,7 @@ def run_arm(arm: Arm, bench: Bench, *, seed: int) -> dict[str, Any]:
             bench.store,
             bench.dev,
             encoder=encoder,
-            precision=bench.given.precision,
+            precision=bench.options.precision,
             ks=KS,
             progress=progress,
         )
@@ -202,7 +202,7 @@ def run_arm(arm: Arm, bench: Bench, *, seed: int) -> dict[str, Any]:
         "arm": arm.name,
         "seed": None if arm.retriever else seed,
         "budget": bench.budget(arm),
-        "precision": _vectors(bench.given.precision),
+        "precision": _vectors(bench.options.precision),
         "configs": configs,
         **{
             name: figures[name]

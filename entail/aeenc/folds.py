@@ -25,7 +25,7 @@ def decision_halves(data: TrainingData) -> tuple[tuple[TrainingData, TrainingDat
     second: set[str] = set()
     for group in _connected(judgements.accepted):
         (first if len(first) <= len(second) else second).update(group)
-    halves = [(half, accepted_trees(data.given, judgements, half)) for half in (second, first)]
+    halves = [(half, accepted_trees(data.original, judgements, half)) for half in (second, first)]
     if min(len(trees) for _, trees in halves) == 0 or sum(len(trees) for _, trees in halves) < FEW:
         return ()
     return tuple(

@@ -28,7 +28,7 @@ def train(data: TrainingData, config: AeencConfig, run: Run) -> Mapping[str, Any
         trees=data.trees,
         judgements=data.judgements,
         dev=data.dev,
-        dev_corpus=data.given,
+        dev_corpus=data.original,
         teaching=data.teaching,
         run=replace(run, data=run.data or data.names),
     ).to_json()
@@ -47,9 +47,9 @@ def evaluate(
     if not data.dev:
         return None
     loaded = BiEncoder(fetch(resolve(encoder)))
-    index = retriever(str(encoder), data.given, encoder=loaded, progress=progress)
-    measured = evaluate_premises(data.given, data.dev, index, progress=progress)
-    split = f"{len(data.dev):,} dev trees over {data.given.name}"
+    index = retriever(str(encoder), data.original, encoder=loaded, progress=progress)
+    measured = evaluate_premises(data.original, data.dev, index, progress=progress)
+    split = f"{len(data.dev):,} dev trees over {data.original.name}"
     return QueryFigures.of_premises(measured, split=split)
 
 

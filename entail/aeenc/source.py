@@ -30,7 +30,7 @@ class TrainingData:
 
     Attributes:
         corpus: Premises for training, extended on request.
-        given: The original corpus, for evaluation.
+        original: The corpus as it was given, for evaluation.
         trees: Gold trees, empty with `judgements`.
         dev: Trees that select the weights.
         teaching: Targets of further sentences, for distillation.
@@ -38,7 +38,7 @@ class TrainingData:
     """
 
     corpus: Corpus
-    given: Corpus
+    original: Corpus
     trees: tuple[ExplanationTree, ...]
     judgements: Judgements | None
     dev: tuple[ExplanationTree, ...]

@@ -46,7 +46,7 @@ def test_each_half_is_trained_on_once_and_measured_once(decided: TrainingData) -
     assert set(gold_children(rest.dev)) == trained[1]
     assert set(gold_children(other.dev)) == trained[0]
     assert rest.judgements is None
-    assert (first.dev, first.given) == ((), FACTS)
+    assert (first.dev, first.original) == ((), FACTS)
 
 
 def test_sentences_of_a_tree_stay_together(decided: TrainingData) -> None:

@@ -93,7 +93,7 @@ def test_a_line_goes_from_rank_to_rank_and_known_ones_stand_out_on_top() -> None
     tips = [encoding["tooltip"] for encoding in encodings if "tooltip" in encoding]
     assert tips
     for tip in tips:
-        assert {"premise", "rank1", "rank2", "known"} <= {field["field"] for field in tip}
+        assert {"premise", "rank1", "rank2", "decisions"} <= {field["field"] for field in tip}
 
 
 def test_premises_at_one_rank_share_a_label() -> None:

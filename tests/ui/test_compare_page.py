@@ -65,7 +65,7 @@ def test_a_claim_is_drawn_as_slopes_first_and_side_by_side_on_demand(app: AppTes
     assert len(sides) == 2
     assert any("★" in side for side in sides)
     app = view(app, "Rows")
-    assert "Not judged" in set(app.dataframe[0].value["known"])
+    assert "Not judged" in set(app.dataframe[0].value["decisions"])
 
 
 def test_a_sentence_of_ones_own_is_compared_and_shown_as_text(app: AppTest) -> None:
@@ -105,7 +105,7 @@ def test_decisions_of_authors_are_marked_as_they_are_now(
 ) -> None:
     def known(app: AppTest) -> dict[str, str]:
         table = app.dataframe[0].value
-        return dict(zip(table["premise"], table["known"], strict=True))
+        return dict(zip(table["premise"], table["decisions"], strict=True))
 
     app = view(opened(app, corpus=corpus_of(shared, "four"), query="snow is cold"), "Rows")
     assert known(app)["ice is cold"] == "accepted by an author"

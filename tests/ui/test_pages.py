@@ -73,7 +73,7 @@ def test_a_new_tree_is_opened_again_where_the_change_of_page_was_lost(
     home: AppTest, shared: Workspace, age: float, opened: bool
 ) -> None:
     tree = shared.log.create(Create(hypothesis="ice floats"), author="Ada", corpus_id=SAMPLE_ID)
-    home.session_state["start_request"].made = tree, time.monotonic() - age
+    home.session_state["start_request"].new_tree = tree, time.monotonic() - age
     home = home.run()
     assert ("tree" in home.session_state) is opened
 

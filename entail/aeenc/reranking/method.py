@@ -46,9 +46,11 @@ def evaluate(model: str | Path, data: TrainingData, progress: ProgressCallback |
     if not data.dev:
         return None
     reranker = Reranker(model)
-    index = retriever(RerankerConfig.retriever, data.given, progress=progress)
-    measured = evaluate_premises(data.given, data.dev, rerank(index, data.given, reranker), progress=progress)
-    split = f"{len(data.dev):,} dev trees over {data.given.name}, lists of {index.name}"
+    index = retriever(RerankerConfig.retriever, data.original, progress=progress)
+    measured = evaluate_premises(
+        data.original, data.dev, rerank(index, data.original, reranker), progress=progress
+    )
+    split = f"{len(data.dev):,} dev trees over {data.original.name}, lists of {index.name}"
     figures = QueryFigures.of_premises(measured, split=split)
     return replace(figures, encoder=reranker.name, revision=reranker.revision)
 

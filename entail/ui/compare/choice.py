@@ -220,13 +220,13 @@ class Pair:
     Attributes:
         corpus: The candidates.
         indexes: The retrievers, left and right.
-        known: Folded text of a parent -> its reference premises, by folded text.
+        references: Folded text of a parent -> its reference premises, by folded text.
         judgements: Premises that authors accepted and rejected.
     """
 
     corpus: Corpus
     indexes: tuple[PremiseIndex, PremiseIndex]
-    known: Mapping[str, Mapping[str, str]]
+    references: Mapping[str, Mapping[str, str]]
     judgements: Judgements
 
     @property
@@ -259,7 +259,7 @@ class Pair:
             self.corpus,
             self.indexes,
             k=k,
-            gold=self.known.get(text, {}) if gold is None else gold,
+            gold=self.references.get(text, {}) if gold is None else gold,
             decisions=decisions,
         )
 

@@ -165,7 +165,7 @@ def _draw_rows(pair: Pair, comparison: Comparison) -> None:
                 "gained": [row.change for row in rows],
                 "score left": [row.scores[0] for row in rows],
                 "score right": [row.scores[1] for row in rows],
-                "known": [decisions_of(row) for row in rows],
+                "decisions": [decisions_of(row) for row in rows],
             }
         ),
         hide_index=True,
@@ -173,7 +173,7 @@ def _draw_rows(pair: Pair, comparison: Comparison) -> None:
         column_config={
             "premise": columns.TextColumn("Premise", width="large"),
             "gained": columns.NumberColumn("Ranks gained", format="%+d"),
-            "known": columns.TextColumn("Judgement"),
+            "decisions": columns.TextColumn("Judgement"),
             **_side_columns("{}", "Rank", pair.names),
             **_side_columns("score {}", "Score", pair.names, format="%.3f"),
         },

@@ -33,7 +33,7 @@ class Slope:
     premise: str
     ranks: tuple[int, int]
     mark: Mark
-    known: str
+    decisions: str
     parent: str = ""
     """Text of its parent, where lines have several parents."""
 
@@ -100,7 +100,7 @@ def draw_slopes(lines: Sequence[Slope], sides: tuple[Mark, Mark], *, k: int) -> 
         *([alt.Tooltip("parent:N", title="Explains")] if any(line.parent for line in visible_lines) else []),
         alt.Tooltip("rank1:Q", title=sides[0].name, format=",d"),
         alt.Tooltip("rank2:Q", title=sides[1].name, format=",d"),
-        alt.Tooltip("known:N", title="Judgement"),
+        alt.Tooltip("decisions:N", title="Judgement"),
     ]
     base = alt.Chart(table)
     ends = {"x": alt.value(left), "x2": alt.value(right), "y": y(1), "y2": alt.Y2("y2:Q")}
@@ -161,7 +161,7 @@ def _row(place: int, line: Slope, k: int) -> dict[str, Any]:
         "premise": line.premise,
         "parent": line.parent,
         "mark": line.mark.name,
-        "known": line.known,
+        "decisions": line.decisions,
         "rank1": line.ranks[0],
         "rank2": line.ranks[1],
         "y1": height_of(line.ranks[0], k),

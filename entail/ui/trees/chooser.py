@@ -45,7 +45,7 @@ _WAIT_FOR_NAME, _OPEN_AGAIN = 10.0, 3.0
 
 @dataclass
 class StartRequest:
-    """Start of a tree that a session asked for, and the tree that it made.
+    """Start of a tree that a session asked for, and its new tree.
 
     Another message, of a field that loses the focus or of the author's name, may come right after the click.
     Streamlit then ends the run of the click: the button's value is lost, and so is the change of the page. A
@@ -53,7 +53,7 @@ class StartRequest:
     """
 
     requested: float | None = None
-    made: tuple[str, float] | None = None
+    new_tree: tuple[str, float] | None = None
 
     def request(self) -> None:
         """Note the click."""
@@ -66,8 +66,8 @@ class StartRequest:
 
     def open_again(self) -> None:
         """Open a tree that was just made, where the change to its page was superseded."""
-        if self.made is not None and time.monotonic() - self.made[1] < _OPEN_AGAIN:
-            show_tree(self.made[0])
+        if self.new_tree is not None and time.monotonic() - self.new_tree[1] < _OPEN_AGAIN:
+            show_tree(self.new_tree[0])
 
 
 def start_request() -> StartRequest:
@@ -164,7 +164,7 @@ def _create(log: TreeLog, hypothesis: str, author: str, corpus_id: str | None) -
     request = start_request()  # read before: to touch the session state may end the run
     with show_errors():
         tree_id = log.create(Create(hypothesis=hypothesis), author=author, corpus_id=corpus_id)
-        request.requested, request.made = None, (tree_id, time.monotonic())
+        request.requested, request.new_tree = None, (tree_id, time.monotonic())
         forget()
         show_tree(tree_id)
     request.requested = None  # the error is shown once

@@ -90,7 +90,7 @@ with page("Trees") as (shared, author):
         draw_learning_dialog(context, session)
     elif screen.dialog:
         open_dialog(screen.dialog, session)
-    start_request().made = None  # the new tree is open
+    start_request().new_tree = None  # the new tree is open
     model_cache().warm(context.ranking.encoder)
     if context.check:
         context.check.start_loading()
