@@ -63,7 +63,8 @@ export default function (component) {
     const giveRoomBack = takeNoRoom(parentElement);
     listener = { outbox: new Outbox(), drafts: new Drafts(), keys: new Set(), stamp: "" };
     const press = (event) => {
-      if (event.isComposing || event.keyCode === 229) return;
+      // Streamlit asks for a clean-up a moment after the page is gone.
+      if (!hostOf(parentElement).isConnected || event.isComposing || event.keyCode === 229) return;
       const key = nameOf(event);
       if (key === null || !listener.keys.has(key)) return;
       if (openDialog() !== null) return;
