@@ -260,6 +260,17 @@ def crosses(segment: Segment, place: PlacedBox) -> bool:
     return inside and max(y1, y2) > place.top + 1 and min(y1, y2) < place.bottom - 1
 
 
+def test_a_wide_premise_of_a_narrow_conclusion_in_a_list_stands_to_its_right() -> None:
+    long, wide = "many words " * 6, "some words here"
+    parents = ((long, -1), (wide, -1), (long, 0), (wide, -1), (long, -1), ("a", 3), ("a", 3), (wide, 5))
+    drawing = layout(
+        grow(Create(hypothesis="a", nodes=tuple(GivenNode(*node) for node in parents))), direction="down"
+    )
+    assert drawing.places["n1.8"].left > drawing.places["n1.6"].left
+    lines = [line for step in drawing.steps for line in (*step.rails, *([step.stem] if step.stem else []))]
+    assert not [box for box in drawing.places.values() if any(crosses(line, box) for line in lines)]
+
+
 @given(trees(), DIRECTION, st.booleans(), st.data())
 def test_no_boxes_overlap_and_no_line_runs_through_a_box(
     tree: Tree, direction: Direction, with_rejected: bool, data: st.DataObject

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from itertools import accumulate, groupby, pairwise
 from types import MappingProxyType
 
@@ -33,14 +33,15 @@ def arrange(
     down = direction == "down"
     lists = {id for id, height in _listed_heights(boxes).items() if height <= listed} if down else set()
     stacks = {id: _stack(boxes, id, down=down, listed=id in lists) for id in boxes}
+    lists |= {id for id in boxes if len(stacks[id]) == 1 and len(stacks[id][0]) > 1}
     if down:
-        _begin_below(boxes, stacks)
+        _begin_below(boxes, stacks, lists)
     else:
         _begin_by_level(boxes)
 
     outlines: dict[str, _Outline] = {}
     for id in reversed(boxes):
-        outlines[id] = _pack_children(boxes, boxes[id], stacks[id], outlines, down, beside_first)
+        outlines[id] = _pack_children(boxes, id, stacks[id], outlines, down, beside_first, id in lists)
 
     places: dict[str, PlacedBox] = {}
     end = 0.0
@@ -54,7 +55,12 @@ def arrange(
         x, y = (across, box.start + box.height / 2) if down else (box.start + box.width / 2, across)
         about = (box.lines, box.kind, box.text, box.layer, box.parent, box.hidden)
         places[id] = PlacedBox(x, y, box.width, box.height, *about)
-    steps = [step for id in boxes if stacks[id] for step in draw_steps(id, stacks[id], places, direction)]
+    steps = [
+        step
+        for id in boxes
+        if stacks[id]
+        for step in draw_steps(id, stacks[id], places, direction, listed=id in lists)
+    ]
     return Layout(MappingProxyType(places), tuple(steps), direction)
 
 
@@ -85,16 +91,7 @@ def _stack(boxes: Mapping[str, Box], id: str, *, down: bool, listed: bool) -> _S
     return [stack for leaf, run in runs for stack in ([[*run]] if leaf else [[child] for child in run])]
 
 
-def _is_list(stacks: _Stacks) -> bool:
-    """Return whether all premises of a conclusion stand below each other."""
-    return len(stacks) == 1 and len(stacks[0]) > 1
-
-
-def _gap_below(stacks: _Stacks) -> int:
-    return LIST_GAP if _is_list(stacks) else LEVEL_GAP
-
-
-def _begin_below(boxes: dict[str, Box], stacks: Mapping[str, _Stacks]) -> None:
+def _begin_below(boxes: dict[str, Box], stacks: Mapping[str, _Stacks], lists: Collection[str]) -> None:
     """Set where boxes begin, each below its conclusion or the one before it in its stack."""
     lengths: dict[str, float] = {}
     for id in reversed(boxes):
@@ -102,14 +99,15 @@ def _begin_below(boxes: dict[str, Box], stacks: Mapping[str, _Stacks]) -> None:
             sum(lengths[child] for child in stack) + sum(_gap(boxes, *pair) for pair in pairwise(stack))
             for stack in stacks[id]
         ]
-        lengths[id] = boxes[id].height + (_gap_below(stacks[id]) + max(below) if below else 0)
+        gap = LIST_GAP if id in lists else LEVEL_GAP
+        lengths[id] = boxes[id].height + (gap + max(below) if below else 0)
     first = next(iter(boxes.values()))
     for id, box in boxes.items():
         if box.parent is None and box is not first:
             box.start = first.height + LEVEL_GAP
         for stack in stacks[id]:
             width = max(boxes[child].width for child in stack)
-            start = box.start + box.height + _gap_below(stacks[id])
+            start = box.start + box.height + (LIST_GAP if id in lists else LEVEL_GAP)
             for child, following in zip(stack, [*stack[1:], stack[-1]], strict=True):
                 boxes[child].start, boxes[child].width = start, width
                 start += lengths[child] + _gap(boxes, child, following)
@@ -127,17 +125,18 @@ def _begin_by_level(boxes: Mapping[str, Box]) -> None:
 
 def _pack_children(
     boxes: Mapping[str, Box],
-    box: Box,
+    id: str,
     stacks: _Stacks,
     outlines: dict[str, _Outline],
     down: bool,
     beside_first: bool,
+    listed: bool,
 ) -> _Outline:
     """Set the offsets of the children of a node across the drawing; return the outline of its subtree."""
     parts: list[_Outline] = []
     for stack in stacks:
         members = [outlines.pop(child) for child in stack]
-        if len(stack) > 1:
+        if len(stack) > 1 or listed:
             low = -boxes[stack[0]].width / 2 - INDENT
             high = max(high for member in members for _, _, high in member)
             members = [[(max(member[0][0] for member in members), low, high)]]
@@ -145,8 +144,8 @@ def _pack_children(
     gaps = [COLUMN_GAP if down else _gap(boxes, upper[0], lower[0]) for upper, lower in pairwise(stacks)]
     outline, offsets = _pack(parts, gaps)
 
-    middle = 0.0
-    if down and _is_list(stacks):
+    box, middle = boxes[id], 0.0
+    if listed and stacks:
         # A list below its conclusion, whose rail begins at the left.
         middle = (box.width - boxes[stacks[0][0]].width) / 2 - INDENT
     elif stacks and (down or not beside_first):

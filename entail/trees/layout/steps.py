@@ -15,7 +15,12 @@ _LINE = 14
 
 
 def draw_steps(
-    id: str, stacks: list[list[str]], places: Mapping[str, PlacedBox], direction: Direction
+    id: str,
+    stacks: list[list[str]],
+    places: Mapping[str, PlacedBox],
+    direction: Direction,
+    *,
+    listed: bool = False,
 ) -> list[Step]:
     """Return the lines to a conclusion: of its premises, and of those that were rejected for it.
 
@@ -26,6 +31,7 @@ def draw_steps(
         stacks: Its premises as they stand beside each other; those of a stack stand below each other.
         places: Boxes.
         direction: Where premises stand.
+        listed: Whether the premises are a list, even if there is only one.
     """
     down = direction == "down"
     parent, first = places[id], places[stacks[0][0]]
@@ -37,7 +43,7 @@ def draw_steps(
 
     def exit_of(stack: list[str]) -> float:
         box = places[stack[0]]
-        return box.left - _LINE if len(stack) > 1 else box.x if down else box.y
+        return box.left - _LINE if len(stack) > 1 or listed else box.x if down else box.y
 
     def is_rejected(child: str) -> bool:
         return places[child].kind == "rejected"
@@ -46,7 +52,7 @@ def draw_steps(
         """Return the lines from the rail to the premises of this kind."""
         at = exit_of(stack)
         members = [places[child] for child in stack if is_rejected(child) == rejected]
-        if len(stack) == 1 or not members:
+        if not members or (len(stack) == 1 and not listed):
             return [line((rail, at), (box.top if down else box.left, at)) for box in members]
         above = [places[child].y for child in stack if rejected and not is_rejected(child)]
         return [

@@ -29,6 +29,7 @@ class Outbox {
     this.post();
   }
 
+  // Equal state starts no run, so that the count of the tries goes with it.
   post() {
     this.setStateValue("sent", { mount: this.mount, messages: this.open, tries: this.tries });
     this.close();
