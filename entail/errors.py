@@ -30,8 +30,8 @@ class FormatError(DataError):
         self, message: str, *, source: str | None = None, line: int | None = None, field: str | None = None
     ) -> None:
         parts = (source, f"line {line}" if line else None, f"field {field!r}" if field else None)
-        place = ", ".join(filter(None, parts))
-        super().__init__(f"{place}: {message}" if place else message)
+        location = ", ".join(filter(None, parts))
+        super().__init__(f"{location}: {message}" if location else message)
         self.source = source
         self.line = line
         self.field = field

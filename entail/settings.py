@@ -64,7 +64,7 @@ class Settings:
     @property
     def model_dirs(self) -> tuple[Path, ...]:
         """Folders that models are looked up in: the user's own first, then the shipped one."""
-        return tuple(place for place in (self.models_dir, self.shipped_models_dir) if place is not None)
+        return tuple(folder for folder in (self.models_dir, self.shipped_models_dir) if folder is not None)
 
     @property
     def jobs_dir(self) -> Path:

@@ -232,8 +232,8 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
         yield ""
         if question == "rounds":
             yield from _rounds(all_runs[0])
-        places = sorted({(run["run"]["commit"][:12], run["run"]["cpu"]) for run in all_runs})
-        yield from (f"Measured at {'; '.join(f'commit `{at}`, {cpu}' for at, cpu in places)}.", "")
+        origins = sorted({(run["run"]["commit"][:12], run["run"]["cpu"]) for run in all_runs})
+        yield from (f"Measured at {'; '.join(f'commit `{at}`, {cpu}' for at, cpu in origins)}.", "")
 
 
 def _rounds(run: Mapping[str, Any]) -> Iterator[str]:

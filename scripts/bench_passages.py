@@ -79,7 +79,7 @@ def read_pool(file: Path | None) -> list[Passage]:
     """Return the passages of a file, by default the bundled facts."""
     if file is not None:
         return list(read_passages(file))
-    return [Passage(str(place), text) for place, text in enumerate(sample_corpus().texts)]
+    return [Passage(str(position), text) for position, text in enumerate(sample_corpus().texts)]
 
 
 def precisions(device: str) -> tuple[Precision, ...]:
@@ -184,10 +184,10 @@ def sampled(
 ) -> tuple[list[Passage], list[Question]]:
     """Draw questions, and a pool of the passages that answer them and others, in the order of the file."""
     draw = random.Random(SEED)
-    place = {passage.id: number for number, passage in enumerate(passages)}
-    fit = [question for question in questions if any(passage_id in place for passage_id in question.gold)]
+    rows = {passage.id: number for number, passage in enumerate(passages)}
+    fit = [question for question in questions if any(passage_id in rows for passage_id in question.gold)]
     sample = draw.sample(fit, min(asked, len(fit)))
-    gold = {place[passage_id] for question in sample for passage_id in question.gold if passage_id in place}
+    gold = {rows[passage_id] for question in sample for passage_id in question.gold if passage_id in rows}
     rest = [number for number in range(len(passages)) if number not in gold]
     extra = draw.sample(rest, max(0, min(pool - len(gold), len(rest))))
     return [passages[number] for number in sorted({*gold, *extra})], sample
@@ -238,20 +238,20 @@ def searching(encoder: BiEncoder, vectors: Floats, questions: Sequence[str], fol
     """Time a question by itself: encoding it, then searching in memory and on disk; and all at once."""
     shard = folder / "vectors.npy"
     np.save(shard, vectors)
-    corpus = Corpus.of("passages", [f"passage {place}" for place in range(len(vectors))])
+    corpus = Corpus.of("passages", [f"passage {position}" for position in range(len(vectors))])
     dense = DenseIndex(encoder, corpus, vectors)
     embeddings = encoder.encode_queries(questions)
-    rows = [embeddings[place : place + 1] for place in range(len(embeddings))]
+    rows = [embeddings[position : position + 1] for position in range(len(embeddings))]
     k = min(K, len(vectors))
     ways: dict[str, Callable[[int], object]] = {
-        "in_memory": lambda place: dense.search_vectors(rows[place], k=k),
-        "on_disk": lambda place: search_vectors(rows[place], [shard], k=k),
-        "encoding_the_question": lambda place: encoder.encode_queries([questions[place]]),
+        "in_memory": lambda position: dense.search_vectors(rows[position], k=k),
+        "on_disk": lambda position: search_vectors(rows[position], [shard], k=k),
+        "encoding_the_question": lambda position: encoder.encode_queries([questions[position]]),
     }
     figures: dict[str, Any] = {"passages": len(vectors), "k": k, "threads": 1}
     for name, way in ways.items():
-        for place in range(min(3, len(rows))):
-            way(place)
+        for position in range(min(3, len(rows))):
+            way(position)
         figures[name] = milliseconds([seconds_of(lambda way=way, p=p: way(p)) for p in range(len(rows))])
     whole = [seconds_of(lambda: search_vectors(embeddings, [shard], k=k)) for _ in range(3)]
     figures["many_at_once"] = {

@@ -113,16 +113,16 @@ def reliability(confidences: ArrayLike, right: ArrayLike, *, bins: int = 10) -> 
             f"{values.max():g} and {bins} bins"
         )
     edges = np.linspace(0.5, 1, bins + 1)
-    places = np.minimum(np.searchsorted(edges, values, side="right") - 1, bins - 1)
+    indices = np.minimum(np.searchsorted(edges, values, side="right") - 1, bins - 1)
     ranges, error = [], 0.0
-    for place in range(bins):
-        in_bin = places == place
+    for index in range(bins):
+        in_bin = indices == index
         count, mean, share = int(in_bin.sum()), None, None
         if count:
             mean, share = float(values[in_bin].mean()), float(truth[in_bin].mean())
             error += count * abs(share - mean)
         interval = wilson_interval(int(truth[in_bin].sum()), count)
-        ranges.append(Bin(float(edges[place]), float(edges[place + 1]), count, mean, share, interval))
+        ranges.append(Bin(float(edges[index]), float(edges[index + 1]), count, mean, share, interval))
     likelihoods = np.maximum(np.where(truth, values, 1 - values), np.finfo(np.float64).tiny)
     return Reliability(
         n=len(values),

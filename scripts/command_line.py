@@ -30,8 +30,8 @@ def slug(text: str) -> str:
 
 def named_pairs(told: str) -> tuple[str, tuple[NliPair, ...]]:
     """Return the name and the pairs of `NAME=FILE` or `NAME=FILE:SPLIT`; exit if it is neither."""
-    name, _, place = told.partition("=")
-    path, _, split = place.partition(":")
+    name, _, source = told.partition("=")
+    path, _, split = source.partition(":")
     if not path:
         sys.exit(f"Error: expected NAME=FILE or NAME=FILE:SPLIT, found {told!r}")
     return name, tuple(load_nli(path, split=split or None).pairs)

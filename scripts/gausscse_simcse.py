@@ -22,24 +22,24 @@ def train_simcse(
     hypotheses that the premise entails are no negatives.
     """
     rows = list(triplets.draw(seed=config.seed, epoch=0))
-    place = {text: at for at, text in enumerate(dict.fromkeys(t for row in rows for t in row[1:] if t))}
+    positions = {text: at for at, text in enumerate(dict.fromkeys(t for row in rows for t in row[1:] if t))}
     folder = out.with_name(f"{out.name}.pool")
     folder.mkdir(parents=True, exist_ok=True)
     file = folder.with_suffix(".jsonl")
-    lines = (json.dumps({"id": f"{at}", "text": text}) for text, at in place.items())
+    lines = (json.dumps({"id": f"{at}", "text": text}) for text, at in positions.items())
     file.write_text("\n".join(lines), encoding="utf-8")
     entailed: dict[str, list[int]] = {}
     for premise, text, _ in rows:
-        entailed.setdefault(premise, []).append(place[text])
+        entailed.setdefault(premise, []).append(positions[text])
     examples = tuple(
         Example(
             premise,
             answers=(),
-            gold=tuple(dict.fromkeys([place[text], *entailed[premise]])),
-            negatives=() if contradicted is None else (place[contradicted],),
+            gold=tuple(dict.fromkeys([positions[text], *entailed[premise]])),
+            negatives=() if contradicted is None else (positions[contradicted],),
         )
         for premise, text, contradicted in rows
     )
     pool = store_passages([file], folder)
-    assert len(pool) == len(place), "a text is lost, and the places of those behind it are wrong"
+    assert len(pool) == len(positions), "a text is lost, and the places of those behind it are wrong"
     return train_dpr(Examples(pool, examples), config, out=out, progress=progress)

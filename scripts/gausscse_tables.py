@@ -329,9 +329,9 @@ def _cell_in_words(figures: Mapping[str, Any]) -> Iterator[str]:
     if own not in cells:
         return
     best = max(cells, key=lambda name: cells[name])
-    place = 1 + sum(value > cells[own] for value in cells.values())
+    rank = 1 + sum(value > cells[own] for value in cells.values())
     yield from paragraph(
-        f"The rows above use batch {own.replace('/', ', rate ')}: place {place} of {len(cells)} here "
+        f"The rows above use batch {own.replace('/', ', rate ')}: place {rank} of {len(cells)} here "
         f"({100 * cells[own]:.2f}). The paper's rows use the best cell, here batch "
         f"{best.replace('/', ', rate ')} ({100 * cells[best]:.2f})."
     )

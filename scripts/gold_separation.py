@@ -54,27 +54,27 @@ def hardest_pairs(
     Sentences without a gold premise in the corpus are left out; a sentence is no negative of its own.
     """
     gold_positions = {
-        parent: {place for child in children if (place := corpus.position(child)) is not None}
+        parent: {position for child in children if (position := corpus.position(child)) is not None}
         for parent, children in gold_children(trees).items()
     }
-    gold_positions = {parent: places for parent, places in gold_positions.items() if places}
+    gold_positions = {parent: targets for parent, targets in gold_positions.items() if targets}
     if not gold_positions or k < 1:
         raise EvaluationError(
             f"expected gold premises that are in {corpus.name!r} and at least 1 negative each, found "
             f"{len(gold_positions)} sentences with some and k = {k}"
         )
     sentences = tuple(gold_positions)
-    most = max(len(places) for places in gold_positions.values())
+    most = max(len(targets) for targets in gold_positions.values())
     hits = index.search(sentences, k=min(k + most + 1, len(corpus)))
     queries: list[int] = []
     positions: list[int] = []
     gold: list[bool] = []
-    for query, (sentence, places) in enumerate(gold_positions.items()):
+    for query, (sentence, targets) in enumerate(gold_positions.items()):
         own = corpus.position(sentence)
-        negatives = [p for p in hits.positions[query].tolist() if p not in places and p != own][:k]
-        positions += [*sorted(places), *negatives]
-        gold += [True] * len(places) + [False] * len(negatives)
-        queries += [query] * (len(places) + len(negatives))
+        negatives = [p for p in hits.positions[query].tolist() if p not in targets and p != own][:k]
+        positions += [*sorted(targets), *negatives]
+        gold += [True] * len(targets) + [False] * len(negatives)
+        queries += [query] * (len(targets) + len(negatives))
     return Pairs(sentences, np.array(queries), np.array(positions), np.array(gold))
 
 
@@ -155,9 +155,9 @@ def separation(
         for query, sentence in enumerate(pairs.sentences):
             rows = pairs.queries == query
             scores[name][rows] = index.scores([sentence])[0, pairs.positions[rows]]
-    places, columns = np.unique(pairs.positions, return_inverse=True)
+    positions, columns = np.unique(pairs.positions, return_inverse=True)
     vectors = QueryVectors(GaussianRows(encoder)) if vectors is None else vectors
-    texts = [corpus.texts[place] for place in places]
+    texts = [corpus.texts[position] for position in positions]
     premises = Gaussians.of(vectors.encode(texts, progress=progress))[columns]
     sentences = Gaussians.of(vectors.encode(pairs.sentences, progress=progress))[pairs.queries]
     forward = similarity(sentences, premises, kind=encoder.kind)

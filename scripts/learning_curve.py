@@ -78,10 +78,10 @@ def decide(corpus: Corpus, trees: Sequence[ExplanationTree], name: str) -> Judge
     pairs = []
     for (query, children), positions in zip(gold.items(), hits.positions, strict=True):
         own = corpus.position(query)
-        targets = {place for text in children if (place := corpus.position(text)) is not None}
-        read = [place for place in positions.tolist() if place != own][:READ]
-        last = max((at for at, place in enumerate(read) if place in targets), default=-1)
-        pairs += [JudgedPair(query, corpus.texts[place], True) for place in sorted(targets)]
+        targets = {position for text in children if (position := corpus.position(text)) is not None}
+        read = [position for position in positions.tolist() if position != own][:READ]
+        last = max((at for at, position in enumerate(read) if position in targets), default=-1)
+        pairs += [JudgedPair(query, corpus.texts[position], True) for position in sorted(targets)]
         pairs += [JudgedPair(query, corpus.texts[p], False) for p in read[: last + 1] if p not in targets]
     return Judgements.of_pairs(pairs, roots=[tree.hypothesis for tree in trees])
 

@@ -134,10 +134,10 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
     if trainings := figures.get("trainings"):
         yield from ("", "The encoders:", "")
         yield f"- (b) `{first}`, {training_in_words(first, trainings[first])}; its ranking labels the pairs"
-        for place, name in enumerate(encoders):
-            yield f"- ({chr(ord('c') + place)}) `{name}`, {training_in_words(name, trainings[name])}"
+        for index, name in enumerate(encoders):
+            yield f"- ({chr(ord('c') + index)}) `{name}`, {training_in_words(name, trainings[name])}"
         yield ""
-    if further := [f"({chr(ord('c') + place)})" for place in range(2, len(encoders))]:
+    if further := [f"({chr(ord('c') + index)})" for index in range(2, len(encoders))]:
         yield f"Of {', '.join(further)} the paper says nothing: beside its figure, and no part of the claim."
     yield f"The labels are the ranking of `{first}` itself, which parts FP from FN in (b) and lets them come"
     yield "closer under whatever other encoder: not all of that is what the other one has learnt."

@@ -118,7 +118,7 @@ def reordered_effort(
         limit: Candidates after which a node is given up.
     """
     reads = accepted = missing = linked = nodes = 0
-    places = locate_texts(corpus, tree)
+    positions = locate_texts(corpus, tree)
     in_tree = {fold(tree.hypothesis)}
     for sentence, children in walk_sentences(tree):
         nodes += 1
@@ -126,22 +126,22 @@ def reordered_effort(
         targets = {text for text in texts if text not in in_tree}
         below = [own for text, own in texts.items() if text not in targets]
         linked += len(below)
-        sought = {places[text]: text for text in targets}
+        sought = {positions[text]: text for text in targets}
         order = ranking(fold(tree.text(sentence))).tolist() if targets else []
         read: set[int] = set()
         while targets and len(read) < limit:
-            tree_places = {places[text] for text in in_tree}
-            offered = [place for place in order if place not in tree_places]
+            tree_positions = {positions[text] for text in in_tree}
+            offered = [position for position in order if position not in tree_positions]
             ahead = offered[:first]
             if not ahead:
                 break
-            scores = reorder(tree.text(sentence), below, [corpus.texts[place] for place in ahead])
+            scores = reorder(tree.text(sentence), below, [corpus.texts[position] for position in ahead])
             behind = [ahead[at] for at in np.argsort(-scores, kind="stable")] + offered[first:]
             hit = None
-            for place in (place for place in behind if place not in read):
-                read.add(place)
-                if place in sought:
-                    hit = sought[place]
+            for position in (position for position in behind if position not in read):
+                read.add(position)
+                if position in sought:
+                    hit = sought[position]
                 if hit is not None or len(read) == limit:
                     break
             if hit is None:

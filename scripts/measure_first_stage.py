@@ -99,12 +99,12 @@ class Bench:
     @cached_property
     def thirds(self) -> dict[str, Any]:
         """Dev questions in each third by lexical overlap, of equal size, ties by their order."""
-        places = self.pool.positions(question.gold[0] for question in self.dev)
+        positions = self.pool.positions(question.gold[0] for question in self.dev)
         shares = []
         for question in self.dev:
             question_words, passage = (
                 set(answer_tokens(question.text)),
-                answer_tokens(self.pool[places[question.gold[0]]].whole),
+                answer_tokens(self.pool[positions[question.gold[0]]].whole),
             )
             shares.append(len(question_words & set(passage)) / max(1, len(question_words)))
         order = np.argsort(shares, kind="stable")

@@ -173,7 +173,7 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
     yield f"| R@1 | SQuAD dev, {pools[0]} | held-out articles, {pools[1]} |"
     yield "| --- | ---: | ---: |"
     for words, part, names in _rows(before, figures):
-        cells = [[part[place][name]["R@1"] for name in names] for place in ("squad_dev", "held_out")]
+        cells = [[part[split][name]["R@1"] for name in names] for split in ("squad_dev", "held_out")]
         yield f"| {words} | {spread(cells[0], digits=4)} | {spread(cells[1], digits=4)} |"
     for scale, record in before["held_out_scaled"].items():
         yield f"| before replay, adapter scaled by {scale} | | {record['R@1']:.4f} |"

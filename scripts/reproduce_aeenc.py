@@ -99,20 +99,20 @@ def called(base: str) -> str:
 
 def measured_at(rows: Mapping[str, Any]) -> Iterator[str]:
     """Yield a line for each commit and machine, with the rows whose runs were measured there."""
-    places: dict[str, dict[str, list[str]]] = {}
+    origins: dict[str, dict[str, list[str]]] = {}
     for name, runs in rows.items():
         for seed, run in runs.items():
             at = run["run"]
             short = str(at["commit"])[:12] + ("-dirty" if str(at["commit"]).endswith("-dirty") else "")
-            place = f"commit `{short}`, {at['cpu']}, GPUs: {', '.join(at['gpus']) or 'none'}"
-            place += "" if "command" in at else ", command not kept"
-            places.setdefault(place, {}).setdefault(name, []).append(seed)
-    for place, row_seeds in places.items():
+            origin = f"commit `{short}`, {at['cpu']}, GPUs: {', '.join(at['gpus']) or 'none'}"
+            origin += "" if "command" in at else ", command not kept"
+            origins.setdefault(origin, {}).setdefault(name, []).append(seed)
+    for origin, row_seeds in origins.items():
         labels = [
             name if len(seeds) == len(rows[name]) else f"{name} (seed {', '.join(seeds)})"
             for name, seeds in row_seeds.items()
         ]
-        yield f"- {place}: {'; '.join(labels)}"
+        yield f"- {origin}: {'; '.join(labels)}"
     if any(run["run"]["gpus"] for runs in rows.values() for run in runs.values()):
         yield from ("", *paragraph(GPU_NOTE))
 

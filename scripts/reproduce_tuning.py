@@ -165,24 +165,24 @@ def run_arm(arm: Arm, bench: Bench, *, seed: int) -> dict[str, Any]:
         # A stage that another row has been through is gone on from.
         budget_json = json.dumps(bench.budget(replace(arm, alone=False)), sort_keys=True)
         key = hashlib.sha256(budget_json.encode()).hexdigest()[:12]
-        place = bench.options.work / f"{slug(arm.name.removesuffix(' alone'))}-{seed}-{key}"
+        folder = bench.options.work / f"{slug(arm.name.removesuffix(' alone'))}-{seed}-{key}"
         contrast = bench.contrast(seed=seed)
         if arm.tuning is not None:
-            out = place.with_name(f"{place.name}-tuned")
+            out = folder.with_name(f"{folder.name}-tuned")
             stages["tuning"], configs["tuning"] = _first_stage(arm, bench, out=out, seed=seed)
             contrast = replace(contrast, initial=str(out))
         if arm.alone:
-            place = out
+            folder = out
         else:
             with progress_bar() as progress:
-                training = train_dpr(bench.examples, contrast, out=place, progress=progress)
+                training = train_dpr(bench.examples, contrast, out=folder, progress=progress)
             stages["contrast"] = {
                 "seconds": training.fitted.seconds,
                 "steps": training.fitted.steps,
                 "counts": dict(training.counts),
             }
             configs["contrast"] = asdict(bench.contrast(seed=seed))
-        encoder = str(place)
+        encoder = str(folder)
     clock = time.perf_counter()
     with progress_bar() as progress:
         evaluation = evaluate_passages(

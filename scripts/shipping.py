@@ -20,5 +20,7 @@ def ship(folder: Path, out: Path, *, more: Mapping[str, Any] | None = None) -> i
         more: Added to `entail.json`.
     """
     about = json.loads((folder / "entail.json").read_text(encoding="utf-8")) | dict(more or {})
-    save_encoder(out, method=about["method"], write=lambda place: shutil.copytree(folder, place), about=about)
+    save_encoder(
+        out, method=about["method"], write=lambda target: shutil.copytree(folder, target), about=about
+    )
     return sum(path.stat().st_size for path in out.rglob("*") if path.is_file())

@@ -199,9 +199,9 @@ def _longer_stage(figures: Mapping[str, Any] | None) -> Iterator[str]:
     )
 
 
-def _place(row: Mapping[str, Any]) -> str:
-    place = "GPU" if row["hardware"]["gpus"] else "CPU"
-    return place if row["arm"] == "bm25" else f"{place}, {row['precision']}"
+def _device_and_precision(row: Mapping[str, Any]) -> str:
+    device = "GPU" if row["hardware"]["gpus"] else "CPU"
+    return device if row["arm"] == "bm25" else f"{device}, {row['precision']}"
 
 
 def _group_lines(budget: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -221,8 +221,8 @@ def _group_lines(budget: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -
         yield "| --- | ---: | --- |" + " ---: |" * len(MEASURES)
         for name, repeats in _by_arm(rows).items():
             cells = [percent([row[by][measure] for row in repeats]) for measure in MEASURES]
-            places = " and ".join(sorted({_place(row) for row in repeats}))
-            yield f"| {titles[name].title} | {len(repeats)} | {places} | " + " | ".join(cells) + " |"
+            devices = " and ".join(sorted({_device_and_precision(row) for row in repeats}))
+            yield f"| {titles[name].title} | {len(repeats)} | {devices} | " + " | ".join(cells) + " |"
     yield from ("", "The paper:", "", "| | " + " | ".join(MEASURES) + " |")
     yield "| --- |" + " ---: |" * len(MEASURES)
     for arm in ARMS:

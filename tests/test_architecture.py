@@ -153,7 +153,7 @@ def test_modules_are_named_for_what_they_hold(name: str) -> None:
 PRONOUNS = frozenset(
     """
     told held asked kept found said beside one some what where who ours there here each them others taken made
-    given known shown seen drawn chosen wanted meant
+    given known shown seen drawn chosen wanted meant place places
     """.split()  # noqa: SIM905 - as a list of strings it takes a page
 )
 """Pronouns and participles, which no variable is called."""

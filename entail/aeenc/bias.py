@@ -179,9 +179,9 @@ class SimilarityBias:
         masks = {name: codes == code for code, name in enumerate(GROUPS)}
         columns: list[tuple[str, str | None, Values]] = [("token overlap", None, self.overlap)]
         columns += [("cosine", *column) for column in zip(self.retrievers, self.cosine, strict=True)]
-        for place, (measure, name, values) in enumerate(columns):
+        for number, (measure, name, values) in enumerate(columns):
             yield Panel(
-                letter=chr(ord("a") + place),
+                letter=chr(ord("a") + number),
                 measure=measure,
                 retriever=name,
                 groups={group: GroupSummary.of(values[mask]) for group, mask in masks.items()},
@@ -223,7 +223,7 @@ def bias(
     trees = list(trees)
     gold = GoldQueries.of(corpus, trees)
 
-    places: list[Positions] = []
+    positions: list[Positions] = []
     codes: list[NDArray[np.int8]] = []
     first: list[Values] = []
     for batch, scores in score_batches(
@@ -235,11 +235,11 @@ def bias(
         ):
             is_gold = np.isin(retrieved, children)
             lost = children[~np.isin(children, retrieved) & (children != NOT_THERE)]
-            places.append(np.concatenate([retrieved, lost]))
+            positions.append(np.concatenate([retrieved, lost]))
             codes.append(np.concatenate([np.where(is_gold, 0, 2), np.ones(len(lost))]).astype(np.int8))
-            first.append(row[places[-1]].astype(np.float64))
-    query = np.repeat(np.arange(len(gold)), [len(row) for row in places])
-    premise, code = np.concatenate(places), np.concatenate(codes)
+            first.append(row[positions[-1]].astype(np.float64))
+    query = np.repeat(np.arange(len(gold)), [len(row) for row in positions])
+    premise, code = np.concatenate(positions), np.concatenate(codes)
     cosine = [np.concatenate(first)]
     cosine += [_cosines(index, gold.texts, query, premise, progress) for index in indexes[1:]]
     inside = _in_trees_of_query(corpus, trees, gold, query, premise)

@@ -45,7 +45,11 @@ def accepted_trees(
         ExplanationTree.of_premises(
             sentence,
             sentence,
-            (corpus.texts[place] for premise in accepted if (place := corpus.position(premise)) is not None),
+            (
+                corpus.texts[position]
+                for premise in accepted
+                if (position := corpus.position(premise)) is not None
+            ),
         )
         for sentence, accepted in judgements.accepted.items()
         if sentence in sentences

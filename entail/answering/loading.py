@@ -116,8 +116,8 @@ def load_model(
         raise EncoderError(
             f"{entry.name}: expected a whole model of transformers, found an adapter; give its merged weights"
         )
-    kind, place = kind_of(entry.path, entry.name), device_name(device)
-    model_precision = cast_precision(precision, place)
+    kind, torch_device = kind_of(entry.path, entry.name), device_name(device)
+    model_precision = cast_precision(precision, torch_device)
     safe: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
     auto: Any = getattr(transformers, _AUTO[kind])
     try:
@@ -143,10 +143,10 @@ def load_model(
         entry.name,
         str(entry.revision),
         kind,
-        model.to(place).eval(),
+        model.to(torch_device).eval(),
         tokenizer,
         length,
-        place,
+        torch_device,
         model_precision,
     )
 

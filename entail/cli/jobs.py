@@ -142,8 +142,8 @@ def _report(job: Job) -> Report:
 
 
 def _state(job: Job) -> str:
-    if job.place:
-        return f"queued, number {job.place}"
+    if job.queue_position:
+        return f"queued, number {job.queue_position}"
     if job.state == "cancelling" and job.cancelled_by:
         return f"cancel requested by {job.cancelled_by}"
     return f"{job.state} ({job.status.ending})" if job.status.ending else job.state
@@ -172,7 +172,7 @@ def _submission(method: Method) -> Callable[..., None]:
         name = out.removeprefix(f"{jobs.settings.models_dir.name}/")
         settings = settings_for(method, config, source, context)
         job = jobs.submit(method.name, settings, source, name=name, by=by or login_name(), device=device)
-        state = f"queued as number {job.place}" if job.place else job.state
+        state = f"queued as number {job.queue_position}" if job.queue_position else job.state
         return Report(
             data=job.to_json(),
             text=f"job {job.id}: {job.name} from {job.spec.about}, {state}\n"

@@ -284,10 +284,10 @@ def _chain_report(ranked: Ranked, facts: FactTables, truncation: Truncation, *, 
     chain_order = {fact: number for number, fact in enumerate(chain.facts, 1)} if chain else {}
     rows: list[list[object]] = []
     entries: list[dict[str, Any]] = []
-    for place, at in enumerate(ranked.ranking[:top], 1):
+    for rank, at in enumerate(ranked.ranking[:top], 1):
         fact = facts.facts[int(at)]
-        entries.append({"rank": place, "uid": fact.uid, "text": fact.text, "chosen": int(at) in chain_order})
-        rows.append([place, "*" if int(at) in chain_order else "", fact.text])
+        entries.append({"rank": rank, "uid": fact.uid, "text": fact.text, "chosen": int(at) in chain_order})
+        rows.append([rank, "*" if int(at) in chain_order else "", fact.text])
     data: dict[str, Any] = {"ranking": entries, "stopped": chain.stopped if chain else None}
     data |= {"dropped": max(0, ranked.dropped), "unread": truncation.to_json()}
     parts = [table(["rank", "chosen", "fact"], rows)]

@@ -67,12 +67,12 @@ def sample(
     from entail.aeenc.sampling import sample as run
     from entail.aeenc.source import TreeSource
     from entail.data.judgements import Judgements
-    from entail.data.writing import check_place
+    from entail.data.writing import check_writable
     from entail.index.factory import retriever as make_retriever
     from entail.trees.review.decisions import read_decisions
 
     if out is not None:
-        check_place(out)
+        check_writable(out)
     source = TreeSource(corpus=corpus, trees=trees, from_log=from_log, extend=extend)
     data = source.read(decisions=read_decisions)
     judgements = data.judgements or Judgements.of_trees(data.trees)
@@ -147,10 +147,10 @@ def bias(
     from entail.aeenc.bias import bias, encoder_indexes
     from entail.data.corpora import read_corpus
     from entail.data.entailment_bank.trees import read_trees
-    from entail.data.writing import check_place
+    from entail.data.writing import check_writable
 
     if csv is not None:
-        check_place(csv)
+        check_writable(csv)
     candidates = read_corpus(corpus).corpus
     gold = list(read_trees(trees))
     with progress_bar() as progress:

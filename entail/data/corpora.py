@@ -118,7 +118,7 @@ def read_corpus(
     kind = _format(text, [name or "", file_name], column)
     distinct: dict[str, Premise] = {}
     entries = empty = too_long = 0
-    for place, premise in _entries(text, kind, column, file_name):
+    for location, premise in _entries(text, kind, column, file_name):
         entries += 1
         if not premise.text.strip() or (kind == "json" and premise.text == _PLACEHOLDER):
             empty += 1
@@ -128,7 +128,7 @@ def read_corpus(
             too_long += 1
         else:
             raise CorpusError(
-                f"{file_name}, {place}: expected a premise of at most {limit:,} characters, "
+                f"{file_name}, {location}: expected a premise of at most {limit:,} characters, "
                 f"found {len(premise.text):,}; split it, skip what is too long, "
                 "or raise ENTAIL_MAX_PREMISE_CHARS"
             )
@@ -256,10 +256,12 @@ def _json(value: Any, column: str | None, file_name: str) -> Iterator[tuple[str,
         raise FormatError(f"expected an object of id -> text or a list, found {snippet}", source=file_name)
     entries = value.items() if isinstance(value, dict) else enumerate(value, start=1)
     for key, item in entries:
-        place = f"entry {key!r}"
+        location = f"entry {key!r}"
         if not isinstance(item, str):
-            raise FormatError(f"expected text, found {shorten(repr(item))}", source=f"{file_name}, {place}")
-        yield place, Premise(item, key if isinstance(key, str) else None)
+            raise FormatError(
+                f"expected text, found {shorten(repr(item))}", source=f"{file_name}, {location}"
+            )
+        yield location, Premise(item, key if isinstance(key, str) else None)
 
 
 def _objects(
@@ -283,13 +285,13 @@ def _table(text: str, delimiter: str, column: str | None, file_name: str) -> Ite
         return
     table = with_header(read_cells(text, delimiter, file_name), file_name)
     text_column, id_column = _fields(table.columns, column, "column", file_name)
-    for place, row in table.rows:
+    for location, row in table.rows:
         if isinstance(row, FormatError):
             raise row
         if text_column not in row:
             message = f"expected as many cells as the header has, {len(table.columns)}, found {len(row)}"
-            raise FormatError(message, source=file_name, line=int(place.removeprefix("line ")))
-        yield place, Premise(row[text_column], (row.get(id_column) or None) if id_column else None)
+            raise FormatError(message, source=file_name, line=int(location.removeprefix("line ")))
+        yield location, Premise(row[text_column], (row.get(id_column) or None) if id_column else None)
 
 
 def _cells(text: str, delimiter: str, column: int, file_name: str) -> Iterator[tuple[str, Premise]]:

@@ -69,8 +69,8 @@ def parse_as(kind: type[T], data: bytes | str, *, extra: Literal["ignore", "forb
         content: T = _adapter(kind).validate_json(data, strict=True, extra=extra)  # type: ignore[arg-type]  # types are hashable
     except ValidationError as error:
         issue: Any = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        place = ".".join(map(str, issue["loc"]))
-        raise ValueError(shorten(f"{place}: {issue['msg']}" if place else issue["msg"], 200)) from None
+        location = ".".join(map(str, issue["loc"]))
+        raise ValueError(shorten(f"{location}: {issue['msg']}" if location else issue["msg"], 200)) from None
     return content
 
 

@@ -228,7 +228,7 @@ def parse_rows(rows: Rows, parse: Callable[[Row], T], file_name: str) -> tuple[l
     parsed: list[T] = []
     problems: list[str] = []
     unreadable = 0
-    for place, row in rows:
+    for location, row in rows:
         try:
             if isinstance(row, FormatError):
                 raise row
@@ -236,7 +236,7 @@ def parse_rows(rows: Rows, parse: Callable[[Row], T], file_name: str) -> tuple[l
         except FormatError as error:
             unreadable += 1
             if len(problems) < MAX_PROBLEMS:
-                problems.append(str(error) if error.source else f"{file_name}, {place}: {error}")
+                problems.append(str(error) if error.source else f"{file_name}, {location}: {error}")
     return parsed, unreadable, problems
 
 
@@ -250,8 +250,8 @@ def _read_jsonl(text: str, file_name: str) -> Table:
     """Read one object a line; the columns are those of the first readable one."""
     rows = _objects(text, file_name)
     before = []
-    for place, row in rows:
-        before.append((place, row))
+    for location, row in rows:
+        before.append((location, row))
         if isinstance(row, dict):
             return Table("jsonl", tuple(row), chain(before, rows))
     first = before[0][1]

@@ -56,10 +56,10 @@ def write_bytes(file: Path, content: bytes) -> None:
         with replacing(file) as unfinished:
             unfinished.write_bytes(content)
     except OSError as error:
-        raise _no_place(file, error) from error
+        raise _not_writable(file, error) from error
 
 
-def check_place(file: Path) -> None:
+def check_writable(file: Path) -> None:
     """Check, before the work for a file begins, that it can be written.
 
     Raises:
@@ -70,10 +70,10 @@ def check_place(file: Path) -> None:
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         tempfile.TemporaryFile(dir=file.parent).close()
     except OSError as error:
-        raise _no_place(file, error) from error
+        raise _not_writable(file, error) from error
 
 
-def _no_place(file: Path, error: OSError) -> DataError:
+def _not_writable(file: Path, error: OSError) -> DataError:
     reason = error.strerror if file.parent.is_dir() else f"no folder {file.parent}; make it first"
     return DataError(f"{file}: expected to write a file here, found: {reason}")
 

@@ -77,11 +77,13 @@ def export_encoder(encoder: str | Path | EncoderEntry, out: Path, *, routes: boo
     """
     entry = fetch(encoder if isinstance(encoder, EncoderEntry) else resolve(encoder))
     split = routes and not (entry.towers == "siamese" and entry.symmetric)
-    places = [out, *(out.with_name(f"{out.name}-{tower}") for tower in TOWERS if split)]
-    for place in places:
-        if place.exists() and not (place.is_dir() and not any(place.iterdir())):
-            raise EncoderError(f"expected a new folder for the export, found something in {place.name!r}")
-    partial = [place.with_name(f".{place.name}.partial") for place in places]
+    destinations = [out, *(out.with_name(f"{out.name}-{tower}") for tower in TOWERS if split)]
+    for destination in destinations:
+        if destination.exists() and not (destination.is_dir() and not any(destination.iterdir())):
+            raise EncoderError(
+                f"expected a new folder for the export, found something in {destination.name!r}"
+            )
+    partial = [destination.with_name(f".{destination.name}.partial") for destination in destinations]
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         for folder in partial:
@@ -91,9 +93,9 @@ def export_encoder(encoder: str | Path | EncoderEntry, out: Path, *, routes: boo
         for folder, tower in zip(partial[1:], TOWERS, strict=False):
             save_whole(folder, models[tower])
             (folder / CARD).write_text(route_card(partial[0] / CARD, out.name, tower), encoding="utf-8")
-        for folder, place in zip(partial, places, strict=True):
+        for folder, destination in zip(partial, destinations, strict=True):
             let_read(folder, like=folder / "modules.json")
-            folder.replace(place)
+            folder.replace(destination)
     except OSError as error:
         raise EncoderError(
             f"{out.name!r} could not be written: {error.strerror or error}; free disk space and export again"
@@ -101,7 +103,7 @@ def export_encoder(encoder: str | Path | EncoderEntry, out: Path, *, routes: boo
     finally:
         for folder in partial:
             shutil.rmtree(folder, ignore_errors=True)
-    return ExportResult(out, tuple(places[1:]), files_of(out), difference)
+    return ExportResult(out, tuple(destinations[1:]), files_of(out), difference)
 
 
 def files_of(folder: Path) -> dict[str, int]:

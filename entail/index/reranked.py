@@ -65,7 +65,7 @@ class RerankedIndex:
         scores = self.first.scores(queries).copy()
         for row, query in zip(scores, queries, strict=True):
             nearest = top_k(row[None], self.depth).positions[0]
-            read = self.reranker.score(query, [self.corpus.texts[place] for place in nearest])
+            read = self.reranker.score(query, [self.corpus.texts[position] for position in nearest])
             place_reread(row, nearest, combine(row[nearest], read, weight=self.weight))
         return scores
 

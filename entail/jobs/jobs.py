@@ -130,7 +130,7 @@ class Jobs:
         job = self.folder_of(job_id).load()
         if job.state != "queued":
             return job
-        return replace(job, place=1 + sum(_order(other) < _order(job) for other in self.queued()))
+        return replace(job, queue_position=1 + sum(_order(other) < _order(job) for other in self.queued()))
 
     def queued(self) -> list[Job]:
         """Return the queued jobs, the next one first."""
@@ -279,7 +279,7 @@ class Jobs:
         from entail.encoders.catalogue import catalogue
 
         folders = {
-            path.name for place in self.settings.model_dirs if place.is_dir() for path in place.iterdir()
+            path.name for folder in self.settings.model_dirs if folder.is_dir() for path in folder.iterdir()
         }
         return folders | {entry.name for entry in catalogue()} | {job.name for job in self.jobs() if job.open}
 
@@ -310,10 +310,10 @@ class Jobs:
                 if (self.folder / job_id).is_dir():
                     unreadable[job_id] = str(error)
         queued = sorted((job for job in jobs if job.state == "queued"), key=_order)
-        places = {job.id: place for place, job in enumerate(queued, start=1)}
+        positions = {job.id: position for position, job in enumerate(queued, start=1)}
         # Ids of one second are in random order.
         jobs.sort(key=lambda job: (job.spec.at, job.id), reverse=True)
-        return [replace(job, place=places.get(job.id)) for job in jobs], unreadable
+        return [replace(job, queue_position=positions.get(job.id)) for job in jobs], unreadable
 
     def _create(self, spec: JobSpec, status: Status) -> None:
         """Write a job's folder in one move."""

@@ -104,7 +104,7 @@ class Job:
     """Snapshot of a job.
 
     Attributes:
-        place: Position in the queue, 1 is next; None unless it is queued.
+        queue_position: Position in the queue, 1 is next; None unless it is queued.
         progress: Progress of the current piece of work, while it runs.
         cancelled_by: Author of the request to cancel, if there is one.
         result: Result of the method, once it is done.
@@ -116,7 +116,7 @@ class Job:
     spec: JobSpec
     state: State
     status: Status
-    place: int | None = None
+    queue_position: int | None = None
     progress: Progress | None = None
     cancelled_by: str | None = None
     result: Mapping[str, Any] | None = None
@@ -164,7 +164,7 @@ class Job:
             **{name: value for name, value in self.status.to_json().items() if name != "state"},
             "state": self.state,
             "seconds": round(self.seconds, 1),
-            "place": self.place,
+            "place": self.queue_position,
             "progress": asdict(self.progress) if self.progress else None,
             "cancelled_by": self.cancelled_by,
             "result": self.result,

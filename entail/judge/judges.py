@@ -82,13 +82,15 @@ class _TrainedJudge:
                 "else; take one that `entail train judge` made, or a cross-encoder of NLI"
             )
         check_safe(folder, name)
-        form, place = JudgeForm.read(card.judge, name=name), device_name(device)
+        form, torch_device = JudgeForm.read(card.judge, name=name), device_name(device)
         parts = cross_parts(folder, card)
-        with open_tensors(folder / HEAD, name=name, device=place, dtype=torch.float32) as tensors:
+        with open_tensors(folder / HEAD, name=name, device=torch_device, dtype=torch.float32) as tensors:
             outputs = len(form.labels)
             head = tensors.get("weight", outputs, parts.dimension), tensors.get("bias", outputs)
         self.name, self.revision, self.labels = name, parts.revision, form.labels
-        self._cross = load_cross(parts, head, max_length=form.max_length, device=place, dtype=torch.float32)
+        self._cross = load_cross(
+            parts, head, max_length=form.max_length, device=torch_device, dtype=torch.float32
+        )
 
     def prepare(self, premises: Sequence[str], hypotheses: Sequence[str]) -> Sequence[Pair]:
         cross = self._cross

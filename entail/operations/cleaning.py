@@ -174,44 +174,44 @@ def _vectors(settings: Settings, corpora: CorpusStore | None) -> Iterator[Remova
     names: dict[str, str] = {}
     if corpora is not None:
         names = {corpora.corpus(info.id, version=info.version).hash: info.name for info in corpora.corpora()}
-    for place in sorted(settings.vectors_dir.glob("*/*")):
-        if place.name.startswith(".") or not place.is_dir() or place.is_symlink():
+    for folder in sorted(settings.vectors_dir.glob("*/*")):
+        if folder.name.startswith(".") or not folder.is_dir() or folder.is_symlink():
             continue
         try:
-            manifest = read_json(place / "manifest.json", Manifest)
+            manifest = read_json(folder / "manifest.json", Manifest)
         except DataError:
             manifest = None
         revision, count = (manifest.revision, manifest.count) if manifest else ("", 0)
-        users, corpus = encoders.get(revision, []), names.get(place.name)
+        users, corpus = encoders.get(revision, []), names.get(folder.name)
         is_wanted = bool(users) and (corpus is not None or corpora is None)
         of = f" of {corpus!r}" if corpus else ""
         old = "" if corpus or corpora is None else ", of an old version or a deleted corpus"
         again = f"the next search encodes {count:,} premises again"
         yield Removable(
-            id=f"vectors/{place.parent.name}/{place.name}",
+            id=f"vectors/{folder.parent.name}/{folder.name}",
             kind="vectors",
             what=f"{count:,} premises{of} by {', '.join(users) or revision or 'an unknown encoder'}{old}",
-            size=size_of(place),
+            size=size_of(folder),
             cost=again if is_wanted else f"{NOTHING}: no search uses them",
             wanted=is_wanted,
-            path=place,
+            path=folder,
         )
 
 
 def _checkpoints(jobs: Jobs) -> Iterator[Removable]:
     for job in jobs.jobs():
-        place = jobs.folder_of(job.id).checkpoints
-        if job.open or not place.is_dir():
+        folder = jobs.folder_of(job.id).checkpoints
+        if job.open or not folder.is_dir():
             continue
         lost = f"{job.seconds / 60:,.0f} minutes" if job.seconds >= 90 else f"{job.seconds:,.0f} seconds"
         yield Removable(
             id=f"checkpoints/{job.id}",
             kind="checkpoints",
             what=f"of {job.name}, {job.state} ({job.id})",
-            size=size_of(place),
+            size=size_of(folder),
             cost=f"a resumed job starts over: {lost} of training are lost" if job.resumable else NOTHING,
             wanted=job.resumable,
-            path=place,
+            path=folder,
         )
 
 
@@ -219,19 +219,19 @@ def _leftovers(jobs: Jobs) -> Iterator[Removable]:
     models = jobs.settings.models_dir
     open_jobs = {job.id for job in jobs.jobs() if job.open}
     folders = {staging_folder(models, job_id) for job_id in open_jobs}
-    places = [*jobs.folder.glob(".deleted-*"), *jobs.folder.glob(".new-*"), *models.glob(".job-*")]
+    paths = [*jobs.folder.glob(".deleted-*"), *jobs.folder.glob(".new-*"), *models.glob(".job-*")]
     removed = list(jobs.folder.glob("[0-9]*/.checkpoints-removed"))
     unfinished = [p for p in jobs.settings.vectors_dir.glob("*/.*") if p.name != ".locks"]
-    for place in [p for p in places if _JOB_ID.fullmatch(p.name) and p not in folders] + removed + unfinished:
+    for path in [p for p in paths if _JOB_ID.fullmatch(p.name) and p not in folders] + removed + unfinished:
         try:
-            old = time.time() - place.lstat().st_mtime > MIN_AGE
+            old = time.time() - path.lstat().st_mtime > MIN_AGE
         except OSError:
             continue
         if old:
-            name = place.relative_to(models if place.parent == models else jobs.settings.data_dir).as_posix()
-            description = "of a deleted job" if place.name.startswith(".deleted-") else "incomplete"
+            name = path.relative_to(models if path.parent == models else jobs.settings.data_dir).as_posix()
+            description = "of a deleted job" if path.name.startswith(".deleted-") else "incomplete"
             yield Removable(
-                f"leftovers/{name}", "leftovers", description, size_of(place), NOTHING, False, place
+                f"leftovers/{name}", "leftovers", description, size_of(path), NOTHING, False, path
             )
     yield from restore_leftovers(jobs.settings)
 
@@ -240,13 +240,13 @@ def restore_leftovers(settings: Settings) -> Iterator[Removable]:
     """Yield what killed backups and restores left in the data folder, and models that a restore replaced."""
     folder = settings.data_dir
     left = ("models.before-restore-*", ".models-*", ".*.partial", "backups/.*.partial")
-    for place in sorted(path for pattern in left for path in folder.glob(pattern)):
-        is_old = place.name.startswith("models.")
-        if time.time() - place.lstat().st_mtime > MIN_AGE and not (folder / JOURNAL).exists():
+    for path in sorted(p for pattern in left for p in folder.glob(pattern)):
+        is_old = path.name.startswith("models.")
+        if time.time() - path.lstat().st_mtime > MIN_AGE and not (folder / JOURNAL).exists():
             description = "models that a restore replaced" if is_old else "incomplete"
             cost = "they exist nowhere else, unless a backup has them" if is_old else NOTHING
             yield Removable(
-                f"leftovers/{place.name}", "leftovers", description, size_of(place), cost, is_old, place
+                f"leftovers/{path.name}", "leftovers", description, size_of(path), cost, is_old, path
             )
 
 

@@ -90,9 +90,9 @@ def best_threshold(scores: ArrayLike, positive: ArrayLike) -> Threshold:
     Threshold(value=0.15000000000000002, accuracy=0.75)
     """
     values, truth = _checked(scores, positive)
-    distinct, place = np.unique(values, return_inverse=True)
-    positives = np.bincount(place, truth)  # of each distinct score
-    negatives = np.bincount(place, ~truth)
+    distinct, inverse = np.unique(values, return_inverse=True)
+    positives = np.bincount(inverse, truth)  # of each distinct score
+    negatives = np.bincount(inverse, ~truth)
     # Correct decisions if the c lowest distinct scores are called negative, c = 0 .. all of them.
     correct = np.concatenate([[0.0], np.cumsum(negatives - positives)]) + truth.sum()
     cut = int(np.argmax(correct))

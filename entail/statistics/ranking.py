@@ -190,8 +190,8 @@ def average_precision(gold: GoldRanks) -> Values:
     >>> average_precision(GoldRanks.of([[1, 4]]))
     array([0.75])
     """
-    place = np.arange(1, gold.pairs + 1) - np.repeat(gold.offsets[:-1], gold.counts)  # 1 .. R in each query
-    return gold.per_query(place / gold.ascending) / gold.counts
+    index = np.arange(1, gold.pairs + 1) - np.repeat(gold.offsets[:-1], gold.counts)  # 1 .. R in each query
+    return gold.per_query(index / gold.ascending) / gold.counts
 
 
 def ndcg(gold: GoldRanks, k: int | None = None) -> Values:

@@ -276,8 +276,8 @@ def method(name: str) -> Method:
 def _load_methods() -> tuple[Mapping[str, Method], Mapping[str, str]]:
     methods_by_name: dict[str, Method] = {}
     broken: dict[str, str] = {}
-    for place in _OWN:
-        module, _, attribute = place.partition(":")
+    for reference in _OWN:
+        module, _, attribute = reference.partition(":")
         own: Method = getattr(importlib.import_module(module), attribute)
         methods_by_name[own.name] = own
     for entry in metadata.entry_points(group=GROUP):

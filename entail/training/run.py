@@ -13,7 +13,7 @@ import numpy as np
 
 from entail.encoders.catalogue import EncoderEntry, fetch, resolve
 from entail.errors import TrainingError
-from entail.training.adapters.saving import name_of, require_place, save_encoder
+from entail.training.adapters.saving import name_of, require_destination, save_encoder
 from entail.training.adapters.tower import (
     Lora,
     TowerOptions,
@@ -173,7 +173,7 @@ def prepare(
     if world()[0]:
         run = replace(run, progress=None)
     if run.out is not None:
-        require_place(run.out, method=method)
+        require_destination(run.out, method=method)
     base = fetch(resolve(config.base))
     require_base(base)
     adapter = resolve(initial) if initial else None

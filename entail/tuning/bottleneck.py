@@ -44,10 +44,10 @@ def bottleneck_decoder(words: torch.nn.Module, *, dimension: int, length: int, s
             torch.nn.init.normal_(self.positions.weight, std=0.02)
 
         def forward(self, vectors: Tensor, ids: Tensor, attended: Tensor) -> Tensor:
-            places = torch.arange(ids.shape[1], device=ids.device)
+            positions = torch.arange(ids.shape[1], device=ids.device)
             # A unit vector of d entries is as long as one of word embeddings only by its scale.
             scaled = self.vector(vectors * dimension**0.5)
-            read = self.norm(scaled[:, None] + words(ids) + self.positions(places))
+            read = self.norm(scaled[:, None] + words(ids) + self.positions(positions))
             states: Tensor = self.layer(read, src_key_padding_mask=~attended)
             return states
 

@@ -223,7 +223,7 @@ def excerpt(text: str, *, words: int, answers: Sequence[str] = (), share: float 
         text: Passage.
         words: Maximum number of words; 0 keeps all.
         answers: Answers; the first one found, in any case, is centred.
-        share: Share of the words before the centre, where no answer is found; see `answer_place`.
+        share: Share of the words before the centre, where no answer is found; see `answer_position`.
     """
     parts = text.split()
     if not words or len(parts) <= words:
@@ -248,13 +248,13 @@ def answer_word(text: str, answers: Sequence[str]) -> int | None:
     return None
 
 
-def answer_place(text: str, answers: Sequence[str]) -> float:
+def answer_position(text: str, answers: Sequence[str]) -> float:
     """Return the share of a text's words before its first answer; 0 without one.
 
     Hard negatives are cut at the place of the answer in the gold passage. If they were cut from their start,
     a passage that begins in the middle of a sentence would betray itself as gold.
 
-    >>> answer_place("a b c d", ["c"]), answer_place("a b c d", ["x"])
+    >>> answer_position("a b c d", ["c"]), answer_position("a b c d", ["x"])
     (0.5, 0.0)
     """
     position = answer_word(text, answers)

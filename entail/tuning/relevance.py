@@ -27,7 +27,7 @@ from entail.evaluation.passages.store import store_passages
 from entail.progress import ProgressCallback
 from entail.statistics.classification import Values
 from entail.training.nli_source import take_evenly
-from entail.tuning.examples import Examples, answer_place, examples_of, excerpt, with_hard_negatives
+from entail.tuning.examples import Examples, answer_position, examples_of, excerpt, with_hard_negatives
 
 if TYPE_CHECKING:
     from entail.encoders.encoder import Encoder
@@ -330,13 +330,13 @@ def _claim_texts(examples: Examples, *, words: int = 100) -> list[_ClaimTexts]:
     texts = []
     for example in (example for example in examples.examples if example.negatives):
         gold = store[example.gold[0]].whole
-        place = answer_place(gold, example.answers)
+        share = answer_position(gold, example.answers)
         texts.append(
             _ClaimTexts(
                 example.question,
                 existence_claim(example.question).text,
                 excerpt(gold, words=words, answers=example.answers),
-                excerpt(store[example.negatives[0]].whole, words=words, share=place),
+                excerpt(store[example.negatives[0]].whole, words=words, share=share),
             )
         )
     return texts

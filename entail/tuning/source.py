@@ -111,8 +111,8 @@ class PassageSource:
         from entail.tuning.examples import examples_of
 
         assert self.questions is not None
-        place = load_settings().data_dir / "passages" / store_name(self.pool)
-        store = store_passages(self.pool, place, progress=progress)
+        folder = load_settings().data_dir / "passages" / store_name(self.pool)
+        store = store_passages(self.pool, folder, progress=progress)
         questions = judged_questions(self.questions, qrels=self.qrels, split=self.split).questions
         dev = judged_questions(self.dev, split=self.dev_split).questions if self.dev else ()
         return PassageData(

@@ -11,7 +11,7 @@ from entail.index.protocol import Ints
 from entail.training.adapters.tower import Tower
 from entail.training.loop.batches import BatchTask
 from entail.tuning.config import DprConfig, TuningConfig
-from entail.tuning.examples import Example, Examples, answer_place, excerpt, exchange_premises
+from entail.tuning.examples import Example, Examples, answer_position, excerpt, exchange_premises
 from entail.tuning.masking import MaskedPrompt, Prompt, Prompts
 from entail.tuning.tower import MaskedTower
 
@@ -184,9 +184,9 @@ class DprTask(BatchTask):
             texts.setdefault(question.gold[0], self._gold_text(question))
         store, words = self.examples.store, self.config.words
         for question in questions:
-            place = answer_place(store[question.gold[0]].whole, question.answers)
+            share = answer_position(store[question.gold[0]].whole, question.answers)
             for at in self._hard_negatives(question):
-                texts.setdefault(at, excerpt(store[at].whole, words=words, share=place))
+                texts.setdefault(at, excerpt(store[at].whole, words=words, share=share))
         return questions, texts
 
     def loss(self, batch: Ints) -> tuple[Tensor, Mapping[str, float]]:

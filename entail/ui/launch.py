@@ -48,16 +48,16 @@ def launch(*, port: int = 8501, address: str | None = None, api: bool = False) -
 def _check_secrets() -> None:
     """Refuse to leave the secrets of a checkout unread, for sign-in would be off without a word."""
     checkout = Path(entail.__file__).resolve().parents[1]
-    place = Path(".streamlit", "secrets.toml")
-    read = (place, Path.home() / place)
+    path = Path(".streamlit", "secrets.toml")
+    read = (path, Path.home() / path)
     if (
         (checkout / "streamlit_app.py").is_file()
-        and (checkout / place).is_file()
+        and (checkout / path).is_file()
         and not any(file.is_file() for file in read)
         and "STREAMLIT_SECRETS_FILES" not in os.environ
     ):
         raise SettingsError(
-            f"expected the secrets in {place} of the folder where the app is started, or of your home, found "
+            f"expected the secrets in {path} of the folder where the app is started, or of your home, found "
             f"them beside the package; start it in {checkout}, or copy the file"
         )
 

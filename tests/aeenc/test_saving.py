@@ -13,7 +13,7 @@ from entail.data.records import Corpus, ExplanationTree
 from entail.encoders.encoder import BiEncoder
 from entail.errors import EncoderError, TrainingError
 from entail.index.flat import DenseIndex
-from entail.training.adapters.saving import require_place
+from entail.training.adapters.saving import require_destination
 from entail.training.adapters.tower import Tower, TowerEncoder
 
 Trees = tuple[ExplanationTree, ...]
@@ -126,7 +126,7 @@ def test_a_name_that_leads_elsewhere_is_refused(home: Path, facts: Corpus, trees
     with pytest.raises(TrainingError):
         train_aeenc(facts, SETTINGS, trees=trees, out=home / name)
     assert [file.name for file in home.iterdir() if file.name.startswith(name)] == []
-    require_place(home.parent / name, method="aeenc")  # there it is found by its path
+    require_destination(home.parent / name, method="aeenc")  # there it is found by its path
 
 
 @pytest.mark.parametrize("when", ["weights", "move"])

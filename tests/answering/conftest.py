@@ -22,7 +22,7 @@ def planted(tiny_home: Path, write_bert: Callable[..., Path]) -> Callable[..., P
     """Return what writes a reader that answers one question with given words of given passages."""
 
     def write(
-        question: str, passages: Sequence[str], places: Places, *, name: str = "reader", stride: int = 128
+        question: str, passages: Sequence[str], spans: Places, *, name: str = "reader", stride: int = 128
     ) -> Path:
         import torch
         from transformers import AutoTokenizer, BertForQuestionAnswering
@@ -54,8 +54,8 @@ def planted(tiny_home: Path, write_bert: Callable[..., Path]) -> Callable[..., P
                 word = text[:begin].count(" ") if parts[token] == 1 and end > begin else -1
                 targets.append(
                     [
-                        10.0 * any((passage, word) == (p, first) for p, first, _ in places),
-                        10.0 * any((passage, word) == (p, last) for p, _, last in places),
+                        10.0 * any((passage, word) == (p, first) for p, first, _ in spans),
+                        10.0 * any((passage, word) == (p, last) for p, _, last in spans),
                     ]
                 )
         states = torch.cat(rows)

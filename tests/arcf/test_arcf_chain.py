@@ -33,8 +33,8 @@ def similarities(texts: Sequence[str]) -> Floats:
     matrix = np.zeros((len(texts), 6), dtype=np.float32)
     for row, text in enumerate(texts):
         words = text.split()
-        for place, fact in enumerate(LINKS[words[0] if len(words) < 3 else "q"]):
-            matrix[row, fact] = 1 - 0.1 * place
+        for rank, fact in enumerate(LINKS[words[0] if len(words) < 3 else "q"]):
+            matrix[row, fact] = 1 - 0.1 * rank
         if len(words) == 1:
             matrix[row, int(words[0][1])] = 2
         elif len(words) > 2:  # a finished explanation: f5 is the nearest of the rest

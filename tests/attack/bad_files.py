@@ -118,11 +118,11 @@ def _json(text: str, choose: random.Random) -> Iterator[tuple[str, bytes]]:
             document = json.loads(first)
         except ValueError:
             return
-    places = list(_places(document))
-    for place in places if len(places) < 40 else choose.sample(places, 40):
+    paths = list(_places(document))
+    for path in paths if len(paths) < 40 else choose.sample(paths, 40):
         for number, value in enumerate(choose.sample(VALUES, 6)):
-            changed = json.dumps(_changed(document, place, value))
-            yield f"{'.'.join(map(str, place))} {number}", "\n".join([changed, *rest]).encode()
+            changed = json.dumps(_changed(document, path, value))
+            yield f"{'.'.join(map(str, path))} {number}", "\n".join([changed, *rest]).encode()
 
 
 def _places(value: Any, before: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -140,11 +140,11 @@ def _children(value: Any) -> Iterable[tuple[Any, Any]]:
     return enumerate(value) if isinstance(value, list) else ()
 
 
-def _changed(document: Any, place: tuple[Any, ...], value: Any) -> Any:
-    if not place:
+def _changed(document: Any, path: tuple[Any, ...], value: Any) -> Any:
+    if not path:
         return value
     copy = dict(document) if isinstance(document, dict) else list(document)
-    copy[place[0]] = _changed(document[place[0]], place[1:], value)
+    copy[path[0]] = _changed(document[path[0]], path[1:], value)
     return copy
 
 

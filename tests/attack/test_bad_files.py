@@ -164,18 +164,18 @@ def attempt(read: Callable[[Path], Any], path: Path) -> str | None:
 def test_damaged_files(name: str, tmp_path: Path, tally: Tally) -> None:
     """Return a value, or raise an error of the library."""
     filename, content, read = READERS[name]
-    place = tmp_path / filename
-    place.parent.mkdir(exist_ok=True)
-    place.write_text(content())
-    assert attempt(read, place) is None
-    read_again = place if name != "card" else None
+    file = tmp_path / filename
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(content())
+    assert attempt(read, file) is None
+    read_again = file if name != "card" else None
     failures, attempts = {}, 0
     for kind, damaged in islice(damages(content().encode(), seed=len(name)), None, None, EVERY):
         attempts += 1
         for old in tmp_path.glob("entail.json"):
             old.unlink()
-        place.write_bytes(damaged)
-        if failure := attempt(read, place):
+        file.write_bytes(damaged)
+        if failure := attempt(read, file):
             failures[kind] = failure
     tally(attempts=attempts, failures=len(failures))
     assert failures == {}
@@ -269,14 +269,14 @@ def test_damaged_backups(number: int, tmp_path: Path, tally: Tally) -> None:
     )
     content = file.read_bytes()
     failures = {}
-    places = range(number, len(content), 40 if FULL else 211)
-    for at in places:
+    offsets = range(number, len(content), 40 if FULL else 211)
+    for at in offsets:
         file.write_bytes(content[:at] + bytes([content[at] ^ 0xFF]) + content[at + 1 :])
         if failure := attempt(archive, file):
             failures[at] = failure
     file.write_bytes(content[: len(content) * number // 40])
     failures |= {"cut": failure} if (failure := attempt(archive, file)) else {}
-    tally(attempts=len(places) + 1, failures=len(failures))
+    tally(attempts=len(offsets) + 1, failures=len(failures))
     assert failures == {}
 
 

@@ -97,13 +97,13 @@ def test_damaged_columns(column: str, tmp_path: Path, tally: Tally) -> None:
         variants = islice(damages(text.encode(), seed=seq), seq % 7, None, 13 if FULL else 331)
         for kind, damaged in variants:
             attempts += 1
-            place = tmp_path / "damaged.db"
-            shutil.copy(file, place)
-            with sqlite3.connect(place) as connection:
+            path = tmp_path / "damaged.db"
+            shutil.copy(file, path)
+            with sqlite3.connect(path) as connection:
                 query = f"UPDATE events SET {column} = CAST(? AS TEXT) WHERE tree_id = ? AND seq = ?"
                 connection.execute(query, (damaged, tree, seq))
             connection.close()
-            if failure := attempt_all(place, tree):
+            if failure := attempt_all(path, tree):
                 failures[seq, kind] = failure
     tally(attempts=attempts, failures=len(failures))
     assert failures == {}

@@ -108,18 +108,18 @@ def test_authoring(url: str, tally: Tally) -> None:
 def leftovers(folder: Path) -> Iterator[Path]:
     """Yield what a killed backup or restore left, made so old that the doctor reports it."""
     then = time.time() - MIN_AGE - 1
-    for place in [
+    for path in [
         *folder.glob("models.before-restore-*"),
         *folder.glob(".models-*"),
         *folder.glob(".*.partial"),
     ]:
-        os.utime(place, (then, then))
-        yield place
+        os.utime(path, (then, then))
+        yield path
 
 
 def remove_leftovers(folder: Path) -> None:
     """See that the doctor reports what was left, and that its remedy removes that."""
-    names = {place.name for place in leftovers(folder)}
+    names = {path.name for path in leftovers(folder)}
     if names:
         assert len(diagnose().problems) == len(names)
         assert clean([f"leftovers/{name}" for name in names]).kept == {}

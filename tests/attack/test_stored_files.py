@@ -66,9 +66,9 @@ def snapshot(place: Path) -> Any:
 def written(write: Callable[[Path], Any]) -> Callable[[Path], str]:
     """Return what gives the text of a file that a function writes."""
 
-    def text(place: Path) -> str:
-        write(place)
-        return place.read_text()
+    def text(path: Path) -> str:
+        write(path)
+        return path.read_text()
 
     return text
 
@@ -90,7 +90,7 @@ FILES: dict[str, tuple[str, Callable[[Path], str], Callable[[Path], Any]]] = {
     "worker": (
         "workers/here.json",
         lambda _: json.dumps(WORKER.to_json()),
-        lambda place: list_workers(place.parent.parent),
+        lambda path: list_workers(path.parent.parent),
     ),
     "registry": (
         "data/active.json",
@@ -103,23 +103,23 @@ FILES: dict[str, tuple[str, Callable[[Path], str], Callable[[Path], Any]]] = {
         lambda _: open_database().close(),
     ),
     "vectors": ("manifest.json", lambda _: json.dumps(asdict(MANIFEST)), lambda at: read_json(at, Manifest)),
-    "passages": ("pool/passages.json", written(passages), lambda place: PassageStore(place.parent).about),
+    "passages": ("pool/passages.json", written(passages), lambda path: PassageStore(path.parent).about),
     "texts": ("pool/texts.jsonl", written(passages), passages),
     "settings": (
         "f.settings.json",
         lambda _: json.dumps({"seed": "1"}),
-        lambda place: begin_file(place.with_name("f"), {"seed": "1"}, resume=True, contents="answers"),
+        lambda path: begin_file(path.with_name("f"), {"seed": "1"}, resume=True, contents="answers"),
     ),
-    "answer": ("f", lambda _: json.dumps(ANSWER.to_json()), lambda place: line_of(Answer, place)),
+    "answer": ("f", lambda _: json.dumps(ANSWER.to_json()), lambda path: line_of(Answer, path)),
     "training queries": (
         "seen.json",
         lambda _: json.dumps({"queries": ["a" * 16]}),
-        lambda place: read_training_queries(place.parent),
+        lambda path: read_training_queries(path.parent),
     ),
     "adapter": (
         "adapter_config.json",
         lambda _: json.dumps({"peft_type": "LORA", "r": 2, "lora_alpha": 4, "target_modules": ["query"]}),
-        lambda place: read_lora_config(place.parent),
+        lambda path: read_lora_config(path.parent),
     ),
 }
 
@@ -140,17 +140,17 @@ def installation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("name", FILES)
 def test_damaged_files(name: str, tmp_path: Path, tally: Tally) -> None:
-    place = tmp_path / FILES[name][0]
-    place.parent.mkdir(exist_ok=True, parents=True)
-    content = FILES[name][1](place)
+    path = tmp_path / FILES[name][0]
+    path.parent.mkdir(exist_ok=True, parents=True)
+    content = FILES[name][1](path)
     read = FILES[name][2]
-    place.write_text(content)
-    assert attempt(read, place) is None
+    path.write_text(content)
+    assert attempt(read, path) is None
     failures, attempts = {}, 0
     for kind, damaged in islice(damages(content.encode(), seed=len(name)), None, None, EVERY):
         attempts += 1
-        place.write_bytes(damaged)
-        if failure := attempt(read, place):
+        path.write_bytes(damaged)
+        if failure := attempt(read, path):
             failures[kind] = failure
     tally(attempts=attempts, failures=len(failures))
     assert failures == {}
@@ -180,24 +180,24 @@ def read_odd_paths(folder: Path, kind: str) -> None:
     """Print the failures of all readers but that of texts, which are mapped into memory."""
     failures = {}
     for name, (filename, content, read) in FILES.items():
-        place = folder / filename
-        place.parent.mkdir(exist_ok=True, parents=True)
-        place.write_text(content(place))
-        place.unlink()
+        path = folder / filename
+        path.parent.mkdir(exist_ok=True, parents=True)
+        path.write_text(content(path))
+        path.unlink()
         if kind == "fifo":
-            os.mkfifo(place)
+            os.mkfifo(path)
         else:
-            place.symlink_to(place if kind == "loop" else "/dev/zero")
-        if name not in ("texts", "answer") and (failure := attempt(read, place)):
+            path.symlink_to(path if kind == "loop" else "/dev/zero")
+        if name not in ("texts", "answer") and (failure := attempt(read, path)):
             failures[name] = failure
-        place.unlink()
+        path.unlink()
     sys.stdout.write(f"{failures}\n")
 
 
 def test_a_large_file_is_refused(tmp_path: Path) -> None:
-    place = tmp_path / "data" / "active.json"
-    place.parent.mkdir()
-    with place.open("wb") as file:
+    path = tmp_path / "data" / "active.json"
+    path.parent.mkdir()
+    with path.open("wb") as file:
         file.truncate(3 * 10**9)
     with pytest.raises(PromotionError):
         list_moves()

@@ -115,11 +115,11 @@ def start_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StartApp]:
     running: list[tuple[subprocess.Popen[bytes], Path]] = []
 
     def start(script: Path, *, data_dir: Path | None = None, env: dict[str, str] | None = None) -> str:
-        place = tmp_path_factory.mktemp("app")
+        folder = tmp_path_factory.mktemp("app")
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
-        log = place / "log.txt"
+        log = folder / "log.txt"
         options = {
             "server.port": port,
             "server.address": "127.0.0.1",
@@ -137,7 +137,7 @@ def start_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StartApp]:
                 env={
                     **os.environ,
                     "OMP_WAIT_POLICY": "PASSIVE",
-                    "ENTAIL_DATA_DIR": str(data_dir or place / "data"),
+                    "ENTAIL_DATA_DIR": str(data_dir or folder / "data"),
                     **(env or {}),
                 },
                 stdout=out,
@@ -195,12 +195,12 @@ class Graph:
         deadline = time.monotonic() + PATIENCE
         expect(self.root.locator(".node").first).to_be_attached()
         while True:
-            places = self.root.evaluate(PLACES)
+            centers = self.root.evaluate(PLACES)
             self.page.wait_for_timeout(60)
-            if (not nodes or set(places) == set(nodes)) and places == self.root.evaluate(PLACES):
-                return {id: (x, y) for id, (x, y) in places.items()}
+            if (not nodes or set(centers) == set(nodes)) and centers == self.root.evaluate(PLACES):
+                return {id: (x, y) for id, (x, y) in centers.items()}
             if time.monotonic() > deadline:
-                pytest.fail(f"expected the nodes {sorted(nodes)} in the graph, found {sorted(places)}")
+                pytest.fail(f"expected the nodes {sorted(nodes)} in the graph, found {sorted(centers)}")
 
     @property
     def scale(self) -> float:

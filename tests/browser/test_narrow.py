@@ -48,12 +48,12 @@ def test_both_halves_of_a_tree_are_in_reach_on_a_narrow_screen(
     expect(write).to_be_in_viewport()
     assert page.evaluate(WIDE) == [0, 0]
     graph.tool("Fit the whole tree")
-    places = graph.see()
+    centers = graph.see()
     width, height = graph.size
-    assert all(0 <= x <= width and 0 <= y <= height for x, y in places.values())
+    assert all(0 <= x <= width and 0 <= y <= height for x, y in centers.values())
 
     # What is chosen in the tree is what the candidates are for.
-    other = next(id for id in places if id != "n1")
+    other = next(id for id in centers if id != "n1")
     graph.click(other)
     switch.get_by_text("Candidates", exact=True).click()
     expect(page.get_by_text("Premises for this hypothesis")).to_have_count(0)

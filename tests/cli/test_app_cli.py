@@ -93,8 +93,8 @@ def secrets_at(place: str, folder: Path) -> tuple[Path, dict[str, str]]:
 @pytest.mark.parametrize(
     ("place", "damaged"),
     [
-        *((place, False) for place in ("project", "home", "environment", "folder", "config")),
-        *((place, True) for place in ("environment", "folder")),
+        *((location, False) for location in ("project", "home", "environment", "folder", "config")),
+        *((location, True) for location in ("environment", "folder")),
     ],
 )
 def test_api_needs_a_token_wherever_sign_in_is_configured(place: str, damaged: bool, tmp_path: Path) -> None:

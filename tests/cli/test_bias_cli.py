@@ -76,8 +76,8 @@ def test_a_table_that_cannot_be_written_is_refused_before_the_work(
 ) -> None:
     names: list[str] = []
     monkeypatch.setattr("entail.aeenc.bias.retriever", lambda name, *_, **__: names.append(name))
-    for place in (tmp_path, tmp_path / "none" / "pairs.csv"):
-        assert run_json(*bias, "--csv", str(place), code=1)["error"]["type"] == "DataError"
+    for path in (tmp_path, tmp_path / "none" / "pairs.csv"):
+        assert run_json(*bias, "--csv", str(path), code=1)["error"]["type"] == "DataError"
     assert names == []
 
 

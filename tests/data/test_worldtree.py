@@ -231,11 +231,11 @@ def release(tmp_path: Path) -> Path:
 
 
 def zipped(folder: Path, *, above: str = "") -> Path:
-    place = folder.with_suffix(".zip")
-    with zipfile.ZipFile(place, "w") as packed:
+    file = folder.with_suffix(".zip")
+    with zipfile.ZipFile(file, "w") as packed:
         for path in sorted(folder.rglob("*")):
             packed.write(path, f"{above}{path.relative_to(folder)}")
-    return place
+    return file
 
 
 def test_tables_and_questions_are_found(release: Path) -> None:

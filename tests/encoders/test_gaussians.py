@@ -31,11 +31,11 @@ def _reference(first: Gaussians, second: Gaussians) -> np.ndarray:
     divergences = np.empty(first.mean.shape)
     with localcontext() as context:
         context.prec = 150  # squares of the smallest float32 beside 1
-        for place in np.ndindex(divergences.shape):
-            mean1, log1 = Decimal(float(first.mean[place])), Decimal(float(first.log_variance[place]))
-            mean2, log2 = Decimal(float(second.mean[place])), Decimal(float(second.log_variance[place]))
+        for index in np.ndindex(divergences.shape):
+            mean1, log1 = Decimal(float(first.mean[index])), Decimal(float(first.log_variance[index]))
+            mean2, log2 = Decimal(float(second.mean[index])), Decimal(float(second.log_variance[index]))
             spread = (log1.exp() + (mean1 - mean2) ** 2) / log2.exp()
-            divergences[place] = float((log2 - log1 + spread - 1) / 2)
+            divergences[index] = float((log2 - log1 + spread - 1) / 2)
     return divergences
 
 

@@ -22,8 +22,8 @@ class ListedIndex:
         self.batches.append(len(queries))
         scores = np.zeros((len(queries), len(self.corpus)), dtype=np.float32)
         for row, query in zip(scores, queries, strict=True):
-            for place, text in enumerate(self.first.get(query, ())):
-                row[self.corpus.positions[Corpus.of("", [text]).keys[0]]] = 1000 - place
+            for rank, text in enumerate(self.first.get(query, ())):
+                row[self.corpus.positions[Corpus.of("", [text]).keys[0]]] = 1000 - rank
         return scores
 
     def search(self, queries: Sequence[str], *, k: int) -> Hits:

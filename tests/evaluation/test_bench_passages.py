@@ -22,10 +22,10 @@ def squad(tmp_path: Path) -> Path:
     """Six paragraphs, each with a question that it answers."""
     paragraphs = [
         {
-            "context": f"{name} is a word of many, and {name} {name} is {place} of them",
-            "qas": [{"id": name, "question": f"what is {name}", "answers": [{"text": str(place)}]}],
+            "context": f"{name} is a word of many, and {name} {name} is {number} of them",
+            "qas": [{"id": name, "question": f"what is {name}", "answers": [{"text": str(number)}]}],
         }
-        for place, name in enumerate(["ba", "be", "bi", "bo", "bu", "by"])
+        for number, name in enumerate(["ba", "be", "bi", "bo", "bu", "by"])
     ]
     file = tmp_path / "squad.json"
     file.write_text(json.dumps({"version": "1.1", "data": [{"title": "", "paragraphs": paragraphs}]}))
@@ -75,9 +75,9 @@ def test_a_ratio_is_the_median_of_the_rounds(script: ModuleType) -> None:
 
 
 def test_a_pool_holds_the_passages_of_its_questions(script: ModuleType) -> None:
-    passages = [Passage(str(place), f"text {place}") for place in range(20)]
+    passages = [Passage(str(number), f"text {number}") for number in range(20)]
     questions = [
-        Question(str(place), "?", (), (str(place * 3),)) for place in range(10)
+        Question(str(number), "?", (), (str(number * 3),)) for number in range(10)
     ]  # some gold: nowhere
     pool, sample = script.sampled(passages, questions, pool=9, asked=5)
     assert (len(pool), len(sample)) == (9, 5)

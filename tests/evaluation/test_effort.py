@@ -174,7 +174,7 @@ class Prefers:
 def order(facts: Corpus, *texts: str) -> Callable[[str], Ints]:
     """Return a ranking that begins with these texts at every node."""
     first = [facts.texts.index(text) for text in texts]
-    rest = [place for place in range(len(facts)) if place not in first]
+    rest = [position for position in range(len(facts)) if position not in first]
     return lambda node: np.array([*first, *rest])
 
 
@@ -233,7 +233,7 @@ def test_ranks_that_are_known_are_not_asked_for_again(
 ) -> None:
     index = listed_index(facts, {"h": ["f0", "a", "mid"], "mid": ["b", "f1", "c"]})
     positions = sentence_positions(facts, [solar])
-    named = {node: [facts.texts[p] for p in places if p != NOT_THERE] for node, places in positions.items()}
+    named = {node: [facts.texts[p] for p in row if p != NOT_THERE] for node, row in positions.items()}
     assert {node: set(texts) for node, texts in named.items()} == {
         "h": {"h", "a", "mid"},  # nothing from below is in the tree yet
         "mid": {"h", "a", "mid", "b", "c"},

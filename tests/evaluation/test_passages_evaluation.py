@@ -271,7 +271,7 @@ def test_other_files_are_another_pool(pool: Path, tmp_path: Path) -> None:
     more.write_text("p4\tcold tea\np5\tsnow\n", encoding="utf-8")
     assert len(store_passages([pool], tmp_path / "kept")) == 4
     both = store_passages([pool, more], tmp_path / "kept")
-    assert [both[place].id for place in range(len(both))] == ["p1", "p2", "p3", "p4", "p5"]
+    assert [both[position].id for position in range(len(both))] == ["p1", "p2", "p3", "p4", "p5"]
     assert both.about["repeated"] == 1
     assert both.positions(["p5", "p3", "x"]) == {"p3": 2, "p5": 4}
 
@@ -285,7 +285,7 @@ def test_the_first_passage_of_an_id_counts_in_one_file_too(tmp_path: Path) -> No
         ("2", "third"),
         ("3", "last"),
     ]
-    assert [store[place].text for place in range(len(store))] == ["first", "third", "last"]
+    assert [store[position].text for position in range(len(store))] == ["first", "third", "last"]
     assert (store.about["passages"], store.about["repeated"]) == (3, 3)
     assert {file.name for file in store.folder.iterdir()} == {"texts.jsonl", "offsets.i64", "passages.json"}
 

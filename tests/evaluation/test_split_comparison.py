@@ -41,7 +41,7 @@ def test_ranks_and_average_precision_by_hand(split: SplitComparison) -> None:
     assert by_query["mid"].ap == (1.0, pytest.approx((1 / 2 + 2 / 4) / 2))
     assert by_query["h"].difference == pytest.approx(1 - (1 / 3 + 2 / 5) / 2)
     assert by_query["h"].found == (2, 2)
-    assert split.premises(by_query["mid"].place) == ("b", "c")
+    assert split.premises(by_query["mid"].index) == ("b", "c")
 
 
 def test_figures_are_those_of_each_evaluation(
@@ -118,6 +118,6 @@ def test_the_most_changed_come_first_and_ties_go_to_what_moved_then_to_the_order
         change(4, (0.5, 0.5), ((2.0,), (2.0,))),
         change(5, (0.5, 0.6), ((2.0,), (2.0,))),
     ]
-    assert [c.place for c in most_changed(changes, gained=True)] == [1, 2, 0, 5]
-    assert [c.place for c in most_changed(changes, gained=True, most=2)] == [1, 2]
-    assert [c.place for c in most_changed(changes, gained=False)] == [3]
+    assert [c.index for c in most_changed(changes, gained=True)] == [1, 2, 0, 5]
+    assert [c.index for c in most_changed(changes, gained=True, most=2)] == [1, 2]
+    assert [c.index for c in most_changed(changes, gained=False)] == [3]

@@ -61,8 +61,8 @@ def test_negatives_are_the_nearest_that_are_neither_gold_nor_the_sentence(gold: 
     assert pairs.sentences == ("ice and snow", "snow is cold")
     candidates = {
         sentence: [
-            (CORPUS.texts[place], bool(right))
-            for place, right, number in zip(pairs.positions, pairs.gold, pairs.queries, strict=True)
+            (CORPUS.texts[position], bool(right))
+            for position, right, number in zip(pairs.positions, pairs.gold, pairs.queries, strict=True)
             if number == query
         ]
         for query, sentence in enumerate(pairs.sentences)
@@ -85,9 +85,9 @@ def test_scores_are_those_of_each_pair(gold: ModuleType) -> None:
     pairs = gold.hardest_pairs(CORPUS, [TREE], index, k=3)
     encoder: Any = Lengths()
     separation = gold.separation(CORPUS, pairs, encoder, {"tfidf": index})
-    for row, (query, place) in enumerate(zip(pairs.queries, pairs.positions, strict=True)):
-        sentence, premise = pairs.sentences[query], CORPUS.texts[place]
-        assert separation.scores["tfidf"][row] == pytest.approx(index.scores([sentence])[0, place])
+    for row, (query, position) in enumerate(zip(pairs.queries, pairs.positions, strict=True)):
+        sentence, premise = pairs.sentences[query], CORPUS.texts[position]
+        assert separation.scores["tfidf"][row] == pytest.approx(index.scores([sentence])[0, position])
         first, second = encoder.encode([sentence]), encoder.encode([premise])
         x = float(first.log_variance[0, 0] - second.log_variance[0, 0])
         apart = float(first.mean[0, 0] - second.mean[0, 0]) ** 2

@@ -30,9 +30,9 @@ def test_store_by_content(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["../../up.txt", "/etc/up.txt", "a/b/up.txt"])
 def test_store_ignores_folders_of_the_name(tmp_path: Path, name: str) -> None:
-    place = store(tmp_path / "given", name, b"x")
-    assert place.resolve().is_relative_to(tmp_path / "given")
-    assert place.name == "up.txt"
+    path = store(tmp_path / "given", name, b"x")
+    assert path.resolve().is_relative_to(tmp_path / "given")
+    assert path.name == "up.txt"
 
 
 def test_store_into_an_unwritable_folder(tmp_path: Path) -> None:
@@ -43,10 +43,10 @@ def test_store_into_an_unwritable_folder(tmp_path: Path) -> None:
 
 def test_prune(tmp_path: Path) -> None:
     old, read, new = (store(tmp_path, name, name.encode()) for name in ("old", "read", "new"))
-    for place in (old, read):
-        os.utime(place, (0, 0))
+    for path in (old, read):
+        os.utime(path, (0, 0))
     prune(tmp_path, [str(read), "None", "3"])
-    assert [place.exists() for place in (old, read, new)] == [False, True, True]
+    assert [path.exists() for path in (old, read, new)] == [False, True, True]
     assert not old.parent.exists()
 
 

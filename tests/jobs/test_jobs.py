@@ -40,7 +40,7 @@ def hidden(folder: Path) -> list[str]:
 
 def test_train_compare_publish(jobs: Jobs, submit: Submit, run: Run) -> None:
     job = submit(steps=4)
-    assert (job.state, job.place, job.spec.by, job.spec.config["steps"]) == ("queued", 1, "Ann", 4)
+    assert (job.state, job.queue_position, job.spec.by, job.spec.config["steps"]) == ("queued", 1, "Ann", 4)
     done = run(job)
     assert (done.state, done.status.ending, done.status.attempt) == ("done", None, 1)
     assert done.result is not None
@@ -111,12 +111,12 @@ def test_resume_continues_and_gives_the_same_weights(jobs: Jobs, submit: Submit,
     jobs.note(ended.id)
     assert Jobs().job(ended.id).noted
     again = jobs.resume(ended.id)
-    assert (again.state, again.place, again.status.attempt) == ("queued", 1, 1)
+    assert (again.state, again.queue_position, again.status.attempt) == ("queued", 1, 1)
     # The trouble is the same again, so that it never comes by: once more, without.
-    place = jobs.folder_of(ended.id)
-    spec = json.loads((place.path / "spec.json").read_text(encoding="utf-8"))
+    folder = jobs.folder_of(ended.id)
+    spec = json.loads((folder.path / "spec.json").read_text(encoding="utf-8"))
     spec["config"]["trouble"] = "none"
-    (place.path / "spec.json").write_text(json.dumps(spec), encoding="utf-8")
+    (folder.path / "spec.json").write_text(json.dumps(spec), encoding="utf-8")
     done = run(again)
     assert (done.state, done.status.attempt, done.noted) == ("done", 2, False)
     assert done.result is not None
@@ -128,13 +128,13 @@ def test_resume_continues_and_gives_the_same_weights(jobs: Jobs, submit: Submit,
 
 def test_cancel_queued_job(jobs: Jobs, submit: Submit, run: Run) -> None:
     first, second = submit("first"), submit("second")
-    assert (first.place, second.place) == (1, 2)
+    assert (first.queue_position, second.queue_position) == (1, 2)
     gone = jobs.cancel(first.id, by="Bob")
-    assert (gone.state, gone.cancelled_by, gone.place) == ("cancelled", "Bob", None)
-    assert jobs.job(second.id).place == 1
+    assert (gone.state, gone.cancelled_by, gone.queue_position) == ("cancelled", "Bob", None)
+    assert jobs.job(second.id).queue_position == 1
     assert run(first).state == "cancelled"
     # Resumed it stands at the end of the queue.
-    assert jobs.resume(first.id).place == 2
+    assert jobs.resume(first.id).queue_position == 2
     assert [job.name for job in jobs.queued()] == ["second", "first"]
     assert jobs.job(first.id).cancelled_by is None
 
@@ -197,10 +197,10 @@ def test_stopped_worker_keeps_a_checkpoint(jobs: Jobs, submit: Submit, run: Run)
 def test_killed_after_publishing(jobs: Jobs, submit: Submit, run: Run) -> None:
     """The resumed job finds the published model instead of training it again."""
     done = run(submit())
-    place, trained_weights = jobs.folder_of(done.id), weights(jobs.settings.models_dir)
-    (place.path / "outcome.json").unlink()
-    with place.lock_status() as status:
-        place.write_status(replace(status, state="running", ended=None))
+    folder, trained_weights = jobs.folder_of(done.id), weights(jobs.settings.models_dir)
+    (folder.path / "outcome.json").unlink()
+    with folder.lock_status() as status:
+        folder.write_status(replace(status, state="running", ended=None))
     lost = jobs.job(done.id)
     assert (lost.state, lost.status.ending) == ("interrupted", "lost_worker")
     assert platform.node() in str(lost.status.what)
@@ -213,19 +213,19 @@ def test_killed_after_publishing(jobs: Jobs, submit: Submit, run: Run) -> None:
 
 def test_worker_killed_after_the_outcome(jobs: Jobs, submit: Submit, run: Run) -> None:
     done = run(submit())
-    place = jobs.folder_of(done.id)
-    with place.lock_status() as status:
-        place.write_status(replace(status, state="running", ended=None))
+    folder = jobs.folder_of(done.id)
+    with folder.lock_status() as status:
+        folder.write_status(replace(status, state="running", ended=None))
     assert jobs.job(done.id).state == "done"
 
 
 def test_heartbeat_of_another_machine(jobs: Jobs, submit: Submit) -> None:
-    place = jobs.folder_of(submit().id)
-    with place.lock_status() as status:
-        place.write_status(replace(status, state="running", attempt=1, host="elsewhere", worker=1))
-    place.beat()
+    folder = jobs.folder_of(submit().id)
+    with folder.lock_status() as status:
+        folder.write_status(replace(status, state="running", attempt=1, host="elsewhere", worker=1))
+    folder.beat()
     assert jobs.jobs()[0].state == "running"
-    os.utime(place.path / "beat", (0, 0))
+    os.utime(folder.path / "beat", (0, 0))
     lost = jobs.jobs()[0]
     assert (lost.state, lost.status.ending) == ("interrupted", "lost_worker")
     assert "elsewhere" in str(lost.status.what)
@@ -294,11 +294,11 @@ def test_delete(jobs: Jobs, submit: Submit, run: Run) -> None:
 
 @pytest.mark.parametrize("damage", ["", "7", '{"done": 1, "surprise": 2}'])
 def test_damaged_progress_is_none(jobs: Jobs, submit: Submit, damage: str) -> None:
-    place = jobs.folder_of(submit().id)
-    place.write_progress(Progress(2, 8, 1.0, "training", "steps"))
-    assert place.progress == Progress(2, 8, 1.0, "training", "steps")
-    (place.path / "progress.json").write_text(damage, encoding="utf-8")
-    assert place.progress is None
+    folder = jobs.folder_of(submit().id)
+    folder.write_progress(Progress(2, 8, 1.0, "training", "steps"))
+    assert folder.progress == Progress(2, 8, 1.0, "training", "steps")
+    (folder.path / "progress.json").write_text(damage, encoding="utf-8")
+    assert folder.progress is None
 
 
 def test_malformed_ids(jobs: Jobs, submit: Submit) -> None:
@@ -316,7 +316,7 @@ def test_unreadable_job(jobs: Jobs, submit: Submit) -> None:
     assert list(other.unreadable()) == [first.id]
     other.delete(first.id)
     assert other.unreadable() == {}
-    assert other.job(second.id).place == 1
+    assert other.job(second.id).queue_position == 1
 
 
 def test_concurrent_workers_run_a_job_once(jobs: Jobs, submit: Submit) -> None:
@@ -390,11 +390,11 @@ def test_queue_messages_are_json(jobs: Jobs, submit: Submit) -> None:
 def test_late_outcome_is_ignored(jobs: Jobs, submit: Submit, run: Run) -> None:
     ended = run(submit(trouble="killed"))
     jobs.resume(ended.id)
-    place = jobs.folder_of(ended.id)
-    assert place.finish(Outcome(1, "done")).state == "queued"
-    with place.lock_status() as status:
-        place.write_status(replace(status, state="running", attempt=2, host="elsewhere"))
-    place.beat()
-    assert place.finish(Outcome(1, "done")).state == "running"
+    folder = jobs.folder_of(ended.id)
+    assert folder.finish(Outcome(1, "done")).state == "queued"
+    with folder.lock_status() as status:
+        folder.write_status(replace(status, state="running", attempt=2, host="elsewhere"))
+    folder.beat()
+    assert folder.finish(Outcome(1, "done")).state == "running"
     assert jobs.job(ended.id).state == "running"
-    assert place.finish(Outcome(2, "failed")).state == "failed"
+    assert folder.finish(Outcome(2, "failed")).state == "failed"

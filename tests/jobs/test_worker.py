@@ -68,9 +68,9 @@ def test_killed_worker_leaves_a_resumable_job(
     assert (lost.state, lost.status.ending) == ("interrupted", "lost_worker")
     assert "the worker on" in str(lost.status.what)
     assert [worker.alive for worker in jobs.workers()] == [False]
-    assert jobs.job(waiting.id).place == 1
+    assert jobs.job(waiting.id).queue_position == 1
     jobs.resume(job.id)
-    assert jobs.job(job.id).place == 2
+    assert jobs.job(job.id).queue_position == 2
     assert ensure_worker(jobs.folder, idle=0.5)
     until(lambda: not jobs.job(job.id).open)
     done = jobs.job(job.id)

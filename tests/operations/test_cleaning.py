@@ -30,12 +30,12 @@ def store(jobs: Jobs) -> CorpusStore:
 
 
 def add_vectors(jobs: Jobs, corpus_hash: str, *, revision: str = REVISION, count: int = 3) -> Path:
-    place = jobs.settings.vectors_dir / revision / corpus_hash
-    place.mkdir(parents=True)
+    folder = jobs.settings.vectors_dir / revision / corpus_hash
+    folder.mkdir(parents=True)
     manifest = Manifest(revision, 2, "inner_product", count, corpus_hash)
-    (place / "manifest.json").write_text(json.dumps(asdict(manifest)))
-    (place / "vectors.npy").write_bytes(b"0" * 1_000)
-    return place
+    (folder / "manifest.json").write_text(json.dumps(asdict(manifest)))
+    (folder / "vectors.npy").write_bytes(b"0" * 1_000)
+    return folder
 
 
 def age(path: Path, *, hours: float = 2) -> Path:
@@ -117,15 +117,15 @@ def test_leftovers_go_when_nobody_can_be_at_them(jobs: Jobs) -> None:
         models / ".models-of-somebody",
     ]
     new = jobs.folder / ".deleted-20260101-000007-abcdef"
-    for place in (*old, new):
-        place.mkdir()
-        (place / "x").write_bytes(b"0" * 10)
-    for place in old:
-        age(place)
+    for folder in (*old, new):
+        folder.mkdir()
+        (folder / "x").write_bytes(b"0" * 10)
+    for folder in old:
+        age(folder)
     things = list_removable(jobs)
     assert {thing.path for thing in things} == set(old[:2])
     assert len(clean([thing.id for thing in things], jobs=jobs).removed) == 2
-    assert [place.exists() for place in (*old, new)] == [False, False, True, True, True]
+    assert [folder.exists() for folder in (*old, new)] == [False, False, True, True, True]
 
 
 def test_what_a_killed_restore_left_is_reported_and_goes(jobs: Jobs) -> None:
@@ -194,10 +194,10 @@ def test_a_link_out_of_the_data_folder_is_not_followed(jobs: Jobs, tmp_path: Pat
     outside.mkdir()
     (outside / "precious").write_text("x")
     job_id = add_job(jobs, 1, "failed")
-    place = jobs.folder / job_id / "checkpoints"
-    (place / "step.safetensors").unlink()
-    place.rmdir()
-    place.symlink_to(outside)
+    folder = jobs.folder / job_id / "checkpoints"
+    (folder / "step.safetensors").unlink()
+    folder.rmdir()
+    folder.symlink_to(outside)
     cleaned = clean([thing.id for thing in list_removable(jobs)], jobs=jobs)
     assert not cleaned.removed
     assert (outside / "precious").exists()

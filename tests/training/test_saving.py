@@ -22,8 +22,8 @@ def umask(request: pytest.FixtureRequest) -> Iterator[int]:
 def test_weights_are_for_whoever_the_other_files_are_for(tmp_path: Path, umask: int) -> None:
     def write(folder: Path) -> None:
         (folder / "head").mkdir(parents=True)
-        for place in (folder / "adapter_model.safetensors", folder / "head" / "model.safetensors"):
-            save_file({"weight": torch.zeros(2)}, place)
+        for file in (folder / "adapter_model.safetensors", folder / "head" / "model.safetensors"):
+            save_file({"weight": torch.zeros(2)}, file)
 
     save_encoder(tmp_path / "mine", method="some", write=write, about={"method": "some"})
     files = [path for path in (tmp_path / "mine").rglob("*") if path.is_file()]

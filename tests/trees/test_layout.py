@@ -70,7 +70,7 @@ BOTH = pytest.mark.parametrize("direction", DIRECTIONS)
 
 
 def labels(drawing: Layout) -> dict[str, str]:
-    return {id: place.text for id, place in drawing.places.items()}
+    return {id: box.text for id, box in drawing.boxes.items()}
 
 
 def grown(*parents: int | None, text: str = "a fact of a few words") -> Tree:
@@ -84,30 +84,30 @@ def test_premises_stand_in_a_column_beside_their_conclusion(tell: Tell) -> None:
     story = tell("h")
     for text in ("a", "b", "c"):
         story.ann(Write(node="n1", text=text))
-    places = layout(story.tree, direction="right").places
-    a, b, c = (places[id] for id in ("n2", "n3", "n4"))
-    assert a.left == b.left == c.left > places["n1"].right
+    boxes = layout(story.tree, direction="right").boxes
+    a, b, c = (boxes[id] for id in ("n2", "n3", "n4"))
+    assert a.left == b.left == c.left > boxes["n1"].right
     assert (b.top - a.bottom, c.top - b.bottom) == (STACK_GAP, STACK_GAP)
-    assert places["n1"].y == b.y
-    assert [place.kind for place in places.values()] == ["hypothesis", *["premise"] * 3]
+    assert boxes["n1"].y == b.y
+    assert [box.kind for box in boxes.values()] == ["hypothesis", *["premise"] * 3]
 
 
 def test_from_top_to_bottom_premises_that_follow_each_other_are_one_stack() -> None:
-    places = layout(grown(-1, -1, -1, -1, 2), direction="down").places
-    a, b, c, d = (places[f"n1.{i}"] for i in (1, 2, 3, 4))
+    boxes = layout(grown(-1, -1, -1, -1, 2), direction="down").boxes
+    a, b, c, d = (boxes[f"n1.{i}"] for i in (1, 2, 3, 4))
     assert a.left == b.left
     assert b.top - a.bottom == STACK_GAP
     assert a.right < c.left
     assert c.right < d.left
-    assert a.top == c.top == d.top > places["n1"].bottom
+    assert a.top == c.top == d.top > boxes["n1"].bottom
 
 
 @BOTH
 def test_a_chain_of_conclusions_is_straight(direction: Direction) -> None:
-    places = layout(grown(-1, -1, 0, 0, 2), direction=direction).places
-    middles = {(p.y if direction == "right" else p.x) for p in (places["n1"], places["n1.1"], places["n1.3"])}
+    boxes = layout(grown(-1, -1, 0, 0, 2), direction=direction).boxes
+    middles = {(p.y if direction == "right" else p.x) for p in (boxes["n1"], boxes["n1.1"], boxes["n1.3"])}
     assert len({round(middle, 3) for middle in middles}) <= 2  # a list begins at the side of its conclusion
-    assert len(places) == 6
+    assert len(boxes) == 6
 
 
 def test_nothing_below_a_collapsed_node_is_drawn_and_it_says_how_much(tell: Tell) -> None:
@@ -118,18 +118,18 @@ def test_nothing_below_a_collapsed_node_is_drawn_and_it_says_how_much(tell: Tell
     story.ann(Reject(node="n2", premise=Premise("r")))
     drawing = layout(story.tree, collapsed={"n2", "gone"}, with_rejected=True)
     assert labels(drawing) == {"n1": "h", "n2": "a"}
-    assert (drawing.places["n2"].hidden, drawing.places["n1"].hidden) == (2, 0)
+    assert (drawing.boxes["n2"].hidden, drawing.boxes["n1"].hidden) == (2, 0)
     everything = layout(story.tree, collapsed=["n1", "n3"])
     assert labels(everything) == {"n1": "h"}
-    assert everything.places["n1"].hidden == 3
+    assert everything.boxes["n1"].hidden == 3
 
 
 def test_a_subtree_is_drawn_alone() -> None:
     tree = grown(-1, -1, 0, 0, None)
     drawing = layout(tree, start="n1.1")
-    assert list(drawing.places) == ["n1.1", "n1.3", "n1.4"]
-    assert drawing.places["n1.1"].parent is None
-    assert min(place.left for place in drawing.places.values()) == 0
+    assert list(drawing.boxes) == ["n1.1", "n1.3", "n1.4"]
+    assert drawing.boxes["n1.1"].parent is None
+    assert min(box.left for box in drawing.boxes.values()) == 0
 
 
 @BOTH
@@ -141,31 +141,31 @@ def test_rejected_premises_follow_the_premises_when_asked(tell: Tell, direction:
     tree = story.tree
     assert labels(layout(tree, direction=direction)) == {"n1": "h", "n3": "a"}
     drawing = layout(tree, with_rejected=True, direction=direction)
-    places = drawing.places
+    boxes = drawing.boxes
     r, s = rejected_id("n1", Premise("r").key), rejected_id("n3", Premise("s").key)
-    assert set(places) == {"n1", "n3", r, s}
-    assert (places[r].kind, places[r].parent, places[r].layer) == ("rejected", "n1", 1)
-    assert (places[s].parent, places[s].layer) == ("n3", 2)
-    assert places[r].top > places["n3"].bottom or places[r].left > places["n3"].right
+    assert set(boxes) == {"n1", "n3", r, s}
+    assert (boxes[r].kind, boxes[r].parent, boxes[r].layer) == ("rejected", "n1", 1)
+    assert (boxes[s].parent, boxes[s].layer) == ("n3", 2)
+    assert boxes[r].top > boxes["n3"].bottom or boxes[r].left > boxes["n3"].right
     steps = [(step.parent, step.rejected, step.stem is not None) for step in drawing.steps]
     assert steps == [("n1", False, True), ("n1", True, False), ("n3", True, True)]
 
 
 @BOTH
 def test_loose_trees_stand_behind_the_hypothesis_and_its_premises(direction: Direction) -> None:
-    places = layout(grown(-1, None, 1, None), direction=direction).places
-    assert [(p.layer, p.parent) for p in places.values()] == [
+    boxes = layout(grown(-1, None, 1, None), direction=direction).boxes
+    assert [(p.layer, p.parent) for p in boxes.values()] == [
         (0, None),
         (1, "n1"),
         (1, None),
         (2, "n1.2"),
         (1, None),
     ]
-    above = [places["n1"], places["n1.1"]]
+    above = [boxes["n1"], boxes["n1.1"]]
     if direction == "right":
-        assert places["n1.2"].top > max(place.bottom for place in above)
+        assert boxes["n1.2"].top > max(box.bottom for box in above)
     else:
-        assert places["n1.2"].left > max(place.right for place in above)
+        assert boxes["n1.2"].left > max(box.right for box in above)
 
 
 def test_small_trees_stand_and_large_ones_lie() -> None:
@@ -189,14 +189,14 @@ def test_a_tree_of_forty_nodes_fits_on_a_screen() -> None:
     )
     for tree in shapes:
         drawing = layout(tree)
-        assert len(drawing.places) == 40
+        assert len(drawing.boxes) == 40
         assert drawing.width <= SCREEN[0]
         assert drawing.height <= SCREEN[1]
 
 
 def test_long_texts_are_wrapped_and_can_be_cut() -> None:
     def box(text: str, **options: Any) -> Any:
-        return layout(grow(Create(hypothesis="h", nodes=(GivenNode(text, -1),))), **options).places["n1.1"]
+        return layout(grow(Create(hypothesis="h", nodes=(GivenNode(text, -1),))), **options).boxes["n1.1"]
 
     short, long = box("word " * 20), box("word " * 120)
     assert short.height < long.height
@@ -214,15 +214,15 @@ def test_collapsing_does_not_wrap_other_texts_anew() -> None:
     tree = grown(*[-1] * 3, *[i // 4 for i in range(60)])
     before, after = layout(tree), layout(tree, collapsed={"n1.1", "n1.2"})
     assert after.direction == before.direction
-    assert all(place.lines == before.places[id].lines for id, place in after.places.items())
+    assert all(box.lines == before.boxes[id].lines for id, box in after.boxes.items())
 
 
 @BOTH
 def test_a_chain_of_thousands_and_a_fan_of_thousands_are_laid_out(direction: Direction) -> None:
     chain = grow(Create(hypothesis="h", nodes=tuple(GivenNode(f"t{i}", i - 1) for i in range(3000))))
     fan = grow(Create(hypothesis="h", nodes=tuple(GivenNode(f"t{i}", -1) for i in range(3000))))
-    assert layout(chain, direction=direction).places["n1.3000"].layer == 3000
-    assert len({place.y for place in layout(fan, direction=direction).places.values()}) >= 3000
+    assert layout(chain, direction=direction).boxes["n1.3000"].layer == 3000
+    assert len({box.y for box in layout(fan, direction=direction).boxes.values()}) >= 3000
 
 
 # --- places, whatever the tree ---
@@ -266,9 +266,9 @@ def test_a_wide_premise_of_a_narrow_conclusion_in_a_list_stands_to_its_right() -
     drawing = layout(
         grow(Create(hypothesis="a", nodes=tuple(GivenNode(*node) for node in parents))), direction="down"
     )
-    assert drawing.places["n1.8"].left > drawing.places["n1.6"].left
+    assert drawing.boxes["n1.8"].left > drawing.boxes["n1.6"].left
     lines = [line for step in drawing.steps for line in (*step.rails, *([step.stem] if step.stem else []))]
-    assert not [box for box in drawing.places.values() if any(crosses(line, box) for line in lines)]
+    assert not [box for box in drawing.boxes.values() if any(crosses(line, box) for line in lines)]
 
 
 @given(trees(), DIRECTION, st.booleans(), st.data())
@@ -277,13 +277,13 @@ def test_no_boxes_overlap_and_no_line_runs_through_a_box(
 ) -> None:
     collapsed = data.draw(st.sets(st.sampled_from([*tree.nodes])))
     drawing = layout(tree, collapsed=collapsed, with_rejected=with_rejected, direction=direction)
-    places = [*drawing.places.values()]
-    assert all(apart(first, second) for first, second in combinations(places, 2))
-    assert min(place.left for place in places) >= -1e-6
-    assert min(place.top for place in places) >= -1e-6
+    boxes = [*drawing.boxes.values()]
+    assert all(apart(first, second) for first, second in combinations(boxes, 2))
+    assert min(box.left for box in boxes) >= -1e-6
+    assert min(box.top for box in boxes) >= -1e-6
     for step in drawing.steps:
         for segment in (*step.rails, *([step.stem] if step.stem else [])):
-            assert not any(crosses(segment, place) for place in places)
+            assert not any(crosses(segment, box) for box in boxes)
 
 
 @given(trees(), DIRECTION, st.booleans())
@@ -293,11 +293,11 @@ def test_lines_lead_from_every_premise_to_its_conclusion(
     drawing = layout(tree, with_rejected=with_rejected, direction=direction)
     points = {(round(x, 3), round(y, 3)) for step in drawing.steps for rail in step.rails for x, y in rail}
     stems = {step.parent: step.stem for step in drawing.steps if step.stem}
-    for id, place in drawing.places.items():
-        if place.parent is not None:
-            sides = ((place.left, place.y), (place.x, place.top))
+    for id, box in drawing.boxes.items():
+        if box.parent is not None:
+            sides = ((box.left, box.y), (box.x, box.top))
             assert any((round(x, 3), round(y, 3)) in points for x, y in sides), id
-            (x, y), end = stems[place.parent][1], drawing.places[place.parent]
+            (x, y), end = stems[box.parent][1], drawing.boxes[box.parent]
             on_the_right = abs(x - end.right) < 1e-6 and abs(y - end.y) < end.height / 2
             below = abs(y - end.bottom) < 1e-6 and abs(x - end.x) < end.width / 2
             assert on_the_right if direction == "right" else below
@@ -305,20 +305,20 @@ def test_lines_lead_from_every_premise_to_its_conclusion(
 
 @given(trees(), DIRECTION)
 def test_premises_keep_their_order(tree: Tree, direction: Direction) -> None:
-    places = layout(tree, direction=direction).places
+    boxes = layout(tree, direction=direction).boxes
     for node in tree.nodes.values():
         for first, second in pairwise(node.children):
-            is_left = places[first].right < places[second].left and direction == "down"
-            assert is_left or places[first].bottom < places[second].top
+            is_left = boxes[first].right < boxes[second].left and direction == "down"
+            assert is_left or boxes[first].bottom < boxes[second].top
 
 
 @settings(max_examples=30)
 @given(trees())
 def test_texts_lie_inside_their_boxes(tree: Tree) -> None:
-    for place in layout(tree, with_rejected=True).places.values():
-        room = place.width - 2 * appearance.PADDING_X, place.height - 2 * appearance.PADDING_Y
-        assert max(width_of(line, place.kind) for line in place.lines) <= room[0] + 1e-6
-        assert len(place.lines) * appearance.LINE_HEIGHT <= room[1]
+    for box in layout(tree, with_rejected=True).boxes.values():
+        room = box.width - 2 * appearance.PADDING_X, box.height - 2 * appearance.PADDING_Y
+        assert max(width_of(line, box.kind) for line in box.lines) <= room[0] + 1e-6
+        assert len(box.lines) * appearance.LINE_HEIGHT <= room[1]
 
 
 @settings(max_examples=30)
@@ -326,9 +326,9 @@ def test_texts_lie_inside_their_boxes(tree: Tree) -> None:
 def test_the_same_tree_gives_the_same_places(tree: Tree) -> None:
     drawing = layout(tree, with_rejected=True)
     again = layout(TreeBuilder(tree).freeze(seq=99), with_rejected=True)
-    assert [*drawing.places.items()] == [*again.places.items()]
+    assert [*drawing.boxes.items()] == [*again.boxes.items()]
     assert drawing.steps == again.steps
-    assert drawing.edges == tuple((p.parent, id) for id, p in drawing.places.items() if p.parent)
+    assert drawing.edges == tuple((p.parent, id) for id, p in drawing.boxes.items() if p.parent)
 
 
 @given(trees(), DIRECTION, st.data())
@@ -338,13 +338,13 @@ def test_one_more_leaf_moves_nobody_past_anybody(
     builder = TreeBuilder(tree)
     parent = data.draw(st.sampled_from([*tree.nodes]))
     builder.apply(Write(node=parent, text="one more"), seq=50, author="Ann")
-    before = layout(tree, direction=direction).places
-    after = layout(builder.freeze(seq=50), direction=direction).places
+    before = layout(tree, direction=direction).boxes
+    after = layout(builder.freeze(seq=50), direction=direction).boxes
     for node in tree.nodes.values():
         for first, second in pairwise(node.children):
             assert (after[first].y, after[first].x) < (after[second].y, after[second].x) or (
                 after[first].x < after[second].x
             )
-    for layer in {place.layer for place in before.values()} if direction == "right" else ():
+    for layer in {box.layer for box in before.values()} if direction == "right" else ():
         ids = [id for id in before if before[id].layer == layer]
         assert sorted(ids, key=lambda id: after[id].y) == sorted(ids, key=lambda id: before[id].y)

@@ -14,7 +14,7 @@ from entail.errors import EvaluationError
 from entail.evaluation.passages import search as passages_search
 from entail.evaluation.passages.store import PassageStore, store_passages
 from entail.tuning.examples import (
-    answer_place,
+    answer_position,
     entailed_pairs,
     examples_of,
     excerpt,
@@ -107,8 +107,8 @@ def test_where_a_passage_is_cut_does_not_tell_whether_it_is_gold() -> None:
         cut = excerpt(text, words=50, answers=["Answer"])
         assert "answer" in cut.split()
         begins["gold"].append(cut.split()[0] != gold[0])
-        place = answer_place(text, ["Answer"])
-        begins["negative"].append(excerpt(" ".join(other), words=50, share=place).split()[0] != other[0])
+        share = answer_position(text, ["Answer"])
+        begins["negative"].append(excerpt(" ".join(other), words=50, share=share).split()[0] != other[0])
     shares = [float(np.mean(flags)) for flags in begins.values()]
     assert shares[0] > 0.5
     assert shares[0] == pytest.approx(shares[1], abs=0.03)

@@ -59,7 +59,7 @@ def test_four_lists() -> None:
     right = rankings.rows((1, "question"), (0, "question"))
     assert [(row.position, row.other, row.is_moved) for row in right] == [(1, 2, True), (3, 4, True)]
     assert rankings.shared((0, "question"), (1, "question")) == 1
-    golds = [rankings.first_gold(place) for place in rankings.positions]
+    golds = [rankings.first_gold(key) for key in rankings.positions]
     assert golds == [3, 2, 0, 0], "ties stand in order of position; without a shared word nothing is found"
     assert rankings.all_positions == (0, 1, 3, 2)
 

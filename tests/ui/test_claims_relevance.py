@@ -42,7 +42,7 @@ class Fake:
     def entailment(self, premises: Sequence[str], hypotheses: Sequence[str], *, progress: Any = None) -> Any:
         Fake.asked.append(len(premises))
         scores = {"Smiljan": 0.9, "Graz": 0.6}
-        return np.array([next((p for place, p in scores.items() if place in text), 0.1) for text in premises])
+        return np.array([next((p for name, p in scores.items() if name in text), 0.1) for text in premises])
 
 
 @pytest.fixture

@@ -117,10 +117,10 @@ def test_a_key_that_finds_the_database_in_trouble_is_answered_not_raised(
         raise DatabaseError(LOCKED)
 
     (tree_id,) = own_trees(shared, 1)
-    place = open_tree(shared, tree_id, "tfidf")
+    context = open_tree(shared, tree_id, "tfidf")
     monkeypatch.setattr(TreeLog, "history", locked)
-    handle_key(place, KeyPress("u", 1, ""))
-    assert place.screen.notice == ("error", LOCKED)
+    handle_key(context, KeyPress("u", 1, ""))
+    assert context.screen.notice == ("error", LOCKED)
 
 
 def test_an_undo_that_finds_the_database_locked_is_not_kept_for_another_act(
@@ -128,14 +128,14 @@ def test_an_undo_that_finds_the_database_locked_is_not_kept_for_another_act(
 ) -> None:
     (tree_id,) = own_trees(shared, 1)
     shared.log.act(tree_id, Write(node="n1", text="one"), author="Ada", base=1)
-    place = open_tree(shared, tree_id, "tfidf")
-    place = replace(place, visitor=Visitor("Ada"))
+    context = open_tree(shared, tree_id, "tfidf")
+    context = replace(context, visitor=Visitor("Ada"))
     writer.execute("BEGIN IMMEDIATE")
-    handle_key(place, KeyPress("u", 1, ""))
-    assert place.screen.notice is not None
-    assert place.screen.pending == ()
+    handle_key(context, KeyPress("u", 1, ""))
+    assert context.screen.notice is not None
+    assert context.screen.pending == ()
     writer.execute("ROLLBACK")
-    handle_key(place, KeyPress("u", 2, ""))
+    handle_key(context, KeyPress("u", 2, ""))
     assert len(shared.log.history(tree_id).tree.nodes) == 1
 
 

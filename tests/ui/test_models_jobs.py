@@ -45,8 +45,8 @@ def test_the_list_has_the_queue_in_order_and_ended_jobs(view: View) -> None:
     waiting = [submit(name) for name in ("second", "third", "fourth")]
     app = view()
     words = said(app)
-    places = [words.index(f"**{job.name}**") for job in waiting]
-    assert places == sorted(places)
+    offsets = [words.index(f"**{job.name}**") for job in waiting]
+    assert offsets == sorted(offsets)
     assert "the loss is *no* number" in words
     assert [b.label for b in app.button if str(b.key).startswith("open-")] == ["Open"] * 4
     app.button(key=f"open-{failed.id}").click().run()

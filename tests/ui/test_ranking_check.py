@@ -42,7 +42,7 @@ def best_of(corpus: Corpus) -> list[Premise]:
     """Return the premises in the order of what `mine` says beyond `tiny`."""
     first, second = (retriever(f"{name}+bm25", corpus).scores([CLAIM])[0] for name in ("tiny", "mine"))
     gain = first.argsort().argsort() - second.argsort().argsort()
-    return [corpus.premises[place] for place in gain.argsort()]
+    return [corpus.premises[position] for position in gain.argsort()]
 
 
 def judge(shared: Workspace, tree: str) -> None:

@@ -272,8 +272,8 @@ def test_pyvis_is_loaded_by_the_first_exported_page_and_not_before() -> None:
 def test_a_key_that_goes_into_a_collapsed_node_expands_it(shared: Workspace) -> None:
     nodes = (GivenNode("no light makes cold", -1), GivenNode("it is dark", 0))
     tree = shared.log.create(Create(hypothesis="the moon is cold", nodes=nodes), author="Ada", corpus_id=None)
-    place = open_tree(shared, tree, "tfidf")
-    place.screen.collapsed = frozenset({"n1", "n1.1"})
+    context = open_tree(shared, tree, "tfidf")
+    context.screen.collapsed = frozenset({"n1", "n1.1"})
     for key, selected, collapsed in (("down", "n1", {"n1", "n1.1"}), ("right", "n1.1", {"n1.1"})):
-        handle_key(place, KeyPress(key, 1))
-        assert (place.screen.selected, place.screen.collapsed) == (selected, collapsed)
+        handle_key(context, KeyPress(key, 1))
+        assert (context.screen.selected, context.screen.collapsed) == (selected, collapsed)

@@ -73,8 +73,8 @@ def query_lists(
     equals = [premise.folded.casefold() for premise in corpus.premises]
     for query, positives, near in zip(pairs.queries, pairs.positives, positions, strict=True):
         # What differs in capitals alone would be a positive and a negative at once.
-        spared = {query.casefold(), *(equals[place] for place in positives)}
-        negatives = sort_positions({place for place in near.tolist() if equals[place] not in spared})
+        spared = {query.casefold(), *(equals[position] for position in positives)}
+        negatives = sort_positions({position for position in near.tolist() if equals[position] not in spared})
         if len(negatives):
             lists.append(QueryList(query, positives, negatives))
     return lists
@@ -91,6 +91,8 @@ def ranked_lists(
         own = corpus.position(query)
         indices = np.flatnonzero(positions != (-1 if own is None else own))[:depth]
         gold_positions = {corpus.position(child) for child in children} - {own}
-        explains = np.array([int(place) in gold_positions for place in positions[indices]], dtype=np.bool_)
+        explains = np.array(
+            [int(position) in gold_positions for position in positions[indices]], dtype=np.bool_
+        )
         lists.append(RankedList(query, positions[indices], scores[indices], explains, len(children)))
     return lists

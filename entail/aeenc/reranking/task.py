@@ -99,7 +99,7 @@ class RerankTask(BatchTask):
         ]
 
     def _pairs(self, queries: Sequence[str], positions: Sequence[int]) -> list[Pair]:
-        texts = [self.corpus.texts[place] for place in positions]
+        texts = [self.corpus.texts[position] for position in positions]
         tower = self.tower
         return cut_pairs(tower.tokenize, tower.frame, texts, queries, max_length=tower.max_length)[0]
 

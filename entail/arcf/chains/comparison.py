@@ -126,9 +126,9 @@ def locate_gold(question: Question, facts: FactTables, walk: Walk, ranking: Ints
     for number, step in enumerate(walk.steps, start=1):
         for fact in step.candidates:
             visible.setdefault(fact, number)
-    places = {fact: number for number, fact in enumerate(walk.facts, start=1)}
+    chain_steps = {fact: number for number, fact in enumerate(walk.facts, start=1)}
     rows = (
-        GoldPremise(fact, role, places.get(fact), int(ranks[fact]), visible.get(fact))
+        GoldPremise(fact, role, chain_steps.get(fact), int(ranks[fact]), visible.get(fact))
         for fact, role in roles.items()
     )
     return GoldCoverage(

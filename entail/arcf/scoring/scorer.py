@@ -181,13 +181,13 @@ def load_scorer(
             "`entail train arcf` made"
         )
     check_safe(folder, name)
-    form, place = ScorerForm.read(card.scorer, name=name), device_name(device)
+    form, torch_device = ScorerForm.read(card.scorer, name=name), device_name(device)
     exact = precision == "auto" and form.reading == "apart"
-    fast = not exact and cast_precision(precision, place) == "bf16"
+    fast = not exact and cast_precision(precision, torch_device) == "bf16"
     parts = cross_parts(folder, card)
     for file in sorted(folder.rglob("*.safetensors")):
         require_finite(file, name=name)
-    with open_tensors(folder / HEAD, name=name, device=place, dtype=torch.float32) as tensors:
+    with open_tensors(folder / HEAD, name=name, device=torch_device, dtype=torch.float32) as tensors:
         head = tensors.get("weight", 1, parts.dimension), tensors.get("bias", 1)
         scale = None if form.reading == "joint" else tensors.get("scale", 1)
         shared = _weight(tensors, SHARED_PIECES, name) if form.shared_pieces else 0.0
@@ -195,7 +195,7 @@ def load_scorer(
             _weight(tensors, POWER, name) if form.encoder else 0.0,
             _weight(tensors, SIMILARITY, name) if form.similarity else 0.0,
         )
-    options: dict[str, Any] = {"max_length": form.max_length, "device": place, "budget": budget}
+    options: dict[str, Any] = {"max_length": form.max_length, "device": torch_device, "budget": budget}
     options |= {"dtype": torch.bfloat16 if fast else torch.float32, "stock": stock}
     pairs: PairScorer = (
         load_cross(parts, head, **options)

@@ -164,10 +164,10 @@ def hypothesis_id(steps: Sequence[Step], intermediates: Mapping[str, str]) -> st
     >>> hypothesis_id([Step(("sent1",), "int1"), Step(("int1",), "hypothesis")], {"int1": "..."})
     'int2'
     """
-    place = next((n for n, step in enumerate(steps, start=1) if step.conclusion == HYPOTHESIS), 1)
-    if f"int{place}" in intermediates:
-        place = 1 + max(int(name[3:]) for name in intermediates)
-    return f"int{place}"
+    number = next((n for n, step in enumerate(steps, start=1) if step.conclusion == HYPOTHESIS), 1)
+    if f"int{number}" in intermediates:
+        number = 1 + max(int(name[3:]) for name in intermediates)
+    return f"int{number}"
 
 
 def full_text_proof(tree: ExplanationTree) -> str:

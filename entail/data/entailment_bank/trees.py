@@ -75,8 +75,10 @@ def row_to_tree(
         steps, intermediates = parse_proof(optional(row, "proof", str, source=source, line=line) or "")
         check_proof(steps, intermediates, sentences)
     except ProofError as error:
-        place = ", ".join(part for part in (source, f"line {line}" if line else "", "field 'proof'") if part)
-        raise ProofError(f"{place}: {error}") from error
+        location = ", ".join(
+            part for part in (source, f"line {line}" if line else "", "field 'proof'") if part
+        )
+        raise ProofError(f"{location}: {error}") from error
     tree = ExplanationTree(
         id=tree_id,
         hypothesis=hypothesis,

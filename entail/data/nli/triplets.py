@@ -68,8 +68,8 @@ class NliTriplets:
         """Draw triplets, in their order; with one seed a smaller part lies within a larger one."""
         if count >= len(self):
             return self
-        places = np.random.default_rng(seed).permutation(len(self))[:count]
-        return replace(self, triplets=tuple(self.triplets[place] for place in sorted(places)))
+        indices = np.random.default_rng(seed).permutation(len(self))[:count]
+        return replace(self, triplets=tuple(self.triplets[index] for index in sorted(indices)))
 
     def to_json(self) -> Mapping[str, Any]:
         """Return the counts as a JSON-serialisable dict."""

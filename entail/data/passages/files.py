@@ -78,13 +78,13 @@ def read_passages(file: str | os.PathLike[str], *, tally: PassageTally | None = 
         FormatError: With file and line, if the file is malformed; the passages before it were yielded.
     """
     counts = tally if tally is not None else PassageTally()
-    for place, passage in _raw_passages(Path(file)):
+    for location, passage in _raw_passages(Path(file)):
         text, html = without_tags(passage.text)
         counts.html += html
         if not text.strip():
             counts.empty += 1
             if len(counts.first_empty) < 5:
-                counts.first_empty.append(place)
+                counts.first_empty.append(location)
             continue
         counts.read += 1
         title, _ = without_tags(passage.title)
@@ -112,8 +112,8 @@ def read_questions(
         for _, _, questions in _squad(path):
             yield from questions
     elif kind in {"dpr", "jsonl"}:
-        for number, place, row in _rows(path, kind):
-            yield question_of(row, number, f"{path}, {place}")
+        for number, location, row in _rows(path, kind):
+            yield question_of(row, number, f"{path}, {location}")
     elif _has_header(path, "question", _QUESTION_PARTS):
         yield from _question_table(path)
     else:
@@ -172,18 +172,18 @@ def _raw_passages(path: Path) -> Iterator[tuple[str, Passage]]:
         path, kind = _find_beir(path, "corpus.jsonl"), "jsonl"
     hashes: set[int] = set()  # ids of a training file's passages are many
     if kind == "squad":
-        for place, passage, _ in _squad(path):
+        for location, passage, _ in _squad(path):
             if hash(passage.id) not in hashes:
                 hashes.add(hash(passage.id))
-                yield place, passage
+                yield location, passage
     elif kind in {"dpr", "jsonl"}:
-        for _, place, row in _rows(path, kind):
-            for passage in passages_of(row, f"{path}, {place}"):
+        for _, location, row in _rows(path, kind):
+            for passage in passages_of(row, f"{path}, {location}"):
                 if "_id" in row:  # BEIR has each passage once
-                    yield place, passage
+                    yield location, passage
                 elif hash(passage.id) not in hashes:
                     hashes.add(hash(passage.id))
-                    yield place, passage
+                    yield location, passage
     elif kind == "text" and _has_header(path, "text", _PASSAGE_PARTS):
         yield from _passage_table(path)
     else:
@@ -207,7 +207,7 @@ def _passage_lines(path: Path, kind: Format) -> Iterator[tuple[str, Passage]]:
             at = {part: parts.index(name) for part, name in names.items()}
             titled = "title" in at
             continue
-        cells = {part: parts[place] for part, place in at.items() if place < len(parts)}
+        cells = {part: parts[index] for part, index in at.items() if index < len(parts)}
         if "text" not in cells:
             raise FormatError(
                 f"expected an id, a tab and a text, found {shorten(line)!r}", source=str(path), line=number
@@ -222,12 +222,12 @@ def _passage_lines(path: Path, kind: Format) -> Iterator[tuple[str, Passage]]:
 def _passage_table(path: Path) -> Iterator[tuple[str, Passage]]:
     table = read_rows(path, max_bytes=_MAX_BYTES)
     columns = named_columns(table.columns, _PASSAGE_PARTS)
-    for place, row in table.rows:
+    for location, row in table.rows:
         if isinstance(row, FormatError):
             raise row
         cells = {part: row.get(column, "").strip() for part, column in columns.items()}
         id_ = cells.get("id") or premise_key(cells["text"])
-        yield place, Passage(id_, cells["text"], cells.get("title", ""))
+        yield location, Passage(id_, cells["text"], cells.get("title", ""))
 
 
 def _has_header(path: Path, part: str, usual: Mapping[str, tuple[str, ...]]) -> bool:

@@ -124,18 +124,18 @@ def read_questions(file: Path) -> QuestionReading:
     kind: Release = "2020" if _LEVELS["2020"] in columns else "2019"
     questions, problems, warnings = [], [], []
     for number, cells in rows:
-        place = f"{file.name}, line {number}"
+        location = f"{file.name}, line {number}"
         if len(cells) != len(header):
-            problems.append(f"{place}: expected {len(header)} cells, found {len(cells)}")
+            problems.append(f"{location}: expected {len(header)} cells, found {len(cells)}")
             continue
         row = {name: cells[at] for name, at in columns.items()}
-        place += f" ({row['questionid'] or 'no id'})"
+        location += f" ({row['questionid'] or 'no id'})"
         gold, wrong = explanation(row["explanation"])
-        warnings += [f"{place}: expected uid|ROLE in the explanation, found {entry!r}" for entry in wrong]
+        warnings += [f"{location}: expected uid|ROLE in the explanation, found {entry!r}" for entry in wrong]
         try:
             stem, answer = stem_and_answer(row["question"], row["answerkey"])
         except FormatError as error:
-            problems.append(f"{place}: {error}")
+            problems.append(f"{location}: {error}")
             continue
         flags = tuple(row["flags"].upper().split())
         usable = set(flags) & _USABLE if kind == "2019" else len(flags) == 1 and flags[0] in _USABLE

@@ -88,14 +88,14 @@ def read_bert(folder: Path) -> BertConfig | None:
         ["Transformer", "Pooling", "Normalize"],
     ):
         return None
-    place = parts[0][1]
-    config = read_object(place / "config.json")
+    transformer_folder = parts[0][1]
+    config = read_object(transformer_folder / "config.json")
     sizes: dict[str, Any] = {name: config.get(key) for name, key in _SIZES.items()}
     epsilon = config.get("layer_norm_eps", 1e-12)
     plain = (
         all(type(size) is int and size > 0 for size in sizes.values())
         and isinstance(epsilon, float)
-        and (place / "model.safetensors").is_file()
+        and (transformer_folder / "model.safetensors").is_file()
         and config.get("model_type") == "bert"
         and _agrees(config, _ARCHITECTURE)
         and not any(config.get(key) for key in ("pruned_heads", "quantization_config", "embedding_size"))
@@ -107,13 +107,18 @@ def read_bert(folder: Path) -> BertConfig | None:
     )
     if not plain:
         return None
-    max_length = _max_length(place, sizes["positions"])
+    max_length = _max_length(transformer_folder, sizes["positions"])
     pooling = _pooling(read_object(parts[1][1] / "config.json"), sizes["dimension"])
-    padding = _padding(place, sizes["vocabulary"])
+    padding = _padding(transformer_folder, sizes["vocabulary"])
     if max_length is None or pooling is None or padding is None:
         return None
     return BertConfig(
-        folder=place, padding=padding, max_length=max_length, epsilon=epsilon, pooling=pooling, **sizes
+        folder=transformer_folder,
+        padding=padding,
+        max_length=max_length,
+        epsilon=epsilon,
+        pooling=pooling,
+        **sizes,
     )
 
 
@@ -143,25 +148,28 @@ def _pooling(config: Mapping[str, Any], dimension: int) -> Literal["mean", "cls"
     return matches[0] if matches and size == dimension else None
 
 
-def _max_length(place: Path, positions: int) -> int | None:
+def _max_length(transformer_folder: Path, positions: int) -> int | None:
     """Return the maximum length in tokens; None if the transformer has unknown options."""
-    if not (place / "sentence_bert_config.json").is_file():
+    if not (transformer_folder / "sentence_bert_config.json").is_file():
         return None
-    config = read_object(place / "sentence_bert_config.json")
+    config = read_object(transformer_folder / "sentence_bert_config.json")
     neutral = {*_TRANSFORMER, "max_seq_length"}
     if not _agrees(config, _TRANSFORMER) or any(v for key, v in config.items() if key not in neutral):
         return None
     max_length = config.get("max_seq_length")
     if max_length is None:
-        limit = read_object(place / "tokenizer_config.json").get("model_max_length", positions)
+        limit = read_object(transformer_folder / "tokenizer_config.json").get("model_max_length", positions)
         max_length = min(limit, positions) if isinstance(limit, int | float) else None
     return int(max_length) if isinstance(max_length, int) and 2 < max_length <= positions else None
 
 
-def _padding(place: Path, vocabulary: int) -> int | None:
+def _padding(transformer_folder: Path, vocabulary: int) -> int | None:
     """Return the padding token's id, None for a tokenizer that may not be BERT's own."""
-    tokenizer, config = read_object(place / "tokenizer.json"), read_object(place / "tokenizer_config.json")
-    mapped = read_object(place / "special_tokens_map.json")
+    tokenizer, config = (
+        read_object(transformer_folder / "tokenizer.json"),
+        read_object(transformer_folder / "tokenizer_config.json"),
+    )
+    mapped = read_object(transformer_folder / "special_tokens_map.json")
     try:
         names = {key: _token(config.get(key, default)) for key, default in _SPECIAL.items()}
         vocab = tokenizer["model"]["vocab"]

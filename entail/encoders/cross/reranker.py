@@ -112,13 +112,13 @@ class Reranker:
                 f"take one of: {', '.join(list_rerankers()) or 'none'}"
             )
         check_safe(folder, self.name)
-        self.form, place = RerankerForm.read(card.reranker, name=self.name), device_name(device)
+        self.form, torch_device = RerankerForm.read(card.reranker, name=self.name), device_name(device)
         parts = cross_parts(folder, card)
-        with open_tensors(folder / HEAD, name=self.name, device=place, dtype=torch.float32) as tensors:
+        with open_tensors(folder / HEAD, name=self.name, device=torch_device, dtype=torch.float32) as tensors:
             head = tensors.get("weight", 1, parts.dimension), tensors.get("bias", 1)
         self.revision = _revision(parts, self.form)
         self._cross = load_cross(
-            parts, head, max_length=self.form.max_length, device=place, dtype=torch.float32
+            parts, head, max_length=self.form.max_length, device=torch_device, dtype=torch.float32
         )
 
     def __repr__(self) -> str:

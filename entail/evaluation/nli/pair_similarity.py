@@ -148,7 +148,7 @@ def pair_similarities(
 
 def _truncated(texts: Sequence[str], encoder: PairEncoder) -> int | None:
     cut = getattr(encoder, "cut", None)
-    return None if cut is None else int(sum(cut(list(_places(texts)))))
+    return None if cut is None else int(sum(cut(list(_row_of_text(texts)))))
 
 
 def _of_gaussians(
@@ -172,21 +172,21 @@ def _cosines(
     premises: Sequence[str], hypotheses: Sequence[str], encoder: Encoder, progress: ProgressCallback | None
 ) -> Values:
     if encoder.symmetric:
-        place = _places([*premises, *hypotheses])
-        vectors = encoder.encode_premises(list(place), progress=progress)
-        first, second = (vectors[[place[text] for text in texts]] for texts in (premises, hypotheses))
+        rows = _row_of_text([*premises, *hypotheses])
+        vectors = encoder.encode_premises(list(rows), progress=progress)
+        first, second = (vectors[[rows[text] for text in texts]] for texts in (premises, hypotheses))
     else:
         first, second = (
-            encode(list(place), progress=progress)[[place[text] for text in texts]]
+            encode(list(rows), progress=progress)[[rows[text] for text in texts]]
             for texts, encode in ((premises, encoder.encode_premises), (hypotheses, encoder.encode_queries))
-            for place in [_places(texts)]
+            for rows in [_row_of_text(texts)]
         )
     cosines: Values = np.einsum("ij,ij->i", first, second, dtype=np.float64)
     return cosines
 
 
-def _places(texts: Sequence[str]) -> dict[str, int]:
-    return {text: place for place, text in enumerate(dict.fromkeys(texts))}
+def _row_of_text(texts: Sequence[str]) -> dict[str, int]:
+    return {text: row for row, text in enumerate(dict.fromkeys(texts))}
 
 
 class Judge(Protocol):

@@ -126,10 +126,10 @@ def _files_of(api: HfApi, repo: str, revision: str | None) -> list[str]:
 
 def _choose(files: Iterable[str], repo: str, *, config: str | None, split: str | None) -> list[str]:
     """Return the files of one configuration and one split, in order."""
-    placed = {file: _place(file) for file in files}
+    placed = {file: _config_and_split(file) for file in files}
     configs = sorted({config_name for config_name, _ in placed.values()})
     if config is not None:
-        placed = {file: place for file, place in placed.items() if place[0] == config}
+        placed = {file: names for file, names in placed.items() if names[0] == config}
         if not placed:
             raise SettingsError(
                 f"{repo}: expected a configuration among {', '.join(configs)}, found {config!r}"
@@ -150,7 +150,7 @@ def _choose(files: Iterable[str], repo: str, *, config: str | None, split: str |
     return [file for file, (_, split_name) in placed.items() if split_name in same]
 
 
-def _place(file: str) -> tuple[str, str]:
+def _config_and_split(file: str) -> tuple[str, str]:
     """Return configuration and split, as the Hub lays files out.
 
     `plain_text/train-00000-of-00001.parquet`, `data/train-...`, `default/train/0000.parquet`, `dev.jsonl`.

@@ -44,17 +44,17 @@ def search_vectors(
         for at in range(0, len(queries), _QUERIES):
             block = slice(at, at + _QUERIES)
             with single_threaded_faiss():
-                scores, places = faiss.knn(
+                scores, indices = faiss.knn(
                     np.ascontiguousarray(queries[block]),
                     vectors,
                     min(k, len(vectors)),
                     metric=faiss.METRIC_INNER_PRODUCT,
                 )
             scores = np.hstack([best[block], scores])
-            places = np.hstack([positions[block], np.where(places < 0, -1, places + first)])
+            indices = np.hstack([positions[block], np.where(indices < 0, -1, indices + first)])
             order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
             best[block] = np.take_along_axis(scores, order, axis=1)
-            positions[block] = np.take_along_axis(places, order, axis=1)
+            positions[block] = np.take_along_axis(indices, order, axis=1)
             meter.add(len(scores))
         first += len(vectors)
     return positions

@@ -92,7 +92,7 @@ class PassageStore:
     def positions(self, ids: Iterable[str]) -> dict[str, int]:
         """Return where the passages of some ids are; what is not there is left out."""
         wanted_ids = set(ids)
-        return {passage.id: place for place, passage in enumerate(self) if passage.id in wanted_ids}
+        return {passage.id: position for position, passage in enumerate(self) if passage.id in wanted_ids}
 
 
 def store_passages(
@@ -156,17 +156,17 @@ def _write(
 ) -> tuple[array[int], FormatError | None]:
     """Write passages and their offsets; return a hash of each id, and the mistake that ended the reading."""
     ids = array("Q")  # 168 MB of 21 million
-    place = 0
-    with texts.open("wb") as file, offsets.open("wb") as places:
-        places.write(np.int64(0).tobytes())
+    offset = 0
+    with texts.open("wb") as file, offsets.open("wb") as offset_file:
+        offset_file.write(np.int64(0).tobytes())
         try:
             for path, tally in zip(files, tallies, strict=True):
                 for passage in read_passages(path, tally=tally):
                     row = json.dumps([passage.id, passage.text, passage.title]).encode() + b"\n"
                     file.write(row)
-                    place += len(row)
+                    offset += len(row)
                     ids.append(_hash(passage.id))
-                    places.write(np.int64(place).tobytes())
+                    offset_file.write(np.int64(offset).tobytes())
                     meter.add(len(row))
         except FormatError as error:
             return ids, error
@@ -253,7 +253,7 @@ def encode_store(
             vectors[: len(beginning)] = beginning
             meter.add(len(beginning))
             for at in range(len(beginning), size, _BATCH):
-                texts = [store[start + place].whole for place in range(at, min(at + _BATCH, size))]
+                texts = [store[start + index].whole for index in range(at, min(at + _BATCH, size))]
                 vectors[at : at + len(texts)] = encoder.encode_premises(texts)
                 meter.add(len(texts))
             vectors.flush()

@@ -116,12 +116,12 @@ def sentence_positions(corpus: Corpus, trees: Iterable[ExplanationTree]) -> dict
     """
     positions: dict[str, dict[int, None]] = {}
     for tree in trees:
-        places = locate_texts(corpus, tree)
-        tree_positions = {places[fold(tree.hypothesis)]: None}
+        corpus_positions = locate_texts(corpus, tree)
+        tree_positions = {corpus_positions[fold(tree.hypothesis)]: None}
         for parent, _ in tree.pairs:
             positions.setdefault(fold(parent), {}).update(tree_positions)
         for sentence, children in walk_sentences(tree):
-            tree_positions.update((places[fold(tree.text(child))], None) for child in children)
+            tree_positions.update((corpus_positions[fold(tree.text(child))], None) for child in children)
             positions[fold(tree.text(sentence))].update(tree_positions)
     return {
         parent: np.array(list(node_positions), dtype=np.int64) for parent, node_positions in positions.items()
@@ -136,8 +136,8 @@ def rank_sentences(
     node_ranks = ranks_of(scores, positions)
     parts = np.split(node_ranks.ranks, node_ranks.offsets[1:-1])
     return {
-        node: dict(zip(places.tolist(), ranks.tolist(), strict=True))
-        for node, places, ranks in zip(nodes, positions, parts, strict=True)
+        node: dict(zip(tree_positions.tolist(), ranks.tolist(), strict=True))
+        for node, tree_positions, ranks in zip(nodes, positions, parts, strict=True)
     }
 
 
@@ -154,7 +154,7 @@ def author_effort(
     in the tree. Without a proof the effort is zero.
     """
     reads = accepted = missing = linked = nodes = 0
-    places = locate_texts(corpus, tree)
+    corpus_positions = locate_texts(corpus, tree)
     in_tree = {fold(tree.hypothesis)}
     for sentence, children in walk_sentences(tree):
         nodes += 1
@@ -162,9 +162,12 @@ def author_effort(
         targets = [text for text in texts if text not in in_tree]
         linked += len(texts) - len(targets)
         ranking = ranks[fold(tree.text(sentence))]
-        tree_ranks = sorted(ranking[places[text]] for text in in_tree if places[text] != NOT_THERE)
+        tree_ranks = sorted(
+            ranking[corpus_positions[text]] for text in in_tree if corpus_positions[text] != NOT_THERE
+        )
         read_until = {
-            text: (rank := ranking[places[text]]) - bisect_left(tree_ranks, rank) for text in targets
+            text: (rank := ranking[corpus_positions[text]]) - bisect_left(tree_ranks, rank)
+            for text in targets
         }
         hits = {text: int(reads) for text, reads in read_until.items() if reads <= limit}
         offered = min(limit, len(corpus) - len(tree_ranks))
@@ -193,4 +196,4 @@ def locate_texts(corpus: Corpus, tree: ExplanationTree) -> dict[str, int]:
     """Return folded text of each sentence of a tree -> where it stands in the corpus, or `NOT_THERE`."""
     texts = dict.fromkeys(fold(tree.text(s)) for s in (HYPOTHESIS, *tree.intermediates, *tree.leaves))
     positions = {text: corpus.position(text) for text in texts}
-    return {text: NOT_THERE if place is None else place for text, place in positions.items()}
+    return {text: NOT_THERE if position is None else position for text, position in positions.items()}

@@ -50,7 +50,7 @@ class JudgedQueries:
         rows = []
         for query, premises in judgements.accepted.items():
             both = [
-                tuple(place for text in texts if (place := corpus.position(text)) is not None)
+                tuple(position for text in texts if (position := corpus.position(text)) is not None)
                 for texts in (premises, judgements.rejected.get(query, ()))
             ]
             if all(both):

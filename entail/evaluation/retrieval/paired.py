@@ -80,10 +80,10 @@ class QueryFigures:
 
     def without(self, queries: Collection[str]) -> QueryFigures:
         """Return the figures on the other queries."""
-        indices = [place for place, query in enumerate(self.queries) if query not in queries]
+        indices = [index for index, query in enumerate(self.queries) if query not in queries]
         return replace(
             self,
-            queries=tuple(self.queries[place] for place in indices),
+            queries=tuple(self.queries[index] for index in indices),
             values={name: (value[indices], weight[indices]) for name, (value, weight) in self.values.items()},
         )
 

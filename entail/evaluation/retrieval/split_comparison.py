@@ -38,7 +38,7 @@ class QueryChange:
     """Results of two retrievers for one query.
 
     Attributes:
-        place: Its position among the queries.
+        index: Its position among the queries.
         query: Its folded text.
         ap: Average precision with each retriever.
         found: Gold premises among the first `FOUND_AT` of each.
@@ -46,7 +46,7 @@ class QueryChange:
         ranks: Rank of each gold premise with each retriever, shape (2, premises); `inf` for no candidate.
     """
 
-    place: int
+    index: int
     query: str
     ap: tuple[float, float]
     found: tuple[int, int]
@@ -103,14 +103,14 @@ class SplitComparison:
         first, second = (evaluation.ranks[protocol] for evaluation in self.evaluations)
         ap = [average_precision(first), average_precision(second)]
         changes = []
-        for place, query in enumerate(self.gold.texts):
-            own = slice(first.offsets[place], first.offsets[place + 1])
+        for position, query in enumerate(self.gold.texts):
+            own = slice(first.offsets[position], first.offsets[position + 1])
             ranks = [tuple(side.ranks[own].tolist()) for side in (first, second)]
             changes.append(
                 QueryChange(
-                    place=place,
+                    index=position,
                     query=query,
-                    ap=(float(ap[0][place]), float(ap[1][place])),
+                    ap=(float(ap[0][position]), float(ap[1][position])),
                     found=(sum(r <= FOUND_AT for r in ranks[0]), sum(r <= FOUND_AT for r in ranks[1])),
                     premises=len(ranks[0]),
                     ranks=(ranks[0], ranks[1]),
@@ -196,7 +196,7 @@ def most_changed(
     """
     sign = 1 if gained else -1
     selection = [change for change in changes if sign * change.difference > 0]
-    selection.sort(key=lambda change: (-abs(change.difference), -_moved(change), change.place))
+    selection.sort(key=lambda change: (-abs(change.difference), -_moved(change), change.index))
     return tuple(selection[:most])
 
 

@@ -198,17 +198,17 @@ def _stops(
 
 
 def _stop(split: SplitComparison, indexes: tuple[PremiseIndex, PremiseIndex], change: QueryChange) -> Stop:
-    children = split.gold.children[change.place]
+    children = split.gold.children[change.index]
     better = int(change.difference > 0)
-    places = [i for i, child in enumerate(children) if child != NOT_THERE]
+    child_indices = [i for i, child in enumerate(children) if child != NOT_THERE]
 
     def moved(i: int) -> float:
         worse, good = change.ranks[1 - better][i], change.ranks[better][i]
         return rank_weight(worse, good) * (1 if good < worse else -1)
 
-    at = max(places, key=lambda i: (moved(i), -i))
+    at = max(child_indices, key=lambda i: (moved(i), -i))
     target = int(children[at])
-    own = int(split.gold.own[change.place])
+    own = int(split.gold.own[change.index])
     ahead = _ahead(indexes[1 - better].scores([change.query])[0], target)
     distractors = [int(p) for p in ahead if p != own and p not in set(children.tolist())]
     query = tokens(change.query)

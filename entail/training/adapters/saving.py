@@ -18,7 +18,7 @@ from entail.settings import load_settings
 from entail.training.cards.template import write_card
 
 
-def require_place(out: Path, *, method: str) -> None:
+def require_destination(out: Path, *, method: str) -> None:
     """Check that a folder is free for a model: absent, empty, or trained by the same method.
 
     Raises:
@@ -60,7 +60,7 @@ def save_encoder(
     Raises:
         TrainingError: If `out` holds anything else, or cannot be written; its content stays.
     """
-    require_place(out, method=method)
+    require_destination(out, method=method)
     partial, old = (out.with_name(f".{out.name}.{part}") for part in ("partial", "old"))
     try:
         out.parent.mkdir(parents=True, exist_ok=True)

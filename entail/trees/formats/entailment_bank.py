@@ -259,18 +259,18 @@ def _order(sentences: list[_Sentence], hypothesis: int, imported: Mapping[str, A
 
     position = {label: i for i, label in enumerate(imported)}
     graph = nx.DiGraph()
-    place: dict[int, tuple[int, int, int]] = {}
+    sort_keys: dict[int, tuple[int, int, int]] = {}
     for i in reversed(range(len(sentences))):
         sentence = sentences[i]
         if not sentence.below:
             continue
-        uses = [place[above] for above in graph.successors(i)] if i in graph else []
+        uses = [sort_keys[above] for above in graph.successors(i)] if i in graph else []
         row_position = position.get(sentence.label or "", len(imported) if i == hypothesis else None)
         first_use = min(uses, default=(len(imported), 0, 0))[0]
-        place[i] = (first_use, 0, i) if row_position is None else (row_position, 1, i)
+        sort_keys[i] = (first_use, 0, i) if row_position is None else (row_position, 1, i)
         graph.add_node(i)
         graph.add_edges_from((below, i) for below in sentence.below if sentences[below].below)
-    return list(nx.lexicographical_topological_sort(graph, key=place.__getitem__))
+    return list(nx.lexicographical_topological_sort(graph, key=sort_keys.__getitem__))
 
 
 def _number(sentences: list[_Sentence], order: list[int], source: ExplanationTree) -> None:

@@ -46,9 +46,9 @@ def to_dot(tree: Tree, *, with_rejected: bool = False) -> str:
         f"  edge [color={quote_dot(LIGHT.edge)}];",
     ]
     drawing = layout(tree, with_rejected=with_rejected)
-    for id, place in drawing.places.items():
-        shape, look = SHAPES[place.kind], LIGHT.looks[place.kind]
-        wrapped = "\n".join(place.lines)
+    for id, box in drawing.boxes.items():
+        shape, look = SHAPES[box.kind], LIGHT.looks[box.kind]
+        wrapped = "\n".join(box.lines)
         lines.append(
             f"  {quote_dot(id)} [shape=box, peripheries={2 if shape == 'double' else 1}, "
             f"style={quote_dot(_STYLES[shape])}, fillcolor={quote_dot(look.fill)}, "
@@ -56,7 +56,7 @@ def to_dot(tree: Tree, *, with_rejected: bool = False) -> str:
             f"label={quote_dot(wrapped)}];"
         )
     for parent, child in drawing.edges:
-        dotted = " [style=dotted, arrowhead=none]" if drawing.places[child].kind == "rejected" else ""
+        dotted = " [style=dotted, arrowhead=none]" if drawing.boxes[child].kind == "rejected" else ""
         lines.append(f"  {quote_dot(child)} -> {quote_dot(parent)}{dotted};")
     return "\n".join((*lines, "}", ""))
 

@@ -25,19 +25,19 @@ def to_network(drawing: Layout) -> Network:
     from pyvis.network import Network
 
     network = Network(directed=True)
-    for id, place in drawing.places.items():
-        inner = INNER_LINE if SHAPES[place.kind] == "double" else 0
+    for id, box in drawing.boxes.items():
+        inner = INNER_LINE if SHAPES[box.kind] == "double" else 0
         network.add_node(
             id,
-            label="\n".join(map(printable, place.lines)) or " ",
-            title=printable(place.text),
+            label="\n".join(map(printable, box.lines)) or " ",
+            title=printable(box.text),
             shape="box",
-            group=place.kind,
-            x=round(place.x),
-            y=round(place.y),
+            group=box.kind,
+            x=round(box.x),
+            y=round(box.y),
             fixed=True,
-            widthConstraint={"minimum": round(place.width - 2 * PADDING_X - BORDER_WIDTH)},
-            heightConstraint={"minimum": round(place.height - 2 * (PADDING_Y + inner) - BORDER_WIDTH)},
+            widthConstraint={"minimum": round(box.width - 2 * PADDING_X - BORDER_WIDTH)},
+            heightConstraint={"minimum": round(box.height - 2 * (PADDING_Y + inner) - BORDER_WIDTH)},
         )
     for step in drawing.steps:
         group = "rejected-step" if step.rejected else "step"

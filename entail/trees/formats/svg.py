@@ -53,7 +53,7 @@ def to_svg(
     description = "\n".join(map(str, outline(tree, with_rejected=with_rejected)))
     words = f'<title id="title">{_text(tree.node(start).text)}</title>'
     words += f'<desc id="description">{_text(description)}</desc>'
-    titles = {id: f"{NAMES[place.kind]}: {place.text}" for id, place in drawing.places.items()}
+    titles = {id: f"{NAMES[box.kind]}: {box.text}" for id, box in drawing.boxes.items()}
     attributes = 'role="img" aria-labelledby="title description"'
     return str(draw_svg(drawing, titles, finished=tree.finished, attributes=attributes, words=words))
 
@@ -103,7 +103,7 @@ def draw_svg(
         attributes: Further attributes of the picture.
         words: Title and description of the picture, as elements.
     """
-    kinds = [kind for kind in KINDS if any(place.kind == kind for place in drawing.places.values())]
+    kinds = [kind for kind in KINDS if any(box.kind == kind for box in drawing.boxes.values())]
     below = MARGIN + (_SIGN if drawing.direction == "down" else 0)
     aside = MARGIN + (0 if drawing.direction == "down" else 2 * _SIGN)
     width = max(drawing.width + aside, sum(map(_key_width, kinds))) + MARGIN
@@ -120,17 +120,17 @@ def draw_svg(
         f'fill="{LIGHT.background}" />'
     )
     boxes: list[tuple[str, str, str]] = []
-    for id, place in drawing.places.items():
-        at = replace(place, x=place.width / 2, y=place.height / 2)  # its upper left corner at (0, 0)
+    for id, box in drawing.boxes.items():
+        at = replace(box, x=box.width / 2, y=box.height / 2)  # its upper left corner at (0, 0)
         parts = f"<title>{_text(titles[id])}</title>{_box(at)}"
         if id in finished:
             parts += _tick(at)
-        if place.hidden or id in expandable:
-            stem = stems[id][1][0] - place.left if id in stems else at.x
+        if box.hidden or id in expandable:
+            stem = stems[id][1][0] - box.left if id in stems else at.x
             parts += _fold_sign(at, stem, drawing.direction)
         name = f"data-node={quoteattr(printable(id))} {roles.get(id, '')}".rstrip()
-        group = f'<g class="node {place.kind}" {name}>{parts}</g>'
-        boxes.append((id, f"{_number(place.left)} {_number(place.top)}", group))
+        group = f'<g class="node {box.kind}" {name}>{parts}</g>'
+        boxes.append((id, f"{_number(box.left)} {_number(box.top)}", group))
     steps = f'<g class="steps">{"".join(map(_step, drawing.steps))}</g>'
     return Picture(head, steps, tuple(boxes), f"{_legend(kinds, height)}</svg>\n")
 
@@ -150,19 +150,19 @@ def _line(segment: Segment) -> str:
     return f"M{_number(x1)} {_number(y1)}L{_number(x2)} {_number(y2)}"
 
 
-def _box(place: PlacedBox) -> str:
-    inner = INNER_LINE if SHAPES[place.kind] == "double" else 0
-    x = _number(place.left + PADDING_X + inner)
-    first = place.y - (len(place.lines) - 1) * LINE_HEIGHT / 2 + 0.35 * FONT_SIZE
+def _box(box: PlacedBox) -> str:
+    inner = INNER_LINE if SHAPES[box.kind] == "double" else 0
+    x = _number(box.left + PADDING_X + inner)
+    first = box.y - (len(box.lines) - 1) * LINE_HEIGHT / 2 + 0.35 * FONT_SIZE
     lines = ""
-    for i, line in enumerate(place.lines):
+    for i, line in enumerate(box.lines):
         at = f'x="{x}" y="{_number(first + i * LINE_HEIGHT)}"'
-        length = f'textLength="{_number(width_of(line, place.kind))}" lengthAdjust="spacingAndGlyphs"'
+        length = f'textLength="{_number(width_of(line, box.kind))}" lengthAdjust="spacingAndGlyphs"'
         lines += f"<tspan {at} {length}>{_text(line)}</tspan>"
-    weight = ' font-weight="600"' if place.kind == "hypothesis" else ""
+    weight = ' font-weight="600"' if box.kind == "hypothesis" else ""
     return (
-        f"{_shape(place.kind, place.left, place.top, place.width, place.height)}"
-        f'<text fill="{LIGHT.looks[place.kind].text}"{weight} style="unicode-bidi: plaintext">{lines}</text>'
+        f"{_shape(box.kind, box.left, box.top, box.width, box.height)}"
+        f'<text fill="{LIGHT.looks[box.kind].text}"{weight} style="unicode-bidi: plaintext">{lines}</text>'
     )
 
 
@@ -184,10 +184,10 @@ def _rect(name: str, x: float, y: float, width: float, height: float, radius: fl
     return f'<rect class="{name}" x="{x_}" y="{y_}" width="{w}" height="{h}" rx="{r}" {paint} />'
 
 
-def _tick(place: PlacedBox) -> str:
+def _tick(box: PlacedBox) -> str:
     """Return the mark of a finished node, on the upper right corner of its box."""
-    look = LIGHT.looks[place.kind]
-    x, y = place.right - 8, place.top
+    look = LIGHT.looks[box.kind]
+    x, y = box.right - 8, box.top
     path = f"M{_number(x - 3.5)} {_number(y)}l2.5 3 4.5 -6"
     return (
         f'<g class="tick"><circle cx="{_number(x)}" cy="{_number(y)}" r="8" fill="{look.border}" />'
@@ -195,19 +195,19 @@ def _tick(place: PlacedBox) -> str:
     )
 
 
-def _fold_sign(place: PlacedBox, stem: float, direction: Direction) -> str:
+def _fold_sign(box: PlacedBox, stem: float, direction: Direction) -> str:
     """Return the sign to collapse or expand a node: on the line into it, with the number of hidden nodes."""
-    words = f"+{place.hidden}" if place.hidden else "\N{MINUS SIGN}"
+    words = f"+{box.hidden}" if box.hidden else "\N{MINUS SIGN}"
     width = max(_SIGN, 8 + columns_of(words) * COLUMN)
     if direction == "right":
-        x, y = place.right + _AWAY + width / 2, place.y
+        x, y = box.right + _AWAY + width / 2, box.y
     else:
-        x, y = stem, place.bottom + _AWAY + _SIGN / 2
-    look = LIGHT.looks[place.kind]
+        x, y = stem, box.bottom + _AWAY + _SIGN / 2
+    look = LIGHT.looks[box.kind]
     paint = f'fill="{LIGHT.background}" stroke="{look.border}" stroke-width="1.5"'
-    box = _rect("", x - width / 2, y - _SIGN / 2, width, _SIGN, _SIGN / 2, paint)
+    rect = _rect("", x - width / 2, y - _SIGN / 2, width, _SIGN, _SIGN / 2, paint)
     at = f'x="{_number(x)}" y="{_number(y + 4.5)}" text-anchor="middle" font-size="12" font-weight="600"'
-    return f'<g class="fold">{box}<text {at} fill="{LIGHT.text}">{words}</text></g>'
+    return f'<g class="fold">{rect}<text {at} fill="{LIGHT.text}">{words}</text></g>'
 
 
 def _legend(kinds: list[DrawnKind], top: float) -> str:

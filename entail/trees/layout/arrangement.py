@@ -43,25 +43,25 @@ def arrange(
     for id in reversed(boxes):
         outlines[id] = _pack_children(boxes, id, stacks[id], outlines, down, beside_first, id in lists)
 
-    places: dict[str, PlacedBox] = {}
+    placed_boxes: dict[str, PlacedBox] = {}
     end = 0.0
     for id, box in boxes.items():
         if box.parent is not None:
-            above = places[box.parent]
+            above = placed_boxes[box.parent]
             across = (above.x if down else above.y) + box.across
         else:
-            across = end + (LOOSE_GAP if places else 0) - min(low for _, low, _ in outlines[id])
+            across = end + (LOOSE_GAP if placed_boxes else 0) - min(low for _, low, _ in outlines[id])
             end = across + max(high for _, _, high in outlines[id])
         x, y = (across, box.start + box.height / 2) if down else (box.start + box.width / 2, across)
         about = (box.lines, box.kind, box.text, box.layer, box.parent, box.hidden)
-        places[id] = PlacedBox(x, y, box.width, box.height, *about)
+        placed_boxes[id] = PlacedBox(x, y, box.width, box.height, *about)
     steps = [
         step
         for id in boxes
         if stacks[id]
-        for step in draw_steps(id, stacks[id], places, direction, listed=id in lists)
+        for step in draw_steps(id, stacks[id], placed_boxes, direction, listed=id in lists)
     ]
-    return Layout(MappingProxyType(places), tuple(steps), direction)
+    return Layout(MappingProxyType(placed_boxes), tuple(steps), direction)
 
 
 def _gap(boxes: Mapping[str, Box], upper: str, lower: str) -> int:

@@ -80,30 +80,30 @@ class Layout:
     """Boxes and lines of a drawing, whose upper left corner is at (0, 0).
 
     Attributes:
-        places: Node id (`rejected_id` for a rejected premise) -> box; parents before their premises, depth
+        boxes: Node id (`rejected_id` for a rejected premise) -> box; parents before their premises, depth
             first, loose trees after the hypothesis's, rejected premises last.
         steps: Lines of each step.
         direction: Side of the premises, seen from their conclusion.
     """
 
-    places: Mapping[str, PlacedBox]
+    boxes: Mapping[str, PlacedBox]
     steps: tuple[Step, ...]
     direction: Direction
 
     @property
     def width(self) -> float:
         """Right edge of the drawing."""
-        return max(place.right for place in self.places.values())
+        return max(box.right for box in self.boxes.values())
 
     @property
     def height(self) -> float:
         """Lower edge of the drawing."""
-        return max(place.bottom for place in self.places.values())
+        return max(box.bottom for box in self.boxes.values())
 
     @property
     def edges(self) -> tuple[tuple[str, str], ...]:
-        """(parent, child) of each box with a parent, in the order of the places."""
-        return tuple((place.parent, id) for id, place in self.places.items() if place.parent is not None)
+        """(parent, child) of each box with a parent, in the order of the boxes."""
+        return tuple((box.parent, id) for id, box in self.boxes.items() if box.parent is not None)
 
 
 def rejected_id(node_id: str, key: str) -> str:

@@ -17,7 +17,7 @@ _LINE = 14
 def draw_steps(
     id: str,
     stacks: list[list[str]],
-    places: Mapping[str, PlacedBox],
+    boxes: Mapping[str, PlacedBox],
     direction: Direction,
     *,
     listed: bool = False,
@@ -29,12 +29,12 @@ def draw_steps(
     Args:
         id: Conclusion.
         stacks: Its premises as they stand beside each other; those of a stack stand below each other.
-        places: Boxes.
+        boxes: Boxes.
         direction: Where premises stand.
         listed: Whether the premises are a list, even if there is only one.
     """
     down = direction == "down"
-    parent, first = places[id], places[stacks[0][0]]
+    parent, first = boxes[id], boxes[stacks[0][0]]
     rail = (first.top if down else first.left) - RAIL
 
     def line(start: tuple[float, float], end: tuple[float, float]) -> Segment:
@@ -42,19 +42,19 @@ def draw_steps(
         return (start[::-1], end[::-1]) if down else (start, end)
 
     def exit_of(stack: list[str]) -> float:
-        box = places[stack[0]]
+        box = boxes[stack[0]]
         return box.left - _LINE if len(stack) > 1 or listed else box.x if down else box.y
 
     def is_rejected(child: str) -> bool:
-        return places[child].kind == "rejected"
+        return boxes[child].kind == "rejected"
 
     def branch(stack: list[str], *, rejected: bool) -> list[Segment]:
         """Return the lines from the rail to the premises of this kind."""
         at = exit_of(stack)
-        members = [places[child] for child in stack if is_rejected(child) == rejected]
+        members = [boxes[child] for child in stack if is_rejected(child) == rejected]
         if not members or (len(stack) == 1 and not listed):
             return [line((rail, at), (box.top if down else box.left, at)) for box in members]
-        above = [places[child].y for child in stack if rejected and not is_rejected(child)]
+        above = [boxes[child].y for child in stack if rejected and not is_rejected(child)]
         return [
             line((above[-1] if above else rail, at), (members[-1].y, at)),
             *(((at, box.y), (box.left, box.y)) for box in members),

@@ -245,9 +245,9 @@ class TreeBuilder:
         self._judgements[node, premise.key] = Judgement(premise, accepted, author, seq, query)
 
     def _withdraw_rejection(self, parent: str, child: str) -> None:
-        place = (parent, self._nodes[child].key or "")
-        if place in self._judgements and not self._judgements[place].accepted:
-            del self._judgements[place]
+        key = (parent, self._nodes[child].key or "")
+        if key in self._judgements and not self._judgements[key].accepted:
+            del self._judgements[key]
 
     def _remove(self, node_id: str, *, keep: bool) -> None:
         node, tree = self._nodes[node_id], self.peek()

@@ -183,11 +183,11 @@ def _model_files() -> Iterator[tuple[str, Path]]:
     active = models.parent / pointers.FILE
     if active.is_file():
         yield f"models/{pointers.FILE}", active
-    for place, folders, files in os.walk(models):
-        if Path(place) == models:
+    for folder, folders, files in os.walk(models):
+        if Path(folder) == models:
             folders[:] = [name for name in folders if name[0] != "." and not name.endswith(".training")]
         folders.sort()
-        for path in (Path(place, name) for name in sorted(files)):
+        for path in (Path(folder, name) for name in sorted(files)):
             if path.is_file() and not path.is_symlink() and path != models / pointers.FILE:
                 yield f"models/{path.relative_to(models).as_posix()}", path
 

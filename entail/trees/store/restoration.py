@@ -94,10 +94,10 @@ class FolderSwap:
         """Put the pointers beside the models; remove the old models unless they stay, table and journal."""
         active = self.models / pointers.FILE
         if active.is_file():
-            place = self.models.parent / pointers.FILE
-            if self.keeps and place.is_file() and self.before.is_dir():
-                place.replace(self.before / pointers.FILE)
-            active.replace(place)
+            destination = self.models.parent / pointers.FILE
+            if self.keeps and destination.is_file() and self.before.is_dir():
+                destination.replace(self.before / pointers.FILE)
+            active.replace(destination)
         if not self.keeps:
             shutil.rmtree(self.before, ignore_errors=True)
         forget(connection)

@@ -154,10 +154,10 @@ def draw_slopes(lines: Sequence[Slope], sides: tuple[Mark, Mark], *, k: int) -> 
     return cast("alt.LayerChart", chart.configure_view(stroke=None))
 
 
-def _row(place: int, line: Slope, k: int) -> dict[str, Any]:
+def _row(index: int, line: Slope, k: int) -> dict[str, Any]:
     is_judged = line.mark != DECISIONS[-1]
     return {
-        "id": place,
+        "id": index,
         "premise": line.premise,
         "parent": line.parent,
         "mark": line.mark.name,

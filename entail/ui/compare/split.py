@@ -174,7 +174,7 @@ def draw_change(
     pair: Pair, split: SplitComparison, change: QueryChange, *, k: int, heading: bool = True
 ) -> None:
     """Draw the rankings of a query with its gold premises marked."""
-    gold = {fold(text): text for text in split.premises(change.place)}
+    gold = {fold(text): text for text in split.premises(change.index)}
     with st.container(border=True):
         draw_query(pair, change.query, k=k, gold=gold, heading=heading)
 
@@ -228,7 +228,7 @@ def _tree_slopes(split: SplitComparison, *, example: bool) -> list[Slope]:
     mark = REFERENCE if example else ACCEPTED
     lines: list[Slope] = []
     for change in split.changes["query_excluded"]:
-        for child, *ranks in zip(split.gold.children[change.place], *change.ranks, strict=True):
+        for child, *ranks in zip(split.gold.children[change.index], *change.ranks, strict=True):
             if child != NOT_THERE and all(map(math.isfinite, ranks)):
                 text = split.corpus.texts[child]
                 lines.append(Slope(text, (int(ranks[0]), int(ranks[1])), mark, mark.name, change.query))

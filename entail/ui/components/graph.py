@@ -100,11 +100,11 @@ def draw_graph(
         "collapsed": [id for id in tree.nodes if id in collapsed and tree.nodes[id].children],
         "inside": {
             id: "\n".join(node.text for node in tree.descendants(id))
-            for id, place in drawing.places.items()
-            if place.hidden
+            for id, box in drawing.boxes.items()
+            if box.hidden
         },
         "description": describe_graph(tree, selected=selected),
-        "hint": "" if len(drawing.places) > 1 or view.focus != ROOT else FIRST_HINT,
+        "hint": "" if len(drawing.boxes) > 1 or view.focus != ROOT else FIRST_HINT,
     }
     pass_on = node_handler(("select", "open", "toggle"), on_event)
 
@@ -127,9 +127,9 @@ def draw_picture(tree: Tree, drawing: Layout, *, collapsed: Collection[str] = fr
     titles: dict[str, str] = {}
     roles: dict[str, str] = {}
     rejected = {rejected_id(*judged): judged for judged, j in tree.judgements.items() if not j.accepted}
-    for id, place in drawing.places.items():
-        role = f'id="{printable(id)}" role="treeitem" aria-level="{place.layer + 1}"'
-        if place.kind == "rejected":
+    for id, box in drawing.boxes.items():
+        role = f'id="{printable(id)}" role="treeitem" aria-level="{box.layer + 1}"'
+        if box.kind == "rejected":
             node_id, key = rejected[id]
             caption = f"Rejected by {tree.judgements[node_id, key].author}"
             role += f' data-of="{node_id}"'
@@ -140,8 +140,8 @@ def draw_picture(tree: Tree, drawing: Layout, *, collapsed: Collection[str] = fr
             if tree.nodes[id].children:
                 role += f' aria-expanded="{str(id not in collapsed).lower()}"'
                 caption += f"; {len(tree.descendants(id))} below" if id in collapsed else ""
-        titles[id], roles[id] = f"{caption}:\n{place.text}", role
-    expandable = {id for id in drawing.places if id in tree.nodes and tree.nodes[id].children}
+        titles[id], roles[id] = f"{caption}:\n{box.text}", role
+    expandable = {id for id in drawing.boxes if id in tree.nodes and tree.nodes[id].children}
     return draw_svg(
         drawing, titles, finished=tree.finished, expandable=expandable, roles=roles, attributes='role="none"'
     )
@@ -152,7 +152,7 @@ def _visible(tree: Tree, drawing: Layout, selected: str | None) -> str | None:
     if selected is None or selected not in tree.nodes:
         return None
     path = (selected, *(node.id for node in tree.ancestors(selected)))
-    return next((id for id in path if id in drawing.places), None)
+    return next((id for id in path if id in drawing.boxes), None)
 
 
 def describe_graph(tree: Tree, *, selected: str | None) -> str:

@@ -46,7 +46,7 @@ def draw_table(encoder: GaussianEncoder) -> None:
 
 def _draw_reading(table: PairTable) -> None:
     """Draw which columns hold the sentences, and which rows were left out."""
-    first, second = (label(table.header[place], longest=80) for place in table.columns)
+    first, second = (label(table.header[column], longest=80) for column in table.columns)
     if table.named:
         st.caption(f"Columns: “{first}” and “{second}”.")
     else:

@@ -131,11 +131,13 @@ def _draw_actions(job: Job, author: str | None) -> None:
 def _draw_state(job: Job) -> None:
     """Draw the place in the queue, the progress, or the end with what to do next."""
     if job.state == "queued":
-        earlier = [other for other in jobs().queued() if (other.place or 0) < (job.place or 0)]
+        earlier = [
+            other for other in jobs().queued() if (other.queue_position or 0) < (job.queue_position or 0)
+        ]
         running = [other for other in jobs().jobs() if other.state in ("running", "cancelling")]
         names = ", ".join(f"**{label(other.name)}**" for other in [*running, *earlier])
         st.info(
-            f"Queued as number {job.place}, after {names}." if names else "Starts in a moment.",
+            f"Queued as number {job.queue_position}, after {names}." if names else "Starts in a moment.",
             icon=":material/schedule:",
         )
         ensure_worker()

@@ -152,7 +152,7 @@ def _draw_preview(preview: Preview) -> None:
             return
         names = preview.header or tuple(map(str, range(1, len(preview.rows[0]) + 1)))
         # Trailing spaces keep equal column names apart.
-        columns = [name + " " * names[:place].count(name) for place, name in enumerate(names)]
+        columns = [name + " " * names[:index].count(name) for index, name in enumerate(names)]
         st.dataframe(pd.DataFrame(list(preview.rows), columns=columns), hide_index=True, height=260)
         st.caption(f"The first {len(preview.rows):,} pairs.")
 

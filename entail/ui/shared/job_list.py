@@ -63,7 +63,7 @@ def open_job(job: str | None, **more: str) -> None:
 def draw_badge(job: Job) -> None:
     """Draw the state of a job."""
     style = LOOKS[job.state]
-    words = f"{style.words}, number {job.place}" if job.place else style.words
+    words = f"{style.words}, number {job.queue_position}" if job.queue_position else style.words
     st.badge(words, icon=style.icon, color=style.colour)
 
 
@@ -130,8 +130,10 @@ def _draw_list(busy: bool) -> None:
     if any(job.open for job in readable_jobs) != busy:
         st.rerun()
     ensure_worker()
-    queued = sorted((job for job in readable_jobs if job.place), key=lambda job: job.place or 0)
-    running = [job for job in readable_jobs if job.open and not job.place]
+    queued = sorted(
+        (job for job in readable_jobs if job.queue_position), key=lambda job: job.queue_position or 0
+    )
+    running = [job for job in readable_jobs if job.open and not job.queue_position]
     ended = [job for job in readable_jobs if not job.open]
     if running or queued:
         st.markdown(f"**{len(running)} running, {len(queued)} queued**")

@@ -95,7 +95,7 @@ def _draw_busy(job_id: str, author: str | None) -> None:
     if not job.open:
         st.rerun()
     if job.state == "queued":
-        st.progress(0.0, text=f"**{label(job.name)}** is queued, number {job.place}")
+        st.progress(0.0, text=f"**{label(job.name)}** is queued, number {job.queue_position}")
         ensure_worker()
     else:
         share, words = progress_of(job)

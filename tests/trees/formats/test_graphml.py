@@ -109,12 +109,12 @@ def begun(draw: st.DrawFn) -> Create:
 def test_any_tree_comes_back_with_its_order(act: Create) -> None:
     def shape(tree: Tree) -> list[tuple[str, int, tuple[int, ...]]]:
         nodes = [*tree.walk()]
-        place = {node.id: i for i, node in enumerate(nodes)}
+        positions = {node.id: i for i, node in enumerate(nodes)}
         return [
             (
                 re.sub("\r\n?", "\n", printable(node.text)),
-                place[node.parent] if node.parent else -1,
-                tuple(place[child] for child in node.children),
+                positions[node.parent] if node.parent else -1,
+                tuple(positions[child] for child in node.children),
             )
             for node in nodes
         ]

@@ -67,7 +67,7 @@ def test_the_graph_is_drawn_where_the_layout_says(story: Any) -> None:
     without, with_ = page.constant("drawings")
     drawing = layout(story.tree)
     assert [(n["id"], n["x"], n["y"], n["group"]) for n in boxes(without)] == [
-        (id, round(p.x), round(p.y), p.kind) for id, p in drawing.places.items()
+        (id, round(p.x), round(p.y), p.kind) for id, p in drawing.boxes.items()
     ]
     assert all(n["fixed"] for n in without["nodes"])
     spots = {node["id"]: (node["x"], node["y"]) for node in without["nodes"]}
@@ -85,9 +85,9 @@ def test_the_direction_can_be_chosen(story: Any) -> None:
     directions: tuple[Direction, ...] = ("right", "down")
     for direction in directions:
         (drawing, _) = Page(to_html(story.tree, direction=direction)).constant("drawings")
-        places = layout(story.tree, direction=direction).places
+        placed_boxes = layout(story.tree, direction=direction).boxes
         assert [(n["x"], n["y"]) for n in boxes(drawing)] == [
-            (round(p.x), round(p.y)) for p in places.values()
+            (round(p.x), round(p.y)) for p in placed_boxes.values()
         ]
 
 

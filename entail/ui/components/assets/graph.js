@@ -26,7 +26,7 @@ class TreeGraph {
   }
 
   build(key) {
-    this.found = element("output", { class: "count", "aria-live": "polite" });
+    this.count = element("output", { class: "count", "aria-live": "polite" });
     this.field = element("input", {
       type: "search", placeholder: "Find in tree", "aria-label": "Find in tree", spellcheck: "false", autocomplete: "off",
     });
@@ -41,7 +41,7 @@ class TreeGraph {
     const screen = tool("screen", "Full screen", () =>
       this.root.ownerDocument.fullscreenElement ? document.exitFullscreen() : this.root.requestFullscreen());
     this.tools = element("div", { class: "tools", role: "toolbar", "aria-label": "Graph" }, [
-      element("span", { class: "find" }, [this.field, this.found, this.previous, this.next]),
+      element("span", { class: "find" }, [this.field, this.count, this.previous, this.next]),
       element("span", { class: "group" }, [this.fold, this.foldAll, this.focus, this.turn]),
       element("span", { class: "group" }, [
         tool("out", "Zoom out", () => this.view.zoom(1 / 1.25)),
@@ -82,7 +82,7 @@ class TreeGraph {
 
   draw(before, elsewhere) {
     const anchors = [this.selected, "n1"].filter(Boolean);
-    const held = this.view.hold(anchors);
+    const anchor = this.view.hold(anchors);
     const { newest } = this.data;
     const appears = this.view.nodes && newest !== null && !this.view.nodes.has(newest);
     this.paint(this.data.picture);
@@ -93,7 +93,7 @@ class TreeGraph {
     if (elsewhere) this.view.free = false;
     const nodes = new Map([...this.boxes.children].map((node) => [node.dataset.node, node]));
     this.map.change(nodes, size, -left);
-    this.view.change(picture, nodes, size, held);
+    this.view.change(picture, nodes, size, anchor);
     if (before !== undefined && before !== this.selected) this.view.reveal(this.selected);
     else if (appears) this.view.reveal(newest);
     if (elsewhere) this.view.begunAt();
@@ -123,8 +123,8 @@ class TreeGraph {
     }
     const before = this.drawn ?? new Map();
     const fresh = boxes.filter(([id, , group]) => before.get(id)?.group !== group);
-    const made = [...parse(`<svg xmlns="${SVG}">${fresh.map(([, , group]) => group).join("")}</svg>`).children];
-    const elements = new Map(fresh.map(([id], i) => [id, made[i]]));
+    const groups = [...parse(`<svg xmlns="${SVG}">${fresh.map(([, , group]) => group).join("")}</svg>`).children];
+    const elements = new Map(fresh.map(([id], i) => [id, groups[i]]));
     this.drawn = new Map(boxes.map(([id, , group]) => [id, { group, box: elements.get(id) ?? before.get(id).box }]));
     for (const [id, { box }] of before) if (this.drawn.get(id)?.box !== box) box.remove();
     let next = this.boxes.firstChild;
@@ -158,8 +158,8 @@ class TreeGraph {
       if (pressed !== undefined) button.setAttribute("aria-pressed", String(pressed));
     };
     const { collapsed, direction, path } = this.data;
-    const one = collapsed.includes(this.selected);
-    name(this.fold, one ? "Expand the selected node" : "Collapse the selected node", one);
+    const isCollapsed = collapsed.includes(this.selected);
+    name(this.fold, isCollapsed ? "Expand the selected node" : "Collapse the selected node", isCollapsed);
     name(this.foldAll, collapsed.length ? "Expand all" : "Collapse all", collapsed.length > 0);
     name(this.turn, direction === "right" ? "Top-down layout" : "Left-to-right layout");
     const inner = this.node(this.selected)?.hasAttribute("aria-expanded") ?? false;
@@ -290,14 +290,14 @@ class TreeGraph {
   }
 
   showFound() {
-    const [found, current] = [new Set(this.matches), this.matches[this.match]];
+    const [matches, current] = [new Set(this.matches), this.matches[this.match]];
     for (const node of this.nodes()) {
-      node.classList.toggle("found", found.has(node.dataset.node));
+      node.classList.toggle("found", matches.has(node.dataset.node));
       node.classList.toggle("current", node.dataset.node === current);
     }
     const total = this.matches.length;
-    this.found.textContent = !this.words ? "" : total ? `${this.match + 1} / ${total}` : "none";
-    for (const part of [this.found, this.previous, this.next]) part.hidden = !this.words;
+    this.count.textContent = !this.words ? "" : total ? `${this.match + 1} / ${total}` : "none";
+    for (const part of [this.count, this.previous, this.next]) part.hidden = !this.words;
     this.previous.disabled = this.next.disabled = total < 2;
     this.note();
   }

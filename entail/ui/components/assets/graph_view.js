@@ -16,15 +16,15 @@ class View {
     return this.begun ? ids.map((id) => ({ id, spot: this.spot(id) })).find(({ spot }) => spot) : undefined;
   }
 
-  // Takes in the picture as it is now, its nodes by id, and what was held before it changed.
-  change(picture, nodes, size, held) {
+  // Takes in the picture as it is now, its nodes by id, and the node that is to stay where it stood.
+  change(picture, nodes, size, anchor) {
     Object.assign(this, { picture, size, nodes });
     if (picture.parentNode !== this.scroller) this.scroller.replaceChildren(picture);
     this.resize();
     if (!this.begun) return this.begin();
     if (!this.free && this.whole() >= SMALLEST) return this.fit();
-    const now = held && this.spot(held.id);
-    if (now) this.scroller.scrollBy(now.x - held.spot.x, now.y - held.spot.y);
+    const spot = anchor && this.spot(anchor.id);
+    if (spot) this.scroller.scrollBy(spot.x - anchor.spot.x, spot.y - anchor.spot.y);
     this.moved();
   }
 

@@ -7,7 +7,7 @@ class TreeOutline {
     this.outbox = new Outbox();
     this.rows = new Map(); // by id, as they stand
     this.words = "";
-    this.found = element("output", { class: "count", "aria-live": "polite" });
+    this.count = element("output", { class: "count", "aria-live": "polite" });
     this.field = element("input", {
       type: "search", placeholder: "Find in tree", "aria-label": "Find in tree", spellcheck: "false", autocomplete: "off",
     });
@@ -20,7 +20,7 @@ class TreeOutline {
     this.legend = element("ul", { class: "legend", "aria-label": "Legend" });
     this.root = element("div", { class: "outline" }, [
       element("div", { class: "tools", role: "toolbar", "aria-label": "Outline" }, [
-        element("span", { class: "find" }, [this.field, this.found]),
+        element("span", { class: "find" }, [this.field, this.count]),
         element("span", { class: "group" }, [this.all]),
       ]),
       this.tree, this.hint, this.legend,
@@ -61,23 +61,23 @@ class TreeOutline {
     return this.tree.contains(this.tree.getRootNode().activeElement);
   }
 
-  read(said) {
+  read(records) {
     const before = this.rows;
-    this.rows = new Map(said.map(({ id }) => [id, before.get(id) ?? new Row()]));
+    this.rows = new Map(records.map(({ id }) => [id, before.get(id) ?? new Row()]));
     for (const [id, row] of before) if (!this.rows.has(id)) row.element.remove();
-    let place = this.connected;
-    let next = place.firstChild;
+    let container = this.connected;
+    let next = container.firstChild;
     let number = 0;
-    for (const one of said) {
-      const row = this.rows.get(one.id);
-      row.say(one);
+    for (const record of records) {
+      const row = this.rows.get(record.id);
+      row.update(record);
       if (row.parent !== null) this.rows.get(row.parent).below.push(row);
-      else if (number && place !== this.loose) [place, next] = [this.loose, this.loose.firstChild];
+      else if (number && container !== this.loose) [container, next] = [this.loose, this.loose.firstChild];
       if (row.element === next) next = next.nextSibling;
-      else place.insertBefore(row.element, next);
+      else container.insertBefore(row.element, next);
       number += 1;
     }
-    const drawn = new Set(said.map(({ kind }) => kind));
+    const drawn = new Set(records.map(({ kind }) => kind));
     const entries = Object.entries(STYLE.names).filter(([kind]) => kind !== "rejected" || drawn.has(kind));
     this.legend.replaceChildren(...entries.map(([kind, name]) =>
       element("li", { "data-kind": kind }, [sample(STYLE.shapes[kind], { fill: "", border: "" }), name])));
@@ -90,12 +90,12 @@ class TreeOutline {
     const rows = [...this.rows.values()];
     for (const row of [...rows].reverse()) {
       row.matches = words !== "" && row.lower.includes(words);
-      row.kept = !words || row.matches || row.below.some(({ kept }) => kept);
+      row.isKept = !words || row.matches || row.below.some(({ isKept }) => isKept);
     }
     for (const row of rows) {
       const parent = this.rows.get(row.parent);
-      row.open = row.below.some(({ kept }) => kept) && (words !== "" || !this.collapsed.has(row.id));
-      row.shown = row.kept && (!parent || (parent.shown && parent.open));
+      row.open = row.below.some(({ isKept }) => isKept) && (words !== "" || !this.collapsed.has(row.id));
+      row.shown = row.isKept && (!parent || (parent.shown && parent.open));
     }
     this.shown = rows.filter(({ shown }) => shown);
     const marked = this.nearestShown(this.rows.get(this.selected));
@@ -104,14 +104,14 @@ class TreeOutline {
     const roots = this.shown.filter(({ parent }) => parent === null);
     const ranks = new Map();
     for (const siblings of [roots, ...rows.map(({ below }) => below.filter(({ shown }) => shown))]) {
-      siblings.forEach((row, at) => ranks.set(row, { place: at + 1, places: siblings.length }));
+      siblings.forEach((row, at) => ranks.set(row, { position: at + 1, size: siblings.length }));
     }
     for (const row of rows) {
       row.show({ selected: row === marked, current: row === this.current, words, ...ranks.get(row) });
     }
     this.apart.hidden = this.loose.hidden = !this.shown.some((row) => this.loose.contains(row.element));
-    this.found.textContent = words && String(rows.filter(({ matches }) => matches).length || "none");
-    this.found.hidden = !words;
+    this.count.textContent = words && String(rows.filter(({ matches }) => matches).length || "none");
+    this.count.hidden = !words;
     this.paintAll();
     if (focused) this.current?.element.focus({ preventScroll: true });
   }

@@ -18,12 +18,12 @@ class Row {
   }
 
   // Takes what Python says of the row; where it stands among the others comes with `show`.
-  say(said) {
-    const { kind, text, level, caption, marks } = said;
+  update(record) {
+    const { kind, text, level, caption, marks } = record;
     this.below = [];
-    if (JSON.stringify(said) === this.heard) return;
-    Object.assign(this, said, { heard: JSON.stringify(said), lower: text.toLowerCase(), painted: null });
-    Object.assign(this.element.dataset, { node: said.id, kind });
+    if (JSON.stringify(record) === this.drawn) return;
+    Object.assign(this, record, { drawn: JSON.stringify(record), lower: text.toLowerCase(), painted: null });
+    Object.assign(this.element.dataset, { node: record.id, kind });
     this.element.title = caption;
     this.element.setAttribute("aria-level", level);
     this.element.style.setProperty("--depth", Math.min(level, DEEPEST) - 1);
@@ -32,15 +32,15 @@ class Row {
     this.notes.replaceChildren(...marks.flatMap((mark) => [" · ", element("span", { "data-mark": mark }, [mark])]));
   }
 
-  show({ selected, current, words, place, places }) {
+  show({ selected, current, words, position, size }) {
     const item = this.element;
     item.hidden = !this.shown;
     if (!this.shown) return;
-    if (this.below.some(({ kept }) => kept)) item.setAttribute("aria-expanded", this.open);
+    if (this.below.some(({ isKept }) => isKept)) item.setAttribute("aria-expanded", this.open);
     else item.removeAttribute("aria-expanded");
     item.setAttribute("aria-selected", selected);
-    item.setAttribute("aria-posinset", place);
-    item.setAttribute("aria-setsize", places);
+    item.setAttribute("aria-posinset", position);
+    item.setAttribute("aria-setsize", size);
     item.tabIndex = current ? 0 : -1;
     item.classList.toggle("only-above", words !== "" && !this.matches);
     if (this.painted !== words) this.highlight(words);
