@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from typing import Any, Literal
@@ -41,10 +41,11 @@ def package_licences() -> list[Licence]:
     """Return the licences of all installed packages, by name; pyvis includes vis-network."""
     licences: dict[str, Licence] = {}
     for package in metadata.distributions():
-        about = package.metadata
-        if name := about["Name"]:
-            classifiers = about.get_all("Classifier") or ()
-            licence = _licence(about["License-Expression"], classifiers, about["License"] or "")
+        about: Mapping[str, Any] = package.metadata.json
+        if name := about.get("name"):
+            licence = _licence(
+                about.get("license_expression"), about.get("classifier", ()), about.get("license", "")
+            )
             licences.setdefault(name.lower(), _of("package", name, package.version, licence))
     return [licences[name] for name in sorted(licences)]
 

@@ -123,7 +123,7 @@ def test_malformed_jsonl_names_file_and_line(line: str, message: str) -> None:
 def test_json_over_many_lines() -> None:
     assert parse_json(r'"\ud83d\ude00 \\u0000 \\ud800"') == "😀 \\u0000 \\ud800"
     with pytest.raises(FormatError) as caught:
-        parse_json('{\n"a": 1,\n}', source="x.json")
+        parse_json('{\n"a": 1,\n2}', source="x.json")
     assert caught.value.line == 3
 
 
