@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -188,17 +189,17 @@ def push_trees(
     from entail.trees.store.corpora import CorpusStore
     from entail.trees.store.database import open_database
 
-    database = open_database()
-    done = push_trees(
-        corpus,
-        repo,
-        log=TreeLog(database),
-        store=CorpusStore(database),
-        private=not public,
-        dry_run=dry_run,
-        names=names,
-        licence=licence,
-    )
+    with closing(open_database()) as database:
+        done = push_trees(
+            corpus,
+            repo,
+            log=TreeLog(database),
+            store=CorpusStore(database),
+            private=not public,
+            dry_run=dry_run,
+            names=names,
+            licence=licence,
+        )
     return _report(done)
 
 

@@ -287,8 +287,5 @@ def _corpora() -> Iterator[CorpusStore | None]:
     if file is not None and not file.exists():
         yield None
         return
-    database = open_database(read_only=True)
-    try:
+    with contextlib.closing(open_database(read_only=True)) as database:
         yield CorpusStore(database)
-    finally:
-        database.close()

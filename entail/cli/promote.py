@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -162,8 +163,9 @@ def _corpus(name: str | None) -> Corpus | None:
     from entail.trees.store.corpora import CorpusStore
     from entail.trees.store.database import open_database
 
-    store = CorpusStore(open_database())
-    return store.corpus(store.find(name).id)
+    with closing(open_database()) as database:
+        store = CorpusStore(database)
+        return store.corpus(store.find(name).id)
 
 
 def _active(corpus: str | None) -> Report:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,8 @@ class JobQueue:
     def __init__(self, folder: Path, url: str | None = None) -> None:
         self._url = url or ""
         self.huey = _open_huey(folder, url)
+        # Huey leaves its connection to the garbage collector, which Python 3.13 warns of.
+        weakref.finalize(self, self.huey.storage.close)
         self._work: Callable[[str], None] | None = None
         self._put = self.huey.task(name=_TASK)(self._run)
 

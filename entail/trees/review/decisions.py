@@ -6,6 +6,7 @@ import inspect
 import re
 import unicodedata
 from collections.abc import Collection, Iterator
+from contextlib import closing
 from dataclasses import astuple, dataclass
 from datetime import datetime
 from itertools import count
@@ -34,10 +35,10 @@ def read_decisions(name: str) -> tuple[Corpus, Judgements]:
     Raises:
         CorpusError: If no corpus has this name; lists the existing ones.
     """
-    database = open_database()
-    store = CorpusStore(database)
-    info = store.find(name)
-    return store.corpus(info.id), judgements_of(TreeLog(database), corpus_id=info.id)
+    with closing(open_database()) as database:
+        store = CorpusStore(database)
+        info = store.find(name)
+        return store.corpus(info.id), judgements_of(TreeLog(database), corpus_id=info.id)
 
 
 def read_source(source: Source, *, keep: Path | None = None, progress: ProgressCallback | None = None) -> Any:  # noqa: ANN401 - the method's own

@@ -79,11 +79,8 @@ def backup(
     path = sqlite_file(url)
     if path is not None and not path.exists():
         raise DatabaseError(f"there is no database at {path} yet, so nothing to back up; see `entail doctor`")
-    database = open_database(url)
-    try:
+    with closing(open_database(url)) as database:
         return _write(database, file, overwrite=overwrite, progress=progress)
-    finally:
-        database.close()
 
 
 def restore(
