@@ -23,7 +23,6 @@ SECRET = "a-client-secret-of-the-stand-in"
 class Provider:
     def __init__(self) -> None:
         self.claims: dict[str, Any] = {"sub": "1", "name": "Ada Lovelace", "email": "ada@uni.example"}
-        self.asked: list[str] = []
         self.key = RSAKey.generate_key(2048, parameters={"kid": "one", "use": "sig", "alg": "RS256"})
         self.codes: dict[str, dict[str, str]] = {}
         provider = self
@@ -58,7 +57,6 @@ class Provider:
     def get(self, request: BaseHTTPRequestHandler) -> None:
         url = urlsplit(request.path)
         parameters = {name: values[0] for name, values in parse_qs(url.query).items()}
-        self.asked.append(url.path)
         match url.path:
             case "/.well-known/openid-configuration":
                 self.reply(
@@ -101,7 +99,6 @@ class Provider:
         form = {name: values[0] for name, values in parse_qs(body).items()}
         basic = base64.b64decode(request.headers.get("Authorization", "").removeprefix("Basic ")).decode()
         began = self.codes.pop(form.get("code", ""), None)
-        self.asked.append(urlsplit(request.path).path)
         if (
             began is None
             or basic not in ("", f"{CLIENT}:{SECRET}")

@@ -97,6 +97,26 @@ def test_a_signed_in_user_is_the_author_until_they_sign_out(
     assert app.session_state["visitor"].name is None
 
 
+def test_signing_out_is_repeated_until_the_page_is_left(
+    home: AppTest, claims: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs: list[str] = []
+
+    def logout() -> None:
+        runs.append("logout")
+        claims.clear()
+
+    monkeypatch.setattr("streamlit.logout", logout)
+    claims.update(ada())
+    app = home.run()
+    assert not runs
+    app = app.button(key="sign_out").click().run()
+    assert "Sign in" in labels(app)
+    assert app.session_state["author"] is None
+    app.run()  # drops what the run before sent to the browser
+    assert len(runs) == 2
+
+
 @pytest.mark.parametrize(("adopts", "name"), [(True, "Ada"), (False, "Ada (2)")])
 def test_an_earlier_typed_name_is_adopted_if_confirmed(
     home: AppTest, shared: Workspace, claims: dict[str, Any], adopts: bool, name: str

@@ -96,7 +96,7 @@ def draw_author(authors: Authors) -> str | None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f":material/person: {with_mark(author, verified=is_signed_in(author))}")
         if sign_in.is_configured():
-            st.button("Sign out", on_click=st.logout, type="tertiary", key="sign_out")
+            st.button("Sign out", on_click=sign_in.sign_out, type="tertiary", key="sign_out")
         else:
             st.button("Not you?", on_click=leave, type="tertiary", key="leave")
     return author

@@ -52,6 +52,10 @@ def current_identity() -> Identity | None:
 
 def signed_in_author(authors: Authors) -> SignedIn | None:
     """Return the signed-in author, None if there is none; draw a pending question or the error."""
+    if "signing_out" in st.session_state:
+        # In every run until the browser leaves the page: Streamlit drops the redirect of a run that another
+        # one follows at once. The cookie would stay, and a reload would sign the user in again.
+        st.logout()
     _way_back(signed_in=provider_claims() is not None)
     try:
         identity = current_identity()
@@ -94,6 +98,11 @@ def draw_sign_in(*, key: str) -> None:
             except StreamlitError as error:
                 # The message may name the section, never its contents.
                 st.error(label(f"Sign-in is not configured correctly: {error}", longest=400))
+
+
+def sign_out() -> None:
+    """Sign the user out, here and at the provider; for callbacks."""
+    st.session_state["signing_out"] = True
 
 
 def shown_name(author: str) -> str:
