@@ -281,7 +281,8 @@ def licences() -> Report:
 def _corpora() -> Iterator[CorpusStore | None]:
     """Yield the corpora; None without a database."""
     from entail.trees.store.corpora import CorpusStore
-    from entail.trees.store.database import open_database, sqlite_file
+    from entail.trees.store.database import open_database
+    from entail.trees.store.urls import sqlite_file
 
     file = sqlite_file()
     if file is not None and not file.exists():

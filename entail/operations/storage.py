@@ -16,7 +16,7 @@ from entail.errors import DatabaseError
 from entail.progress import ProgressCallback
 from entail.settings import Settings, load_settings, refuse_in_demo
 from entail.trees.store.backup import Backup, backup
-from entail.trees.store.database import sqlite_file
+from entail.trees.store.urls import sqlite_file
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import sqlite3
+import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,15 +20,11 @@ from entail.trees.log.event_log import TreeLog
 from entail.trees.store import database as database_module
 from entail.trees.store import schema
 from entail.trees.store.authors import Authors
-from entail.trees.store.database import (
-    Database,
-    open_database,
-    parse_url,
-    sqlite_file,
-)
+from entail.trees.store.database import Database, open_database
 from entail.trees.store.health import examine
 from entail.trees.store.migrations import schema_revision
 from entail.trees.store.schema import REVISION
+from entail.trees.store.urls import parse_url, sqlite_file
 from tests.trees.conftest import at_once, damage, fill_database
 
 # --- as it should be ---
@@ -62,6 +59,17 @@ def test_what_was_confirmed_is_on_the_disk(sqlite: Database) -> None:
 def test_four_who_open_a_new_database_at_once(blank_url: str) -> None:
     opened = at_once(lambda _number: open_database(blank_url), range(4))
     assert [database.read_only for database in opened] == [False] * 4
+
+
+def test_a_new_database_waits_for_another_process_that_writes(tmp_path: Path) -> None:
+    file = tmp_path / "new.db"
+    with contextlib.closing(sqlite3.connect(file, isolation_level=None, check_same_thread=False)) as other:
+        other.execute("BEGIN IMMEDIATE")  # in a journal that is no WAL yet: SQLite refuses, and does not wait
+        timer = threading.Timer(0.2, other.execute, ["ROLLBACK"])
+        timer.start()
+        with contextlib.closing(open_database(f"sqlite:///{file}")) as opened:
+            assert not opened.read_only
+        timer.join()
 
 
 def test_rows_hold_together(database: Database) -> None:

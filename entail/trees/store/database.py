@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import re
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -14,18 +13,19 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
 import sqlalchemy as sa
-from sqlalchemy.engine import URL, make_url
+from sqlalchemy.engine import URL
 
 from entail.data.stored import parse_as
 from entail.errors import DamagedDatabaseError, DatabaseError, LockedDatabaseError
-from entail.masking import MASK, is_credential, mask_secrets
+from entail.masking import mask_secrets
 from entail.settings import is_demo, load_settings
 from entail.trees.store.migrations import migrate, schema_revision
 from entail.trees.store.restoration import is_interrupted, recover
 from entail.trees.store.schema import REVISION
+from entail.trees.store.urls import parse_url, path_of, shown_url
 
 ACT_WAIT = 3.0
 """Seconds that an act waits for a lock before it fails."""
@@ -70,7 +70,7 @@ class Database:
     @property
     def file(self) -> Path | None:
         """The SQLite file, None on a server."""
-        return _path(self.engine.url) if self.engine.dialect.name == "sqlite" else None
+        return path_of(self.engine.url) if self.engine.dialect.name == "sqlite" else None
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
@@ -152,48 +152,6 @@ def open_database(
         return _ensure_tables(Database(engine, display_url, read_only=read_only, wait_seconds=wait_seconds))
 
 
-def parse_url(url: str) -> URL:
-    """Return the URL with the supported driver.
-
-    Raises:
-        DatabaseError: If it is not the URL of an SQLite file or a PostgreSQL server.
-
-    >>> parse_url("postgres://ann@localhost/trees").drivername
-    'postgresql+psycopg'
-    """
-    hint = "expected sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME; check ENTAIL_DATABASE_URL"
-    try:
-        parsed = make_url(re.sub(r"^postgres(?=:|\+)", "postgresql", url))
-        backend = parsed.get_backend_name()
-    except (sa.exc.SQLAlchemyError, ValueError):
-        # Their messages quote the URL, which may have a password.
-        raise DatabaseError(f"this is no database URL: {hint}") from None
-    if backend == "postgresql":
-        return parsed.set(drivername="postgresql+psycopg")
-    if backend != "sqlite":
-        raise DatabaseError(f"a database of the kind {backend!r} is not supported: {hint}")
-    if not parsed.database or parsed.database == ":memory:":
-        raise DatabaseError(f"a database in memory would lose everything: {hint}")
-    return parsed.set(drivername="sqlite")
-
-
-def shown_url(url: URL) -> str:
-    """Return a URL without its password and other credentials, for messages."""
-    secret = {name: MASK for name in url.query if is_credential(name)}
-    return url.update_query_dict(secret).render_as_string(hide_password=True)
-
-
-def sqlite_file(url: str | None = None) -> Path | None:
-    """Return the SQLite file of a URL, of the settings by default; None for a server."""
-    parsed = parse_url(url if url is not None else load_settings().database_url)
-    return _path(parsed) if parsed.get_backend_name() == "sqlite" else None
-
-
-def _path(url: URL) -> Path:
-    name = url.database or ""
-    return Path(unquote(name.removeprefix("file:")) if "uri" in url.query else name).absolute()
-
-
 def _engine(url: URL, **options: Any) -> sa.Engine:  # noqa: ANN401 - passed on
     return sa.create_engine(
         url,
@@ -213,7 +171,7 @@ def _load_json(text: str | bytes) -> Any:  # noqa: ANN401 - JSON is of any type
 
 
 def _open_sqlite(url: URL, display_url: str, wait_seconds: float, *, read_only: bool) -> Database:
-    path = _path(url)
+    path = path_of(url)
     if path.is_dir():
         raise DatabaseError(f"{path} is a folder; the database is a file: check ENTAIL_DATABASE_URL")
     if not (read_only or "uri" in url.query):
@@ -226,7 +184,7 @@ def _open_sqlite(url: URL, display_url: str, wait_seconds: float, *, read_only: 
             ) from error
         engine = _sqlite_engine(url, wait_seconds)
         try:
-            writable = _is_writable(engine, path)
+            writable = _is_writable(engine, path, wait_seconds)
         except BaseException:
             engine.dispose()
             raise
@@ -279,13 +237,13 @@ def _limit_wait(connection: sa.Connection) -> None:
         connection.exec_driver_sql(f"SET LOCAL lock_timeout = {max(1, round(1000 * wait))}")
 
 
-def _is_writable(engine: sa.Engine, path: Path) -> bool:
+def _is_writable(engine: sa.Engine, path: Path, wait_seconds: float) -> bool:
     """Return whether the file can be written, even if it is locked now; a damaged one raises."""
     try:
         with engine.connect() as connection:
             raw = connection.connection.driver_connection
             assert isinstance(raw, sqlite3.Connection)
-            raw.execute("PRAGMA journal_mode = WAL")
+            _use_wal(raw, wait_seconds)
             raw.execute(f"PRAGMA busy_timeout = {round(1000 * GLANCE)}")
             try:
                 raw.execute("BEGIN IMMEDIATE")
@@ -301,6 +259,23 @@ def _is_writable(engine: sa.Engine, path: Path) -> bool:
             return False
         raise
     return True
+
+
+def _use_wal(connection: sqlite3.Connection, wait_seconds: float) -> None:
+    """Set the journal to WAL, and try again while another process does the same.
+
+    Two who change a new file's journal at once would wait for each other; SQLite refuses one of them at once,
+    without its timeout.
+    """
+    deadline = time.monotonic() + wait_seconds
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() >= deadline:
+                raise
+        time.sleep(0.01)
 
 
 def _ensure_tables(database: Database) -> Database:

@@ -23,8 +23,9 @@ from entail.trees.log.replay import History
 from entail.trees.log.wording import quote
 from entail.trees.store import schema
 from entail.trees.store.corpora import CorpusStore
-from entail.trees.store.database import DEMO_REMEDY, Database, open_database, sqlite_file
+from entail.trees.store.database import DEMO_REMEDY, Database, open_database
 from entail.trees.store.seed import seed_sample
+from entail.trees.store.urls import sqlite_file
 
 TREES = 50
 """Most trees of a visitor."""
