@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sqlalchemy as sa
 from hypothesis import HealthCheck, settings
 
 # The same examples on every machine, and no example fails for being slow on a busy one.
@@ -19,6 +20,21 @@ settings.register_profile(
     "entail", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("entail")
+
+
+@pytest.fixture(autouse=True)
+def closed_databases() -> Iterator[None]:
+    """Close the databases that a test leaves open."""
+    engines: set[sa.Engine] = set()
+
+    def note(connection: sa.Connection) -> None:
+        engines.add(connection.engine)
+
+    sa.event.listen(sa.Engine, "engine_connect", note)
+    yield
+    sa.event.remove(sa.Engine, "engine_connect", note)
+    for engine in engines:
+        engine.dispose()
 
 
 SYLLABLES = [a + b for a in "bdfglmnprst" for b in "aeiou"]

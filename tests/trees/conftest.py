@@ -238,21 +238,6 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return url
 
 
-@pytest.fixture(autouse=True)
-def closed_databases() -> Iterator[None]:
-    """Close the databases that a test leaves open."""
-    engines: set[sa.Engine] = set()
-
-    def note(connection: sa.Connection) -> None:
-        engines.add(connection.engine)
-
-    sa.event.listen(sa.Engine, "engine_connect", note)
-    yield
-    sa.event.remove(sa.Engine, "engine_connect", note)
-    for engine in engines:
-        engine.dispose()
-
-
 def at_once(work: Callable[[Any], object], values: Sequence[Any]) -> list[Any]:
     """Call a function for each value, all at the same moment in threads of their own."""
     start = threading.Barrier(len(values))
