@@ -16,43 +16,33 @@ from entail.gausscse.verdict import judge
 PREMISES = ["ba be bi bo", "da", "ba be", "fo fu"]
 
 
-class Counting:
+class Counting(GaussianEncoder):
     """An encoder that notes what it is asked to encode."""
 
-    def __init__(self, encoder: GaussianEncoder) -> None:
-        self.encoder = encoder
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
         self.asked: list[str] = []
 
     def encode(self, texts: Sequence[str], **options: Any) -> Gaussians:
         self.asked.extend(texts)
-        return self.encoder.encode(texts, **options)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.encoder, name)
+        return super().encode(texts, **options)
 
 
 @pytest.fixture
-def untrained(gaussian: str) -> GaussianEncoder:
-    return GaussianEncoder(gaussian)
+def counting(gaussian: str) -> Counting:
+    return Counting(gaussian)
 
 
 @pytest.fixture
-def counting(untrained: GaussianEncoder) -> Counting:
-    return Counting(untrained)
-
-
-@pytest.fixture
-def arrows(counting: Any) -> Directions:
+def arrows(counting: Counting) -> Directions:
     return Directions(counting)
 
 
-def test_an_arrow_is_the_verdict_on_premise_and_sentence(
-    arrows: Directions, untrained: GaussianEncoder
-) -> None:
+def test_an_arrow_is_the_verdict_on_premise_and_sentence(arrows: Directions, counting: Counting) -> None:
     sentence = "ba be"
-    untrained.form = replace(untrained.form, entailment=Calibration(slope=1.0, intercept=-9.0))
+    counting.form = replace(counting.form, entailment=Calibration(slope=1.0, intercept=-9.0))
     verdicts = arrows.between(PREMISES, sentence)
-    expected = judge(untrained, PREMISES, [sentence] * 4)
+    expected = judge(counting, PREMISES, [sentence] * 4)
     assert [(v.first, v.second, v.says) for v in verdicts] == [(v.first, v.second, v.says) for v in expected]
     np.testing.assert_allclose([v.margin for v in verdicts], [v.margin for v in expected], atol=1e-5)
     np.testing.assert_allclose([v.sure for v in verdicts], [v.sure for v in expected], atol=1e-5)
@@ -82,10 +72,10 @@ def test_a_step_is_all_its_premises_together(arrows: Directions, counting: Count
     assert join_premises(["", " . "]) == ""
 
 
-def test_a_step_says_which_of_its_premises_were_read(arrows: Directions, untrained: GaussianEncoder) -> None:
+def test_a_step_says_which_of_its_premises_were_read(arrows: Directions, counting: Counting) -> None:
     premises = [f"ba be {syllable} bo" for syllable in ("da", "de", "di", "do") * 10]
     long_step = arrows.step([*premises, "fo fu"], "fo fu")
-    whole = [not untrained.cut([join_premises(premises[: count + 1])])[0] for count in range(40)]
+    whole = [not counting.cut([join_premises(premises[: count + 1])])[0] for count in range(40)]
     assert 0 < long_step.read == sum(whole) < 40
     assert long_step.count == 41
     assert long_step.verdict.truncated == ("first",)
