@@ -104,7 +104,7 @@ def test_from_decisions_to_what_ranks_and_back(
     expect(page.get_by_text("8 accepted and 4 rejected premises")).to_be_visible()
     pick(page, "Base", "tiny")
     fill(page, "Learning rate", "0.01")
-    fill(page, "Epochs", "120")
+    fill(page, "Epochs", "1500")  # about ten seconds: long enough to be seen
     page.get_by_role("button", name="Preview data").click()
     expect(page.get_by_test_id("stMetricValue").first).to_be_visible()
     page.get_by_role("button", name="Start training").click()
@@ -112,7 +112,7 @@ def test_from_decisions_to_what_ranks_and_back(
     address = page.url
 
     # She watches it, closes the tab, and comes back by its address.
-    expect(page.get_by_text(re.compile(r"training: [\d,]+ of 120 steps"))).to_be_visible(timeout=SLOW)
+    expect(page.get_by_text(re.compile(r"training: [\d,]+ of 1,500 steps"))).to_be_visible(timeout=SLOW)
     expect(page.get_by_test_id("stVegaLiteChart").first).to_be_visible()
     page.close()
     page = page.context.new_page()
