@@ -1,6 +1,7 @@
 """WCAG 2.2 AA on every page in both themes, as axe-core finds it; no chart warns in the console."""
 
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -104,8 +105,9 @@ def context(one_context: BrowserContext, url: str) -> BrowserContext:
 @pytest.fixture(scope="module")
 def tree(context: BrowserContext, folder: Path) -> str:
     """Return the id of an example tree of a few steps."""
-    log = TreeLog(open_database(f"sqlite:///{folder / 'entail.db'}"))
-    return min((entry for entry in log.trees() if entry.steps > 2), key=lambda entry: entry.premises).id
+    with closing(open_database(f"sqlite:///{folder / 'entail.db'}")) as database:
+        long_trees = [entry for entry in TreeLog(database).trees() if entry.steps > 2]
+    return min(long_trees, key=lambda entry: entry.premises).id
 
 
 @pytest.fixture
