@@ -21,6 +21,8 @@ settings.register_profile(
 )
 settings.load_profile("entail")
 
+SYLLABLES = [a + b for a in "bdfglmnprst" for b in "aeiou"]
+
 
 @pytest.fixture(autouse=True)
 def closed_databases() -> Iterator[None]:
@@ -35,9 +37,6 @@ def closed_databases() -> Iterator[None]:
     sa.event.remove(sa.Engine, "engine_connect", note)
     for engine in engines:
         engine.dispose()
-
-
-SYLLABLES = [a + b for a in "bdfglmnprst" for b in "aeiou"]
 
 
 def tiny_bert(
