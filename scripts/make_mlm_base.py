@@ -81,14 +81,16 @@ def train(options: argparse.Namespace) -> dict[str, Any]:
             labels = inputs.pop("labels")
             mask = labels != -100
             body = getattr(model, model.base_model_prefix)
-            scores = model.cls(body(**inputs).last_hidden_state[mask]).float()
+            # The Trainer casts within the model's own forward pass, which is not called here.
+            with torch.autocast(labels.device.type, torch.bfloat16, enabled=options.precision == "bf16"):
+                scores = model.cls(body(**inputs).last_hidden_state[mask]).float()
             loss = torch.nn.functional.cross_entropy(scores, labels[mask])
             return (loss, {}) if return_outputs else loss
 
-        def evaluate(self, *arguments: Any, **options: Any) -> dict[str, float]:  # noqa: ANN401
+        def evaluate(self, *arguments: Any, **keywords: Any) -> dict[str, float]:  # noqa: ANN401
             with torch.random.fork_rng():
                 torch.manual_seed(0)
-                return super().evaluate(*arguments, **options)
+                return super().evaluate(*arguments, **keywords)
 
     trainer = OfHidden(
         model=model,
