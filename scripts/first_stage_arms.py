@@ -30,15 +30,17 @@ FIRST = TuningConfig(
 
 @dataclass(frozen=True)
 class Arm:
-    """First stage of one arm: what differs from `FIRST`; None for no first stage."""
+    """First stage of one arm: what differs from `FIRST`, None for none; and what differs in contrast."""
 
     title: str
     changes: Mapping[str, Any] | None = field(default_factory=dict)
     claim: str = "grammar"
+    contrast: Mapping[str, Any] = field(default_factory=dict)
 
 
 ARMS = {
     "none": Arm("no first stage", None),
+    "dot": Arm("no first stage, inner product for cosine", None, contrast={"similarity": "dot"}),
     "plain": Arm("plain masking, 15 %", {"prompt": "plain", "first_beta": None}),
     "hypothesis": Arm("claim beside the passage (the paper), beta .2 to .8"),
     "fixed": Arm("the same, beta .8 throughout", {"first_beta": None}),

@@ -164,7 +164,7 @@ def run_row(name: str, bench: Bench, *, seed: int, questions: int) -> dict[str, 
     encoder, seconds, config = start, 0.0, {}
     if questions:
         out = bench.options.work / f"{name}-{seed}-{questions}"
-        contrast = replace(CONTRAST, seed=seed, **start_of(bench.options))
+        contrast = replace(CONTRAST, seed=seed, **start_of(bench.options, name))
         with progress_bar() as progress:
             trained = train_dpr(
                 bench.examples(questions), replace(contrast, base=start), out=out, progress=progress
@@ -181,9 +181,10 @@ def run_row(name: str, bench: Bench, *, seed: int, questions: int) -> dict[str, 
     }
 
 
-def start_of(options: argparse.Namespace) -> dict[str, str]:
-    """Return the settings that all rows of a result file share."""
-    return {"base": options.base, "towers": options.towers, "pooling": options.pooling}
+def start_of(options: argparse.Namespace, name: str) -> dict[str, Any]:
+    """Return the settings that all rows of a result file share, but for what an arm has of its own."""
+    shared = {field: getattr(options, field) for field in ("base", "towers", "pooling", "similarity")}
+    return shared | ARMS[name].contrast
 
 
 def run_record() -> dict[str, Any]:
@@ -196,10 +197,11 @@ def run(options: argparse.Namespace) -> None:
     """Run the rows that are not there."""
     path = RESULTS / f"{options.name}.json"
     bench, into = Bench(options), {"path": path, "started": datetime.now(UTC), "options": options}
-    for config in (row["config"] for row in read_result(path)[1] if row["config"]):
+    for row in (row for row in read_result(path)[1] if row["config"]):
         # A row of an earlier version has not all of today's settings.
-        settings = asdict(CONTRAST) | config
-        if differing := {name for name, value in start_of(options).items() if settings[name] != value}:
+        settings = asdict(CONTRAST) | row["config"]
+        shared = start_of(options, row["arm"])
+        if differing := {name for name, value in shared.items() if settings[name] != value}:
             sys.exit(f"Error: {path.name} holds rows of another {', '.join(sorted(differing))}; give --name")
     for seed in options.seeds:
         for name in options.arms:
@@ -208,7 +210,9 @@ def run(options: argparse.Namespace) -> None:
                 (stage["arm"], stage["seed"]) == (name, seed) for stage in stages
             ):
                 add("stages", first_stage(name, bench, seed=seed), **into)
-            for count in options.questions:
+            # Without contrast, an arm that differs in contrast alone is no first stage.
+            counts = [count for count in options.questions if count or not ARMS[name].contrast]
+            for count in counts:
                 if not any(
                     (row["arm"], row["seed"], row["questions"]) == (name, seed, count) for row in rows
                 ):
@@ -355,6 +359,7 @@ def main() -> int:
     parser.add_argument("--base", default="minilm", help="encoder to start from, or a folder (minilm)")
     parser.add_argument("--towers", default="siamese", choices=("siamese", "dual"), help="of contrast")
     parser.add_argument("--pooling", default="base", choices=("base", "mean", "cls"), help="of contrast")
+    parser.add_argument("--similarity", default="cosine", choices=("cosine", "dot"), help="of contrast")
     parser.add_argument("--name", default="first_stage", help="of the result file (first_stage)")
     return measure_and_show(
         parser,

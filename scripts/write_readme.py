@@ -199,7 +199,7 @@ def first_stage() -> str:
         f"| --- | ---: | ---: |{' ---: |' * len(counts)}",
     ]
     learnt = group(stage_figures["stages"], "arm")
-    for arm in dict.fromkeys(arm for arm, _ in cells):
+    for arm in dict.fromkeys(arm for arm, _ in cells if not ARMS[arm].contrast):
         seeds = sorted({len(cells[arm, count]) for count in counts})
         ends = [stage["evaluations"][-1].get("premise_gain") for stage in learnt.get(arm, ())]
         row = [

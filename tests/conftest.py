@@ -119,7 +119,8 @@ def trained(tiny_home: Path) -> Callable[..., Path]:
     def write(name: str = "mine", *, towers: str = "single", **fields: Any) -> Path:
         import torch
 
-        from entail.encoders.catalogue import PREMISE_TOWER, resolve
+        from entail.encoders.card import PREMISE_TOWER
+        from entail.encoders.catalogue import resolve
         from entail.training.adapters.tower import Lora, Tower
 
         folder, base = tiny_home / name, resolve("tiny")

@@ -20,8 +20,8 @@ from entail.aeenc.task import AeencTask, require_both_classes
 from entail.data.judgements import Judgements
 from entail.data.records import Corpus, ExplanationTree, gold_children
 from entail.data.text import premise_key
-from entail.encoders.card import read_training_queries, write_training_queries
-from entail.encoders.catalogue import PREMISE_TOWER, EncoderEntry
+from entail.encoders.card import PREMISE_TOWER, read_training_queries, write_training_queries
+from entail.encoders.catalogue import EncoderEntry
 from entail.encoders.encoder import BiEncoder
 from entail.encoders.stock import sentence_transformer
 from entail.errors import TrainingError
@@ -212,9 +212,10 @@ def dev_figures(measured: PremiseEvaluation) -> tuple[float, dict[str, float]]:
 
 
 def _premises_of(setup: Setup) -> EncoderEntry:
-    """Return what encodes premises at the start: the initial encoder's own premise tower, else the base."""
+    """Return what encodes premises at the start, by cosine: the initial premise tower, else the base."""
     initial = setup.initial
-    return initial if initial is not None and initial.towers == "dual" else setup.base
+    encoder = initial if initial is not None and initial.towers == "dual" else setup.base
+    return replace(encoder, similarity="cosine")
 
 
 class _Indexes:

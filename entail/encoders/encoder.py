@@ -1,4 +1,4 @@
-"""Encoders: texts to unit vectors, with weights loaded on first use."""
+"""Encoders: texts to vectors, with weights loaded on first use."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ PASS_TOKENS = 1_024
 
 @runtime_checkable
 class Encoder(Protocol):
-    """Texts to vectors of length 1, queries and premises each by their own tower."""
+    """Texts to vectors whose inner product is their similarity, queries and premises each by their own tower.
+
+    They have length 1, but for premises of an encoder by dot product (see `BiEncoder.encode`).
+    """
 
     @property
     def name(self) -> str:
@@ -138,8 +141,8 @@ class BiEncoder:
 
     @property
     def symmetric(self) -> bool:
-        """Whether the model has neither routes nor prompts nor different towers."""
-        return self.entry.symmetric
+        """Whether a text has the same vector as query and as premise."""
+        return self.entry.symmetric and self.entry.similarity == "cosine"
 
     @property
     def device(self) -> str:
@@ -162,7 +165,7 @@ class BiEncoder:
         self._loaded()
 
     def encode_queries(self, texts: Sequence[str], *, progress: ProgressCallback | None = None) -> Floats:
-        """Return unit vectors by the query tower, shape (texts, d).
+        """Return unit vectors by the query tower, shape (texts, d); see `encode`.
 
         Raises:
             EncoderError: If the model cannot be loaded, or makes a vector that is not finite or is zero.
@@ -170,7 +173,7 @@ class BiEncoder:
         return self.encode(texts, "query", progress=progress)
 
     def encode_premises(self, texts: Sequence[str], *, progress: ProgressCallback | None = None) -> Floats:
-        """Return unit vectors by the premise tower, shape (texts, d); raises as `encode_queries`."""
+        """Return vectors by the premise tower, shape (texts, d); see `encode`, raises as `encode_queries`."""
         return self.encode(texts, "premise", progress=progress)
 
     def encode(
@@ -181,12 +184,16 @@ class BiEncoder:
         normalised: bool = True,
         progress: ProgressCallback | None = None,
     ) -> Floats:
-        """Return vectors by one of the two towers, shape (texts, d); raises as `encode_queries`.
+        r"""Return vectors by one of the two towers, shape (texts, d); raises as `encode_queries`.
+
+        Normalised vectors have length 1, so that their inner product is a cosine. Premises of an encoder by
+        dot product keep their lengths, divided by :math:`\sqrt{d}`, about that of a vector after layer norm:
+        a query of length 1 ranks them as the query itself does.
 
         Args:
             texts: Texts; a lone surrogate is read as U+FFFD.
             tower: The tower.
-            normalised: Whether to scale to length 1; must be False for Gaussians, whose rows are parameters.
+            normalised: Whether to scale the vectors; must be False for Gaussians, whose rows are parameters.
             progress: Receives the progress.
         """
         if isinstance(texts, str):
@@ -212,11 +219,14 @@ class BiEncoder:
         distinct, copies = np.unique(positions, return_inverse=True)
         vectors = np.empty((len(distinct), self.dimension), dtype=np.float32)
         meter.add(len(texts) - len(distinct))
+        keeps_length = tower == "premise" and self.entry.similarity == "dot"
         for chunk in self._passes([tokens[i] for i in distinct]):
             with self._lock:
                 rows = towers.encode([texts[distinct[i]] for i in chunk], tower)
             unit = _unit(rows, self.name)
-            vectors[chunk] = unit if normalised else rows
+            if normalised:
+                rows = rows / np.sqrt(rows.shape[1]) if keeps_length else unit
+            vectors[chunk] = rows
             meter.add(len(chunk))
             # A lock released and acquired at once starves others: let a waiting query in.
             time.sleep(0.0005)

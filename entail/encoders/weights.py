@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from entail.data import stored
 from entail.data.reading import read_text
@@ -19,6 +19,9 @@ from entail.errors import EncoderError, FormatError
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
+
+Similarity = Literal["cosine", "dot"]
+"""Similarity of two vectors; `dot` is their inner product."""
 
 PICKLES = frozenset({".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt", ".joblib"})
 """Suffixes of weights that can run code when loaded."""
@@ -159,6 +162,13 @@ def symmetric(folder: Path) -> bool:
     """Return whether query and premise vectors of a text are equal: no routes and no prompts."""
     prompts = read_object(folder / "config_sentence_transformers.json").get("prompts")
     return not routed(folder) and not (isinstance(prompts, dict) and any(prompts.values()))
+
+
+def similarity(folder: Path) -> Similarity:
+    """Return the similarity that a model declares; `cosine` if its vectors have length 1."""
+    declared = read_object(folder / "config_sentence_transformers.json").get("similarity_fn_name")
+    normalised = any(str(module.get("type", "")).endswith(".Normalize") for module in modules(folder))
+    return "dot" if declared == "dot" and not normalised else "cosine"
 
 
 def routed(folder: Path) -> bool:

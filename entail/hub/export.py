@@ -89,6 +89,8 @@ def export_encoder(encoder: str | Path | EncoderEntry, out: Path, *, routes: boo
         for folder in partial:
             shutil.rmtree(folder, ignore_errors=True)
         models = _towers(entry)
+        for model in models.values():
+            model.similarity_fn_name = entry.similarity
         difference = _write(entry, models, partial[0], name=out.name)
         for folder, tower in zip(partial[1:], TOWERS, strict=False):
             save_whole(folder, models[tower])

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any, Literal
 
-from entail.encoders.card import read_card
-from entail.encoders.catalogue import PREMISE_TOWER, EncoderEntry, fetch, resolve
+from entail.encoders.card import PREMISE_TOWER, read_card
+from entail.encoders.catalogue import EncoderEntry, fetch, resolve
 from entail.encoders.cross.encoder import CrossParts, cross_folder, cross_folders, cross_parts
 from entail.encoders.weights import check_safe, read_object, write_json
 from entail.errors import EncoderError, HubError

@@ -27,7 +27,7 @@ plain loop is the faster one on one thread.
 
 
 class DenseIndex:
-    """A `PremiseIndex` over unit vectors; the score is the cosine of query and premise.
+    """A `PremiseIndex` over an encoder's vectors; the score is their inner product, a cosine of unit vectors.
 
     Threads take turns by one lock an index. FAISS holds the vectors once, in main memory: a search of 16,472
     premises takes about 2 ms there, and FAISS on a GPU does not allow concurrent readers.
@@ -35,7 +35,7 @@ class DenseIndex:
     Args:
         encoder: The encoder of queries without a known vector.
         corpus: The premises, in the order of `vectors`.
-        vectors: Unit vectors, shape (premises, d), from `premise_vectors`.
+        vectors: Premise vectors, shape (premises, d), from `premise_vectors`.
         queries: Query vectors shared with other indexes of this encoder; default: its own.
 
     Raises:
@@ -105,9 +105,9 @@ class DenseIndex:
         return self.search_vectors(self.encode(queries), k=k)
 
     def scores(self, queries: Sequence[str]) -> Floats:
-        """Return the cosine of every query to every premise, shape (queries, premises)."""
-        cosines: Floats = self.encode(queries) @ self._vectors.T
-        return cosines
+        """Return the inner product of every query and every premise, shape (queries, premises)."""
+        scores: Floats = self.encode(queries) @ self._vectors.T
+        return scores
 
     def encode(self, queries: Sequence[str], *, progress: ProgressCallback | None = None) -> Floats:
         """Return the unit vectors of queries, shape (queries, d); see `QueryVectors.encode_over`."""

@@ -37,6 +37,9 @@ Halves = NDArray[np.float16]
 KEEP = 12
 """Cache entries of one revision, the last used: each version of a growing corpus adds one."""
 
+ROUNDING = 2**-10
+"""Greatest change of length 1 by rounding to fp16."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -50,7 +53,7 @@ class _Stored(Manifest):
 def premise_vectors(
     corpus: Corpus, encoder: Encoder, *, cache_dir: Path | None, progress: ProgressCallback | None = None
 ) -> Floats:
-    """Return the unit vectors of a corpus, shape (premises, d), in its order; see `premise_rows`."""
+    """Return an encoder's vectors of a corpus, shape (premises, d), in its order; see `premise_rows`."""
     return unit(premise_rows(corpus, encoder, cache_dir=cache_dir, progress=progress))
 
 
@@ -111,9 +114,10 @@ def remove_entry(entry: Path) -> None:
 
 
 def unit(vectors: Halves) -> Floats:
-    """Return vectors in fp32, of length 1 again after their rounding to fp16."""
+    """Return vectors in fp32; those of length 1 before their rounding to fp16 have it again."""
     full = vectors.astype(np.float32)
-    full /= np.linalg.norm(full, axis=1, keepdims=True)
+    lengths = np.linalg.norm(full, axis=1, keepdims=True)
+    full /= np.where(abs(lengths - 1) < ROUNDING, lengths, 1)
     return full
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar, Literal
 
 from annotated_types import Ge, Gt, Le
 
+from entail.encoders.weights import Similarity
 from entail.errors import TrainingError
 from entail.training.config import TrainingConfig
 
@@ -147,7 +148,14 @@ class DprConfig(TrainingConfig):
         Ge(0),
         "BM25 passages that provide hard negatives for questions without any; 0: only those of the file",
     ] = 20
-    temperature: Annotated[float, Gt(0), "Temperature of cosines; the paper uses inner products"] = 0.05
+    similarity: Annotated[
+        Similarity,
+        "cosine, or dot: the inner product of vectors that keep their lengths (paper), divided by the root "
+        "of their dimension; needs tuning=full",
+    ] = "cosine"
+    temperature: Annotated[
+        float, Gt(0), "Temperature of similarities; as the paper: 1 / root of the dimension, with dot"
+    ] = 0.05
     words: Annotated[int, Ge(0), _WORDS] = 100
     max_length: Annotated[int, Ge(8), _MAX_LENGTH] = 256
     epochs: Annotated[int, Ge(1), "Epochs over the questions; paper: 40 on NQ, 2 on MS MARCO"] = 2
@@ -169,6 +177,11 @@ class DprConfig(TrainingConfig):
             raise TrainingError(
                 f"pooling={self.pooling} needs tuning=full, found tuning={self.tuning}: an adapter keeps the "
                 "pooling of its base"
+            )
+        if self.similarity != "cosine" and self.tuning != "full":
+            raise TrainingError(
+                f"similarity={self.similarity} needs tuning=full, found tuning={self.tuning}: an adapter is "
+                "compared by cosine"
             )
         if self.initial and self.tuning != "lora":
             raise TrainingError(

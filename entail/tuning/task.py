@@ -149,8 +149,10 @@ class MaskedTask(BatchTask):
 class DprTask(BatchTask):
     r"""Dense passage retrieval (Karpukhin et al. 2020), the second stage.
 
-    .. math:: L_q = -\log \frac{e^{\cos(q, p^+)/t}}{e^{\cos(q, p^+)/t} + \sum_{p^-} e^{\cos(q, p^-)/t}}
+    .. math:: L_q = -\log \frac{e^{s(q, p^+)/t}}{e^{s(q, p^+)/t} + \sum_{p^-} e^{s(q, p^-)/t}}
 
+    The similarity s is the cosine, or the inner product divided by :math:`\sqrt{d}`; the paper's is the inner
+    product at temperature 1, which is :math:`t = 1 / \sqrt{d}`, .051 for MiniLM.
     Negatives of a question are its hard ones and every other passage of the batch that is not gold for it. A
     passage that several questions share is encoded once.
 
@@ -198,6 +200,8 @@ class DprTask(BatchTask):
         questions = self.tower.vectors([example.question for example in examples])  # (n, d)
         passages = self.passage_tower.vectors(list(texts.values()))  # (m, d)
         scores = questions @ passages.T / self.config.temperature
+        if self.config.similarity == "dot":
+            scores = scores / questions.shape[1] ** 0.5
         gold = torch.tensor([column[example.gold[0]] for example in examples], device=scores.device)
         excluded = torch.zeros(scores.shape, dtype=torch.bool)
         for row, example in enumerate(examples):

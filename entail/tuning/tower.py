@@ -13,6 +13,7 @@ from entail.encoders import weights
 from entail.encoders.catalogue import EncoderEntry
 from entail.encoders.row_batches import token_batches
 from entail.encoders.stock import silent, without_head
+from entail.encoders.weights import Similarity
 from entail.errors import TrainingError
 from entail.training.adapters.tower import Tower, TowerOptions, save_both
 from entail.tuning.bottleneck import bottleneck_decoder
@@ -21,6 +22,7 @@ from entail.tuning.config import Pooled
 if TYPE_CHECKING:
     import torch
     from numpy.typing import NDArray
+    from sentence_transformers import SentenceTransformer
     from torch import Tensor
 
 
@@ -39,7 +41,8 @@ class PassageTower(Tower):
     """Trainable passage encoder; it reads many texts in pieces.
 
     `max_length` is the maximum number of tokens in training, at most that of the base. A `pooling` other than
-    `base` replaces all modules behind the base's transformer. The options are those of `Tower`.
+    `base` replaces all modules behind the base's transformer. Vectors that are compared by `dot` keep their
+    lengths. The options are those of `Tower`.
 
     Raises:
         EncoderError: If the base cannot be loaded, or another pooling finds no transformer.
@@ -52,14 +55,12 @@ class PassageTower(Tower):
         *,
         max_length: int,
         pooling: Pooled = "base",
+        similarity: Similarity = "cosine",
         **options: Unpack[TowerOptions],
     ) -> None:
         super().__init__(base, **options)
-        if pooling != "base":
-            from sentence_transformers.sentence_transformer.modules import Normalize
-
-            self.model = without_head(self.model, pooling=pooling)
-            self.model.append(Normalize())
+        if pooling != "base" or similarity == "dot":
+            self.model = _with_end(self.model, pooling=pooling, similarity=similarity)
             self.model.train()
             left = {name for name, _ in self.model.named_parameters()}
             self.parameters = {name: parameter for name, parameter in self.parameters.items() if name in left}
@@ -74,7 +75,7 @@ class PassageTower(Tower):
         return int(length)
 
     def vectors(self, texts: Sequence[str]) -> Tensor:
-        """Return unit vectors with their gradient, shape (texts, d), fp32."""
+        """Return vectors with their gradient, shape (texts, d), fp32; of length 1 if compared by cosine."""
         import torch
         from torch.utils.checkpoint import checkpoint
 
@@ -116,6 +117,18 @@ class PassageTower(Tower):
             yield
         finally:
             self.model.max_seq_length = max_length
+
+
+def _with_end(model: SentenceTransformer, *, pooling: Pooled, similarity: Similarity) -> SentenceTransformer:
+    """Return a model with another pooling and similarity; vectors compared by cosine have length 1."""
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Normalize
+
+    pooled = model if pooling == "base" else without_head(model, pooling=pooling)
+    modules = [module for module in pooled.children() if not isinstance(module, Normalize)]
+    if similarity == "cosine":
+        modules.append(Normalize())
+    return SentenceTransformer(modules=modules, device=str(model.device), similarity_fn_name=similarity)
 
 
 class MaskedTower(PassageTower):

@@ -155,7 +155,13 @@ def train_dpr(
         )
     setup = prepare(config, run, options, method=DPR_METHOD, initial=config.initial)
     tower, *passage_towers = (
-        PassageTower(setup.base, **setup.tower, max_length=config.max_length, pooling=config.pooling)
+        PassageTower(
+            setup.base,
+            **setup.tower,
+            max_length=config.max_length,
+            pooling=config.pooling,
+            similarity=config.similarity,
+        )
         for _ in range(2 if config.towers == "dual" else 1)
     )
     passages = passage_towers[0] if passage_towers else None

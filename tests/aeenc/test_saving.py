@@ -1,4 +1,5 @@
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from entail.aeenc.training import train_aeenc
 from entail.data.records import Corpus, ExplanationTree
 from entail.encoders.encoder import BiEncoder
 from entail.errors import EncoderError, TrainingError
+from entail.evaluation.retrieval.premises import evaluate_premises
 from entail.index.flat import DenseIndex
 from entail.training.adapters.saving import require_destination
 from entail.training.adapters.tower import Tower, TowerEncoder
@@ -65,6 +67,18 @@ def test_what_is_written_ranks_as_what_was_trained(
     assert same == (towers == "single")
     assert loaded.symmetric == (towers == "siamese")
     assert (loaded.premise_revision == base.premise_revision) == (towers == "single" and tuning == "lora")
+
+
+@pytest.mark.parametrize("tuning", ["lora", "full"])
+def test_a_base_by_dot_product_is_trained_by_cosine(
+    home: Path, write_bert: Callable[..., Path], facts: Corpus, trees: Trees, tuning: Any
+) -> None:
+    write_bert(home / "dotted", options={"similarity_fn_name": "dot"})
+    config = replace(SETTINGS, base="dotted", tuning=tuning)
+    done = train_aeenc(facts, config, trees=trees, dev=trees, out=home / "mine")
+    assert done.fitted.best is not None
+    measured = evaluate_premises(facts, trees, entail.retriever("mine", facts))
+    assert done.fitted.best.score == pytest.approx(measured.figures()["query_excluded"]["MAP"], abs=1e-3)
 
 
 def test_the_card_says_how_it_was_made(home: Path, facts: Corpus, trees: Trees) -> None:

@@ -175,15 +175,17 @@ def test_the_program_measures_each_arm_once(
     arguments = ["measure_first_stage.py", "--train", str(squad["train"]), "--dev", str(squad["dev"])]
     arguments += ["--nli", str(squad["nli"]), "--claims", "20", "--nli-pairs", "2"]
     arguments += ["--work", str(tmp_path / "work"), "--base", "tiny", "--towers", "dual"]
-    arguments += ["--arms", "none", "templates", "both", "--questions", "0", "12"]
+    arguments += ["--arms", "none", "templates", "both", "dot", "--questions", "0", "12"]
     for _ in range(2):
         monkeypatch.setattr("sys.argv", arguments)
         program.main()
     figures = json.loads((tmp_path / "first_stage.json").read_text(encoding="utf-8"))["figures"]
     assert [stage["arm"] for stage in figures["stages"]] == ["templates", "both"]
     assert [(row["arm"], row["questions"]) for row in figures["rows"]] == [
-        (arm, count) for arm in ("none", "templates", "both") for count in (0, 12)
+        *((arm, count) for arm in ("none", "templates", "both") for count in (0, 12)),
+        ("dot", 12),
     ]
+    assert figures["rows"][-1]["config"]["similarity"] == "dot"
     for row in figures["rows"]:
         hits = load_script("first_stage_arms").hits(row)[:12]
         assert hits.mean() == pytest.approx(row["gold"]["R@1"])

@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from entail.encoders.bert.lora import read_lora_config
-from entail.encoders.card import read_training_queries, write_training_queries
-from entail.encoders.catalogue import PREMISE_TOWER
+from entail.encoders.card import PREMISE_TOWER, read_training_queries, write_training_queries
 from entail.encoders.gaussian.form import HEAD, GaussianForm
 from entail.encoders.weights import read_object
 from entail.errors import TrainingError

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
 import numpy as np
 
 from entail.data.text import fold
-from entail.encoders.catalogue import PREMISE_TOWER, EncoderEntry
+from entail.encoders.card import PREMISE_TOWER
+from entail.encoders.catalogue import EncoderEntry
 from entail.encoders.device import device_name
 from entail.encoders.encoder import BiEncoder
 from entail.encoders.stock import sentence_transformer, silent
@@ -94,6 +95,7 @@ class Tower:
         require_base(base)
         self.base, self.lora, self.device, self.precision = base, lora, device, precision
         self.model: SentenceTransformer = sentence_transformer(base, device=device)
+        self.model.similarity_fn_name = "cosine"
         self.at_once: int | None = None
         if torch.device(device).type == "cpu":
             self.attend("eager")
@@ -131,7 +133,7 @@ class Tower:
         return [len(ids) for ids in tokens["input_ids"]]
 
     def vectors(self, texts: Sequence[str]) -> Tensor:
-        """Return unit vectors with their gradient, shape (texts, d), fp32."""
+        """Return vectors with their gradient, shape (texts, d), fp32; of length 1 if compared by cosine."""
         import torch
 
         size = self.at_once or len(texts)
@@ -151,12 +153,14 @@ class Tower:
         }
         with self._autocast():
             embeddings = self.model(features)["sentence_embedding"]
-        return torch.nn.functional.normalize(embeddings.float(), dim=-1)
+        vectors: Tensor = embeddings.float()
+        by_cosine = self.model.similarity_fn_name == "cosine"
+        return torch.nn.functional.normalize(vectors, dim=-1) if by_cosine else vectors
 
     def encode(
         self, texts: Sequence[str], *, batch_size: int = 64, progress: ProgressCallback | None = None
     ) -> Floats:
-        """Return unit vectors without gradient and dropout, shape (texts, d)."""
+        """Return vectors without gradient and dropout, shape (texts, d); see `vectors`."""
         order = np.argsort([len(text) for text in texts], kind="stable")
         out: Floats = np.empty((len(texts), self.dimension), dtype=np.float32)
         meter = Meter(len(texts), "encoding", unit="sentences", report=progress)
@@ -277,7 +281,8 @@ def save_routes(folder: Path, queries: SentenceTransformer, premises: SentenceTr
     for_queries: list[Any] = list(queries.children())
     for_premises: list[Any] = list(premises.children())
     router = Router.for_query_document(for_queries, for_premises)
-    save_whole(folder, SentenceTransformer(modules=[router], device="cpu"))
+    similarity = queries.similarity_fn_name
+    save_whole(folder, SentenceTransformer(modules=[router], device="cpu", similarity_fn_name=similarity))
 
 
 def save_whole(folder: Path, model: SentenceTransformer) -> None:

@@ -1,0 +1,179 @@
+"""Retrieval by dot product: its loss, files, vectors, index, and what stays by cosine."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from entail.data.passages.files import Passage
+from entail.data.records import Corpus, Premise
+from entail.encoders.catalogue import resolve
+from entail.encoders.encoder import load
+from entail.errors import TrainingError
+from entail.evaluation.passages.store import PassageStore
+from entail.hub.export import export_encoder
+from entail.index.flat import DenseIndex
+from entail.index.vectors import premise_vectors
+from entail.tuning.config import DprConfig
+from entail.tuning.examples import Example, Examples, examples_of, with_hard_negatives
+from entail.tuning.task import DprTask
+from entail.tuning.training import train_dpr
+
+DOT = DprConfig(
+    base="tiny",
+    tuning="full",
+    similarity="dot",
+    epochs=16,
+    batch_size=12,
+    max_length=32,
+    learning_rate=0.003,
+    warmup_steps=2,
+    precision="fp32",
+)
+TEXTS = ["ba be bi", "bo bu da de", "di", "do du fa fe", "be bo"]
+
+
+@pytest.fixture
+def examples(pool: PassageStore, passages_and_questions: Any) -> Examples:
+    return with_hard_negatives(examples_of(pool, passages_and_questions[1]), depth=6)
+
+
+@pytest.fixture
+def dot_base(tiny_home: Path, write_bert: Callable[..., Path]) -> Path:
+    """A stock model that declares a dot product, as those of `multi-qa-*-dot` do."""
+    return write_bert(tiny_home / "dotted", options={"similarity_fn_name": "dot"})
+
+
+def by_stock(folder: Path, queries: Sequence[str], premises: Sequence[str]) -> tuple[Any, Any]:
+    """Return the vectors of queries and premises by sentence-transformers."""
+    from sentence_transformers import SentenceTransformer
+
+    model = SentenceTransformer(str(folder), device="cpu")
+    assert model.similarity_fn_name == "dot"
+    return model.encode_query(list(queries)), model.encode_document(list(premises))
+
+
+class LongTower:
+    """A tower of four dimensions that has a vector of any length for every text."""
+
+    device = "cpu"
+
+    def __init__(self, vectors: dict[str, tuple[float, ...]]) -> None:
+        self._vectors = vectors
+
+    def lengths(self, texts: Sequence[str]) -> list[int]:
+        return [len(text) for text in texts]
+
+    def vectors(self, texts: Sequence[str]) -> Any:
+        import torch
+
+        return torch.tensor([self._vectors[text] for text in texts], requires_grad=True)
+
+
+def test_loss_by_hand() -> None:
+    tower: Any = LongTower(
+        {"a": (2.0, 0, 0, 0), "b": (0, 3.0, 0, 0), "P": (4.0, 1, 0, 0), "Q": (1, 2.0, 0, 0)}
+    )
+    store: Any = [Passage("0", "P"), Passage("1", "Q")]
+    examples = Examples(store, (Example("a", (), (0,)), Example("b", (), (1,))))
+    loss, _ = DprTask(replace(DOT, temperature=0.5), examples, tower).loss(np.arange(2))
+    # Inner products 8 and 2, 6 and 3, divided by the root of d = 4 and by the temperature.
+    expected = np.mean([np.log(1 + np.exp(2.0 - 8.0)), np.log(1 + np.exp(3.0 - 6.0))])
+    assert float(loss.detach()) == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize(("towers", "pooling"), [("siamese", "base"), ("siamese", "cls"), ("dual", "base")])
+def test_what_is_trained_ranks_by_inner_product_here_and_in_sentence_transformers(
+    tiny_home: Path, examples: Examples, towers: Any, pooling: Any
+) -> None:
+    out = tiny_home / "mine"
+    done = train_dpr(examples, replace(DOT, towers=towers, pooling=pooling), dev=examples, out=out)
+    assert done.fitted.best is not None
+    assert done.fitted.best.figures["MRR"] > done.fitted.evaluations[0].figures["MRR"] + 0.05
+    entry, encoder = resolve("mine"), load("mine")
+    assert (entry.similarity, entry.symmetric, encoder.symmetric) == ("dot", towers == "siamese", False)
+    questions = [example.question for example in examples.examples]
+    texts = [examples.store[at].whole for at in range(len(examples.store))]
+    queries, premises = by_stock(out, questions, texts)
+    assert abs(np.linalg.norm(premises, axis=1) - 1).max() > 0.1
+    scores = encoder.encode_queries(questions) @ encoder.encode_premises(texts).T
+    lengths = np.linalg.norm(queries, axis=1, keepdims=True)
+    np.testing.assert_allclose(scores * lengths * 16**0.5, queries @ premises.T, atol=1e-4)
+    ranks = 1 + (scores > scores.diagonal()[:, None]).sum(axis=1)
+    assert (1 / ranks).mean() == pytest.approx(done.fitted.best.figures["MRR"], abs=0.02)
+    assert "inner product" in (out / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_index_of_a_stock_model_ranks_by_inner_product(dot_base: Path, tmp_path: Path) -> None:
+    encoder = load("dotted")
+    corpus = Corpus("small", tuple(Premise(text, f"uid-{number}") for number, text in enumerate(TEXTS)))
+    queries, premises = by_stock(dot_base, ["be", *TEXTS], TEXTS)
+    products = queries @ premises.T
+    cosines = products / np.linalg.norm(premises, axis=1)
+    expected = np.argsort(-products, axis=1)
+    assert (expected != np.argsort(-cosines, axis=1)).any()  # else it would prove nothing
+    for _ in range(2):  # encoded, then from the cache
+        index = DenseIndex(encoder, corpus, premise_vectors(corpus, encoder, cache_dir=tmp_path))
+        hits = index.search(["be", *TEXTS], k=len(TEXTS))
+        np.testing.assert_array_equal(hits.positions, expected)
+        lengths = np.linalg.norm(queries, axis=1, keepdims=True)
+        np.testing.assert_allclose(index.scores(["be", *TEXTS]), products / lengths / 4, rtol=2e-3)
+
+
+def test_unit_vectors_of_earlier_versions_are_not_taken_for_its_own(dot_base: Path) -> None:
+    entry = resolve("dotted")
+    assert entry.revision is not None
+    assert entry.premise_revision == f"{entry.revision}+dot"
+    assert resolve("tiny").premise_revision == resolve("tiny").revision
+
+
+def test_what_was_trained_by_cosine_stays_so(
+    dot_base: Path, tiny_home: Path, examples: Examples, tmp_path: Path
+) -> None:
+    """On a base that declares a dot product: an adapter, its export, and every weight."""
+    by_cosine = replace(DOT, base="dotted", similarity="cosine", epochs=1)
+    train_dpr(examples, replace(by_cosine, tuning="lora"), out=tiny_home / "adapter")
+    train_dpr(examples, by_cosine, out=tiny_home / "whole")
+    exported = export_encoder("adapter", tiny_home / "exported").folder
+    for folder in ("whole", "exported"):
+        settings = json.loads((tiny_home / folder / "config_sentence_transformers.json").read_text("utf-8"))
+        assert settings["similarity_fn_name"] == "cosine"
+    for name in ("adapter", "whole", str(exported)):
+        assert resolve(name).similarity == "cosine"
+        assert np.linalg.norm(load(name).encode_premises(TEXTS), axis=1) == pytest.approx(1, abs=1e-5)
+    # An earlier version left the base's declaration in the folder.
+    settings = dot_base / "config_sentence_transformers.json"
+    (tiny_home / "whole" / settings.name).write_bytes(settings.read_bytes())
+    assert resolve("whole").similarity == "cosine"
+
+
+def test_an_export_declares_the_dot_product(dot_base: Path, tmp_path: Path) -> None:
+    out = export_encoder("dotted", tmp_path / "out").folder
+    assert resolve(out).similarity == "dot"
+
+
+def test_unit_vectors_need_no_dot_product(dot_base: Path) -> None:
+    (dot_base / "modules.json").write_text(
+        json.dumps(
+            [
+                *json.loads((dot_base / "modules.json").read_text(encoding="utf-8")),
+                {
+                    "idx": 2,
+                    "name": "2",
+                    "path": "2_Normalize",
+                    "type": "sentence_transformers.models.Normalize",
+                },
+            ]
+        ),
+        encoding="utf-8",
+    )
+    assert resolve("dotted").similarity == "cosine"
+
+
+def test_an_adapter_has_no_dot_product() -> None:
+    with pytest.raises(TrainingError, match="similarity=dot needs tuning=full"):
+        DprConfig(similarity="dot")
