@@ -55,7 +55,8 @@ class EncodeRequest(Message):
     tower: Literal["query", "premise"] = Field(default="query", description="Tower that encodes.")
     normalised: bool = Field(
         default=True,
-        description="Whether to scale vectors to length 1. Leave it out for an encoder of Gaussians.",
+        description="Whether to scale vectors to length 1, those of premises by the root of their dimension "
+        "where the encoder is by dot product. Leave it out for an encoder of Gaussians.",
     )
     format: Literal["floats", "base64"] = Field(
         default="floats",
