@@ -5,6 +5,8 @@ docs/operating.md describes the section.
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,9 @@ from entail.ui.components.inbox import read_assets
 from entail.ui.shared.text import label
 
 _NAMES: Mapping[str, str] = {"google": "Google", "microsoft": "Microsoft", "huggingface": "Hugging Face"}
+
+LEAVING = 5.0
+"""Seconds in which a browser that signs in leaves the page; later it came back by its Back button."""
 
 
 def is_configured() -> bool:
@@ -52,10 +57,7 @@ def current_identity() -> Identity | None:
 
 def signed_in_author(authors: Authors) -> SignedIn | None:
     """Return the signed-in author, None if there is none; draw a pending question or the error."""
-    if "signing_out" in st.session_state:
-        # In every run until the browser leaves the page: Streamlit drops the redirect of a run that another
-        # one follows at once. The cookie would stay, and a reload would sign the user in again.
-        st.logout()
+    _leave_page()
     _way_back(signed_in=provider_claims() is not None)
     try:
         identity = current_identity()
@@ -98,11 +100,26 @@ def draw_sign_in(*, key: str) -> None:
             except StreamlitError as error:
                 # The message may name the section, never its contents.
                 st.error(label(f"Sign-in is not configured correctly: {error}", longest=400))
+            else:
+                st.session_state["signing_in"] = provider or None, time.monotonic()
 
 
 def sign_out() -> None:
     """Sign the user out, here and at the provider; for callbacks."""
     st.session_state["signing_out"] = True
+
+
+def _leave_page() -> None:
+    """Send the browser to the provider where the user signs in or out.
+
+    It is sent in every run until it leaves: Streamlit drops the redirect of a run that another one follows at
+    once. After a sign-out the cookie would stay, and a reload would sign the user in again.
+    """
+    provider, pressed = st.session_state.get("signing_in", (None, -math.inf))
+    if "signing_out" in st.session_state:
+        st.logout()
+    elif time.monotonic() - pressed < LEAVING:
+        st.login(provider)
 
 
 def shown_name(author: str) -> str:
