@@ -23,11 +23,11 @@ Kind = Literal["flag", "whole", "number", "choice", "file", "text"]
 REQUIRED = dataclasses.MISSING
 """The default of a field that has none."""
 
-RENAMED: Mapping[str, str] = {"longest": "max_length"}
+RENAMED: Mapping[str, str] = {"longest": "max_length", "more": "more_passages"}
 """Field names of earlier versions -> current names."""
 
-REMOVED = frozenset({"alone", "frozen"})
-"""Fields of earlier versions that have no effect."""
+REMOVED = frozenset({"alone", "frozen", "nli", "nli_second", "nli_third", "nli_limit"})
+"""Fields of earlier versions that have no effect; those of `nli` had none in the second stage of DPR."""
 
 _KINDS: Mapping[Any, Kind] = {bool: "flag", int: "whole", float: "number", Path: "file", str: "text"}
 _WORDS: Mapping[Kind, str] = {

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from entail.progress import ProgressCallback
 from entail.training.method import CardText, Method, Preview, Run
 from entail.tuning.config import DprConfig, TuningConfig
-from entail.tuning.source import PassageData, PassageSource, add_mined
+from entail.tuning.source import PassageData, PassageSource, TuningSource, add_mined
 
 if TYPE_CHECKING:
     from entail.evaluation.retrieval.paired import QueryFigures
@@ -143,7 +143,7 @@ TUNING = Method(
     config=TuningConfig,
     train=train_masked,
     evaluate=evaluate,
-    source=PassageSource,
+    source=TuningSource,
     preview=preview,
     notes=masked_notes,
     common=(

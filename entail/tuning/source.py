@@ -27,13 +27,14 @@ class PassageData:
         dev: Dev questions over the same pool; None without a dev file.
         dev_questions: Dev questions as the file has them, for evaluation.
         split: Name of the dev file.
+        nli: Entailment pairs of the first stage.
     """
 
     examples: Examples
     dev: Examples | None
     dev_questions: tuple[Question, ...]
-    nli: tuple[NliPair, ...]
     split: str
+    nli: tuple[NliPair, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,22 +53,13 @@ class PassageSource:
         Path | None,
         "Pool of passages, such as psgs_w100.tsv or collection.tsv; default: those of questions and dev",
     ] = None
-    more: Annotated[Path | None, "Second file of passages"] = None
+    more_passages: Annotated[Path | None, "Second file of passages"] = None
     qrels: Annotated[Path | None, "Relevance judgements of MS MARCO or TREC, for questions without any"] = (
         None
     )
     dev: Annotated[
         Path | None, "Dev questions that select the weights and compare with the active encoder"
     ] = None
-    nli: Annotated[
-        Path | None,
-        "Entailment pairs to mix in: a file, or a Hub data set such as snli",
-    ] = None
-    nli_second: Annotated[Path | None, "Second file or data set of pairs"] = None
-    nli_third: Annotated[Path | None, "Third file or data set of pairs"] = None
-    nli_limit: Annotated[int | None, Ge(1), "Number of these pairs, taken evenly from all; default: all"] = (
-        None
-    )
     split: Annotated[str, "Training split of a BEIR folder: qrels/SPLIT.tsv"] = "train"
     dev_split: Annotated[str, "Dev split of a BEIR folder"] = "dev"
     limit: Annotated[int | None, Ge(1), "Number of questions, taken evenly from all; default: all"] = None
@@ -76,28 +68,17 @@ class PassageSource:
         """Check the files."""
         if self.questions is None:
             raise SettingsError("expected --questions FILE; give questions with gold passages to learn from")
-        if self.more is not None and self.passages is None:
-            raise SettingsError("expected --passages FILE before --more; give the pool")
-        if self.nli is None and self.nli_files:
-            raise SettingsError("expected --nli FILE before --nli-second and --nli-third; give the first")
+        if self.more_passages is not None and self.passages is None:
+            raise SettingsError("expected --passages FILE before --more-passages; give the pool")
         check_values(self, SettingsError)
 
     @property
     def pool(self) -> tuple[Path, ...]:
         """Files of the pool."""
-        files = (self.passages, self.more) if self.passages is not None else (self.questions, self.dev)
+        files = (
+            (self.passages, self.more_passages) if self.passages is not None else (self.questions, self.dev)
+        )
         return tuple(dict.fromkeys(file for file in files if file is not None))
-
-    @property
-    def nli_files(self) -> tuple[Path, ...]:
-        """Files and data sets of entailment pairs."""
-        return tuple(file for file in (self.nli, self.nli_second, self.nli_third) if file is not None)
-
-    def is_elsewhere(self, value: Path) -> bool:
-        """Return whether this is the name of a data set on the Hub instead of a file."""
-        from entail.evaluation.nli.sources import is_on_hub
-
-        return value in self.nli_files and is_on_hub(str(value))
 
     def read(self, *, keep: Path | None = None, progress: ProgressCallback | None = None) -> PassageData:
         """Return the data; the passages are stored in the data folder.
@@ -119,9 +100,53 @@ class PassageSource:
             examples=examples_of(store, take_evenly(questions, self.limit)),
             dev=examples_of(store, dev) if dev else None,
             dev_questions=dev,
-            nli=self._entailments(),
             split=self.dev.name if self.dev else "",
         )
+
+    def __str__(self) -> str:
+        assert self.questions is not None
+        prefix = f"{self.limit:,} questions of " if self.limit else ""
+        return f"{prefix}{self.questions.name}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TuningSource(PassageSource):
+    """Questions with gold passages, and entailment pairs to mix in.
+
+    Raises:
+        SettingsError: See `PassageSource`.
+    """
+
+    nli: Annotated[
+        Path | None,
+        "Entailment pairs to mix in: a file, or a Hub data set such as snli",
+    ] = None
+    nli_second: Annotated[Path | None, "Second file or data set of pairs"] = None
+    nli_third: Annotated[Path | None, "Third file or data set of pairs"] = None
+    nli_limit: Annotated[int | None, Ge(1), "Number of these pairs, taken evenly from all; default: all"] = (
+        None
+    )
+
+    def __post_init__(self) -> None:
+        """Check the files."""
+        super().__post_init__()
+        if self.nli is None and self.nli_files:
+            raise SettingsError("expected --nli FILE before --nli-second and --nli-third; give the first")
+
+    @property
+    def nli_files(self) -> tuple[Path, ...]:
+        """Files and data sets of entailment pairs."""
+        return tuple(file for file in (self.nli, self.nli_second, self.nli_third) if file is not None)
+
+    def is_elsewhere(self, value: Path) -> bool:
+        """Return whether this is the name of a data set on the Hub instead of a file."""
+        from entail.evaluation.nli.sources import is_on_hub
+
+        return value in self.nli_files and is_on_hub(str(value))
+
+    def read(self, *, keep: Path | None = None, progress: ProgressCallback | None = None) -> PassageData:
+        """Return the data, with the entailment pairs; see `PassageSource.read`."""
+        return replace(super().read(keep=keep, progress=progress), nli=self._entailments())
 
     def _entailments(self) -> tuple[NliPair, ...]:
         if self.nli is None:
@@ -136,10 +161,8 @@ class PassageSource:
         return take_evenly(entailments, self.nli_limit)
 
     def __str__(self) -> str:
-        assert self.questions is not None
-        prefix = f"{self.limit:,} questions of " if self.limit else ""
         nli = ", ".join(file.name for file in self.nli_files)
-        return f"{prefix}{self.questions.name}" + (f", and entailments of {nli}" if nli else "")
+        return super().__str__() + (f", and entailments of {nli}" if nli else "")
 
 
 def add_mined(data: PassageData, *, depth: int, progress: ProgressCallback | None = None) -> PassageData:

@@ -18,7 +18,7 @@ from entail.training.cards.result_files import Weights, read_metrics
 from entail.training.fields import values_of
 from entail.training.method import Run, method
 from entail.tuning.method import evaluate, preview
-from entail.tuning.source import PassageSource
+from entail.tuning.source import PassageSource, TuningSource
 
 Trained = Callable[..., Path]
 
@@ -186,7 +186,7 @@ def test_a_job_trains_and_measures(
 
 def test_what_would_be_trained_on_is_shown_first(tiny_home: Path, squad: dict[str, Path]) -> None:
     how = method("tuning")
-    source = PassageSource(questions=squad["train"], nli=squad["nli"], limit=9, nli_limit=1)
+    source = TuningSource(questions=squad["train"], nli=squad["nli"], limit=9, nli_limit=1)
     data_preview = preview(source.read(), how.make_config({"words": 3}))
     assert data_preview.counts == {
         "questions": 9,
@@ -218,10 +218,10 @@ def test_entailments_of_several_files_are_mixed_in(
         "nli_second": more[0],
         "nli_third": more[1],
     }
-    source = PassageSource(**options)
+    source = TuningSource(**options)
     assert [pair.hypothesis for pair in source.read().nli] == ["ba", "bi", "bu", "de"]
     assert str(source) == "train.json, and entailments of nli.jsonl, more.jsonl, most.jsonl"
-    assert [pair.hypothesis for pair in PassageSource(**options, nli_limit=2).read().nli] == ["ba", "bu"]
+    assert [pair.hypothesis for pair in TuningSource(**options, nli_limit=2).read().nli] == ["ba", "bu"]
 
 
 def test_other_judgements_of_a_beir_folder_are_learnt(tiny_home: Path, tmp_path: Path) -> None:
@@ -247,21 +247,29 @@ def test_other_judgements_of_a_beir_folder_are_learnt(tiny_home: Path, tmp_path:
 
 
 def test_names_of_data_sets_are_no_files(squad: dict[str, Path]) -> None:
-    source = PassageSource(questions=squad["train"], nli=Path("snli"))
+    source = TuningSource(questions=squad["train"], nli=Path("snli"))
     assert absolute(source)["nli"] == "snli"
     assert absolute(source)["questions"] == str(squad["train"])
-    assert method("dpr").make_source(values_of(source)) == source
+    assert method("tuning").make_source(values_of(source)) == source
+
+
+def test_jobs_of_a_version_whose_second_stage_took_pairs_and_passed_them_over(squad: dict[str, Path]) -> None:
+    values = values_of(TuningSource(questions=squad["train"], nli=Path("snli")))
+    assert method("dpr").make_source(values) == PassageSource(questions=squad["train"])
 
 
 @pytest.mark.parametrize(
     ("values", "message"),
     [
         ({}, "expected --questions FILE"),
-        ({"questions": Path("q"), "more": Path("m")}, "expected --passages FILE before --more"),
+        (
+            {"questions": Path("q"), "more_passages": Path("m")},
+            "expected --passages FILE before --more-passages",
+        ),
         ({"questions": Path("q"), "nli_third": Path("n")}, "expected --nli FILE before --nli-second"),
         ({"questions": Path("q"), "limit": 0}, "limit: expected at least 1"),
     ],
 )
 def test_what_is_not_given_is_told(values: dict[str, Any], message: str) -> None:
     with pytest.raises(SettingsError, match=message):
-        PassageSource(**values)
+        TuningSource(**values)

@@ -287,3 +287,11 @@ def test_a_name_that_is_no_data_set_is_refused_at_its_field(
 @pytest.mark.parametrize(("name", "field"), [("aeenc", "Trees"), ("arcf", "Questions")])
 def test_a_method_without_hub_data_offers_files_only(view: View, name: str, field: str) -> None:
     assert HUB_SET not in named(form(view, name).selectbox, field).options
+
+
+def test_each_stage_of_entailment_tuning_has_the_data_and_settings_that_it_uses(view: View) -> None:
+    app = form(view, "tuning")
+    assert {"NLI", "NLI second", "More passages"} <= {field.label for field in app.selectbox}
+    app = named(app.selectbox, "Method").set_value("dpr").run()
+    assert not [field.label for field in app.selectbox if "NLI" in field.label]
+    assert named(app.text_input, "Initial").placeholder == "none"

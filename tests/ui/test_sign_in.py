@@ -120,16 +120,16 @@ def test_signing_out_is_repeated_until_the_page_is_left(
 def test_signing_in_is_repeated_until_the_page_is_left(
     home: AppTest, claims: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[str | None] = []
-    monkeypatch.setattr("streamlit.login", asked.append)
+    redirects: list[str | None] = []
+    monkeypatch.setattr("streamlit.login", redirects.append)
     app = home.run()
     next(button for button in app.button if button.label == "Sign in").click().run()
     app.run()  # drops what the run before sent to the browser
-    assert asked == [None, None]
+    assert redirects == [None, None]
     provider, pressed = app.session_state["signing_in"]
     app.session_state["signing_in"] = provider, pressed - sign_in.LEAVING
     app.run()  # who came back by the Back button stays
-    assert len(asked) == 2
+    assert len(redirects) == 2
 
 
 @pytest.mark.parametrize(("adopts", "name"), [(True, "Ada"), (False, "Ada (2)")])

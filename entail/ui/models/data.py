@@ -92,10 +92,13 @@ def _draw_own(method: Method) -> DataChoice | None:
     files = [field for field in method.source_fields if field.kind == "file"]
     from_name: FromName | None = getattr(method.source, "named", None)
     key = f"data-{method.name}"
-    values: dict[str, object] = {
-        field.name: draw_file(field, _data_files(), key=f"{key}-{field.name}", from_name=from_name)
-        for field in files
-    }
+    values: dict[str, object] = {}
+    for start in range(0, len(files), 2):
+        for cell, field in zip(st.columns(2), files[start : start + 2], strict=False):
+            with cell:
+                values[field.name] = draw_file(
+                    field, _data_files(), key=f"{key}-{field.name}", from_name=from_name
+                )
     values |= draw_fields([field for field in method.source_fields if field.kind != "file"], {}, key=key)
     filled_values = {name: value for name, value in values.items() if value is not None}
     if files and not any(field.name in filled_values for field in files):

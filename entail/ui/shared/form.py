@@ -80,7 +80,7 @@ def _draw_field(field: Field, value: Any, *, key: str) -> Any:  # noqa: ANN401 -
         return st.selectbox(
             name, flags, index=flags.index(value), format_func=_CHOICES.__getitem__, key=key, help=help_
         )
-    empty = _CHOICES[None] if field.optional else "required"
+    empty = _CHOICES[None] if field.optional else "required" if field.default != "" else "none"
     if field.kind == "whole":
         return st.number_input(name, value=value, step=1, key=key, help=help_, placeholder=empty)
     if field.kind == "number":
@@ -100,10 +100,10 @@ def _draw_field(field: Field, value: Any, *, key: str) -> Any:  # noqa: ANN401 -
 def setting_label(name: str) -> str:
     """Return the label of a setting.
 
-    >>> setting_label("batch_size"), setting_label("k")
-    ('Batch size', 'K')
+    >>> setting_label("batch_size"), setting_label("k"), setting_label("nli_limit")
+    ('Batch size', 'K', 'NLI limit')
     """
-    return name.replace("_", " ").strip().capitalize()
+    return name.replace("_", " ").strip().capitalize().replace("Nli", "NLI")
 
 
 def step_of(value: float | None) -> float:
