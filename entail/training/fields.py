@@ -23,7 +23,12 @@ Kind = Literal["flag", "whole", "number", "choice", "file", "text"]
 REQUIRED = dataclasses.MISSING
 """The default of a field that has none."""
 
-RENAMED: Mapping[str, str] = {"longest": "max_length", "more": "more_passages"}
+RENAMED: Mapping[str, str] = {
+    "longest": "max_length",
+    "more": "more_passages",
+    "second": "second_pairs",
+    "third": "third_pairs",
+}
 """Field names of earlier versions -> current names."""
 
 REMOVED = frozenset({"alone", "frozen", "nli", "nli_second", "nli_third", "nli_limit"})

@@ -59,8 +59,8 @@ class PairSource:
         "Labelled pairs: SNLI, MultiNLI, SICK, CSV, TSV or JSONL, may be gzipped; or a Hub data set: snli, "
         "multi_nli, organisation/name@revision:configuration",
     ] = None
-    second: Annotated[Path | None, "Second file or data set of pairs"] = None
-    third: Annotated[Path | None, "Third file or data set of pairs"] = None
+    second_pairs: Annotated[Path | None, "Second file or data set of pairs"] = None
+    third_pairs: Annotated[Path | None, "Third file or data set of pairs"] = None
     split: Annotated[
         str | None,
         "Training split; default: train of a Hub data set, all of a file",
@@ -86,7 +86,7 @@ class PairSource:
     @property
     def files(self) -> tuple[Path, ...]:
         """Training files."""
-        return tuple(file for file in (self.pairs, self.second, self.third) if file is not None)
+        return tuple(file for file in (self.pairs, self.second_pairs, self.third_pairs) if file is not None)
 
     def is_elsewhere(self, value: Path) -> bool:
         """Return whether a value is the name of a data set on the Hub, not a file."""

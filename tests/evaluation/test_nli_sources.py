@@ -251,7 +251,7 @@ def test_a_training_reads_train_and_dev_by_name(hub: Hub, tmp_path: Path) -> Non
     assert absolute(source) | {"pairs": "snli", "dev": "stanfordnlp/snli"} == absolute(source)
     matched = NliSource(
         pairs=Path("me/mine@main:other"),
-        second=Path("multi_nli"),
+        second_pairs=Path("multi_nli"),
         dev=Path("multi_nli"),
         dev_split="validation_mismatched",
     )

@@ -35,7 +35,8 @@ def files(tmp_path: Path, nli_pairs: Pairs) -> dict[str, Path]:
 def test_trained_and_told_from_the_command_line(
     tiny_home: Path, files: dict[str, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    arguments = ["--pairs", str(files["train"]), "--second", str(files["more"]), "--dev", str(files["dev"])]
+    arguments = ["--pairs", str(files["train"]), "--second-pairs", str(files["more"])]
+    arguments += ["--dev", str(files["dev"])]
     small = ["--base", "tiny", "--rank", "2", "--epochs", "1", "--batch-size", "8", "--evaluate-every", "2"]
     out = tiny_home / "mine"
     assert main(["train", "gausscse", *arguments, *small, "--out", str(out), "--data", "snli"]) == 0
