@@ -1,5 +1,6 @@
 """Form of a new training on the Models page: method, data, settings, preview, start."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from entail.trees.log.acts import Accept, Create
 from entail.ui.shared.resources import Workspace, jobs
 from tests.ui.conftest import named, said
 
+ROOT = Path(__file__).parents[2]
 FACTS = Corpus.of("sky", ["ice is cold", "snow is a kind of ice", "fire is hot", "steam is a gas"])
 PAIRS = (
     NliPair("A dog runs in a park.", "An animal moves.", "entailment"),
@@ -289,9 +291,14 @@ def test_a_method_without_hub_data_offers_files_only(view: View, name: str, fiel
     assert HUB_SET not in named(form(view, name).selectbox, field).options
 
 
-def test_each_stage_of_entailment_tuning_has_the_data_and_settings_that_it_uses(view: View) -> None:
+def test_each_stage_of_entailment_tuning_has_the_data_and_settings_that_it_uses(
+    view: View, models: Path
+) -> None:
+    shutil.copytree(ROOT / "models" / "aeenc-minilm", models / "mine")
     app = form(view, "tuning")
     assert {"NLI", "NLI second", "More passages"} <= {field.label for field in app.selectbox}
     app = named(app.selectbox, "Method").set_value("dpr").run()
     assert not [field.label for field in app.selectbox if "NLI" in field.label]
-    assert named(app.text_input, "Initial").placeholder == "none"
+    initial = named(app.selectbox, "Initial")
+    assert (initial.value, initial.options) == ("", ["none", "mine"])
+    assert "mine" not in named(app.selectbox, "Base").options

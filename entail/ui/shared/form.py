@@ -18,8 +18,8 @@ from entail.training.method import Method
 _COLUMNS = 3
 """Fields in a row."""
 
-BASE = "base"
-"""Name of the setting that names the encoder to start from."""
+BASE, INITIAL = "base", "initial"
+"""Names of the settings that name the model, and the adapter on it, to start from."""
 
 _CHOICES = {None: "default", True: "yes", False: "no"}
 
@@ -59,10 +59,15 @@ def draw_fields(fields: Sequence[Field], begin: Mapping[str, object], *, key: st
 def _draw_field(field: Field, value: Any, *, key: str) -> Any:  # noqa: ANN401 - of the field's type
     """Draw one field with its first value and return its value."""
     name, help_ = setting_label(field.name), field.help or None
-    if field.name == BASE and field.kind == "text":
-        bases = [entry.name for entry in catalogue() if entry.base is None and entry.problem is None]
-        options = list(dict.fromkeys([*([str(value)] if value else []), *bases]))
-        return st.selectbox(name, options, accept_new_options=True, key=key, help=help_)
+    if field.name in (BASE, INITIAL) and field.kind == "text":
+        return st.selectbox(
+            name,
+            _models(str(value or ""), adapters=field.name == INITIAL),
+            format_func=lambda model: model or "none",
+            accept_new_options=True,
+            key=key,
+            help=help_,
+        )
     if field.kind == "choice":
         choices = [*([None] if field.optional else []), *field.choices]
         return st.selectbox(
@@ -95,6 +100,17 @@ def _draw_field(field: Field, value: Any, *, key: str) -> Any:  # noqa: ANN401 -
         )
     text = "" if value is None else str(value)
     return st.text_input(name, value=text, key=key, help=help_, placeholder=empty)
+
+
+def _models(first: str, *, adapters: bool) -> list[str]:
+    """Return the whole models that load, or none and the adapters of points; the first value first."""
+    names = [
+        entry.name
+        for entry in catalogue()
+        if entry.problem is None and (entry.base is not None) == adapters and entry.gaussian is None
+    ]
+    options = [first, *([""] if adapters else []), *names]
+    return list(dict.fromkeys(name for name in options if name or adapters))
 
 
 def setting_label(name: str) -> str:
