@@ -87,7 +87,7 @@ def train(options: argparse.Namespace) -> dict[str, Any]:
             loss = torch.nn.functional.cross_entropy(scores, labels[mask])
             return (loss, {}) if return_outputs else loss
 
-        def evaluate(self, *arguments: Any, **keywords: Any) -> dict[str, float]:  # noqa: ANN401
+        def evaluate(self, *arguments: Any, **keywords: Any) -> dict[str, float]:  # noqa: ANN401 - the Trainer's own
             with torch.random.fork_rng():
                 torch.manual_seed(0)
                 return super().evaluate(*arguments, **keywords)

@@ -10,7 +10,7 @@ import pytest
 
 from entail.data.passages.files import Question
 from entail.evaluation.passages.store import PassageStore, store_passages
-from entail.tuning.examples import EntailedPair
+from entail.tuning.examples import EntailedPair, Examples, examples_of, with_hard_negatives
 
 SYLLABLES = [a + b for a in "bdfglmnprst" for b in "aeiou"]
 """The vocabulary of `tiny`."""
@@ -51,6 +51,12 @@ def pool(tmp_path: Path, passages_and_questions: Any) -> PassageStore:
     file = tmp_path / "pool.tsv"
     file.write_text("".join(f"p{at}\t{text}\n" for at, text in enumerate(texts)), encoding="utf-8")
     return store_passages([file], tmp_path / "kept")
+
+
+@pytest.fixture
+def examples(pool: PassageStore, passages_and_questions: Any) -> Examples:
+    """Questions with hard negatives over the pool."""
+    return with_hard_negatives(examples_of(pool, passages_and_questions[1]), depth=6)
 
 
 @pytest.fixture

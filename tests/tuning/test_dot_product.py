@@ -14,12 +14,11 @@ from entail.data.records import Corpus, Premise
 from entail.encoders.catalogue import resolve
 from entail.encoders.encoder import load
 from entail.errors import TrainingError
-from entail.evaluation.passages.store import PassageStore
 from entail.hub.export import export_encoder
 from entail.index.flat import DenseIndex
 from entail.index.vectors import premise_vectors
 from entail.tuning.config import DprConfig
-from entail.tuning.examples import Example, Examples, examples_of, with_hard_negatives
+from entail.tuning.examples import Example, Examples
 from entail.tuning.task import DprTask
 from entail.tuning.training import train_dpr
 
@@ -35,11 +34,6 @@ DOT = DprConfig(
     precision="fp32",
 )
 TEXTS = ["ba be bi", "bo bu da de", "di", "do du fa fe", "be bo"]
-
-
-@pytest.fixture
-def examples(pool: PassageStore, passages_and_questions: Any) -> Examples:
-    return with_hard_negatives(examples_of(pool, passages_and_questions[1]), depth=6)
 
 
 @pytest.fixture

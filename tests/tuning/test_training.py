@@ -18,7 +18,7 @@ from entail.evaluation.passages.store import PassageStore
 from entail.training.adapters.tower import Lora
 from entail.training.loop.task import Event
 from entail.tuning.config import DprConfig, TuningConfig
-from entail.tuning.examples import EntailedPair, Example, Examples, examples_of, with_hard_negatives
+from entail.tuning.examples import EntailedPair, Example, Examples, examples_of
 from entail.tuning.task import DprTask
 from entail.tuning.tower import PassageTower
 from entail.tuning.training import train_dpr, train_tuning
@@ -32,11 +32,6 @@ SMALL: dict[str, Any] = {
 TUNING = TuningConfig(epochs=3, batch_size=16, **SMALL)
 DPR = DprConfig(epochs=4, batch_size=12, **SMALL)
 WEIGHTS = "adapter_model.safetensors"
-
-
-@pytest.fixture
-def examples(pool: PassageStore, passages_and_questions: Any) -> Examples:
-    return with_hard_negatives(examples_of(pool, passages_and_questions[1]), depth=6)
 
 
 def read(folder: Path) -> tuple[dict[str, Any], str]:
