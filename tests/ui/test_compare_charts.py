@@ -179,3 +179,13 @@ def test_one_brush_links_all_panels(found: SimilarityBias) -> None:
         else:
             assert view["encoding"]["opacity"]["condition"][0]["param"] == "brush"
             assert {"color", "shape"} <= set(view["encoding"])
+
+
+@pytest.mark.parametrize(("similarities", "domain"), [((-0.23, 0.9), [-0.3, 1]), ((0.4, 1.62), [0, 1.7])])
+def test_axes_hold_the_inner_products_of_vectors_of_any_length(
+    found: SimilarityBias, similarities: tuple[float, float], domain: list[float]
+) -> None:
+    table = pairs_table(found, "all").assign(cosine0=similarities[0], cosine1=similarities[1])
+    chart: dict[str, Any] = draw_bias(table, retriever_marks(["one", "two"])).to_dict()
+    scales = [view["encoding"]["y"]["scale"]["domain"] for view in chart["vconcat"] if "name" in view]
+    assert scales == [pytest.approx(domain)] * 2

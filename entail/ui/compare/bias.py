@@ -34,7 +34,7 @@ RULE_NAMES = {
 
 
 def encoders_of(indexes: Sequence[PremiseIndex]) -> list[PremiseIndex]:
-    """Return the indexes with a cosine, each once; the first, a base encoder if possible, labels."""
+    """Return the indexes over vectors, each once; the first, a base encoder if possible, labels."""
     encoders = {
         index.manifest.revision: index for index in indexes if index.manifest.metric == "inner_product"
     }
@@ -52,7 +52,7 @@ def draw_similarity_bias(pair: Pair, source: Source) -> None:
     encoders = encoders_of(pair.indexes)
     if not encoders:
         st.info(
-            "TF-IDF and BM25 have no cosine. Choose an encoder on one side.",
+            "TF-IDF and BM25 have no vectors to compare. Choose an encoder on one side.",
             icon=":material/scatter_plot:",
         )
         return
@@ -67,7 +67,7 @@ def draw_similarity_bias(pair: Pair, source: Source) -> None:
     if figure is None:
         return
     if len(encoders) < len(pair.indexes):
-        st.caption("Only encoders have a cosine: one panel.")
+        st.caption("Only encoders have vectors: one panel.")
     _draw(figure)
 
 
@@ -92,7 +92,7 @@ def _draw(figure: SimilarityBias) -> None:
     st.altair_chart(
         draw_bias(pairs_table(figure, rule), retriever_marks(figure.retrievers)),
         width="stretch",
-        alt="Token overlap and cosine of true positives, false negatives and false positives. "
+        alt="Token overlap and similarity of true positives, false negatives and false positives. "
         + " ".join(verdict.words for verdict in figure.verdicts[rule]),
     )
     sample_size = len(figure.sample(rule, most=MOST))
@@ -115,7 +115,7 @@ def _draw(figure: SimilarityBias) -> None:
 
 
 def pairs_table(figure: SimilarityBias, rule: str) -> pd.DataFrame:
-    """Return a row for each drawn pair: texts, group, overlap and the cosine under each encoder.
+    """Return a row for each drawn pair: texts, group, overlap and the similarity under each encoder.
 
     Rows are shuffled, so that no group covers another.
     """
@@ -132,7 +132,7 @@ def pairs_table(figure: SimilarityBias, rule: str) -> pd.DataFrame:
 
 
 def draw_bias(table: pd.DataFrame, encoders: Sequence[Mark]) -> alt.VConcatChart:
-    """Return the panels: (a) overlap by group; for each encoder, cosine against overlap.
+    """Return the panels: (a) overlap by group; for each encoder, similarity against overlap.
 
     Pairs brushed in one panel stay lit in the others, and the boxes count only these. The axis of an encoder
     has its colour.
@@ -161,31 +161,33 @@ def draw_bias(table: pd.DataFrame, encoders: Sequence[Mark]) -> alt.VConcatChart
 
     views = [boxes(overlap, "(a) Token overlap")]
     cosines = table.filter(like="cosine").to_numpy()
+    # Models trained by inner product exceed 1.
     low = float(np.floor(cosines.min(initial=0.0) * 10) / 10)
+    high = float(np.ceil(cosines.max(initial=1.0) * 10) / 10)
     tip = [
         alt.Tooltip("group:N", title="Group"),
         alt.Tooltip("query:N", title="Claim"),
         alt.Tooltip("premise:N", title="Premise"),
         alt.Tooltip("overlap:Q", title="Token overlap", format=".3f"),
-        *(alt.Tooltip(f"cosine{j}:Q", title=f"Cosine, {n}", format=".3f") for j, n in enumerate(names)),
+        *(alt.Tooltip(f"cosine{j}:Q", title=f"Similarity, {n}", format=".3f") for j, n in enumerate(names)),
     ]
     for i, name in enumerate(names):
-        letter, field, span = chr(ord("b") + i), f"cosine{i}:Q", alt.Scale(domain=[low, 1])
+        letter, field, span = chr(ord("b") + i), f"cosine{i}:Q", alt.Scale(domain=[low, high])
         coloured: dict[str, Any] = {"domain": True, "domainColor": encoders[i].colour, "domainWidth": 3}
         side = alt.Axis(**coloured)
         below = alt.Axis(tickCount=10, labelFlush=True, format=".1f", **coloured)
         points = base.mark_point(filled=True, size=26).encode(
             x=overlap,
-            y=alt.Y(field, title="Cosine", scale=span, axis=side),
+            y=alt.Y(field, title="Similarity", scale=span, axis=side),
             color=colour,
             shape=alt.Shape("group:N", scale=scale["shape"], legend=legend),
             opacity=alt.when(brush).then(alt.value(0.85)).otherwise(alt.value(0.04)),
             tooltip=tip,
         )
-        title = f"({letter}) Cosine against overlap, {name}"
+        title = f"({letter}) Similarity against overlap, {name}"
         views += [
             points.properties(name=f"scatter{i}", height=260, width="container", title=title),
-            boxes(alt.X(field, title="Cosine", scale=span, axis=below), f"({letter}) Cosine, {name}"),
+            boxes(alt.X(field, title="Similarity", scale=span, axis=below), f"({letter}) Similarity, {name}"),
         ]
     # One brush for all panels; adding it to each would make altair warn that it merges them.
     linked = alt.TopLevelSelectionParameter(
