@@ -257,12 +257,7 @@ def markdown(result: Mapping[str, Any], *, name: str = "first_stage") -> Iterato
         "no retrieval did."
     )
     if base_record := result["figures"].get("made"):
-        yield from _wrapped(
-            f"This base is the body of {base_record['base']}, which was trained by contrast, after "
-            f"{base_record['steps']:,} batches of {base_record['batch_size']} pieces of SQuAD's passages by "
-            f"plain masking with a new masked-LM head; their loss fell from {base_record['losses'][0]:.1f} "
-            f"to {base_record['losses'][-1]:.1f} (`scripts/make_mlm_base.py`)."
-        )
+        yield from _wrapped(_made(base_record))
     yield from _gate(stages)
     gains = {
         arm: [stage["evaluations"][-1].get("premise_gain", 0.0) for stage in seeds]
@@ -271,16 +266,41 @@ def markdown(result: Mapping[str, Any], *, name: str = "first_stage") -> Iterato
     titles = [ARMS[arm].title for arm, values in gains.items() if min(values) >= GATE]
     yield from _wrapped(f"The gate is passed by {'; '.join(titles) or 'none'}.")
     yield from _wrapped(
-        "Then contrast on questions of train (in-batch negatives, every weight). R@1 in per cent over "
-        f"{rows[0]['passages']:,} paragraphs of SQuAD dev, all questions, and by thirds of their lexical "
-        "overlap with the paragraph; mean ± standard deviation over seeds. p: McNemar against no first "
-        "stage, the same questions and seed; the largest of the seeds. Dev was "
+        f"Then contrast on questions of train (in-batch negatives, every weight{_set_up(rows)}). R@1 in per "
+        f"cent over {rows[0]['passages']:,} paragraphs of SQuAD dev, all questions, and by thirds of "
+        "their lexical overlap with the paragraph; mean ± standard deviation over seeds. p: McNemar "
+        "against no first stage, the same questions and seed; the largest of the seeds. Dev was "
         f"read once a row and seed, {len(rows)} times; no setting was chosen by it."
     )
     yield from _retrieval(rows)
     yield from _wrapped(contamination(PACKAGED_HUB_ID, ("squad", "snli", "multinli")))
     note = f" {GPU_NOTE} {TORCH_NOTE}" if any(row["hardware"]["gpus"] for row in rows) else ""
     yield from _wrapped(f"Each row has its commit, command, hardware and seconds in the result file.{note}")
+
+
+def _made(base_record: Mapping[str, Any]) -> str:
+    losses = {int(step): loss for step, loss in base_record["held_out"].items()}
+    best = min(losses, key=losses.__getitem__)
+    before = max(step for step in losses if step <= 0.8 * base_record["steps"])
+    return (
+        f"This base is the body of {base_record['base']}, which was trained by contrast, after "
+        f"{base_record['steps']:,} batches of {base_record['batch_size']} pieces of SQuAD's passages by "
+        "plain masking with a new masked-LM head (`scripts/make_mlm_base.py`). On every twentieth passage, "
+        f"held out, the loss fell from {losses[min(losses)]:.2f} (step {min(losses):,}) to "
+        f"{losses[before]:.2f} (step {before:,}) and {losses[best]:.2f} (step {best:,}, whose weights these "
+        f"are); on the others it ended at {mean(base_record['losses'][-20:]):.2f}."
+    )
+
+
+def _set_up(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return the settings of the contrast that the rows of a file share, where they are not `CONTRAST`'s."""
+    configs = [row["config"] for row in rows if row["arm"] == "none" and row["config"]]
+    shared = asdict(CONTRAST) | (configs[0] if configs else {})
+    return "".join(
+        f", {name} {shared[name]}"
+        for name in ("towers", "pooling", "similarity")
+        if shared[name] != getattr(CONTRAST, name)
+    )
 
 
 def _gate(stages: Sequence[Mapping[str, Any]]) -> Iterator[str]:
