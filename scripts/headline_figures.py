@@ -62,6 +62,15 @@ def reads_by_two_towers() -> tuple[float, float]:
     return listed, reranked
 
 
+def passages_after_masking() -> tuple[float, float]:
+    """Return R@1 of a base by plain masking after 2,000 questions, without and with the first stage."""
+    rows = [row for row in figures("first_stage_mlm")["rows"] if row["questions"] == 2000]
+    without, tuned = (
+        mean(row["gold"]["R@1"] for row in rows if row["arm"] == arm) for arm in ("none", "hypothesis")
+    )
+    return without, tuned
+
+
 def direction_accuracy() -> Mapping[str, list[float]]:
     """Return data -> accuracy of the direction of an entailment, a value a seed."""
     runs = figures("gausscse")["rows"][GAUSSCSE].values()

@@ -281,7 +281,7 @@ def markdown(result: Mapping[str, Any], *, name: str = "first_stage") -> Iterato
 def _made(base_record: Mapping[str, Any]) -> str:
     losses = {int(step): loss for step, loss in base_record["held_out"].items()}
     best = min(losses, key=losses.__getitem__)
-    before = max(step for step in losses if step <= 0.8 * base_record["steps"])
+    before = max((step for step in losses if step <= 0.8 * base_record["steps"]), default=best)
     return (
         f"This base is the body of {base_record['base']}, which was trained by contrast, after "
         f"{base_record['steps']:,} batches of {base_record['batch_size']} pieces of SQuAD's passages by "
@@ -294,8 +294,7 @@ def _made(base_record: Mapping[str, Any]) -> str:
 
 def _set_up(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return the settings of the contrast that the rows of a file share, where they are not `CONTRAST`'s."""
-    configs = [row["config"] for row in rows if row["arm"] == "none" and row["config"]]
-    shared = asdict(CONTRAST) | (configs[0] if configs else {})
+    shared = asdict(CONTRAST) | next((row["config"] for row in rows if row["arm"] == "none"), {})
     return "".join(
         f", {name} {shared[name]}"
         for name in ("towers", "pooling", "similarity")

@@ -161,8 +161,8 @@ def draw_bias(table: pd.DataFrame, encoders: Sequence[Mark]) -> alt.VConcatChart
 
     views = [boxes(overlap, "(a) Token overlap")]
     cosines = table.filter(like="cosine").to_numpy()
-    # Models trained by inner product exceed 1.
     low = float(np.floor(cosines.min(initial=0.0) * 10) / 10)
+    # Scores of a model that is searched by inner product may exceed 1.
     high = float(np.ceil(cosines.max(initial=1.0) * 10) / 10)
     tip = [
         alt.Tooltip("group:N", title="Group"),
