@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from pathlib import PurePosixPath
+from statistics import fmean
 from typing import Any, Literal
 
 from entail.data.entailment_bank.trees import parse_trees
@@ -17,14 +18,13 @@ from entail.data.reading import (
     optional,
     parse_json,
     parse_jsonl,
-    parse_object,
     read_text,
     require,
     shorten,
     source_name,
 )
 from entail.data.records import Corpus, Premise
-from entail.data.tables import TAB, first_line, guess_delimiter, read_cells, with_header
+from entail.data.tables import TAB, Row, first_line, guess_delimiter, read_cells, with_header
 from entail.errors import CorpusError, FormatError
 from entail.settings import load_settings
 
@@ -46,6 +46,7 @@ _SUFFIXES: dict[str, CorpusFormat] = {
     ".json": "json",
 }
 _PLACEHOLDER = "DUMMY"
+_SAMPLE_ROWS = 20
 _UNSAFE = re.compile(r"[^\w .()+,&'-]")
 
 
@@ -146,13 +147,13 @@ def read_corpus(
     )
 
 
-def corpus_columns(
+def sample_columns(
     source: Source, *, name: str | None = None, encoding: str | None = None
-) -> tuple[str, ...]:
-    r"""Return the columns of a table or the fields of JSONL, from which `column` is chosen; else none.
+) -> dict[str, tuple[str, ...]]:
+    r"""Return column -> its texts in the first rows of a table or of JSONL, to choose `column` by; else none.
 
-    >>> corpus_columns(b"nr,note\n1,ice is cold", name="facts.csv")
-    ('nr', 'note')
+    >>> sample_columns(b"nr,note\n1,ice is cold", name="facts.csv")
+    {'nr': ('1',), 'note': ('ice is cold',)}
 
     Raises:
         FormatError: If the file cannot be read.
@@ -161,15 +162,37 @@ def corpus_columns(
     text = read_text(source, name=file_name, encoding=encoding)
     kind = _format(text, [file_name], None)
     first = first_line(text)
-    if kind in ("csv", "tsv") and first:
+    if kind not in ("csv", "tsv", "jsonl") or not first:
+        return {}
+    columns: tuple[str, ...] = ()
+    if kind == "jsonl":
+        rows: Iterator[Row] = (row for _, row in parse_jsonl(text, source=file_name))
+    else:
         delimiter = TAB if kind == "tsv" else guess_delimiter(first)
-        return with_header(read_cells(text, delimiter, file_name), file_name).columns
-    return tuple(parse_object(first, source=file_name, line=1)) if kind == "jsonl" and first else ()
+        table = with_header(read_cells(text, delimiter, file_name), file_name)
+        columns = table.columns
+        rows = (row for _, row in table.rows if not isinstance(row, FormatError))
+    sample = list(islice(rows, _SAMPLE_ROWS))
+    return {
+        column: tuple(row[column] for row in sample if isinstance(row.get(column), str))
+        for column in dict.fromkeys(chain(columns, *sample))
+    }
 
 
 def text_column(columns: Iterable[str]) -> str | None:
     """Return the column that has one of `TEXT_COLUMNS` as its name, in any case."""
     return _pick(columns, None, TEXT_COLUMNS)
+
+
+def likely_text_column(sample: Mapping[str, Sequence[str]]) -> str:
+    """Return the text column by its name, or else the one with the longest texts.
+
+    A name counts as a text, as it is one in a table without a header.
+
+    >>> likely_text_column({"Nr": ["1", "2"], "Fakt": ["ice is cold", "fire is hot"], "Quelle": ["WT", "WT"]})
+    'Fakt'
+    """
+    return text_column(sample) or max(sample, key=lambda column: fmean(map(len, [column, *sample[column]])))
 
 
 def corpus_name(file_name: str) -> str:

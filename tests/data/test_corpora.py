@@ -10,7 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from entail.data.corpora import CorpusReading, corpus_columns, corpus_name, read_corpus, text_column
+from entail.data.corpora import (
+    CorpusReading,
+    corpus_name,
+    likely_text_column,
+    read_corpus,
+    sample_columns,
+    text_column,
+)
 from entail.data.records import Corpus, Premise
 from entail.errors import CorpusError, FormatError, ProofError
 
@@ -126,8 +133,10 @@ def test_a_column_can_be_named() -> None:
 
 def test_a_table_without_a_header_has_columns_by_number() -> None:
     table = b"1;ice is cold\n2;fire is hot\n"
-    assert corpus_columns(table, name="f.csv") == ("1", "ice is cold")
-    assert text_column(corpus_columns(table, name="f.csv")) is None
+    sample = sample_columns(table, name="f.csv")
+    assert sample == {"1": ("2",), "ice is cold": ("fire is hot",)}
+    assert text_column(sample) is None
+    assert likely_text_column(sample) == "ice is cold"
     for name in ("f.csv", "f.txt", None):
         assert read_corpus(table, name=name, column=2).corpus.texts == ("ice is cold", "fire is hot")
     assert read_corpus(b"ice is cold\n", name="f.csv", column=1).corpus.texts == ("ice is cold",)
@@ -139,10 +148,19 @@ def test_a_table_without_a_header_has_columns_by_number() -> None:
 
 
 def test_columns_are_those_of_tables_and_lines_of_json() -> None:
-    assert text_column(corpus_columns(b"id,Premise\n1,ice\n", name="f.csv")) == "Premise"
-    assert corpus_columns(b'{"id": 1, "note": "ice"}\n{"id": 2}\n', name="f.jsonl") == ("id", "note")
+    lines_of_json = b'{"id": 1, "note": "ice"}\n{"id": 2, "by": "Ada"}\n'
+    assert sample_columns(lines_of_json, name="f.jsonl") == {"id": (), "note": ("ice",), "by": ("Ada",)}
+    table = b"note,by\nice\nfire,Ada\n"
+    assert sample_columns(table, name="f.csv") == {"note": ("ice", "fire"), "by": ("Ada",)}
     for name, text in (("f.txt", "ice is cold"), ("f.json", json.dumps(FACTS)), ("f.csv", "")):
-        assert corpus_columns(text.encode(), name=name) == ()
+        assert sample_columns(text.encode(), name=name) == {}
+
+
+def test_the_text_column_is_known_by_its_name_or_by_the_length_of_its_texts() -> None:
+    by_name = sample_columns(b"Premise,remark\nice,seen in the winter of last year\n", name="f.csv")
+    assert likely_text_column(by_name) == "Premise"
+    by_length = sample_columns(b"number of the row;Fakt;Quelle\n1;ice is cold and hard;WT\n", name="f.csv")
+    assert likely_text_column(by_length) == "Fakt"
 
 
 @pytest.mark.parametrize(

@@ -95,6 +95,17 @@ def test_a_table_without_a_header_is_read_whole(ada: AppTest, shared: Workspace)
     assert not ada.checkbox
 
 
+def test_a_column_without_a_usual_name_is_proposed_by_its_texts(ada: AppTest, shared: Workspace) -> None:
+    facts = "Nr;Fakt;Quelle\n1;Eis ist kalt;WorldTree\n2;Glut ist heiß;WorldTree\n".encode()
+    ada = ada.file_uploader(key="corpus_file-0").upload("facts.csv", facts, "text/csv").run()
+    assert any("Eis ist kalt" in caption.value for caption in ada.caption)
+    ada = named(ada.button, "Import").click().run()
+    assert shared.corpora.corpus(ada.selectbox(key="corpus").value).texts == (
+        "Eis ist kalt",
+        "Glut ist heiß",
+    )
+
+
 @pytest.fixture
 def kept_labels(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a list send the label that it had when its option was picked, as a browser does."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pandas as pd
 import streamlit as st
 
-from entail.data.corpora import corpus_columns, read_corpus, text_column
+from entail.data.corpora import likely_text_column, read_corpus, sample_columns, text_column
 from entail.data.records import Premise
 from entail.errors import EntailError
 from entail.settings import is_demo
@@ -91,25 +91,26 @@ def draw_upload(shared: Workspace, author: str | None) -> None:
 def _pick_column(content: bytes, name: str, encoding: str, *, form: int) -> str | int | None:
     """Draw the fields for the column of a table that has the premises; None for files without columns."""
     try:
-        columns = corpus_columns(content, name=name, encoding=encoding or None)
+        sample = sample_columns(content, name=name, encoding=encoding or None)
     except EntailError:
         return None  # the import says what is wrong
-    if not columns:
+    if not sample:
         return None
-    usual = text_column(columns)
-    numbers = range(len(columns))
-    # Without a header the first row stands in for names, and the longest of them is a premise.
-    likely = columns.index(usual) if usual else max(numbers, key=lambda number: len(columns[number]))
+    columns = list(sample)
     at = st.selectbox(
         "Column with the premises",
-        numbers,
-        index=likely,
+        range(len(columns)),
+        index=columns.index(likely_text_column(sample)),
         format_func=lambda number: f"{number + 1}: {columns[number]}",
         key=f"corpus_column-{form}-{name}",
     )
-    if usual is None and st.checkbox("No header: the first row is a premise, too", key=f"headless-{form}"):
-        return at + 1
-    return columns[at]
+    headless = text_column(columns) is None and st.checkbox(
+        "No header: the first row is a premise, too", key=f"headless-{form}"
+    )
+    column = columns[at]
+    texts = [column, *sample[column]] if headless else sample[column]
+    st.caption("\n".join(f"- {label(text, longest=120)}" for text in texts[:3]))
+    return at + 1 if headless else column
 
 
 def draw_premises(shared: Workspace, author: str | None, corpus: CorpusInfo) -> None:
