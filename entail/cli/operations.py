@@ -261,7 +261,7 @@ def licences() -> Report:
     from entail.operations.licences import data_licences, encoder_licences, package_licences
 
     with _corpora() as store:
-        corpora = store.corpora() if store is not None else []
+        corpora = store.corpora(archived=None) if store is not None else []
     entries = [
         *encoder_licences(),
         *data_licences([(corpus.name, corpus.version, corpus.licence) for corpus in corpora]),

@@ -173,7 +173,10 @@ def _vectors(settings: Settings, corpora: CorpusStore | None) -> Iterator[Remova
         encoders.setdefault(str(entry.premise_revision), []).append(entry.name)
     names: dict[str, str] = {}
     if corpora is not None:
-        names = {corpora.corpus(info.id, version=info.version).hash: info.name for info in corpora.corpora()}
+        names = {
+            corpora.corpus(info.id, version=info.version).hash: info.name
+            for info in corpora.corpora(archived=None)
+        }
     for folder in sorted(settings.vectors_dir.glob("*/*")):
         if folder.name.startswith(".") or not folder.is_dir() or folder.is_symlink():
             continue

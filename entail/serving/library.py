@@ -147,12 +147,12 @@ class Library:
         return [*LEXICAL, *self.entries(), *hybrids]
 
     def corpora(self) -> list[CorpusInfo]:
-        """Return the corpora of the database."""
+        """Return the corpora of the database but for archived ones."""
         return self._store().corpora()
 
     def corpus(self, name: str) -> tuple[CorpusInfo, Corpus]:
         """Return the newest version of a corpus; raise `ServingError` if it is unknown."""
-        for info in self.corpora():
+        for info in self._store().corpora(archived=None):
             if info.name == name:
                 return info, self._store().corpus(info.id, version=info.version)
         names = ", ".join(repr(info.name) for info in self.corpora()[:20])

@@ -42,6 +42,23 @@ def test_a_corpus_comes_back_as_it_came(store: CorpusStore, facts: CorpusInfo, d
     assert store.corpora() == [facts]
 
 
+def test_an_archived_corpus_is_hidden_until_it_is_restored_or_changed(
+    store: CorpusStore, facts: CorpusInfo
+) -> None:
+    archived = store.archive(facts.id, author="Bob")
+    assert (archived.archived, archived.count) == (True, 2)
+    assert store.archive(facts.id, author="Bob") == archived, "a second click changes nothing"
+    assert (store.corpora(), store.corpora(archived=True)) == ([], [archived])
+    assert store.find("facts") == archived == store.info(facts.id)
+    assert store.corpus(facts.id).premises == (ICE, FIRE)
+    restored = store.archive(facts.id, author="Ann", archived=False)
+    assert store.corpora(archived=None) == store.corpora() == [restored]
+    store.archive(facts.id, author="Bob")
+    assert store.corpora() == [] != [store.add(facts.id, [SNOW], author="Ann")] == store.corpora()
+    changes = [(change.change, change.author) for change in store.changes(facts.id)]
+    assert changes[1:] == [("archive", "Bob"), ("restore", "Ann"), ("archive", "Bob"), ("create", "Ann")]
+
+
 def test_every_version_can_be_had_again(store: CorpusStore, facts: CorpusInfo) -> None:
     assert store.add(facts.id, ["water is wet", SNOW], author="Bob").version == 2
     assert store.correct(facts.id, ICE.key, "ice is very cold", author="Ann").version == 3
@@ -141,7 +158,7 @@ def test_an_unknown_corpus(store: CorpusStore) -> None:
         (Corpus.of("x" * 101, ["a"]), "1 to 100 characters, found 101"),
         (Corpus.of("../facts", ["a"]), "cannot hold /"),
         (Corpus.of("a\u202eb", ["a"]), "invisible"),
-        (Corpus.of("facts", ["a"]), "'facts' exists already; choose another name"),
+        (Corpus.of("facts", ["a"]), "'facts' exists already"),
         (Corpus.of(" FACTS ", ["a"]), "'FACTS' exists already"),
         (Corpus.of("new", ["a", "b\0"]), "NUL"),
     ],

@@ -74,6 +74,18 @@ def test_a_correction_of_a_premise_that_is_gone_stays_on_the_screen(ada: AppTest
     assert named(ada.text_area, "Premise").value != "glass can break"
 
 
+def test_an_archived_corpus_leaves_the_lists_and_comes_back(app: AppTest, shared: Workspace) -> None:
+    facts = shared.corpora.add_corpus(Corpus.of("facts", ["snow is ice"]), author="Ada")
+    ada = by(app).switch_page("pages/Corpora.py").run()
+    ada.selectbox(key="corpus").set_value(facts.id)
+    ada.run().button(key=f"archive-{facts.id}").click().run()
+    assert "facts" not in ada.selectbox(key="corpus").options
+    assert shared.corpora.changes(facts.id)[0].author == "Ada"
+    assert "facts" not in ada.switch_page("pages/Compare.py").run().selectbox(key="compare_corpus").options
+    ada.switch_page("pages/Corpora.py").run().button(key=f"archive-{facts.id}").click().run()
+    assert "facts" in ada.selectbox(key="corpus").options
+
+
 def test_a_file_of_excel_on_windows_is_read_in_its_encoding(ada: AppTest, shared: Workspace) -> None:
     facts = "id;text\n1;a café costs 5 €\n".encode("cp1252")
     ada = ada.file_uploader(key="corpus_file-0").upload("facts.csv", facts, "text/csv").run()

@@ -15,7 +15,9 @@ from entail.errors import CorpusError
 from entail.trees.log.wording import quote
 from entail.trees.store import schema
 from entail.trees.store.corpus_versions import (
+    ARCHIVE,
     INFO,
+    IS_ARCHIVED,
     CorpusInfo,
     check_premises,
     insert_corpus,
@@ -35,7 +37,7 @@ CACHED_CORPORA = 8
 
 @dataclass(frozen=True, slots=True)
 class CorpusChange:
-    """Change that made a version of a corpus: `create`, `add`, `correct` or `retire`.
+    """Change that made a version of a corpus: `create`, `add`, `correct`, `retire`, `archive` or `restore`.
 
     `added_texts` and `retired_texts` are the first `QUOTED` of each; a correction retires the old text.
     """
@@ -72,14 +74,17 @@ class CorpusStore:
         with self._database.writing() as connection:
             return insert_corpus(connection, corpus, author=author, licence=licence, source=source)
 
-    def corpora(self) -> list[CorpusInfo]:
-        """Return all corpora, by name."""
+    def corpora(self, *, archived: bool | None = False) -> list[CorpusInfo]:
+        """Return the corpora by name: only archived ones, only others, or with None both."""
+        query = INFO.order_by(schema.corpora.c.folded)
+        if archived is not None:
+            query = query.where(IS_ARCHIVED if archived else ~IS_ARCHIVED)
         with self._database.reading() as connection:
-            return [CorpusInfo(*row) for row in connection.execute(INFO.order_by(schema.corpora.c.folded))]
+            return [CorpusInfo(*row) for row in connection.execute(query)]
 
     def find(self, name: str) -> CorpusInfo:
         """Return the summary of a corpus by its name or id; `CorpusError` lists the known ones."""
-        infos = self.corpora()
+        infos = self.corpora(archived=None)
         for info in infos:
             if name in (info.name, info.id):
                 return info
@@ -180,6 +185,15 @@ class CorpusStore:
             if len(retired) == len(live):
                 raise CorpusError(f"{info.name!r} would be left without a premise; nothing was retired")
             return insert_version(connection, corpus_id, "retire", author, retired=retired)
+
+    def archive(self, corpus_id: str, *, author: str, archived: bool = True) -> CorpusInfo:
+        """Hide a corpus from lists, or restore it; its premises and trees stay, and any edit restores it."""
+        with self._database.writing() as connection:
+            read_info(connection, corpus_id, lock=True)
+            info = read_info(connection, corpus_id)  # with the change that was waited for
+            if info.archived == archived:
+                return info
+            return insert_version(connection, corpus_id, ARCHIVE if archived else "restore", author)
 
     def changes(self, corpus_id: str) -> list[CorpusChange]:
         """Return the versions of a corpus, the newest first."""

@@ -27,7 +27,8 @@ LONGEST_NAME = 100
 class CorpusInfo:
     """Summary of a corpus, with author and time (UTC) of its creation.
 
-    `name` is unique in the database, `count` is the number of premises in `version`.
+    `name` is unique in the database, `count` is the number of premises in `version`. A corpus is archived
+    if that was its last change.
     """
 
     id: str
@@ -38,6 +39,7 @@ class CorpusInfo:
     source: str
     created_at: datetime
     created_by: str
+    archived: bool = False
 
 
 def check_premises(premises: Iterable[Premise]) -> None:
@@ -102,17 +104,35 @@ def insert_corpus(
     _check_storable(f"{licence}{source}", "the licence or source of a corpus")
     table = schema.corpora
     if connection.scalar(sa.select(table.c.id).where(table.c.folded == fold_name(name))) is not None:
-        raise CorpusError(f"a corpus {name!r} exists already; choose another name or add to it")
+        raise CorpusError(
+            f"a corpus {name!r} exists already, maybe archived; choose another name or add to it"
+        )
     corpus_id = corpus_id or secrets.token_hex(4)
     row = {"id": corpus_id, "name": name, "folded": fold_name(name), "version": 0, "count": 0}
     connection.execute(sa.insert(table).values(**row, licence=licence.strip(), source=source.strip()))
     return insert_version(connection, corpus_id, "create", author, added=corpus)
 
 
+ARCHIVE = "archive"
+"""Change that archives a corpus; any other brings it back."""
+
+_LAST = schema.corpus_changes.alias("last")
+
+# Not joined: after a wait for the row, PostgreSQL knows its new version but not yet the change that made it.
+IS_ARCHIVED = (
+    sa.select(_LAST.c.change)
+    .where(_LAST.c.corpus_id == schema.corpora.c.id)
+    .order_by(_LAST.c.version.desc())
+    .limit(1)
+    .scalar_subquery()
+) == ARCHIVE
+"""Condition on `INFO`."""
+
 INFO: sa.Select[Any] = sa.select(
     *(schema.corpora.c[name] for name in ("id", "name", "version", "count", "licence", "source")),
     schema.corpus_changes.c.at,
     schema.corpus_changes.c.author,
+    IS_ARCHIVED,
 ).join(
     schema.corpus_changes,
     (schema.corpus_changes.c.corpus_id == schema.corpora.c.id) & (schema.corpus_changes.c.version == 1),

@@ -16,6 +16,7 @@ from entail.trees.log.wording import quote
 from entail.trees.store.corpora import CorpusChange
 from entail.trees.store.corpus_versions import CorpusInfo
 from entail.ui.components.elements import show_errors
+from entail.ui.corpora.archive import draw_archive_button
 from entail.ui.frame.author import ask_name, with_mark
 from entail.ui.shared.corpus_choice import keep_picked, preselect
 from entail.ui.shared.demo import is_locked_in_demo
@@ -117,8 +118,10 @@ def draw_premises(shared: Workspace, author: str | None, corpus: CorpusInfo) -> 
     """Draw the searchable table of premises, and the form of the selected one."""
     if notice := st.session_state.pop("corpus_notice", None):
         st.success(notice)
-    if st.button("Start a tree", icon=":material/park:", key="start_on_corpus"):
-        open_start_over(corpus.id)
+    with st.container(horizontal=True):
+        if st.button("Start a tree", icon=":material/park:", key="start_on_corpus"):
+            open_start_over(corpus.id)
+        draw_archive_button(shared, author, corpus)
     premises = shared.corpora.corpus(corpus.id, version=corpus.version).premises
     words = st.text_input("Find premises", key="find_facts", placeholder="Words of a premise").lower().split()
     matches = [p for p in premises if all(word in p.text.lower() for word in words)]
@@ -236,6 +239,8 @@ def _describe(change: CorpusChange) -> str:
             return f"retired {label(retired)}" + _more(change.retired)
         case "add":
             return f"added {label(added)}" + _more(change.added)
+        case "archive" | "restore":
+            return f"{change.change}d it"
         case _:
             return f"imported {change.added:,} premises"
 

@@ -118,7 +118,7 @@ def _draw_push(author: str | None) -> None:
 
 
 def _draw_push_trees(shared: Workspace, author: str | None) -> None:
-    corpora = {info.id: info for info in shared.corpora.corpora()}
+    corpora = {info.id: info for info in shared.corpora.corpora(archived=None)}
     trees = [tree for tree in shared.log.trees() if not tree.example]
     with_trees = [id_ for id_ in corpora if any(tree.corpus_id == id_ for tree in trees)]
     if not with_trees:

@@ -181,7 +181,8 @@ def _draw_backup(file: Path) -> None:
 
 def draw_licences(shared: Workspace) -> None:
     """Draw the licences of encoders, data and packages; first those to review."""
-    corpora = [(corpus.name, corpus.version, corpus.licence) for corpus in shared.corpora.corpora()]
+    infos = shared.corpora.corpora(archived=None)
+    corpora = [(corpus.name, corpus.version, corpus.licence) for corpus in infos]
     licences = [*encoder_licences(), *data_licences(corpora), *_package_licences()]
     unclear = [licence for licence in licences if licence.look]
     st.caption("As stated by packages, cards and owners. On the command line: `entail licences`.")

@@ -194,7 +194,8 @@ def draw_tree_list(
     if len(trees) > _LISTED:
         typed = st.text_input("Find a tree", key=key, placeholder="Words of the claim, author or corpus")
         words = typed.lower().split()
-    corpora = {info.id: info.name for info in shared.corpora.corpora()} if words else {}
+    infos = shared.corpora.corpora(archived=None) if words else []
+    corpora = {info.id: info.name for info in infos}
 
     def text(tree: TreeSummary) -> str:
         names = (*map(shown_name, tree.authors), corpora.get(tree.corpus_id or "", ""))

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from entail.ui.corpora.archive import draw_archived
 from entail.ui.corpora.premises import draw_changes, draw_growth, draw_premises, draw_upload
 from entail.ui.frame.shell import page
 from entail.ui.shared.corpus_choice import pick_corpus
@@ -19,6 +20,7 @@ with page("Corpora") as (shared, author):
                 "No corpus yet. Upload one: a text file with one premise a line is enough.",
                 icon=":material/library_add:",
             )
+            draw_archived(shared, author)
             st.stop()
         corpus = pick_corpus(corpora, shared.log.trees(), author, key="corpus")
         st.caption(
@@ -29,3 +31,4 @@ with page("Corpora") as (shared, author):
         draw_premises(shared, author, corpus)
         draw_growth(shared, author, corpus)
         draw_changes(shared, corpus)
+        draw_archived(shared, author)
