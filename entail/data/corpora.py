@@ -6,9 +6,8 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain
 from pathlib import PurePosixPath
-from statistics import fmean
 from typing import Any, Literal
 
 from entail.data.entailment_bank.trees import parse_trees
@@ -24,7 +23,16 @@ from entail.data.reading import (
     source_name,
 )
 from entail.data.records import Corpus, Premise
-from entail.data.tables import TAB, Row, first_line, guess_delimiter, read_cells, with_header
+from entail.data.tables import (
+    TAB,
+    Row,
+    first_line,
+    guess_delimiter,
+    longest_columns,
+    read_cells,
+    sample_texts,
+    with_header,
+)
 from entail.errors import CorpusError, FormatError
 from entail.settings import load_settings
 
@@ -46,7 +54,6 @@ _SUFFIXES: dict[str, CorpusFormat] = {
     ".json": "json",
 }
 _PLACEHOLDER = "DUMMY"
-_SAMPLE_ROWS = 20
 _UNSAFE = re.compile(r"[^\w .()+,&'-]")
 
 
@@ -172,11 +179,7 @@ def sample_columns(
         table = with_header(read_cells(text, delimiter, file_name), file_name)
         columns = table.columns
         rows = (row for _, row in table.rows if not isinstance(row, FormatError))
-    sample = list(islice(rows, _SAMPLE_ROWS))
-    return {
-        column: tuple(row[column] for row in sample if isinstance(row.get(column), str))
-        for column in dict.fromkeys(chain(columns, *sample))
-    }
+    return sample_texts(columns, rows)
 
 
 def text_column(columns: Iterable[str]) -> str | None:
@@ -185,14 +188,8 @@ def text_column(columns: Iterable[str]) -> str | None:
 
 
 def likely_text_column(sample: Mapping[str, Sequence[str]]) -> str:
-    """Return the text column by its name, or else the one with the longest texts.
-
-    A name counts as a text, as it is one in a table without a header.
-
-    >>> likely_text_column({"Nr": ["1", "2"], "Fakt": ["ice is cold", "fire is hot"], "Quelle": ["WT", "WT"]})
-    'Fakt'
-    """
-    return text_column(sample) or max(sample, key=lambda column: fmean(map(len, [column, *sample[column]])))
+    """Return the text column by its name, or else the one with the longest texts."""
+    return text_column(sample) or longest_columns(sample)[0]
 
 
 def corpus_name(file_name: str) -> str:

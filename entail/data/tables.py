@@ -10,7 +10,8 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
+from statistics import fmean
 from typing import Any, Literal, TypeVar
 
 from entail.data.reading import (
@@ -44,6 +45,9 @@ SENTENCES: Mapping[str, tuple[str, ...]] = {
 
 MAX_PROBLEMS = 20
 """Limit of unreadable rows that are described; all are counted."""
+
+SAMPLE_ROWS = 20
+"""Rows by which columns of texts are told from others."""
 
 TAB = "\t"
 _PARSES = "sentence1_binary_parse"
@@ -208,6 +212,26 @@ def named_columns(names: Iterable[str], usual: Mapping[str, tuple[str, ...]]) ->
         for part, aliases in usual.items()
         if by_case.keys() & set(aliases)
     }
+
+
+def sample_texts(columns: Iterable[str], rows: Iterable[Row]) -> dict[str, tuple[str, ...]]:
+    """Return column -> its texts in the first `SAMPLE_ROWS` rows; a row of JSONL may have further columns."""
+    sample = list(islice(rows, SAMPLE_ROWS))
+    return {
+        column: tuple(row[column] for row in sample if isinstance(row.get(column), str))
+        for column in dict.fromkeys(chain(columns, *sample))
+    }
+
+
+def longest_columns(sample: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the columns of a sample by the mean length of their texts, the longest first.
+
+    A name counts as a text, as it is one in a table without a header.
+
+    >>> longest_columns({"Nr": ["1", "2"], "Fakt": ["ice is cold", "fire is hot"], "Quelle": ["WT", "WT"]})
+    ['Fakt', 'Quelle', 'Nr']
+    """
+    return sorted(sample, key=lambda column: -fmean(map(len, [column, *sample[column]])))
 
 
 def sentence(row: Row, column: str) -> str:

@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 
 from entail.data.reading import Source, shorten, source_name
-from entail.data.tables import SENTENCES, Row, named_columns, parse_rows, read_rows, sentence
+from entail.data.tables import (
+    SAMPLE_ROWS,
+    SENTENCES,
+    Row,
+    longest_columns,
+    named_columns,
+    parse_rows,
+    read_rows,
+    sample_texts,
+    sentence,
+)
 from entail.errors import FormatError
 
 MAX_COLUMNS = 1_000
@@ -24,7 +35,7 @@ class PairTable:
         header: Names of the columns, as the file has them.
         rows: Values, one a column.
         columns: Positions of the first and the second sentence.
-        named: Whether these two columns are known by their names; else the table has just two.
+        named: Whether these two columns are known by their names, not by the length of their texts.
         unreadable: Rows left out because they do not fit the header.
         problems: Messages for the first of these, each with file and line.
     """
@@ -51,7 +62,7 @@ def read_pairs(source: Source, *, most: int, name: str | None = None) -> PairTab
     r"""Read pairs from a file of any format that `entail.data.nli.pairs` names, gzipped or not.
 
     Columns of sentences are known by the names that NLI files give them, or as first and second; where they
-    have none of these names, only a table of just two columns is taken.
+    have none of these names, they are those with the longest texts.
 
     >>> read_pairs(b"id;hypothesis;premise\n7;An animal moves.;A dog runs.\n", most=10).first
     ['A dog runs.']
@@ -62,18 +73,20 @@ def read_pairs(source: Source, *, most: int, name: str | None = None) -> PairTab
         name: Name for messages, the path without one.
 
     Raises:
-        FormatError: If the file cannot be read, does not name the columns of its sentences, or has no pair,
-            more than `most`, or more than `MAX_COLUMNS` columns.
+        FormatError: If the file cannot be read, or has no pair, more than `most`, fewer than two columns, or
+            more than `MAX_COLUMNS`.
     """
     file_name = source_name(source, name)
     table = read_rows(source, name=name, parses=True)
-    premise, hypothesis, named = _sentences(table.columns, file_name)
+    before = list(islice(table.rows, SAMPLE_ROWS))
+    sample = sample_texts(table.columns, (row for _, row in before if not isinstance(row, FormatError)))
+    premise, hypothesis, named = _sentences(sample, file_name)
 
     def parse(row: Row) -> Row:
         sentence(row, premise), sentence(row, hypothesis)
         return row
 
-    rows, unreadable, problems = parse_rows(table.rows, parse, file_name)
+    rows, unreadable, problems = parse_rows(chain(before, table.rows), parse, file_name)
     if len(rows) > most:
         raise FormatError(f"expected at most {most:,} pairs, found more; split the file", source=file_name)
     if not rows:
@@ -95,23 +108,20 @@ def read_pairs(source: Source, *, most: int, name: str | None = None) -> PairTab
     )
 
 
-def _sentences(names: Sequence[str], file_name: str) -> tuple[str, str, bool]:
+def _sentences(sample: Mapping[str, Sequence[str]], file_name: str) -> tuple[str, str, bool]:
     """Return the columns of the first and the second sentence, and whether both are known by their names."""
-    columns = named_columns(names, SENTENCES)
+    columns = named_columns(sample, SENTENCES)
     if len(columns) < 2:
-        columns = named_columns(names, _FIRST_AND_SECOND) or columns
+        columns = named_columns(sample, _FIRST_AND_SECOND) or columns
     if len(columns) == 2:
         return columns["premise"], columns["hypothesis"], True
-    if len(names) == 2:
-        first, second = names
-        swapped = columns.get("premise") == second or columns.get("hypothesis") == first
-        return (second, first, False) if swapped else (first, second, False)
-    usual = ", ".join(" and ".join(pair) for pair in zip(*SENTENCES.values(), strict=True))
-    raise FormatError(
-        f"expected two columns of sentences called {usual} or first and second, found "
-        f"{shorten(', '.join(map(repr, names)), 300) or 'none'}; name the two so, or leave no others",
-        source=file_name,
-    )
+    if len(sample) < 2:
+        names = ", ".join(map(repr, sample)) or "none"
+        raise FormatError(f"expected two columns of sentences, found {shorten(names, 300)}", source=file_name)
+    missing = [part for part in SENTENCES if part not in columns]
+    unnamed = [column for column in longest_columns(sample) if column not in columns.values()]
+    columns |= zip(missing, sorted(unnamed[: len(missing)], key=list(sample).index), strict=True)
+    return columns["premise"], columns["hypothesis"], False
 
 
 def _text(value: object) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 
 import streamlit as st
 
@@ -22,14 +23,12 @@ KINDS = ("csv", "tsv", "txt", "jsonl", "parquet", "gz")
 """Extensions of uploads; the format is detected from the content."""
 
 SHOWN_PROBLEMS = 3
+_SENTENCES = ("First sentence", "Second sentence")
 
 
 def draw_table(encoder: GaussianEncoder) -> None:
     """Draw the upload and its verdicts."""
-    st.caption(
-        "CSV, TSV, JSONL or Parquet with columns first and second, premise and hypothesis, sentence1 and "
-        "sentence2, or sentence_A and sentence_B; or exactly two columns. Other columns are kept."
-    )
+    st.caption("CSV, TSV, JSONL or Parquet with two columns of sentences. Other columns are kept.")
     file = st.file_uploader(
         "Pairs of sentences", type=list(KINDS), key="direction_file", max_upload_size=upload_limit()
     )
@@ -37,11 +36,29 @@ def draw_table(encoder: GaussianEncoder) -> None:
         return
     content = file.getvalue()
     table = read_pairs(content, name=file.name, most=MOST)
+    digest = hashlib.sha256(content).hexdigest()
+    if not table.named:
+        table = _pick_columns(table, key=digest)
     _draw_reading(table)
-    key = ("direction", encoder.revision, file.name, hashlib.sha256(content).hexdigest())
+    key = ("direction", encoder.revision, file.name, digest, *table.columns)
     task = COMPARISONS.get_or_start(key, lambda report: judge_table(encoder, table, progress=report))
     if (judged := await_value(task, waiting="Encoding …")) is not None:
         _draw_verdicts(judged)
+
+
+def _pick_columns(table: PairTable, *, key: str) -> PairTable:
+    """Draw the fields for the two columns, the likely ones first."""
+    picked = [
+        field.selectbox(
+            title,
+            range(len(table.header)),
+            index=likely,
+            format_func=lambda number: f"{number + 1}: {table.header[number]}",
+            key=f"direction_column-{likely}-{key}",
+        )
+        for field, title, likely in zip(st.columns(2), _SENTENCES, table.columns, strict=True)
+    ]
+    return replace(table, columns=(picked[0], picked[1]))
 
 
 def _draw_reading(table: PairTable) -> None:
