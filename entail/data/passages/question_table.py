@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from entail.data.passages.files import ANSWER_COLUMNS, QUESTION_COLUMNS, read_questions
 from entail.data.reading import read_content
-from entail.data.tables import named_columns, read_rows
+from entail.data.tables import longest_columns, named_columns, read_rows, sample_texts
 from entail.errors import EvaluationError, FormatError
 
 MOST = 50_000
@@ -40,7 +40,8 @@ class QuestionTable:
 def read_table(content: bytes, *, name: str) -> QuestionTable:
     """Return the questions of a file; rows without one are left out.
 
-    CSV and TSV have a header with a column of `QUESTION_COLUMNS` or `text`, else the first column is taken.
+    CSV and TSV have a header with a column of `QUESTION_COLUMNS` or `text`, else the column with the most
+    question marks is taken, the one with the longest texts if there are none.
     Other files are read by `entail.data.passages.files.read_questions`: one a line, JSONL, SQuAD or DPR JSON.
 
     Raises:
@@ -81,17 +82,26 @@ def _read_csv(content: bytes, delimiter: str | None, name: str) -> QuestionTable
     table = read_rows(content, name=name, delimiter=delimiter)
     usual = {"question": (*QUESTION_COLUMNS, "text"), "answer": ANSWER_COLUMNS}
     at = {part: table.columns.index(name) for part, name in named_columns(table.columns, usual).items()}
-    question, answer = at.get("question", 0), at.get("answer")
-    rows = []
+    filled = []
     for _, row in table.rows:
         if isinstance(row, FormatError):
             raise row
-        cells = tuple(str(row.get(column, "")) for column in table.columns)
-        if cells[question].strip():
-            rows.append(cells)
+        filled.append(row)
+    question, answer = at.get("question"), at.get("answer")
+    if question is None:
+        question = table.columns.index(_likely_column(sample_texts(table.columns, filled)))
+    cells = (tuple(str(row.get(column, "")) for column in table.columns) for row in filled)
+    rows = [row for row in cells if row[question].strip()]
     return QuestionTable(
         table.header or table.columns, tuple(rows), question, answer if answer != question else None
     )
+
+
+def _likely_column(sample: Mapping[str, Sequence[str]]) -> str:
+    def count_marks(column: str) -> int:
+        return sum(text.rstrip().endswith("?") for text in (column, *sample[column]))
+
+    return max(longest_columns(sample), key=count_marks)
 
 
 def _check(table: QuestionTable, name: str) -> QuestionTable:

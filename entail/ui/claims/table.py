@@ -43,7 +43,7 @@ def draw_table() -> None:
         help="An answer can follow after a tab.",
     )
     file = right.file_uploader(
-        "Or a file: CSV or TSV with a column question, text, JSONL, SQuAD or DPR JSON; also gzipped",
+        "Or a file: CSV, TSV, text, JSONL, SQuAD or DPR JSON; also gzipped",
         key="claims_file",
         max_upload_size=upload_limit(),
     )
