@@ -8,7 +8,7 @@ from dataclasses import replace
 import pandas as pd
 import streamlit as st
 
-from entail.data.corpora import likely_text_column, read_corpus, sample_columns, text_column
+from entail.data.corpora import corpus_name, likely_text_column, read_corpus, sample_columns, text_column
 from entail.data.records import Premise
 from entail.errors import EntailError
 from entail.settings import is_demo
@@ -34,6 +34,9 @@ _ENCODINGS = {
 }
 """Encoding, as Python calls it -> its name on the page; an empty one is detected."""
 
+_PASTED = "Pasted premises.txt"
+"""Name of pasted premises, as if they were a file."""
+
 _SELECTED = "corpus_premise"
 """Session key of the selected premise, with its search and its table."""
 
@@ -53,36 +56,42 @@ def draw_upload(shared: Workspace, author: str | None) -> None:
             help="Also official EntailmentBank files and worldtree_corpus_sentences_extended.json. "
             "From a table the column of the premises is chosen.",
         )
+        encoding, column = "", None
+        if file is None:
+            pasted = st.text_area("Or paste premises, one a line", key=f"corpus_pasted-{done}", height=100)
+            content, file_name = pasted.encode(), _PASTED
+        else:
+            content, file_name = file.getvalue(), file.name
+            encoding = st.selectbox(
+                "Encoding",
+                list(_ENCODINGS),
+                format_func=_ENCODINGS.__getitem__,
+                key=f"corpus_encoding-{done}",
+                help="Excel on Windows writes Windows-1252 unless told to save as CSV UTF-8.",
+            )
+            column = _pick_column(content, file_name, encoding, form=done)
         name = st.text_input(
-            "Name", key=f"corpus_name-{done}", max_chars=80, placeholder="The file's name if left empty"
+            "Name", key=f"corpus_name-{done}", max_chars=80, placeholder=corpus_name(file_name)
         )
-        encoding = st.selectbox(
-            "Encoding",
-            list(_ENCODINGS),
-            format_func=_ENCODINGS.__getitem__,
-            key=f"corpus_encoding-{done}",
-            help="Excel on Windows writes Windows-1252 unless told to save as CSV UTF-8.",
-        )
-        column = _pick_column(file.getvalue(), file.name, encoding, form=done) if file is not None else None
         licence = st.text_input(
             "Licence", key=f"corpus_licence-{done}", max_chars=120, placeholder="Optional"
         )
         if author is None:
             ask_name("import")
         locked = author is None or shared.database.read_only
-        clicked = st.button("Import", type="primary", disabled=file is None or locked)
-        if not clicked or file is None or author is None:
+        clicked = st.button("Import", type="primary", disabled=not content.strip() or locked)
+        if not clicked or author is None:
             return
         with show_errors():
             reading = read_corpus(
-                file.getvalue(),
-                name=file.name,
+                content,
+                name=file_name,
                 column=column,
                 encoding=encoding or None,
                 skip_too_long=True,
             )
             corpus = replace(reading.corpus, name=name.strip() or reading.corpus.name)
-            info = shared.corpora.add_corpus(corpus, author=author, licence=licence.strip(), source=file.name)
+            info = shared.corpora.add_corpus(corpus, author=author, licence=licence.strip(), source=file_name)
             st.session_state["corpus_notice"] = f"{label(info.name)}: {label(str(reading))}"
             st.session_state["corpora_imported"] = done + 1
             preselect("corpus", info.id)
