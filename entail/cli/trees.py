@@ -20,7 +20,9 @@ app = typer.Typer()
 
 @command(app)
 def convert(
-    source: Annotated[Path, typer.Argument(metavar="IN", help="Trees: .jsonl, .jsonl.gz or .graphml.")],
+    source: Annotated[
+        Path, typer.Argument(metavar="IN", help="Trees: .jsonl, .jsonl.gz or .graphml; claims: .txt.")
+    ],
     target: Annotated[
         Path, typer.Argument(metavar="OUT", help=".jsonl, .graphml, .dot, .svg, .html or .csv (pairs).")
     ],

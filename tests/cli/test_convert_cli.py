@@ -36,7 +36,7 @@ def test_convert(run_json: Any, tmp_path: Path, capsys: pytest.CaptureFixture[st
     ("arguments", "message"),
     [
         (["trees.jsonl", "out.pdf"], "ends in one of .csv, .dot, .graphml, .html, .jsonl, .svg to write"),
-        (["trees.txt", "out.csv"], "to read"),
+        (["trees.dot", "out.csv"], "to read"),
         (["none.jsonl", "out.csv"], "none.jsonl"),
         (["trees.jsonl", "out.csv", "--row", "4"], "expected a row from 1 to 3, found 4"),
     ],

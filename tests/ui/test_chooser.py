@@ -90,9 +90,20 @@ def test_every_row_of_jsonl_is_imported(shared: Workspace) -> None:
     assert import_trees(shared, 2 * ROW.encode(), name="x.jsonl", author="Ada", corpus_id=None) == 2
 
 
+def test_every_claim_of_a_list_becomes_a_tree(shared: Workspace, small: str) -> None:
+    content = b"snow is cold\n\n ice floats\r\n"
+    assert import_trees(shared, content, name="claims.txt", author="Ada", corpus_id=small) == 2
+    trees = [tree for tree in shared.log.trees() if not tree.example]
+    assert {(tree.hypothesis, tree.premises, tree.corpus_id) for tree in trees} == {
+        ("snow is cold", 0, small),
+        ("ice floats", 0, small),
+    }
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
+        ("x.txt", b"\n \n", "x.txt: expected a claim a line"),
         ("x.jsonl", f"{ROW}{{nope\n".encode(), "line 2"),
         ("x.graphml", b"<graphml", "x.graphml: expected GraphML"),
         ("x.graphml", b'<!DOCTYPE x [<!ENTITY a "b">]><graphml/>', "document type"),

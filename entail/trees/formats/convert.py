@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from entail.data.reading import Source, source_name
+from entail.data.reading import Source, read_text, source_name, text_lines
 from entail.data.records import Corpus
 from entail.data.writing import write_text
 from entail.errors import DataError, FormatError
@@ -19,9 +19,19 @@ from entail.trees.formats.tables import to_pairs_csv
 from entail.trees.log.acts import Create
 from entail.trees.log.tree import Tree
 
+
+def _from_claims(source: Source, *, name: str, corpus: Corpus | None = None) -> list[Create]:
+    """Return a tree of a hypothesis alone for each line that is not blank."""
+    claims = [Create(hypothesis=line.strip()) for _, line in text_lines(read_text(source, name=name))]
+    if not claims:
+        raise FormatError("expected a claim a line, found none", source=name)
+    return claims
+
+
 _READERS: dict[str, Callable[..., list[Create]]] = {
     ".jsonl": from_jsonl,
     ".graphml": lambda source, **options: [from_graphml(source, **options)],
+    ".txt": _from_claims,
 }
 _ONE: dict[str, Callable[[Tree], str]] = {
     ".dot": to_dot,
@@ -49,10 +59,10 @@ def convert(
 ) -> Conversion:
     """Write the trees of one file, or its `row` (from 1), into another, in the format of its suffix.
 
-    Reads `.jsonl` (official EntailmentBank) and `.graphml`. Writes both, `.csv` (parent-child pairs, rows
-    counted from 1 in the column `tree`), `.dot`, `.svg` and `.html`. `.jsonl` and `.csv` have any number of
-    trees, also compressed as `.gz`. In the other formats several trees become several files, numbered by row
-    (`out-001.svg`). Existing files are replaced, each as a whole.
+    Reads `.jsonl` (official EntailmentBank), `.graphml`, and `.txt`, a claim a line. Writes the first two,
+    `.csv` (parent-child pairs, rows counted from 1 in the column `tree`), `.dot`, `.svg` and `.html`.
+    `.jsonl` and `.csv` have any number of trees, also compressed as `.gz`. In the other formats several trees
+    become several files, numbered by row (`out-001.svg`). Existing files are replaced, each as a whole.
 
     Raises:
         FormatError: If a suffix is unknown, or the source is malformed.
@@ -81,7 +91,8 @@ def read_acts(source: Source, *, name: str | None = None, corpus: Corpus | None 
     """Return the acts that create the trees of a file, in the format of its suffix.
 
     Args:
-        source: Path, or content, of a `.jsonl` (official EntailmentBank), `.jsonl.gz` or `.graphml` file.
+        source: Path, or content, of a `.jsonl` (official EntailmentBank), `.jsonl.gz` or `.graphml` file, or
+            of a `.txt` file with a claim a line.
         name: Name of the file, for content.
         corpus: Corpus to look the premises up in.
 

@@ -287,7 +287,7 @@ def _start_own(session: AuthoringSession) -> None:
 
 
 def draw_import(shared: Workspace, author: str | None) -> None:
-    """Draw the import of EntailmentBank JSONL (a tree a row) and GraphML (a tree a file)."""
+    """Draw the import of EntailmentBank JSONL (a tree a row), GraphML (one a file), claims (one a line)."""
     if is_locked_in_demo("no trees can be imported"):
         return
     notice = st.session_state.pop("import_notice", None)
@@ -301,7 +301,7 @@ def draw_import(shared: Workspace, author: str | None) -> None:
         # An import empties the field, so that a second click imports nothing twice.
         done = st.session_state.get("trees_imported", 0)
         file = st.file_uploader(
-            "EntailmentBank JSONL (.jsonl, .jsonl.gz) or GraphML (.graphml)",
+            "EntailmentBank JSONL (.jsonl, .jsonl.gz), GraphML (.graphml), or claims, one a line (.txt)",
             key=f"import_file-{done}",
             max_upload_size=upload_limit(),
         )

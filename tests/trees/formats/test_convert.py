@@ -113,7 +113,7 @@ def test_an_unknown_ending_is_refused_with_the_known_ones(two: Path, tmp_path: P
     endings = r"\.csv, \.dot, \.graphml, \.html, \.jsonl, \.svg to write"
     with pytest.raises(FormatError, match=rf"ends in one of {endings} .*found '{name}'"):
         convert(two, tmp_path / name)
-    with pytest.raises(FormatError, match=r"one of \.graphml, \.jsonl to read \(\.jsonl also with \.gz\)"):
+    with pytest.raises(FormatError, match=r"\.graphml, \.jsonl, \.txt to read \(\.jsonl also with \.gz\)"):
         convert(tmp_path / "in.csv", tmp_path / "out.jsonl")
     assert [*tmp_path.iterdir()] == [two]
 
