@@ -32,11 +32,11 @@ from entail.data.text import fold
 from entail.encoders.gaussian.encoder import GaussianEncoder
 from entail.errors import EvaluationError
 from entail.evaluation.nli.direction import evaluate_direction
-from entail.gausscse.directions import join_premises
 from entail.gausscse.verdict import judge
 from entail.index.factory import retriever
 from entail.index.gaussian import GaussianRows
 from entail.index.vectors import QueryVectors
+from entail.judge.steps import join_premises
 from entail.progress import ProgressCallback
 from entail.results import write_page, write_result
 from entail.statistics.classification import mcnemar

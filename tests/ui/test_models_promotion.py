@@ -29,7 +29,6 @@ from entail.trees.store.seed import SAMPLE_ID
 from entail.ui.components.elements import differences_table
 from entail.ui.models.comparison import card_figures_table
 from entail.ui.shared.resources import Workspace, jobs
-from entail.ui.trees.step_check import current_check
 from entail.ui.trees.suggester import current_suggester
 from tests.ui.conftest import by, keys, named, said, settled
 
@@ -310,10 +309,9 @@ def test_a_page_follows_the_active_model_and_keeps_a_selected_one(
     assert f"{active_one}, promoted by Bo, cannot be used: its folder is gone" in said(app)
 
 
-def test_check_and_proposals_of_the_trees_page_follow(
+def test_proposals_of_the_trees_page_follow(
     app: AppTest,
     shared: Workspace,
-    two: tuple[str, str],
     tiny_home: Path,
     scorer_folder: Scorer,
     monkeypatch: pytest.MonkeyPatch,
@@ -323,25 +321,21 @@ def test_check_and_proposals_of_the_trees_page_follow(
     for name in ("a-first", "arcf-minilm", "scores"):
         scorer_folder(name)
 
-    def used() -> tuple[str, tuple[str, ...]]:
-        check, proposals = current_check(), current_suggester()
-        assert check is not None
+    def used() -> tuple[str, ...]:
+        proposals = current_suggester()
         assert proposals is not None
-        return check.name, (proposals.name, *proposals.names)
+        return proposals.name, *proposals.names
 
-    packaged = "gausscse-minilm", "arcf-minilm"
-    assert used() == (packaged[0], (packaged[1], packaged[1], "a-first", "scores"))
-    put("mine", "scores")
-    assert used() == ("mine", ("scores", "scores", packaged[1], "a-first"))
-    for name in ("mine", "scores"):
-        shutil.rmtree(tiny_home / name)
-    check, proposals = used()
-    assert (check, proposals[0]) == packaged
+    packaged = "arcf-minilm"
+    assert used() == (packaged, packaged, "a-first", "scores")
+    put("scores")
+    assert used() == ("scores", "scores", packaged, "a-first")
+    shutil.rmtree(tiny_home / "scores")
+    assert used()[0] == packaged
     corpus = shared.corpora.add_corpus(Corpus.of("two", ["ice is cold", "snow is ice"]), author="Ada")
     app.session_state["tree"] = shared.log.create(
         Create(hypothesis="snow is cold"), author="Ada", corpus_id=corpus.id
     )
     app.session_state["retriever"] = "tfidf"
     app = settled(app.switch_page("pages/Trees.py").run())
-    for name in ("mine", "scores"):
-        assert f"{name}, promoted by Bo, cannot be used" in said(app)
+    assert "scores, promoted by Bo, cannot be used" in said(app)

@@ -25,7 +25,7 @@ def with_scorer(shared: Workspace, monkeypatch: pytest.MonkeyPatch) -> Callable[
         def load(name: str, **_: object) -> Scorer:
             return Scorer(name, f"{name}@1", ScorerForm(), FakeScorer(score, max_length=max_length))
 
-        monkeypatch.setattr("entail.ui.trees.step_check.gaussian_names", dict)
+        monkeypatch.setattr("entail.ui.trees.step_check.list_judges", list)
         monkeypatch.setattr("entail.ui.shared.active.WARM_AFTER", 0)
         monkeypatch.setattr(suggester_module, "list_scorers", lambda: list(listed))
         monkeypatch.setattr("entail.arcf.scoring.scorer.list_scorers", lambda: list(listed))

@@ -2,16 +2,15 @@
 
 import threading
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from entail.data.records import Corpus
 from entail.errors import EncoderError
-from entail.gausscse.directions import Directions, StepVerdict
-from entail.gausscse.verdict import Verdict
+from entail.statistics.classification import Values
 from entail.ui.shared.resources import Workspace
 from entail.ui.trees.authoring import TreeContext
 from entail.ui.trees.step_check import StepCheck, current_check, describe_step
@@ -19,15 +18,6 @@ from tests.ui.conftest import accepts, context_of, on_tree, ready, said
 
 START_LOADING = StepCheck.start_loading
 CLAIM = "ba be bi bo"
-
-
-def verdict(**fields: Any) -> Verdict:
-    default = Verdict("p", CLAIM, 0.6, 0.4, "entails", 2.0, 0.75, None)
-    return replace(default, **fields)
-
-
-def between(self: Directions, premises: Sequence[str], sentence: str, **_: Any) -> list[Verdict]:
-    return [verdict() for _ in premises]
 
 
 @pytest.fixture
@@ -42,23 +32,46 @@ def context(shared: Workspace) -> TreeContext:
     return context_of(shared, Corpus.of("four", ["ba be bi", "ba be da", "ba du", "bo fa fe"]), CLAIM)
 
 
+class Judge:
+    """A judge that gives each pair what a function says; the first pair only warms it up."""
+
+    def __init__(self, probability: Any) -> None:
+        self.probability = probability
+
+    def entailment(self, premises: Sequence[str], hypotheses: Sequence[str], **_: Any) -> Values:
+        pairs = zip(premises, hypotheses, strict=True)
+        return np.array([0.5 if h == "another" else self.probability(p, h) for p, h in pairs])
+
+
+@pytest.fixture
+def judge(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return a function that makes a judge available to the app."""
+
+    def put(probability: Any) -> None:
+        monkeypatch.setattr("entail.ui.trees.step_check.list_judges", lambda: ["mine"])
+        monkeypatch.setattr("entail.ui.trees.step_check.load_judge", lambda name: Judge(probability))
+
+    return put
+
+
 @pytest.mark.usefixtures("tiny_home")
-def test_without_an_encoder_there_is_no_check(shared: Workspace) -> None:
+def test_without_a_judge_there_is_no_check(shared: Workspace) -> None:
     assert current_check() is None
 
 
 @pytest.mark.usefixtures("loading")
 def test_a_verdict_appears_when_ready_and_an_accept_does_not_wait_for_it(
-    app: AppTest, context: TreeContext, gaussian: str, monkeypatch: pytest.MonkeyPatch
+    app: AppTest, context: TreeContext, judge: Any
 ) -> None:
     go, log, tree_id = threading.Event(), context.shared.log, context.summary.id
+    read = []
 
-    def slow(self: Directions, premises: Sequence[str], sentence: str, **_: Any) -> list[Verdict]:
-        assert self.encoder.name == gaussian
-        assert sentence == "another" or go.wait(60)  # the first text only warms up
-        return between(self, premises, sentence)
+    def slow(premises: str, conclusion: str) -> float:
+        assert go.wait(60)
+        read.append((premises, conclusion))
+        return 0.75
 
-    monkeypatch.setattr(Directions, "between", slow)
+    judge(slow)
     app = on_tree(app, tree_id)
     assert len(accepts(app)) == 4
     assert "Checking entailment" not in said(app), "the node has no premises yet"
@@ -66,22 +79,21 @@ def test_a_verdict_appears_when_ready_and_an_accept_does_not_wait_for_it(
     assert [event.act.kind for event in log.history(tree_id).events] == ["create", "accept"]
     go.set()
     app = ready(app)
-    assert describe_step(StepVerdict(verdict(), 1, 1)).replace("\\", "") in said(app)
+    assert describe_step(0.75).replace("\\", "") in said(app)
+    assert read == [("ba be bi", CLAIM)]
 
 
-@pytest.mark.usefixtures("gaussian", "loading")
+@pytest.mark.usefixtures("loading")
 def test_a_failed_check_leaves_the_page_and_is_not_repeated(
-    app: AppTest, context: TreeContext, monkeypatch: pytest.MonkeyPatch
+    app: AppTest, context: TreeContext, judge: Any
 ) -> None:
     calls = []
 
-    def fail(self: Directions, premises: Sequence[str], sentence: str, **_: Any) -> list[Verdict]:
-        if sentence != "another":
-            calls.append(sentence)
-            raise EncoderError("the weights are broken")
-        return between(self, premises, sentence)
+    def fail(premises: str, conclusion: str) -> float:
+        calls.append(conclusion)
+        raise EncoderError("the weights are broken")
 
-    monkeypatch.setattr(Directions, "between", fail)
+    judge(fail)
     app = ready(on_tree(app, context.summary.id))
     app = ready(accepts(app)[0].click().run())
     app = ready(app)
@@ -89,11 +101,6 @@ def test_a_failed_check_leaves_the_page_and_is_not_repeated(
     assert calls == [CLAIM]
 
 
-def test_verdicts_in_words() -> None:
-    assert describe_step(StepVerdict(verdict(says="neither"), 3, 3)) == "", "a fifth of correct steps are so"
-    assert "0 of 3 premises" in describe_step(StepVerdict(verdict(truncated=("first", "second")), 3, 0))
-    assert "premises read" not in describe_step(StepVerdict(verdict(), 3, 3))
-    both = StepVerdict(verdict(says="both ways"), 3, 3)
-    assert "warning" not in describe_step(both)
-    backwards = replace(both, verdict=replace(both.verdict, margin=-2.0))
-    assert "warning" in describe_step(backwards), "it rather runs the other way"
+def test_a_step_holds_from_one_half() -> None:
+    assert describe_step(0.5).startswith(":green")
+    assert describe_step(0.49).startswith(":gray")

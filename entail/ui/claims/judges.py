@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import streamlit as st
 
-from entail.encoders.catalogue import model_folder
 from entail.evaluation.passages.wordings import PassageScore
 from entail.gausscse.verdict import judge
-from entail.judge.judges import NliJudge, list_judges
+from entail.judge.judges import list_judges
+from entail.operations.judges import judge_stamp, load_judge
 from entail.operations.tasks import Task, TaskGroup, finish
 from entail.progress import ProgressCallback
 from entail.settings import is_demo
@@ -37,7 +36,6 @@ _WAIT = 0.3
 _READ = 2000
 """Characters of a passage that are judged."""
 
-_JUDGES = TaskGroup("judges", failure="the judge could not be loaded")
 _SCORES = TaskGroup("claim scores", failure="the passages could not be judged")
 
 
@@ -116,18 +114,6 @@ def _select_other() -> None:
         st.session_state[ONE_KEY] = name
 
 
-def load_judge(name: str) -> NliJudge:
-    """Return the process's copy of a cross-encoder, loaded at the first call.
-
-    Args:
-        name: A name under `models/`, a folder or a Hub id.
-
-    Raises:
-        EncoderError: If it cannot be loaded.
-    """
-    return finish(_JUDGES.get_or_start((name, judge_stamp(name)), lambda _: NliJudge(name), wait=0))
-
-
 def take_scores(name: str, passages: Sequence[str], claim: str) -> Task[list[PassageScore]]:
     """Return the task that judges each passage and the claim."""
     gaussians = gaussian_names()
@@ -162,11 +148,3 @@ def _score_by_cross_encoder(
         words = "entails" if value >= 0.5 else "does not entail"
         scores.append(PassageScore(value, value >= 0.5, f"{words}, P = {certainty(value)}"))
     return scores
-
-
-def judge_stamp(name: str) -> int:
-    """Return a stamp that changes when a judge under `models/` is replaced; 0 for others."""
-    try:
-        return ((model_folder(name) or Path(name)) / "entail.json").stat().st_mtime_ns
-    except (OSError, ValueError):
-        return 0

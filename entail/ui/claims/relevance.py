@@ -10,6 +10,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from entail.encoders.catalogue import resolve
 from entail.evaluation.passages.pool import Pool
+from entail.operations.judges import judge_stamp, load_judge
 from entail.operations.tasks import Task, TaskGroup
 from entail.training.nli_source import take_evenly
 from entail.tuning.relevance import (
@@ -24,7 +25,7 @@ from entail.tuning.relevance import (
     summary_rows,
 )
 from entail.ui.claims.fields import BETWEEN, LINK, PARTS, pick_encoders, pick_pool
-from entail.ui.claims.judges import judge_stamp, load_judge, pick_judge
+from entail.ui.claims.judges import pick_judge
 from entail.ui.claims.relevance_chart import draw_quartiles, draw_relevance, relevance_summary
 from entail.ui.shared.downloads import draw_download
 from entail.ui.shared.form import upload_limit

@@ -50,7 +50,7 @@ _MOVES_SHOWN = 50
 _DEFAULT = "all other corpora"
 _ROLES: Mapping[Role, str] = {"direction": "Directions", "chains": "Chains", "reranker": "Re-ranking"}
 _USED_BY: Mapping[Role, str] = {
-    "direction": "the Direction page, checks of steps on Trees, `POST /direction` and `entail evaluate`",
+    "direction": "the Direction page, `POST /direction` and `entail evaluate`",
     "chains": "the Chains page, proposals on the Trees page, `POST /chain` and `entail rank`",
     "reranker": "the Trees page, where an author re-ranks the list",
 }
