@@ -94,7 +94,7 @@ def measure(
 def steps(
     trees: Sequence[ExplanationTree], encoder: GaussianEncoder, *, progress: ProgressCallback | None = None
 ) -> dict[str, Any]:
-    """Measure whether the check of a step tells it from its reverse, beside the lengths alone."""
+    """Measure whether steps are told from their reverse, beside the lengths alone."""
     pairs = step_pairs(trees)
     measured = evaluate_direction(pairs, encoder, progress=progress)
     premises, conclusions = [pair.premise for pair in pairs], [pair.hypothesis for pair in pairs]
@@ -184,8 +184,9 @@ def step_lines(found: Mapping[str, Any]) -> Iterator[str]:
     right, back = found["right_way"], found["reversed"]
     caught, alarms = back.get("is entailed by", 0) / n, right.get("is entailed by", 0) / n
     yield from wide_paragraph(
-        "The check on the Trees page, which also asks whether there is an entailment at all, calls "
-        f"{caught:.1%} of reversed steps reversed, and {alarms:.1%} of those that stand the right way round."
+        "With the threshold, which asks whether there is an entailment at all, "
+        f"{caught:.1%} of reversed steps are called reversed, and {alarms:.1%} of those that stand the right "
+        "way round."
     )
     yield ""
     words = list(dict.fromkeys([*right, *back]))

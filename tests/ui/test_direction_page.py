@@ -82,6 +82,20 @@ def test_confidence_is_at_least_one_half(app: AppTest, gaussian: str) -> None:
 
 
 @pytest.mark.usefixtures("gaussian")
+def test_a_judge_reads_both_sentences_together(app: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Judge:
+        def entailment(self, premises: list[str], hypotheses: list[str]) -> np.ndarray:
+            assert premises == hypotheses[::-1] == ["ba be", "bi bo"]
+            return np.array([0.75, 0.25])
+
+    monkeypatch.setattr("entail.ui.direction.pair.list_judges", lambda: ["mine"])
+    monkeypatch.setattr("entail.ui.direction.pair.load_judge", lambda name: Judge())
+    assert "first → second 75%, second → first 25%" in said(
+        settled(typed(opened(app, PAGE), "ba be", "bi bo"))
+    )
+
+
+@pytest.mark.usefixtures("gaussian")
 def test_equal_long_and_empty_sentences(app: AppTest) -> None:
     app = typed(opened(app, PAGE), "ba be", " ba  be")
     assert "Each entails the other, 100% confidence" in said(app)

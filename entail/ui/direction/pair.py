@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import streamlit as st
 
@@ -14,10 +14,16 @@ from entail.encoders.gaussian.form import GaussianForm
 from entail.gausscse.example_pair import EXAMPLE, find_gaussians
 from entail.gausscse.projection import Projection, ellipse, project
 from entail.gausscse.verdict import Verdict, judge, judge_gaussians, threshold_of
+from entail.judge.judges import list_judges
+from entail.operations.judges import judge_stamp, load_judge
+from entail.operations.tasks import TaskGroup
+from entail.progress import ProgressCallback
 from entail.ui.direction.encoder import ChosenEncoder
 from entail.ui.shared.chart_marks import BLUE, VERMILION
 from entail.ui.shared.link import init_value
-from entail.ui.shared.text import certainty
+from entail.ui.shared.model_names import model_label
+from entail.ui.shared.text import certainty, label
+from entail.ui.shared.waiting import await_value
 
 if TYPE_CHECKING:
     import altair as alt
@@ -26,6 +32,10 @@ FIRST, SECOND = "direction_first", "direction_second"
 LONGEST = 200_000
 """Most characters of a sentence."""
 
+_SOON = 0.3
+"""Seconds that the page waits for the judge before it draws the rest."""
+
+_READINGS = TaskGroup("joint readings", failure="the sentences could not be judged")
 _NAMES = ["first", "second"]
 _WORDS = {
     "entails": ":material/arrow_forward: The first sentence entails the second",
@@ -80,6 +90,7 @@ def draw_pair(choice: ChosenEncoder) -> None:
             f"The {which} sentence exceeds the encoder's input and was truncated.",
             icon=":material/content_cut:",
         )
+    _draw_joint_reading(first, second)
     _draw_gaussians(*judged.gaussians)
 
 
@@ -115,6 +126,27 @@ def _draw_verdict(verdict: Verdict, form: GaussianForm) -> None:
         which = "first" if verdict.margin > 0 else "second"
         share = max(verdict.direction, 1 - verdict.direction)
         st.caption(f"If only one entails the other: the {which}, {certainty(share)} confidence.")
+
+
+def _draw_joint_reading(first: str, second: str) -> None:
+    """Draw the probability of each entailment by the judge, which reads both sentences together."""
+    names = list_judges()
+    if not names:
+        return
+    name = names[0]
+
+    def read(_: ProgressCallback) -> list[float]:
+        return cast("list[float]", load_judge(name).entailment([first, second], [second, first]).tolist())
+
+    key = (name, judge_stamp(name), first, second)
+    values = await_value(_READINGS.get_or_start(key, read, wait=_SOON), waiting="Reading both together …")
+    if values is not None:
+        forward, backward = map(certainty, values)
+        st.caption(
+            f"Read together by {label(model_label(name))}: "
+            f"first → second {forward}, second → first {backward}.",
+            help="Probability of entailment. A judge is right more often than an encoder, but cannot search.",
+        )
 
 
 def _draw_gaussians(first_gaussians: Gaussians, second_gaussians: Gaussians) -> None:
