@@ -53,6 +53,13 @@ def reads_after_decisions() -> Mapping[str, float]:
     return {size: mean(run["reads"] for run in splits.values()) for size, splits in runs.items()}
 
 
+def reads_by_next_premise() -> float:
+    """Return the candidates read per accepted premise of the re-ranked list, ordered anew after each accept."""
+    rows = figures("arcf_authoring")["retrievers"]
+    reads: float = rows["aeenc-minilm+bm25+reranker-minilm"]["ordered"]["reads_per_accepted"]
+    return reads
+
+
 def reads_by_two_towers() -> tuple[float, float]:
     """Return the candidates read per accepted premise of two towers with keyword match, and re-ranked."""
     lists = figures("aeenc_dual_replay")["dev"]["mean"]

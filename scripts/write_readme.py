@@ -22,6 +22,7 @@ from headline_figures import (
     passage_retrieval,
     passages_after_masking,
     reads_after_decisions,
+    reads_by_next_premise,
     reads_by_two_towers,
     reads_per_accepted,
     strong_pass,
@@ -79,6 +80,8 @@ def rows() -> list[tuple[str, str, str]]:
                     strict=True,
                 )
             )
+            + ", then [ordered anew](docs/results/arcf_authoring.md) after each accept "
+            f"{reads_by_next_premise():.1f}"
             + "; [`aeenc-dual-minilm`](docs/results/aeenc_dual_replay.md) with keyword match "
             f"{listed_dual:.1f}, re-ranked {reranked_dual:.1f}",
             "results/reranker_minilm",
