@@ -54,7 +54,7 @@ def reads_after_decisions() -> Mapping[str, float]:
 
 
 def reads_by_next_premise() -> float:
-    """Return the candidates read per accepted premise of the re-ranked list, ordered anew after each accept."""
+    """Return the candidates read per accepted premise, re-ranked and ordered anew after each accept."""
     rows = figures("arcf_authoring")["retrievers"]
     reads: float = rows["aeenc-minilm+bm25+reranker-minilm"]["ordered"]["reads_per_accepted"]
     return reads
