@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 from entail.data.records import Corpus
 from entail.errors import EncoderError
 from entail.statistics.classification import Values
+from entail.trees.log.acts import Write
 from entail.ui.shared.resources import Workspace
 from entail.ui.trees.authoring import TreeContext
 from entail.ui.trees.step_check import StepCheck, current_check, describe_step
@@ -99,6 +100,22 @@ def test_a_failed_check_leaves_the_page_and_is_not_repeated(
     app = ready(app)
     assert len(accepts(app)) == 3
     assert calls == [CLAIM]
+
+
+@pytest.mark.usefixtures("loading")
+def test_all_steps_are_listed_the_least_supported_first(
+    app: AppTest, context: TreeContext, judge: Any
+) -> None:
+    log, tree_id = context.shared.log, context.summary.id
+    log.act(tree_id, Write(node="n1", text="du fa"), author="Ada", base=1)
+    log.act(tree_id, Write(node="n2", text="fo fu"), author="Ada", base=2)
+    judge(lambda premises, conclusion: 0.75 if conclusion == CLAIM else 0.25)
+    app = on_tree(app, tree_id)
+    app = ready(app.segmented_control(key="view").set_value("Steps").run())
+    steps = [button for button in app.button if str(button.key).startswith("step-")]
+    assert [button.label for button in steps] == ["du fa", CLAIM]
+    app = ready(steps[0].click().run())
+    assert "# du fa" in said(app)
 
 
 def test_a_step_holds_from_one_half() -> None:

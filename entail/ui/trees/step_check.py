@@ -1,13 +1,15 @@
-"""Entailment check of a whole step: its premises, joined, against its conclusion.
+"""Entailment check of whole steps: the premises of each, joined, against its conclusion.
 
 Candidates carry no such verdict: a single premise seldom entails a conclusion (`docs/results/step_check.md`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from operator import itemgetter
+from typing import TYPE_CHECKING, ClassVar, cast
 
 import streamlit as st
 
@@ -21,7 +23,10 @@ from entail.ui.trees.screen import AuthoringSession, draw_wait
 
 if TYPE_CHECKING:
     from entail.judge.judges import NliJudge
-    from entail.trees.log.tree import Tree
+    from entail.trees.log.tree import Node, Tree
+
+Step = tuple[tuple[str, ...], str]
+"""Premises and conclusion."""
 
 SOON = 0.05
 """Seconds that a page waits for a verdict; a later rerun draws it."""
@@ -45,16 +50,10 @@ class StepCheck(LazyModel["NliJudge"]):
         judge.entailment(["a text"], ["another"])
         return judge
 
-    def judge(self, tree: Tree, node_id: str, *, wait: float = 0) -> Task[float] | None:
-        """Return the task of P(a node's premises, joined, entail it); None if it has no premises."""
-        node = tree.node(node_id)
-        if not node.children:
-            return None
-        premises = [tree.nodes[child].text for child in node.children]
+    def judge(self, steps: Sequence[Step], *, wait: float = 0) -> Task[list[float]]:
+        """Return the task of P(premises, joined, entail the conclusion) of each step."""
         return self.start(
-            ("step", node.text, *premises),
-            lambda judge, _: float(judge_steps(judge, [(premises, node.text)])[0]),
-            wait=wait,
+            tuple(steps), lambda judge, _: cast("list[float]", judge_steps(judge, steps).tolist()), wait=wait
         )
 
 
@@ -64,18 +63,47 @@ def current_check() -> StepCheck | None:
     return StepCheck(names[0], str(judge_stamp(names[0]))) if names else None
 
 
+def step_of(tree: Tree, node: Node) -> Step:
+    """Return the premises of a node, and its text."""
+    return tuple(tree.nodes[child].text for child in node.children), node.text
+
+
 def draw_step_check(check: StepCheck | None, session: AuthoringSession) -> None:
     """Draw the verdict on the selected step, once it is known."""
+    if check is None or not session.node.children:
+        return
+    values = _await_values(check, session, [step_of(session.tree, session.node)])
+    if values is not None:
+        st.caption(describe_step(values[0]), help=f"By {label(check.name)}. {_HELP}")
+
+
+def draw_steps(check: StepCheck | None, session: AuthoringSession) -> None:
+    """Draw all steps of the tree, the least supported first; a click selects the conclusion."""
+    tree = session.tree
+    nodes = [node for node in tree.walk() if node.children]
     if check is None:
-        return
-    task = check.judge(session.tree, session.node.id, wait=SOON)
-    if task is None:
-        return
-    if task.value is not None:
-        st.caption(describe_step(task.value), help=f"By {label(check.name)}. {_HELP}")
-    elif task.error is None:
-        judge = partial(check.judge, session.tree, session.node.id)
-        draw_wait(session.screen, judge, lambda _: "Checking entailment")
+        st.info("No judge of entailment is installed.", icon=":material/info:")
+    elif not nodes:
+        st.caption("No step yet.")
+    elif (values := _await_values(check, session, [step_of(tree, node) for node in nodes])) is not None:
+        for value, node in sorted(zip(values, nodes, strict=True), key=itemgetter(0)):
+            with st.container(gap="xxsmall"):
+                st.button(
+                    label(node.text, longest=200),
+                    key=f"step-{node.id}",
+                    type="tertiary",
+                    on_click=session.screen.select,
+                    args=(node.id,),
+                )
+                st.caption(describe_step(value))
+
+
+def _await_values(check: StepCheck, session: AuthoringSession, steps: Sequence[Step]) -> list[float] | None:
+    """Return the probabilities of steps; draw that they are awaited while there are none."""
+    task = check.judge(steps, wait=SOON)
+    if task.value is None and task.error is None:
+        draw_wait(session.screen, partial(check.judge, steps), lambda _: "Checking entailment")
+    return task.value
 
 
 def describe_step(probability: float) -> str:

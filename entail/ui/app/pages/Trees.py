@@ -16,9 +16,11 @@ from entail.ui.trees.learning import draw_learning, draw_learning_dialog, draw_l
 from entail.ui.trees.proposals import draw_proposals
 from entail.ui.trees.ranked_by import includes_keywords, selected_retriever
 from entail.ui.trees.reranking import draw_reranking
-from entail.ui.trees.step_check import draw_step_check
+from entail.ui.trees.step_check import draw_step_check, draw_steps, step_of
 from entail.ui.trees.toolbar import draw_notice, draw_order, draw_search, draw_tools, draw_undo, draw_watch
 from entail.ui.trees.views import draw_export, draw_view, panes
+
+VIEWS = ("Graph", "Outline", "Steps", "History")
 
 with page("Trees") as (shared, author):
     tree_id = st.query_params.get("tree") or (None if asks_to_start() else st.session_state.get("tree"))
@@ -55,8 +57,8 @@ with page("Trees") as (shared, author):
             st.caption(("Your search for this " if screen.query else "Premises for this ") + node.kind)
             st.markdown(f"# {label(screen.query or node.text, longest=600)}")
             verdict = st.container()  # filled last: it is computed while the rest is drawn
-            if context.check:
-                context.check.judge(tree, node.id)
+            if context.check and node.children:
+                context.check.judge([step_of(tree, node)])
         with st.container(key="order", horizontal=True, vertical_alignment="center", gap="xsmall"):
             draw_order(context, session)
             draw_search(session)
@@ -75,7 +77,7 @@ with page("Trees") as (shared, author):
     with right:
         with st.container(key="tree-bar", horizontal=True, vertical_alignment="center", gap="xsmall"):
             with st.container(key="tree-head", width="content"):
-                view = pick_view("View", ("Graph", "Outline", "History"), default="Graph", key="view")
+                view = pick_view("View", VIEWS, default="Graph", key="view")
             with st.container(key="undo-redo", horizontal=True, width="content", gap="xsmall"):
                 draw_undo(session)
             with st.container(key="export", width="content"):
@@ -83,7 +85,10 @@ with page("Trees") as (shared, author):
         with st.container(key="tools", horizontal=True, gap="xsmall"):
             draw_tools(session)
         with st.container(key="tree-body"):
-            draw_view(view, shared, session)
+            if view == "Steps":
+                draw_steps(context.check, session)
+            else:
+                draw_view(view, shared, session)
     with verdict:
         draw_step_check(context.check, session)
     if screen.dialog == "learn":
