@@ -27,6 +27,7 @@ def _act(session: AuthoringSession, act: Act) -> None:
     screen, recovery = session.screen, session.screen.recovery
     if session.act(act):
         screen.dialog = None
+        screen.sent += 1
         st.rerun()
     if screen.unnamed is not None:  # the dialog for the name opens, and saves the act
         st.rerun()
@@ -57,7 +58,8 @@ def _write(session: AuthoringSession) -> None:
     node = session.node
     st.caption(f"Below {label(_shorten(node))}")
     with st.form("write", border=False):
-        text = st.text_area("Statement", max_chars=2000, placeholder="One sentence")
+        key = f"write-{session.screen.tree_id}-{session.screen.sent}"
+        text = st.text_area("Statement", max_chars=2000, placeholder="One sentence", key=key)
         if st.form_submit_button("Write", type="primary"):
             _act(session, Write(node=node.id, text=text.strip()))
 
@@ -79,7 +81,8 @@ def _conclude(session: AuthoringSession) -> None:
             for child in children
             if st.checkbox(label(child.text), value=child.id == node.id, key=f"conclude-{child.id}")
         ]
-        text = st.text_area("it follows that", max_chars=2000, placeholder="One sentence")
+        key = f"conclude-{session.screen.tree_id}-{session.screen.sent}"
+        text = st.text_area("it follows that", max_chars=2000, placeholder="One sentence", key=key)
         if st.form_submit_button("Conclude", type="primary"):
             _act(session, Conclude(node=over.id, premises=tuple(premise_ids), text=text.strip()))
 

@@ -65,6 +65,8 @@ class Screen:
         unnamed: Act that waits for its author's name.
         pending: Acts not saved yet because the database was locked, the oldest first.
         drafts: Node -> basis of the chain drafted for it last.
+        sent: Number of dialogs that saved an act. The next has other fields, empty even if the run between
+            the two was cut short.
     """
 
     tree_id: str
@@ -83,6 +85,7 @@ class Screen:
     pending: tuple[PendingAct, ...] = ()
     listing: Listing = "retrieved"
     drafts: dict[str, Basis] = field(default_factory=dict)
+    sent: int = 0
 
     def select(self, node_id: str) -> None:
         """Show the candidates of another node."""
