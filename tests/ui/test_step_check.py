@@ -98,6 +98,7 @@ def test_a_failed_check_leaves_the_page_and_is_not_repeated(
     app = ready(on_tree(app, context.summary.id))
     app = ready(accepts(app)[0].click().run())
     app = ready(app)
+    assert "the weights are broken" in said(app)
     assert len(accepts(app)) == 3
     assert calls == [CLAIM]
 

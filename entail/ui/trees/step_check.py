@@ -1,6 +1,7 @@
 """Entailment check of whole steps: the premises of each, joined, against its conclusion.
 
-Candidates carry no such verdict: a single premise seldom entails a conclusion (`docs/results/step_check.md`).
+Candidates carry no such verdict: most steps that lack a premise are not supported yet
+(`docs/results/step_check.md`).
 """
 
 from __future__ import annotations
@@ -99,9 +100,11 @@ def draw_steps(check: StepCheck | None, session: AuthoringSession) -> None:
 
 
 def _await_values(check: StepCheck, session: AuthoringSession, steps: Sequence[Step]) -> list[float] | None:
-    """Return the probabilities of steps; draw that they are awaited while there are none."""
+    """Return the probabilities of steps; draw that they are awaited, or why there are none."""
     task = check.judge(steps, wait=SOON)
-    if task.value is None and task.error is None:
+    if task.error is not None:
+        st.caption(f":material/error: {label(str(task.error))}")
+    elif task.value is None:
         draw_wait(session.screen, partial(check.judge, steps), lambda _: "Checking entailment")
     return task.value
 
