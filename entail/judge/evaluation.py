@@ -11,7 +11,7 @@ import numpy as np
 from entail.data.nli.pairs import LABELS, NliPair
 from entail.errors import EvaluationError
 from entail.index.protocol import Floats
-from entail.judge.judges import NliJudge
+from entail.judge.judges import THRESHOLD, NliJudge
 from entail.progress import ProgressCallback
 from entail.statistics.classification import Values, auprc, wilson_interval
 
@@ -36,7 +36,7 @@ class JudgeEvaluation:
     @property
     def entailment_accuracy(self) -> float:
         """Accuracy of entailment against the other labels, at a probability of one half."""
-        called = self.probabilities[:, LABELS.index("entailment")] > 0.5
+        called = self.probabilities[:, LABELS.index("entailment")] >= THRESHOLD
         return float((called == (self.gold == LABELS.index("entailment"))).mean())
 
     def to_json(self) -> dict[str, Any]:

@@ -28,6 +28,9 @@ METHOD = "judge"
 SHIPPED = "nli-minilm"
 """Packaged judge, the default."""
 
+THRESHOLD = 0.5
+"""Least probability at which a pair counts as an entailment."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeForm:

@@ -8,9 +8,6 @@ from entail.data.text import fold
 from entail.judge.judges import NliJudge
 from entail.statistics.classification import Values
 
-THRESHOLD = 0.5
-"""Least probability of a step that holds."""
-
 
 def judge_steps(judge: NliJudge, steps: Sequence[tuple[Sequence[str], str]]) -> Values:
     """Return P(joined premises entail the conclusion) of each step, shape (steps,).

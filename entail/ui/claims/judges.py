@@ -8,7 +8,7 @@ import streamlit as st
 
 from entail.evaluation.passages.wordings import PassageScore
 from entail.gausscse.verdict import judge
-from entail.judge.judges import list_judges
+from entail.judge.judges import THRESHOLD, list_judges
 from entail.operations.judges import judge_stamp, load_judge
 from entail.operations.tasks import Task, TaskGroup, finish
 from entail.progress import ProgressCallback
@@ -145,6 +145,7 @@ def _score_by_cross_encoder(
 ) -> list[PassageScore]:
     scores = []
     for value in load_judge(name).entailment(texts, [claim] * len(texts), progress=report).tolist():
-        words = "entails" if value >= 0.5 else "does not entail"
-        scores.append(PassageScore(value, value >= 0.5, f"{words}, P = {certainty(value)}"))
+        entails = value >= THRESHOLD
+        words = "entails" if entails else "does not entail"
+        scores.append(PassageScore(value, entails, f"{words}, P = {certainty(value)}"))
     return scores
