@@ -20,7 +20,8 @@ CORPUS = Corpus.of("two", ["ice is cold", "fire is hot"])
 
 @pytest.fixture(autouse=True)
 def empty_cache() -> None:
-    CACHE.tasks.clear()
+    with CACHE.lock:
+        CACHE.tasks.clear()
 
 
 def test_all_share_one_index_of_a_corpus() -> None:

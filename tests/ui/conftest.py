@@ -155,15 +155,17 @@ def shared(seeded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
     monkeypatch.setattr("entail.ui.trees.suggester.list_scorers", list)
     st.cache_resource.clear()
     st.cache_data.clear()
-    CACHE.tasks.clear()
-    CACHE.tasks.update(_SHARED_TASKS)
+    with CACHE.lock:  # a page of an earlier test may still load something behind it
+        CACHE.tasks.clear()
+        CACHE.tasks.update(_SHARED_TASKS)
     stores = workspace()
     yield stores
-    _SHARED_TASKS.update(
-        (key, task)
-        for key, task in CACHE.tasks.items()
-        if key[0] in (INDEXES.name, COMPARISONS.name) and task.value is not None
-    )
+    with CACHE.lock:
+        _SHARED_TASKS.update(
+            (key, task)
+            for key, task in CACHE.tasks.items()
+            if key[0] in (INDEXES.name, COMPARISONS.name) and task.value is not None
+        )
     stores.database.engine.dispose()
     st.cache_resource.clear()
     st.cache_data.clear()

@@ -152,7 +152,8 @@ def test_figures_are_drawn_before_their_intervals(app: AppTest, monkeypatch: pyt
         sure.wait(60)
         return whole(split)
 
-    CACHE.tasks.clear()  # earlier tests may have compared the two
+    with CACHE.lock:  # earlier tests may have compared the two
+        CACHE.tasks.clear()
     monkeypatch.setattr(SplitComparison, "figures", property(late))
     app = app.switch_page(PAGE)
     app.query_params.update({"mode": "split", "left": "tfidf", "right": "bm25"})

@@ -33,7 +33,8 @@ def suggester_of(score: Any = by_chain, *, loaded: bool = True, max_length: int 
     suggester = Suggester("mine", "mine@1", names=("mine",))
     scorer = Scorer("mine", "mine@1", ScorerForm(), FakeScorer(score, max_length=max_length))
     make: Callable[[Any], Any] = (lambda _: scorer) if loaded else (lambda _: threading.Event().wait())
-    CACHE.tasks.clear()
+    with CACHE.lock:
+        CACHE.tasks.clear()
     Suggester.models.get_or_start(suggester.key, make, wait=10 if loaded else 0)
     return suggester
 

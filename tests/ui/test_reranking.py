@@ -45,7 +45,8 @@ def context(shared: Workspace, monkeypatch: pytest.MonkeyPatch) -> TreeContext:
 def reader(model: Any = None) -> ListReranker:
     """Return a re-ranker that is in memory, or is loading for ever."""
     reranker = ListReranker("reader", "reader@1")
-    CACHE.tasks.clear()
+    with CACHE.lock:
+        CACHE.tasks.clear()
     make: Any = (lambda _: model) if model is not None else (lambda _: threading.Event().wait())
     ListReranker.models.get_or_start(reranker.key, make, wait=10 if model is not None else 0)
     return reranker
@@ -130,7 +131,8 @@ def test_the_page_re_ranks_by_a_real_reranker(
 ) -> None:
     write_reranker("reader", depth=12)
     monkeypatch.setattr("entail.ui.shared.active.WARM_AFTER", 0)
-    CACHE.tasks.clear()
+    with CACHE.lock:
+        CACHE.tasks.clear()
     app = on_tree(app, context.summary.id)
     retrieved = [button.key for button in accepts(app)]
     app = ready(app.toggle(key=reranking.KEY).set_value(True))
