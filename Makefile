@@ -51,13 +51,13 @@ unit: $(TEST_STAMP) ## all tests but the browser's and the long attack
 browser: $(TEST_STAMP) ## the newcomer's story in a real Chromium
 	$(BIN)/python -m pytest -m browser tests/browser -n logical --maxprocesses 4 --dist loadfile
 
-wheel: $(APP_STAMP) ## build the wheel, install it in an empty environment, try it there
+wheel: $(TEST_STAMP) ## build the wheel, install it in an empty environment, try it there in a browser
 	rm -rf build/wheel $(VENV)-wheel
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir build/wheel .
 	sed "s/\[.*\]//" requirements-cpu.txt > build/wheel/constraints.txt
 	$(PYTHON) -m venv $(VENV)-wheel
 	$(VENV)-wheel/bin/python -m pip install --quiet --disable-pip-version-check --no-compile -c build/wheel/constraints.txt build/wheel/entail-*.whl
-	cd build/wheel && ../../$(VENV)-wheel/bin/python ../../scripts/smoke_wheel.py
+	$(BIN)/python scripts/smoke_wheel.py $(VENV)-wheel/bin/python
 
 attack: $(TEST_STAMP) ## the standing attack in full
 	ENTAIL_ATTACK=$${ENTAIL_ATTACK:-1} $(BIN)/python -m pytest tests/attack

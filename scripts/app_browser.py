@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from playwright.sync_api import Browser, Page
@@ -27,6 +27,8 @@ FLAGS = [
 ]
 PATIENCE = 180_000
 """Milliseconds that anything may take, on a machine that others keep busy, before all is given up."""
+APP = (sys.executable, "-m", "entail", "app", "--port", "{port}", "--address", "127.0.0.1")
+HEALTH = "/_stcore/health"
 ROW = '[class*="st-key-row-"]'
 
 
@@ -38,28 +40,41 @@ def find_chromium() -> str:
     return chromium
 
 
-def start(folder: Path) -> tuple[subprocess.Popen[bytes], str]:
-    """Start the app with its data in `folder` and return it once its health check answers."""
+def start(
+    folder: Path, *, command: Sequence[str] = APP, cwd: Path = ROOT, health: str = HEALTH, **variables: str
+) -> tuple[subprocess.Popen[bytes], str]:
+    """Start the app, or another server, and return it with its address once its health check answers.
+
+    Args:
+        folder: Data folder; what the server prints goes to `server.log` in it.
+        command: Command of the server; its port is the variable `PORT` and, at `{port}`, an argument.
+        cwd: Folder that it is started in.
+        health: Path of the health check.
+        variables: Further environment variables.
+    """
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    server = subprocess.Popen(
-        [sys.executable, "-m", "entail", "app", "--port", str(port), "--address", "127.0.0.1"],
-        cwd=ROOT,
-        env={**os.environ, "ENTAIL_DATA_DIR": str(folder), "OMP_WAIT_POLICY": "PASSIVE"},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    environment = {"ENTAIL_DATA_DIR": str(folder), "OMP_WAIT_POLICY": "PASSIVE", "PORT": str(port)}
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "server.log").open("wb") as log:
+        server = subprocess.Popen(
+            [part.format(port=port) for part in command],
+            cwd=cwd,
+            env={**os.environ, **environment, **variables},
+            stdout=log,
+            stderr=log,
+        )
     url = f"http://127.0.0.1:{port}"
     begun = time.monotonic()
-    while 1000 * (time.monotonic() - begun) < PATIENCE:
+    while 1000 * (time.monotonic() - begun) < PATIENCE and server.poll() is None:
         try:
-            urllib.request.urlopen(f"{url}/_stcore/health", timeout=1).close()
+            urllib.request.urlopen(f"{url}{health}", timeout=1).close()
             return server, url
         except OSError:  # nobody there yet, or too busy with its start to answer
             time.sleep(0.02)
     stop(server)
-    sys.exit("the app did not become ready within three minutes")
+    sys.exit(f"the server did not become ready: {(folder / 'server.log').read_text()[-2000:]}")
 
 
 def stop(server: subprocess.Popen[bytes]) -> None:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import os
 import threading
-import tomllib
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import entail
 from entail.errors import SettingsError
 from entail.operations.logs import app_log
 from entail.settings import load_settings
-from entail.ui.app import ASGI, FOLDER
+from entail.ui.app import ASGI
 
 
 def launch(*, port: int = 8501, address: str | None = None, api: bool = False) -> None:
@@ -29,10 +26,7 @@ def launch(*, port: int = 8501, address: str | None = None, api: bool = False) -
             package would not be read.
     """
     _check_secrets()
-    options = {**_packaged_options(), "server.port": port}
-    if address is not None:
-        options["server.address"] = address
-    flags = [part for name, value in options.items() for part in (f"--{name}", str(value))]
+    flags = ["--server.port", str(port), *(["--server.address", address] if address is not None else [])]
     # Charts in one thread and scikit-learn in another would import its halves in opposite orders, which
     # Python ends by an error.
     import narwhals.stable  # noqa: F401 - loaded before there are threads
@@ -41,7 +35,7 @@ def launch(*, port: int = 8501, address: str | None = None, api: bool = False) -
         threading.Thread(target=_prepare, name="prepare", daemon=True).start()
         from streamlit.web import cli
 
-        # Streamlit's own command reads its options from files and environment, and those of secrets too.
+        # Streamlit reads `.streamlit/config.toml` next to the script, and environment variables over it.
         cli.main(["run", str(ASGI), *flags, "--", *(["--api"] if api else [])], standalone_mode=False)
 
 
@@ -60,21 +54,6 @@ def _check_secrets() -> None:
             f"expected the secrets in {path} of the folder where the app is started, or of your home, found "
             f"them beside the package; start it in {checkout}, or copy the file"
         )
-
-
-def _packaged_options() -> dict[str, object]:
-    """Return the web server's options of the package; none where the working folder has its own."""
-    if Path(".streamlit", "config.toml").is_file():
-        return {}
-    return dict(_flatten(tomllib.loads((FOLDER / "config.toml").read_text(encoding="utf-8"))))
-
-
-def _flatten(section: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, object]]:
-    for name, value in section.items():
-        if isinstance(value, dict):
-            yield from _flatten(value, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", value
 
 
 def _prepare() -> None:

@@ -24,13 +24,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from entail.errors import SettingsError
 from entail.settings import load_settings
 from entail.ui.frame import sign_in
-from entail.ui.links.route import share_routes
+from entail.ui.links.route import base_path, share_routes
 
 if TYPE_CHECKING:
     from entail.serving.service import Service
 
 API = "/api"
-"""Path of the API."""
+"""Path of the API, below `base_path`."""
 
 METRICS = "/_stcore/metrics"
 """Path of Streamlit's metrics."""
@@ -77,7 +77,8 @@ def routes(service: Service | None) -> Sequence[BaseRoute]:
         return share_routes()
     from entail.serving.app import create_app
 
-    return [*share_routes(), Mount(API, create_app(service, token=load_settings().serve_token))]
+    api = create_app(service, token=load_settings().serve_token)
+    return [*share_routes(), Mount(f"{base_path()}{API}", api)]
 
 
 def lifespan(service: Service | None) -> Callable[[st.App], AbstractAsyncContextManager[None]]:
@@ -139,7 +140,7 @@ class ProtectionMiddleware:
         path: str = scope["path"].rstrip("/")
         if path.endswith(METRICS) and sign_in.is_required_to_read():
             return not self._has_token(Headers(scope=scope))
-        if self._token is None and (path + "/").startswith(f"{API}/"):
+        if self._token is None and (path + "/").startswith(f"{base_path()}{API}/"):
             return sign_in.is_configured()
         return False
 

@@ -19,26 +19,36 @@ from entail.ui.app import ASGI
 from entail.ui.launch import launch
 
 
-@pytest.mark.parametrize("installed", [False, True])
-def test_options_of_streamlit(installed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_options_of_streamlit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from streamlit.web import cli
 
     calls: list[list[str]] = []
     monkeypatch.setenv("ENTAIL_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setattr(cli, "main", lambda arguments, standalone_mode: calls.append(arguments))
     monkeypatch.setattr("entail.ui.launch._prepare", lambda: None)
-    if installed:
-        monkeypatch.setattr(entail, "__file__", str(tmp_path / "site" / "entail" / "__init__.py"))
     monkeypatch.chdir(tmp_path)
     launch(port=8765, address="127.0.0.1")
     ((run, script, *flags, end),) = calls
     options = dict(zip(flags[::2], flags[1::2], strict=True))
     assert (run, Path(script), end) == ("run", ASGI, "--")
-    assert (options["--server.port"], options["--server.address"]) == ("8765", "127.0.0.1")
+    # Any other option is read from the file next to the script, where the environment overrides it.
+    assert options == {"--server.port": "8765", "--server.address": "127.0.0.1"}
     # Secrets and relative paths are those of the folder where the command was given.
     assert Path.cwd() == tmp_path
-    assert options["--browser.gatherUsageStats"] == "False"
-    assert options["--theme.dark.primaryColor"].startswith("#")
+
+
+def test_streamlit_takes_every_packaged_option() -> None:
+    import tomllib
+
+    from streamlit import config
+
+    options = tomllib.loads((ASGI.parent / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
+    assert options["client"]["showErrorLinks"] is False
+    known = {name for name in config.get_config_options() if not name.startswith("_")}
+    assert {f"{section}.{name}" for section, part in options.items() for name in part} - known <= {
+        "theme.light",
+        "theme.dark",
+    }
 
 
 def test_secrets_beside_the_package_are_not_passed_over(

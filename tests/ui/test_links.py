@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from urllib.parse import urlsplit
 
 import pytest
 import sqlalchemy as sa
@@ -20,6 +21,7 @@ from entail.trees.store import schema
 from entail.trees.store.shares import TOKEN_LENGTH, Share, Shares
 from entail.ui.frame import sign_in
 from entail.ui.links import route
+from entail.ui.links.control import address_of
 from entail.ui.server import ProtectionMiddleware
 from entail.ui.shared.resources import Workspace
 from tests.ui.conftest import buttons, by, keys, on_tree, opened
@@ -66,6 +68,17 @@ def comparison() -> SharedComparison:
 
 def path(share: Share) -> str:
     return f"/shared/{share.token}"
+
+
+def test_links_answer_below_the_path_of_the_app(
+    shared: Workspace, tree: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(route.st, "get_option", {"server.baseUrlPath": "/tools/entail/"}.__getitem__)
+    share = Shares(shared.database).share_tree(tree, author="Ada")
+    visitor = TestClient(Starlette(routes=route.share_routes()))
+    assert urlsplit(address_of(share)).path == f"/tools/entail{path(share)}"
+    assert visitor.get(f"/tools/entail{path(share)}").status_code == 200
+    assert visitor.get(path(share)).status_code == 404
 
 
 def test_a_tree_link_shows_its_newest_version_as_text_and_nothing_rejected(

@@ -261,7 +261,7 @@ def test_a_corpus_that_nobody_owns_yet_needs_a_name(app: AppTest, shared: Worksp
 
 
 def test_the_package_and_the_checkout_configure_the_web_server_alike() -> None:
-    packaged = ROOT / "entail" / "ui" / "app" / "config.toml"
+    packaged = ROOT / "entail" / "ui" / "app" / ".streamlit" / "config.toml"
     assert packaged.read_bytes() == (ROOT / ".streamlit" / "config.toml").read_bytes()
 
 

@@ -7,6 +7,7 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from entail.ui.frame import sign_in
+from entail.ui.links import route
 from entail.ui.server import METRICS, ProtectionMiddleware, security_headers
 
 TOKEN = "a-token-of-some-length"
@@ -46,14 +47,16 @@ def test_metrics_need_the_token_where_reading_needs_sign_in(
     assert ("content" in response.text) == (status == 200)
 
 
+@pytest.mark.parametrize("base", ["", "/tools/entail"])
 @pytest.mark.parametrize(("token", "status"), [(None, 401), (TOKEN, 200)])
 def test_api_without_a_token_closes_with_sign_in(
-    token: str | None, status: int, monkeypatch: pytest.MonkeyPatch
+    token: str | None, status: int, base: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sign_in, "is_configured", lambda: True)
+    monkeypatch.setattr(route.st, "get_option", {"server.baseUrlPath": base}.__getitem__)
     # With a token, the API checks it itself.
-    assert client(token).get("/api/search").status_code == status
-    assert client(token).get("/apiary").status_code == 200
+    assert client(token).get(f"{base}/api/search").status_code == status
+    assert client(token).get(f"{base}/apiary").status_code == 200
 
 
 def test_only_the_hub_frames_a_space() -> None:

@@ -6,7 +6,7 @@ import runpy
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
-"""Folder of the main script, its `pages` and the web server's `config.toml`."""
+"""Folder of the main script, its `pages` and the web server's `.streamlit/config.toml`."""
 
 SCRIPT = FOLDER / "streamlit_app.py"
 """Main script: Home."""

@@ -10,7 +10,7 @@ import streamlit as st
 from entail.trees.store.shares import Share, Shares
 from entail.ui.components.elements import show_errors
 from entail.ui.frame.author import ask_name
-from entail.ui.links.route import PATH, is_served
+from entail.ui.links.route import PATH, base_path, is_served
 from entail.ui.shared.demo import is_locked_in_demo
 from entail.ui.shared.resources import Workspace
 from entail.ui.shared.text import ago, label
@@ -52,7 +52,7 @@ def address_of(share: Share) -> str:
     """Return the address of a link in this visitor's browser."""
     parts = urlsplit(st.context.url or "")
     server = f"{parts.scheme}://{parts.netloc}" if parts.netloc else ""
-    return f"{server}{PATH}/{share.token}"
+    return f"{server}{base_path()}{PATH}/{share.token}"
 
 
 def _is_open(shared: Workspace) -> bool:

@@ -11,6 +11,7 @@ import logging
 from threading import Event
 from typing import TYPE_CHECKING
 
+import streamlit as st
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from entail.trees.store.shares import Share
 
 PATH = "/shared"
+"""Path of the pages behind links, below `base_path`."""
 
 HEADERS = {
     "Content-Security-Policy": "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; "
@@ -38,10 +40,16 @@ _log = logging.getLogger("entail.ui")
 _served = Event()
 
 
+def base_path() -> str:
+    """Return the path that the app is served below, such as `/tools/entail`; empty at the root."""
+    path = str(st.get_option("server.baseUrlPath")).strip("/")
+    return f"/{path}" if path else ""
+
+
 def share_routes() -> list[Route]:
     """Return the route of the pages behind links."""
     _served.set()
-    return [Route(f"{PATH}/{{token}}", answer, methods=["GET"])]
+    return [Route(f"{base_path()}{PATH}/{{token}}", answer, methods=["GET"])]
 
 
 def is_served() -> bool:
