@@ -149,7 +149,8 @@ def bias(
     from entail.aeenc.bias import bias, encoder_indexes
     from entail.data.corpora import read_corpus
     from entail.data.entailment_bank.trees import read_trees
-    from entail.data.writing import check_writable
+    from entail.data.spreadsheets import to_csv
+    from entail.data.writing import check_writable, write_text
 
     if csv is not None:
         check_writable(csv)
@@ -160,7 +161,7 @@ def bias(
         analysis = bias(candidates, gold, indexes, k=k, progress=progress)
     text = _bias_text(analysis, trees=len(gold))
     if csv is not None:
-        _write_csv(csv, analysis)
+        write_text(csv, to_csv(analysis.rows()))
         text += f"\n\nwrote {len(analysis) * len(analysis.retrievers):,} rows to {csv}"
     return Report(data={**analysis.to_json(), "trees": len(gold)}, text=text)
 
@@ -203,22 +204,3 @@ def _bias_text(analysis: SimilarityBias, *, trees: int) -> str:
 def _row(panel: str, name: str, group: GroupSummary) -> list[object]:
     values = (group.mean, group.sd, *(group.quartiles or (None, None, None)))
     return [panel, name, group.count, *("-" if value is None else value for value in values)]
-
-
-def _write_csv(path: Path, analysis: SimilarityBias) -> None:
-    import csv
-    import io
-
-    from entail.data.writing import write_text
-    from entail.trees.formats.text import escape_cell
-
-    out = io.StringIO()
-    rows = analysis.rows()
-    first = next(rows)
-    writer = csv.DictWriter(out, fieldnames=list(first), lineterminator="\n")
-    writer.writeheader()
-    for row in (first, *rows):
-        writer.writerow(
-            {name: escape_cell(value) if isinstance(value, str) else value for name, value in row.items()}
-        )
-    write_text(path, out.getvalue())

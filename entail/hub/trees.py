@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import tempfile
 from dataclasses import replace
 from pathlib import Path
 
+from entail.data.spreadsheets import to_csv
 from entail.errors import CorpusError
 from entail.hub.repository import PushResult, check_repo, push_folder
 from entail.training.cards.template import CARD, DataFacts, data_card
 from entail.trees.formats.entailment_bank import to_jsonl
-from entail.trees.formats.tables import to_judged_csv, to_pairs_csv
+from entail.trees.formats.tables import JUDGED_COLUMNS, judged_rows, to_pairs_csv
 from entail.trees.log.event_log import TreeLog
 from entail.trees.store.corpora import CorpusStore
 
@@ -47,12 +46,16 @@ def push_trees(
         summary.id: log.history(summary.id) for summary in log.trees(corpus_id=info.id) if not summary.example
     }
     proved = [history.tree for history in histories.values() if history.tree.root.children]
-    judged = to_judged_csv({id: (history, log.evidence(id)) for id, history in histories.items()})
-    judged, authors, verdicts = _numbered(judged, names=names)
-    if not proved and not verdicts:
+    rows = list(judged_rows({id: (history, log.evidence(id)) for id, history in histories.items()}))
+    authors = tuple(dict.fromkeys(row["author"] for row in rows))
+    verdicts = [row["verdict"] for row in rows]
+    if not names:
+        rows = [{**row, "author": f"author {authors.index(row['author']) + 1}"} for row in rows]
+    if not proved and not rows:
         raise CorpusError(
             f"{info.name}: expected trees or decisions of your own, found none; examples are not pushed"
         )
+    judged = to_csv([JUDGED_COLUMNS, *rows])
     pairs = to_pairs_csv({id: history.tree for id, history in histories.items()})
     card = data_card(
         DataFacts(
@@ -62,7 +65,7 @@ def push_trees(
             corpus_licence=info.licence,
             licence=licence,
             trees=len(proved),
-            pairs=sum(1 for _ in csv.DictReader(io.StringIO(pairs))),
+            pairs=len(pairs.splitlines()) - 1,
             accepted=verdicts.count("accepted"),
             rejected=verdicts.count("rejected"),
             authors=len(authors),
@@ -84,19 +87,3 @@ def push_trees(
             dry_run=dry_run,
         )
     return replace(done, people=authors if names else ())
-
-
-def _numbered(judged: str, *, names: bool) -> tuple[str, tuple[str, ...], list[str]]:
-    """Return the table, with numbers for authors unless `names`; the authors; the verdicts."""
-    reader = csv.DictReader(io.StringIO(judged))
-    assert reader.fieldnames is not None
-    rows = list(reader)
-    authors = tuple(dict.fromkeys(row["author"] for row in rows))
-    verdicts = [row["verdict"] for row in rows]
-    if names:
-        return judged, authors, verdicts
-    out = io.StringIO()
-    writer = csv.DictWriter(out, reader.fieldnames, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({**row, "author": f"author {authors.index(row['author']) + 1}"} for row in rows)
-    return out.getvalue(), authors, verdicts

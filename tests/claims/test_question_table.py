@@ -13,9 +13,9 @@ from entail.claims import existence_claim
 from entail.claims.table import claim_rows, claim_table, merge_edits
 from entail.data.passages import question_table as claims_rows
 from entail.data.passages.question_table import QuestionTable, read_pasted, read_table
+from entail.data.spreadsheets import to_csv
 from entail.errors import EvaluationError, FormatError
 from entail.ui.claims.table import counts_in_words, editor_frame
-from entail.ui.shared.downloads import table_csv
 
 TABLE = read_table(
     b"\xef\xbb\xbfid,Question,Answer,rule\n1,When did Tesla die?,1943,old\n2,,x,y\n3,=blue,,\n", name="a.csv"
@@ -106,7 +106,7 @@ def test_claims_go_out_with_every_column_edits_and_guarded_cells() -> None:
     claimed = claim_table(TABLE)
     assert (claimed.fallback, claimed.counts()) == (1, [("when", 1), ("general", 1)])
     assert counts_in_words(claimed) == "when 1, general 1"
-    first, second = rows(table_csv(claim_rows(TABLE, claimed, {1: "=Blue is a colour."})))
+    first, second = rows(to_csv(claim_rows(TABLE, claimed, {1: "=Blue is a colour."})))
     assert first == {
         "id": "1",
         "Question": "When did Tesla die?",
@@ -149,7 +149,7 @@ def test_whatever_is_pasted_comes_back_as_csv(text: str) -> None:
     except EvaluationError:
         assert not text.strip()
         return
-    back = rows(table_csv(claim_rows(table, claim_table(table), {})))
+    back = rows(to_csv(claim_rows(table, claim_table(table), {})))
     assert [row["claim"].removeprefix("'") for row in back] == [
         existence_claim(question).text.removeprefix("'") for question in table.questions
     ]

@@ -81,6 +81,28 @@ def test_what_was_written_here_goes_there(hub: Any, token: str, team: Any, tmp_p
     assert "Ann" in repository.files["judged.csv"].decode()
 
 
+def test_texts_with_line_breaks_go_there_a_line_each(hub: Any, token: str, home: Path) -> None:
+    database = open_database()
+    log, store = TreeLog(database), CorpusStore(database)
+    breaks = ("\r", "\n", "\r\n", "\x85", "\u2028", '"\r')
+    texts = [f"snow {number}{odd}=1+1" for number, odd in enumerate(breaks)]
+    info = store.add_corpus(Corpus.of("snow", texts), author="Ann", licence="CC-BY-4.0", source="notes")
+    tree = log.create(Create(hypothesis="a\r-b"), author="=Ann", corpus_id=info.id)
+    for number, text in enumerate(texts):
+        act = Accept(node="n1", premise=Premise(text)) if number else Reject(node="n1", premise=Premise(text))
+        log.act(tree, act, author="=Ann", base=log.history(tree).seq)
+    done = push_trees("snow", "team/snow", log=log, store=store, names=True)
+    assert done.people == ("=Ann",)
+    assert "| 5 |" in done.card
+    assert "| 5 accepted, 1 rejected |" in done.card
+    for name, count in (("pairs.csv", 5), ("judged.csv", 6)):
+        text = hub.repositories["datasets/team/snow"].files[name].decode()
+        header, *rows = csv.reader(io.StringIO(text, newline=""), strict=True)
+        assert len(rows) == count
+        assert {len(row) for row in rows} == {len(header)}
+        assert not [cell for row in rows for cell in row if cell.lstrip().startswith(tuple("=+-@"))]
+
+
 def test_its_card_says_counts_and_terms(hub: Any, team: Any) -> None:
     log, store = team
     plan = push_trees("snow", "team/snow", log=log, store=store, dry_run=True)

@@ -12,6 +12,7 @@ import pytest
 
 from entail.data.nli.pairs import NliPair
 from entail.data.records import Corpus
+from entail.data.spreadsheets import to_csv
 from entail.errors import EvaluationError
 from entail.evaluation.passages.pool import KnownQuestion, Pool, read_pool
 from entail.tuning.relevance import (
@@ -25,7 +26,6 @@ from entail.tuning.relevance import (
     summarise_premises,
     summary_rows,
 )
-from entail.ui.shared.downloads import table_csv
 
 TEXTS = ["Tesla was born in Smiljan.", "Tesla studied in Graz for years.", "Edison was born in Milan."]
 POOL = Pool("three", Corpus.of("three", TEXTS))
@@ -127,7 +127,7 @@ def test_premises_of_two_encoders() -> None:
     assert "**50 % of comparisons**" in words
     assert "**100 %**" in words
     assert "0.80 entailing, 0.80 neutral, 0.60 irrelevant" in words
-    first, second = csv.DictReader(io.StringIO(table_csv(join_rows(figures))))
+    first, second = csv.DictReader(io.StringIO(to_csv(join_rows(figures))))
     assert (first["similarity by one"], first["similarity by two"]) == ("0.800000", "0.600000")
     assert first["similarity of an irrelevant premise by one"] == "0.600000"
     assert (second["label"], second["hypothesis"], second["premise"]) == ("neutral", "'=g", "q")

@@ -8,11 +8,12 @@ import math
 import pytest
 
 from entail.data.records import Corpus, ExplanationTree, Step
+from entail.data.spreadsheets import to_csv
 from entail.evaluation.retrieval.comparison import compare, comparison_json, comparison_rows
 from entail.evaluation.retrieval.split_comparison import SplitComparison, compare_split, query_rows
 from entail.evaluation.retrieval.tour import choose_stops, headline, tell, tour_json, tour_rows
 from entail.index.lexical import Bm25Index, TfidfIndex
-from entail.ui.shared.downloads import table_csv, to_json
+from entail.ui.shared.downloads import to_json
 from tests.evaluation.conftest import ListedIndex
 
 ODD = Corpus.of("odd", ["=HYPERLINK(0) ice", "ice is cold, snow too"])
@@ -42,7 +43,7 @@ def test_premises_with_their_decisions_and_no_formula() -> None:
         gold={"ice is cold, snow too"},
         decisions=decisions,
     )
-    rows = rows_of(table_csv(comparison_rows(comparison)))
+    rows = rows_of(to_csv(comparison_rows(comparison)))
     assert {row["premise"]: (row["gold"], row["decision"]) for row in rows} == {
         "'=HYPERLINK(0) ice": ("0", "rejected"),
         "ice is cold, snow too": ("1", "accepted"),
@@ -54,7 +55,7 @@ def test_premises_with_their_decisions_and_no_formula() -> None:
 
 
 def test_queries_by_both_protocols(split: SplitComparison) -> None:
-    rows = rows_of(table_csv(query_rows(split)))
+    rows = rows_of(to_csv(query_rows(split)))
     assert [row["protocol"] for row in rows] == ["query_excluded", "paper"]
     assert {row["query"] for row in rows} == {"'+ice is cold"}
     assert all(row["ranks tfidf"].endswith(" inf") for row in rows)
@@ -71,12 +72,6 @@ def test_figures_are_json_with_their_intervals(split: SplitComparison) -> None:
     assert [effort["limit"] for effort in content["effort"]] == [100, 100]
 
 
-def test_rows_of_a_generator_keep_their_fields_in_order() -> None:
-    rows = ({"query": "=q", "cosine": value} for value in (0.25, 0.5))
-    assert table_csv(rows).splitlines() == ["query,cosine", "'=q,0.25", "'=q,0.5"]
-    assert table_csv(iter(())) == ""
-
-
 def test_a_tour_with_its_sentences() -> None:
     claim, gold, other = "=ice and water", "ice ice ice water", "=ice and water too"
     facts = Corpus.of("facts", [other, gold, "snow is cold"])
@@ -85,7 +80,7 @@ def test_a_tour_with_its_sentences() -> None:
     split = compare_split(facts, [tree], indexes, ks=(1, 10))
     stops, names = choose_stops(split, indexes), ("+one", "two")
     (stop,) = stops
-    (row,) = rows_of(table_csv(tour_rows(stops, names)))
+    (row,) = rows_of(to_csv(tour_rows(stops, names)))
     assert (row["example"], row["claim"], row["premise"]) == ("1", f"'{claim}", gold)
     assert row["told"] == tell(stop, names)
     assert (row["place +one"], row["place two"], row["better"]) == ("1", "2", "'+one")

@@ -11,13 +11,13 @@ from streamlit.testing.v1 import AppTest
 
 from entail.data.nli.sentence_pairs import PairTable, read_pairs
 from entail.data.records import Corpus
+from entail.data.spreadsheets import to_csv
 from entail.encoders.catalogue import resolve
 from entail.encoders.gaussian.encoder import GaussianEncoder
 from entail.gausscse.verdict import ADDED, JudgedTable, Says, Verdict, judge_table
 from entail.index.protocol import Hits
 from entail.ui.direction.encoder import gaussian_names
 from entail.ui.direction.search import count_entailing, search_rows
-from entail.ui.shared.downloads import table_csv
 from entail.ui.shared.resources import Workspace
 from tests.ui.conftest import html, opened, said, settled
 
@@ -38,7 +38,7 @@ def figures(app: AppTest) -> list[str]:
 
 
 def csv_rows(table: Any) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(table_csv(table))))
+    return list(csv.DictReader(io.StringIO(to_csv(table))))
 
 
 @pytest.fixture
@@ -202,7 +202,7 @@ def test_the_file_of_verdicts_keeps_every_column(table_mode: AppTest, gaussian: 
     names = ["premise", "hypothesis", *ADDED, "judged_margin"]
     content = f"{','.join(names)}\nba be,ba,{','.join('01234567')}\n".encode()
     table = judge_table(GaussianEncoder(gaussian), read_pairs(content, most=9)).to_rows()
-    header, row = csv.reader(io.StringIO(table_csv(table)))
+    header, row = csv.reader(io.StringIO(to_csv(table)))
     assert len({*header}) == len(header) == len(names) + len(ADDED)
     assert row[2 : len(names)] == [*"01234567"]
     assert "judged_judged_margin" in header

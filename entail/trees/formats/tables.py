@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from entail.trees.formats.text import escape_cell
+from entail.data.spreadsheets import to_csv
 from entail.trees.log.acts import Evidence
 from entail.trees.log.replay import History
 from entail.trees.log.tree import Tree
@@ -16,16 +14,14 @@ PAIR_COLUMNS = ("tree", "parent", "child", "parent_kind", "child_kind")
 
 
 def to_pairs_csv(trees: Mapping[str, Tree]) -> str:
-    """Return a row for each premise of each node (name of a tree -> tree), texts escaped by `escape_cell`."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(PAIR_COLUMNS)
-    for name, tree in trees.items():
-        for node in tree.walk():
-            for child in map(tree.node, node.children):
-                cells = map(escape_cell, (name, node.text, child.text))
-                writer.writerow((*cells, node.kind, child.kind))
-    return out.getvalue()
+    """Return a row for each premise of each node (name of a tree -> tree)."""
+    pairs = (
+        (name, node.text, child.text, node.kind, child.kind)
+        for name, tree in trees.items()
+        for node in tree.walk()
+        for child in map(tree.node, node.children)
+    )
+    return to_csv([PAIR_COLUMNS, *pairs])
 
 
 JUDGED_COLUMNS = (
@@ -52,46 +48,50 @@ JUDGED_COLUMNS = (
 
 
 def to_judged_csv(histories: Mapping[str, tuple[History, Mapping[int, Evidence]]]) -> str:
-    """Return the judgements of trees, in order of their acts.
+    """Return the judgements of trees as CSV, see `judged_rows`."""
+    return to_csv([JUDGED_COLUMNS, *judged_rows(histories)])
+
+
+def judged_rows(
+    histories: Mapping[str, tuple[History, Mapping[int, Evidence]]],
+) -> Iterator[dict[str, Any]]:
+    """Yield the judgements of trees, in order of their acts, by column.
 
     `query` is the node's text at the time of the judgement, `searched` the query of the retriever. Columns
     from `retriever` on are empty without evidence, `rank` and `score` also if the premise was not shown.
     `verified` is `yes` if the author was signed in. `proposed` is `next` or `draft` if a scorer, named as
     the retriever, proposed the premise; `after` has the keys of the premises below the node at that time,
-    `retrieved` the rank by retrieval alone. Times are in UTC, texts are escaped by `escape_cell`.
+    `retrieved` the rank by retrieval alone. Times are in UTC.
 
     Args:
         histories: Tree id -> history and evidence (seq -> evidence, as from `TreeLog.evidence`).
     """
-    out = io.StringIO()
-    writer = csv.DictWriter(out, JUDGED_COLUMNS, lineterminator="\n")
-    writer.writeheader()
     for tree_id, (history, evidence) in histories.items():
         judgements = sorted(history.tree.judgements.items(), key=lambda item: item[1].seq)
         for (node, key), judgement in judgements:
             event = history.event(judgement.seq)
             act_evidence = evidence.get(judgement.seq) or event.evidence
-            row = {
-                "tree": escape_cell(tree_id),
+            yield {
+                **dict.fromkeys(JUDGED_COLUMNS, ""),
+                "tree": tree_id,
                 "node": node,
-                "query": escape_cell(judgement.query),
-                "premise": escape_cell(judgement.premise.text),
+                "query": judgement.query,
+                "premise": judgement.premise.text,
                 "key": key,
                 "verdict": "accepted" if judgement.accepted else "rejected",
-                "author": escape_cell(judgement.author),
+                "author": judgement.author,
                 "time": event.at.isoformat(timespec="seconds"),
                 "verified": "yes" if event.verified else "no",
+                **(_evidence_columns(act_evidence, key) if act_evidence is not None else {}),
             }
-            writer.writerow(row | (_evidence_columns(act_evidence, key) if act_evidence is not None else {}))
-    return out.getvalue()
 
 
 def _evidence_columns(evidence: Evidence, key: str) -> dict[str, Any]:
     columns: dict[str, Any] = {
-        "retriever": escape_cell(evidence.retriever),
-        "revision": escape_cell(evidence.revision),
+        "retriever": evidence.retriever,
+        "revision": evidence.revision,
         "corpus_version": evidence.corpus_version,
-        "searched": escape_cell(evidence.query),
+        "searched": evidence.query,
         "own_words": "yes" if evidence.own_words else "no",
     }
     if (candidate := next((s for s in evidence.shown if s.key == key), None)) is not None:

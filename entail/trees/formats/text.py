@@ -1,9 +1,8 @@
-"""Tree as text: its outline, and any text inside XML, DOT or a cell of a spreadsheet."""
+"""Tree as text: its outline, and any text inside XML or DOT."""
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from dataclasses import dataclass
 
 from entail.trees.layout.appearance import NAMES, DrawnKind
@@ -11,8 +10,6 @@ from entail.trees.layout.drawing import rejected_id
 from entail.trees.log.tree import Node, Tree
 
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_FORMULA = "=+-@\uff1d\uff0b\uff0d\uff20"
-"""Signs that begin a formula; the last four are the same in full width."""
 
 
 def printable(text: str) -> str:
@@ -37,22 +34,6 @@ def quote_dot(text: str) -> str:
     """
     escaped = printable(text).replace("&", "&amp;").replace("\\", "\\\\").replace('"', '\\"')
     return '"' + re.sub(r"\r\n|\r|\n", r"\\n", escaped) + '"'
-
-
-def escape_cell(text: str) -> str:
-    """Return the text as a cell that no spreadsheet evaluates as a formula.
-
-    A text that starts with ``= + - @``, after spaces, line feeds and invisible characters, too, or with a tab
-    or a carriage return, gets an apostrophe in front, which spreadsheets hide (OWASP, "CSV injection").
-    Remove it when reading the file back.
-
-    >>> escape_cell("=1+1"), escape_cell("ice is cold")
-    ("'=1+1", 'ice is cold')
-    """
-    text = printable(text)
-    # Spreadsheets may drop what is invisible: separators, controls, marks of format.
-    first = next((letter for letter in text if unicodedata.category(letter)[0] not in "ZC"), "")
-    return f"'{text}" if text.startswith(("\t", "\r")) or first in {*_FORMULA} else text
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import PurePath
 from typing import Any
 
 import streamlit as st
 
-from entail.trees.formats.text import escape_cell
+from entail.data.spreadsheets import to_csv
 
 
 def draw_download(label: str, name: str, make: Callable[[], Any]) -> None:
@@ -34,26 +32,13 @@ def draw_download(label: str, name: str, make: Callable[[], Any]) -> None:
     )
 
 
-def table_csv(rows: Iterable[Sequence[object] | Mapping[str, object]]) -> str:
-    """Return rows as CSV without formulas, see `escape_cell`; the names of mappings make the header."""
-    out = io.StringIO()
-    writer = csv.writer(out)
-    for number, row in enumerate(rows):
-        if isinstance(row, Mapping):
-            if number == 0:
-                writer.writerow(map(escape_cell, row))
-            row = tuple(row.values())
-        writer.writerow([escape_cell(value) if isinstance(value, str) else value for value in row])
-    return out.getvalue()
-
-
 def to_json(value: Any) -> str:  # noqa: ANN401 - JSON is of any type
     """Return a JSON file."""
     return json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
 
 
 _FORMATS: Mapping[str, tuple[str, Callable[[Any], str | bytes]]] = {
-    ".csv": ("text/csv", table_csv),
+    ".csv": ("text/csv", to_csv),
     ".json": ("application/json", to_json),
     ".zip": ("application/zip", bytes),
 }

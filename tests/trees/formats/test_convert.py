@@ -55,7 +55,7 @@ def test_packed_files_in_and_out(two: Path, tmp_path: Path) -> None:
     convert(packed, plain)
     assert texts(plain) == texts(two)
     convert(two, tmp_path / "out.csv.gz")
-    assert gzip.decompress((tmp_path / "out.csv.gz").read_bytes()).startswith(b"tree,parent,")
+    assert gzip.decompress((tmp_path / "out.csv.gz").read_bytes()).startswith(b'"tree","parent",')
 
 
 def test_csv_holds_the_pairs_of_all_trees(two: Path, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 from hypothesis import given
 from hypothesis import strategies as st
 
-from entail.trees.formats.text import escape_cell, printable, quote_dot
+from entail.trees.formats.text import printable, quote_dot
 
 ODD = "\x00\x07\t\n\r\x85\ud800\udfff\ufffe\uffff<&\"'\\ab"
 ANY = st.text(alphabet=st.characters()) | st.text(alphabet=ODD)
@@ -32,13 +32,3 @@ def test_dot_strings() -> None:
 @given(ANY)
 def test_a_dot_string_ends_where_it_should(text: str) -> None:
     assert re.fullmatch(r'"(?:[^"\\\n]|\\.)*"', quote_dot(text))
-
-
-def test_what_a_spreadsheet_would_run_gets_an_apostrophe() -> None:
-    for text in ("=1", "+1", "-1", "@x", "\tx", "\rx", "\uff1d1", "  =1"):
-        assert escape_cell(text) == f"'{text}"
-    for hidden in ("\n", "\xa0", "\ufeff", "\u200b", "\u2060", "\u3000", "\xad", "\u202e", "\n \u200b\xa0"):
-        assert escape_cell(f"{hidden}=1") == f"'{hidden}=1"
-        assert escape_cell(f"{hidden}ice") == f"{hidden}ice"
-    for text in ("ice", "a = b", "'quoted'", "", "1-2", " x"):
-        assert escape_cell(text) == text

@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from entail.data.records import Premise
+from entail.data.spreadsheets import escape_cell
 from entail.trees.formats import to_judged_csv, to_pairs_csv
 from entail.trees.formats.entailment_bank import grow
-from entail.trees.formats.text import escape_cell
 from entail.trees.log.acts import (
     Accept,
     Conclude,
@@ -30,13 +30,14 @@ from entail.trees.log.tree import Tree
 
 def test_one_line_for_each_premise_of_each_node(story: Any) -> None:
     other = grow(Create(hypothesis="h", nodes=(GivenNode("l", None), GivenNode("m", 0))))
-    assert to_pairs_csv({"1": story.tree, "2": other}) == (
-        "tree,parent,child,parent_kind,child_kind\n"
-        "1,snow is cold,snow is ice,hypothesis,intermediate\n"
-        "1,snow is ice,ice is frozen,intermediate,intermediate\n"
-        "1,ice is frozen,water freezes,intermediate,premise\n"
-        "2,l,m,intermediate,premise\n"
-    )
+    text = to_pairs_csv({"1": story.tree, "2": other})
+    assert [",".join(cells) for cells in csv.reader(io.StringIO(text, newline=""))] == [
+        "tree,parent,child,parent_kind,child_kind",
+        "1,snow is cold,snow is ice,hypothesis,intermediate",
+        "1,snow is ice,ice is frozen,intermediate,intermediate",
+        "1,ice is frozen,water freezes,intermediate,premise",
+        "2,l,m,intermediate,premise",
+    ]
 
 
 def test_nasty_texts_stay_in_their_cells(nasty: Tree) -> None:
@@ -71,7 +72,7 @@ def test_a_judgement_with_its_evidence(tell: Any) -> None:
     story.bob(Finish(node="n1", premises=(FIRE, SUN)))
     text = to_judged_csv({"4fd2e37a": (story.history, {2: SEEN, 3: SEEN})})
     cells = "minilm,rev 1,4,cold things,yes"
-    assert text.splitlines() == [
+    assert [",".join(cells) for cells in csv.reader(io.StringIO(text, newline=""))] == [
         "tree,node,query,premise,key,verdict,author,time,retriever,revision,corpus_version,searched,"
         "own_words,rank,score,verified,proposed,after,retrieved",
         f"4fd2e37a,n1,snow is cold,snow is ice,{SNOW.key},accepted,Ann,2026-01-02T03:04:07+00:00,"

@@ -1,0 +1,65 @@
+"""CSV files that no text breaks and no spreadsheet runs."""
+
+from __future__ import annotations
+
+import csv
+import io
+import unicodedata
+
+import pandas as pd
+from hypothesis import given
+from hypothesis import strategies as st
+
+from entail.data.spreadsheets import escape_cell, to_csv
+
+FORMULA = set("=+-@\uff1d\uff0b\uff0d\uff20")
+ODD = "\x00\x07\t\n\v\f\r\x1c\x7f\x85\u2028\u2029\u200b\ufeff\ud800\uffff,;|\"'\\ =+-@\uff1da1"
+TEXTS = st.text(alphabet=ODD) | st.text(alphabet=st.characters(exclude_categories=["Cs"]))
+TABLES = st.integers(1, 4).flatmap(lambda width: st.lists(st.lists(TEXTS, min_size=width, max_size=width)))
+
+
+def clean(text: str) -> str:
+    """Return a text as the file has it, but for the apostrophe."""
+    names = {"Cc": " ", "Zl": " ", "Zp": " ", "Cs": "\ufffd"}
+    return "".join(names.get(unicodedata.category(letter), letter) for letter in text)
+
+
+def runs(cell: str) -> bool:
+    """Return whether a spreadsheet may take a cell for a formula."""
+    visible = [letter for letter in cell if unicodedata.category(letter)[0] not in "ZC"]
+    return visible[:1] != [] and visible[0] in FORMULA
+
+
+@given(TABLES)
+def test_every_text_stays_in_its_cell_and_runs_nowhere(table: list[list[str]]) -> None:
+    header = [f"column {number}" for number in range(len(table[0]) if table else 1)]
+    text = to_csv([header, *table])
+    assert text.splitlines() == text.removesuffix("\n").split("\n")
+    text.encode()
+    by_csv = list(csv.reader(io.StringIO(text, newline=""), strict=True))
+    frame = pd.read_csv(io.StringIO(text), dtype=str, keep_default_na=False, skip_blank_lines=False)
+    assert by_csv == [frame.columns.tolist(), *frame.to_numpy().tolist()]
+    assert len(by_csv) == 1 + len(table) == len(text.splitlines())
+    for cells, texts in zip(by_csv[1:], table, strict=True):
+        assert not any(map(runs, cells))
+        assert all(cell in (clean(text), f"'{clean(text)}") for cell, text in zip(cells, texts, strict=True))
+
+
+def test_names_of_a_mapping_make_the_header_and_numbers_stay() -> None:
+    rows = ({"=query": "=q", "cosine": value, "none": None} for value in (0.25, -0.5))
+    assert [*csv.reader(io.StringIO(to_csv(rows)))] == [
+        ["'=query", "cosine", "none"],
+        ["'=q", "0.25", ""],
+        ["'=q", "-0.5", ""],
+    ]
+    assert to_csv(iter(())) == ""
+
+
+def test_what_a_spreadsheet_would_run_gets_an_apostrophe() -> None:
+    for text in ("=1", "+1", "-1", "@x", "\uff1d1", "  =1"):
+        assert escape_cell(text) == f"'{text}"
+    for hidden in ("\xa0", "\ufeff", "\u200b", "\u2060", "\u3000", "\xad", "\u202e", " \u200b\xa0"):
+        assert escape_cell(f"{hidden}=1") == f"'{hidden}=1"
+        assert escape_cell(f"{hidden}ice") == f"{hidden}ice"
+    for text in ("ice", "a = b", "'quoted'", "", "1-2", " x"):
+        assert escape_cell(text) == text
