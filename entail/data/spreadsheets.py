@@ -38,13 +38,18 @@ def escape_cell(text: str) -> str:
     r"""Return the text as a cell that no spreadsheet evaluates as a formula.
 
     Control characters, line breaks and tabs too, become spaces. A text that starts with ``= + - @``, after
-    spaces and invisible characters, too, gets an apostrophe in front, which spreadsheets hide (OWASP, "CSV
-    injection"). Remove it when reading the file back.
+    spaces, quotation marks and invisible characters, too, gets an apostrophe in front, which spreadsheets
+    hide (OWASP, "CSV injection"). So does what follows a semicolon, which separates cells where numbers have
+    a decimal comma. Remove the apostrophes when reading the file back.
 
-    >>> escape_cell("\t=1+1"), escape_cell("ice\nis cold")
-    ("' =1+1", 'ice is cold')
+    >>> escape_cell("\t=1+1"), escape_cell("ice\nis cold; =1+1")
+    ("' =1+1", "ice is cold;' =1+1")
     """
     text = _CONTROLS.sub(" ", without_surrogates(text))
+    return ";".join(f"'{cell}" if _begins_formula(cell) else cell for cell in text.split(";"))
+
+
+def _begins_formula(cell: str) -> bool:
     # Spreadsheets may drop what is invisible: separators, marks of format.
-    first = next((letter for letter in text if unicodedata.category(letter)[0] not in "ZC"), "")
-    return f"'{text}" if first in _FORMULA else text
+    visible = (letter for letter in cell if unicodedata.category(letter)[0] not in "ZC" and letter != '"')
+    return next(visible, "") in _FORMULA
