@@ -129,9 +129,9 @@ def judge_claims(
             "question": text.question,
             "claim": text.claim,
             "passage that answers": text.gold,
-            "P(it entails the claim)": f"{first:.6f}",
+            "P(it entails the claim)": round(first, 6),
             "hard negative": text.negative,
-            "P(that entails the claim)": f"{second:.6f}",
+            "P(that entails the claim)": round(second, 6),
         }
         for text, first, second in zip(texts, gold, negative, strict=True)
     )
@@ -186,8 +186,8 @@ def compare_premises(
             "label": pair.label,
             "hypothesis": pair.hypothesis,
             "premise": pair.premise,
-            f"similarity by {encoder.name}": f"{value:.6f}",
-            f"similarity of an irrelevant premise by {encoder.name}": f"{other:.6f}",
+            f"similarity by {encoder.name}": round(value, 6),
+            f"similarity of an irrelevant premise by {encoder.name}": round(other, 6),
         }
         for pair, value, other in zip(pairs, similarity, irrelevant, strict=True)
     )
@@ -307,11 +307,11 @@ def summary_rows(figures: Sequence[Relevance]) -> list[dict[str, Any]]:
         data = figure.to_json()
         first = next(iter(data["groups"]))
         for name, group in data["groups"].items():
-            lower, median, upper = (f"{value:.6f}" for value in group["quartiles"])
+            lower, median, upper = (round(value, 6) for value in group["quartiles"])
             row = {"measure": data["measure"], "by": data["by"], "group": name, "values": group["n"]}
-            row |= {"mean": f"{group['mean']:.6f}"}
+            row |= {"mean": round(group["mean"], 6)}
             row |= {"lower quartile": lower, "median": median, "upper quartile": upper}
-            above = f"{group['above']:.6f}" if "above" in group else ""
+            above = round(group["above"], 6) if "above" in group else ""
             rows.append(row | {f"share of comparisons with {first} above": above})
     return rows
 

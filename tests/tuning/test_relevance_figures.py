@@ -56,9 +56,9 @@ def test_claims_of_a_pool() -> None:
         "question": "Where was Tesla born?",
         "claim": "There exists a known place where Tesla was born.",
         "passage that answers": TEXTS[0],
-        "P(it entails the claim)": "0.900000",
+        "P(it entails the claim)": 0.9,
         "hard negative": TEXTS[2],
-        "P(that entails the claim)": "0.100000",
+        "P(that entails the claim)": 0.1,
     }
     words = summarise_claims(figure)
     assert "**39 % of comparisons**" in words  # (2 + 1 + 0.5) / 9
@@ -128,13 +128,13 @@ def test_premises_of_two_encoders() -> None:
     assert "**100 %**" in words
     assert "0.80 entailing, 0.80 neutral, 0.60 irrelevant" in words
     first, second = csv.DictReader(io.StringIO(to_csv(join_rows(figures))))
-    assert (first["similarity by one"], first["similarity by two"]) == ("0.800000", "0.600000")
-    assert first["similarity of an irrelevant premise by one"] == "0.600000"
+    assert (first["similarity by one"], first["similarity by two"]) == ("0.8", "0.6")
+    assert first["similarity of an irrelevant premise by one"] == "0.6"
     assert (second["label"], second["hypothesis"], second["premise"]) == ("neutral", "'=g", "q")
     rows = summary_rows(figures)
     assert [(row["by"], row["group"]) for row in rows[2:4]] == [("one", "irrelevant"), ("two", "entailing")]
     above = [row["share of comparisons with entailing above"] for row in rows]
-    assert (above[0], above[2]) == ("", "1.000000")
+    assert (above[0], above[2]) == ("", 1.0)
 
 
 def test_nearly_all_is_not_called_all() -> None:

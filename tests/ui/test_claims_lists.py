@@ -78,7 +78,7 @@ def test_the_overview_and_the_file_of_the_lists() -> None:
     claimed = next(row for row in rows if row["for"] == "claim")
     assert (claimed["passage"], claimed["rank"], claimed["searched with"]) == ("=p3", 1, "Somebody.")
     assert (claimed["rank by plain for question"], claimed["rank by words for claim"]) == (4, 0)
-    assert (claimed["entailment by nli"], claimed["entails by nli"]) == ("0.750000", 1)
+    assert (claimed["entailment by nli"], claimed["entails by nli"]) == (0.75, 1)
     assert View(2, "wordings", False).pairs()[1] == ((1, "question"), (1, "claim"))
 
 

@@ -84,8 +84,10 @@ def test_a_tour_with_its_sentences() -> None:
     assert (row["example"], row["claim"], row["premise"]) == ("1", f"'{claim}", gold)
     assert row["told"] == tell(stop, names)
     assert (row["place +one"], row["place two"], row["better"]) == ("1", "2", "'+one")
-    assert (row["AP +one"], row["AP two"]) == ("1.000000", "0.500000")
+    assert (row["AP +one"], row["AP two"]) == ("1.0", "0.5")
     assert (row["before it"], row["first alike"]) == ("1", f"'{other}")
+    differences = {float(row["difference in AP"]) for row in rows_of(to_csv(query_rows(split)))}
+    assert differences == {-0.5}
     content = json.loads(to_json(tour_json(split, stops, names)))
     assert content["retrievers"] == ["+one", "two"]
     (example,) = content["examples"]

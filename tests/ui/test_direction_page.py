@@ -142,7 +142,7 @@ def test_search_by_direction_next_to_cosine(
 def test_search_results_as_a_file() -> None:
     corpus = Corpus.of("three", ["=1+1", "ice is cold", "fire is hot"])
     by_direction = Hits(np.array([[1, 0, 2]]), np.array([[0.9, 0.5, 0.25]], dtype=np.float32))
-    by_cosine = Hits(np.array([[2, 1, 0]]), np.array([[0.75, 0.5, 0.25]], dtype=np.float32))
+    by_cosine = Hits(np.array([[2, 1, 0]]), np.array([[0.75, 0.5, -0.25]], dtype=np.float32))
     assert [count_entailing(by_direction, threshold) for threshold in (0.1, 0.5, 0.9)] == [3, 1, 0]
     rows = csv_rows(search_rows(corpus, [("Entails it", by_direction), ("Cosine", by_cosine)], 0.5))
     assert [(row["fact"], row["entailment"]) for row in rows[:3]] == [
@@ -150,7 +150,7 @@ def test_search_results_as_a_file() -> None:
         ("'=1+1", "no"),
         ("fire is hot", "no"),
     ]
-    assert [float(row["similarity"]) for row in rows] == [0.9, 0.5, 0.25, 0.75, 0.5, 0.25]
+    assert [float(row["similarity"]) for row in rows] == [0.9, 0.5, 0.25, 0.75, 0.5, -0.25]
     assert {(row["search"], row["threshold"], row["entailment"]) for row in rows[3:]} == {("Cosine", "", "")}
 
 

@@ -108,14 +108,14 @@ class PassageLists:
                     "rank": rank,
                     "passage": premise.text,
                     "id": premise.source_id or "",
-                    "similarity": f"{score:.6f}",
+                    "similarity": round(score, 6),
                     "answers": int(position in self.gold) if self.gold else "",
                 }
                 row |= {f"rank by {self.names[i]} for {w}": self.ranks[i, w][position] for i, w in LIST_KEYS}
                 if scores:
                     row["judged"] = hypothesis
                 for judge, verdicts in scores.items():
-                    row[f"entailment by {judge}"] = f"{verdicts[position].value:.6f}"
+                    row[f"entailment by {judge}"] = round(verdicts[position].value, 6)
                     row[f"entails by {judge}"] = int(verdicts[position].entails)
                 yield row
 

@@ -157,7 +157,7 @@ def comparison_rows(comparison: Comparison) -> Iterator[tuple[object, ...]]:
     for row in comparison.rows:
         decision = "" if row.decision is None else ("accepted" if row.decision else "rejected")
         gold = "" if row.gold is None else int(row.gold)
-        scores = (f"{score:.6f}" for score in row.scores)
+        scores = (round(score, 6) for score in row.scores)
         yield row.premise.text, gold, decision, *row.ranks, *scores, row.change
 
 

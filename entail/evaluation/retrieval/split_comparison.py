@@ -180,10 +180,10 @@ def query_rows(split: SplitComparison) -> Iterator[tuple[object, ...]]:
                 protocol,
                 change.query,
                 change.premises,
-                *(f"{ap:.6f}" for ap in change.ap),
+                *(round(ap, 6) for ap in change.ap),
                 *change.found,
                 *(" ".join(f"{rank:g}" for rank in side) for side in change.ranks),
-                f"{change.difference:.6f}",
+                round(change.difference, 6),
             )
 
 

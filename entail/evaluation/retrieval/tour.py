@@ -149,7 +149,7 @@ def tour_rows(stops: Sequence[Stop], names: tuple[str, str]) -> Iterator[tuple[o
     for number, stop in enumerate(stops, start=1):
         yield (
             *(number, stop.change.query, tell(stop, names), stop.premise, *stop.ranks),
-            *(f"{ap:.6f}" for ap in stop.change.ap),
+            *(round(ap, 6) for ap in stop.change.ap),
             *(names[stop.better], stop.before, stop.alike, stop.first_alike or ""),
         )
 

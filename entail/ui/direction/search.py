@@ -98,7 +98,7 @@ def search_rows(
         above = count_entailing(hits, threshold)
         for rank, position in enumerate(hits.positions[0].tolist(), start=1):
             verdict = (threshold, "yes" if rank <= above else "no") if number == 0 else ("", "")
-            yield title, rank, corpus.texts[position], f"{hits.scores[0, rank - 1]:.6f}", *verdict
+            yield title, rank, corpus.texts[position], round(hits.scores[0, rank - 1], 6), *verdict
 
 
 def _draw_threshold(threshold: float, *, fitted: bool, none: bool) -> None:
