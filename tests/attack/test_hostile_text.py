@@ -44,6 +44,7 @@ PAYLOADS = [
     f"\\u003cscript\\u003e{STRIKE}\\u003c/script\\u003e",
     "<meta http-equiv=refresh content='0;url=http://stranger.invalid/'>",
     "<form action=http://stranger.invalid/><input autofocus onfocus=window.struck=1>",
+    "snow\r=1+1",
     "\u202ereversed\u202c \u200b and more",
     "$$\\href{javascript:window.struck=1}{a}$$ :red[x] **b** `c`",
 ]
