@@ -14,7 +14,7 @@ _NAMED = re.compile(r"token|secret|passw|passfile|api_?key|sslkey|credential", r
 _URLS = ("ENTAIL_DATABASE_URL", "ENTAIL_QUEUE_URL")
 _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
     # user:password@ of any URL
-    (re.compile(r"(?<=://)([^\s:/@]+):([^\s@]+)(?=@)"), rf"\1:{MASK}"),
+    (re.compile(r"(?<=://)([^\s:/@]*):([^\s@]+)(?=@)"), rf"\1:{MASK}"),
     (re.compile(r"\b(Bearer|Basic)\s+[\w.~+/=-]+", re.IGNORECASE), rf"\1 {MASK}"),
     (re.compile(r"\bhf_[A-Za-z0-9]{8,}"), MASK),
     # A JSON Web Token
@@ -22,7 +22,9 @@ _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
     (
         re.compile(
             r"(?i)\b([\w-]*(?:token|secret|password|passwd|passfile|sslkey|api[_-]?key|cookie|code_verifier|authorization))"
-            r"(['\"]?\s*[=:]\s*['\"]?)(?!\*\*\*)(?!Bearer|Basic)[^\s'\",;&)}\]]+"
+            r"(['\"]?\s*[=:]\s*['\"]?)(?!\*\*\*)(?!Bearer|Basic)"
+            # A value in quotes ends at the same quote or with the line.
+            r"(?:(?<=\")(?:\\.|[^\"\\\n])+|(?<=')(?:\\.|[^'\\\n])+|[^\s'\",;&)}\]]+)"
         ),
         rf"\1\2{MASK}",
     ),

@@ -27,6 +27,11 @@ SECRETS = [
     "GET /oauth2callback?code=4/0AbCdEf&state=xYz123 302",
     "/auth/login?provider=eyJhbGciOi.J9",
     "api_key: sk-1234567890",
+    "ENTAIL_QUEUE_URL is redis://:hunter22@queue.example/0",
+    'password="two words hunter22"',
+    "token: 'it is \\'hunter22\\' here'",
+    '{"secret": "one, two; \\"hunter22\\"", "id": 1}',
+    "password = 'never closed hunter22",
 ]
 PARTS = [
     "p%40ssw0rd",
@@ -63,6 +68,11 @@ def test_what_looks_like_a_secret_is_masked(line: str) -> None:
 )
 def test_what_is_none_is_left_alone(line: str) -> None:
     assert mask_secrets(line) == line
+
+
+def test_what_follows_a_quoted_secret_stays() -> None:
+    text = "token: 'a b', user: 'ann'\npassword=\"c d\" at ann"
+    assert mask_secrets(text) == "token: '***', user: 'ann'\npassword=\"***\" at ann"
 
 
 def test_values_of_the_environment_and_given_ones_are_masked_wherever_they_stand(
