@@ -18,6 +18,7 @@ from typing import Any
 import psutil
 
 from entail.errors import DataError
+from entail.settings import expand_home
 from entail.version import __version__
 
 _ROOT = Path(__file__).resolve().parent.parent
@@ -149,7 +150,7 @@ def _portable(command: Sequence[str]) -> str:
             word = "python"
         option, equals, value = word.partition("=") if word.startswith("--") else ("", "", word)
         if value.startswith("~") or Path(value).is_absolute():
-            resolved = Path(value).expanduser().resolve()
+            resolved = Path(expand_home(value)).resolve()
             inside = resolved.is_relative_to(_ROOT)
             value = resolved.relative_to(_ROOT).as_posix() if inside else f".../{resolved.name}"
         words.append(option + equals + value)

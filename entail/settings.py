@@ -84,6 +84,21 @@ def shipped_models() -> Path:
     return inside if inside.is_dir() else package.parent / "models"
 
 
+def expand_home(path: str) -> str:
+    """Return a path with the home of a user for `~` or `~user` at its start; unchanged without that user."""
+    return os.path.expanduser(path)  # noqa: PTH111 - that of Path raises RuntimeError without that user
+
+
+def _path(variable: str, default: str = "") -> str:
+    """Return the path of a variable, whose home must be known."""
+    path = expand_home(os.environ.get(variable) or default)
+    if path.startswith("~"):
+        raise SettingsError(
+            f"{variable} must be a path, found {path!r}, but no user of this machine has such a home"
+        )
+    return path
+
+
 def _check_queue_url(url: str) -> None:
     try:
         parts = urlsplit(url)
@@ -137,10 +152,8 @@ def load_settings() -> Settings:
     def get(variable: str) -> str | None:
         return os.environ.get(variable) or None
 
-    data_dir = Path(
-        get("ENTAIL_DATA_DIR") or platformdirs.user_data_dir("entail", appauthor=False)
-    ).expanduser()
-    own_models = get("ENTAIL_MODELS_DIR")
+    data_dir = Path(_path("ENTAIL_DATA_DIR", platformdirs.user_data_dir("entail", appauthor=False)))
+    own_models = _path("ENTAIL_MODELS_DIR")
     chars = os.environ.get("ENTAIL_MAX_PREMISE_CHARS", "10000")
     if not re.fullmatch(r"0*[1-9][0-9]{0,8}", chars):
         raise SettingsError(
@@ -160,7 +173,7 @@ def load_settings() -> Settings:
     return Settings(
         data_dir=data_dir,
         database_url=get("ENTAIL_DATABASE_URL") or f"sqlite:///{quote(str(data_dir / 'entail.db'))}",
-        models_dir=Path(own_models or data_dir / "models").expanduser(),
+        models_dir=Path(own_models or data_dir / "models"),
         shipped_models_dir=None if own_models else shipped_models(),
         device=get("ENTAIL_DEVICE") or "auto",
         max_premise_chars=int(chars),
@@ -169,6 +182,6 @@ def load_settings() -> Settings:
         serve_token=token,
         demo=is_demo(),
         sign_in=_choice("ENTAIL_SIGN_IN", "to-write", "to-read"),  # type: ignore[arg-type]  # one of the two
-        base=get("ENTAIL_BASE"),
+        base=_path("ENTAIL_BASE") or None,
         operators=tuple(filter(None, addresses)),
     )

@@ -25,7 +25,7 @@ from entail.encoders.card import PREMISE_TOWER, Card, TowerKind, check_towers, r
 from entail.encoders.gaussian.form import GaussianForm
 from entail.encoders.hub import ask, hub_api
 from entail.errors import EncoderError, HubError, UnknownEncoderError
-from entail.settings import is_demo, load_settings
+from entail.settings import expand_home, is_demo, load_settings
 
 PACKAGED = "minilm"
 """Name of the encoder that is always available."""
@@ -248,7 +248,7 @@ def _base_folder(base: str | None) -> Path | None:
         spec = find_spec(_PACKAGE)
         locations = spec.submodule_search_locations if spec else None
         return Path(next(iter(locations))) / "model" if locations else None
-    if (folder := Path(base).expanduser()).is_dir():
+    if (folder := Path(base)).is_dir():
         return folder
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
@@ -275,7 +275,7 @@ def _locate(name: str | Path) -> Path | Literal["packaged", "hub"]:
     if (own := model_folder(name)) is not None:
         return own
     if "/" in name or "\\" in name:
-        folder = Path(name).expanduser()
+        folder = Path(expand_home(name))
         if folder.is_dir():
             return folder
         if _HUB_ID.fullmatch(name):

@@ -23,6 +23,7 @@ from entail.encoders.row_batches import Spent
 from entail.encoders.stock import load_adapter, sentence_transformer, without_head
 from entail.encoders.weights import file_sha256, folder_digest, open_tensors
 from entail.errors import EncoderError
+from entail.settings import expand_home
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -110,7 +111,7 @@ class CrossParts:
 def cross_folder(name: str | Path) -> Path | None:
     """Return the folder of a cross-encoder by its name under `models/` or its path, None if there is none."""
     own = model_folder(name) if isinstance(name, str) else None
-    path = Path(name).expanduser() if isinstance(name, Path) or "/" in name else None
+    path = Path(expand_home(str(name))) if isinstance(name, Path) or "/" in name else None
     return next((folder for folder in (own, path) if folder and (folder / HEAD).is_file()), None)
 
 
