@@ -7,9 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+LONGEST_MESSAGE = 2_000
+"""Most characters of a message: it may quote a value of any length."""
+
+
+def shorten_message(text: str) -> str:
+    """Return a message without its middle if it is too long: finding and remedy are at its ends."""
+    half = LONGEST_MESSAGE // 2 - 3
+    return text if len(text) <= LONGEST_MESSAGE else f"{text[:half]} ... {text[-half:]}"
+
 
 class EntailError(Exception):
     """Base of all errors raised on purpose; its message can be shown to a person."""
+
+    def __str__(self) -> str:
+        return shorten_message(super().__str__())
 
 
 class DataError(EntailError):

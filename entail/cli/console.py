@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, get_args
 import typer
 import typer.main
 
-from entail.errors import EntailError
+from entail.errors import EntailError, shorten_message
 from entail.masking import mask_secrets
 from entail.progress import Progress, ProgressCallback
 
@@ -224,7 +224,7 @@ def _run(app: typer.Typer, arguments: Sequence[str]) -> int:
     except BrokenPipeError:
         raise
     except Exception as error:
-        message = mask_secrets(_message(error, arguments))
+        message = shorten_message(mask_secrets(_message(error, arguments)))
         is_usage = isinstance(error, typer.TyperException)
         if is_usage and (context := getattr(error, "ctx", None)) is not None:
             sys.stderr.write(f"{context.get_usage()}\nTry '{context.command_path} --help' for help.\n\n")

@@ -256,9 +256,7 @@ def _by_words(facts: FactTables) -> Hops:
 def _sorted(kind: str, values: Iterable[str]) -> list[str]:
     if kind == "role":
         return sorted(values, key=lambda role: (ROLES.index(role) if role in ROLES else len(ROLES), role))
-    return sorted(
-        values, key=lambda value: (not value.isdigit(), int(value) if value.isdigit() else 0, value)
-    )
+    return sorted(values, key=lambda value: (not value.isdigit(), len(value) * value.isdigit(), value))
 
 
 def _paired(questions: Sequence[Question], rankings: Iterable[Ints]) -> Iterable[tuple[Question, Ints]]:

@@ -109,7 +109,7 @@ def _package_problems() -> Iterator[str]:
 def _device_problems(device: Mapping[str, Any]) -> Iterator[str]:
     name, gpus = str(device["asked"]), int(device["gpus"])
     kind, _, number = name.partition(":")
-    if kind == "cuda" and gpus <= (int(number) if number.isdigit() else 0):
+    if kind == "cuda" and gpus <= (int(number[:9]) if number.isdecimal() else 0):
         count = f"{gpus or 'no'} GPU{'s' if gpus > 1 else ''}"
         yield f"ENTAIL_DEVICE asks for {name!r}, but the driver shows {count}; set it to auto or cpu"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -95,7 +96,7 @@ def _encode_before_cut(
 def _ranks(text: str, option: str) -> tuple[int, ...]:
     """Return the ranks of an option, sorted and distinct."""
     parts = [part.strip() for part in text.split(",") if part.strip()]
-    wrong = [part for part in parts if not (part.isascii() and part.isdigit() and int(part))]
+    wrong = [part for part in parts if not re.fullmatch("0*[1-9][0-9]{0,8}", part)]
     if wrong:
         raise typer.BadParameter(
             f"expected whole numbers from 1 with commas between, such as 1,5,20, found {wrong[0]!r}",

@@ -166,8 +166,18 @@ def hypothesis_id(steps: Sequence[Step], intermediates: Mapping[str, str]) -> st
     """
     number = next((n for n, step in enumerate(steps, start=1) if step.conclusion == HYPOTHESIS), 1)
     if f"int{number}" in intermediates:
-        number = 1 + max(int(name[3:]) for name in intermediates)
+        return next_id("int", intermediates)
     return f"int{number}"
+
+
+def next_id(stem: str, ids: Iterable[str]) -> str:
+    """Return the id after the largest of a stem; Python reads no number of over 4,300 digits.
+
+    >>> next_id("int", ["int2", "sent7"])
+    'int3'
+    """
+    numbers = (int(name[len(stem) :]) for name in ids if name.startswith(stem) and len(name) < 100)
+    return f"{stem}{1 + max(numbers, default=0)}"
 
 
 def full_text_proof(tree: ExplanationTree) -> str:

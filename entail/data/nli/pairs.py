@@ -233,7 +233,7 @@ def _label_text(row: Row, column: str) -> str:
 
 
 def _label(text: str, order: Sequence[str]) -> Label | None:
-    if text.isdecimal() and int(text) < len(order):
+    if text.isdecimal() and len(text) < 10 and int(text) < len(order):
         text = order[int(text)]
     return next((label for label in LABELS if label == text.lower()), None)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from entail.data.entailment_bank.proof import MAX_NODES
+from entail.data.entailment_bank.proof import MAX_NODES, next_id
 from entail.data.entailment_bank.trees import format_trees, read_trees
 from entail.data.reading import Source
 from entail.data.records import HYPOTHESIS, Corpus, ExplanationTree, Step
@@ -280,12 +280,8 @@ def _number(sentences: list[_Sentence], order: list[int], source: ExplanationTre
         for at in (*sentences[i].below, i):
             sentence = sentences[at]
             if sentence.label is None and (at == i or not sentence.below):
-                sentence.label = _next_label("int" if sentence.below else "sent", labels)
+                sentence.label = next_id("int" if sentence.below else "sent", labels)
                 labels.add(sentence.label)
-
-
-def _next_label(stem: str, labels: set[str]) -> str:
-    return f"{stem}{1 + max((int(la[len(stem) :]) for la in labels if la.startswith(stem)), default=0)}"
 
 
 def _step(sentences: list[_Sentence], i: int, imported: Mapping[str, tuple[str, ...]]) -> Step:
@@ -313,7 +309,7 @@ def _context(
     judgements = sorted(tree.judgements.values(), key=lambda judgement: judgement.seq)
     for premise in (judgement.premise for judgement in judgements if not judgement.accepted):
         if premise.folded not in folded_texts:
-            label = _next_label("sent", labels)
+            label = next_id("sent", labels)
             context[label] = premise.text
             folded_texts.add(premise.folded)
             labels.add(label)
