@@ -121,6 +121,7 @@ def trained(tiny_home: Path) -> Callable[..., Path]:
 
         from entail.encoders.card import PREMISE_TOWER
         from entail.encoders.catalogue import resolve
+        from entail.encoders.weights import adapter_digest
         from entail.training.adapters.tower import Lora, Tower
 
         folder, base = tiny_home / name, resolve("tiny")
@@ -135,6 +136,7 @@ def trained(tiny_home: Path) -> Callable[..., Path]:
             "method": "aeenc",
             "base": "tiny",
             "base_revision": base.revision,
+            "adapter_digest": adapter_digest(folder),
             "towers": towers,
             "config": _CONFIG,
             "trained_on": {"queries": 16, "positives": 24, "negatives": 1200, "data": ["entailment_bank"]},
@@ -249,6 +251,7 @@ def write_reranker(tiny_home: Path) -> Callable[..., Path]:
         import torch
 
         from entail.encoders.catalogue import resolve
+        from entail.encoders.weights import adapter_digest
         from entail.training.adapters.cross_tower import CrossTower
         from entail.training.adapters.tower import Lora
 
@@ -261,6 +264,7 @@ def write_reranker(tiny_home: Path) -> Callable[..., Path]:
         tower.save(folder)
         settings = {"max_length": 32, "weight": 1.0, "depth": 4, **form}
         about = {"method": "reranker", "base": "tiny", "base_revision": base.revision, "reranker": settings}
+        about["adapter_digest"] = adapter_digest(folder)
         (folder / "entail.json").write_text(json.dumps(about), encoding="utf-8")
         return folder
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from entail.encoders.gaussian.form import HEAD
-from entail.encoders.weights import read_adapter, read_json
+from entail.encoders.weights import adapter_digest, read_adapter, read_json
 from entail.errors import EncoderError
 
 TowerKind = Literal["siamese", "single", "dual"]
@@ -34,6 +34,7 @@ class Card:
         method: Training method.
         base: Name of the encoder that an adapter sits on.
         base_revision: Revision of the base it was trained on; it is loaded on no other.
+        adapter_digest: Digest of its adapters' configurations; it is loaded with no others.
         towers: See `TowerKind`.
         figures: Measured figures.
         config: Training configuration.
@@ -48,6 +49,7 @@ class Card:
     method: str | None = None
     base: str | None = None
     base_revision: str | None = None
+    adapter_digest: str | None = None
     towers: TowerKind = "siamese"
     figures: Mapping[str, Any] = field(default_factory=dict)
     config: Mapping[str, Any] = field(default_factory=dict)
@@ -60,7 +62,9 @@ class Card:
 
 
 _FIELDS: Mapping[str, tuple[type, str]] = {
-    **dict.fromkeys(("method", "base", "base_revision", "towers", "licence"), (str, "a text")),
+    **dict.fromkeys(
+        ("method", "base", "base_revision", "adapter_digest", "towers", "licence"), (str, "a text")
+    ),
     **dict.fromkeys(
         ("figures", "config", "trained_on", "gaussian", "scorer", "judge", "reranker"), (dict, "an object")
     ),
@@ -71,7 +75,8 @@ def read_card(folder: Path, name: str) -> Card | None:
     """Return the card of a folder, None without `entail.json`; a null field has its default.
 
     Raises:
-        EncoderError: If it is no JSON object, or a known field is not of its type.
+        EncoderError: If it is no JSON object, a known field is not of its type, or the configuration of an
+            adapter was changed since.
     """
     record = read_json(folder / "entail.json")
     if record is None:
@@ -91,6 +96,11 @@ def read_card(folder: Path, name: str) -> Card | None:
             raise refuse(f"{expected} as {key!r}", value)
     if fields.get("towers", "siamese") not in get_args(TowerKind):
         raise refuse(f"one of {', '.join(get_args(TowerKind))} as 'towers'", fields["towers"])
+    if (digest := fields.get("adapter_digest")) and digest != (found := adapter_digest(folder)):
+        raise EncoderError(
+            f"{name}: expected adapter_config.json as it was trained ({digest} in entail.json), found it "
+            f"changed ({found}); get the model anew, or train it anew"
+        )
     return Card(**fields)
 
 

@@ -139,6 +139,18 @@ def read_adapter(folder: Path, name: str) -> dict[str, Any] | None:
     return config
 
 
+def adapter_digest(folder: Path) -> str | None:
+    """Return 12 hexadecimal digits that identify the configurations of a folder's adapters, None without one.
+
+    The base does not count: its name differs by machine and on the Hub.
+    """
+    unnamed = {"base_model_name_or_path": None, "revision": None}
+    files = folder.glob("**/adapter_config.json")
+    configs = {file.relative_to(folder).as_posix(): read_object(file) | unnamed for file in files}
+    text = json.dumps(configs, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:12] if configs else None
+
+
 def dimension(folder: Path) -> int | None:
     """Return the length of the folder's vectors by its configuration, None if that does not say it."""
     stages = modules(folder)

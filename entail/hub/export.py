@@ -171,6 +171,7 @@ def _write(
     if isinstance(record, dict):
         if entry.base is not None:
             record["merged_from"] = entry.revision
+            record.pop("adapter_digest", None)
         write_json(folder / "entail.json", record)
         (folder / CARD).write_text(model_card(folder, name=name, location=f"./{name}"), encoding="utf-8")
     elif entry.path is not None and (entry.path / CARD).is_file():

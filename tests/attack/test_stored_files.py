@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,21 +16,26 @@ import pytest
 
 from entail.aeenc.source import TreeSource
 from entail.answering.records import Answer
+from entail.arcf.scoring.scorer import load_scorer
 from entail.data.judgements import Judgements
 from entail.data.records import Corpus
 from entail.data.stored import parse_as, read_json
 from entail.data.writing import begin_file
 from entail.encoders.bert.lora import read_lora_config
 from entail.encoders.card import read_card, read_training_queries
-from entail.errors import DataError, PromotionError
+from entail.encoders.catalogue import resolve
+from entail.encoders.cross.reranker import Reranker
+from entail.errors import DataError, EncoderError, PromotionError
 from entail.evaluation.passages.store import PassageStore, store_passages
 from entail.index.protocol import Manifest
 from entail.jobs.events import read_events
 from entail.jobs.folder import JobFolder
 from entail.jobs.record import JobSpec, Outcome, Status
 from entail.jobs.workers import Worker, list_workers
+from entail.judge.judges import NliJudge
 from entail.progress import Progress
 from entail.registry.pointers import Pointer, list_moves
+from entail.settings import shipped_models
 from entail.trees.store.database import open_database
 from entail.trees.store.restoration import JOURNAL
 from tests.attack.bad_files import damages
@@ -201,6 +207,34 @@ def test_a_large_file_is_refused(tmp_path: Path) -> None:
         file.truncate(3 * 10**9)
     with pytest.raises(PromotionError):
         list_moves()
+
+
+LOADERS: dict[str, Callable[[Path], object]] = {
+    "scorer": load_scorer,
+    "judge": NliJudge,
+    "reranker": Reranker,
+    "encoder": resolve,
+}
+
+
+@pytest.mark.parametrize("model", sorted(shipped_models().iterdir()), ids=lambda folder: folder.name)
+def test_changed_adapters(model: Path, tmp_path: Path, tally: Tally) -> None:
+    """No field of the configuration of a shipped adapter changes but for the name of its base."""
+    folder = Path(shutil.copytree(model, tmp_path / model.name))
+    record = json.loads((folder / "entail.json").read_text(encoding="utf-8"))
+    load = next(load for form, load in LOADERS.items() if form in {*record, "encoder"})
+    attempts = 0
+    for path in folder.rglob("adapter_config.json"):
+        config = json.loads(path.read_text(encoding="utf-8"))
+        path.write_text(json.dumps({**config, "base_model_name_or_path": "elsewhere"}))
+        load(folder)
+        for name in config.keys() - {"base_model_name_or_path", "revision"}:
+            attempts += 1
+            path.write_text(json.dumps({**config, name: 17}))
+            with pytest.raises(EncoderError):
+                load(folder)
+        path.write_text(json.dumps(config))
+    tally(attempts=attempts, failures=0)
 
 
 def test_card_of_brackets(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from entail.encoders.card import read_training_queries, write_training_queries
-from entail.errors import TrainingError
+from entail.errors import EncoderError, TrainingError
 from entail.training.adapters.averaging import average_adapters
 
 CONFIG = {"peft_type": "LORA", "r": 2, "lora_alpha": 4, "bias": "none", "target_modules": ["query"]}
@@ -68,6 +68,17 @@ def test_of_two_towers_each_is_averaged(tmp_path: Path) -> None:
     with pytest.raises(TrainingError, match="one towers, found 'dual' in one and 'single' in three"):
         average_adapters([folders[0], adapter(tmp_path / "three", seed=3)], tmp_path / "out")
     assert average_adapters(folders, tmp_path / "lower", rank=1) > 0
+
+
+def test_a_changed_adapter_is_refused(tmp_path: Path) -> None:
+    mean = tmp_path / "mean"
+    average_adapters([adapter(tmp_path / "one", seed=1)], mean)
+    config = mean / "adapter_config.json"
+    config.write_text(json.dumps(json.loads(config.read_text()) | {"base_model_name_or_path": "another"}))
+    average_adapters([mean], tmp_path / "again")
+    config.write_text(json.dumps(json.loads(config.read_text()) | {"lora_alpha": 5}))
+    with pytest.raises(EncoderError):
+        average_adapters([mean], tmp_path / "out")
 
 
 def test_weights_and_scale(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from entail.cli import main
 from entail.encoders.card import read_training_queries, write_training_queries
 from entail.encoders.cross.reranker import Reranker
-from entail.errors import TrainingError
+from entail.errors import EncoderError, TrainingError
 from entail.training.adapters.cross_averaging import average_cross_encoders
 
 QUERY, PREMISES = "ba be bi", ["bo bu", "be ba", "bi bi bo"]
@@ -40,6 +40,16 @@ def test_the_mean_is_between_two_seeds(tiny_home: Path, write_reranker: Callable
     record = json.loads((tiny_home / "mean" / "entail.json").read_text(encoding="utf-8"))
     assert record["method"] == "reranker"
     assert [encoder["name"] for encoder in record["averaged"]["encoders"]] == ["one", "two"]
+
+
+def test_a_changed_reranker_is_refused(tiny_home: Path, write_reranker: Callable[..., Path]) -> None:
+    folder = write_reranker("one")
+    config = folder / "adapter" / "adapter_config.json"
+    config.write_text(json.dumps(json.loads(config.read_text()) | {"use_rslora": True}))
+    with pytest.raises(EncoderError):
+        average_cross_encoders([folder], tiny_home / "mean")
+    with pytest.raises(EncoderError):
+        Reranker(folder)
 
 
 def test_rerankers_of_other_forms_are_refused(

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from entail.encoders.bert.lora import read_lora_config
-from entail.encoders.card import PREMISE_TOWER, read_training_queries, write_training_queries
+from entail.encoders.card import PREMISE_TOWER, read_card, read_training_queries, write_training_queries
 from entail.encoders.gaussian.form import HEAD, GaussianForm
 from entail.encoders.weights import read_object
 from entail.errors import TrainingError
@@ -271,6 +271,7 @@ def _require_same(folders: Sequence[Path]) -> None:
     """Check that adapters agree in base, towers and method, and as encoders of Gaussians in their form."""
     first: dict[str, Any] = {}
     for folder in folders:
+        read_card(folder, folder.name)  # refuses an adapter that was changed
         record = read_object(folder / "entail.json")
         form = asdict(_without_fit(record, folder.name)) if record.get("gaussian") else {}
         identity = {name: record.get(name) for name in _IDENTITY}

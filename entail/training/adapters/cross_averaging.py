@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from entail.encoders.card import TRAINING_QUERIES, read_training_queries, write_training_queries
+from entail.encoders.card import TRAINING_QUERIES, read_card, read_training_queries, write_training_queries
 from entail.encoders.cross.encoder import ADAPTER, HEAD
 from entail.encoders.weights import read_object
 from entail.errors import TrainingError
@@ -70,6 +70,7 @@ def average_cross_encoders(
 
 
 def _read_record(folder: Path) -> dict[str, Any]:
+    read_card(folder, folder.name)  # refuses an adapter that was changed
     record = read_object(folder / "entail.json")
     if not (folder / ADAPTER).is_dir() or "method" not in record:
         raise TrainingError(f"{folder.name}: expected a cross-encoder with an adapter, found something else")

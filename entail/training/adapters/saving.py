@@ -11,7 +11,7 @@ from typing import Any
 
 from entail.encoders.card import read_card
 from entail.encoders.catalogue import EncoderEntry, resolve
-from entail.encoders.weights import write_json
+from entail.encoders.weights import adapter_digest, write_json
 from entail.errors import EncoderError, TrainingError
 from entail.index.factory import is_reserved
 from entail.settings import load_settings
@@ -67,7 +67,8 @@ def save_encoder(
         for left_over in (partial, old):
             shutil.rmtree(left_over, ignore_errors=True)
         write(partial)
-        write_json(partial / "entail.json", dict(about))
+        digest = adapter_digest(partial)
+        write_json(partial / "entail.json", {**about, **({"adapter_digest": digest} if digest else {})})
         let_read(partial, like=partial / "entail.json")
         with contextlib.suppress(EncoderError):  # a card can be written later
             write_card(partial, name=out.name)
