@@ -39,6 +39,38 @@ def test_names_that_are_fine(authors: Authors) -> None:
         assert authors.enter(name) == name
 
 
+def test_names_that_look_alike_are_one(authors: Authors) -> None:
+    unseen = "\ufe0f\u034f\u3164\u115f\u1160\uffa0\u2800\u200d\u180b\U000e0100"
+    name = f"Ada {unseen} \u2764{unseen}"
+    assert authors.enter(name) == name
+    for other in ("ada \u2764", f"{unseen}Ada \u2764", f"A{unseen}da \u2764"):
+        assert authors.enter(other) == name
+    with pytest.raises(ActError):
+        authors.enter(unseen)
+    assert authors.typed_before(ada(name="ADA \u2764")) == name
+    assert authors.sign_in(ada(name="ADA \u2764")) == "ADA \u2764 (2)"
+
+
+def test_authors_of_an_earlier_version_stay_who_they_are(database: Database, authors: Authors) -> None:
+    now = datetime.now(UTC)
+    rows = [
+        ("Ada\u3164", "ada\u1160"),
+        ("Ada", "ada"),
+        ("Bob\ufe0f", "bob\ufe0f"),
+        ("Bob\u034f", "bob\u034f"),
+    ]
+    with database.writing() as connection:
+        for number, (name, folded) in enumerate(rows):
+            row = {"name": name, "folded": folded, "entered_at": now + timedelta(seconds=number)}
+            connection.execute(sa.insert(schema.authors).values(row))
+    for name, _ in rows:
+        assert authors.enter(name) == name
+    assert authors.enter("ADA") == "Ada"
+    assert authors.enter("bob") == authors.enter("Bob\u2800") == "Bob\ufe0f"
+    assert authors.typed_before(ada(name="bob")) == "Bob\ufe0f"
+    assert len(authors.names()) == len(rows)
+
+
 @pytest.mark.parametrize(
     ("name", "message"),
     [
@@ -103,6 +135,7 @@ def ada(subject: str = "1", name: str = "Ada") -> Identity:
         ({"email": "a.king@uni.example", "email_verified": False}, "author 7"),
         ({}, "author 7"),
         ({"name": "A\x07d\u202ea"}, "Ada"),
+        ({"name": "\u3164 \u2800", "nickname": "ady"}, "ady"),
         ({"name": "x" * 80}, "x" * 60),
     ],
 )

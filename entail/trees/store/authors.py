@@ -23,6 +23,10 @@ LONGEST_SUBJECT = 255
 """Most characters of a subject, by OpenID Connect Core (section 2)."""
 
 _JOINERS = "\u200c\u200d"
+_UNSEEN = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u200c\u200d\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+"""Marks and letters that are not drawn (Unicode: Default_Ignorable_Code_Point), and the blank of Braille."""
 
 
 class SignedIn(str):
@@ -76,7 +80,7 @@ def clean_name(name: str) -> str:
     """Return an author's name with white space normalised.
 
     Raises:
-        ActError: If it is empty, too long, or has invisible characters.
+        ActError: If nothing of it can be seen, it is too long, or has control or format characters.
 
     >>> clean_name("  Ada   Lovelace ")
     'Ada Lovelace'
@@ -84,28 +88,30 @@ def clean_name(name: str) -> str:
     if hidden := next(filter(_is_invisible, name), ""):
         raise ActError(f"an author's name cannot contain the invisible character U+{ord(hidden):04X}")
     clean = " ".join(name.split())
-    if not 1 <= len(clean) <= LONGEST_NAME:
-        raise ActError(f"an author's name has 1 to {LONGEST_NAME} characters, found {len(clean)}")
+    length = len(clean) if fold_name(clean) else 0
+    if not 1 <= length <= LONGEST_NAME:
+        raise ActError(f"an author's name has 1 to {LONGEST_NAME} characters, found {length}")
     return clean
 
 
 def usable_name(name: str) -> str:
-    """Return a name without invisible characters, white space normalised, truncated.
+    """Return a name without control and format characters, white space normalised, truncated; or nothing.
 
     >>> usable_name("  Ada" + chr(7) + "  Lovelace ")
     'Ada Lovelace'
     """
     visible = "".join(char for char in name if not _is_invisible(char))
-    return " ".join(visible.split())[:LONGEST_NAME].rstrip()
+    clean = " ".join(visible.split())[:LONGEST_NAME].rstrip()
+    return clean if fold_name(clean) else ""
 
 
 def fold_name(name: str) -> str:
-    """Return a name folded for comparison: without case, width and joiners.
+    """Return a name folded for comparison: without case, width and characters that cannot be seen.
 
     >>> fold_name("ADA") == fold_name("ada")
     True
     """
-    plain = "".join(char for char in name if char not in _JOINERS)
+    plain = " ".join(_UNSEEN.sub("", name).split())
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", plain).casefold())
 
 
@@ -167,10 +173,15 @@ def _insert(connection: sa.Connection, table: sa.Table, row: Mapping[str, object
 
 
 def _find_name(connection: sa.Connection, name: str, *, typed: bool = False) -> str | None:
-    """Return the name of an author regardless of case; with `typed`, of one who never signed in."""
-    query = sa.select(authors.c.name).where(authors.c.folded == fold_name(name))
-    stored_name: str | None = connection.scalar(query.where(authors.c.subject.is_(None)) if typed else query)
-    return stored_name
+    """Return the name of an author as `fold_name` compares them; with `typed`, of one who never signed in."""
+    key, query = fold_name(name), sa.select(authors.c.name).order_by(authors.c.entered_at)
+    if typed:
+        query = query.where(authors.c.subject.is_(None))
+    for column, value in ((authors.c.name, name), (authors.c.folded, key)):
+        if (stored_name := connection.scalar(query.where(column == value))) is not None:
+            return str(stored_name)
+    # Earlier versions stored keys with some characters that cannot be seen.
+    return next((other for other in connection.scalars(query) if fold_name(other) == key), None)
 
 
 class Authors:
