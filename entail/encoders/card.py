@@ -96,10 +96,10 @@ def read_card(folder: Path, name: str) -> Card | None:
             raise refuse(f"{expected} as {key!r}", value)
     if fields.get("towers", "siamese") not in get_args(TowerKind):
         raise refuse(f"one of {', '.join(get_args(TowerKind))} as 'towers'", fields["towers"])
-    if (digest := fields.get("adapter_digest")) and digest != (found := adapter_digest(folder)):
+    if (digest := fields.get("adapter_digest")) and digest != (actual := adapter_digest(folder)):
         raise EncoderError(
             f"{name}: expected adapter_config.json as it was trained ({digest} in entail.json), found it "
-            f"changed ({found}); get the model anew, or train it anew"
+            f"changed ({actual}); get the model anew, or train it anew"
         )
     return Card(**fields)
 
