@@ -1,10 +1,11 @@
-"""Values of any length from a command line, a client, a file and a tree: an error, and a short one."""
+"""Odd values from a command line, a client, a file, a name and a log: a short error, and no secret shown."""
 
 import contextlib
 import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -57,6 +58,32 @@ def test_commands(
     assert "ValueError" not in output.err
     if arguments[0] != "doctor":  # which shows its settings
         assert len(output.out + output.err) < SHORT
+
+
+@pytest.mark.parametrize("variable", ["ENTAIL_DATA_DIR", "ENTAIL_MODELS_DIR", "ENTAIL_BASE"])
+def test_homes(variable: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv(variable, "~no-such-user/entail")
+    assert main(["doctor"]) == 1
+    output = capsys.readouterr().err
+    assert variable in output
+    assert "unexpected" not in output
+
+
+LINES = [
+    *("redis://:{}@queue:6379/0", "postgresql://ann:{}@db/entail", "amqp://:{}@[::1]/%2f"),
+    *('password="{0} {0}"', "token: '{0}, {0}'", "{{'api_key': '{0} \\'{0}'}}", 'cookie_secret = "{0}; {0}'),
+    "Authorization: Bearer {}",
+]
+
+
+def test_logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("ENTAIL_DATA_DIR", str(tmp_path))
+    (tmp_path / "log").mkdir()
+    (tmp_path / "log" / "app.log").write_text("\n".join(line.format("sesame") for line in LINES))
+    assert main(["logs", "app"]) == 0
+    output = capsys.readouterr().out
+    assert output.count("***") == len(LINES)
+    assert "sesame" not in output
 
 
 def test_requests(serve: Callable[..., Served], tally: Tally) -> None:
