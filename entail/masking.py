@@ -11,6 +11,7 @@ MASK = "***"
 
 _SHORTEST = 6
 _NAMED = re.compile(r"token|secret|passw|passfile|api_?key|sslkey|credential", re.IGNORECASE)
+_PATHS = "STREAMLIT_SECRETS_FILES"  # where secrets are, which a message about them names
 _URLS = ("ENTAIL_DATABASE_URL", "ENTAIL_QUEUE_URL")
 _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
     # user:password@ of any URL
@@ -80,7 +81,7 @@ def is_credential(name: str) -> bool:
 
 def _of_environment() -> Iterator[str]:
     for name, value in os.environ.items():
-        if is_credential(name):
+        if is_credential(name) and name != _PATHS:
             yield value
         elif name in _URLS:
             yield from url_secrets(value)

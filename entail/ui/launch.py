@@ -22,8 +22,8 @@ def launch(*, port: int = 8501, address: str | None = None, api: bool = False) -
         api: Serve the HTTP API, too.
 
     Raises:
-        SettingsError: If the API has no token although the pages require sign-in, or secrets beside the
-            package would not be read.
+        SettingsError: If the API has no token although the pages require sign-in, the secrets cannot be
+            used, or secrets beside the package would not be read.
     """
     _check_secrets()
     flags = ["--server.port", str(port), *(["--server.address", address] if address is not None else [])]
@@ -48,7 +48,7 @@ def _check_secrets() -> None:
         (checkout / "streamlit_app.py").is_file()
         and (checkout / path).is_file()
         and not any(file.is_file() for file in read)
-        and "STREAMLIT_SECRETS_FILES" not in os.environ
+        and not os.environ.get("STREAMLIT_SECRETS_FILES", "").strip()
     ):
         raise SettingsError(
             f"expected the secrets in {path} of the folder where the app is started, or of your home, found "

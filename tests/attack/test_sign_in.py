@@ -25,6 +25,13 @@ from tests.attack.visitor import USER_COOKIE, XSRF_COOKIE, Answer, Visitor, ask
 HYPOTHESIS = "the sun is a secret hypothesis"
 SECRET = "a-secret-that-signs-cookies-of-the-app"
 TOKEN = "a-token-of-some-length"
+AUTH = f"""[auth]
+redirect_uri = "http://127.0.0.1:PORT/oauth2callback"
+cookie_secret = "{SECRET}"
+client_id = "entail"
+client_secret = "a-client-secret"
+server_metadata_url = "http://127.0.0.1:9/.well-known/openid-configuration"
+"""
 ADA = {
     "sub": "1",
     "iss": "https://id.example",
@@ -66,11 +73,7 @@ class Installation:
             "OMP_WAIT_POLICY": "PASSIVE",
         }
         if mode.startswith("to-"):
-            (folder / "secrets.toml").write_text(
-                f'[auth]\nredirect_uri = "http://127.0.0.1:{self.port}/oauth2callback"\n'
-                f'cookie_secret = "{SECRET}"\nclient_id = "entail"\nclient_secret = "a-client-secret"\n'
-                'server_metadata_url = "http://127.0.0.1:9/.well-known/openid-configuration"\n'
-            )
+            (folder / "secrets.toml").write_text(AUTH.replace("PORT", str(self.port)))
             environment |= {
                 "STREAMLIT_SECRETS_FILES": str(folder / "secrets.toml"),
                 "ENTAIL_OPERATORS": OPE["email"],
@@ -236,3 +239,84 @@ def test_replayed_cookie_without_its_token(app: Installation) -> None:
         cookie = ada.cookies[USER_COOKIE]
     with app.visit(None, headers={"Cookie": f"{USER_COOKIE}={cookie}; {XSRF_COOKIE}=2|00|00|1"}) as visitor:
         assert HYPOTHESIS not in visitor.open("Trees", f"tree={app.tree}")
+
+
+LOOKS = 2.0
+"""Seconds in which Streamlit looks at the file of secrets again."""
+
+CHANGES: dict[str, Callable[[str], str | None]] = {
+    "empty": lambda _: "",
+    "capitals": lambda text: text.replace("[auth]", "[Auth]"),
+    "no secret": lambda text: text.replace(SECRET, ""),
+    # Streamlit stops watching after these.
+    "no TOML": lambda text: text[:-5],
+    "removed": lambda _: None,
+}
+
+
+@pytest.mark.parametrize("app", ["to-write"], indirect=True)
+@pytest.mark.parametrize("change", CHANGES)
+def test_secrets_changed_while_the_app_runs(app: Installation, change: str) -> None:
+    """Nobody can type a name, and a cookie signed with no secret opens nothing."""
+    file = app.folder / "secrets.toml"
+    text = file.read_text()
+    try:
+        if (changed := CHANGES[change](text)) is not None:
+            file.write_text(changed)
+        else:
+            file.unlink()
+        for wait in (0, LOOKS):
+            time.sleep(wait)
+            with Visitor(app.port, user=OPE, secret="") as visitor:
+                page = visitor.open("Trees", f"tree={app.tree}")
+                assert HYPOTHESIS in page
+                assert "author_name" not in page
+                assert "Sign out" not in page
+                assert "operator_view" not in visitor.open("Operator")
+    finally:
+        file.write_text(text)
+        time.sleep(LOOKS)
+
+
+SECRETS: dict[str, str | None] = {
+    "absent.toml": None,
+    "linked.toml": None,
+    "first.toml:first.toml": "x = 1",
+    "first.toml,first.toml": "x = 1",
+    "first.toml absent.toml": "x = 1",
+    '["first.toml"]': "x = 1",
+    "no-suffix": "x = 1",
+    "folder": None,
+    "capitals.toml": "[Auth]\nclient_id = 'x'",
+    "shouted.toml": "[AUTH.google]\nclient_id = 'x'",
+    "empty.toml": "[auth]",
+    "text.toml": "auth = 'x'",
+    "array.toml": "[[auth]]\nclient_id = 'x'",
+    "unsigned.toml": AUTH.replace(SECRET, ""),
+    "cut.toml": AUTH[:-5],
+}
+
+
+@pytest.mark.parametrize("named", SECRETS)
+def test_secrets_that_cannot_be_used(named: str, tmp_path: Path) -> None:
+    """The app does not start, rather than without sign-in."""
+    (tmp_path / "linked.toml").symlink_to("nothing")
+    (tmp_path / "folder").mkdir()
+    if (text := SECRETS[named]) is not None:
+        (tmp_path / ("first.toml" if "first" in named else named)).write_text(text)
+    done = subprocess.run(
+        [sys.executable, "-m", "entail", "app", "--port", "0", "--address", "127.0.0.1"],
+        cwd=tmp_path,
+        env={
+            **os.environ,
+            "ENTAIL_DATA_DIR": str(tmp_path / "data"),
+            "STREAMLIT_SECRETS_FILES": named,
+            "PYTHONPATH": str(Path(__file__).parents[2]),
+        },
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr

@@ -138,6 +138,36 @@ def test_api_needs_a_token_wherever_sign_in_is_configured(place: str, damaged: b
     assert done.stderr.splitlines()[-1].startswith("entail.errors.SettingsError")
 
 
+@pytest.mark.parametrize(
+    ("named", "entry"),
+    [
+        *((named, "x = 1") for named in ("none.toml", "ok.toml none.toml", "empty")),
+        ("ok.toml", 'Auth = "geheim"'),
+    ],
+)
+def test_no_start_with_secrets_that_cannot_be_used(named: str, entry: str, tmp_path: Path) -> None:
+    (tmp_path / "ok.toml").write_text(f"{entry}\n")
+    (tmp_path / "empty").mkdir()
+    environment = {
+        **os.environ,
+        "ENTAIL_DATA_DIR": str(tmp_path / "data"),
+        "STREAMLIT_SECRETS_FILES": named,
+        "PYTHONPATH": str(Path(entail.__file__).parents[1]),
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "entail", "app", "--port", "0", "--address", "127.0.0.1"],
+        cwd=tmp_path,
+        env=environment,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "geheim" not in done.stderr
+
+
 def ask(port: int, method: str, path: str, body: Any = None, token: str | None = None) -> tuple[int, bytes]:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {token}"} if token else {})

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Hashable, Iterator
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from entail.trees.store import database as database_module
 from entail.trees.store.database import open_database
 from entail.trees.store.seed import seed_sample
 from entail.ui.components.keyboard import KeyPress
+from entail.ui.frame import sign_in
 from entail.ui.frame.author import Visitor
 from entail.ui.shared.resources import Workspace, workspace
 from entail.ui.trees.authoring import TreeContext, handle_key, load_session, stamp
@@ -139,6 +141,12 @@ def seeded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     seed_sample(database)
     database.engine.dispose()
     return folder
+
+
+@pytest.fixture(autouse=True)
+def new_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget that an earlier test had sign-in, which its own process would not."""
+    monkeypatch.setattr(sign_in, "_seen", Event())
 
 
 @pytest.fixture

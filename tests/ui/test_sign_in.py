@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from streamlit import config
 from streamlit.testing.v1 import AppTest
 
 from entail.errors import SettingsError
@@ -165,7 +166,7 @@ def test_several_providers_are_several_buttons(home: AppTest) -> None:
 
 
 def test_an_incomplete_section_is_an_error_without_secrets(home: AppTest) -> None:
-    home.secrets["auth"] = {name: value for name, value in AUTH.items() if name != "cookie_secret"}
+    home.secrets["auth"] = {name: value for name, value in AUTH.items() if name != "redirect_uri"}
     app = home.run()
     app = next(button for button in app.button if button.label == "Sign in").click().run()
     assert not app.exception
@@ -173,15 +174,61 @@ def test_an_incomplete_section_is_an_error_without_secrets(home: AppTest) -> Non
     assert AUTH["client_secret"] not in said(app)
 
 
+def fields(app: AppTest) -> list[str]:
+    return [field.label for field in app.text_input]
+
+
+@pytest.mark.parametrize("content", [b"[auth\n", b'x = "\xff"\n', None])
+@pytest.mark.parametrize("defined", ["<default>", "environment variable"])
 def test_unreadable_secrets_allow_no_typed_name(
-    shared: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    shared: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes | None, defined: str
 ) -> None:
     broken = tmp_path / "secrets.toml"
-    broken.write_text("[auth\n")
-    monkeypatch.setattr("streamlit.get_option", lambda name: [str(broken)])
+    if content is None:
+        broken.symlink_to(tmp_path / "nothing")
+    else:
+        broken.write_bytes(content)
+    option = config.get_config_options()["secrets.files"]
+    monkeypatch.setattr(option, "_get_val_func", lambda: [str(broken)])
+    monkeypatch.setattr(option, "where_defined", defined)
     app = AppTest.from_file(str(ROOT / "streamlit_app.py"), default_timeout=60).run()
-    assert "cannot be read" in said(app)
-    assert "Your name" not in [field.label for field in app.text_input]
+    assert not app.exception
+    assert "Sign-in is unavailable" in said(app)
+    assert str(tmp_path) not in said(app)
+    assert "Your name" not in fields(app)
+    with pytest.raises(SettingsError):
+        sign_in.check_secrets()
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        *({name: AUTH} for name in ("Auth", "AUTH")),
+        *(
+            {"auth": value}
+            for value in ({}, "", "x", [AUTH], {"google": AUTH}, {**AUTH, "cookie_secret": ""})
+        ),
+        {"auth": AUTH, "Auth": {}},
+    ],
+)
+def test_a_section_that_cannot_be_used_lets_nobody_in(
+    app: AppTest, monkeypatch: pytest.MonkeyPatch, entries: dict[str, Any]
+) -> None:
+    monkeypatch.setattr("entail.ui.frame.author._remember", lambda name, forget: "Mallory")
+    for name, value in entries.items():
+        app.secrets[name] = value
+    app.run()
+    assert not app.exception
+    assert app.session_state["author"] is None
+    assert "Sign-in is unavailable" in said(app)
+    assert "Sign in" not in labels(app)
+    assert "Your name" not in fields(app)
+    assert AUTH["client_secret"] not in said(app)
+
+
+def test_secrets_without_sign_in_are_no_mistake(app: AppTest) -> None:
+    app.secrets["other"] = {"key": "x"}
+    assert "Your name" in fields(app.run())
 
 
 def test_pages_are_hidden_where_sign_in_is_required_to_read(
@@ -219,11 +266,13 @@ def test_names_are_marked_as_typed_or_signed_in(
     assert "**Ada Lovelace** :material/verified_user:  wrote" in text
 
 
-def test_a_signed_in_author_is_removed_with_the_section(home: AppTest, claims: dict[str, Any]) -> None:
+def test_nobody_gets_in_once_the_section_is_removed(home: AppTest, claims: dict[str, Any]) -> None:
     claims.update(ada())
     app = home.run()
     assert app.session_state["author"] == "Ada"
     del app.secrets["auth"]
+    claims.clear()
     app = app.run()
-    assert "author" not in app.session_state
-    assert [field.label for field in app.text_input if field.key == "author_name-start"] == ["Your name"]
+    assert app.session_state["author"] is None
+    assert "[auth]" in said(app)
+    assert "Your name" not in fields(app)

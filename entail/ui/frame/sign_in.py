@@ -5,16 +5,19 @@ docs/operating.md describes the section.
 
 from __future__ import annotations
 
+import logging
 import math
+import os
 import time
 from collections.abc import Mapping
-from pathlib import Path
+from threading import Event
 from typing import Any
 
 import streamlit as st
+from streamlit import config
 from streamlit.errors import Error as StreamlitError
 
-from entail.errors import EntailError
+from entail.errors import EntailError, SettingsError
 from entail.settings import load_settings
 from entail.trees.store.authors import Authors, Identity, SignedIn, identity_of
 from entail.ui.components.inbox import read_assets
@@ -25,13 +28,52 @@ _NAMES: Mapping[str, str] = {"google": "Google", "microsoft": "Microsoft", "hugg
 LEAVING = 5.0
 """Seconds in which a browser that signs in leaves the page; later it came back by its Back button."""
 
+_log = logging.getLogger("entail.ui")
+_seen = Event()  # once there was a section, its removal opens nothing
+
+
+def check_secrets() -> None:
+    """Refuse to start with secrets that cannot be used.
+
+    Raises:
+        SettingsError: If a file of secrets cannot be read, or sign-in is not configured correctly.
+    """
+    if mistake := find_mistake():
+        raise SettingsError(mistake)
+    is_configured()
+
 
 def is_configured() -> bool:
     """Return whether authors of this installation sign in.
 
-    They do, too, where reading needs it and the section is missing: a typed name opens nothing then.
+    They do, too, where reading needs it and the section is missing, where the secrets have a mistake, and
+    where the section was removed while the app runs: a typed name opens nothing then.
     """
-    return bool(_section()) or _unreadable() or is_required_to_read()
+    if find_mistake() or _section():
+        _seen.set()
+    return _seen.is_set() or is_required_to_read()
+
+
+def find_mistake() -> str | None:
+    """Return why nobody can sign in with these secrets, without their contents; None if they are right."""
+    files, is_named = config.get_option("secrets.files"), config.is_manually_set("secrets.files")
+    required = [file for file in files if is_named or os.path.lexists(file)]
+    if unreadable := [file for file in required if not os.access(file, os.R_OK)]:
+        return (
+            f"expected secrets in {unreadable}, found no file or folder that can be read; spaces separate "
+            "the paths in STREAMLIT_SECRETS_FILES"
+        )
+    secrets = _secrets()
+    if secrets is None:
+        return f"expected secrets in {required}, found none in TOML and UTF-8" if required else None
+    entries = [name for name in secrets if name.lower() == "auth"]
+    if entries and (entries != ["auth"] or not _is_usable(secrets["auth"])):
+        actual = "one without them" if entries == ["auth"] else f"sections with the names {entries}"
+        return (
+            "expected one section [auth] in the secrets, with a cookie_secret and the client_id of each "
+            f"provider (docs/operating.md), found {actual}"
+        )
+    return None
 
 
 def is_required_to_read() -> bool:
@@ -41,7 +83,7 @@ def is_required_to_read() -> bool:
 
 def provider_claims() -> Mapping[str, Any] | None:
     """Return the provider's claims about the signed-in user, None if nobody is signed in."""
-    user = st.user.to_dict()
+    user = {} if find_mistake() else st.user.to_dict()
     return user if user.get("is_logged_in") else None
 
 
@@ -82,11 +124,13 @@ def signed_in_author(authors: Authors) -> SignedIn | None:
 
 def draw_sign_in(*, key: str) -> None:
     """Draw a button for each configured provider."""
-    if _unreadable():
-        st.error("Sign-in is unavailable: the secrets file cannot be read. The server's log has the reason.")
-    elif not _section():
-        st.error("Sign-in is required here (ENTAIL_SIGN_IN), but the secrets have no section [auth].")
-    for provider in _providers():
+    if mistake := find_mistake():
+        _log.error("sign-in is unavailable: %s", mistake)
+        st.error("Sign-in is unavailable: the secrets have a mistake. The server's log has the reason.")
+        return
+    if not _section():
+        st.error("Sign-in is required here, but the secrets have no section [auth].")
+    for provider in _providers(_section()):
         with_it = f" with {_NAMES.get(provider, provider)}" if provider else ""
         if st.button(
             f"Sign in{with_it}",
@@ -144,23 +188,26 @@ def _answer(adopts: bool) -> None:
     st.session_state["adopts"] = adopts
 
 
+def _secrets() -> Mapping[str, Any] | None:
+    """Return all secrets, None if there are none or they cannot be read."""
+    try:
+        return st.secrets.to_dict()
+    except (OSError, ValueError):  # missing or no TOML; no right to read it; no UTF-8
+        return None
+
+
 def _section() -> Mapping[str, Any]:
-    if not st.secrets.load_if_toml_exists():
-        return {}
-    section = st.secrets.get("auth") or {}
-    return section if isinstance(section, Mapping) else {}
+    section: Mapping[str, Any] = (_secrets() or {}).get("auth", {})
+    return section
 
 
-def _unreadable() -> bool:
-    """Return whether there are unreadable secrets; typed names would bypass sign-in then."""
-    return not st.secrets.load_if_toml_exists() and any(
-        Path(file).exists() for file in st.get_option("secrets.files")
-    )
+def _is_usable(section: object) -> bool:
+    # Without a secret, anyone could sign a cookie.
+    return isinstance(section, Mapping) and bool(section.get("cookie_secret") and _providers(section))
 
 
-def _providers() -> list[str]:
+def _providers(section: Mapping[str, Any]) -> list[str]:
     """Return the names of the providers; the one without a name is the empty string."""
-    section = _section()
     named = [str(name) for name, part in section.items() if isinstance(part, Mapping) and "client_id" in part]
     return ["", *named] if "client_id" in section else named
 
