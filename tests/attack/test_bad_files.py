@@ -26,13 +26,13 @@ from entail.data.reading import read_text
 from entail.data.worldtree.questions import read_questions
 from entail.data.worldtree.tables import Fact, FactTables, read_fact_tables
 from entail.encoders.card import read_card
-from entail.errors import EntailError
+from entail.errors import EntailError, FormatError
 from entail.trees.formats.convert import read_acts
 from entail.trees.formats.graphs import to_graphml
 from entail.trees.log.event_log import Event
 from entail.trees.log.replay import replay
 from entail.trees.store.archive import open_archive, write_archive
-from tests.attack.bad_files import bomb, damages, zip_of
+from tests.attack.bad_files import bad_backups, bomb, damages, zip_of
 from tests.attack.conftest import FULL, Tally
 
 EVERY = 1 if FULL else 23
@@ -278,6 +278,14 @@ def test_damaged_backups(number: int, tmp_path: Path, tally: Tally) -> None:
     failures |= {"cut": failure} if (failure := attempt(archive, file)) else {}
     tally(attempts=len(offsets) + 1, failures=len(failures))
     assert failures == {}
+
+
+@pytest.mark.parametrize("kind", [kind for kind in bad_backups() if FULL or kind != "parts too many"])
+def test_backups_that_are_too_much(kind: str, tmp_path: Path) -> None:
+    file = tmp_path / "backup.zip"
+    bad_backups()[kind](file)
+    with pytest.raises(FormatError), open_archive(file):
+        pass
 
 
 MANIFEST = {

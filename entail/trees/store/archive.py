@@ -32,11 +32,13 @@ FORMAT_VERSION = 1
 _MANIFEST = "manifest.json"
 _LONGEST_MANIFEST = 64 * 2**20
 _LONGEST_LINE = 256 * 2**20
-_MAX_RATIO = 300  # of unpacked by packed bytes
+_MAX_RATIO = 300  # of unpacked by packed bytes, of a part and of all
+_SURE_BYTES = 64 * 2**20  # unpacked bytes for which no ratio counts
+_MAX_PARTS = 100_000
 _CHUNK = 2**20
 _TABLE = re.compile(r"tables/[a-z_]+\.jsonl")
 # What one system takes for a name is a path on another: `a:b` and `a\b` on Windows.
-_MODEL = re.compile(r"models(/(?!\.{1,2}(/|$))[^/%s\0]+)+" % ("" if os.name == "posix" else r"\\:"))
+_MODEL = re.compile(r"models(/(?!\.{1,2}(/|$))[^/%s\0]+){1,32}" % ("" if os.name == "posix" else r"\\:"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +170,7 @@ def open_archive(file: Path) -> Iterator[Archive]:
     with contextlib.ExitStack() as open_files:
         try:
             archive = open_files.enter_context(zipfile.ZipFile(open_files.enter_context(open_regular(file))))
+            _check_sizes(archive, name)
             revision, parts = _read_manifest(archive, name)
             _check_names(archive, parts, name)
             for part, expected in parts.items():
@@ -180,6 +183,22 @@ def open_archive(file: Path) -> Iterator[Archive]:
             raise DataError(f"{file} cannot be read: {error.strerror}") from error
         # Outside the `try`: what goes wrong while it is used is not the file's fault.
         yield Archive(name, revision, parts, archive)
+
+
+def _check_sizes(archive: zipfile.ZipFile, name: str) -> None:
+    """Refuse a file that would unpack to far more than a backup, by its directory alone."""
+    infos = sorted(archive.infolist(), key=lambda info: info.header_offset)
+    if len(infos) > _MAX_PARTS:
+        raise FormatError(f"expected at most {_MAX_PARTS:,} parts, found {len(infos):,}", source=name)
+    ends = [*(info.header_offset for info in infos[1:]), archive.start_dir]
+    if any(info.header_offset + info.compress_size >= end for info, end in zip(infos, ends, strict=False)):
+        raise FormatError("its parts overlap, which no backup's do", source=name)
+    sizes = [(info.file_size, info.compress_size) for info in infos]
+    for unpacked, packed in (*sizes, (sum(size for size, _ in sizes), sum(size for _, size in sizes))):
+        if unpacked > max(_SURE_BYTES, _MAX_RATIO * packed):
+            raise FormatError(
+                f"{packed:,} bytes of it unpack to {unpacked:,}, far more than a backup's", source=name
+            )
 
 
 def _read_manifest(archive: zipfile.ZipFile, name: str) -> tuple[str, Mapping[str, Part]]:
@@ -208,9 +227,6 @@ def _check_names(archive: zipfile.ZipFile, parts: Mapping[str, Part], name: str)
     if file_names != sorted([_MANIFEST, *parts]):
         odd = sorted(set(file_names) ^ {_MANIFEST, *parts}) or "a part twice"
         raise FormatError(f"its manifest does not fit what is in it: {odd}", source=name)
-    for info in archive.infolist():
-        if info.file_size > max(_LONGEST_LINE, _MAX_RATIO * info.compress_size):
-            raise FormatError(f"{info.filename!r} unpacks to far more than a backup's part", source=name)
     for part in parts:
         if not _TABLE.fullmatch(part) and not _MODEL.fullmatch(part):
             raise FormatError(f"a backup has no part called {part!r}; nothing was taken from it", source=name)
