@@ -120,6 +120,7 @@ def restore(
     notes = [
         f"the previous data is in {done.before}" if done.before else "",
         f"the damaged database was moved to {done.damaged}" if done.damaged else "",
+        f"read-only links of the backup that were revoked: {done.revoked:,}" if done.revoked else "",
         *done.problems,
     ]
     return Report(
@@ -130,6 +131,7 @@ def restore(
             "before": str(done.before) if done.before else None,
             "damaged": str(done.damaged) if done.damaged else None,
             "problems": list(done.problems),
+            "revoked": done.revoked,
         },
         text="\n".join([f"restored {_counts(done.rows)} from {file}", *filter(None, notes)]),
     )

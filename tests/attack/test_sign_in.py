@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,10 @@ from sqlalchemy import text
 
 from entail.trees.log.acts import Create
 from entail.trees.log.event_log import TreeLog
+from entail.trees.store.backup import backup, restore
 from entail.trees.store.database import open_database
 from entail.trees.store.seed import SAMPLE_ID, seed_sample
+from entail.trees.store.shares import Shares
 from tests.attack.conftest import Tally
 from tests.attack.visitor import USER_COOKIE, XSRF_COOKIE, Answer, Visitor, ask
 
@@ -182,6 +185,29 @@ def test_media(app: Installation, tally: Tally) -> None:
     for path in paths:
         assert ask(app.port, "GET", path[:15] + "0" * 8 + path[23:])[0] == 404
     tally(attempts=len(paths), failures=0)
+
+
+def test_links_that_have_ended(app: Installation, monkeypatch: pytest.MonkeyPatch, tally: Tally) -> None:
+    """A link answers neither while its tree is archived, nor once it is revoked, also after a restore."""
+    monkeypatch.setenv("ENTAIL_DATA_DIR", str(app.folder / "data"))
+    with closing(open_database(app.url)) as database:
+        shares, log = Shares(database), TreeLog(database)
+        share = shares.share_tree(app.tree, author="Bob")
+
+        def status() -> int:
+            return ask(app.port, "GET", f"/shared/{share.token}")[0]
+
+        assert status() == 200
+        log.archive(app.tree, author="Bob")
+        assert status() == 404
+        log.archive(app.tree, author="Bob", archived=False)
+        assert status() == 200
+        saved = backup(app.folder / "links.zip", url=app.url, overwrite=True).file
+        shares.revoke(share.token)
+        assert status() == 404
+    restore(saved, url=app.url, replace=True)
+    assert status() == 404
+    tally(attempts=3, failures=0)
 
 
 def test_api(app: Installation, tally: Tally) -> None:

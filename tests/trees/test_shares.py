@@ -71,15 +71,42 @@ def test_a_read_only_database_shows_links_and_makes_none(sqlite: Database) -> No
         reading.revoke(share.token)
 
 
-def test_links_are_in_the_backup(sqlite: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_link_to_an_archived_tree_leads_nowhere_until_the_tree_is_back(database: Database) -> None:
+    shares, tree = Shares(database), grow(database)
+    share = shares.share_tree(tree, author="Ada")
+    comparison = shares.share_comparison({"query": "ice"}, author="Ada")
+    TreeLog(database).archive(tree, author="Ada")
+    assert shares.find(share.token) is None
+    assert shares.find(comparison.token) == comparison
+    assert shares.of_tree(tree) == share  # so that it can be revoked
+    TreeLog(database).archive(tree, author="Ada", archived=False)
+    assert shares.find(share.token) == share
+
+
+def test_a_restore_brings_no_link_back(
+    database: Database, database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ENTAIL_DATA_DIR", str(tmp_path / "data"))
+    shares = Shares(database)
+    revoked, living = (shares.share_tree(grow(database), author="Ada") for _ in range(2))
+    comparison = shares.share_comparison({"query": "ice"}, author="Ada")
+    backup(tmp_path / "b.zip", url=database_url)
+    shares.revoke(revoked.token)
+    assert restore(tmp_path / "b.zip", url=database_url, replace=True).revoked == 1
+    assert shares.find(revoked.token) is None
+    assert shares.find(living.token) == living
+    assert shares.find(comparison.token) == comparison
+
+
+def test_no_link_works_in_a_new_installation(
+    sqlite: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("ENTAIL_DATA_DIR", str(tmp_path / "data"))
     share = Shares(sqlite).share_tree(grow(sqlite), author="Ada")
-    comparison = Shares(sqlite).share_comparison({"query": "ice"}, author="Ada")
     backup(tmp_path / "b.zip", url=f"sqlite:///{sqlite.file}")
-    restore(tmp_path / "b.zip", url=f"sqlite:///{tmp_path / 'restored.db'}")
-    restored = Shares(open_database(f"sqlite:///{tmp_path / 'restored.db'}"))
-    assert restored.find(share.token) == share
-    assert restored.find(comparison.token) == comparison
+    restored_url = f"sqlite:///{tmp_path / 'restored.db'}"
+    assert restore(tmp_path / "b.zip", url=restored_url).revoked == 1
+    assert Shares(open_database(restored_url)).find(share.token) is None
 
 
 def test_a_database_of_the_version_before_gets_the_table(tmp_path: Path) -> None:

@@ -36,6 +36,7 @@ from entail.trees.store.database import Database, open_database
 from entail.trees.store.health import corpus_problems, tree_problems
 from entail.trees.store.migrations import migrate
 from entail.trees.store.restoration import FolderSwap, forget
+from entail.trees.store.shares import revoke_all
 from entail.trees.store.urls import sqlite_file
 
 _BATCH = 2_000
@@ -56,7 +57,8 @@ class Restoration:
     """Result of a restore: rows by table, number of model files.
 
     `before` is a backup of the replaced data, `damaged` the new path of a damaged database file. `problems`
-    has a line for each tree that was damaged when it was backed up; it is restored as it was.
+    has a line for each tree that was damaged when it was backed up; it is restored as it was. `revoked` is
+    the number of read-only links of the backup that were not in the replaced data.
     """
 
     rows: Mapping[str, int]
@@ -64,6 +66,7 @@ class Restoration:
     before: Path | None = None
     damaged: Path | None = None
     problems: tuple[str, ...] = ()
+    revoked: int = 0
 
 
 def backup(
@@ -92,7 +95,8 @@ def restore(
     The models go to a staging folder, the database is filled in one transaction, and the folders are swapped
     just before its commit. If a step fails, both are unchanged; if this process is killed, the next opening
     of the database sees to it. With `replace`, existing data is backed up first, and a damaged database file
-    is renamed.
+    is renamed. Read-only links that do not work before the restore do not work after it: they may have been
+    revoked since the backup.
 
     Raises:
         FormatError: If the file is no backup, truncated, altered or of a newer version.
@@ -124,16 +128,16 @@ def restore(
                     database.close()
                     damaged = _move_aside(url)
                     database = open_database(url)
-            rows, problems = _restore(database, archive, models, progress, keeps=before is None)
+            rows, problems, revoked = _restore(database, archive, models, progress, keeps=before is None)
         finally:
             database.close()
     count = sum(name.startswith("models/") for name in archive.parts)
-    return Restoration(rows, count, before, damaged, problems)
+    return Restoration(rows, count, before, damaged, problems, revoked)
 
 
 def _restore(
     database: Database, archive: Archive, models: Path, progress: ProgressCallback | None, *, keeps: bool
-) -> tuple[dict[str, int], tuple[str, ...]]:
+) -> tuple[dict[str, int], tuple[str, ...], int]:
     stamp = _stamp()
     before = models.with_name(f"models.before-restore-{stamp}")
     swap = FolderSwap(stamp, models, _stage_models(archive, models), before, keeps)
@@ -276,12 +280,13 @@ def _fill(
     progress: ProgressCallback | None,
     *,
     last: Callable[[sa.Connection], None],
-) -> tuple[dict[str, int], tuple[str, ...]]:
+) -> tuple[dict[str, int], tuple[str, ...], int]:
     """Create the tables at the backup's revision, fill them and migrate them.
 
     `last` is called when nothing but the commit is left to do; if it fails, nothing is committed.
     """
     with database.writing(wait_seconds=database.wait_seconds) as connection:
+        links = set(connection.scalars(sa.select(schema.shares.c.token)))
         schema.metadata.drop_all(connection)
         forget(connection)
         sa.Table("alembic_version", sa.MetaData()).drop(connection)
@@ -314,8 +319,9 @@ def _fill(
         if problem := next(corpus_problems(connection), None):
             raise FormatError(f"nothing was restored, its content is damaged: {problem}", source=archive.name)
         problems = tuple(tree_problems(connection))
+        revoked = revoke_all(connection, but=links)
         last(connection)
-    return {table.name: archive.parts[part].lines for part, table in parts.items()}, problems
+    return {table.name: archive.parts[part].lines for part, table in parts.items()}, problems, revoked
 
 
 def _row(values: Mapping[str, Any], table: sa.Table) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -66,11 +67,13 @@ class Shares:
             return _insert(connection, author, comparison=comparison)
 
     def find(self, token: str) -> Share | None:
-        """Return the link with this token, None if there is none or it was revoked."""
+        """Return the link with this token, None if there is none, it was revoked, or its tree is archived."""
         if len(token) != TOKEN_LENGTH or not token.isascii():
             return None
+        shares, trees = schema.shares, schema.trees
+        archived = sa.exists().where(trees.c.id == shares.c.tree_id, trees.c.archived_at.is_not(None))
         with self._database.reading() as connection:
-            return next(iter(_select(connection, schema.shares.c.token == token)), None)
+            return next(iter(_select(connection, (shares.c.token == token) & ~archived)), None)
 
     def of_tree(self, tree_id: str) -> Share | None:
         """Return the link of a tree, None without one."""
@@ -86,6 +89,15 @@ class Shares:
         """Remove a link; it leads nowhere from now on."""
         with self._database.writing() as connection:
             connection.execute(sa.delete(schema.shares).where(schema.shares.c.token == token))
+
+
+def revoke_all(connection: sa.Connection, *, but: Collection[str]) -> int:
+    """Remove the links whose tokens are not in `but`; return their number."""
+    table = schema.shares
+    tokens = set(connection.scalars(sa.select(table.c.token))).difference(but)
+    for token in tokens:
+        connection.execute(sa.delete(table).where(table.c.token == token))
+    return len(tokens)
 
 
 def _select(connection: sa.Connection, condition: sa.ColumnElement[bool]) -> list[Share]:

@@ -23,7 +23,9 @@ def draw_tree_link(shared: Workspace, tree_id: str, author: str | None) -> None:
     """Draw the link of a tree with a button to revoke it, or the button that makes one."""
     if not _is_open(shared):
         return
-    st.caption("Shows the newest version to anybody who has the link, without sign-in.")
+    st.caption(
+        "Shows the newest version to anybody who has the link, without sign-in, unless the tree is archived."
+    )
     shares = Shares(shared.database)
     share = shares.of_tree(tree_id)
     if share is not None:
