@@ -256,10 +256,12 @@ def _log(error: Exception, arguments: Sequence[str]) -> Path:
     command = f"{datetime.now(UTC).isoformat(timespec='seconds')} entail {' '.join(arguments)}"
     entry = mask_secrets("\n".join([command, *traceback.format_exception(error)]))
     try:
+        from entail.data.private import create_private, make_folder
         from entail.settings import load_settings
 
         path = load_settings().data_dir / "log" / "cli.log"
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
+        create_private(path)
         with path.open(
             "w" if path.exists() and path.stat().st_size > 1_000_000 else "a", encoding="utf-8"
         ) as log:

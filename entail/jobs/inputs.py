@@ -11,6 +11,7 @@ from collections.abc import Collection
 from pathlib import Path, PurePath
 from typing import Any
 
+from entail.data.private import make_folder
 from entail.data.writing import write_bytes
 from entail.errors import DataError, JobError
 from entail.training.fields import values_of
@@ -30,7 +31,7 @@ def store(folder: Path, name: str, content: bytes) -> Path:
         if file.is_file() and file.stat().st_size == len(content):
             os.utime(file)
             return file
-        file.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(file.parent)
         write_bytes(file, content)
     except (OSError, DataError) as error:
         raise JobError(f"{name} cannot be stored for the training: {error}") from error

@@ -15,6 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from entail.data.private import make_folder
 from entail.data.reading import log_tail, size_of
 from entail.data.writing import write_text
 from entail.errors import DataError, JobError, UnknownJobError
@@ -319,7 +320,7 @@ class Jobs:
         """Write a job's folder in one move."""
         unfinished = self.folder / f".new-{spec.id}"
         try:
-            unfinished.mkdir(parents=True)
+            make_folder(unfinished)
             write_text(unfinished / "spec.json", json.dumps(spec.to_json(), indent=1, ensure_ascii=False))
             write_text(unfinished / "status.json", json.dumps(status.to_json(), ensure_ascii=False))
             unfinished.rename(self.folder / spec.id)
@@ -337,7 +338,7 @@ class Jobs:
 
         file = self.folder / "submit.lock"
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            make_folder(self.folder)
             lock = FileLock(file, timeout=_TIMEOUT).acquire()
         except Timeout as error:
             raise JobError("another process is submitting a job; try again") from error

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from entail.data.private import make_folder
 from entail.errors import JobError
 from entail.masking import mask_url
 
@@ -92,7 +93,7 @@ def _open_huey(folder: Path, url: str | None) -> Any:  # noqa: ANN401 - Huey has
     options: dict[str, Any] = {"results": False, "serializer": Json()}
     try:
         if url is None:
-            folder.mkdir(parents=True, exist_ok=True)
+            make_folder(folder)
             return huey.SqliteHuey(_NAME, filename=str(folder / "queue.db"), strict_fifo=True, **options)
         if url.startswith("postgresql://"):
             return huey.PostgresHuey(_NAME, dsn=url, **options)

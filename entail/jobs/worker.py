@@ -18,6 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO
 
+from entail.data.private import create_private, make_folder
 from entail.data.writing import write_text
 from entail.errors import DataError, EntailError, JobError
 from entail.jobs.endings import make_outcome, oom_kills, outcome_of_exit
@@ -64,7 +65,7 @@ def work(jobs: Jobs, *, idle: float | None = None, at_once: int = 1) -> bool:
     """
     refuse_in_demo("nothing can be trained")
     file = lock_file(jobs.folder)
-    file.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(file.parent)
     lock = acquire(file)
     if lock is None:
         return False
@@ -171,6 +172,7 @@ def spawn_child(job: JobFolder, attempt: int, lock: int, pipe: int) -> subproces
         "PYTHONUNBUFFERED": "1",
         "PYTHONPATH": python_path(),
     }
+    create_private(job.log)
     with job.log.open("ab") as log:
         log.write(f"-- attempt {attempt}, {datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC\n".encode())
         log.flush()

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
+from entail.data.private import create_private, make_folder
 from entail.data.stored import read_json
 from entail.errors import DataError, JobError
 from entail.jobs.folder import is_alive, is_locked
@@ -71,7 +72,8 @@ def ensure_worker(folder: Path, *, idle: float = IDLE) -> bool:
     if is_locked(lock_file(folder)):
         return False
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
+        create_private(folder / "worker.log")
         with (folder / "worker.log").open("ab") as log:
             process = subprocess.Popen(
                 [sys.executable, "-m", "entail", "worker", "--idle", str(idle)],

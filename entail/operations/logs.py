@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
+from entail.data.private import create_private, make_folder, make_private
 from entail.data.reading import log_tail, size_of
 from entail.masking import mask_secrets
 from entail.settings import Settings, is_demo, load_settings
@@ -81,11 +82,14 @@ class _Tee:
     """
 
     def __init__(self, stream: TextIO, file: Path) -> None:
-        file.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(file.parent)
+        for path in file.parent.iterdir():  # of earlier versions, too
+            make_private(path)
         self._stream, self._file, self._lock = stream, file, threading.Lock()
         self.log = self._open()
 
     def _open(self) -> TextIO:
+        create_private(self._file)
         return self._file.open("a", encoding="utf-8", errors="backslashreplace")
 
     def write(self, text: str) -> int:

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from entail.data.private import make_private
 from entail.data.reading import size_of
 from entail.errors import DatabaseError
 from entail.progress import ProgressCallback
@@ -115,6 +116,8 @@ def back_up(*, progress: ProgressCallback | None = None) -> Backup:
         DatabaseError: If the database cannot be read.
     """
     refuse_in_demo("no backup can be made")
+    for file in backups():  # of earlier versions, too
+        make_private(file)
     name = f"entail-{datetime.now(UTC):%Y%m%d-%H%M%S-%f}.zip"
     return backup(load_settings().data_dir / "backups" / name, progress=progress)
 

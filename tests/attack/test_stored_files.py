@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import asdict
 from datetime import UTC, datetime
 from itertools import islice
@@ -33,9 +34,13 @@ from entail.jobs.folder import JobFolder
 from entail.jobs.record import JobSpec, Outcome, Status
 from entail.jobs.workers import Worker, list_workers
 from entail.judge.judges import NliJudge
+from entail.operations.logs import app_log
+from entail.operations.storage import back_up
 from entail.progress import Progress
 from entail.registry.pointers import Pointer, list_moves
 from entail.settings import shipped_models
+from entail.trees.log.acts import Create
+from entail.trees.log.event_log import TreeLog
 from entail.trees.store.database import open_database
 from entail.trees.store.restoration import JOURNAL
 from tests.attack.bad_files import damages
@@ -235,6 +240,34 @@ def test_changed_adapters(model: Path, tmp_path: Path, tally: Tally) -> None:
                 load(folder)
         path.write_text(json.dumps(config))
     tally(attempts=attempts, failures=0)
+
+
+@pytest.mark.parametrize("earlier", [False, True])
+def test_no_other_user_reads_what_is_written(
+    earlier: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Database, backups and logs, also those of an earlier version, which everyone could read."""
+    data = tmp_path / "data"
+    mask = os.umask(0)
+    try:
+        for _ in range(1 + earlier):
+            with closing(open_database()) as database:
+                TreeLog(database).create(Create(hypothesis="secret"), author="Ada")
+                beside = {path.name: path.stat().st_mode & 0o077 for path in data.glob("entail.db*")}
+            back_up()
+            with app_log(data / "log" / "app.log"):
+                sys.stderr.write("secret\n")
+            if earlier:
+                (data / "log" / "app.log.before").touch()
+                for path in data.rglob("*"):
+                    path.chmod(0o777 if path.is_dir() else 0o666)
+                earlier = False
+    finally:
+        os.umask(mask)
+    assert beside == {"entail.db": 0, "entail.db-wal": 0, "entail.db-shm": 0}
+    files = [path for path in data.rglob("*") if path.is_file()]
+    assert {path.parent.name for path in files} == {"data", "backups", "log"}
+    assert [path for path in files if path.stat().st_mode & 0o077] == []
 
 
 def test_card_of_brackets(tmp_path: Path) -> None:

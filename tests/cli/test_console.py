@@ -139,6 +139,7 @@ def test_unexpected_error(capsys: pytest.CaptureFixture[str], data_folder: Path)
     assert "unexpected KeyError" in err
     assert str(log) in err
     assert "act --count 2" in log.read_text()
+    assert os.name != "posix" or log.stat().st_mode & 0o077 == 0
     run(fails(RuntimeError("again")))
     assert "boom" in log.read_text()
     assert "RuntimeError: again" in log.read_text()

@@ -50,6 +50,10 @@ def test_worker_on_demand(
     live_worker = here()
     assert live_worker is not None
     assert live_worker.pid == ended[1].status.worker
+    if os.name == "posix":
+        folder = jobs.folder_of(second.id)
+        for path in (folder.path, folder.log, jobs.folder / "worker.log"):
+            assert path.stat().st_mode & 0o077 == 0, "other users read nothing"
 
 
 def test_killed_worker_leaves_a_resumable_job(

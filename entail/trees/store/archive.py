@@ -21,6 +21,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import IO, Any
 
+from entail.data.private import create_private, make_folder
 from entail.data.reading import open_regular
 from entail.data.stored import parse_as
 from entail.errors import DataError, FormatError
@@ -116,7 +117,8 @@ def write_archive(
         raise DataError(f"{file} exists; choose another name, or use --overwrite")
     partial = file.with_name(f".{file.name}.{os.getpid()}.partial")
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(file.parent)
+        create_private(partial)
         with partial.open("wb") as raw:
             with zipfile.ZipFile(raw, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
                 written = {name: _write_part(archive, name, pieces) for name, pieces in parts}

@@ -18,6 +18,7 @@ from urllib.parse import quote
 import sqlalchemy as sa
 from sqlalchemy.engine import URL
 
+from entail.data.private import create_private, make_folder, make_private
 from entail.data.stored import parse_as
 from entail.errors import DamagedDatabaseError, DatabaseError, LockedDatabaseError
 from entail.masking import mask_secrets
@@ -176,12 +177,16 @@ def _open_sqlite(url: URL, display_url: str, wait_seconds: float, *, read_only: 
         raise DatabaseError(f"{path} is a folder; the database is a file: check ENTAIL_DATABASE_URL")
     if not (read_only or "uri" in url.query):
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(path.parent)
         except OSError as error:
             raise DatabaseError(
                 f"the folder {path.parent} for the database cannot be made ({error.strerror}); "
                 "set ENTAIL_DATA_DIR to a folder that this user may write"
             ) from error
+        # SQLite gives new files beside it the same rights.
+        create_private(path)
+        for end in ("-wal", "-shm"):
+            make_private(path.with_name(path.name + end))
         engine = _sqlite_engine(url, wait_seconds)
         try:
             writable = _is_writable(engine, path, wait_seconds)
