@@ -25,6 +25,9 @@ from entail.version import __version__
 PORT = 8600
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
+CONNECTIONS = 800
+"""Open connections from which on requests get a 503; with files, below the 1,024 that many systems allow."""
+
 _ENCODERS = "ENTAIL_SERVE_ENCODERS"
 _log = logging.getLogger("entail.serving")
 _BEARER = HTTPBearer(
@@ -69,11 +72,8 @@ def create_app(service: Service | None = None, *, token: str | None = None) -> F
         app.include_router(router, dependencies=[Depends(_BEARER)], responses=error_responses(401))
     app.include_router(routes.public)
     add_error_handlers(app)
-    app.add_middleware(
-        AccessMiddleware,
-        token=token,
-        public=frozenset(route.path for route in routes.public.routes if isinstance(route, APIRoute)),
-    )
+    public = frozenset(route.path for route in routes.public.routes if isinstance(route, APIRoute))
+    app.add_middleware(AccessMiddleware, token=token, public=public)
     return app
 
 
@@ -96,7 +96,6 @@ def serve(
     import uvicorn
 
     from entail.encoders.catalogue import resolve
-    from entail.serving.connections import ConnectionProtocol, RateFilter, allow_open_files
 
     for name in encoders:
         resolve(name)
@@ -104,39 +103,28 @@ def serve(
         _log.warning("anybody who reaches %s can ask: set ENTAIL_SERVE_TOKEN, or listen at 127.0.0.1", host)
     # Worker processes create the application themselves, from the environment.
     os.environ[_ENCODERS] = "\n".join(encoders)
-    allow_open_files()
-    logging.getLogger("uvicorn.error").addFilter(RateFilter())
-    config = uvicorn.Config(
-        "entail.serving.app:app_from_environment",
-        factory=True,
-        http=ConnectionProtocol,
-        ws="none",
-        host=host,
-        port=port,
-        workers=workers,
-        log_level="info",
-        access_log=False,
-        server_header=False,
-        timeout_keep_alive=30,
-        timeout_graceful_shutdown=60,
-    )
     # uvicorn raises the signal again when it is done, for the handler before its own.
     before = signal.signal(signal.SIGTERM, lambda number, frame: None)
     try:
-        if workers > 1:
-            from uvicorn.supervisors import Multiprocess
-
-            Multiprocess(config, sockets=[config.bind_socket()]).run()
-            return
-        server = uvicorn.Server(config)
-        server.run()
-        started = server.started
+        uvicorn.run(
+            "entail.serving.app:app_from_environment",
+            factory=True,
+            http="h11",
+            ws="none",
+            host=host,
+            port=port,
+            workers=workers,
+            access_log=False,
+            server_header=False,
+            limit_concurrency=CONNECTIONS,
+            timeout_keep_alive=30,
+            timeout_graceful_shutdown=60,
+        )
     except SystemExit:  # raised by uvicorn if it cannot listen
-        started = False
+        message = f"expected a free address to listen at, found {host}:{port} in use or unknown"
+        raise SettingsError(message) from None
     finally:
         signal.signal(signal.SIGTERM, before)
-    if not started:
-        raise SettingsError(f"expected a free address to listen at, found {host}:{port} in use or unknown")
 
 
 def app_from_environment() -> FastAPI:

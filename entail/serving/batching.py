@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, Future
 from contextvars import ContextVar
@@ -21,7 +19,8 @@ from entail.errors import ServingError
 
 Floats = NDArray[np.float32]
 
-_log = logging.getLogger(__name__)
+CHARS_A_TEXT = 256
+"""Characters of a batch, times its most texts: a batch of long texts would hold up short ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,19 +33,16 @@ class Lane:
 
 @dataclass(eq=False, slots=True)
 class _Ticket:
-    """Texts of one request, and the position of the first that no batch has."""
+    """Texts of one request, the position of the first that no batch has, and the vectors so far."""
 
     texts: Sequence[str]
     lane: Lane
-    future: Future[Floats]
+    future: Future[Floats] = field(default_factory=Future)
     position: int = 0
-    parts: list[Floats] = field(default_factory=list)
+    vectors: list[Floats] = field(default_factory=list)
 
 
 _Piece = tuple[_Ticket, Sequence[str]]
-
-CHARS_A_TEXT = 256
-"""Characters of a batch, times its most texts: what it goes on for where one of its requests has ended."""
 
 
 class Batcher:
@@ -54,8 +50,8 @@ class Batcher:
 
     A batch holds texts of one lane, in order of arrival: equal texts once, the shortest first. A request with
     many texts takes turns with later ones. While several clients ask, a batch that is not full waits
-    `gather_ms` for more; a single client never waits. A request with a cancelled future leaves the queue, and
-    a batch ends (`check_cancelled`) when all of its requests are cancelled.
+    `gather_ms` for more; a single client never waits. A request whose future is cancelled leaves the queue,
+    and a batch ends (`check_cancelled`) when all of its requests are cancelled.
 
     `encode` maps distinct texts and their lane to vectors, shape (texts, d). `batch` and `queue` are the most
     texts of a batch and of the queue. A batch has at most `batch * CHARS_A_TEXT` characters, or one text.
@@ -73,10 +69,8 @@ class Batcher:
         self._encode, self._name = encode, name
         self._batch, self._capacity, self._gather_s = batch, queue, gather_ms / 1000
         self._changed = threading.Condition()
-        self._queue: deque[_Ticket] = deque()
-        self._waiting = 0
-        self._closed = False
-        self._has_company = False
+        self._queue: list[_Ticket] = []
+        self._closed = self._has_company = False
         self._seconds_a_text = 0.01
         self._thread = threading.Thread(target=self._work, name=f"encode {name}", daemon=True)
         self._thread.start()
@@ -85,7 +79,7 @@ class Batcher:
     def waiting(self) -> int:
         """Texts in the queue."""
         with self._changed:
-            return self._waiting
+            return sum(len(t.texts) - t.position for t in self._queue if not t.future.done())
 
     def submit(self, texts: Sequence[str], lane: Lane) -> Future[Floats]:
         """Queue texts; return a future of their vectors, shape (texts, d).
@@ -93,27 +87,20 @@ class Batcher:
         Raises:
             ServingError: If the queue is full, or the server is shutting down.
         """
-        ticket = _Ticket(tuple(texts), lane, Future())
+        ticket = _Ticket(tuple(texts), lane)
         with self._changed:
             if self._closed:
+                message = "the server is shutting down; ask again when it is back"
+                raise ServingError(message, kind="not_ready", status=503, retry_after=5)
+            if (waiting := self.waiting) + len(texts) > self._capacity:
                 raise ServingError(
-                    "the server is shutting down; ask again when it is back",
-                    kind="not_ready",
-                    status=503,
-                    retry_after=5,
-                )
-            if self._waiting + len(ticket.texts) > self._capacity:
-                raise ServingError(
-                    f"{self._waiting:,} texts wait for {self._name!r} and at most {self._capacity:,} may; "
-                    f"found {len(ticket.texts):,} more; try again later",
+                    f"expected at most {self._capacity:,} waiting texts, found more; try again later",
                     kind="busy",
                     status=429,
-                    retry_after=min(60.0, max(1.0, self._waiting * self._seconds_a_text)),
+                    retry_after=min(60.0, max(1.0, waiting * self._seconds_a_text)),
                 )
             self._queue.append(ticket)
-            self._waiting += len(ticket.texts)
             self._changed.notify_all()
-        ticket.future.add_done_callback(lambda future: self._remove(ticket) if future.cancelled() else None)
         return ticket.future
 
     def close(self, *, wait: bool = True) -> None:
@@ -124,56 +111,51 @@ class Batcher:
         if wait:
             self._thread.join()
 
-    def _remove(self, ticket: _Ticket) -> None:
-        with self._changed:
-            if ticket in self._queue:
-                self._queue.remove(ticket)
-                self._waiting -= len(ticket.texts) - ticket.position
-
     def _work(self) -> None:
         while pieces := self._next():
             self._run(pieces)
 
     def _next(self) -> list[_Piece]:
         """Wait for texts and return a batch of them; an empty one after the end."""
+        pieces: list[_Piece] = []
         with self._changed:
-            while not self._queue:
-                if self._closed:
-                    return []
-                self._changed.wait()
-            until = time.monotonic() + self._gather_s
-            while self._has_company and self._waiting < self._batch and not self._closed:
-                if (left := until - time.monotonic()) <= 0:
-                    break
-                self._changed.wait(left)
-            pieces = self._take()
-            self._has_company = len(pieces) > 1 or bool(self._queue)
-            return pieces
+            while not pieces and (self._queue or not self._closed):
+                self._changed.wait_for(lambda: self._queue or self._closed)
+                if self._has_company:
+                    self._changed.wait_for(
+                        lambda: self._closed or self.waiting >= self._batch, self._gather_s
+                    )
+                pieces = self._take()
+                self._has_company = len(pieces) > 1 or bool(self._queue)
+        return pieces
 
     def _take(self) -> list[_Piece]:
         pieces: list[_Piece] = []
-        room, chars, lane = self._batch, self._batch * CHARS_A_TEXT, None
-        for ticket in tuple(self._queue):
-            lane = lane or ticket.lane
+        delayed, unfinished = [], []
+        room, chars = self._batch, self._batch * CHARS_A_TEXT
+        for ticket in self._queue:
+            if ticket.future.done():
+                continue
             texts = ticket.texts[ticket.position : ticket.position + room]
             fitting = sum(size <= chars for size in accumulate(map(len, texts)))
             texts = texts[: fitting if pieces else max(1, fitting)]
-            if ticket.lane != lane or not texts:
+            if not texts or (pieces and ticket.lane != pieces[0][0].lane):
+                delayed.append(ticket)
                 continue
-            ticket.position += len(texts)
-            room -= len(texts)
-            chars -= sum(map(len, texts))
-            self._waiting -= len(texts)
-            self._queue.remove(ticket)
-            if ticket.position < len(ticket.texts):
-                self._queue.append(ticket)
             pieces.append((ticket, texts))
-        # All of them may have been cancelled meanwhile.
-        return pieces or self._next()
+            room, chars = room - len(texts), chars - sum(map(len, texts))
+            ticket.position += len(texts)
+            if ticket.position < len(ticket.texts):
+                unfinished.append(ticket)
+        self._queue = delayed + unfinished
+        return pieces
 
     def _run(self, pieces: Sequence[_Piece]) -> None:
-        lane = pieces[0][0].lane
-        texts = sorted(dict.fromkeys(text for _, piece_texts in pieces for text in piece_texts), key=len)
+        """Encode a batch; if that fails, each of its requests by itself."""
+        pieces = [piece for piece in pieces if not piece[0].future.done()]
+        if not pieces:
+            return
+        texts = sorted(dict.fromkeys(text for _, part in pieces for text in part), key=len)
         began = time.monotonic()
 
         def check() -> None:
@@ -182,31 +164,20 @@ class Batcher:
 
         try:
             with cancelled_by(check):
-                vectors = self._encode(texts, lane)
-        except CancelledError:
-            return
+                rows = dict(zip(texts, self._encode(texts, pieces[0][0].lane), strict=True))
         except Exception as error:
-            if len(pieces) == 1:
-                self._fail(pieces[0][0], error)
-                return
-            _log.warning("a batch of %d requests for %r failed; trying each alone", len(pieces), self._name)
-            for piece in pieces:
-                self._run([piece])
+            if len(pieces) > 1:
+                for piece in pieces:
+                    self._run([piece])
+            elif pieces[0][0].future.set_running_or_notify_cancel():
+                pieces[0][0].future.set_exception(error)
             return
         self._seconds_a_text += 0.2 * ((time.monotonic() - began) / len(texts) - self._seconds_a_text)
-        row = {text: position for position, text in enumerate(texts)}
-        for ticket, piece_texts in pieces:
-            ticket.parts.append(vectors[[row[text] for text in piece_texts]])
-            if (
-                sum(map(len, ticket.parts)) == len(ticket.texts)
-                and ticket.future.set_running_or_notify_cancel()
-            ):
-                ticket.future.set_result(np.concatenate(ticket.parts))
-
-    def _fail(self, ticket: _Ticket, error: Exception) -> None:
-        self._remove(ticket)
-        if ticket.future.set_running_or_notify_cancel():
-            ticket.future.set_exception(error)
+        for ticket, part in pieces:
+            ticket.vectors += [rows[text] for text in part]
+            complete = len(ticket.vectors) == len(ticket.texts)
+            if complete and ticket.future.set_running_or_notify_cancel():
+                ticket.future.set_result(np.stack(ticket.vectors))
 
 
 class Call:
@@ -214,26 +185,21 @@ class Call:
 
     def __init__(self, seconds: float) -> None:
         self._until = time.monotonic() + seconds
-        self._lock = threading.Lock()
-        self._future: Future[Floats] | None = None
-        self._cancelled = False
+        self._future: Future[Floats] = Future()
 
     @property
     def left(self) -> float:
-        """Seconds left."""
+        """Seconds left; none once the request is cancelled."""
         return max(0.0, self._until - time.monotonic())
 
     def check(self) -> None:
         """Raise `ServingError` if the request is cancelled or past its deadline."""
-        if self._cancelled or not self.left:
+        if not self.left:
             raise timeout_error()
 
     def result(self, future: Future[Floats]) -> Floats:
         """Wait for a future, and cancel it with the request; raises as `check`."""
-        with self._lock:
-            self._future = future
-            if self._cancelled:
-                future.cancel()
+        self._future = future
         try:
             return future.result(self.left)
         except (TimeoutError, CancelledError) as error:
@@ -242,10 +208,8 @@ class Call:
 
     def cancel(self) -> None:
         """Cancel the request and the future it waits for."""
-        with self._lock:
-            self._cancelled = True
-            if self._future is not None:
-                self._future.cancel()
+        self._until = 0.0  # before the future: `result` reads them in the other order
+        self._future.cancel()
 
 
 current_call: ContextVar[Call] = ContextVar("current_call")
@@ -254,8 +218,5 @@ current_call: ContextVar[Call] = ContextVar("current_call")
 
 def timeout_error() -> ServingError:
     """Return the error of a request past its deadline."""
-    return ServingError(
-        "the answer took longer than it may; ask for less at a time, or try again later",
-        kind="timeout",
-        status=504,
-    )
+    message = "the answer took longer than it may; ask for less at a time, or try again later"
+    return ServingError(message, kind="timeout", status=504)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
-from typing import Literal, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import httpx2
 import numpy as np
@@ -13,22 +13,8 @@ from pydantic import BaseModel, ValidationError
 
 from entail.encoders.gaussian.distributions import Gaussians
 from entail.errors import ServingError
-from entail.serving.messages import (
-    ChainAnswer,
-    ChainRequest,
-    ClaimAnswer,
-    ClaimRequest,
-    DirectionAnswer,
-    DirectionRequest,
-    EncodeAnswer,
-    EncodeRequest,
-    ErrorReply,
-    Health,
-    Info,
-    SearchAnswer,
-    SearchRequest,
-    Way,
-)
+from entail.serving import messages
+from entail.serving.messages import Tower, Way
 
 Answer = TypeVar("Answer", bound=BaseModel)
 
@@ -84,25 +70,19 @@ class Client:
         texts: Sequence[str],
         *,
         encoder: str | None = None,
-        tower: Literal["query", "premise"] = "query",
+        tower: Tower = "query",
         normalised: bool = True,
     ) -> NDArray[np.float32]:
         """Return vectors, shape (texts, d), by default of the active encoder."""
-        options = {"encoder": encoder, "tower": tower, "normalised": normalised}
-        request = _make(EncodeRequest, texts=texts, format="base64", **options)
-        answer = self.ask("/encode", request, EncodeAnswer)
+        answer = self._encode(texts=texts, encoder=encoder, tower=tower, normalised=normalised)
         if answer.log_variances is not None:
-            raise ServingError(
-                f"expected an encoder of points, found {answer.encoder!r}, which makes Gaussians; call "
-                "encode_gaussians",
-                field="encoder",
-            )
+            message = f"expected an encoder of points, found {answer.encoder!r}; call encode_gaussians"
+            raise ServingError(message, field="encoder")
         return answer.array()
 
     def encode_gaussians(self, texts: Sequence[str], *, encoder: str) -> Gaussians:
         """Return one Gaussian a text, in order."""
-        request = _make(EncodeRequest, texts=texts, encoder=encoder, normalised=False, format="base64")
-        return self.ask("/encode", request, EncodeAnswer).gaussians()
+        return self._encode(texts=texts, encoder=encoder, normalised=False).gaussians()
 
     def search(
         self,
@@ -115,7 +95,7 @@ class Client:
         reranker: str | None = None,
         k: int = 10,
         exclude_own: bool = False,
-    ) -> SearchAnswer:
+    ) -> messages.SearchAnswer:
         """Return the k nearest premises of each query.
 
         Args:
@@ -131,7 +111,7 @@ class Client:
             exclude_own: Whether to leave a query's own text out of its hits.
         """
         request = _make(
-            SearchRequest,
+            messages.SearchRequest,
             queries=queries,
             corpus=corpus,
             premises=premises,
@@ -141,59 +121,37 @@ class Client:
             k=k,
             exclude_own=exclude_own,
         )
-        return self.ask("/search", request, SearchAnswer)
+        return self.ask("/search", request, messages.SearchAnswer)
 
     def direction(
         self, first: Sequence[str], second: Sequence[str], *, encoder: str | None = None
-    ) -> DirectionAnswer:
+    ) -> messages.DirectionAnswer:
         """Return a verdict for each pair of sentences."""
-        request = _make(DirectionRequest, first=first, second=second, encoder=encoder)
-        return self.ask("/direction", request, DirectionAnswer)
+        request = _make(messages.DirectionRequest, first=first, second=second, encoder=encoder)
+        return self.ask("/direction", request, messages.DirectionAnswer)
 
-    def claim(self, questions: Sequence[str], *, answers: Sequence[str] | None = None) -> ClaimAnswer:
+    def claim(
+        self, questions: Sequence[str], *, answers: Sequence[str] | None = None
+    ) -> messages.ClaimAnswer:
         """Return the existence claim of each question; with an answer a question, also their statement."""
-        return self.ask("/claim", _make(ClaimRequest, questions=questions, answers=answers), ClaimAnswer)
+        request = _make(messages.ClaimRequest, questions=questions, answers=answers)
+        return self.ask("/claim", request, messages.ClaimAnswer)
 
-    def chain(
-        self,
-        question: str,
-        answer: str,
-        *,
-        corpus: str | None = None,
-        facts: Sequence[str] | None = None,
-        scorer: str | None = None,
-        k: int = 60,
-        length: int = 9,
-        least: int = 3,
-        top: int = 20,
-        candidates: int = 5,
-    ) -> ChainAnswer:
-        """Return the chain of facts that explains an answer, from a corpus by name or from `facts`.
+    def chain(self, question: str, answer: str, **options: Any) -> messages.ChainAnswer:  # noqa: ANN401
+        """Return the chain of facts that explains an answer, from a `corpus` by name or from `facts`.
 
-        The other arguments are those of `ChainRequest`.
+        The options are the other fields of `messages.ChainRequest`.
         """
-        request = _make(
-            ChainRequest,
-            question=question,
-            answer=answer,
-            corpus=corpus,
-            facts=facts,
-            scorer=scorer,
-            k=k,
-            length=length,
-            least=least,
-            top=top,
-            candidates=candidates,
-        )
-        return self.ask("/chain", request, ChainAnswer)
+        request = _make(messages.ChainRequest, question=question, answer=answer, **options)
+        return self.ask("/chain", request, messages.ChainAnswer)
 
-    def health(self) -> Health:
+    def health(self) -> messages.Health:
         """Return whether the server is ready."""
-        return self.ask("/health", None, Health)
+        return self.ask("/health", None, messages.Health)
 
-    def info(self) -> Info:
+    def info(self) -> messages.Info:
         """Return version, encoders, scorers, corpora and limits of the server."""
-        return self.ask("/info", None, Info)
+        return self.ask("/info", None, messages.Info)
 
     def ask(self, path: str, message: BaseModel | None, answers: type[Answer]) -> Answer:
         """Send a request and return the answer; for endpoints without a method here."""
@@ -206,31 +164,33 @@ class Client:
                 self._sleep(min(MAX_RETRY_SECONDS, error.retry_after))
         raise AssertionError("at least one attempt is made")
 
+    def _encode(self, **fields: object) -> messages.EncodeAnswer:
+        request = _make(messages.EncodeRequest, format="base64", **fields)
+        return self.ask("/encode", request, messages.EncodeAnswer)
+
     def _send(self, path: str, message: BaseModel | None, answers: type[Answer]) -> Answer:
         try:
-            method, body = ("GET", None) if message is None else ("POST", message.model_dump_json())
-            kind = {"Content-Type": "application/json"} if body is not None else {}
-            response = self._http.request(method, path, content=body, headers=kind)
-        except httpx2.TimeoutException:
-            # Not chained: the client's errors hold the request with its token.
-            raise ServingError(f"{self._url} did not answer in time", kind="timeout", status=0) from None
+            if message is None:
+                response = self._http.get(path)
+            else:
+                headers = {"Content-Type": "application/json"}
+                response = self._http.post(path, content=message.model_dump_json(), headers=headers)
         except httpx2.HTTPError as error:
-            raise ServingError(
-                f"{self._url} cannot be reached ({type(error).__name__}); is `entail serve` running there?",
-                kind="unreachable",
-                status=0,
-            ) from None
+            # Not chained: the client's errors hold the request with its token.
+            kind = "timeout" if isinstance(error, httpx2.TimeoutException) else "unreachable"
+            text = (
+                f"expected an answer of {self._url}, found {type(error).__name__}; does `entail serve` run?"
+            )
+            raise ServingError(text, kind=kind, status=0) from None
         try:
             if response.is_success:
                 return answers.model_validate_json(response.content)
-            detail = ErrorReply.model_validate_json(response.content).error
+            detail = messages.ErrorReply.model_validate_json(response.content).error
         except ValidationError as error:
-            raise ServingError(
-                f"expected an answer of entail's API from {self._url}, found another one (status "
-                f"{response.status_code}); is it another server or version?",
-                kind="strange",
-                status=response.status_code,
-            ) from error
+            text = (
+                f"expected an answer of entail's API from {self._url}, found one of another server or version"
+            )
+            raise ServingError(text, kind="strange", status=response.status_code) from error
         seconds = response.headers.get("retry-after", "")
         again = response.status_code in (429, 503) and seconds.isascii() and seconds.isdigit()
         raise ServingError(
@@ -243,12 +203,7 @@ class Client:
 
 
 def _make(kind: type[Answer], **fields: object) -> Answer:
-    lists = {n: [*v] for n, v in fields.items() if isinstance(v, Iterable) and not isinstance(v, str)}
-    try:  # the models are strict: only a list is a list
-        return kind(**fields | lists)
+    try:  # not strict: any sequence is a list here
+        return kind.model_validate(fields, strict=False)
     except ValidationError as invalid:
-        first = invalid.errors(include_input=False, include_url=False)[0]
-        path = ".".join(map(str, first["loc"]))
-        raise ServingError(
-            str(first["msg"]).removeprefix("Value error, "), kind="invalid", status=0, field=path
-        ) from None
+        raise messages.explain(invalid.errors(include_input=False)[0], status=0) from None

@@ -6,39 +6,87 @@ Nothing is converted: a number is not a text, and an unknown field is an error.
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
-from typing import Annotated, Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic_core import ErrorDetails, PydanticCustomError
 
 from entail.data.text import is_blank
 from entail.encoders.gaussian.distributions import Gaussians
 from entail.errors import ServingError
+from entail.serving.limits import RERANKED, Limits
 
-
-def _check_characters(text: str) -> str:
-    if "\0" in text or (not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text)):
-        raise ValueError("expected text, found a NUL character or a lone surrogate; remove it")
-    return text
-
-
-def _check_visible(text: str) -> str:
-    if is_blank(text):
-        raise ValueError("expected words, found an empty text; leave it out")
-    return text
-
+LIMITS = Limits()
+"""Limits of the fields of a request."""
 
 Floats = NDArray[np.float32]
 Packed = list[list[float]] | str
 """Vectors as lists of numbers, or as base64 of little-endian 32-bit floats, row by row."""
 
-Text = Annotated[str, AfterValidator(_check_characters), AfterValidator(_check_visible)]
-Texts = Annotated[list[Text], Field(min_length=1, fail_fast=True)]
-Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_check_characters)]
+_KINDS = {
+    "too_many": "too_many",
+    "too_long": "too_many",
+    "less_than_equal": "too_many",
+    "string_too_long": "too_long",
+}
+"""Kinds of error by pydantic's type of a problem; all others are `invalid`."""
+
+
+def explain(problem: ErrorDetails, *, status: int) -> ServingError:
+    """Return a problem of pydantic's `ValidationError.errors()` as an error of the API."""
+    # A client may send names of any length.
+    path = ".".join(str(step)[:60] for step in problem["loc"] if step != "body")
+    message = problem["msg"].removeprefix("Value error, ")
+    field = path or problem.get("ctx", {}).get("field")
+    return ServingError(message, kind=_KINDS.get(problem["type"], "invalid"), status=status, field=field)
+
+
+def _problem(
+    field: str, message: str, *, kind: Literal["invalid", "too_many"] = "invalid"
+) -> PydanticCustomError:
+    return PydanticCustomError(kind, "{message}", {"message": message, "field": field})
+
+
+def _check_text(text: str) -> str:
+    if "\0" in text or is_blank(text):
+        raise ValueError("expected words, found an empty text or a NUL character; leave it out")
+    return text
+
+
+def _check_size(texts: list[str]) -> list[str]:
+    if (size := sum(map(len, texts))) > LIMITS.chars_in_all:
+        message = f"expected at most {LIMITS.chars_in_all:,} characters in all, found {size:,}"
+        raise PydanticCustomError("too_many", "{message}", {"message": message})
+    return texts
+
+
+def _check_source(corpus: str | None, texts: Sequence[str] | None) -> None:
+    if (corpus is None) == (texts is None):
+        raise _problem("corpus", "expected a corpus or texts to search, found both or neither")
+
+
+def _check_pairs(field: str, first: Sequence[str], second: Sequence[str]) -> None:
+    if len(first) != len(second):
+        raise _problem(field, f"expected {len(first)} texts, one for each to pair, found {len(second)}")
+
+
+Text = Annotated[str, Field(max_length=LIMITS.chars), AfterValidator(_check_text)]
+Texts = Annotated[
+    list[Text], Field(min_length=1, max_length=LIMITS.texts, fail_fast=True), AfterValidator(_check_size)
+]
+Premises = Annotated[
+    list[Text], Field(min_length=1, max_length=LIMITS.premises, fail_fast=True), AfterValidator(_check_size)
+]
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+Tower = Literal["query", "premise"]
 Way = Literal["entails", "entailed"]
 """Relation of a hit to its query: it entails the query, or is entailed by it."""
+
+CORPUS = "Corpus of `GET /info`."
+"""Description of a field."""
 
 
 class Message(BaseModel):
@@ -50,18 +98,17 @@ class Message(BaseModel):
 class EncodeRequest(Message):
     """Texts to encode."""
 
-    texts: Texts = Field(description="At least one, at most `limits.texts` of `GET /info`.")
-    encoder: Name | None = Field(default=None, description="Encoder of `GET /info`; default: the active one.")
-    tower: Literal["query", "premise"] = Field(default="query", description="Tower that encodes.")
+    texts: Texts = Field(description="Texts, each encoded alone.")
+    encoder: Name | None = Field(None, description="Encoder of `GET /info`; default: the active one.")
+    tower: Tower = Field("query", description="Tower that encodes.")
     normalised: bool = Field(
-        default=True,
+        True,
         description="Whether to scale vectors to length 1, those of premises by the root of their dimension "
         "where the encoder is by dot product. Leave it out for an encoder of Gaussians.",
     )
     format: Literal["floats", "base64"] = Field(
-        default="floats",
-        description="Lists of numbers, or one base64 text of little-endian 32-bit floats, row by row, "
-        "a third as long.",
+        "floats",
+        description="Lists of numbers, or one base64 text of little-endian 32-bit floats, row by row.",
     )
 
 
@@ -70,14 +117,12 @@ class EncodeAnswer(Message):
 
     encoder: str
     revision: str = Field(description="Changes with the weights; do not compare vectors of two revisions.")
-    tower: Literal["query", "premise"]
+    tower: Tower
     dimension: int = Field(description="Length of a vector.")
     normalised: bool
     vectors: Packed = Field(description="By `format` of the request; means for an encoder of Gaussians.")
     log_variances: Packed | None = Field(
-        default=None,
-        description="Natural logarithms of the variances, in the form of `vectors`; null for an encoder of "
-        "points.",
+        None, description="Of Gaussians, in the form of `vectors`; else null."
     )
 
     @classmethod
@@ -94,7 +139,7 @@ class EncodeAnswer(Message):
             revision=revision,
             tower=request.tower,
             dimension=vectors.shape[1],
-            normalised=log_variances is None and request.normalised,
+            normalised=request.normalised and log_variances is None,
             vectors=pack(vectors, request.format),
             log_variances=log_variances,
         )
@@ -106,10 +151,8 @@ class EncodeAnswer(Message):
     def gaussians(self) -> Gaussians:
         """Return the Gaussians; raise `ServingError` if the encoder makes points."""
         if self.log_variances is None:
-            raise ServingError(
-                f"expected an encoder of Gaussians, found {self.encoder!r}, which makes points; name another",
-                field="encoder",
-            )
+            message = f"expected an encoder of Gaussians, found {self.encoder!r}, which makes points"
+            raise ServingError(message, field="encoder")
         return Gaussians(self.array(), unpack(self.log_variances, self.dimension), self.revision)
 
 
@@ -117,23 +160,32 @@ class SearchRequest(Message):
     """Queries and the premises to search: exactly one of `corpus` and `premises`."""
 
     queries: Texts
-    corpus: Name | None = Field(default=None, description="Corpus of `GET /info`.")
-    premises: Texts | None = Field(
-        default=None, description="Premises to search; texts that differ only in white space count once."
-    )
+    corpus: Name | None = Field(None, description=CORPUS)
+    premises: Premises | None = Field(None, description="Texts that differ only in white space count once.")
     retriever: Name | None = Field(
-        default=None,
+        None,
         description="`tfidf`, `bm25`, `ngrams`, an encoder, or a hybrid ENCODER+bm25 or ENCODER+ngrams; "
         "default: the encoder active for the corpus, with `direction` the first encoder of Gaussians.",
     )
     direction: Way | None = Field(
-        default=None,
+        None,
         description="`entails` (default): premises that entail the query; `entailed`: that it entails. "
         "Only for an encoder of Gaussians.",
     )
-    reranker: Name | None = Field(default=None, description="Re-ranker of `GET /info`; at most 16 queries.")
-    k: int = Field(default=10, ge=1, description="Hits a query; fewer where the corpus has no more.")
-    exclude_own: bool = Field(default=False, description="Leave a query's own text out of its hits.")
+    reranker: Name | None = Field(None, description="Re-ranker of `GET /info`; at most 16 queries.")
+    k: int = Field(10, ge=1, le=LIMITS.k, description="Hits a query; fewer in a smaller corpus.")
+    exclude_own: bool = Field(False, description="Leave a query's own text out of its hits.")
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        _check_source(self.corpus, self.premises)
+        if self.k * len(self.queries) > LIMITS.hits:
+            raise _problem("k", f"expected at most {LIMITS.hits:,} hits over all queries", kind="too_many")
+        if self.reranker is not None and len(self.queries) > RERANKED:
+            raise _problem("queries", f"expected at most {RERANKED} with a re-ranker", kind="too_many")
+        if self.reranker is not None and self.direction is not None:
+            raise _problem("reranker", "expected a direction or a re-ranker, found both; leave one out")
+        return self
 
 
 class Hit(Message):
@@ -149,16 +201,21 @@ class Hit(Message):
     position: int = Field(description="Position in the corpus, from 0.")
 
 
-class SearchAnswer(Message):
+class CorpusAnswer(Message):
+    """Corpus that an answer is about."""
+
+    corpus: str | None = Field(description="Name of the corpus; null for one of the request.")
+    corpus_version: int | None
+    corpus_hash: str
+    count: int = Field(description="Texts searched.")
+
+
+class SearchAnswer(CorpusAnswer):
     """Hits of each query, best first."""
 
     retriever: str
     revision: str
     direction: Way | None = Field(description="Direction of search; null for a retriever of points.")
-    corpus: str | None = Field(description="Name of the corpus; null for one of the request.")
-    corpus_version: int | None
-    corpus_hash: str
-    count: int = Field(description="Premises searched.")
     hits: list[list[Hit]]
 
 
@@ -167,9 +224,12 @@ class DirectionRequest(Message):
 
     first: Texts
     second: Texts = Field(description="As many as `first`.")
-    encoder: Name | None = Field(
-        default=None, description="Encoder of Gaussians of `GET /info`; default: the active one."
-    )
+    encoder: Name | None = Field(None, description="Encoder of Gaussians; default: the active one.")
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        _check_pairs("second", self.first, self.second)
+        return self
 
 
 class PairDirection(Message):
@@ -181,7 +241,7 @@ class PairDirection(Message):
     forward: float = Field(description="sim(second || first): how much the first entails the second.")
     backward: float = Field(description="sim(first || second): how much the second entails the first.")
     margin: float = Field(
-        description="logit(forward) - logit(backward): above 0 if the first rather entails the second."
+        description="logit(forward) - logit(backward): above 0 if the first entails the second."
     )
     sure: float | None = Field(description="Probability of the verdict, from 0.5; null without calibration.")
     direction: float | None = Field(
@@ -205,10 +265,14 @@ class DirectionAnswer(Message):
 class ClaimRequest(Message):
     """Questions to turn into claims."""
 
-    questions: Texts = Field(description="At least one, at most `limits.texts` of `GET /info`.")
-    answers: Texts | None = Field(
-        default=None, description="One answer a question; both are joined into one statement."
-    )
+    questions: Texts = Field(description="Questions, each turned into a claim.")
+    answers: Texts | None = Field(None, description="One answer a question, to be joined into one statement.")
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.answers is not None:
+            _check_pairs("answers", self.questions, self.answers)
+        return self
 
 
 class QuestionClaim(Message):
@@ -218,9 +282,7 @@ class QuestionClaim(Message):
     claim: str = Field(description="Claim that a passage entails if it answers the question.")
     rule: str = Field(description="Rule that fired: `when`, `who`, `what noun` ...")
     fallback: bool = Field(description="Whether no rule for questions matched.")
-    statement: str | None = Field(
-        default=None, description="Statement of question and answer; null without an answer."
-    )
+    statement: str | None = Field(None, description="Question and answer as one; null without.")
 
 
 class ClaimAnswer(Message):
@@ -234,19 +296,19 @@ class ChainRequest(Message):
 
     question: Text = Field(description="Question without answer options.")
     answer: Text = Field(description="Correct answer.")
-    corpus: Name | None = Field(default=None, description="Corpus of `GET /info`.")
-    facts: Texts | None = Field(
-        default=None, description="Facts to search; texts that differ only in white space count once."
-    )
-    scorer: Name | None = Field(
-        default=None,
-        description="`tfidf` or a scorer of `GET /info`; default: the active one, else `tfidf`.",
-    )
-    k: int = Field(default=60, ge=1, description="Facts nearest to the question and to each chosen fact.")
-    length: int = Field(default=9, ge=1, description="Maximal number of facts of a chain.")
-    least: int = Field(default=3, ge=0, description="Minimal number of facts before a chain may stop early.")
-    top: int = Field(default=20, ge=0, description="Facts of the ranking to return.")
-    candidates: int = Field(default=5, ge=0, description="Best candidates of each step to return.")
+    corpus: Name | None = Field(None, description=CORPUS)
+    facts: Premises | None = Field(None, description="Texts that differ only in white space count once.")
+    scorer: Name | None = Field(None, description="`tfidf` or one of `GET /info`; default: the active one.")
+    k: int = Field(60, ge=1, le=LIMITS.visible, description="Facts nearest to question or chosen fact.")
+    length: int = Field(9, ge=1, le=LIMITS.chain, description="Maximal number of facts of a chain.")
+    least: int = Field(3, ge=0, description="Minimal number of facts before a chain may stop early.")
+    top: int = Field(20, ge=0, le=LIMITS.k, description="Facts of the ranking to return.")
+    candidates: int = Field(5, ge=0, le=LIMITS.visible, description="Best candidates of each step.")
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        _check_source(self.corpus, self.facts)
+        return self
 
 
 class ChainFact(Message):
@@ -274,7 +336,7 @@ class ChainStep(Message):
     candidates: list[ChainCandidate] = Field(description="Best candidates, best first.")
 
 
-class ChainAnswer(Message):
+class ChainAnswer(CorpusAnswer):
     """A chain, its steps, and the ranking of facts by it."""
 
     scorer: str
@@ -283,21 +345,16 @@ class ChainAnswer(Message):
         description="`arcf`: scores facts given earlier ones; `single-fact`: each alone; `tfidf`: by words "
         "shared with question, answer and earlier facts."
     )
-    corpus: str | None = Field(description="Name of the corpus; null for one of the request.")
-    corpus_version: int | None
-    corpus_hash: str
-    count: int = Field(description="Facts searched.")
     chain: list[ChainFact] = Field(description="Chosen facts, in order.")
     stopped: Literal["bare prefix", "length", "nothing visible"] = Field(
-        description="Reason of the end: no visible fact improved the score, the maximal length, or no other "
-        "visible fact."
+        description="Reason of the end: no visible fact improved the score, the maximal length, or none left."
     )
     dropped: int = Field(description="Oldest chosen facts that were truncated at the last step.")
     question_cut: bool = Field(description="Whether the beginning of the question was truncated.")
     facts_cut: int = Field(description="Scored facts whose end was truncated.")
     steps: list[ChainStep]
     ranking: list[ChainFact] = Field(
-        description="The chain, then scored facts by their last score, then the rest by similarity to it."
+        description="The chain, then scored facts by last score, then the rest by similarity."
     )
     chosen: list[bool] = Field(description="Whether each fact of `ranking` is in the chain.")
 
@@ -369,7 +426,7 @@ class ErrorDetail(Message):
 
     kind: str = Field(description="Kind of error, for programs.")
     message: str = Field(description="Explanation, for people.")
-    field: str | None = Field(default=None, description="Field of the request, such as `texts.3`.")
+    field: str | None = Field(None, description="Field of the request, such as `texts.3`.")
 
 
 class ErrorReply(Message):

@@ -6,14 +6,13 @@ import asyncio
 import contextvars
 import logging
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import contextmanager
 from typing import Annotated, TypeVar, cast
 
 from fastapi import Depends, Request
 
-from entail.errors import EntailError, ServingError
+from entail.errors import EntailError
 from entail.serving.library import Library
 from entail.serving.scorers import Scorers
 
@@ -34,15 +33,16 @@ class Service:
 
     Attributes:
         reason: Reason why the server is not ready, None if it is.
+        requests: Requests that are answered now.
     """
 
     def __init__(self, library: Library, *, warm: tuple[str, ...] | None = None) -> None:
         self.library, self.limits = library, library.limits
         self.scorers = Scorers()
+        self.reason: str | None = "the encoders are not loaded yet"
+        self.requests = 0
         self._warm = warm
         self._threads = ThreadPoolExecutor(self.limits.requests, thread_name_prefix="request")
-        self.reason: str | None = "the encoders are not loaded yet"
-        self._requests = 0
         self._closing = threading.Event()
 
     def start(self) -> None:
@@ -64,26 +64,6 @@ class Service:
         """
         run = contextvars.copy_context().run
         return await asyncio.get_running_loop().run_in_executor(threads or self._threads, run, work)
-
-    @contextmanager
-    def admit(self) -> Iterator[None]:
-        """Count a request while it is answered; called by the event loop only.
-
-        Raises:
-            ServingError: If too many are answered already.
-        """
-        if self._requests >= self.limits.requests:
-            raise ServingError(
-                f"expected at most {self.limits.requests} requests at a time; try again later",
-                kind="busy",
-                status=429,
-                retry_after=1,
-            )
-        self._requests += 1
-        try:
-            yield
-        finally:
-            self._requests -= 1
 
     def _load(self) -> None:
         """Load encoders, and again after a failure: a Hub or a disk may be back later."""

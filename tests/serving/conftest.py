@@ -3,6 +3,10 @@
 import contextlib
 import http.client
 import json
+import re
+import shutil
+import socket
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -94,17 +98,19 @@ class Served:
     def post(self, path: str, **fields: Any) -> Reply:
         return self.send("POST", path, json.dumps(fields).encode(), {"Content-Type": "application/json"})
 
-    def apart(self, *requests: tuple[str, dict[str, Any]]) -> "Apart":
-        """Send requests at the same time."""
-        return Apart(self, requests)
+    def send_together(self, *requests: tuple[str, dict[str, Any]]) -> Callable[[], list[Reply]]:
+        """Send requests in a thread each; return a function that waits for the replies."""
+        pool = ThreadPoolExecutor(len(requests))
+        replies = [pool.submit(self.post, path, **fields) for path, fields in requests]
+        return lambda: [reply.result(SOON) for reply in replies]
 
-    def hold(self) -> "Apart":
-        """Hold the encoder at the text "bo": whatever comes next has to wait, until `release`."""
+    def hold(self) -> Callable[[], list[Reply]]:
+        """Hold the encoder at the text "bo": all later texts wait until `release`."""
         while self.encoder.asked.acquire(blocking=False):
             pass
         self.encoder.calls.clear()
         self.encoder.gate.clear()
-        first = self.apart(("/encode", {"texts": ["bo"]}))
+        first = self.send_together(("/encode", {"texts": ["bo"]}))
         assert self.encoder.asked.acquire(timeout=SOON)
         return first
 
@@ -116,24 +122,13 @@ class Served:
         return self.service.library.encoder("tiny").batcher.waiting
 
 
-class Apart:
-    """Requests sent by a thread each."""
-
-    def __init__(self, served: Served, requests: Sequence[tuple[str, dict[str, Any]]]) -> None:
-        pool = ThreadPoolExecutor(len(requests))
-        self._replies = [pool.submit(served.post, path, **fields) for path, fields in requests]
-
-    def join(self) -> list[Reply]:
-        return [reply.result(SOON) for reply in self._replies]
-
-
 def until(true: Callable[[], bool]) -> None:
-    """Wait until something is so; fail if it never is."""
+    """Wait until a condition is true; fail if it never is."""
     for _ in range(int(SOON / 0.005)):
         if true():
             return
         time.sleep(0.005)
-    raise AssertionError("it never came to be so")
+    raise AssertionError("the condition never became true")
 
 
 @contextlib.contextmanager
@@ -149,6 +144,39 @@ def running(app: FastAPI) -> Iterator[tuple[uvicorn.Server, int, threading.Threa
         server.should_exit = True
         thread.join(SOON)
         assert not thread.is_alive()
+
+
+@contextlib.contextmanager
+def nginx_in_front(port: int, folder: Path, *, seconds: int = 10) -> Iterator[int]:
+    """Run nginx by docs/nginx.conf without TLS in front of a port; yield its own port."""
+    if shutil.which("nginx") is None:
+        pytest.skip("needs nginx: apt-get install nginx-light")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        front = int(free.getsockname()[1])
+    text = (Path(__file__).parent.parent.parent / "docs" / "nginx.conf").read_text(encoding="utf-8")
+    text = re.sub(r"^(user|\s+ssl_certificate\w*) .*\n", "", text, flags=re.MULTILINE)
+    text = text.replace("listen 443 ssl", f"listen 127.0.0.1:{front}").replace(" 10s;", f" {seconds}s;")
+    text = text.replace("127.0.0.1:8600", f"127.0.0.1:{port}")
+    paths = "".join(
+        f"{kind}_temp_path {folder / kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    )
+    config = folder / "nginx.conf"
+    config.write_text(text.replace("http {", f"http {{ {paths}"), encoding="utf-8")
+    options = f"daemon off; pid {folder}/nginx.pid; error_log {folder}/nginx.log;"
+    process = subprocess.Popen(["nginx", "-e", folder / "nginx.log", "-c", config, "-g", options])
+    try:
+        until(lambda: process.poll() is not None or _listens(front))
+        assert process.poll() is None, (folder / "nginx.log").read_text()
+        yield front
+    finally:
+        process.terminate()
+        process.wait(SOON)
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from entail.cancellation import cancellable
+from entail.cancellation import check_cancelled
 from entail.errors import EncoderError, ServingError
 from entail.serving.batching import CHARS_A_TEXT, Batcher, Call, Floats, Lane
 
@@ -19,19 +19,19 @@ SOON = 10.0
 
 
 class Slow:
-    """An encoder that waits at its gate; a text's vector tells the text and the lane."""
+    """An encoder that waits at its gate; a vector tells its text and lane."""
 
     def __init__(self) -> None:
         self.gate = threading.Event()
         self.entered = threading.Semaphore(0)
         self.calls: list[tuple[list[str], Lane]] = []
-        self.bad = ""
 
     def __call__(self, texts: Sequence[str], lane: Lane) -> Floats:
         self.calls.append((list(texts), lane))
         self.entered.release()
         assert self.gate.wait(SOON)
-        if self.bad in texts:
+        check_cancelled()
+        if "bad" in texts:
             raise EncoderError("a text that breaks it")
         return vectors(texts, lane)
 
@@ -41,162 +41,48 @@ def vectors(texts: Sequence[str], lane: Lane) -> Floats:
     return np.array(answer, dtype=np.float32)
 
 
-def held(encoder: Slow, **options: float) -> Batcher:
-    """Return a batcher whose thread is at the encoder with the text "first"."""
-    batcher = Batcher(encoder, name="slow", **options)  # type: ignore[arg-type]  # only `encode` is asked
+def batches_of(
+    requests: Sequence[tuple[Sequence[str], Lane]], **options: Any
+) -> list[tuple[list[str], Lane]]:
+    """Return the calls for requests that wait together, each of which gets its own vectors."""
+    encoder = Slow()
+    batcher = Batcher(encoder, name="slow", **options)
     batcher.submit(["first"], QUERY)
     assert encoder.entered.acquire(timeout=SOON)
-    return batcher
-
-
-def test_waiting_texts_share_a_call() -> None:
-    encoder = Slow()
-    batcher = held(encoder)
-    texts = [f"{'x' * (40 - i)}{i}" for i in range(31)]
-    futures = [batcher.submit([text], QUERY) for text in texts]
-    assert batcher.waiting == 31
+    futures = [batcher.submit(texts, lane) for texts, lane in requests]
+    assert batcher.waiting == sum(len(texts) for texts, _ in requests)
     encoder.gate.set()
-    for text, future in zip(texts, futures, strict=True):
-        np.testing.assert_array_equal(future.result(SOON), vectors([text], QUERY))
-    assert len(encoder.calls) == 2
-    batch = encoder.calls[1][0]
-    assert sorted(batch) == sorted(texts)
-    assert [len(text) for text in batch] == sorted(len(text) for text in batch)
+    for future, (texts, lane) in zip(futures, requests, strict=True):
+        np.testing.assert_array_equal(future.result(SOON), vectors(texts, lane))
     assert batcher.waiting == 0
     batcher.close()
+    return encoder.calls[1:]
 
 
-def test_equal_texts_are_encoded_once() -> None:
-    encoder = Slow()
-    batcher = held(encoder)
-    futures = [batcher.submit(["same", "same", f"other {i % 2}"], QUERY) for i in range(6)]
-    encoder.gate.set()
-    for i, future in enumerate(futures):
-        np.testing.assert_array_equal(future.result(SOON), vectors(["same", "same", f"other {i % 2}"], QUERY))
-    assert encoder.calls[1:] == [(["same", "other 0", "other 1"], QUERY)]
-    batcher.close()
+def test_waiting_texts_share_a_call_by_length() -> None:
+    texts = [f"{'x' * (40 - i)}{i}" for i in range(31)]
+    ((batch, _),) = batches_of([([text], QUERY) for text in texts])
+    assert sorted(batch) == sorted(texts)
+    assert batch == sorted(batch, key=len)
 
 
-def test_lanes_never_share_a_call() -> None:
-    encoder = Slow()
-    batcher = held(encoder)
-    lanes = [QUERY, PREMISE, RAW] * 3
-    futures = [batcher.submit([f"text {i}"], lane) for i, lane in enumerate(lanes)]
-    encoder.gate.set()
-    for i, (lane, future) in enumerate(zip(lanes, futures, strict=True)):
-        np.testing.assert_array_equal(future.result(SOON), vectors([f"text {i}"], lane))
-    assert [(len(texts), lane) for texts, lane in encoder.calls[1:]] == [(3, QUERY), (3, PREMISE), (3, RAW)]
-    batcher.close()
+def test_equal_texts_are_encoded_once_and_lanes_apart() -> None:
+    same = ["same", "same", "other"]
+    assert batches_of([(same, QUERY), (same, PREMISE), (same, RAW), (same, QUERY)]) == [
+        (["same", "other"], lane) for lane in (QUERY, PREMISE, RAW)
+    ]
 
 
 def test_long_request_takes_turns() -> None:
-    encoder = Slow()
-    batcher = held(encoder, batch=4)
-    long = batcher.submit([f"long {i}" for i in range(10)], QUERY)
-    short = batcher.submit(["short"], QUERY)
-    encoder.gate.set()
-    np.testing.assert_array_equal(long.result(SOON), vectors([f"long {i}" for i in range(10)], QUERY))
-    np.testing.assert_array_equal(short.result(SOON), vectors(["short"], QUERY))
-    assert [len(texts) for texts, _ in encoder.calls[1:]] == [4, 4, 3]
-    assert "short" in encoder.calls[2][0]
-    batcher.close()
-
-
-def test_cancelled_during_its_batches() -> None:
-    encoder = Slow()
-    batcher = Batcher(encoder, name="slow", batch=2)
-    long = batcher.submit([f"text {i}" for i in range(9)], QUERY)
-    assert encoder.entered.acquire(timeout=SOON)
-    assert batcher.waiting == 7
-    assert long.cancel()
-    assert batcher.waiting == 0
-    encoder.gate.set()
-    batcher.close()
-    assert len(encoder.calls) == 1
-
-
-class Stepwise:
-    """An encoder of one text at a time that may be cancelled before each."""
-
-    def __init__(self) -> None:
-        self.begun, self.allowed = threading.Semaphore(0), threading.Semaphore(0)
-        self.encoded: list[str] = []
-
-    def __call__(self, texts: Sequence[str], lane: Lane) -> Floats:
-        for text in cancellable(texts):
-            self.encoded.append(text)
-            self.begun.release()
-            assert self.allowed.acquire(timeout=SOON)
-        return vectors(texts, lane)
-
-
-@pytest.mark.parametrize("both", [False, True])
-def test_batch_ends_when_all_its_requests_are_cancelled(both: bool) -> None:
-    encoder = Stepwise()
-    batcher = Batcher(encoder, name="stepwise")
-    batcher.submit(["first"], QUERY)
-    assert encoder.begun.acquire(timeout=SOON)
-    first, second = batcher.submit(["a", "b"], QUERY), batcher.submit(["cc", "dd"], QUERY)
-    encoder.allowed.release()
-    assert encoder.begun.acquire(timeout=SOON)
-    assert first.cancel()
-    assert not both or second.cancel()
-    encoder.allowed.release(9)
-    assert len(batcher.submit(["last"], QUERY).result(SOON)) == 1
-    assert encoder.encoded == ["first", "a", *([] if both else ["b", "cc", "dd"]), "last"]
-    assert both or len(second.result(SOON)) == 2
-    batcher.close()
+    calls = batches_of([([f"long {i}" for i in range(10)], QUERY), (["short"], QUERY)], batch=4)
+    assert [len(texts) for texts, _ in calls] == [4, 4, 3]
+    assert "short" in calls[1][0]
 
 
 def test_batch_of_long_texts_is_small() -> None:
-    encoder = Slow()
-    batcher = held(encoder, batch=4)
     long, longest = "long" * CHARS_A_TEXT, "longest" * CHARS_A_TEXT
-    futures = [batcher.submit([longest, "a", long, "b"], QUERY), batcher.submit(["c"], QUERY)]
-    encoder.gate.set()
-    for future, count in zip(futures, (4, 1), strict=True):
-        assert len(future.result(SOON)) == count
-    assert [texts for texts, _ in encoder.calls[1:]] == [[longest], ["c", "a"], [long], ["b"]]
-    batcher.close()
-
-
-def test_failing_text_fails_alone() -> None:
-    encoder = Slow()
-    encoder.bad = "bad"
-    batcher = held(encoder)
-    futures = [batcher.submit([text], QUERY) for text in ("good", "bad", "better")]
-    encoder.gate.set()
-    assert len(futures[0].result(SOON)) == len(futures[2].result(SOON)) == 1
-    with pytest.raises(EncoderError, match="breaks"):
-        futures[1].result(SOON)
-    batcher.close()
-
-
-def test_close() -> None:
-    encoder = Slow()
-    batcher = held(encoder)
-    waits = batcher.submit(["waits"], QUERY)
-    batcher.close(wait=False)
-    with pytest.raises(ServingError, match="shutting down"):
-        batcher.submit(["late"], QUERY)
-    encoder.gate.set()
-    batcher.close()
-    assert len(waits.result(0)) == 1
-
-
-def test_call_cancelled_or_out_of_time() -> None:
-    future: Future[Floats] = Future()
-    call = Call(SOON)
-    threading.Timer(0.05, call.cancel).start()
-    with pytest.raises(ServingError, match="took longer"):
-        call.result(future)
-    assert future.cancelled()
-    with pytest.raises(ServingError, match="took longer"):
-        call.check()
-    late: Future[Floats] = Future()
-    with pytest.raises(ServingError, match="took longer"):
-        Call(0).result(late)
-    assert late.cancelled()
+    calls = batches_of([([longest, "a", long, "b"], QUERY), (["c"], QUERY)], batch=4)
+    assert [texts for texts, _ in calls] == [[longest], ["c", "a"], [long], ["b"]]
 
 
 @given(
@@ -207,8 +93,50 @@ def test_call_cancelled_or_out_of_time() -> None:
     st.integers(1, 5),
 )
 def test_each_request_gets_its_own_vectors(requests: list[Any], batch: int) -> None:
-    batcher = Batcher(vectors, name="quick", batch=batch, gather_ms=0.1)
-    futures = [batcher.submit(texts, lane) for texts, lane in requests]
-    for (texts, lane), future in zip(requests, futures, strict=True):
-        np.testing.assert_array_equal(future.result(SOON), vectors(texts, lane))
+    batches_of(requests, batch=batch, gather_ms=0.1)
+
+
+def test_cancelled_requests_leave_the_queue_and_end_their_batch() -> None:
+    encoder = Slow()
+    batcher = Batcher(encoder, name="slow", batch=2)
+    long = batcher.submit([f"text {i}" for i in range(9)], QUERY)
+    assert encoder.entered.acquire(timeout=SOON)
+    assert batcher.waiting == 7
+    first, second = batcher.submit(["a"], QUERY), batcher.submit(["b"], QUERY)
+    assert long.cancel()
+    assert first.cancel()
+    assert batcher.waiting == 1
+    encoder.gate.set()
+    assert len(second.result(SOON)) == 1
     batcher.close()
+    assert [texts for texts, _ in encoder.calls] == [["text 0", "text 1"], ["b"]]
+
+
+def test_failing_text_fails_alone_and_pending_texts_are_encoded_before_the_end() -> None:
+    encoder = Slow()
+    batcher = Batcher(encoder, name="slow")
+    batcher.submit(["first"], QUERY)
+    assert encoder.entered.acquire(timeout=SOON)
+    good, bad, better = (batcher.submit([text], QUERY) for text in ("good", "bad", "better"))
+    batcher.close(wait=False)
+    with pytest.raises(ServingError) as caught:
+        batcher.submit(["late"], QUERY)
+    assert (caught.value.kind, caught.value.status) == ("not_ready", 503)
+    encoder.gate.set()
+    batcher.close()
+    assert len(good.result(0)) == len(better.result(0)) == 1
+    with pytest.raises(EncoderError):
+        bad.result(0)
+
+
+@pytest.mark.parametrize("seconds", [0.0, SOON])
+def test_call_cancelled_or_out_of_time(seconds: float) -> None:
+    future: Future[Floats] = Future()
+    call = Call(seconds)
+    threading.Timer(0.05, call.cancel).start()
+    with pytest.raises(ServingError) as caught:
+        call.result(future)
+    assert (caught.value.kind, caught.value.status) == ("timeout", 504)
+    assert future.cancelled()
+    with pytest.raises(ServingError):
+        call.check()

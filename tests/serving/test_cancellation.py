@@ -172,13 +172,13 @@ def disconnect(served: Served, path: str, fields: Fields, *, once: threading.Eve
 def test_one_chain_at_a_time(mine: Served, steps: Steps) -> None:
     mine.service.limits = Limits(requests=2)
     steps.of(FakeScorer, "score")
-    first = mine.apart(("/chain", chain("mine")(TEXTS)))
+    first = mine.send_together(("/chain", chain("mine")(TEXTS)))
     assert steps.reached.wait(SOON)
     mine.service.limits = Limits(requests=2, seconds=0.3)
     assert mine.post("/chain", **chain("mine")(TEXTS)).status == 504
     mine.service.limits = PATIENT
     steps.released.set()
-    assert first.join()[0].status == 200
+    assert first()[0].status == 200
     assert mine.post("/chain", **chain("mine")(TEXTS[:1])).status == 200
     assert steps.count == len(TEXTS) + 1
 

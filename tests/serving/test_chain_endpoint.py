@@ -108,20 +108,3 @@ def test_scorer_with_nan(scorer: Scorer, served: Served) -> None:
     scorer.pairs.by = lambda prefix, candidate: float("nan")  # type: ignore[attr-defined]  # of the fake
     reply = served.post("/chain", question="ba", answer="be", facts=["ba"])
     assert (reply.status, reply.error["kind"]) == (500, "internal")
-
-
-@pytest.mark.parametrize(
-    ("fields", "status", "field"),
-    [
-        ({"facts": ["ba"], "corpus": "grove"}, 422, "corpus"),
-        ({"facts": ["ba"], "k": 301}, 422, "k"),
-        ({"facts": ["ba"], "length": 21}, 422, "length"),
-        ({"facts": ["ba"], "answer": "x" * 10_001}, 422, "answer"),
-        ({"facts": ["ba"], "scorer": "tiny"}, 404, None),
-    ],
-)
-def test_errors(served: Served, fields: dict[str, Any], status: int, field: str | None) -> None:
-    reply = served.post("/chain", **{"question": "ba", "answer": "be", **fields})
-    assert (reply.status, reply.error.get("field")) == (status, field)
-    if status == 404:
-        assert "entail train arcf" in reply.error["message"]

@@ -113,25 +113,6 @@ def test_default_is_the_active_model(gaussian: str, tiny_home: Path, serve: Call
         assert client.direction(["ba"], ["be"]).encoder == "gausscse-minilm"
 
 
-@pytest.mark.parametrize(
-    ("fields", "status", "field"),
-    [
-        ({"first": ["ba"], "second": ["ba", "be"]}, 422, "second"),
-        ({"first": ["ba"], "second": [""]}, 422, "second.0"),
-        ({"first": ["ba"], "second": [" \u2060\u00ad"]}, 422, "second.0"),
-        ({"first": ["ba"]}, 422, "second"),
-        ({"first": ["ba"], "second": ["be"], "encoder": "tiny"}, 422, "encoder"),
-        ({"first": ["ba"], "second": ["be"], "encoder": "nowhere"}, 404, None),
-    ],
-)
-def test_errors(
-    gaussian: str, serve: Callable[..., Served], fields: dict[str, Any], status: int, field: str | None
-) -> None:
-    reply = serve(others=[gaussian]).post("/direction", **fields)
-    assert reply.status == status
-    assert reply.error.get("field") == field
-
-
 def test_without_an_encoder_of_gaussians(served: Served) -> None:
     reply = served.post("/direction", first=["ba"], second=["be"])
     assert reply.status == 404

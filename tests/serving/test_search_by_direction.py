@@ -87,23 +87,6 @@ def test_client(both: Served, grove: dict[str, Any]) -> None:
         assert (caught.value.status, caught.value.field) == (422, "direction")
 
 
-@pytest.mark.parametrize(
-    ("fields", "status", "kind", "field"),
-    [
-        ({"retriever": "tiny"}, 422, "invalid", "direction"),
-        ({"retriever": "bm25"}, 422, "invalid", "direction"),
-        ({"retriever": "nowhere"}, 404, "unknown_encoder", "retriever"),
-        ({"direction": "entailing"}, 422, "invalid", "direction"),
-        ({"retriever": "mine", "k": 1_001}, 422, "too_many", "k"),
-        ({"retriever": "mine", "corpus": "nowhere"}, 404, "unknown_corpus", "corpus"),
-        ({"retriever": "mine", "queries": ["ba"] * 257}, 422, "too_many", "queries"),
-    ],
-)
-def test_errors(both: Served, fields: dict[str, Any], status: int, kind: str, field: str) -> None:
-    reply = both.post("/search", **{"queries": ["ba"], "corpus": "grove", "direction": "entails"} | fields)
-    assert (reply.status, reply.error["kind"], reply.error["field"]) == (status, kind, field)
-
-
 def test_without_an_encoder_of_gaussians(served: Served) -> None:
     reply = served.post("/search", queries=["ba"], corpus="grove", direction="entails")
     assert reply.status == 404

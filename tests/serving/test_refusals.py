@@ -1,0 +1,207 @@
+"""Requests that are refused: 4xx with a kind and a field, the server alive, memory as before."""
+
+import contextlib
+import gc
+import gzip
+import itertools
+import json
+import logging
+import socket
+import tracemalloc
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.serving.conftest import SOON, Reply, Served, until
+
+JSON = {"Content-Type": "application/json"}
+GOOD = {
+    "/encode": {"texts": ["ba"]},
+    "/search": {"queries": ["ba"], "premises": ["be", "bi"], "retriever": "tfidf"},
+    "/direction": {"first": ["ba"], "second": ["be"]},
+    "/claim": {"questions": ["who won"]},
+    "/chain": {"facts": ["be", "bi"], "question": "ba", "answer": "be", "scorer": "tfidf"},
+}
+FIELDS = [
+    ("/encode", {"texts": []}, 422, "invalid", "texts"),
+    ("/encode", {"texts": ["ba", " \u2060\u00ad"]}, 422, "invalid", "texts.1"),
+    ("/encode", {"texts": ["a\0b"]}, 422, "invalid", "texts.0"),
+    ("/encode", {"texts": [3]}, 422, "invalid", "texts.0"),
+    ("/encode", {"texts": ["ba"] * 257}, 422, "too_many", "texts"),
+    ("/encode", {"texts": ["x" * 10_001]}, 422, "too_long", "texts.0"),
+    ("/encode", {"texts": ["x" * 10_000] * 51}, 422, "too_many", "texts"),
+    ("/encode", {"normalised": 1}, 422, "invalid", "normalised"),
+    ("/encode", {"normalised": True, "encoder": "mine"}, 422, "invalid", "normalised"),
+    ("/encode", {"encoder": "x" * 201}, 422, "too_long", "encoder"),
+    ("/encode", {"encoder": "../../etc/passwd"}, 404, "unknown_encoder", None),
+    ("/encode", {"y" * 5_000: 1}, 422, "invalid", "y" * 60),
+    ("/search", {"k": 1_001}, 422, "too_many", "k"),
+    ("/search", {"k": 10**400}, 422, "too_many", "k"),
+    ("/search", {"k": 2**64}, 422, "too_many", "k"),
+    ("/search", {"k": "3"}, 422, "invalid", "k"),
+    ("/search", {"queries": ["ba"] * 41, "k": 500}, 422, "too_many", "k"),
+    ("/search", {"premises": ["ba"] * 2_001}, 422, "too_many", "premises"),
+    ("/search", {"corpus": "grove"}, 422, "invalid", "corpus"),
+    ("/search", {"premises": None}, 422, "invalid", "corpus"),
+    ("/search", {"premises": None, "corpus": "'; DROP TABLE corpora; --"}, 404, "unknown_corpus", "corpus"),
+    ("/search", {"retriever": "org/model"}, 404, "unknown_encoder", "retriever"),
+    ("/search", {"direction": "entails"}, 422, "invalid", "direction"),
+    ("/search", {"retriever": "tiny", "direction": "entails"}, 422, "invalid", "direction"),
+    ("/search", {"direction": "entailing"}, 422, "invalid", "direction"),
+    ("/search", {"reranker": "none"}, 404, "unknown_encoder", None),
+    ("/search", {"reranker": "none", "queries": ["ba"] * 17}, 422, "too_many", "queries"),
+    ("/search", {"reranker": "none", "direction": "entails"}, 422, "invalid", "reranker"),
+    ("/direction", {"second": ["ba", "be"]}, 422, "invalid", "second"),
+    ("/direction", {"second": None}, 422, "invalid", "second"),
+    ("/direction", {"encoder": "tiny"}, 422, "invalid", "encoder"),
+    ("/direction", {"encoder": "nowhere"}, 404, "unknown_encoder", None),
+    ("/claim", {"answers": ["Rome", "Paris"]}, 422, "invalid", "answers"),
+    ("/chain", {"corpus": "grove"}, 422, "invalid", "corpus"),
+    ("/chain", {"k": 301}, 422, "too_many", "k"),
+    ("/chain", {"length": 21}, 422, "too_many", "length"),
+    ("/chain", {"answer": "x" * 10_001}, 422, "too_long", "answer"),
+    ("/chain", {"scorer": "tiny"}, 404, "unknown_encoder", None),
+]
+
+
+@pytest.fixture
+def both(gaussian: str, serve: Callable[..., Served]) -> Served:
+    """A server of points, `tiny`, and of Gaussians, `mine`."""
+    return serve(others=[gaussian])
+
+
+def test_fields(both: Served) -> None:
+    for path, fields, *expected in FIELDS:
+        reply = both.post(path, **GOOD[path] | fields)
+        assert [reply.status, reply.error["kind"], reply.error.get("field")] == expected, (path, fields)
+        assert len(reply.body) < 2_000
+
+
+GOOD_BODY = json.dumps(GOOD["/encode"]).encode()
+BODIES = {
+    "empty": (b"", 422),
+    "not JSON": (b"{'texts'}", 400),
+    "two documents": (GOOD_BODY * 2, 400),
+    "brackets": (b"[" * 100_000, 400),
+    "depth": (b'{"texts": ' + b"[" * 900 + b"]" * 900 + b"}", 400),
+    "NaN": (b'{"texts": NaN}', 400),
+    "infinity": (b'{"texts": [-Infinity]}', 400),
+    "digits": (b"1" * 5_000, 400),
+    "surrogate": (b'{"texts": ["\\ud800"]}', 400),
+    "surrogate as a name": (b'{"\\udfff": 1}', 400),
+    "not UTF-8": (b'{"texts": ["\x80"]}', 400),
+    "UTF-16": (GOOD_BODY.decode().encode("utf-16"), 400),
+    "no object": (b"null", 422),
+}
+Sent = tuple[str, str, bytes | None, dict[str, str], int, str]
+FORMS: list[Sent] = [
+    *(("POST", "/encode", body, JSON, status, "") for body, status in BODIES.values()),
+    ("POST", "/encode", GOOD_BODY, {}, 415, "media_type"),
+    ("POST", "/encode", GOOD_BODY, {"Content-Type": "text/plain"}, 415, "media_type"),
+    ("POST", "/encode", gzip.compress(b"0" * 10**7), {**JSON, "Content-Encoding": "gzip"}, 415, "media_type"),
+    ("POST", "/encode", b'{"texts": ["' + b"x" * 2**21 + b'"]}', JSON, 413, "too_large"),
+    ("POST", "/encode?k=3", GOOD_BODY, JSON, 400, "bad_request"),
+    ("GET", "/info?token=x", None, {}, 400, "bad_request"),
+    ("GET", "/health", b"{}", JSON, 400, "bad_request"),
+    ("GET", "/encode", None, {}, 405, "method"),
+    ("SPAM", "/info", None, {}, 405, "method"),
+    ("POST", "/encode/", GOOD_BODY, JSON, 404, "not_found"),
+    ("GET", "/health/%2e%2e", None, {}, 404, "not_found"),
+    ("GET", "/docs", None, {}, 404, "not_found"),
+]
+
+
+def test_forms_without_a_leak(served: Served) -> None:
+    def refuse_all() -> int:
+        for method, path, body, headers, status, kind in FORMS:
+            reply = served.send(method, path, body, headers)
+            assert reply.status == status, (path, body, reply)
+            assert reply.error["kind"] in (kind, "bad_json", "invalid")
+            assert "Traceback" not in reply.body.decode()
+        # The buffers of open connections are large.
+        until(lambda: not served.server.server_state.connections and not served.server.server_state.tasks)
+        gc.collect()
+        return tracemalloc.get_traced_memory()[0] if tracemalloc.is_tracing() else 0
+
+    refuse_all()
+    logging.disable(logging.CRITICAL)  # pytest keeps every record until the test ends
+    tracemalloc.start()
+    try:
+        sizes = [refuse_all() for _ in range(4)]
+    finally:
+        tracemalloc.stop()
+        logging.disable(logging.NOTSET)
+    # A leak grows in every round; what is freed a little later does not.
+    growth = [after - before for before, after in itertools.pairwise(sizes)]
+    assert min(growth) < 500 * len(FORMS), sizes
+    assert served.post("/encode", **GOOD["/encode"]).status == 200
+
+
+HEAD = b"POST /encode HTTP/1.1\r\nHost: x\r\n"
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00",
+        b"POST /encode HTTP/9.9\r\n\r\n",
+        HEAD + b"Content-Length: -1\r\n\r\n",
+        HEAD + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\nab",
+        HEAD + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n",
+        HEAD + b"X: " + b"a" * 200_000 + b"\r\n\r\n",
+    ],
+    ids=range(7),
+)
+def test_malformed_http(served: Served, raw: bytes) -> None:
+    with socket.create_connection(("127.0.0.1", served.port), timeout=SOON) as connection:
+        answer = b""
+        with contextlib.suppress(OSError):  # the server may close before all is sent
+            connection.sendall(raw)
+            connection.shutdown(socket.SHUT_WR)
+            while chunk := connection.recv(65_536):
+                answer += chunk
+    assert b"200 OK" not in answer
+    assert b"Traceback" not in answer
+    assert served.send("GET", "/health").status == 200
+
+
+@pytest.mark.parametrize("said", [{"Content-Length": str(10**9)}, {"Transfer-Encoding": "chunked"}])
+def test_large_body_is_refused_unread(served: Served, said: dict[str, str]) -> None:
+    lines = "".join(f"{name}: {value}\r\n" for name, value in {**JSON, **said}.items())
+    with socket.create_connection(("127.0.0.1", served.port), timeout=SOON) as connection:
+        connection.sendall(HEAD + lines.encode() + b"\r\n")
+        if "Transfer-Encoding" in said:
+            for _ in range(10):  # without an end
+                connection.sendall(b"40000\r\n" + b"x" * 2**18 + b"\r\n")
+        assert connection.recv(1000).startswith(b"HTTP/1.1 413")
+
+
+def test_token(serve: Callable[..., Served], caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    token = "a-token-of-some-length"
+    served = serve(token=token)
+    wrong = ["", "Bearer", "Bearer no", f"Basic {token}", token, f"Bearer {token}x", "Bearer caf\xe9"]
+
+    def ask(method: str, path: str, authorization: str) -> Reply:
+        return served.send(method, path, b"[" if method == "POST" else None, {"Authorization": authorization})
+
+    for method, path in [("POST", "/encode"), ("GET", "/info"), ("GET", "/openapi.json"), ("GET", "/x")]:
+        for authorization in wrong:
+            reply = ask(method, path, authorization)
+            assert (reply.status, reply.error["kind"]) == (401, "unauthorized")
+            assert reply.headers["www-authenticate"] == "Bearer"
+            assert token not in reply.body.decode()
+    assert ask("GET", "/health", "").status == 200
+    assert ask("GET", "/info", f"Bearer {token}").status == 200
+    assert token not in caplog.text
+
+
+def test_unexpected_error_hides_its_message(served: Served, caplog: pytest.LogCaptureFixture) -> None:
+    served.encoder.fault = RuntimeError("at /secret/place/weights")
+    reply: Any = served.post("/encode", texts=["ba"])
+    assert (reply.status, reply.error["kind"]) == (500, "internal")
+    assert "secret" not in reply.body.decode()
+    assert reply.error["message"].split()[-1] in caplog.text
+    assert "/secret/place/weights" in caplog.text
