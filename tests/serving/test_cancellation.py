@@ -8,7 +8,6 @@ import json
 import socket
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -29,13 +28,13 @@ from entail.serving.limits import Limits
 from tests.arcf.conftest import FakeScorer
 from tests.serving.conftest import SOON, Served, until
 
-Fields = dict[str, Any]
-
 PATIENT = Limits(requests=1)
 HURRIED = Limits(requests=1, seconds=0.3)
 
 TEXTS = [" ".join([word] * 20) for word in ("ba", "be", "bi", "bo", "bu", "da")]
 """Texts that make a forward pass each."""
+
+Fields = Callable[[Sequence[str]], dict[str, Any]]
 
 
 class Steps:
@@ -77,93 +76,80 @@ def mine(
     """A server of encoders of points and of Gaussians, a re-ranker and a scorer; one thread for requests."""
     write_reranker("reader", depth=5)
     monkeypatch.setattr(encoders, "PASS_TOKENS", 30)
-    scorer = Scorer(
-        "mine", "mine@1", ScorerForm(), FakeScorer(lambda prefix, candidate: float(len(candidate)))
-    )
+    monkeypatch.setattr(ranking, "SCORES_AT_ONCE", 1)
+    pairs = FakeScorer(lambda prefix, candidate: float(len(candidate)))
+    scorer = Scorer("mine", "mine@1", ScorerForm(), pairs)
     listed = [ListedScorer("mine", scorer.form, "1")]
     monkeypatch.setattr(scorers, "list_scorers", lambda: listed)
     monkeypatch.setattr(scorers, "load_scorer", lambda name, **options: scorer)
     return serve(limits=PATIENT, others=[gaussian])
 
 
-@dataclass(frozen=True)
-class Work:
-    """Work of a request, a step for each of its texts.
-
-    Attributes:
-        step: Class or module and the name of its function that is a step.
-        path: Path of the request.
-        fields: Its fields, by its texts.
-    """
-
-    step: tuple[object, str]
-    path: str
-    fields: Callable[[Sequence[str]], Fields]
-
-
-def search(retriever: str, **options: str) -> Callable[[Sequence[str]], Fields]:
+def search(retriever: str, **options: str) -> Fields:
     return lambda texts: {"queries": texts, "corpus": "grove", "retriever": retriever, **options}
 
 
-def chain(scorer: str) -> Callable[[Sequence[str]], Fields]:
+def chain(scorer: str) -> Fields:
     fields = {"question": "ba", "answer": "be", "facts": TEXTS, "scorer": scorer, "least": len(TEXTS)}
     return lambda texts: fields | {"length": len(texts)}
 
 
-WORK = {
-    "vectors": Work((BertTowers, "encode"), "/encode", lambda texts: {"texts": texts}),
-    "Gaussians": Work((BertTowers, "encode"), "/encode", lambda texts: {"texts": texts, "encoder": "mine"}),
-    "premises": Work(
-        (BertTowers, "encode"),
+WORK: dict[str, tuple[object, str, str, Fields]] = {
+    "vectors": (BertTowers, "encode", "/encode", lambda texts: {"texts": texts}),
+    "Gaussians": (BertTowers, "encode", "/encode", lambda texts: {"texts": texts, "encoder": "mine"}),
+    "premises": (
+        BertTowers,
+        "encode",
         "/search",
         lambda texts: {"queries": texts[:1], "premises": texts, "retriever": "tiny"},
     ),
-    "dense": Work((faiss.IndexFlatIP, "search"), "/search", search("tiny")),
-    "by direction": Work((LiftedGaussians, "divergences"), "/search", search("mine")),
-    "bm25": Work((load_bm25s().BM25, "get_scores_from_ids"), "/search", search("bm25")),
-    "tfidf": Work((TfidfIndex, "scores"), "/search", search("tfidf")),
-    "re-ranked": Work((Reranker, "score"), "/search", search("bm25", reranker="reader")),
-    "direction": Work((BertTowers, "encode"), "/direction", lambda texts: {"first": texts, "second": texts}),
-    "claim": Work((routes, "existence_claim"), "/claim", lambda texts: {"questions": texts}),
-    "chain": Work((FakeScorer, "score"), "/chain", chain("mine")),
-    "chain by tfidf": Work((NearestSteps, "score"), "/chain", chain("tfidf")),
+    "dense": (faiss.IndexFlatIP, "search", "/search", search("tiny")),
+    "by direction": (LiftedGaussians, "divergences", "/search", search("mine")),
+    "bm25": (load_bm25s().BM25, "get_scores_from_ids", "/search", search("bm25")),
+    "tfidf": (TfidfIndex, "scores", "/search", search("tfidf")),
+    "re-ranked": (Reranker, "score", "/search", search("bm25", reranker="reader")),
+    "direction": (BertTowers, "encode", "/direction", lambda texts: {"first": texts, "second": texts}),
+    "claim": (routes, "existence_claim", "/claim", lambda texts: {"questions": texts}),
+    "chain": (FakeScorer, "score", "/chain", chain("mine")),
+    "chain by tfidf": (NearestSteps, "score", "/chain", chain("tfidf")),
 }
+"""Owner and name of a function that is a step of work, path of the request, and its fields by its texts."""
 
 
-@pytest.mark.parametrize("work", WORK.values(), ids=WORK)
+@pytest.mark.parametrize("work", WORK)
 @pytest.mark.parametrize("disconnects", [False, True], ids=["deadline", "disconnect"])
 def test_work_ends_with_its_request(
-    work: Work,
-    disconnects: bool,
-    mine: Served,
-    grove: dict[str, Any],
-    steps: Steps,
-    monkeypatch: pytest.MonkeyPatch,
+    work: str, disconnects: bool, mine: Served, grove: dict[str, Any], steps: Steps
 ) -> None:
-    monkeypatch.setattr(ranking, "SCORES_AT_ONCE", 1)
-    texts = grove["facts"][:6] if work.path == "/search" and work.step[0] is not BertTowers else TEXTS
+    owner, name, path, fields = WORK[work]
+    texts = grove["facts"][:6] if path == "/search" and owner is not BertTowers else TEXTS
     # So that weights, indexes and scorers are there.
-    assert mine.post(work.path, **work.fields(texts[-1:])).status == 200
-    steps.of(*work.step)
+    assert mine.post(path, **fields(texts[-1:])).status == 200
+    steps.of(owner, name)
     if disconnects:
-        disconnect(mine, work.path, work.fields(texts), once=steps.reached)
+        disconnect(mine, path, fields(texts), once=steps.reached)
     else:
-        mine.service.limits = HURRIED
-        while not steps.reached.is_set():  # again if it took longer to get there
-            reply = mine.post(work.path, **work.fields(texts))
-            assert (reply.status, reply.error["kind"]) == (504, "timeout")
-        mine.service.limits = PATIENT
+        time_out(mine, path, fields(texts), once=steps.reached)
     steps.released.set()
-    assert mine.post(work.path, **work.fields(texts[:1])).status == 200
+    assert mine.post(path, **fields(texts[:1])).status == 200
     assert steps.count == 2
 
 
-def disconnect(served: Served, path: str, fields: Fields, *, once: threading.Event) -> None:
+def time_out(served: Served, path: str, fields: dict[str, Any], *, once: threading.Event) -> None:
+    """Let a request time out after its work has begun."""
+    served.service.limits = HURRIED
+    while not once.is_set():  # again if it took longer to get there
+        reply = served.post(path, **fields)
+        assert (reply.status, reply.error["kind"]) == (504, "timeout")
+    served.service.limits = PATIENT
+
+
+def disconnect(served: Served, path: str, fields: dict[str, Any], *, once: threading.Event) -> None:
     """Send a request, disconnect when its work has begun, and wait until the server knows."""
     body = json.dumps(fields).encode()
-    about = f"Host: x\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
+    head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
     with socket.create_connection(("127.0.0.1", served.port)) as connection:
-        connection.sendall(f"POST {path} HTTP/1.1\r\n{about}\r\n\r\n".encode() + body)
+        connection.sendall(head.encode() + b"\r\n\r\n" + body)
         assert once.wait(SOON)
         assert served.post(path).status == 429
     until(lambda: served.post(path).status == 422)
@@ -183,14 +169,11 @@ def test_one_chain_at_a_time(mine: Served, steps: Steps) -> None:
     assert steps.count == len(TEXTS) + 1
 
 
-def test_what_serves_all_requests_is_finished(mine: Served, steps: Steps) -> None:
+def test_work_for_all_requests_is_finished(mine: Served, steps: Steps) -> None:
     # Else a corpus that takes longer to prepare than a request may last would never be ready.
     steps.of(scorers, "fact_similarities")
     fields = {"question": "ba", "answer": "be", "corpus": "grove", "scorer": "tfidf", "length": 2}
-    mine.service.limits = HURRIED
-    while not steps.reached.is_set():
-        assert mine.post("/chain", **fields).status == 504
-    mine.service.limits = PATIENT
+    time_out(mine, "/chain", fields, once=steps.reached)
     steps.released.set()
     assert mine.post("/chain", **fields).status == 200
     assert steps.count == 1

@@ -12,12 +12,8 @@ from entail.serving.client import MAX_RETRY_SECONDS, Client
 from entail.serving.messages import EncodeAnswer, EncodeRequest
 
 TOKEN = "a-token-of-some-length"
-ANSWER = EncodeAnswer.of(
-    np.eye(2, 3, dtype=np.float32),
-    EncodeRequest(texts=["a", "b"], format="base64"),
-    encoder="e",
-    revision="e@1",
-).model_dump()
+REQUEST = EncodeRequest(texts=["a", "b"], format="base64")
+ANSWER = EncodeAnswer.of(np.eye(2, 3, dtype=np.float32), REQUEST, encoder="e", revision="e@1").model_dump()
 
 
 def refusal(status: int, kind: str = "busy", **headers: str) -> httpx2.Response:
@@ -40,63 +36,33 @@ def client(*answers: Any, **options: Any) -> tuple[Client, list[httpx2.Request],
 
 
 def test_encode() -> None:
-    api_client, (requests), _ = client(ANSWER)
+    api_client, requests, _ = client(ANSWER)
     np.testing.assert_array_equal(api_client.encode(("a", "b"), tower="premise"), np.eye(2, 3))
-    assert json.loads(requests[0].content) == {
-        "texts": ["a", "b"],
-        "encoder": None,
-        "tower": "premise",
-        "normalised": True,
-        "format": "base64",
-    }
+    fields = {"texts": ["a", "b"], "encoder": None, "tower": "premise", "normalised": True}
+    assert json.loads(requests[0].content) == fields | {"format": "base64"}
     assert requests[0].headers["authorization"] == f"Bearer {TOKEN}"
 
 
-def test_encode_gaussians() -> None:
-    gaussian = ANSWER | {"normalised": False, "log_variances": [[0.0, 0.5, -0.5], [1.0, 0.0, 0.0]]}
-    api_client, requests, _ = client(gaussian, gaussian, ANSWER)
-    gaussians = api_client.encode_gaussians(("a", "b"), encoder="e")
-    np.testing.assert_array_equal(gaussians.mean, np.eye(2, 3))
-    np.testing.assert_array_equal(gaussians.log_variance, [[0, 0.5, -0.5], [1, 0, 0]])
-    assert gaussians.revision == "e@1"
-    assert json.loads(requests[0].content)["normalised"] is False
-    with pytest.raises(ServingError, match="encode_gaussians"):
-        api_client.encode(["a", "b"], normalised=False)
-    with pytest.raises(ServingError, match="expected an encoder of Gaussians, found 'e'"):
-        api_client.encode_gaussians(["a", "b"], encoder="e")
-
-
 def test_retry_after() -> None:
-    again = {"Retry-After": "7"}
-    api_client, requests, slept = client(
-        refusal(429, **again), refusal(503, "not_ready", **{"Retry-After": "9999"}), ANSWER
-    )
+    again, late = refusal(429, **{"Retry-After": "7"}), refusal(503, "not_ready", **{"Retry-After": "9999"})
+    api_client, requests, slept = client(again, late, ANSWER)
     assert api_client.encode(["a", "b"]).shape == (2, 3)
     assert (len(requests), slept) == (3, [7.0, MAX_RETRY_SECONDS])
 
 
 def test_attempts_are_limited() -> None:
     api_client, requests, slept = client(*[refusal(429, **{"Retry-After": "1"})] * 3, attempts=3)
-    with pytest.raises(ServingError, match="no") as caught:
+    with pytest.raises(ServingError) as caught:
         api_client.info()
     assert (caught.value.status, caught.value.kind, caught.value.field) == (429, "busy", "texts.0")
     assert (len(requests), slept) == (3, [1.0, 1.0])
 
 
 @pytest.mark.parametrize(
-    "answer",
-    [refusal(422, "invalid", **{"Retry-After": "1"}), refusal(503, "encoder"), refusal(500, "internal")],
-)
-def test_no_retry(answer: httpx2.Response) -> None:
-    api_client, requests, slept = client(answer)
-    with pytest.raises(ServingError):
-        api_client.health()
-    assert (len(requests), slept) == (1, [])
-
-
-@pytest.mark.parametrize(
     ("answer", "kind"),
     [
+        (refusal(422, "invalid", **{"Retry-After": "1"}), "invalid"),
+        (refusal(503, "encoder"), "encoder"),
         (httpx2.ConnectError("refused"), "unreachable"),
         (httpx2.ReadTimeout("slow"), "timeout"),
         (httpx2.Response(200, text="<html>"), "strange"),
@@ -104,11 +70,12 @@ def test_no_retry(answer: httpx2.Response) -> None:
         ({"vectors": []}, "strange"),
     ],
 )
-def test_errors_hide_the_token(answer: Any, kind: str) -> None:
-    api_client, _, _ = client(answer)
+def test_errors_without_a_retry_hide_the_token(answer: Any, kind: str) -> None:
+    api_client, requests, _ = client(answer)
     with pytest.raises(EntailError) as caught:
         api_client.encode(["a"])
     assert getattr(caught.value, "kind", None) == kind
+    assert len(requests) == 1
     error: BaseException | None = caught.value
     while error is not None:
         assert TOKEN not in repr(error) + str(vars(error))
@@ -116,10 +83,10 @@ def test_errors_hide_the_token(answer: Any, kind: str) -> None:
     assert TOKEN not in repr(api_client)
 
 
-@pytest.mark.parametrize("texts", [[], [""], ["a\0"], [3], ["\ud800"]])
+@pytest.mark.parametrize("texts", [[], [""], ["a\0"], [3], ["\ud800"], ["a"] * 257, "abc"])
 def test_invalid_request_is_not_sent(texts: Any) -> None:
     api_client, requests, _ = client()
     with pytest.raises(ServingError) as caught:
         api_client.encode(texts)
-    assert str(caught.value.field).startswith("texts")
+    assert (caught.value.status, str(caught.value.field)[:5]) == (0, "texts")
     assert not requests

@@ -17,6 +17,8 @@ from entail.registry.models import promote
 from entail.serving.client import Client
 from tests.serving.conftest import Served
 
+LONG = " ".join(["ba"] * 600)
+
 
 def change_form(name: str, **fields: Any) -> None:
     path = resolve(name).path / "entail.json"
@@ -25,87 +27,46 @@ def change_form(name: str, **fields: Any) -> None:
     path.write_text(json.dumps(about), encoding="utf-8")
 
 
-def test_direction(gaussian: str, serve: Callable[..., Served]) -> None:
-    served = serve(others=[gaussian])
-    first, second = ["ba be bi", "fo fu", "ba"], ["ba", "fo fu", "si so su"]
+@pytest.mark.parametrize("form", [{}, {"threshold": 0.1, "entailment": {"slope": 1.0, "intercept": -9.0}}])
+def test_direction(gaussian: str, serve: Callable[..., Served], form: dict[str, Any]) -> None:
+    change_form(gaussian, **form)
+    first, second = ["ba be bi", "fo fu", LONG, LONG], ["ba", "fo fu", "be", LONG]
     expected = judge(GaussianEncoder(gaussian), first, second)
-    with Client(served.url) as client:
+    with Client(serve(others=[gaussian]).url) as client:
         answer = client.direction(first, second)
-        assert answer.encoder == gaussian
-        assert answer.revision == resolve(gaussian).revision
-        assert answer.threshold == 0.5
-        assert [pair.says for pair in answer.pairs] == [verdict.says for verdict in expected]
-        assert answer.pairs[1].says == "both ways"
-        for name in ("forward", "backward", "margin", "direction"):
-            values = [getattr(verdict, name) for verdict in expected]
-            np.testing.assert_allclose(
-                [getattr(pair, name) for pair in answer.pairs], values, rtol=1e-3, atol=1e-5
-            )
-        (alone,) = client.direction(first[:1], second[:1], encoder=gaussian).pairs
-        # Not to the bit: a batch of one may be added up in another order.
-        assert alone.says == answer.pairs[0].says
-        assert alone.margin == pytest.approx(answer.pairs[0].margin, abs=1e-5)
-        listed = {encoder.name: (encoder.gaussian, encoder.dimension) for encoder in client.info().encoders}
-        assert listed == {"tiny": (False, 16), gaussian: (True, 16)}
+        infos = {encoder.name: (encoder.gaussian, encoder.dimension) for encoder in client.info().encoders}
+    assert infos == {"tiny": (False, 16), gaussian: (True, 16)}
+    assert (answer.encoder, answer.revision) == (gaussian, resolve(gaussian).revision)
+    assert answer.threshold == form.get("threshold", 0.5)
+    assert [pair.says for pair in answer.pairs] == [verdict.says for verdict in expected]
+    assert [pair.sure for pair in answer.pairs] == [verdict.sure for verdict in expected]
+    assert [pair.truncated for pair in answer.pairs] == [(), (), ("first",), ("first", "second")]
+    for name in ("forward", "backward", "margin", "direction"):
+        values = [getattr(verdict, name) for verdict in expected]
+        np.testing.assert_allclose([getattr(p, name) for p in answer.pairs], values, rtol=1e-3, atol=1e-5)
 
 
-def test_confidence_is_at_least_one_half(gaussian: str, serve: Callable[..., Served]) -> None:
-    change_form(gaussian, threshold=0.1, entailment={"slope": 1.0, "intercept": -9.0})
-    served = serve(others=[gaussian])
-    first, second = ["ba be bi", "ba"], ["ba", "si so su"]
-    pairs = served.post("/direction", first=first, second=second).json["pairs"]
-    assert [(pair["says"], pair["sure"]) for pair in pairs] == [("both ways", 0.5)] * 2
-    assert [v.sure for v in judge(GaussianEncoder(gaussian), first, second)] == [0.5, 0.5]
-
-
-def test_encode_gaussians(gaussian: str, serve: Callable[..., Served]) -> None:
-    served = serve(others=[gaussian])
-    texts = ["ba be bi", "fo fu", "ba be bi"]
+@pytest.mark.parametrize("tanh", [False, True])
+def test_encode_gaussians(gaussian: str, serve: Callable[..., Served], tanh: bool) -> None:
+    change_form(gaussian, tanh=tanh)
+    served, texts = serve(others=[gaussian]), ["ba be bi", "fo fu", "ba be bi"]
     expected = GaussianEncoder(gaussian).encode(texts)
-    plain = served.post("/encode", texts=texts, encoder=gaussian).json
+    plain = served.post("/encode", texts=texts, encoder=gaussian, tower="premise").json  # there is one tower
     assert (plain["encoder"], plain["dimension"], plain["normalised"]) == (gaussian, 16, False)
-    assert plain["revision"] == resolve(gaussian).revision
     np.testing.assert_allclose(plain["vectors"], expected.mean, atol=1e-5)
     np.testing.assert_allclose(plain["log_variances"], expected.log_variance, atol=1e-5)
-    assert np.ptp(expected.log_variance) > 0.05
-    # One tower, whosever vectors are asked for.
-    again = served.post("/encode", texts=texts, encoder=gaussian, tower="premise", normalised=False).json
-    np.testing.assert_allclose(again["vectors"], expected.mean, atol=1e-5)
     with Client(served.url) as client:
         gaussians = client.encode_gaussians(texts, encoder=gaussian)
         np.testing.assert_allclose(gaussians.values, expected.values, atol=1e-5)
-        with pytest.raises(ServingError, match="expected nothing or false with 'mine', found true") as caught:
-            client.encode(texts, encoder=gaussian)
-        assert (caught.value.status, caught.value.field) == (422, "normalised")
-        with pytest.raises(ServingError, match="'tiny', which makes points"):
-            client.encode_gaussians(texts, encoder="tiny")
-    assert served.post("/encode", texts=texts).json["log_variances"] is None
-
-
-def test_encode_with_tanh(gaussian: str, serve: Callable[..., Served]) -> None:
-    change_form(gaussian, tanh=True)
-    served = serve(others=[gaussian])
-    expected = GaussianEncoder(gaussian).encode(["ba be bi"])
-    assert abs(expected.mean).max() < 1
-    answer = served.post("/encode", texts=["ba be bi"], encoder=gaussian).json
-    np.testing.assert_allclose(answer["vectors"], expected.mean, atol=1e-5)
-
-
-def test_truncated_sentences(gaussian: str, serve: Callable[..., Served]) -> None:
-    served = serve(others=[gaussian])
-    long = " ".join(["ba"] * 600)
-    with Client(served.url) as client:
-        pairs = client.direction(["ba", long, "ba", long], ["be", "be", long, long]).pairs
-    assert [pair.truncated for pair in pairs] == [(), ("first",), ("second",), ("first", "second")]
-    reply = served.post("/direction", first=[long], second=["be"])
-    assert reply.json["pairs"][0]["truncated"] == ["first"]
+        for call, encoder in ((client.encode, gaussian), (client.encode_gaussians, "tiny")):
+            with pytest.raises(ServingError):
+                call(texts, encoder=encoder)
 
 
 def test_default_is_the_active_model(gaussian: str, tiny_home: Path, serve: Callable[..., Served]) -> None:
     for other in ("a-first", "gausscse-minilm"):
         shutil.copytree(tiny_home / gaussian, tiny_home / other)
-    served = serve(others=[gaussian, "a-first", "gausscse-minilm"])
-    with Client(served.url) as client:
+    with Client(serve(others=[gaussian, "a-first", "gausscse-minilm"]).url) as client:
         assert client.direction(["ba"], ["be"]).encoder == "gausscse-minilm"
         promote(gaussian, by="Ann", anyway=True)
         assert client.direction(["ba"], ["be"]).encoder == gaussian
@@ -115,5 +76,4 @@ def test_default_is_the_active_model(gaussian: str, tiny_home: Path, serve: Call
 
 def test_without_an_encoder_of_gaussians(served: Served) -> None:
     reply = served.post("/direction", first=["ba"], second=["be"])
-    assert reply.status == 404
-    assert "entail train gausscse" in reply.error["message"]
+    assert (reply.status, reply.error["kind"]) == (404, "unknown_encoder")
