@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 
 from entail.arcf.chains.chain import Search
-from entail.arcf.chains.neighbourhoods import Neighbourhoods
 from entail.arcf.chains.ranking import ChainRanker
+from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.arcf.scoring.inputs import Inputs, as_sentence, question_text
-from entail.arcf.scoring.priors import PremisePriors
-from entail.arcf.scoring.scorer import SHARED_PIECES, ScorerForm, scorer_folder
-from entail.arcf.scoring.terms import SharedPieces
+from entail.arcf.scoring.scorer import ScorerForm, scorer_folder
+from entail.arcf.scoring.terms import PremiseTerms, QuestionTerms
 from entail.data.worldtree.questions import Question
 from entail.encoders.card import read_card
 from entail.encoders.cross.encoder import ADAPTER, HEAD, WHOLE
@@ -38,8 +37,7 @@ class Ruler:
     near: Neighbourhoods
     search: Search
     base: Any = None  # encodes the candidates of a bi-encoder
-    pieces: SharedPieces | None = None
-    priors: PremisePriors | None = None
+    terms: PremiseTerms | None = None
     batch_size: int = 32
     spent: Spent = field(default_factory=Spent)
 
@@ -57,34 +55,36 @@ class Ruler:
             for at in range(0, len(rows), self.batch_size):
                 chunk = rows[at : at + self.batch_size]
                 if self.base is not None:
-                    values += self._apart(prefix, chunk)
+                    values += self._by_two(prefix, chunk)
                     continue
                 batch = self.tokenizer([prefix] * len(chunk), chunk, padding=True, return_tensors="pt")
                 hidden = self.model(**batch.to(self.head.weight.device)).last_hidden_state[:, 0]
                 values += self.head(hidden)[:, 0].tolist()
                 self.spent.add(len(chunk), int(batch["attention_mask"].sum()), batch["input_ids"].numel())
-        priors = self._priors(question, chosen, candidates)
-        return dict(zip([-1, *candidates], (np.array(values) + priors).tolist(), strict=True))
+        added = self._added(question, chosen, candidates)
+        return dict(zip([-1, *candidates], (np.array(values) + added).tolist(), strict=True))
 
     def nearest(self, question: Question) -> Ints:
         """Return the facts that are visible behind a question."""
-        evidence = self.priors.evidence(question.text) if self.priors is not None else None
-        return self.near.of_text(question.text, evidence=evidence)
+        terms = self._terms_of(question)
+        return self.near.of_text(question.text, bonus=terms.neighbour_bonus if terms else None)
 
-    def _priors(self, question: Question, facts: Sequence[int], candidates: Sequence[int]) -> Values:
-        """Return what is known without reading of the bare prefix, nothing, and of candidates."""
-        priors = np.zeros(1 + len(candidates))
-        if self.pieces is not None:
+    def _terms_of(self, question: Question) -> QuestionTerms | None:
+        return self.terms.of_questions([question.text])[0] if self.terms is not None else None
+
+    def _added(self, question: Question, facts: Sequence[int], candidates: Sequence[int]) -> Values:
+        """Return the weighted terms of the bare prefix, 0, and of candidates."""
+        added = np.zeros(1 + len(candidates))
+        terms = self._terms_of(question)
+        if terms is not None:
             (ids,) = self.inputs.questions([(question.stem, question.answer)])
             prefix = self.inputs.prefix(ids, facts).ids
-            weight = float(np.exp(self.head.get_parameter(SHARED_PIECES).item()))
-            overlaps = self.pieces([(prefix, self.inputs.candidates[fact]) for fact in candidates])
-            priors[1:] += weight * overlaps
-        if self.priors is not None:
-            priors[1:] += self.priors.evidence(question.text)(facts, candidates)
-        return priors
+            names = terms.of.terms.names
+            weights = [np.exp(self.head.get_parameter(name).item()) for name in names]
+            added[1:] = terms(prefix, facts, candidates) @ np.array(weights)
+        return added
 
-    def _apart(self, prefix: str, candidates: Sequence[str]) -> list[float]:
+    def _by_two(self, prefix: str, candidates: Sequence[str]) -> list[float]:
         """Score a batch: the prefix read once by the weights that were learnt, candidates by the base's."""
         import torch
 
@@ -113,7 +113,7 @@ class Ruler:
             scores = self.scores(question, facts, visible)
             steps.append(scores)
             best = max(visible, key=lambda fact: scores[fact])
-            if self.search.may_stop(facts) and scores[-1] >= scores[best]:
+            if len(facts) >= self.search.least and scores[-1] >= scores[best]:
                 break
             facts.append(best)
         return facts, steps
@@ -149,7 +149,7 @@ def ruler(name: str, ranker: ChainRanker, near: Neighbourhoods) -> Ruler:
         head.register_parameter(term, torch.nn.Parameter(torch.zeros(1)))
     head.load_state_dict(weights)
     base: Any = None
-    if form.reading == "apart":
+    if form.architecture == "bi":
         below: Any = next(iter(sentence_transformer(card.base or folder / WHOLE).children()))
         base = below.auto_model.eval()
     return Ruler(
@@ -160,8 +160,7 @@ def ruler(name: str, ranker: ChainRanker, near: Neighbourhoods) -> Ruler:
         near,
         ranker.search,
         base=base,
-        pieces=SharedPieces.read(folder) if form.shared_pieces else None,
-        priors=ranker.priors,
+        terms=ranker.terms,
     )
 
 

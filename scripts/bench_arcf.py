@@ -3,7 +3,7 @@
 ::
 
     OMP_NUM_THREADS=2 python scripts/bench_arcf.py --tables tables --questions questions.dev.tsv \
-        --scorer arcf-minilm --k 60 --sample 40 --margins 4 2 1
+        --scorer arcf-minilm --k 60 --sample 40
     python scripts/bench_arcf.py ... --grow        # how time grows with k and L
 
 The ruler tokenises and scores every visible candidate at every step, in inference mode, fp32, batches
@@ -29,9 +29,9 @@ from typing import Any
 import numpy as np
 from arcf_ruler import Ruler, ruler, tuned
 
-from entail.arcf.chains.chain import Chain, Search
-from entail.arcf.chains.neighbourhoods import Neighbourhoods
-from entail.arcf.chains.ranking import ChainRanker, rank_by_chain
+from entail.arcf.chains.chain import Chain, Search, rank_by_chain
+from entail.arcf.chains.ranking import ChainRanker
+from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.arcf.scoring.scorer import load_scorer
 from entail.data.worldtree.questions import Question, read_questions
 from entail.data.worldtree.tables import FactTables, read_fact_tables
@@ -57,19 +57,19 @@ def same_steps(
     same = 0
     own: list[int] = []
     shared = True
-    for number, step in enumerate(chain.steps):
+    for number in range(len(chain.steps)):
         if shared and number < len(told):
             scores = told[number]
         else:
             visible = plain.near.visible(plain.nearest(question), own)
             scores = plain.scores(question, own, visible)
-        may_stop = plain.search.may_stop(own)
+        may_stop = len(own) >= plain.search.least
         best = max(score for fact, score in scores.items() if fact >= 0 or may_stop)
-        choice = -1 if step.chosen is None else step.chosen
+        choice = chain.facts[number] if number < len(chain.facts) else -1
         same += scores[choice] >= best - NEAR
         shared = shared and scores[choice] == best
-        if step.chosen is not None:
-            own.append(step.chosen)
+        if choice >= 0:
+            own.append(choice)
     return same, len(chain.steps)
 
 
@@ -202,10 +202,8 @@ def _run(options: argparse.Namespace) -> None:
         },
         "engines": {},
     }
-    margins = {f"margin {margin:g}": replace(search, margin=margin) for margin in options.margins}
-    modes = {"default": search, READ: search, **margins}
-    for name, how in modes.items():
-        variant = engine(options.scorer, near, how)
+    for name in ("default", READ):
+        variant = engine(options.scorer, near, search)
         if name == READ:
             figures["reading_all_facts_seconds"] = read_all(variant)
         seconds, ranked = timed(variant, questions)
@@ -240,9 +238,6 @@ def main() -> int:
     parser.add_argument("--k", type=int, default=60, help="(60)")
     parser.add_argument("--length", type=int, default=9, help="L (9)")
     parser.add_argument("--sample", type=int, default=40, help="questions, by seed 0 (40)")
-    parser.add_argument(
-        "--margins", type=float, nargs="*", default=[4.0, 2.0, 1.0], help="lazy modes (4 2 1)"
-    )
     parser.add_argument("--grow", action="store_true", help="also how time grows with k and L")
     parser.add_argument("--out", type=Path, default=RESULTS / "arcf_speed.json", help="result file")
     options = parser.parse_args()

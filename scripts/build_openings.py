@@ -73,11 +73,9 @@ def claim_lists() -> tuple[str, Any]:
 
 def chain_steps() -> tuple[str, Any]:
     """Return the steps of the example's chain by the packaged scorer, as the Chains page builds it."""
-    from entail.arcf.chains.chain import Search
-    from entail.arcf.chains.comparison import EXAMPLE
-    from entail.arcf.chains.example_steps import FILE, ExampleSteps
-    from entail.arcf.chains.neighbourhoods import Neighbourhoods
-    from entail.arcf.chains.stepwise import corpus_facts, follow, score_step
+    from entail.arcf.chains.chain import Search, build_chain, corpus_facts
+    from entail.arcf.chains.example import EXAMPLE, FILE, ExampleSteps
+    from entail.arcf.neighbourhoods import Neighbourhoods
     from entail.arcf.scoring.premises import PremiseScorer
     from entail.arcf.scoring.scorer import SHIPPED, load_scorer
     from entail.data.bundled import sample_corpus
@@ -85,11 +83,7 @@ def chain_steps() -> tuple[str, Any]:
 
     scorer, facts = load_scorer(SHIPPED, precision="auto"), corpus_facts(sample_corpus())
     around = Neighbourhoods(facts, k=DEFAULT_K, metric=scorer.form.metric)
-    steps = PremiseScorer(scorer, facts)
-    near = steps.neighbours(EXAMPLE, around)
-    walk = follow(
-        lambda prefix: score_step(EXAMPLE, near, prefix, steps, around), Search(length=DEFAULT_LENGTH)
-    )
+    walk = build_chain(EXAMPLE, PremiseScorer(scorer, facts), around, Search(length=DEFAULT_LENGTH))
     print(walk.stopped, [facts.texts[fact] for fact in walk.facts], file=sys.stderr)
     stored = ExampleSteps(
         scorer.revision,

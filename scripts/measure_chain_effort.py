@@ -297,7 +297,6 @@ def _run(options: argparse.Namespace) -> None:
     figures: dict[str, Any] = {
         "scorer": scorer.name,
         "revision": scorer.revision,
-        "scheme": scorer.form.scheme,
         "precision": precision,
         "threads": torch.get_num_threads(),
         "k": options.k,

@@ -146,45 +146,6 @@ def attack() -> str:
     return "\n".join(lines)
 
 
-def chain_options() -> str:
-    """Return the tables of pruned chains, of chains without the answer, and of selected answers."""
-    lines = [
-        "| ranking of dev, 410 questions | MAP | above `arcf-minilm`, 95 % interval | p |",
-        "|---|---:|---:|---:|",
-    ]
-    for name, words in (
-        ("arcf_pruned", "pruned"),
-        ("arcf_without_answer", "without the answer"),
-        ("arcf_single", "its scores of single facts, no chains"),
-        ("single_fact_minilm", "`single-fact-minilm`, no chains in training either"),
-        ("arcf_k180", "k 180 in place of 60"),
-        ("arcf_k290", "k 290 in place of 60"),
-    ):
-        ranking = figures(name)
-        (comparison,) = ranking["beside"].values()
-        low, high = comparison["interval"]
-        if len(lines) == 2:
-            lines.append(f"| `arcf-minilm` | {comparison['first']:.4f} | | |")
-        lines.append(
-            f"| {words} | {ranking['MAP']:.4f} | {comparison['difference']:+.4f} "
-            f"({low:+.4f} to {high:+.4f}) | {comparison['p']:.2g} |"
-        )
-    words = "`single-fact-minilm` over the 1,000 nearest facts, as in the tables of losses"
-    lines.append(f"| {words} | {figures('single_fact_cut')['MAP']:.4f} | | |")
-    answers = figures("arcf_answers")
-    nearest = answers["nearest premise"]
-    lines += [
-        "",
-        f"| answer selected by | accuracy, {answers['questions']} questions of dev | 95 % interval |",
-        "|---|---:|---:|",
-    ]
-    for words, selection in (("similarity of its chain", answers), ("its nearest single fact", nearest)):
-        low, high = selection["interval"]
-        lines.append(f"| {words} | {selection['accuracy']:.3f} | {low:.3f} to {high:.3f} |")
-    lines.append(f"| chance | {answers['chance']:.3f} | |")
-    return "\n".join(lines)
-
-
 def equivalence() -> str:
     """Return the figures of the verdict "equivalent" in a sentence."""
     verdict = figures("gausscse_equivalence")["equivalence"]
@@ -228,7 +189,6 @@ def first_stage() -> str:
 TABLES = {
     "README.md": ("figures", table),
     "docs/security.md": ("attack", attack),
-    "docs/arcf.md": ("options", chain_options),
     "docs/tuning.md": ("first stage", first_stage),
     "docs/gausscse.md": ("equivalence", equivalence),
 }

@@ -223,7 +223,6 @@ def scorer_folder(tiny_home: Path) -> Callable[..., Path]:
     def write(
         name: str,
         *,
-        scheme: str = "arcf",
         base: str = "tiny",
         chains: Sequence[Mapping[str, Any]] = (),
         **figures: Any,
@@ -236,7 +235,7 @@ def scorer_folder(tiny_home: Path) -> Callable[..., Path]:
         (folder / "adapter").mkdir(parents=True)
         (folder / "head.safetensors").write_bytes(name.encode())
         (folder / "adapter" / "adapter_model.safetensors").write_bytes(b"a" + name.encode())
-        about = {"method": "arcf", "base": base, "scorer": {"scheme": scheme}, "figures": figures}
+        about = {"method": "arcf", "base": base, "scorer": {"max_length": 32}, "figures": figures}
         (folder / "entail.json").write_text(json.dumps(about), encoding="utf-8")
         return folder
 

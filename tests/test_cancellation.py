@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from entail.arcf.chains.chain import Search
-from entail.arcf.chains.stepwise import Step, follow
+from entail.arcf.chains.chain import Search, Step, follow
 from entail.arcf.scoring.bi_encoder import BiEncoderScorer, Head
 from entail.cancellation import cancellable, cancelled_by, check_cancelled
 from entail.data.records import Corpus

@@ -2,7 +2,6 @@ r"""Losses of ARCF over the scores after one prefix: positives s_p, negatives s_
 
 ===========  =====================================================================================
 `ranknet`    mean over all pairs of :math:`-\log \sigma(s_p - s_n)`; the printed equation is garbled
-`bxent`      mean over all samples of :math:`-\log \sigma(s_p)` and :math:`-\log \sigma(-s_n)`
 `nce`        mean over positives of :math:`-\log \frac{e^{s_p - \log P}}{\sum_{j \in \{p\} \cup n}
              e^{s_j - \log P}}`; P is uniform over what is visible, and so cancels
 ===========  =====================================================================================
@@ -27,13 +26,11 @@ def prefix_loss(scores: Tensor, positive: Tensor, *, kind: Loss) -> Tensor:
     tensor(0.6931)
 
     Raises:
-        TrainingError: If there is no positive, or no negative, and the loss compares the two.
+        TrainingError: If there is no positive, or no negative.
     """
     import torch
-    from torch.nn.functional import binary_cross_entropy_with_logits, softplus
+    from torch.nn.functional import softplus
 
-    if kind == "bxent":
-        return binary_cross_entropy_with_logits(scores, positive.to(scores.dtype))
     good, bad = scores[positive], scores[~positive]
     if not len(good) or not len(bad):
         raise TrainingError(

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from entail.arcf.config import ArcfConfig
+from entail.arcf.config import PAPER, ArcfConfig
 from entail.arcf.source import WorldtreeData, WorldtreeSource
 from entail.training.method import CardText, CrossEncoderText, Method, Preview, Run
+
+if TYPE_CHECKING:
+    from entail.arcf.scoring.scorer import ScorerForm
 
 
 def train(data: WorldtreeData, config: ArcfConfig, run: Run) -> Mapping[str, Any]:
@@ -46,7 +49,7 @@ def preview(data: WorldtreeData, config: ArcfConfig) -> Preview:
     )
 
 
-_APART = (
+_BI = (
     "Unlike in the paper, question and facts never attend to the candidate. The base encodes candidates "
     "once, as vectors; the adapter learned where among them the explaining facts lie."
 )
@@ -65,19 +68,17 @@ _SCAR = (
     "score with explanatory power at every step, than to ARCF as printed."
 )
 _SIMILARITY = "The score counts the word similarity of question and fact (tf-idf of stems) at every step."
-_SINGLE_FACT = "scores each fact by itself, as if no other were chosen: the single-fact baseline of the paper"
 
 
 def scorer_text(record: Mapping[str, Any], name: str) -> CrossEncoderText:
     """Return the text of a scorer's card from its `entail.json`."""
-    scorer = record.get("scorer") or {}
-    is_single = scorer.get("scheme") == "single-fact"
-    options = f"--scorer {name}" + (" --method single-fact" if is_single else "")
+    from entail.arcf.scoring.scorer import ScorerForm
+
     return CrossEncoderText(
         kind="scorer",
-        description=list(_description(scorer, is_single=is_single)),
-        usage=f"entail rank {options} --tables TABLES --question 'What melts?' --answer ice\n"
-        f"entail evaluate chains {options} --tables TABLES --questions QUESTIONS.tsv",
+        description=list(_description(ScorerForm.read(record.get("scorer") or {}, name=name))),
+        usage=f"entail rank --scorer {name} --tables TABLES --question 'What melts?' --answer ice\n"
+        f"entail evaluate chains --scorer {name} --tables TABLES --questions QUESTIONS.tsv",
         dev_caption="Single steps on the dev questions that the checkpoint was selected on:",
         limitations="Settings of this method were compared on the dev questions of WorldTree 2020, so its "
         "figures on those questions are optimistic. It was trained on elementary science in English, over "
@@ -85,23 +86,18 @@ def scorer_text(record: Mapping[str, Any], name: str) -> CrossEncoderText:
         "their beginning.",
         pipeline_tag="text-ranking",
         tags=("explanation-regeneration",),
-        idea=_SINGLE_FACT if is_single else "",
     )
 
 
-def _description(scorer: Mapping[str, Any], *, is_single: bool) -> Iterator[str]:
-    prefix = "" if is_single else ", the facts chosen so far"
+def _description(form: ScorerForm) -> Iterator[str]:
     yield (
-        f"It reads a question with its answer{prefix} and a candidate fact, and returns one score. It makes "
-        "no sentence vectors."
+        "It reads a question with its answer, the facts chosen so far and a candidate fact, and returns one "
+        "score. It makes no sentence vectors."
     )
-    if scorer.get("reading") == "apart":
-        yield _APART
-    for option, text in (("shared_pieces", _SHARED_PIECES), ("encoder", _POWER), ("similarity", _SIMILARITY)):
-        if scorer.get(option):
-            yield text
-    if scorer.get("reading") == "apart" and scorer.get("encoder"):
-        yield _SCAR
+    is_bi = form.architecture == "bi"
+    texts = {_BI: is_bi, _SHARED_PIECES: form.shared_pieces, _POWER: form.encoder}
+    texts |= {_SIMILARITY: form.similarity, _SCAR: is_bi and form.encoder}
+    yield from (text for text, applies in texts.items() if applies)
 
 
 CARD = CardText(
@@ -116,7 +112,6 @@ CARD = CardText(
     tags=("worldtree",),
     losses={
         "ranknet": "pairs of a positive and a negative after one prefix, -log sigma(s_p - s_n)",
-        "bxent": "binary cross-entropy of each fact",
         "nce": "noise-contrastive: one positive among all negatives of a prefix",
     },
     cross_encoder=scorer_text,
@@ -134,8 +129,6 @@ ARCF = Method(
     role="chains",
     makes="a scorer of facts",
     use="the Chains page builds chains by it, and so does `entail rank`",
-    common=(
-        *("base", "scheme", "loss", "tuning", "rank", "k"),
-        *("epochs", "batch_tokens", "token_budget", "learning_rate", "noise"),
-    ),
+    common=("base", "tuning", "architecture", "loss", "k", "epochs", "token_budget", "learning_rate"),
+    presets={"paper": PAPER},
 )

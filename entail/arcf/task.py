@@ -70,13 +70,13 @@ class ArcfTask:
         import torch
 
         losses, right, margins = [], [], []
-        pairs = [self.sampler.pairs(sample) for sample in batch]
-        terms = [rows for sample in batch if (rows := self.sampler.terms(sample)) is not None]
+        rows = [self.sampler.rows(sample) for sample in batch]
+        terms = [table for _, table in rows if table is not None]
         # One call, so that what is computed once per call, such as weights in bf16, is computed once a step.
         scores = self.scorer.scores(
-            [pair for group in pairs for pair in group], np.concatenate(terms) if terms else None
+            [pair for pairs, _ in rows for pair in pairs], np.concatenate(terms) if terms else None
         )
-        for sample, own in zip(batch, torch.split(scores, list(map(len, pairs))), strict=True):
+        for sample, own in zip(batch, torch.split(scores, [len(pairs) for pairs, _ in rows]), strict=True):
             positive = torch.arange(len(own), device=own.device) < sample.positives
             losses.append(prefix_loss(own, positive, kind=self.config.loss))
             with torch.no_grad():
@@ -116,7 +116,7 @@ def step_figures(scorer: ScorerTower, sampler: Sampler, samples: Sequence[Sample
     """
     values, first, stops = [], [], []
     for sample in samples:
-        scores = scorer.score(sampler.pairs(sample), sampler.terms(sample))
+        scores = scorer.score(*sampler.rows(sample))
         bare = sample.candidates.index(STOP) if STOP in sample.candidates else None
         gold = [at for at in range(sample.positives) if sample.candidates[at] != STOP]
         if bare is not None:

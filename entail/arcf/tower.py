@@ -1,8 +1,8 @@
-"""Scorers in training: cross-encoder and bi-encoder, with prior terms."""
+"""Scorers in training: cross-encoder and bi-encoder, with further terms of their scores."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,9 +10,7 @@ import numpy as np
 
 from entail.arcf.scoring.bi_encoder import Head, RowEncoder, VectorCache, transformer_forward
 from entail.arcf.scoring.inputs import by_prefix
-from entail.arcf.scoring.priors import Explanations
-from entail.arcf.scoring.scorer import POWER, SHARED_PIECES, SIMILARITY
-from entail.arcf.scoring.terms import SharedPieces, WordSimilarity
+from entail.arcf.scoring.terms import Terms
 from entail.encoders.catalogue import EncoderEntry
 from entail.encoders.cross.pairs import Pair
 from entail.encoders.stock import sentence_transformer
@@ -24,75 +22,44 @@ if TYPE_CHECKING:
 
 
 class ScorerTower(CrossTower):
-    """Cross-encoder of premises in training; see `CrossTower`.
+    """Cross-encoder of premises in training, see `CrossTower`, with further terms of its scores."""
 
-    Prior terms of a candidate may be added to its score with learnt weights: the overlap of its word pieces,
-    its explanatory power, its similarity to the question.
-    """
+    terms = Terms()
 
-    pieces: SharedPieces | None = None
-    explanations: Explanations | None = None
-    words: WordSimilarity | None = None
+    def add_terms(self, terms: Terms, weights: Sequence[float]) -> None:
+        """Add terms to all scores, and save them; their weights are learnt."""
+        import torch
 
-    def add_shared_pieces(self, pieces: SharedPieces, *, weight: float) -> None:
-        """Add the overlap of prefix and candidate to all scores."""
-        self.pieces = pieces
-        self._add_weight(SHARED_PIECES, weight)
+        self.terms = terms
+        for name, weight in zip(terms.names, weights, strict=True):
+            parameter = torch.nn.Parameter(torch.full((1,), float(np.log(weight)), device=self.device))
+            self.head.register_parameter(name, parameter)
+            self.parameters[f"head.{name}"] = parameter
 
-    def add_explanations(self, explanations: Explanations, *, weight: float) -> None:
-        """Make explanatory power the first of the prior terms, and save the explanations."""
-        self.explanations = explanations
-        self._add_weight(POWER, weight)
+    def scores(self, pairs: Sequence[Pair], terms: Floats | None = None) -> Tensor:
+        """Return the score of each pair with its gradient, shape (pairs,), fp32; terms: (pairs, terms)."""
+        import torch
 
-    def add_words(self, words: WordSimilarity, *, weight: float) -> None:
-        """Make word similarity the last of the prior terms, and save its weights."""
-        self.words = words
-        self._add_weight(SIMILARITY, weight)
-
-    def scores(self, pairs: Sequence[Pair], priors: Floats | None = None) -> Tensor:
-        """Return the score of each pair with its gradient, shape (pairs,), fp32; priors: (pairs, terms)."""
         scores = self.outputs(pairs)[:, 0]
-        for term in self._terms(pairs, priors):
-            scores = scores + term
-        return scores
+        if terms is None:
+            return scores
+        weights = torch.cat([self.head.get_parameter(name).exp() for name in self.terms.names])
+        return scores + torch.from_numpy(terms).to(self.device) @ weights
 
-    def score(self, pairs: Sequence[Pair], priors: Floats | None = None) -> Floats:
+    def score(self, pairs: Sequence[Pair], terms: Floats | None = None) -> Floats:
         """Return the score of each pair without gradient and dropout, shape (pairs,)."""
-        scores = self.values(pairs)[:, 0]
-        for term in self._terms(pairs, priors):
-            scores = scores + term.detach().cpu().numpy()
-        return scores
+        with self.inference():
+            scores: Floats = self.scores(pairs, terms).cpu().numpy()
+            return scores
 
     def save(self, folder: Path) -> None:
-        """Write weights, explanations and word weights into a new or empty folder.
+        """Write weights and terms into a new or empty folder.
 
         Raises:
             OSError: If the folder cannot be written.
         """
         super().save(folder)
-        for part in (self.pieces, self.explanations, self.words):
-            if part is not None:
-                part.save(folder)
-
-    def _add_weight(self, name: str, weight: float) -> None:
-        import torch
-
-        parameter = torch.nn.Parameter(torch.full((1,), float(np.log(weight)), device=self.device))
-        self.head.register_parameter(name, parameter)
-        self.parameters[f"head.{name}"] = parameter
-
-    def _terms(self, pairs: Sequence[Pair], priors: Floats | None) -> Iterator[Tensor]:
-        if self.pieces is not None:
-            yield self._term(SHARED_PIECES, self.pieces(pairs))
-        if priors is not None:
-            names = [POWER] * (self.explanations is not None) + [SIMILARITY] * (self.words is not None)
-            for name, term in zip(names, priors.T, strict=True):
-                yield self._term(name, np.ascontiguousarray(term))
-
-    def _term(self, name: str, values: Floats) -> Tensor:
-        import torch
-
-        return self.head.get_parameter(name).exp() * torch.from_numpy(values).to(self.device)
+        self.terms.save(folder)
 
 
 _SCALE = 20.0

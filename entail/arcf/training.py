@@ -6,15 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
-import numpy as np
-
-from entail.arcf.chains.neighbourhoods import Neighbourhoods
 from entail.arcf.config import ArcfConfig
+from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.arcf.sampling import Sample, Sampler, prepare_questions
 from entail.arcf.scoring.inputs import Inputs
-from entail.arcf.scoring.priors import Explanations, PremisePriors
 from entail.arcf.scoring.scorer import METHOD, ScorerForm
-from entail.arcf.scoring.terms import SharedPieces, WordSimilarity
+from entail.arcf.scoring.terms import Explanations, PremiseTerms, SharedPieces, Terms, WordSimilarity
 from entail.arcf.task import ArcfTask
 from entail.arcf.tower import BiEncoderTower, ScorerTower
 from entail.data.worldtree.questions import Question, missing_gold
@@ -24,9 +21,6 @@ from entail.errors import TrainingError
 from entail.training.adapters.saving import name_of
 from entail.training.method import Run, RunOptions
 from entail.training.run import Training, digest, prepare, sample_rows
-
-_BALANCED = 20
-"""Prefixes that determine the initial bias."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +67,7 @@ def train_arcf(
         EncoderError: If the base cannot be loaded.
     """
     setup = prepare(config, run, options, method=METHOD)
-    tower = (BiEncoderTower if config.reading == "apart" else ScorerTower)(
+    tower = (BiEncoderTower if config.architecture == "bi" else ScorerTower)(
         setup.base,
         max_length=config.max_length,
         seed=config.seed,
@@ -81,18 +75,16 @@ def train_arcf(
     )
     near = Neighbourhoods(facts, k=config.k, metric=config.metric, progress=setup.run.progress)
     inputs = Inputs(tower.tokenize, tower.frame, max_length=tower.max_length, facts=facts.texts)
-    priors = _add_terms(tower, config, questions, inputs, facts, setup.base)
-    prepared = prepare_questions(questions, inputs, near, priors=priors)
+    terms = _add_terms(tower, config, questions, inputs, facts, setup.base)
+    prepared = prepare_questions(questions, inputs, near, terms=terms)
     dev_questions = _dev_questions(dev, config)
     sampler = Sampler(config, prepared, inputs, near)
-    if config.loss == "bxent":
-        _balance(tower, sampler)
     fitted = setup.fit(
         ArcfTask(
             config,
             sampler,
             tower,
-            dev=_dev_samples(dev_questions, config, inputs, near, priors) if dev_questions else None,
+            dev=_dev_samples(dev_questions, config, inputs, near, terms) if dev_questions else None,
         ),
         tower.parameters,
         bound_to={"facts": facts.digest, "questions": _digest(questions), "dev": _digest(dev_questions)},
@@ -111,15 +103,12 @@ def train_arcf(
             "steps": fitted.steps,
         },
         form=ScorerForm(
-            scheme=config.scheme,
             max_length=tower.max_length,
-            k=config.k,
             metric=config.metric,
-            stop=config.stop and config.scheme == "arcf",
-            reading=config.reading,
-            shared_pieces=tower.pieces is not None,
-            encoder=tower.explanations.encoder if tower.explanations else "",
-            similarity=tower.words is not None,
+            architecture=config.architecture,
+            shared_pieces=tower.terms.pieces is not None,
+            encoder=tower.terms.explanations.encoder if tower.terms.explanations else "",
+            similarity=tower.terms.words is not None,
         ),
         warnings=tuple(warnings),
         folder=setup.run.out,
@@ -136,33 +125,16 @@ def _add_terms(
     inputs: Inputs,
     facts: FactTables,
     base: EncoderEntry,
-) -> PremisePriors | None:
-    """Add the terms of the settings to a tower; return its priors of premises, None for none."""
-    if config.shared_pieces:
-        tower.add_shared_pieces(SharedPieces.of(inputs.candidates), weight=config.shared_pieces)
-    if config.power:
-        explanations = Explanations.of(questions, facts, encoder=name_of(base))
-        tower.add_explanations(explanations, weight=config.power)
-    if config.similarity:
-        tower.add_words(WordSimilarity.of(facts.texts), weight=config.similarity)
-    if tower.explanations is None and tower.words is None:
-        return None
-    return PremisePriors(facts, explanations=tower.explanations, words=tower.words)
-
-
-def _balance(tower: ScorerTower, sampler: Sampler) -> None:
-    """Shift the bias so that as many scores are above 0, a probability of one half, as there are positives.
-
-    bXENT needs probabilities, but initial scores lie far above 0, and the learning rate of an adapter moves
-    the bias too little in a whole training.
-    """
-    import torch
-
-    samples = sampler.epoch(0)[:_BALANCED]
-    scores = np.concatenate([tower.score(sampler.pairs(sample), sampler.terms(sample)) for sample in samples])
-    positives = sum(sample.positives for sample in samples)
-    with torch.no_grad():
-        tower.head.bias.sub_(float(np.sort(scores)[-positives]))
+) -> PremiseTerms | None:
+    """Add the terms of the settings to a tower; return them over the premises, None for none."""
+    terms = Terms(
+        SharedPieces.of(inputs.candidates) if config.shared_pieces else None,
+        Explanations.of(questions, facts, encoder=name_of(base)) if config.power else None,
+        WordSimilarity.of(facts.texts) if config.similarity else None,
+    )
+    weights = [weight for weight in (config.shared_pieces, config.power, config.similarity) if weight]
+    tower.add_terms(terms, weights)
+    return PremiseTerms(terms, facts, inputs) if weights else None
 
 
 def _dev_questions(dev: Sequence[Question], config: ArcfConfig) -> list[Question]:
@@ -181,11 +153,11 @@ def _dev_samples(
     config: ArcfConfig,
     inputs: Inputs,
     near: Neighbourhoods,
-    priors: PremisePriors | None,
+    terms: PremiseTerms | None,
 ) -> tuple[Sampler, list[Sample]]:
     """Return one prefix per dev question, the same for every seed."""
-    plain = replace(config, seed=0, noise=False, negatives="visible", prefixes=1)
-    sampler = Sampler(plain, prepare_questions(dev, inputs, near, priors=priors), inputs, near)
+    plain = replace(config, seed=0)
+    sampler = Sampler(plain, prepare_questions(dev, inputs, near, terms=terms), inputs, near)
     return sampler, sampler.epoch(0)
 
 

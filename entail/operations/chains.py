@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from entail.arcf.chains.example_steps import ExampleSteps, find_steps
-from entail.arcf.chains.neighbourhoods import Neighbourhoods
-from entail.arcf.chains.stepwise import NearestSteps, Step, StepScorer, score_step
+from entail.arcf.chains.chain import NearestSteps, Step, StepScorer, score_step
+from entail.arcf.chains.example import ExampleSteps, find_steps
+from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.arcf.scoring.premises import PremiseScorer, StepScores
 from entail.arcf.scoring.scorer import ListedScorer, Scorer, ScorerForm, load_scorer
 from entail.data.worldtree.questions import Question

@@ -41,10 +41,8 @@ HOW_TO_MEASURE: Mapping[Role, str] = {
 def list_usable(role: Role) -> dict[str, str]:
     """Return the installed models that fit a role: name -> revision, empty where it is not known yet."""
     if role == "chains":
-        scorers = [
-            scorer for scorer in list_scorers() if scorer.problem is None and scorer.form.scheme == "arcf"
-        ]
-        return {scorer.name: scorer.revision or "" for scorer in scorers}
+        usable = [scorer for scorer in list_scorers() if scorer.problem is None]
+        return {scorer.name: scorer.revision or "" for scorer in usable}
     if role == "reranker":
         return reranker_revisions()
     gaussian = role == "direction"
@@ -73,13 +71,6 @@ def role_of(name: str) -> Role:
             f"found a judge of entailment; name it where you need it: entail evaluate judge --judge "
             f"{folder.name}"
         )
-    listed = next((scorer for scorer in list_scorers() if scorer.name == folder.name), None)
-    if listed is not None and listed.problem is None and listed.form.scheme != "arcf":
-        raise PromotionError(
-            f"{folder.name} cannot be promoted: expected a scorer of chains, found one that learnt on single "
-            "facts and does not see those before; name it: entail rank --method single-fact --scorer "
-            f"{folder.name}"
-        )
     return "chains"
 
 
@@ -88,8 +79,8 @@ def unusable_reason(name: str, role: Role) -> str:
     listed = next(
         (scorer for scorer in (list_scorers() if role == "chains" else ()) if scorer.name == name), None
     )
-    if listed is not None and (listed.problem is not None or listed.form.scheme != "arcf"):
-        return listed.problem or "it is no scorer of chains"
+    if listed is not None and listed.problem is not None:
+        return listed.problem
     if model_folder(name) is None:
         return "its folder is gone"
     if role == "direction":

@@ -342,8 +342,8 @@ class ChainAnswer(CorpusAnswer):
     scorer: str
     revision: str | None = Field(description="Revision of the weights; null for `tfidf`.")
     method: str = Field(
-        description="`arcf`: scores facts given earlier ones; `single-fact`: each alone; `tfidf`: by words "
-        "shared with question, answer and earlier facts."
+        description="`arcf`: scores facts given earlier ones; `tfidf`: by words shared with question, answer "
+        "and earlier facts."
     )
     chain: list[ChainFact] = Field(description="Chosen facts, in order.")
     stopped: Literal["bare prefix", "length", "nothing visible"] = Field(
@@ -396,7 +396,7 @@ class ScorerInfo(Message):
 
     name: str
     revision: str | None = Field(description="Null while it is not in memory.")
-    method: str = Field(description="`arcf` or `single-fact`, as in the answer of `/chain`.")
+    method: str = Field(description="`arcf`, as in the answer of `/chain`.")
 
 
 class EndpointInfo(Message):

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Depends, Request, Response
 
-from entail.arcf.chains.chain import Search
-from entail.arcf.chains.stepwise import Step, follow, score_step
+from entail.arcf.chains.chain import Search, Step, build_chain
+from entail.arcf.scoring.scorer import METHOD
 from entail.cancellation import cancellable
 from entail.claims import existence_claim, state_answer
 from entail.data.records import Corpus
@@ -205,17 +205,13 @@ def _build_chain(service: Service, request: messages.ChainRequest) -> messages.C
     name = request.scorer or scorers.default()
     scorer, steps, near = scorers.prepare(name, corpus, k=request.k, cache=info is not None)
     question = Question("question", request.question, request.answer, {})
-    neighbours = steps.neighbours(question, near)
-    walk = follow(
-        lambda facts: score_step(question, neighbours, facts, steps, near),
-        Search(length=request.length, least=request.least),
-    )
+    walk = build_chain(question, steps, near, Search(length=request.length, least=request.least))
     ranking = walk.ranking(question, near)[: request.top].tolist()
     assert walk.stopped is not None
     return messages.ChainAnswer(
         scorer=name,
         revision=scorer.revision if scorer else None,
-        method=scorer.form.scheme if scorer else TFIDF,
+        method=METHOD if scorer else TFIDF,
         **_about(corpus, info),
         chain=[_fact(corpus, position) for position in walk.facts],
         stopped=walk.stopped,
@@ -324,8 +320,8 @@ def _collect(service: Service, endpoints: list[messages.EndpointInfo]) -> messag
         retrievers=library.retrievers(),
         rerankers=list_rerankers(),
         scorers=[
-            messages.ScorerInfo(name=name, revision=service.scorers.revision(name), method=scorer.form.scheme)
-            for name, scorer in service.scorers.available().items()
+            messages.ScorerInfo(name=name, revision=service.scorers.revision(name), method=METHOD)
+            for name in service.scorers.available()
         ],
         corpora=corpora,
         endpoints=endpoints,

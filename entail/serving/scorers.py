@@ -8,8 +8,8 @@ from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar, cast
 
-from entail.arcf.chains.neighbourhoods import Neighbourhoods
-from entail.arcf.chains.stepwise import NearestSteps, StepScorer, corpus_facts
+from entail.arcf.chains.chain import NearestSteps, StepScorer, corpus_facts
+from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.arcf.scoring.premises import PremiseScorer
 from entail.arcf.scoring.scorer import ListedScorer, Scorer, list_scorers, load_scorer
 from entail.data.records import Corpus
@@ -41,8 +41,7 @@ class Scorers:
 
     def default(self) -> str:
         """Return the active scorer of chains; falls back to shared words (`tfidf`)."""
-        chains = [scorer.name for scorer in self.available().values() if scorer.form.scheme == "arcf"]
-        return active_name("chains", chains) or TFIDF
+        return active_name("chains", list(self.available())) or TFIDF
 
     def revision(self, name: str) -> str | None:
         """Return the revision of a scorer in memory, else None."""

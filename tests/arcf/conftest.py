@@ -1,4 +1,4 @@
-"""A miniature world over the words that `tiny` knows: whoever wears `mu` explains, among those near by."""
+"""A miniature world over the words that `tiny` knows: facts with `mu` explain, among those near by."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from entail.arcf.chains.neighbourhoods import Neighbourhoods
+from entail.arcf.config import ArcfConfig
+from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.data.worldtree.questions import Question
 from entail.data.worldtree.tables import Fact, FactTables
 from entail.encoders.cross.pairs import Frame, Pair
@@ -22,6 +23,21 @@ SMALL = [
     *("--batch-tokens", "300", "--longest", "32"),
 ]
 """Options of a training that takes a second."""
+
+TINY = ArcfConfig(
+    base="tiny",
+    rank=4,
+    k=6,
+    batch_tokens=400,
+    token_budget=0,
+    prefixes_a_step=4,
+    epochs=1,
+    learning_rate=0.01,
+    max_length=32,
+    dev_questions=4,
+    precision="fp32",
+)
+"""Settings of a training that takes a second; they have all score terms, as the defaults."""
 
 WORDS = [word for word in SYLLABLES if word != "mu"]
 TOPICS = 12
@@ -38,7 +54,7 @@ class World:
 
 @pytest.fixture(scope="session")
 def world() -> World:
-    """Twelve topics of two words, each with three facts that explain (they wear `mu`) and five others."""
+    """Twelve topics of two words, each with three facts that explain (those with `mu`) and five others."""
     draw = np.random.default_rng(0)
     facts: list[Fact] = []
     questions: list[Question] = []

@@ -10,31 +10,15 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from entail.arcf.chains.neighbourhoods import Neighbourhoods
 from entail.arcf.chains.ranking import ChainRanker
-from entail.arcf.config import ArcfConfig
+from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.arcf.scoring.scorer import load_scorer
 from entail.arcf.training import train_arcf
 from entail.cli import main
 from entail.encoders.cross.encoder import ADAPTER, HEAD
 from entail.errors import TrainingError
 from entail.training.adapters.cross_averaging import average_cross_encoders
-
-SETTINGS = ArcfConfig(
-    base="tiny",
-    rank=4,
-    k=6,
-    batch_tokens=400,
-    prefixes_a_step=4,
-    epochs=1,
-    learning_rate=0.01,
-    max_length=32,
-    dropout=0.0,
-    shared_pieces=1.0,
-    power=1.0,
-    similarity=1.0,
-    precision="fp32",
-)
+from tests.arcf.conftest import TINY
 
 
 @pytest.fixture
@@ -42,7 +26,7 @@ def train(tiny_home: Path, world: Any) -> Callable[..., Path]:
     """Return what trains a scorer under a name."""
 
     def train(name: str, *, questions: Any = world.questions, **changed: Any) -> Path:
-        config = replace(SETTINGS, **changed)
+        config = replace(TINY, **changed)
         train_arcf(questions, world.facts, config, data=["worldtree"], out=tiny_home / name)
         return tiny_home / name
 
@@ -63,7 +47,7 @@ def added(folder: Path) -> dict[str, torch.Tensor]:
 def test_the_mean_is_of_adapters_and_heads(
     tiny_home: Path, train: Callable[..., Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    first_folder, second_folder, mean = train("one"), train("two", seed=1, loss="nce"), tiny_home / "mean"
+    first_folder, second_folder, mean = train("one"), train("two", seed=1, loss="ranknet"), tiny_home / "mean"
     assert average_cross_encoders([first_folder, second_folder], mean, weights=[0.25, 0.75]) == pytest.approx(
         0, abs=1e-6
     )
@@ -94,7 +78,7 @@ def test_the_mean_of_one_with_itself_ranks_as_it(
     tiny_home: Path, world: Any, train: Callable[..., Path]
 ) -> None:
     folder = train("one")
-    average_cross_encoders([folder, folder], tiny_home / "mean", rank=SETTINGS.rank)
+    average_cross_encoders([folder, folder], tiny_home / "mean", rank=TINY.rank)
     near = Neighbourhoods(world.facts, k=6)
     alone, mean = (
         [ranked.ranking.tolist()[:5] for ranked in ChainRanker(load_scorer(name), near).rank(world.dev)]
@@ -106,10 +90,11 @@ def test_the_mean_of_one_with_itself_ranks_as_it(
 
 def test_what_cannot_be_averaged_is_refused(tiny_home: Path, world: Any, train: Callable[..., Path]) -> None:
     folder, out = train("one"), tiny_home / "out"
-    single = train("alone", scheme="single-fact", loss="bxent")
-    fewer, whole = train("fewer", questions=world.questions[:9]), train("whole", tuning="full")
+    cross = train("cross", architecture="cross")
+    fewer = train("fewer", questions=world.questions[:9])
+    whole = train("whole", tuning="full", architecture="cross")
     for names, options, message in (
-        ([folder, single], {}, "of one scorer"),
+        ([folder, cross], {}, "of one scorer"),
         ([folder, tiny_home / "nobody"], {}, "with an adapter"),
         ([folder, fewer], {}, r"explanations\.safetensors of fewer"),
         ([folder, whole], {}, "with an adapter"),

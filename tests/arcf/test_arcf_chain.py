@@ -1,32 +1,27 @@
-"""Algorithm 1 by hand, lazily, by beam, many at once; rankings, and files of them."""
+"""Algorithm 1 by hand, a chain one step at a time, and rankings by chains."""
 
-import json
 from collections.abc import Sequence
-from dataclasses import replace
-from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from entail.arcf.chains.baselines import SingleFactRanker
-from entail.arcf.chains.chain import Chain, Search, grow, grow_all
-from entail.arcf.chains.neighbourhoods import Neighbourhoods
-from entail.arcf.chains.predictions import read_predictions, write_predictions
+from entail.arcf.chains.chain import Chain, NearestSteps, Search, Step, build_chain, corpus_facts, follow
 from entail.arcf.chains.ranking import ChainRanker, Ranked, Truncation
-from entail.arcf.scoring.inputs import Inputs
-from entail.arcf.scoring.premises import Prompt
+from entail.arcf.neighbourhoods import Neighbourhoods
+from entail.arcf.scoring.premises import PremiseScorer
 from entail.arcf.scoring.scorer import Scorer, ScorerForm
+from entail.data.records import Corpus
+from entail.data.text import premise_key
 from entail.data.worldtree.questions import Question
 from entail.data.worldtree.tables import Fact, FactTables
-from entail.errors import DataError, EvaluationError, SettingsError
+from entail.errors import EvaluationError, SettingsError
 from entail.index.protocol import Floats
-from tests.arcf.conftest import scattered
 
 FACTS = FactTables(tuple(Fact(f"u{i}", f"f{i}", "T") for i in range(6)))
-# The question sees f0 and f1, f0 sees f2, f2 sees f3; nobody sees f4 and f5.
+# The question sees f0 and f1, f0 sees f2, f2 sees f3; none sees f4 and f5.
 LINKS = {"q": [0, 1], "f0": [2, 1], "f1": [0, 2], "f2": [3, 0], "f3": [2, 0], "f4": [5, 0], "f5": [4, 0]}
+QUESTION = Question("Q", "q", "a", {"u0": "CENTRAL"})
 
 
 def similarities(texts: Sequence[str]) -> Floats:
@@ -42,10 +37,7 @@ def similarities(texts: Sequence[str]) -> Floats:
     return matrix
 
 
-def neighbours() -> Neighbourhoods:
-    return Neighbourhoods(FACTS, k=2, similarities=similarities)
-
-
+NEAR = Neighbourhoods(FACTS, k=2, similarities=similarities)
 WORTH = {"f0": 3.0, "f1": 1.0, "f2": 2.5, "f3": 2.0, None: 1.5}
 
 
@@ -53,59 +45,37 @@ def by_worth(prefix: list[str], candidate: list[str]) -> float:
     return WORTH[candidate[0].rstrip(".") if candidate else None]
 
 
-def search(near: Neighbourhoods, inputs: Inputs, scorer: Any, how: Search) -> Chain:
-    (question,) = inputs.questions([("q", "a")])
-    visible = partial(near.visible, near.of_text("q a"))
-    prompt = Prompt(Question("Q", "q", "a", {}), question, inputs)
-    (chain,) = grow_all([grow(prompt, visible, how)], scorer.score)
-    return chain
+def built(fake: Any, by: Any = by_worth, *, stop: bool = True, **search: int) -> tuple[Chain, Any]:
+    pairs = fake(by)
+    steps = PremiseScorer(Scorer("fake", "fake@1", ScorerForm(stop=stop), pairs), FACTS)
+    return build_chain(QUESTION, steps, NEAR, Search(**{"least": 0, **search})), pairs
 
 
-def built(fake: Any, by: Any = by_worth, how: Search | None = None) -> tuple[Chain, Any]:
-    scorer = fake(by)
-    inputs = Inputs(scorer.tokenize, scorer.frame, max_length=100, facts=FACTS.texts)
-    near = neighbours()
-    return search(near, inputs, scorer, how or Search(least=0)), scorer
-
-
-def test_the_best_visible_fact_joins_until_the_bare_prefix_is_best(fake: Any) -> None:
+def test_the_best_visible_premise_joins_until_the_bare_prefix_is_best(fake: Any) -> None:
     chain, scorer = built(fake)
     # f0 (3), then f2 (2.5) which f0 made visible, then f3 (2); f1 (1) is below the bare prefix (1.5).
-    assert chain.facts == (0, 2, 3)
-    assert chain.stopped == "bare prefix"
-    assert [step.chosen for step in chain.steps] == [0, 2, 3, None]
-    assert [step.newly_visible for step in chain.steps] == [(0, 1), (2,), (3,), ()]
-    assert chain.steps[1].candidates == (2, 1)
-    assert chain.steps[1].scores == (2.5, 1.0)
+    assert (chain.facts, chain.stopped) == ((0, 2, 3), "bare prefix")
+    assert [step.chosen for step in chain.steps] == [(), (0,), (0, 2), (0, 2, 3)]
+    assert [step.newly_visible for step in chain.steps] == [{0, 1}, {2}, {3}, frozenset()]
+    assert (chain.steps[1].candidates, chain.steps[1].scores) == ((2, 1), (2.5, 1.0))
     assert chain.steps[1].stop_score == 1.5
     assert chain.scored == {1: 1.0}
     assert scorer.calls == [3, 3, 3, 2]
+    # The chain, then f1 (scored), then f5 before f4 by nearness to the explanation.
+    assert chain.ranking(QUESTION, NEAR).tolist() == [0, 2, 3, 1, 5, 4]
 
 
 def test_it_does_not_stop_before_it_may_nor_goes_on_after(fake: Any) -> None:
-    assert built(fake, how=Search(least=4))[0].facts == (0, 2, 3, 1)
-    ended = built(fake, how=Search(least=4))[0]
-    assert ended.stopped == "nothing visible"
-    assert ended.steps[-1].chosen is None
-    short, _ = built(fake, how=Search(length=2))
-    assert short.facts == (0, 2)
-    assert short.stopped == "length"
-    assert short.scored == {1: 1.0}
-
-
-def test_a_premise_that_the_rest_no_longer_needs_is_dropped(fake: Any) -> None:
-    def by(prefix: list[str], candidate: list[str]) -> float:
-        # Beside f3, f0 is worth less than the bare prefix; f2 and f3 stay what they are.
-        return 1.0 if candidate == ["f0"] and "f3." in prefix else by_worth(prefix, candidate)
-
-    assert built(fake, by)[0].facts == (0, 2, 3)
-    pruned, scorer = built(fake, by, Search(least=0, prune=True))
-    assert pruned.facts == (2, 3)
-    assert pruned.scored == {0: 1.0, 1: 1.0}
-    assert pruned.stopped == "bare prefix"
-    assert scorer.calls == [3, 3, 3, 2, 6, 4]  # a bare prefix and a premise for each that may go, twice
-    assert built(fake, by, Search(least=3, prune=True))[0].facts == (0, 2, 3)
-    assert built(fake, by_worth, Search(least=0, prune=True))[0].facts == (0, 2, 3)
+    ended, _ = built(fake, least=4)
+    assert (ended.facts, ended.stopped) == ((0, 2, 3, 1), "nothing visible")
+    short, _ = built(fake, length=2)
+    assert (short.facts, short.stopped, short.scored) == ((0, 2), "length", {1: 1.0})
+    endless, _ = built(fake, stop=False)
+    assert (endless.facts, endless.stopped) == ((0, 2, 3, 1), "nothing visible")
+    assert [step.stop_score for step in endless.steps] == [None] * 5
+    for wrong in ({"length": 0}, {"least": -1}):
+        with pytest.raises(SettingsError):
+            Search(**wrong)
 
 
 def test_scores_see_the_prefix(fake: Any) -> None:
@@ -125,204 +95,76 @@ def test_a_score_that_is_not_finite_is_refused(fake: Any) -> None:
         built(fake, lambda a, b: float("inf") if b == ["f1"] else 0.0)
 
 
-def drifting(seed: int) -> Any:
-    """Scores that move by at most 1 whenever the prefix changes."""
-
-    def by(prefix: list[str], candidate: list[str]) -> float:
-        name = candidate[0] if candidate else "bare"
-        base = np.random.default_rng([seed, *map(ord, name)]).normal() * 3
-        return float(base + np.random.default_rng([seed, len(prefix), *map(ord, name)]).uniform(-0.5, 0.5))
-
-    return by
+def test_questions_are_ranked_in_order(fake: Any) -> None:
+    ranker = ChainRanker(Scorer("fake", "fake@1", ScorerForm(), fake(by_worth)), NEAR, search=Search(least=0))
+    rows = list(ranker.rank([QUESTION, QUESTION]))
+    assert [row.ranking.tolist() for row in rows] == [[0, 2, 3, 1, 5, 4]] * 2
+    assert rows[0].chain is not None
+    assert rows[0].chain.facts == (0, 2, 3)
 
 
-def wide(fake: Any, how: Search, seed: int) -> tuple[Chain, Any]:
-    """Forty facts, every one of which sees ten."""
-    facts = FactTables(tuple(Fact(f"u{i}", f"f{i}", "T") for i in range(60)))
-    scorer = fake(drifting(seed))
-    inputs = Inputs(scorer.tokenize, scorer.frame, max_length=100, facts=facts.texts)
-    return search(scattered(facts, seed, k=20), inputs, scorer, how), scorer
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_lazy_finds_the_same_chain_for_less(fake: Any, seed: int) -> None:
-    whole, dear = wide(fake, Search(), seed)
-    # A score moves by 1 at most, so nothing that was 1 below the best can have become it.
-    lazy, cheap = wide(fake, Search(margin=1.0), seed)
-    assert lazy.facts == whole.facts
-    assert lazy.stopped == whole.stopped
-    assert set(lazy.scored) == set(whole.scored)
-    assert sum(cheap.calls) < sum(dear.calls)
-
-
-def test_a_beam_of_many_finds_what_greed_misses(fake: Any) -> None:
-    def by(prefix: list[str], candidate: list[str]) -> float:
-        """f1 looks worse at first, but is sure of what follows; behind f0 everything is as good."""
-        if "f0." in prefix:
-            return 0.0
-        if not candidate:
-            return 9.0 if prefix[-1] == "f2." else 0.0
-        if candidate == ["f2"]:
-            return 9.0 if prefix[-1] == "f1." else -9.0
-        return {"f0": 1.0, "f1": 0.5}.get(candidate[0], -9.0)
-
-    how = Search(least=0, length=4)
-    assert built(fake, by, how)[0].facts == (0,)
-    chain, _ = built(fake, by, Search(least=0, length=4, beam=4))
-    assert chain.facts == (1, 2)
-    assert chain.stopped == "bare prefix"
-    assert [step.chosen for step in chain.steps] == [1, 2, None]
-    same, _ = built(fake, how=Search(least=0, beam=2))
-    assert same.facts[0] == 0
-    assert set(same.scored) <= {0, 1, 2, 3} - set(same.facts)
-
-
-@pytest.mark.parametrize(
-    "told", [{"length": 0}, {"least": -1}, {"beam": 0}, {"margin": -1.0}, {"margin": float("nan")},
-             {"margin": 1.0, "beam": 2}]
-)  # fmt: skip
-def test_searches_that_cannot_be(told: dict[str, Any]) -> None:
-    with pytest.raises(SettingsError):
-        Search(**told)
-
-
-def ranker(fake: Any, **told: Any) -> ChainRanker:
-    scorer = Scorer("fake", "fake@1", ScorerForm(), fake(by_worth))
-    return ChainRanker(scorer, neighbours(), search=Search(least=0), **told)
-
-
-def test_a_scorer_that_never_learnt_to_stop_goes_on(fake: Any) -> None:
-    scorer = Scorer("fake", "fake@1", ScorerForm(stop=False), fake(by_worth))
-    (ranked,) = ChainRanker(scorer, neighbours(), search=Search(least=0)).rank(ASKED[:1])
-    assert ranked.chain is not None
-    assert ranked.chain.facts == (0, 2, 3, 1)
-    assert ranked.chain.stopped == "nothing visible"
-    beam = ChainRanker(scorer, neighbours(), search=Search(least=0, beam=2, length=3))
-    (other,) = beam.rank(ASKED[:1])
-    assert other.chain is not None
-    assert len(other.chain.facts) == 3
-
-
-ASKED = [Question(f"Q{i}", "q", "a", {"u0": "CENTRAL"}) for i in range(5)]
-
-
-def test_a_ranking_is_the_chain_the_scored_and_the_rest(fake: Any) -> None:
-    (ranked,) = ranker(fake).rank(ASKED[:1])
-    # The chain f0 f2 f3, then f1 (scored), then f5 before f4 by nearness to the explanation.
-    assert ranked.ranking.tolist() == [0, 2, 3, 1, 5, 4]
-    with pytest.raises(SettingsError, match="found 0"):
-        ranker(fake, together=0)
-
-
-def test_many_together_are_as_each_alone(fake: Any) -> None:
-    alone = [ranked.ranking.tolist() for ranked in ranker(fake).rank(ASKED)]
-    several = ranker(fake, together=3)
-    assert [ranked.ranking.tolist() for ranked in several.rank(ASKED)] == alone
-    assert several.scorer.pairs.calls == [9, 9, 9, 6, 6, 6, 6, 4]  # type: ignore[attr-defined]  # of the fake
-
-
-def test_single_facts_are_ranked_alone(fake: Any) -> None:
-    scorer = Scorer("fake", "fake@1", ScorerForm(), fake(lambda a, b: {"f1": 2.0, "f0": 1.0}.get(b[0], 0.0)))
-    (ranked,) = SingleFactRanker(scorer, neighbours()).rank(ASKED[:1])
-    assert ranked.ranking.tolist() == [1, 0, 2, 3, 4, 5]
-    assert ranked.chain is None
-    (few,) = SingleFactRanker(scorer, neighbours(), first=1).rank(ASKED[:1])
-    assert few.ranking.tolist()[0] == 0
-    with pytest.raises(SettingsError, match="found 0"):
-        SingleFactRanker(scorer, neighbours(), first=0)
-
-
-def test_what_did_not_fit_is_said() -> None:
-    def unread(*dropped: int, facts_cut: int = 0) -> Truncation:
-        return Truncation.of((Ranked(ASKED[0], np.arange(6), None, n) for n in dropped), facts_cut=facts_cut)
-
-    assert unread(0).messages() == []
-    truncation = unread(2, 1, -1, facts_cut=3)
-    assert truncation.to_json() == {"questions_cut": 1, "explanations_cut": 2, "facts_cut": 3}
-    assert [message[0] for message in truncation.messages()] == ["2", "1", "3"]
-
-
-SETTINGS = {"scorer": "fake@1"}
-
-
-def write(
-    file: Path, fake: Any, asked: list[str], questions: Sequence[Question] = ASKED, **told: Any
-) -> list[str]:
-    """Rank into a file; remember who was ranked."""
-
-    def rank(batch: Sequence[Question]) -> Any:
-        asked.extend(question.id for question in batch)
-        return ranker(fake).rank(batch)
-
-    done = write_predictions(file, questions, FACTS, rank, settings=told.pop("settings", SETTINGS), **told)
-    return [ranked.question.id for ranked in done]
-
-
-def test_an_interrupted_ranking_goes_on_and_does_nothing_twice(fake: Any, tmp_path: Path) -> None:
-    whole, file = tmp_path / "whole.tsv", tmp_path / "some.tsv"
-    assert write(whole, fake, []) == ["Q0", "Q1", "Q2", "Q3", "Q4"]
-    assert whole.read_text(encoding="utf-8").splitlines()[:2] == ["Q0\tu0", "Q0\tu2"]
-    assert read_predictions(whole, FACTS)["Q4"].tolist() == [0, 2, 3, 1, 5, 4]
-    content = whole.read_bytes()
-    for cut in (0, 35, 36, 101, len(content)):
-        write(file, fake, [], resume=False)
-        file.write_bytes(content[:cut])
-        ranked_ids: list[str] = []
-        done = write(file, fake, ranked_ids)
-        assert file.read_bytes() == content
-        assert done == ranked_ids == [f"Q{i}" for i in range(cut * 5 // len(content), 5)]
-
-
-def test_another_ranking_is_not_mixed_in(fake: Any, tmp_path: Path) -> None:
-    file = tmp_path / "some.tsv"
-    write(file, fake, [], top=2)
-    assert len(file.read_text(encoding="utf-8").splitlines()) == 10
-    with pytest.raises(SettingsError, match="scorer: expected 'other'"):
-        write(file, fake, [], top=2, settings={"scorer": "other"})
-    with pytest.raises(SettingsError, match="lines a question"):
-        write(file, fake, [])
-    with pytest.raises(SettingsError, match="found 0"):
-        write(file, fake, [], top=0)
-    file.write_text("no tab\n", encoding="utf-8")
-    with pytest.raises(DataError, match="line 1"):
-        read_predictions(file, FACTS)
-    twice = write_predictions(file, [ASKED[0]] * 2, FACTS, lambda batch: [], settings={})
-    with pytest.raises(SettingsError, match="twice"):
-        list(twice)
-
-
-def test_no_question_gets_the_ranking_of_another(fake: Any, tmp_path: Path) -> None:
-    file = tmp_path / "some.tsv"
-    ranked_ids: list[str] = []
-    write(file, fake, ranked_ids, ASKED[:3])
-    for changed in (replace(ASKED[1], stem="p"), replace(ASKED[1], answer="b")):
-        with pytest.raises(SettingsError, match="the ranking of another question of the id 'Q1'"):
-            write(file, fake, ranked_ids, [ASKED[0], changed])
-    # Another explanation is no other question, and fewer or more of them are no other file.
-    write(file, fake, ranked_ids, [replace(ASKED[2], gold={}), ASKED[3]])
-    write(file, fake, ranked_ids)
-    assert ranked_ids == ["Q0", "Q1", "Q2", "Q3", "Q4"]
-    digests = tmp_path / "some.tsv.questions.json"
-    assert len(json.loads(digests.read_text(encoding="utf-8"))) == 5
-    digests.unlink()
-    with pytest.raises(DataError, match=r"some\.tsv\.questions\.json"):
-        write(file, fake, ranked_ids)
-    write(file, fake, ranked_ids, resume=False)
-    assert ranked_ids[5:] == ["Q0", "Q1", "Q2", "Q3", "Q4"]
-
-
-def test_a_killed_ranking_knows_its_questions(fake: Any, tmp_path: Path) -> None:
-    file = tmp_path / "some.tsv"
-    running = write_predictions(
-        file, ASKED, FACTS, lambda batch: ranker(fake).rank(batch), settings=SETTINGS, resume=False
+@pytest.mark.parametrize(("max_length", "dropped"), [(30, 0), (10, 1), (8, -1)])
+def test_a_ranking_counts_what_was_truncated(fake: Any, max_length: int, dropped: int) -> None:
+    """Of a row 3 tokens are special and 2 a candidate's; the question has 4, each premise before it 2."""
+    pairs = fake(lambda a, b: 0.0, max_length=max_length)
+    facts = FactTables((Fact("u0", "f0 x", "T"), Fact("u1", "f1 x", "T")))
+    near = Neighbourhoods(facts, k=2, similarities=lambda texts: np.ones((len(texts), 2), dtype=np.float32))
+    ranker = ChainRanker(
+        Scorer("fake", "fake@1", ScorerForm(), pairs), near, search=Search(length=2, least=2)
     )
-    next(running)
-    running.close()
-    with file.open("a", encoding="utf-8") as opened:
-        opened.write("Q1\tu0\n")
-    # Of the incomplete question nothing is kept, so it may have changed meanwhile.
-    ranked_ids: list[str] = []
-    write(file, fake, ranked_ids, [replace(q, stem="p q r") if q.id == "Q1" else q for q in ASKED])
-    assert ranked_ids == ["Q1", "Q2", "Q3", "Q4"]
-    with pytest.raises(SettingsError, match="Q1"):
-        write(file, fake, [])
+    (ranked,) = ranker.rank([QUESTION])
+    assert ranked.dropped == dropped
+    truncation = Truncation.of([ranked, Ranked(QUESTION, np.arange(2))], facts_cut=3)
+    counts = {"questions_cut": int(dropped < 0), "explanations_cut": int(dropped > 0), "facts_cut": 3}
+    assert truncation.to_json() == counts
+    assert len(truncation.messages()) == 1 + (dropped != 0)
+
+
+def test_a_truncated_premise_is_known(fake: Any) -> None:
+    facts = FactTables((Fact("u0", "f0", "T"), Fact("u1", "f1 " * 5, "T")))
+    scorer = Scorer("s", "s@1", ScorerForm(), fake(lambda a, b: 0.0, max_length=11))
+    steps = PremiseScorer(scorer, facts)
+    assert [steps.score(QUESTION, (), some).cut for some in ((0,), (0, 1))] == [frozenset(), {1}]
+    near = Neighbourhoods(facts, k=2, similarities=lambda texts: np.ones((len(texts), 2), dtype=np.float32))
+    assert build_chain(QUESTION, steps, near, Search(length=2, least=2)).cut == {1}
+
+
+def lines(facts: tuple[int, ...]) -> Step:
+    """Of premises 0 to 5 those not chosen, the first best; the bare prefix is worth 0.5."""
+    left = [fact for fact in range(6) if fact not in facts]
+    return Step(facts, tuple(left), tuple(1.0 - 0.2 * fact for fact in left), 0.5, frozenset())
+
+
+def test_what_a_user_chose_comes_first() -> None:
+    how = Search(length=4, least=2)
+    assert follow(lines, how).facts == (0, 1, 2)  # 3 is worth 0.4, less than the bare prefix
+    chain = follow(lines, how, premises=(5, 3))
+    assert (chain.facts, chain.by_hand, chain.stopped) == ((5, 3, 0, 1), 2, "length")
+    # After a premise that is not visible the others no longer apply.
+    chain = follow(lines, how, premises=(5, 5, 4))
+    assert (chain.facts, chain.by_hand) == ((5, 0, 1, 2), 1)
+    # A user may go on where it would have stopped.
+    chain = follow(lines, how, premises=(0, 1, 2, 5))
+    assert (chain.facts, chain.stopped) == ((0, 1, 2, 5), "length")
+
+
+def test_it_waits_for_a_user_and_for_a_step() -> None:
+    how = Search(length=4, least=2)
+    chain = follow(lines, how, premises=(4,), automatic=False)
+    assert (chain.facts, chain.stopped, len(chain.steps)) == ((4,), None, 2)
+    chain = follow(lambda facts: lines(facts) if len(facts) < 2 else None, how)
+    assert (chain.facts, chain.stopped, len(chain.steps)) == ((0, 1), None, 2)
+
+
+def test_words_shared_with_what_was_chosen_lead_on() -> None:
+    texts = ["snow is ice", "ice is cold water", "water flows downhill", "a rock is hard"]
+    facts = corpus_facts(Corpus.of("four", texts))
+    assert facts.facts[1] == Fact(premise_key("ice is cold water"), "ice is cold water", "four")
+    near = Neighbourhoods(facts, k=2)
+    example = Question("Q", "what is snow", "ice", {})
+    chain = build_chain(example, NearestSteps(near), near, Search(length=3))
+    assert (chain.facts, chain.stopped) == ((0, 1, 2), "length")
+    assert [step.stop_score for step in chain.steps] == [None] * 3
+    assert chain.steps[0].newly_visible == {0, 1}
+    assert 2 in chain.steps[1].newly_visible | chain.steps[2].newly_visible
+    assert chain.ranking(example, near).tolist() == [0, 1, 2, 3]

@@ -1,20 +1,18 @@
 """Continuations of a sentence and the premises accepted below it: candidates scored, a chain drafted."""
 
 from collections.abc import Sequence
+from threading import RLock
 from typing import Any
 
 import numpy as np
 import pytest
 
-from entail.arcf.chains.chain import Search
-from entail.arcf.chains.neighbourhoods import Neighbourhoods
-from entail.arcf.chains.next_premise import MARGIN, Draft, draft_chain, score_next
-from entail.arcf.chains.stepwise import corpus_facts
+from entail.arcf.chains.chain import Search, corpus_facts
+from entail.arcf.chains.next_premise import Draft, draft_chain, next_order, score_next
+from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.arcf.scoring.premises import PremiseScorer
 from entail.arcf.scoring.scorer import Scorer, ScorerForm
 from entail.data.records import Corpus
-from entail.encoders.cross.pairs import Ids, Pair
-from entail.index.protocol import Floats
 from entail.progress import Progress
 from tests.arcf.conftest import scattered
 
@@ -54,10 +52,17 @@ def test_candidates_are_scored_after_the_sentence_and_what_was_accepted(fake: An
     assert step.scores.tolist() == [1.0, 2.0]
     assert step.stop_score == 0.0
     read.clear()
-    alone = Scorer("x", "x@1", ScorerForm(scheme="single-fact"), fake(score))
-    assert score_next(alone, "ice melts", ["b b"], ["c"]).stop_score is None
-    assert read == [("ice melts (explanation)", "c")]
-    assert len(score_next(alone, "ice melts", ["b b"], []).scores) == 0
+    endless = Scorer("x", "x@1", ScorerForm(stop=False), fake(score))
+    assert score_next(endless, "ice melts", ["b b"], ["c"]).stop_score is None
+    assert read == [("ice melts (explanation) b b.", "c")]
+    assert len(score_next(endless, "ice melts", ["b b"], []).scores) == 0
+
+
+def test_ranks_of_retriever_and_scorer_are_fused() -> None:
+    assert next_order(np.array([0.0, 1.0])).tolist() == [1, 0]  # even: the scorer decides
+    # 1/61 + 1/64 = 0.03202 is more than 2/63 = 0.03175: first and fourth beats third twice.
+    assert next_order(np.array([0.0, 1.0, 2.0, 3.0])).tolist()[:2] == [3, 0]
+    assert next_order(np.empty(0)).tolist() == []
 
 
 def test_prefixes_that_are_too_long(fake: Any) -> None:
@@ -112,39 +117,10 @@ def test_what_must_not_be_proposed_is_not_and_all_may_be_gone(fake: Any) -> None
     assert (gone.facts, gone.stopped) == ((), "nothing visible")
 
 
-def test_a_statement_of_an_author_s_own_brings_its_neighbours_into_view(fake: Any) -> None:
-    near = around(3, k=2)
-    steps = PremiseScorer(Scorer("x", "x@1", ScorerForm(), fake(by(3))), FACTS)
-    calls: list[set[Ids]] = []
-
-    def score(pairs: Sequence[Pair]) -> Floats:
-        calls.append({candidate for _, candidate in pairs if candidate})
-        return steps.scorer.pairs.score(pairs)
-
-    draft_chain(SENTENCE, ["f5", "own words"], steps, near, search=Search(length=3), score=score)
+def test_an_accepted_sentence_outside_the_corpus_has_neighbours(fake: Any) -> None:
+    near, lock = around(3, k=2), RLock()
+    pairs = fake(by(3))
+    steps = PremiseScorer(Scorer("x", "x@1", ScorerForm(), pairs), FACTS)
+    draft_chain(SENTENCE, ["f5", "own words"], steps, near, search=Search(length=3), lock=lock)
     neighbours = [near.of_text(SENTENCE), near.of_fact(5), near.of_text("own words")]
-    assert calls[0] == {steps.inputs.candidates[fact] for facts in neighbours for fact in facts if fact != 5}
-
-
-def test_a_scorer_that_never_learnt_to_stop_goes_on_to_the_end(fake: Any) -> None:
-    never = Scorer("x", "x@1", ScorerForm(stop=False), fake(lambda a, b: 0.0 if b else 9.0))
-    draft = draft_chain(
-        SENTENCE, [], PremiseScorer(never, FACTS), around(0), search=Search(length=4, least=1)
-    )
-    assert (len(draft.facts), draft.stopped) == (4, "length")
-
-
-def test_lazily_most_of_what_fell_far_behind_is_not_scored_anew(fake: Any) -> None:
-    def score(prefix: list[str], candidate: list[str]) -> float:
-        return -float(candidate[0][1:]) if candidate else -99.0  # f0, f1, f2 ... whatever the prefix is
-
-    lazy, whole = fake(score), fake(score)
-    near = around(4, k=30)
-    chains = [
-        draft_chain(
-            SENTENCE, [], PremiseScorer(Scorer("x", "x@1", ScorerForm(), pairs), FACTS), near, search=how
-        )
-        for pairs, how in ((lazy, Search(margin=MARGIN)), (whole, Search()))
-    ]
-    assert chains[0] == chains[1]
-    assert sum(lazy.calls) < 0.7 * sum(whole.calls)
+    assert pairs.calls[0] == 1 + len({fact for facts in neighbours for fact in facts if fact != 5})

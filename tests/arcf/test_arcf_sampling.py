@@ -1,20 +1,23 @@
 """Prefixes, positives and negatives, and what a batch may hold."""
 
+import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from entail.arcf.chains.neighbourhoods import Neighbourhoods
-from entail.arcf.config import ArcfConfig
+from entail.arcf.config import PAPER, ArcfConfig
+from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.arcf.sampling import STOP, PreparedQuestion, Sampler, prepare_questions
 from entail.arcf.scoring.inputs import Inputs
 from entail.data.worldtree.questions import Question, gold_positions
 from entail.data.worldtree.tables import FactTables
 from entail.errors import SamplingError, TrainingError
+from entail.training.method import method
 
-CONFIG = ArcfConfig(k=6, batch_tokens=2000)
+CONFIG = ArcfConfig(architecture="cross", k=6, batch_tokens=2000)
 
 
 def sampler(world: Any, fake: Any, config: ArcfConfig = CONFIG, **told: Any) -> Sampler:
@@ -27,11 +30,11 @@ def sampler(world: Any, fake: Any, config: ArcfConfig = CONFIG, **told: Any) -> 
 
 
 def test_samples_are_what_can_be_seen_after_some_gold_facts(world: Any, fake: Any) -> None:
-    sampling = sampler(world, fake, replace(CONFIG, prefixes=4))
+    sampling = sampler(world, fake)
     near = Neighbourhoods(world.facts, k=6)
     sizes = set()
     samples = sampling.epoch(0)
-    assert len(samples) == 4 * len(world.questions)
+    assert sorted(sample.question for sample in samples) == list(range(len(world.questions)))
     for sample in samples:
         question = world.questions[sample.question]
         gold = set(gold_positions(question, world.facts))
@@ -50,7 +53,8 @@ def test_samples_are_what_can_be_seen_after_some_gold_facts(world: Any, fake: An
             assert positives == (STOP,)
         assert set(negatives) - {STOP} == set(visible) - gold
         assert len(set(sample.candidates)) == len(sample.candidates)
-        pairs = sampling.pairs(sample)
+        pairs, terms = sampling.rows(sample)
+        assert terms is None
         assert len({ids for ids, _ in pairs}) == 1
         assert [candidate == () for _, candidate in pairs] == [fact == STOP for fact in sample.candidates]
         assert sample.tokens == sum(len(a) + len(b) + 3 for a, b in pairs)
@@ -58,12 +62,11 @@ def test_samples_are_what_can_be_seen_after_some_gold_facts(world: Any, fake: An
     assert sizes == {0, 1, 2, 3}
 
 
-@pytest.mark.parametrize("kind", ["visible", "all", "mixed"])
-def test_a_gold_sentence_of_another_table_is_no_negative(world: Any, fake: Any, kind: Any) -> None:
+def test_a_gold_sentence_of_another_table_is_no_negative(world: Any, fake: Any) -> None:
     size = len(world.facts)
     again = tuple(replace(f, uid=f"{f.uid}-2", text=f.text.upper()) for f in world.facts.facts)
     twice = replace(world, facts=FactTables((*world.facts.facts, *again)))
-    sampling = sampler(twice, fake, replace(CONFIG, k=2 * size, negatives=kind, batch_tokens=20_000))
+    sampling = sampler(twice, fake, replace(CONFIG, k=2 * size, batch_tokens=20_000))
     for sample in sampling.epoch(0):
         gold = gold_positions(world.questions[sample.question], world.facts)
         assert not {fact + size for fact in gold} & set(sample.candidates)
@@ -84,52 +87,15 @@ def test_further_negatives_are_left_out_when_a_batch_is_full(world: Any, fake: A
         assert sample.tokens <= 64 or negatives == 1
 
 
-def test_the_bare_prefix_can_be_left_out(world: Any, fake: Any) -> None:
-    samples = sampler(world, fake, replace(CONFIG, stop=False)).epoch(0)
-    assert samples
-    assert all(STOP not in sample.candidates for sample in samples)
-
-
-def test_single_facts_have_no_prefix_and_negatives_from_anywhere(world: Any, fake: Any) -> None:
-    config = replace(CONFIG, scheme="single-fact", k=2, batch_tokens=5000)
-    assert config.negatives_from == "mixed"
-    for kind in (None, "all", "visible"):
-        sampling = sampler(world, fake, replace(config, negatives=kind))
-        for sample in sampling.epoch(0):
-            gold = set(gold_positions(world.questions[sample.question], world.facts))
-            assert sample.prefix == ()
-            assert set(sample.candidates[: sample.positives]) == gold
-            negatives = set(sample.candidates[sample.positives :])
-            assert not negatives & gold
-            assert STOP not in negatives
-            assert len(negatives) > 20 if kind != "visible" else len(negatives) <= 2
-
-
-def test_noise_replaces_gold_by_what_was_visible(world: Any, fake: Any) -> None:
-    config = replace(CONFIG, noise=True, noise_share=1.0, epochs=4, prefixes=6)
-    sampling = sampler(world, fake, config)
-    plain = sampler(world, fake, replace(config, noise=False))
-    assert sampling.epoch(1) == plain.epoch(1)  # the first half of the epochs is as without
-    wrong = 0
-    for sample in sampling.epoch(2):
-        question = world.questions[sample.question]
-        gold = set(gold_positions(question, world.facts))
-        wrong += len(set(sample.prefix) - gold)
-        assert not set(sample.candidates) & set(sample.prefix)
-        assert not set(sample.candidates[sample.positives :]) & gold
-    assert wrong > 10
-
-
 def test_nothing_to_learn_from(world: Any, fake: Any) -> None:
     strange = Question("Q", "ba", "be", {"ffff": "CENTRAL"})
-    with pytest.raises(SamplingError, match="found none of 1"):
+    with pytest.raises(SamplingError):
         sampler(world, fake, questions=[strange])
-    sampling = sampler(world, fake, replace(CONFIG, stop=False))
-    far = PreparedQuestion((1, 2), (5,), np.array([7]))
-    with pytest.raises(SamplingError, match="take a larger k"):
-        Sampler(
-            replace(CONFIG, stop=False), [replace(far, gold=())], sampling._inputs, sampling._neighbourhoods
-        ).epoch(0)
+    sampling = sampler(world, fake)
+    # All that is visible is gold: a prefix of all of it leaves no negative.
+    only_gold = PreparedQuestion((1, 2), (), np.array([], dtype=np.int64))
+    with pytest.raises(SamplingError, match="larger k"):
+        Sampler(CONFIG, [only_gold], sampling._inputs, sampling._neighbourhoods).epoch(0)
 
 
 @pytest.mark.parametrize(
@@ -137,8 +103,8 @@ def test_nothing_to_learn_from(world: Any, fake: Any) -> None:
     [
         ("k", 0),
         ("loss", "triplet"),
-        ("negatives", "hard"),
-        ("noise_share", 2.0),
+        ("architecture", "joint"),
+        ("power", -1.0),
         ("learning_rate", 0.0),
         ("weight_decay", float("inf")),
         ("warmup", float("nan")),
@@ -149,3 +115,16 @@ def test_settings_out_of_range_are_named(field: str, value: object) -> None:
     changed: dict[str, Any] = {field: value}
     with pytest.raises(TrainingError, match=f"^{field}: "):
         ArcfConfig(**changed)
+
+
+def test_the_defaults_are_the_recipe_that_ships_and_the_preset_is_the_papers() -> None:
+    record = json.loads(Path("models/arcf-minilm/entail.json").read_text(encoding="utf-8"))
+    recipe = {name: value for name, value in record["config"].items() if hasattr(ArcfConfig(), name)}
+    assert {name: getattr(ArcfConfig(), name) for name in recipe} == recipe
+    assert record["config"]["reading"] == "apart"
+    assert ArcfConfig().architecture == "bi"
+    assert method("arcf").presets["paper"] is PAPER
+    assert (PAPER.loss, PAPER.architecture, PAPER.k, PAPER.highest_rate) == ("ranknet", "cross", 180, 2e-5)
+    assert (PAPER.shared_pieces, PAPER.power, PAPER.similarity) == (0, 0, 0)
+    with pytest.raises(TrainingError, match="tuning=lora"):
+        ArcfConfig(tuning="full")

@@ -1,47 +1,39 @@
 """From questions with explanations to a scorer on disk, and every way it can be refused."""
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from safetensors.torch import load_file, save_file
 
-from entail.arcf.chains.neighbourhoods import Neighbourhoods
+from entail.arcf.chains.chain import Search
+from entail.arcf.chains.next_premise import draft_chain, score_next
 from entail.arcf.chains.ranking import ChainRanker
-from entail.arcf.config import ArcfConfig
+from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.arcf.scoring.premises import PremiseScorer
-from entail.arcf.scoring.scorer import load_scorer, scorer_folder
+from entail.arcf.scoring.scorer import ScorerForm, list_scorers, load_scorer, scorer_folder
+from entail.arcf.scoring.terms import EXPLANATIONS, IDF, POWER, SHARED_PIECES, SIMILARITY, WORDS
 from entail.arcf.training import ArcfTraining, train_arcf
 from entail.data.worldtree.questions import Question
 from entail.data.worldtree.tables import FactTables
 from entail.encoders.catalogue import catalogue, resolve
 from entail.encoders.cross.encoder import ADAPTER, HEAD
-from entail.errors import CheckpointError, EncoderError, TrainingError
+from entail.errors import CheckpointError, EncoderError, EvaluationError, TrainingError
 from entail.evaluation.chains import evaluate_chains, tfidf_rankings
 from entail.training.loop.task import Event
+from tests.arcf.conftest import TINY
 
-SETTINGS = ArcfConfig(
-    base="tiny",
-    rank=4,
-    k=6,
-    batch_tokens=400,
-    prefixes=3,
-    prefixes_a_step=4,
-    epochs=6,
-    learning_rate=0.01,
-    max_length=32,
-    dropout=0.0,
-    dev_questions=4,
-    precision="fp32",
-)
+PLAIN = replace(TINY, architecture="cross", loss="ranknet", shared_pieces=0, power=0, similarity=0)
 
 
 @pytest.mark.parametrize("tuning", ["lora", "full"])
 def test_it_learns_which_facts_explain(tiny_home: Path, world: Any, tuning: Any) -> None:
     events: list[Event] = []
-    config = replace(SETTINGS, tuning=tuning, learning_rate=0.01 if tuning == "lora" else 0.003)
+    config = replace(PLAIN, tuning=tuning, learning_rate=0.01 if tuning == "lora" else 0.003, epochs=18)
     training = train_arcf(
         world.questions,
         world.facts,
@@ -56,7 +48,7 @@ def test_it_learns_which_facts_explain(tiny_home: Path, world: Any, tuning: Any)
     assert training.fitted.best.score > untrained.score + 0.1
     assert set(untrained.figures) == {"step MAP", "step P@1", "stop"}
     assert training.counts["questions"] == 18
-    assert training.counts["steps"] == training.fitted.steps == 6 * 14
+    assert training.counts["steps"] == training.fitted.steps == 18 * 5
     steps = [event.terms for event in events if "loss" in event.terms]
     assert np.mean([s["loss"] for s in steps[-5:]]) < np.mean([s["loss"] for s in steps[:5]])
     assert set(steps[0]) >= {"pairs in order", "margin", "tokens", "samples"}
@@ -75,14 +67,11 @@ def _neighbourhoods(facts: FactTables) -> Neighbourhoods:
 
 @pytest.fixture
 def mine(tiny_home: Path, world: Any) -> ArcfTraining:
-    return train_arcf(
-        world.questions, world.facts, replace(SETTINGS, epochs=1), data=["worldtree"], out=tiny_home / "mine"
-    )
+    return train_arcf(world.questions, world.facts, PLAIN, data=["worldtree"], out=tiny_home / "mine")
 
 
 def test_what_was_saved_is_a_scorer_and_no_encoder(tiny_home: Path, mine: ArcfTraining, world: Any) -> None:
     scorer = load_scorer("mine")
-    assert scorer.form.k == 6
     assert scorer.form.max_length == 32
     assert scorer.revision.startswith("mine@")
     assert "+tiny@" in scorer.revision
@@ -116,34 +105,90 @@ def test_what_was_saved_is_a_scorer_and_no_encoder(tiny_home: Path, mine: ArcfTr
     assert scorer.pairs.spent.padded >= scorer.pairs.spent.tokens
 
 
-@pytest.mark.parametrize(
-    "told",
-    [
-        {"loss": "bxent"},
-        {"loss": "nce", "noise": True, "epochs": 2},
-        {"scheme": "single-fact", "loss": "bxent"},
-        {"metric": "overlap", "stop": False},
-    ],
-)
-def test_every_setting_trains(tiny_home: Path, world: Any, told: dict[str, Any]) -> None:
-    config = replace(SETTINGS, **{"epochs": 1, "prefixes": 1, **told})
-    done = train_arcf(world.questions, world.facts, config, dev=world.dev)
-    assert done.folder is None
-    assert done.form.scheme == config.scheme
-    assert done.form.stop == (config.stop and config.scheme == "arcf")
-    assert len(done.fitted.evaluations) == 1 + config.epochs
-    assert "stop" in done.fitted.evaluations[0].figures or not done.form.stop
+@pytest.mark.parametrize("architecture", ["cross", "bi"])
+def test_a_scorer_ranks_as_it_was_trained(tiny_home: Path, world: Any, architecture: Any) -> None:
+    """The scores of a chain are those of pairs and terms, at every step, and of the next premise."""
+    out, question = tiny_home / "mine", world.dev[0]
+    train_arcf(world.questions, world.facts, replace(TINY, architecture=architecture), out=out)
+    scorer = load_scorer("mine")
+    assert scorer.terms.names == (SHARED_PIECES, POWER, SIMILARITY)
+    assert scorer.weights == pytest.approx((8.0, 4.0, 6.0), rel=0.5)
+
+    near, premises = _neighbourhoods(world.facts), PremiseScorer(scorer, world.facts)
+    inputs, terms = premises.inputs, premises.terms
+    assert terms is not None
+
+    def expected(stem: str, answer: str, chain: Any, candidates: Any, accepted: Any = ()) -> Any:
+        (ids,) = inputs.questions([(stem, answer)])
+        (own,) = terms.of_questions([Question("", stem, answer, {}).text], accepted)
+        prefix = inputs.prefix(ids, chain, accepted=accepted).ids
+        scores = scorer.pairs.score([(prefix, inputs.candidates[fact]) for fact in candidates])
+        return scores + own(prefix, chain, candidates) @ np.array(scorer.weights)
+
+    (ranked,) = ChainRanker(scorer, near, search=Search(length=3, least=3)).rank([question])
+    assert ranked.chain is not None
+    assert sorted(ranked.chain.steps[0].candidates) == sorted(premises.neighbours(question, near))
+    for step in ranked.chain.steps:
+        scores = expected(question.stem, question.answer, step.chosen, step.candidates)
+        np.testing.assert_allclose(step.scores, scores, rtol=1e-4, atol=1e-4)
+
+    # A sentence to be explained, with what was accepted below it.
+    sentence, accepted = "ba bi", (world.facts.texts[0],)
+    next_scores = score_next(scorer, sentence, accepted, [world.facts.texts[1]]).scores
+    np.testing.assert_allclose(next_scores, expected(sentence, "", (), [1], accepted), atol=1e-4)
+    draft = draft_chain(sentence, accepted, premises, near)
+    first = expected(sentence, "", (), draft.facts[:1], accepted)
+    assert draft.scores[0] == pytest.approx(float(first[0]), abs=1e-4)
+
+
+def test_without_terms_nothing_is_written(tiny_home: Path, mine: ArcfTraining, world: Any) -> None:
+    assert not any((tiny_home / "mine" / name).exists() for name in (IDF, EXPLANATIONS, WORDS))
+    assert PremiseScorer(load_scorer("mine"), world.facts).terms is None
+
+
+def test_damaged_files_and_scores_are_refused(tiny_home: Path, world: Any) -> None:
+    out = tiny_home / "mine"
+    train_arcf(world.questions, world.facts, TINY, out=out)
+    whole = load_scorer("mine")
+    adapter = f"{ADAPTER}/adapter_model.safetensors"
+    for file, tensor, value, message in (
+        (HEAD, POWER, np.nan, f"{HEAD}.*'{POWER}'"),
+        (HEAD, POWER, 200.0, "too large"),
+        (IDF, "idf", np.nan, f"{IDF}.*'idf'"),
+        (EXPLANATIONS, "vectors", np.inf, f"{EXPLANATIONS}.*'vectors'"),
+        (adapter, "", np.nan, "adapter_model"),
+    ):
+        content, tensors = (out / file).read_bytes(), load_file(out / file)
+        tensors[tensor or next(iter(tensors))].view(-1)[0] = value
+        save_file(tensors, out / file)
+        with pytest.raises(EncoderError, match=message):
+            load_scorer("mine")
+        (out / file).write_bytes(content)
+    (out / IDF).unlink()
+    with pytest.raises(EncoderError, match=IDF):
+        load_scorer("mine")
+
+    scorer = replace(whole, weights=(1.0, float("nan"), 1.0))
+    steps, near = PremiseScorer(scorer, world.facts), _neighbourhoods(world.facts)
+    ways: list[Callable[[], Any]] = [
+        lambda: list(ChainRanker(scorer, near).rank(world.dev[:1])),
+        lambda: score_next(scorer, "ba bi", ("bo",), [world.facts.texts[1]]),
+        lambda: draft_chain("ba bi", ("bo",), steps, near),
+    ]
+    for way in ways:
+        with pytest.raises(EvaluationError):
+            way()
 
 
 def test_a_token_budget_ends_a_training(tiny_home: Path, world: Any) -> None:
     events: list[Event] = []
-    config = replace(SETTINGS, epochs=2, prefixes_a_step=1, token_budget=2000)
+    config = replace(PLAIN, epochs=2, prefixes_a_step=1, token_budget=2000)
     train_arcf(world.questions, world.facts, config, watch=events.append)
     assert 1000 < sum(event.terms.get("tokens", 0) for event in events) <= 2000
 
 
 def test_a_stopped_training_goes_on_to_the_same_weights(tiny_home: Path, world: Any) -> None:
-    config = replace(SETTINGS, epochs=2, prefixes=1, dropout=0.1)
+    config = replace(TINY, epochs=2, dropout=0.1)
 
     def train(name: str, **options: Any) -> ArcfTraining:
         return train_arcf(
@@ -169,19 +214,19 @@ def test_a_stopped_training_goes_on_to_the_same_weights(tiny_home: Path, world: 
 def test_bad_data_is_refused(tiny_home: Path, world: Any) -> None:
     strange = Question("Q", "ba", "be", {"ffff": "CENTRAL"})
     with pytest.raises(TrainingError, match="expected questions with gold facts in the tables"):
-        train_arcf([strange], world.facts, SETTINGS)
+        train_arcf([strange], world.facts, PLAIN)
     blind = [replace(question, gold={}) for question in world.dev]
     with pytest.raises(TrainingError, match="expected dev questions with explanations, found none of 6"):
-        train_arcf(world.questions, world.facts, SETTINGS, dev=blind)
+        train_arcf(world.questions, world.facts, PLAIN, dev=blind)
     with pytest.raises(TrainingError, match="something else"):
-        train_arcf(world.questions, world.facts, SETTINGS, out=tiny_home / "tiny")
+        train_arcf(world.questions, world.facts, PLAIN, out=tiny_home / "tiny")
 
 
 def test_a_damaged_scorer_is_refused(tiny_home: Path, mine: ArcfTraining) -> None:
     file = tiny_home / "mine" / "entail.json"
     record = json.loads(file.read_text(encoding="utf-8"))
     for key, value, message in (
-        ("scorer", {"k": "many"}, "'k' in 'scorer'"),
+        ("scorer", {"stop": "no"}, "'stop' in 'scorer'"),
         ("scorer", {}, "expected a scorer of facts"),
         ("method", "aeenc", "expected a scorer of facts"),
         ("base", None, "adapter's base"),
@@ -196,10 +241,23 @@ def test_a_damaged_scorer_is_refused(tiny_home: Path, mine: ArcfTraining) -> Non
         load_scorer("mine")
 
 
-def test_chances_begin_where_there_are_as_many_as_positives(tiny_home: Path, world: Any) -> None:
-    """bXENT: else every score begins far above 0, and learning is spent on the bias."""
-    events: list[Event] = []
-    config = replace(SETTINGS, loss="bxent", reading="apart", learning_rate=1e-9, epochs=1)
-    train_arcf(world.questions, world.facts, config, watch=events.append)
-    losses = [event.terms["loss"] for event in events if "loss" in event.terms]
-    assert np.mean(losses) < 2.0  # the cosines' weight is 20: unbalanced it is above 4
+def test_scorers_are_listed_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ENTAIL_MODELS_DIR", str(tmp_path))
+    assert list_scorers() == []
+
+    def put(name: str, text: str) -> None:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "head.safetensors").write_bytes(b"")
+        (tmp_path / name / "entail.json").write_text(text, encoding="utf-8")
+
+    put("b-single", '{"method": "arcf", "scorer": {"scheme": "single-fact"}}')
+    put("a-broken", '{"method": "arcf", "scorer": {"max_length": "many"}}')
+    put("z-chains", '{"method": "arcf", "scorer": {"scheme": "arcf", "reading": "apart", "longest": 60}}')
+    put("arcf-minilm", '{"method": "arcf", "scorer": {"reading": "joint"}}')
+    put("gaussian", '{"method": "gausscse"}')
+    scorers = {entry.name: entry for entry in list_scorers()}
+    assert list(scorers) == ["arcf-minilm", "a-broken", "b-single", "z-chains"]
+    assert scorers["z-chains"].form == ScorerForm(architecture="bi", max_length=60)
+    assert scorers["arcf-minilm"].form.architecture == "cross"
+    assert "expected int as 'max_length'" in str(scorers["a-broken"].problem)
+    assert "single facts" in str(scorers["b-single"].problem)

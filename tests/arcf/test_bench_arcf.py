@@ -1,9 +1,10 @@
-"""The bench of ARCF: its plain loop scores as the engine does, however a scorer reads."""
+"""The bench of ARCF: its plain loop scores as the engine does, for both architectures."""
 
 import json
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -11,12 +12,12 @@ from typing import Any
 import pytest
 
 from entail.arcf.chains.chain import Search
-from entail.arcf.chains.neighbourhoods import Neighbourhoods
 from entail.arcf.chains.ranking import ChainRanker
-from entail.arcf.config import ArcfConfig
+from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.arcf.scoring.scorer import load_scorer
 from entail.arcf.training import train_arcf
 from entail.cli import main
+from tests.arcf.conftest import TINY
 
 
 @pytest.fixture
@@ -24,24 +25,12 @@ def script(load_script: Callable[[str], ModuleType]) -> ModuleType:
     return load_script("bench_arcf")
 
 
-@pytest.fixture(params=["joint", "apart"])
+@pytest.fixture(params=["cross", "bi"])
 def scorer(request: pytest.FixtureRequest, tiny_home: Path, world: Any, write_bert: Any) -> str:
-    """Train a scorer that reads so, over two layers, and return its folder's name."""
+    """Train a scorer of this architecture over two layers, and return its folder's name."""
     (tiny_home / "tiny").unlink()
     write_bert(tiny_home / "tiny", num_hidden_layers=2)
-    config = ArcfConfig(
-        base="tiny",
-        reading=request.param,
-        rank=2,
-        k=6,
-        epochs=1,
-        learning_rate=0.02,
-        max_length=32,
-        dropout=0.0,
-        shared_pieces=2.0,
-        power=1.0,
-        precision="fp32",
-    )
+    config = replace(TINY, architecture=request.param, learning_rate=0.02, similarity=0)
     train_arcf(world.questions, world.facts, config, out=tiny_home / "mine")
     return "mine"
 
@@ -75,7 +64,7 @@ def test_the_program_measures_and_draws_growth(
     out = tmp_path / "speed.json"
     argv = ["bench", "--tables", str(release["tables"]), "--questions", str(release["dev"])]
     argv += ["--out", str(out)]
-    argv += ["--scorer", scorer, "--k", "6", "--sample", "3", "--length", "3", "--margins", "1", "--grow"]
+    argv += ["--scorer", scorer, "--k", "6", "--sample", "3", "--length", "3", "--grow"]
     monkeypatch.setattr("sys.argv", argv)
     alone: list[list[str]] = []
 
@@ -88,7 +77,7 @@ def test_the_program_measures_and_draws_growth(
     assert main(alone[0][3:]) == 0  # what another process would be asked for can be asked for
     result = json.loads(out.read_text())
     figures = result["figures"]
-    assert set(figures["engines"]) == {"default", "default, all facts read before", "margin 1"}
+    assert set(figures["engines"]) == {"default", "default, all facts read before"}
     assert figures["engines"]["default"]["same_choice"] == 1
     assert figures["engines"]["default"]["MAP_difference"] == pytest.approx(0, abs=1e-6)
     assert figures["grow"]["k"]["at"] == [2, 4]

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from entail.arcf.chains.neighbourhoods import Neighbourhoods
 from entail.arcf.config import ArcfConfig
+from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.arcf.sampling import Sampler, prepare_questions
 from entail.arcf.scoring.bi_encoder import BiEncoderScorer, Head, transformer_forward
 from entail.arcf.scoring.inputs import Inputs
@@ -19,9 +19,8 @@ from entail.arcf.tower import BiEncoderTower
 from entail.encoders.catalogue import resolve
 from entail.encoders.cross.pairs import Ids, Pair
 from entail.encoders.stock import sentence_transformer
-from entail.errors import EncoderError, TrainingError
+from entail.errors import EncoderError
 from entail.training.adapters.tower import Lora
-from entail.training.fields import config_of
 
 PREFIX, OTHER = (7, 9, 11, 13, 15), (8, 6)
 CANDIDATES = [(5, 6, 7), (9,), (), (12, 11, 10, 9, 8), (5, 6, 7)]
@@ -79,7 +78,7 @@ def test_what_is_loaded_scores_as_what_was_trained(
 def _write(tower: BiEncoderTower, folder: Path, **form: Any) -> None:
     tower.save(folder)
     record = {"method": "arcf", "base": "tiny", "base_revision": resolve("tiny").revision}
-    record |= {"scorer": form | {"reading": form.get("reading", "apart")}}
+    record |= {"scorer": {"architecture": "bi"} | form}
     (folder / "entail.json").write_text(json.dumps(record), encoding="utf-8")
 
 
@@ -121,17 +120,16 @@ def _scorer(tower: BiEncoderTower, **options: Any) -> BiEncoderScorer:
     )
 
 
-def test_a_reading_of_an_earlier_version_is_refused_by_name(tower: BiEncoderTower, tiny_home: Path) -> None:
-    _write(tower, tiny_home / "mine", reading="split")
-    with pytest.raises(EncoderError, match=r"'split'.*reading=apart"):
-        load_scorer("mine")
-
-
-def test_fields_of_earlier_versions_are_read(tower: BiEncoderTower, tiny_home: Path) -> None:
-    _write(tower, tiny_home / "mine", longest=24, alone=2)
+def test_a_form_of_an_earlier_version_is_read_or_refused(tower: BiEncoderTower, tiny_home: Path) -> None:
+    _write(tower, tiny_home / "mine")
+    file = tiny_home / "mine" / "entail.json"
+    record = json.loads(file.read_text(encoding="utf-8"))
+    form = {"reading": "apart", "longest": 24, "alone": 2, "k": 180, "scheme": "arcf"}
+    file.write_text(json.dumps(record | {"scorer": form}), encoding="utf-8")
     assert load_scorer("mine").form.max_length == 24
-    fields = {"reading": "apart", "alone": 2, "frozen": False, "longest": 24}
-    assert config_of(ArcfConfig, fields) == ArcfConfig(reading="apart", max_length=24)
+    file.write_text(json.dumps(record | {"scorer": form | {"reading": "split"}}), encoding="utf-8")
+    with pytest.raises(EncoderError, match="'split'"):
+        load_scorer("mine")
 
 
 def test_the_gradient_moves_the_prefix_and_leaves_candidates_where_they_are(tower: BiEncoderTower) -> None:
@@ -152,7 +150,7 @@ def test_the_gradient_moves_the_prefix_and_leaves_candidates_where_they_are(towe
 
 def test_every_visible_fact_is_compared(tiny_home: Path, world: Any) -> None:
     """However few tokens a batch may have: candidates cost none."""
-    config = ArcfConfig(base="tiny", reading="apart", k=6, batch_tokens=64, max_length=32)
+    config = ArcfConfig(base="tiny", k=6, batch_tokens=64, max_length=32)
     tower = BiEncoderTower(resolve("tiny"), lora=Lora(rank=2), device="cpu", max_length=32)
     near = Neighbourhoods(world.facts, k=6)
     inputs = Inputs(tower.tokenize, tower.frame, max_length=32, facts=world.facts.texts)
@@ -163,8 +161,3 @@ def test_every_visible_fact_is_compared(tiny_home: Path, world: Any) -> None:
         assert set(sample.candidates) - {-1} == visible
         ids = inputs.prefix(question.ids, sample.prefix).ids
         assert sample.tokens == len(ids) + tower.frame.size
-
-
-def test_every_weight_cannot_be_tuned() -> None:
-    with pytest.raises(TrainingError, match="needs tuning=lora"):
-        ArcfConfig(reading="apart", tuning="full")

@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from entail.arcf.chains.chain import Search
+from entail.arcf.chains.chain import Chain, Search, Step, build_chain, corpus_facts
 from entail.arcf.chains.comparison import (
-    EXAMPLE,
     GREEDY,
     WORDS,
     MethodComparison,
@@ -16,8 +15,8 @@ from entail.arcf.chains.comparison import (
     locate_gold,
     select_candidates,
 )
-from entail.arcf.chains.neighbourhoods import Neighbourhoods
-from entail.arcf.chains.stepwise import Step, Walk, corpus_facts, follow, score_step
+from entail.arcf.chains.example import EXAMPLE
+from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.arcf.scoring.premises import PremiseScorer
 from entail.arcf.scoring.scorer import ListedScorer, Scorer, ScorerForm, load_scorer
 from entail.data.bundled import sample_corpus
@@ -28,7 +27,7 @@ from tests.arcf.conftest import FakeScorer
 FACTS = FactTables(tuple(Fact(f"u{i}", f"f{i}", "T") for i in range(5)))
 QUESTION = Question("Q", "q", "a", {"u0": "CENTRAL", "u3": "LEXGLUE", "u4": "NEG"})
 SECOND = Step((0,), (2, 1, 3), (0.8, 0.2, 0.1), 0.5, frozenset({2, 3}))
-WALK = Walk((0, 2), (Step((), (0, 1), (0.9, 0.1), 0.5, frozenset({0, 1})), SECOND), "length")
+CHAIN = Chain((0, 2), (Step((), (0, 1), (0.9, 0.1), 0.5, frozenset({0, 1})), SECOND), "length")
 
 
 def test_the_packaged_scorer_finds_most_of_the_example() -> None:
@@ -37,21 +36,20 @@ def test_the_packaged_scorer_finds_most_of_the_example() -> None:
         load_scorer(str(Path(__file__).parents[2] / "models" / "arcf-minilm")),
     )
     assert set(EXAMPLE.gold) <= set(facts.positions)
-    around, steps = Neighbourhoods(facts, k=60), PremiseScorer(scorer, facts)
-    near = steps.neighbours(EXAMPLE, around)
-    walk = follow(lambda prefix: score_step(EXAMPLE, near, prefix, steps, around), Search(length=9))
-    coverage = locate_gold(EXAMPLE, facts, walk, walk.ranking(EXAMPLE, around))
+    near = Neighbourhoods(facts, k=60)
+    chain = build_chain(EXAMPLE, PremiseScorer(scorer, facts), near, Search())
+    coverage = locate_gold(EXAMPLE, facts, chain, chain.ranking(EXAMPLE, near))
     assert str(coverage).startswith("3 of 5 gold premises in the chain")
 
 
 def test_gold_premises_are_located() -> None:
-    coverage = locate_gold(QUESTION, FACTS, WALK, np.array([0, 2, 1, 3, 4]))
+    coverage = locate_gold(QUESTION, FACTS, CHAIN, np.array([0, 2, 1, 3, 4]))
     assert coverage is not None
     rows = [(row.position, row.step, row.rank, row.visible) for row in coverage.rows]
     assert rows == [(0, 1, 1, 1), (3, None, 4, 2), (4, None, 5, None)]
     assert str(coverage) == "1 of 3 gold premises in the chain, 1 never visible"
     assert coverage.precision == pytest.approx((1 + 2 / 4 + 3 / 5) / 3)
-    assert locate_gold(Question("Q", "q", "a", {}), FACTS, WALK, np.arange(5)) is None
+    assert locate_gold(Question("Q", "q", "a", {}), FACTS, CHAIN, np.arange(5)) is None
 
 
 @pytest.mark.parametrize(
@@ -65,18 +63,13 @@ def test_candidates_are_selected_by_kind(which: str, rows: list[tuple[int, int]]
 def test_methods_are_compared_by_rank() -> None:
     rows = MethodComparison({"a": np.array([2, 0, 1]), "b": np.array([0, 1, 2])}, {}).rows(first=1, gold=(1,))
     assert rows == [(0, {"a": 2, "b": 1}), (2, {"a": 1, "b": 3}), (1, {"a": 3, "b": 2})]
-    scorers = {
-        name: Scorer(name, f"{name}@1", ScorerForm(scheme=scheme), FakeScorer(lambda a, b: float(len(b))))
-        for name, scheme in (("chains", "arcf"), ("single", "single-fact"))
-    }
-    listed = [ListedScorer(name, scorer.form, "1") for name, scorer in scorers.items()]
+    scorer = Scorer("chains", "chains@1", ScorerForm(), FakeScorer(lambda a, b: float(len(b))))
+    listed = [ListedScorer("chains", scorer.form, "1")]
 
     def near(texts: Any) -> Any:
         return np.tile(-np.arange(5, dtype=np.float32), (len(texts), 1))
 
-    comparison = compare_methods(
-        QUESTION, FACTS, listed, near, load=lambda entry: scorers[entry.name], k=3, length=2
-    )
-    assert list(comparison.rankings) == [WORDS, GREEDY, "chains", "single"]
+    comparison = compare_methods(QUESTION, FACTS, listed, near, load=lambda entry: scorer, k=3, length=2)
+    assert list(comparison.rankings) == [WORDS, GREEDY, "chains"]
     assert comparison.chains[GREEDY] == (0, 1)
     assert all(sorted(ranking.tolist()) == [0, 1, 2, 3, 4] for ranking in comparison.rankings.values())

@@ -77,11 +77,7 @@ def test_the_command_that_undoes_a_promotion_can_be_pasted(capsys: pytest.Captur
     assert active("Ann's facts").encoder != "tiny"
 
 
-def test_contradictory_options(
-    run_json: Any, gaussian: str, scorer_folder: Callable[..., Path], dev: Path
-) -> None:
-    scorer_folder("alone", scheme="single-fact")
-    assert "single facts" in run_json("promote", "alone", code=1)["error"]["message"]
+def test_contradictory_options(run_json: Any, gaussian: str, dev: Path) -> None:
     error = run_json("promote", gaussian, "--role", "chains", code=1)["error"]["message"]
     assert "mine, which is for direction" in error
     error = run_json("promote", gaussian, "--premises", str(dev), "--dev", str(dev), code=1)["error"][

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from entail.arcf.scoring.priors import Explanations
 from entail.arcf.scoring.scorer import ScorerForm, load_scorer
-from entail.arcf.scoring.terms import SharedPieces, WordSimilarity
+from entail.arcf.scoring.terms import Explanations, SharedPieces, WordSimilarity
 from entail.arcf.tower import ScorerTower
 from entail.cli import main
 from entail.encoders.catalogue import resolve

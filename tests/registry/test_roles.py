@@ -52,7 +52,6 @@ def put(name: str) -> Any:
 
 def test_role_of(two: tuple[str, str], scorer_folder: Scorer, tiny_home: Path) -> None:
     scorer_folder("chain")
-    scorer_folder("lonely", scheme="single-fact")
     judge = scorer_folder("judge")
     (judge / "entail.json").write_text('{"method": "judge", "base": "tiny", "judge": {"a": 1}}', "utf-8")
     assert [role_of(name) for name in ("tiny", two[1], "chain", "models/chain")] == [
@@ -60,8 +59,6 @@ def test_role_of(two: tuple[str, str], scorer_folder: Scorer, tiny_home: Path) -
     ]
     with pytest.raises(PromotionError, match="found a judge of entailment"):
         role_of("judge")
-    with pytest.raises(PromotionError, match="learnt on single facts"):
-        put("lonely")
     with pytest.raises(UnknownEncoderError):
         put("nobody")
     with pytest.raises(PromotionError, match="all corpora"):
@@ -199,7 +196,7 @@ def test_direction_models_are_compared_by_their_cards(
 
 def test_scorers_are_compared_by_their_cards(scorer_folder: Scorer, tiny_home: Path) -> None:
     scorer_folder("arcf-minilm", chains=[{"map": 0.5}])
-    for other in ({"digest": "b2"}, {"settings": {"k": "180"}}, {"method": "single-fact"}):
+    for other in ({"digest": "b2"}, {"settings": {"k": "180"}}, {"method": "tfidf"}):
         mine = scorer_folder("mine", chains=[{"map": 0.6} | other])
         with pytest.raises(PromotionError, match="found none"):
             promote("mine", by="Ann")

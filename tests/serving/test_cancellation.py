@@ -15,7 +15,7 @@ from typing import Any
 import faiss
 import pytest
 
-from entail.arcf.chains.stepwise import NearestSteps
+from entail.arcf.chains.chain import NearestSteps
 from entail.arcf.scoring.scorer import ListedScorer, Scorer, ScorerForm
 from entail.encoders import encoder as encoders
 from entail.encoders.cross.reranker import Reranker

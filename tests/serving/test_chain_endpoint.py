@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from entail.arcf.chains.chain import Search
-from entail.arcf.chains.neighbourhoods import Neighbourhoods
-from entail.arcf.chains.stepwise import NearestSteps, corpus_facts, follow, score_step
+from entail.arcf.chains.chain import NearestSteps, Search, corpus_facts, follow, score_step
+from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.arcf.scoring.scorer import ListedScorer, Scorer, ScorerForm
 from entail.data.records import Corpus
 from entail.data.worldtree.questions import Question

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from entail.arcf.chains.comparison import EXAMPLE, GREEDY, WORDS
-from entail.arcf.chains.stepwise import Step, Walk
+from entail.arcf.chains.chain import Chain, Step
+from entail.arcf.chains.comparison import GREEDY, WORDS
+from entail.arcf.chains.example import EXAMPLE
 from entail.arcf.scoring.scorer import ListedScorer, Scorer, ScorerForm
 from entail.data.records import Corpus
 from entail.operations.chains import take_step
@@ -206,7 +207,7 @@ def test_a_release_is_uploaded(app: AppTest, release: Path, tmp_path: Path) -> N
 
 @pytest.fixture
 def scorers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Offer a scorer of chains that ends behind three premises, and one of single premises; long ones win."""
+    """Offer a scorer that ends after three premises, and one that was not trained to; long ones win."""
 
     def by_length(prefix: list[str], candidate: list[str]) -> float:
         if not candidate:
@@ -215,7 +216,7 @@ def scorers(monkeypatch: pytest.MonkeyPatch) -> None:
 
     fakes = {
         "chains": Scorer("chains", "chains@1", ScorerForm(), FakeScorer(by_length)),
-        "single": Scorer("single", "single@1", ScorerForm(scheme="single-fact"), FakeScorer(by_length)),
+        "endless": Scorer("endless", "endless@1", ScorerForm(stop=False), FakeScorer(by_length)),
     }
     listed = [ListedScorer(name, scorer.form, "1") for name, scorer in fakes.items()]
     broken = ListedScorer("broken", ScorerForm(), "", "expected int, found words")
@@ -232,12 +233,13 @@ def test_a_trained_scorer_comes_first_and_is_compared(app: AppTest, few: dict[st
     assert "Complete: no candidate improves it (100.000" in said(app)
     app = settled(app.toggle(key="chains_compare").set_value(True).run())
     table = app.dataframe[-1].value
-    assert list(table.columns) == ["fact", WORDS, GREEDY, f"in {GREEDY}", "chains", "in chains", "single"]
+    methods = (GREEDY, "chains", "endless")
+    assert list(table.columns) == ["fact", WORDS, *(c for name in methods for c in (name, f"in {name}"))]
     longest = max(TEXTS, key=lambda text: len(text.replace(" ", "")))
-    assert table.loc[table["single"] == 1, "fact"].item() == longest
+    assert table.loc[table["chains"] == 1, "fact"].item() == longest
     assert table["in chains"].sum() == 3
     app.number_input(key="chains_length").set_value(4)
-    app = settled(app.selectbox(key="chains_by").set_value("single").run())
+    app = settled(app.selectbox(key="chains_by").set_value("endless").run())
     assert "This scorer cannot tell when an explanation is complete" in said(app)
 
 
@@ -247,17 +249,17 @@ def test_scores_that_are_no_numbers_are_an_error(
 ) -> None:
     bad = Scorer("chains", "chains@bad", ScorerForm(), FakeScorer(lambda a, b: float("nan")))
     monkeypatch.setattr("entail.operations.chains.load_scorer", lambda name, **_: bad)
-    assert "scores are no numbers" in said(opened(app, PAGE, **few))
+    assert "scores are not finite" in said(opened(app, PAGE, **few))
 
 
 def test_a_comparison_without_scorers_has_the_baselines(app: AppTest, few: dict[str, str]) -> None:
     app = settled(opened(app, PAGE, **few).toggle(key="chains_compare").set_value(True).run())
-    assert "No scorer of scheme single-fact or arcf" in said(app)
+    assert "No trained scorer" in said(app)
     assert list(app.dataframe[-1].value.columns) == ["fact", WORDS, GREEDY, f"in {GREEDY}"]
 
 
-def walk_of(*steps: Step, stopped: Any = None) -> Walk:
-    return Walk((0,), steps, stopped)
+def walk_of(*steps: Step, stopped: Any = None) -> Chain:
+    return Chain((0,), steps, stopped)
 
 
 def test_messages_of_a_chain() -> None:

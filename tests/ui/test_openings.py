@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from entail.arcf.chains.comparison import EXAMPLE as QUESTION
-from entail.arcf.chains.example_steps import FILE as STEPS
-from entail.arcf.chains.example_steps import find_steps
-from entail.arcf.chains.stepwise import corpus_facts
+from entail.arcf.chains.chain import corpus_facts
+from entail.arcf.chains.example import EXAMPLE as QUESTION
+from entail.arcf.chains.example import FILE as STEPS
+from entail.arcf.chains.example import find_steps
 from entail.arcf.scoring.scorer import list_scorers
 from entail.claims import existence_claim
 from entail.data.bundled import sample_corpus, sample_dir

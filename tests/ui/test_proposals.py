@@ -202,7 +202,7 @@ def test_failed_proposals_are_repeated_only_by_hand(context: TreeContext, listin
     session = load_session(context)
     task = offer_of(session).task
     assert task is not None
-    assert "no numbers" in str(task.error)
+    assert "not finite" in str(task.error)
     assert (session.shown, session.candidates, session.evidence) == ((), (), None)
     count = len(calls)
     healed.append(True)

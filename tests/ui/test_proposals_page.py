@@ -56,7 +56,6 @@ def draft(app: AppTest, tree: str) -> AppTest:
     "listed",
     [
         [],
-        [ListedScorer("single", ScorerForm(scheme="single-fact"), "1")],
         [ListedScorer("broken", ScorerForm(), "", "expected int, found words")],
     ],
 )
@@ -132,7 +131,7 @@ def test_a_failing_scorer_leaves_the_retrieved_list(
 ) -> None:
     with_scorer(LISTED, score=lambda prefix, candidate: float("nan"))
     app = turn(ready(on_tree(app, tree)), tree, "retrieved", "next")
-    assert "no numbers" in said(app)
+    assert "not finite" in said(app)
     assert app.button(key="propose_again")
     assert len(rows(turn(app, tree, "next", "retrieved"))) == 5
 

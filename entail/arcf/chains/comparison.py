@@ -7,43 +7,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from entail.arcf.chains.baselines import SingleFactRanker
-from entail.arcf.chains.chain import Search
-from entail.arcf.chains.neighbourhoods import Neighbourhoods
-from entail.arcf.chains.ranking import ChainRanker
-from entail.arcf.chains.stepwise import NearestSteps, Step, Walk, follow, score_step
+from entail.arcf.chains.chain import Chain, NearestSteps, Search, Step, StepScorer, build_chain
+from entail.arcf.neighbourhoods import Neighbourhoods
+from entail.arcf.scoring.premises import PremiseScorer
 from entail.arcf.scoring.scorer import ListedScorer, Scorer
-from entail.data.text import premise_key
-from entail.data.worldtree.questions import CENTRAL, GROUNDING, Question
+from entail.data.worldtree.questions import Question
 from entail.data.worldtree.tables import FactTables
 from entail.evaluation.chains import Similarities, ap, tfidf_rankings
 from entail.index.protocol import Ints
 from entail.progress import ProgressCallback
 
-SINGLE_FACTS = 200
-"""Premises nearest to the question that a scorer of single facts scores; `entail rank` scores all."""
-
 WORDS, GREEDY = "TF-IDF", "TF-IDF, chain"
 """Names of the two baselines."""
-
-# Of nine questions, explained before a scorer ranked them, the one on which the packaged scorer finds the
-# largest share: an example to start with, not a measure of quality.
-EXAMPLE = Question(
-    "question",
-    "How does an arctic fox hide from predators in winter?",
-    "its fur turns white like the snow",
-    {
-        premise_key(text): role
-        for text, role in {
-            "an arctic fox turns from brown to white for the winter": CENTRAL,
-            "snow is white in color": GROUNDING,
-            "the arctic environment is white in color from being covered in snow": CENTRAL,
-            "camouflage is used for hiding by animals from predators": CENTRAL,
-            "an example of camouflage is an organism looking like its environment": CENTRAL,
-        }.items()
-    },
-)
-"""Example over the bundled corpus, with its explanation."""
 
 
 @dataclass(frozen=True)
@@ -116,17 +91,17 @@ def gold_roles(question: Question, facts: FactTables) -> dict[int, str]:
     return {facts.positions[uid]: role for uid, role in question.gold.items() if uid in facts.positions}
 
 
-def locate_gold(question: Question, facts: FactTables, walk: Walk, ranking: Ints) -> GoldCoverage | None:
+def locate_gold(question: Question, facts: FactTables, chain: Chain, ranking: Ints) -> GoldCoverage | None:
     """Return the places of the gold premises in a chain and its ranking; None if none is known."""
     roles = gold_roles(question, facts)
     if not roles:
         return None
     ranks = _ranks(ranking)
     visible: dict[int, int] = {}
-    for number, step in enumerate(walk.steps, start=1):
+    for number, step in enumerate(chain.steps, start=1):
         for fact in step.candidates:
             visible.setdefault(fact, number)
-    chain_steps = {fact: number for number, fact in enumerate(walk.facts, start=1)}
+    chain_steps = {fact: number for number, fact in enumerate(chain.facts, start=1)}
     rows = (
         GoldPremise(fact, role, chain_steps.get(fact), int(ranks[fact]), visible.get(fact))
         for fact, role in roles.items()
@@ -176,24 +151,20 @@ def compare_methods(
     Raises:
         EntailError: If a scorer cannot be loaded, or a score is not finite.
     """
-    search, near = Search(length=length), Neighbourhoods(facts, k=k, similarities=similarities)
-    first, words = near.of_text(question.text), NearestSteps(near)
-    walk = follow(lambda chain: score_step(question, first, chain, words, near), search)
     (by_words,) = tfidf_rankings([question], similarities)
-    rankings: dict[str, Ints] = {WORDS: by_words, GREEDY: walk.ranking(question, near)}
-    chains = {GREEDY: walk.facts}
+    rankings: dict[str, Ints] = {WORDS: by_words}
+    chains: dict[str, tuple[int, ...]] = {}
+
+    def add(name: str, steps: StepScorer, near: Neighbourhoods) -> None:
+        chain = build_chain(question, steps, near, Search(length=length))
+        rankings[name], chains[name] = chain.ranking(question, near), chain.facts
+
+    near = Neighbourhoods(facts, k=k, similarities=similarities)
+    add(GREEDY, NearestSteps(near), near)
     for listed in scorers:
         scorer = load(listed)
         own = near
         if scorer.form.metric != near.metric:
             own = Neighbourhoods(facts, k=k, metric=scorer.form.metric, progress=progress)
-        ranker = (
-            SingleFactRanker(scorer, own, first=SINGLE_FACTS)
-            if listed.form.scheme == "single-fact"
-            else ChainRanker(scorer, own, search=search)
-        )
-        (ranked,) = ranker.rank([question], progress=progress)
-        rankings[listed.name] = ranked.ranking
-        if ranked.chain is not None:
-            chains[listed.name] = ranked.chain.facts
+        add(listed.name, PremiseScorer(scorer, facts), own)
     return MethodComparison(rankings, chains)

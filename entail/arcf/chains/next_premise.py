@@ -7,25 +7,24 @@ The sentence takes the place of the question and has no answer; accepted premise
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 
 import numpy as np
 
-from entail.arcf.chains.baselines import fuse_rankings
-from entail.arcf.chains.chain import Chain, Search, Stopped, grow, grow_all
-from entail.arcf.chains.neighbourhoods import Neighbourhoods
+from entail.arcf.chains.chain import Search, Step, Stopped, follow
+from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.arcf.scoring.premises import PremiseScorer, StepScores
 from entail.arcf.scoring.scorer import Scorer
 from entail.data.text import premise_key
 from entail.data.worldtree.questions import Question
 from entail.data.worldtree.tables import Fact, FactTables
-from entail.encoders.cross.pairs import Pair
 from entail.index.protocol import Floats, Ints
 from entail.progress import Progress, ProgressCallback
 
-MARGIN = 1.0
-"""Margin of the lazy search of a draft, see `Search`."""
+DAMPING = 60
+"""Constant added to every rank in a fusion (Cormack, Clarke and Buettcher, SIGIR 2009)."""
 
 
 def score_next(
@@ -45,7 +44,7 @@ def score_next(
 def next_order(scores: Floats) -> Ints:
     """Return the order of retrieved candidates, best first, by the ranks of retriever and scorer.
 
-    The two have no common scale, so their rankings are fused (`fuse_rankings`); the scorer breaks ties.
+    The two have no common scale, so their ranks are fused (sum of 1 / (60 + rank)); the scorer breaks ties.
 
     >>> next_order(np.array([0.3, 0.1, 0.2, 0.4], dtype=np.float32)).tolist()
     [0, 3, 1, 2]
@@ -53,9 +52,12 @@ def next_order(scores: Floats) -> Ints:
     Args:
         scores: Scores by the scorer, of the candidates in the retriever's order.
     """
-    if not len(scores):
-        return np.empty(0, dtype=np.int64)
-    return fuse_rankings([np.argsort(-scores, kind="stable"), np.arange(len(scores))])
+    by_scorer = np.argsort(-scores, kind="stable")
+    reciprocal = 1 / (DAMPING + np.arange(1, len(scores) + 1))
+    sums = reciprocal.copy()
+    sums[by_scorer] += reciprocal
+    order: Ints = by_scorer[np.argsort(-sums[by_scorer], kind="stable")]
+    return order
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,7 @@ def draft_chain(
     *,
     never: Collection[int] = (),
     search: Search | None = None,
-    score: Callable[[Sequence[Pair]], Floats] | None = None,
+    lock: AbstractContextManager[object] | None = None,
     progress: ProgressCallback | None = None,
 ) -> Draft:
     """Build a chain (Algorithm 1) that begins with accepted premises.
@@ -98,44 +100,36 @@ def draft_chain(
         accepted: Sentences accepted below it, in order; they need not be in the corpus.
         steps: Scorer of chains over the corpus.
         neighbourhoods: Visible premises of the corpus.
-        never: Positions of premises that are not proposed, beside the accepted ones.
-        search: Settings; default: lazy, with `MARGIN`.
-        score: Scorer of pairs; default: that of `steps`.
+        never: Positions of premises that are not proposed, besides the accepted ones.
+        search: Lengths of the chain.
+        lock: Lock that is held while a step is scored.
         progress: Called with the number of chosen premises.
 
     Raises:
         EvaluationError: If a score is not finite.
     """
-    search, count = search or Search(margin=MARGIN), len(accepted)
-    length, stop = max(1, search.length - count), search.stop and steps.scorer.form.stop
-    search = replace(search, length=length, least=max(0, search.least - count), stop=stop)
+    search, count, question = search or Search(), len(accepted), _question(sentence)
+    search = Search(length=max(1, search.length - count), least=max(0, search.least - count))
     positions = [neighbourhoods.facts.positions.get(premise_key(text)) for text in accepted]
-    known_facts = [fact for fact in positions if fact is not None]
-    prompt = steps.prompt(_question(sentence), accepted)
-    near = [neighbourhoods.of_text(sentence, evidence=prompt.evidence)]
-    near += [
-        neighbourhoods.of_text(text) for text, fact in zip(accepted, positions, strict=True) if fact is None
-    ]
-    neighbours, excluded = np.concatenate(near), set(never)
+    in_corpus = [fact for fact in positions if fact is not None]
+    own = [text for text, fact in zip(accepted, positions, strict=True) if fact is None]
+    neighbours = np.concatenate(
+        [steps.neighbours(question, neighbourhoods), *map(neighbourhoods.of_text, own)]
+    )
+    excluded = frozenset(never)
 
-    def visible(facts: Sequence[int]) -> list[int]:
+    def step_of(facts: tuple[int, ...]) -> Step:
         if progress is not None:
-            progress(Progress(len(facts), length, 0.0, "drafting the chain", "premises"))
-        return [
-            fact
-            for fact in neighbourhoods.visible(neighbours, [*known_facts, *facts])
-            if fact not in excluded
-        ]
+            progress(Progress(len(facts), search.length, 0.0, "drafting the chain", "premises"))
+        near = neighbourhoods.visible(neighbours, [*in_corpus, *facts])
+        visible = [fact for fact in near if fact not in excluded]
+        with lock or nullcontext():
+            return Step.of(facts, visible, (), steps.score(question, facts, visible, accepted=accepted))
 
-    (chain,) = grow_all([grow(prompt, visible, search)], score or steps.scorer.pairs.score)
-    return _draft_of(chain, cut=steps.inputs.cut)
-
-
-def _draft_of(chain: Chain, *, cut: frozenset[int]) -> Draft:
-    scored = [dict(zip(step.candidates, step.scores, strict=True)) for step in chain.steps]
-    scores = tuple(scored[number][fact] for number, fact in enumerate(chain.facts))
-    truncated = cut.intersection(fact for step in scored for fact in step)
-    return Draft(chain.facts, scores, chain.stopped, chain.dropped, truncated)
+    chain = follow(step_of, search)
+    assert chain.stopped is not None
+    scores = tuple(step.scores[0] for step, _ in zip(chain.steps, chain.facts, strict=False))
+    return Draft(chain.facts, scores, chain.stopped, chain.steps[-1].dropped, chain.cut)
 
 
 def _question(sentence: str) -> Question:

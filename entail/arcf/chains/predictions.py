@@ -1,26 +1,25 @@
 """Rankings of many questions in one file, as the shared task's scorer reads them: question id, tab, uid.
 
 An interrupted file is resumed: whole blocks of lines stay, an incomplete block is written again.
-`FILE.settings.json` holds its settings and `FILE.questions.json` a digest of each question, so that neither
-rankings of different settings nor of different questions are mixed.
+`FILE.settings.json` holds its settings and a digest of its questions, so that neither rankings of different
+settings nor of different questions are mixed.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from entail.arcf.chains.ranking import Ranked
 from entail.data.passages import stream
-from entail.data.stored import read_json
 from entail.data.worldtree.questions import Question
 from entail.data.worldtree.tables import FactTables
-from entail.data.writing import append, begin_file, write_text
-from entail.errors import DataError, FormatError, SettingsError
+from entail.data.writing import append, begin_file
+from entail.errors import FormatError, SettingsError
 from entail.index.protocol import Ints
 
 
@@ -46,9 +45,9 @@ def write_predictions(
         resume: Whether to resume an existing file; else it is replaced.
 
     Raises:
-        DataError: If the file cannot be written, or holds something else, or its questions are unknown.
-        SettingsError: If it has other settings or ranks another question of the same id, `top` is below 1,
-            or two questions have the same id.
+        DataError: If the file cannot be written, or holds something else.
+        SettingsError: If it has other settings or questions, `top` is below 1, or two questions have the
+            same id.
     """
     if top is not None and top < 1:
         raise SettingsError(f"top: expected 1 or more facts, found {top}")
@@ -58,14 +57,9 @@ def write_predictions(
         raise SettingsError(f"expected questions with ids of their own, found {again!r} twice")
     lines = min(top or len(facts), len(facts))
     settings = {**settings, "facts": facts.digest, "lines a question": str(lines)}
-    digests = {question.id: _digest(question) for question in questions}
-    done: set[str] = set()
-    before: dict[str, str] = {}
-    if begin_file(file, settings, resume=resume, contents="rankings"):
-        done = _drop_incomplete(file, lines)
-        before = _read_digests(file, done, digests)
-    # Written before the first ranking: a process that is killed leaves no ranking of an unknown question.
-    write_text(_digests_file(file), json.dumps({**digests, **before}, indent=2) + "\n")
+    settings |= {"questions": _digest(questions)}
+    resumes = begin_file(file, settings, resume=resume, contents="rankings")
+    done = _drop_incomplete(file, lines) if resumes else set()
     left = [question for question in questions if question.id not in done]
     for ranked in rank(left) if left else ():
         block = "".join(f"{ranked.question.id}\t{facts.facts[at].uid}\n" for at in ranked.ranking[:lines])
@@ -90,33 +84,9 @@ def read_predictions(file: Path, facts: FactTables, *, skip: Container[str] = ()
     return {id_: np.array(positions, dtype=np.int64) for id_, positions in rankings.items()}
 
 
-def _digests_file(file: Path) -> Path:
-    return file.with_name(f"{file.name}.questions.json")
-
-
-def _digest(question: Question) -> str:
-    return hashlib.sha256(json.dumps([question.stem, question.answer]).encode()).hexdigest()[:12]
-
-
-def _read_digests(file: Path, done: Collection[str], digests: Mapping[str, str]) -> dict[str, str]:
-    """Return the digests of the ranked questions; check that the present questions have the same."""
-    if not done:
-        return {}
-    digests_file = _digests_file(file)
-    remedy = "give another file, or begin anew (--no-resume)"
-    before = read_json(digests_file, dict[str, str], remedy=remedy)
-    if before is None:
-        raise DataError(
-            f"{file.name}: expected {digests_file.name} beside it, which says what was asked under each id, "
-            f"found none, as in files of earlier versions; {remedy}"
-        )
-    for id_, digest in digests.items():
-        if id_ in done and before.get(id_) != digest:
-            raise SettingsError(
-                f"{file.name} holds the ranking of another question of the id {id_!r}, with other words or "
-                f"another answer; {remedy}"
-            )
-    return {id_: digest for id_, digest in before.items() if id_ in done}
+def _digest(questions: Sequence[Question]) -> str:
+    rows = [[question.id, question.stem, question.answer] for question in questions]
+    return hashlib.sha256(json.dumps(rows).encode()).hexdigest()[:12]
 
 
 def _drop_incomplete(file: Path, lines: int) -> set[str]:

@@ -1,74 +1,24 @@
-"""Scores of premises after the prefix of a question, with their prior terms."""
+"""Scores of premises after the prefix of a question, with all terms of their scores."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import cached_property, lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
-from entail.arcf.scoring.inputs import Inputs, Prefix
-from entail.arcf.scoring.priors import Evidence, PremisePriors
+from entail.arcf.neighbourhoods import Neighbourhoods
+from entail.arcf.scoring.inputs import Inputs
 from entail.arcf.scoring.scorer import Scorer
+from entail.arcf.scoring.terms import PremiseTerms, QuestionTerms
 from entail.data.worldtree.questions import Question
 from entail.data.worldtree.tables import FactTables
-from entail.encoders.cross.pairs import Ids, Pair
+from entail.encoders.cross.pairs import Ids
 from entail.errors import EvaluationError
 from entail.index.protocol import Floats, Ints
 
-if TYPE_CHECKING:
-    from entail.arcf.chains.neighbourhoods import Neighbourhoods
-
-Scores = TypeVar("Scores", bound=NDArray[Any])
-
-
-@dataclass(frozen=True)
-class Prompt:
-    """A question as a scorer reads it.
-
-    Attributes:
-        question: The question.
-        ids: Its token ids.
-        inputs: Token ids of all premises.
-        evidence: Prior terms of the premises; None for none.
-        accepted: Sentences at the beginning of its explanation; they need not be premises.
-    """
-
-    question: Question
-    ids: Ids
-    inputs: Inputs
-    evidence: Evidence | None = None
-    accepted: Sequence[str] = ()
-
-    def prefix(self, chain: Sequence[int]) -> Prefix:
-        """Return the prefix that candidates are scored after."""
-        return self.inputs.prefix(self.ids, chain, accepted=self.accepted)
-
-    def pairs(self, prefix: Prefix, facts: Sequence[int]) -> list[Pair]:
-        """Return the pairs of a prefix and some candidates."""
-        return [(prefix.ids, self.inputs.candidates[fact]) for fact in facts]
-
-    def total(self, scores: Scores, chain: Sequence[int], facts: Sequence[int]) -> Scores:
-        """Return the scores of candidates with their prior terms added; every score is checked here.
-
-        That of the bare prefix may stand before those of the candidates.
-
-        Raises:
-            EvaluationError: If a score is not finite.
-        """
-        if self.evidence is not None and len(facts):
-            scores = scores.copy()
-            scores[-len(facts) :] += self.evidence(chain, facts)
-        if not np.isfinite(scores).all():
-            count = int((~np.isfinite(scores)).sum())
-            raise EvaluationError(
-                f"{self.question.id}: {count} of {len(scores)} scores are no numbers (NaN or infinite); the "
-                "weights are damaged, or the precision too low: load the scorer in fp32"
-            )
-        return scores
+_CACHED_QUESTIONS = 16
 
 
 @dataclass(frozen=True)
@@ -101,25 +51,15 @@ class PremiseScorer:
         return Inputs(pairs.tokenize, pairs.frame, max_length=pairs.max_length, facts=self.facts.texts)
 
     @cached_property
-    def priors(self) -> PremisePriors | None:
-        """Priors of the premises; None where they are no term of the scores."""
-        scorer = self.scorer
-        if scorer.explanations is None and scorer.words is None:
-            return None
-        return PremisePriors(
-            self.facts, explanations=scorer.explanations, words=scorer.words, weights=scorer.weights
-        )
-
-    def prompt(self, question: Question, accepted: Sequence[str] = ()) -> Prompt:
-        """Return a question as the scorer reads it."""
-        (ids,) = self.inputs.questions([(question.stem, question.answer)])
-        evidence = self.priors.evidence(question.text, accepted) if self.priors is not None else None
-        return Prompt(question, ids, self.inputs, evidence, accepted)
+    def terms(self) -> PremiseTerms | None:
+        """Further terms of the scores; None where there are none."""
+        terms = self.scorer.terms
+        return PremiseTerms(terms, self.facts, self.inputs) if terms.names else None
 
     def neighbours(self, question: Question, neighbourhoods: Neighbourhoods) -> Ints:
         """Return the premises visible from the question alone, nearest first."""
-        evidence = self.priors.evidence(question.text) if self.priors is not None else None
-        return neighbourhoods.of_text(question.text, evidence=evidence)
+        terms = self._prompt(question.stem, question.answer, ())[1]
+        return neighbourhoods.of_text(question.text, bonus=terms.neighbour_bonus if terms else None)
 
     def score(
         self,
@@ -131,19 +71,35 @@ class PremiseScorer:
     ) -> StepScores:
         """Score candidates after accepted sentences of the explanation and chosen premises.
 
-        A scorer trained on single facts ignores both.
-
         Raises:
             EvaluationError: If a score is not finite.
         """
-        form = self.scorer.form
-        if form.scheme == "single-fact":
-            chain, accepted = (), ()
-        prompt = self.prompt(question, accepted)
-        prefix = prompt.prefix(chain)
-        pairs = prompt.pairs(prefix, candidates)
-        stops = form.stop and form.scheme != "single-fact"
-        read = self.scorer.pairs.score([(prefix.ids, ()), *pairs] if stops else pairs)
-        scores = prompt.total(read, chain, candidates)
+        ids, terms = self._prompt(question.stem, question.answer, tuple(accepted))
+        prefix = self.inputs.prefix(ids, chain, accepted=accepted)
+        pairs = [(prefix.ids, self.inputs.candidates[fact]) for fact in candidates]
+        stops = self.scorer.form.stop
+        scores = self.scorer.pairs.score([(prefix.ids, ()), *pairs] if stops else pairs)
+        if terms is not None and pairs:
+            weights = np.array(self.scorer.weights, dtype=np.float32)
+            scores[-len(pairs) :] += terms(prefix.ids, chain, candidates) @ weights
+        if not np.isfinite(scores).all():
+            count = int((~np.isfinite(scores)).sum())
+            raise EvaluationError(
+                f"{question.id}: {count} of {len(scores)} scores are not finite; the weights are damaged, or "
+                "the precision is too low: load the scorer in fp32"
+            )
         stop_score, scores = (float(scores[0]), scores[1:]) if stops else (None, scores)
         return StepScores(scores, stop_score, prefix.dropped, self.inputs.cut.intersection(candidates))
+
+    @cached_property
+    def _prompt(self) -> Callable[[str, str, tuple[str, ...]], tuple[Ids, QuestionTerms | None]]:
+        """Function (stem, answer, accepted) -> token ids and terms; every step of a chain reuses them."""
+
+        def make(stem: str, answer: str, accepted: tuple[str, ...]) -> tuple[Ids, QuestionTerms | None]:
+            (ids,) = self.inputs.questions([(stem, answer)])
+            if self.terms is None:
+                return ids, None
+            (terms,) = self.terms.of_questions([Question("", stem, answer, {}).text], accepted)
+            return ids, terms
+
+        return lru_cache(_CACHED_QUESTIONS)(make)

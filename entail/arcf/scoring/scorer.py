@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from entail.arcf.config import Reading
+from entail.arcf.config import Architecture
 from entail.arcf.scoring.bi_encoder import BiEncoderScorer, Forward, Head, transformer_forward
-from entail.arcf.scoring.priors import Explanations, Weights
-from entail.arcf.scoring.terms import SharedPieces, SharingScorer, WordSimilarity
+from entail.arcf.scoring.terms import Explanations, SharedPieces, Terms, WordSimilarity
 from entail.encoders.bert.lora import merge_adapter
 from entail.encoders.card import read_card
 from entail.encoders.cross.encoder import (
@@ -29,7 +28,7 @@ from entail.encoders.cross.encoder import (
 )
 from entail.encoders.cross.pairs import wrap_tokenizer
 from entail.encoders.device import device_name
-from entail.encoders.weights import TensorFile, check_safe, open_tensors, require_finite
+from entail.encoders.weights import check_safe, open_tensors, require_finite
 from entail.errors import EncoderError
 from entail.training.config import Precision
 from entail.training.fields import current_names
@@ -40,14 +39,11 @@ if TYPE_CHECKING:
 METHOD = "arcf"
 """Name of the method in `entail.json`."""
 
-SHARED_PIECES, POWER, SIMILARITY = "log_shared_pieces", "log_power", "log_similarity"
-"""Tensors of the head: logarithms of the weights of the terms, so that a step changes them by a share."""
-
 SHIPPED = "arcf-minilm"
 """Packaged scorer of chains, the default."""
 
-SHIPPED_SINGLE_FACT = "single-fact-minilm"
-"""Packaged scorer of single facts, the baseline."""
+_ARCHITECTURES = {"joint": "cross", "apart": "bi"}
+"""Values of `reading`, the name of the field in earlier versions, and of `architecture`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,23 +51,19 @@ class ScorerForm:
     """Settings that a scorer was trained with and is to be used with.
 
     Attributes:
-        scheme: `arcf`: premises given those before; `single-fact`: each by itself.
         max_length: Maximum number of tokens of a row.
-        k: Neighbours that were visible in training.
         metric: Similarity of premises.
-        stop: Whether it was trained to stop.
-        reading: `joint`: a cross-encoder reads prefix and candidate; `apart`: a bi-encoder.
+        stop: Whether it was trained to stop, as all are since that is no option.
+        architecture: `cross`: a cross-encoder reads prefix and candidate; `bi`: a bi-encoder.
         shared_pieces: Whether the overlap of prefix and candidate is a term of its scores.
         encoder: Encoder of explained questions, where explanatory power is a term; else empty.
         similarity: Whether the word similarity of question and premise is a term.
     """
 
-    scheme: str = "arcf"
     max_length: int = 256
-    k: int = 180
     metric: str = "tfidf"
     stop: bool = True
-    reading: str = "joint"
+    architecture: str = "cross"
     shared_pieces: bool = False
     encoder: str = ""
     similarity: bool = False
@@ -85,11 +77,14 @@ class ScorerForm:
         """Read an entry of `entail.json`, of earlier versions too; unknown fields are ignored.
 
         Raises:
-            EncoderError: If a value has another type, or the reading no longer exists.
+            EncoderError: If a value has another type, or the scorer can no longer be used.
         """
         types = {field.name: type(field.default) for field in fields(cls)}
-        entry = current_names(entry, field_names=list(types))
-        values = {key: value for key, value in entry.items() if key in types}
+        reading = str(entry.get("reading", "joint"))
+        entry = {"architecture": _ARCHITECTURES.get(reading, reading), **entry}
+        values = {
+            key: value for key, value in current_names(entry, field_names=types).items() if key in types
+        }
         for key, value in values.items():
             if type(value) is not types[key]:
                 raise EncoderError(
@@ -97,10 +92,16 @@ class ScorerForm:
                     f"found {value!r}"
                 )
         form = cls(**values)
-        if form.reading not in get_args(Reading):
+        if entry.get("scheme", METHOD) != METHOD:
             raise EncoderError(
-                f"{name}: expected 'reading' in entail.json to be {' or '.join(get_args(Reading))}, found "
-                f"{form.reading!r}; train the scorer again with reading=apart"
+                f"{name}: expected a scorer of chains, found one of single facts, which earlier versions "
+                "trained; train it again: entail train arcf"
+            )
+        if form.architecture not in get_args(Architecture):
+            raise EncoderError(
+                f"{name}: expected 'architecture' in entail.json to be "
+                f"{' or '.join(get_args(Architecture))}, found {form.architecture!r}; train it again: entail "
+                "train arcf"
             )
         return form
 
@@ -114,18 +115,16 @@ class Scorer:
         revision: Revision of its weights and of its base's.
         form: Settings of its training.
         pairs: Scorer of prefix and candidate.
-        explanations: Explanations for explanatory power; None where that is no term of its scores.
-        weights: Weights of explanatory power and word similarity.
-        words: Weights of words; None where word similarity is no term.
+        terms: Further terms of its scores.
+        weights: Weight of each term.
     """
 
     name: str
     revision: str
     form: ScorerForm
     pairs: PairScorer
-    explanations: Explanations | None = None
-    weights: Weights = field(default_factory=Weights)
-    words: WordSimilarity | None = None
+    terms: Terms = field(default_factory=Terms)
+    weights: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -146,12 +145,7 @@ class ListedScorer:
 
 
 def load_scorer(
-    name: str | Path,
-    *,
-    device: str | None = None,
-    precision: Precision = "fp32",
-    budget: int | None = None,
-    stock: bool = False,
+    name: str | Path, *, device: str | None = None, precision: Precision = "fp32", stock: bool = False
 ) -> Scorer:
     """Load a trained scorer.
 
@@ -160,7 +154,6 @@ def load_scorer(
         device: `auto`, `cpu`, `cuda` ...; default: `ENTAIL_DEVICE`.
         precision: `fp32`, `bf16`, or `auto`: bf16 where it is faster, but fp32 for a bi-encoder, whose
             scores lie too close for bf16.
-        budget: Tokens per forward pass; default: by device.
         stock: Whether to run it by transformers in any case.
 
     Raises:
@@ -182,53 +175,35 @@ def load_scorer(
         )
     check_safe(folder, name)
     form, torch_device = ScorerForm.read(card.scorer, name=name), device_name(device)
-    exact = precision == "auto" and form.reading == "apart"
-    fast = not exact and cast_precision(precision, torch_device) == "bf16"
+    is_bi = form.architecture == "bi"
+    fast = not (is_bi and precision == "auto") and cast_precision(precision, torch_device) == "bf16"
     parts = cross_parts(folder, card)
     for file in sorted(folder.rglob("*.safetensors")):
         require_finite(file, name=name)
+    terms = Terms(
+        SharedPieces.read(folder) if form.shared_pieces else None,
+        Explanations.read(folder, encoder=form.encoder) if form.encoder else None,
+        WordSimilarity.read(folder) if form.similarity else None,
+    )
     with open_tensors(folder / HEAD, name=name, device=torch_device, dtype=torch.float32) as tensors:
         head = tensors.get("weight", 1, parts.dimension), tensors.get("bias", 1)
-        scale = None if form.reading == "joint" else tensors.get("scale", 1)
-        shared = _weight(tensors, SHARED_PIECES, name) if form.shared_pieces else 0.0
-        weights = Weights(
-            _weight(tensors, POWER, name) if form.encoder else 0.0,
-            _weight(tensors, SIMILARITY, name) if form.similarity else 0.0,
-        )
-    options: dict[str, Any] = {"max_length": form.max_length, "device": torch_device, "budget": budget}
-    options |= {"dtype": torch.bfloat16 if fast else torch.float32, "stock": stock}
-    pairs: PairScorer = (
-        load_cross(parts, head, **options)
-        if scale is None
-        else _load_bi_encoder(parts, Head(*head, scale), **options)
-    )
-    if form.shared_pieces:
-        pairs = SharingScorer(pairs, SharedPieces.read(folder), shared)
-    explanations = Explanations.read(folder, encoder=form.encoder) if form.encoder else None
-    words = WordSimilarity.read(folder) if form.similarity else None
-    return Scorer(name, parts.revision, form, pairs, explanations, weights, words)
-
-
-def _weight(tensors: TensorFile, logarithm: str, name: str) -> float:
-    """Return the weight whose logarithm is stored; a finite one may still be too large."""
-    weight = float(tensors.get(logarithm, 1).exp())
-    if not np.isfinite(weight):
+        scale = tensors.get("scale", 1) if is_bi else None
+        weights = tuple(float(tensors.get(term, 1).exp()) for term in terms.names)
+    if not np.isfinite(weights).all():
         raise EncoderError(
-            f"{name}: {HEAD}: expected the tensor {logarithm!r} to be the logarithm of a weight, found one "
-            "that is too large; get it anew, or train it anew"
+            f"{name}: {HEAD}: a weight of a score term is too large; download or train it again"
         )
-    return weight
+    dtype = torch.bfloat16 if fast else torch.float32
+    pairs: PairScorer = (
+        load_cross(parts, head, max_length=form.max_length, device=torch_device, dtype=dtype, stock=stock)
+        if scale is None
+        else _load_bi_encoder(parts, Head(*head, scale), form.max_length, torch_device, dtype, stock=stock)
+    )
+    return Scorer(name, parts.revision, form, pairs, terms, weights)
 
 
 def _load_bi_encoder(
-    parts: CrossParts,
-    head: Head,
-    *,
-    max_length: int,
-    device: str,
-    dtype: torch.dtype,
-    budget: int | None,
-    stock: bool,
+    parts: CrossParts, head: Head, max_length: int, device: str, dtype: torch.dtype, *, stock: bool
 ) -> BiEncoderScorer:
     plain = None if stock else plain_parts(parts, device=device, dtype=dtype)
     if plain is not None:
@@ -244,14 +219,7 @@ def _load_bi_encoder(
         tokenize, frame = wrap_tokenizer(adapted.tokenizer, name=parts.name)
         prefixes, candidates = (transformer_forward(first.auto_model) for first in (adapted, unchanged))
     return BiEncoderScorer(
-        prefixes,
-        candidates,
-        head,
-        tokenize=tokenize,
-        frame=frame,
-        max_length=max_length,
-        device=device,
-        budget=budget,
+        prefixes, candidates, head, tokenize=tokenize, frame=frame, max_length=max_length, device=device
     )
 
 
@@ -264,7 +232,7 @@ def scorer_folder(name: str | Path) -> Path:
     folder = cross_folder(name)
     if folder is not None:
         return folder
-    names = ", ".join(scorer.name for scorer in sorted(_read_scorers(), key=lambda scorer: scorer.name))
+    names = ", ".join(scorer.name for scorer in list_scorers())
     raise EncoderError(
         f"no scorer of facts is called {str(name)!r}; here are: {names or 'none'}. Train one: "
         "entail train arcf"
@@ -272,11 +240,8 @@ def scorer_folder(name: str | Path) -> Path:
 
 
 def list_scorers() -> list[ListedScorer]:
-    """Return the scorers under `models/`: the packaged one first, then those of chains, by name."""
-    return sorted(
-        _read_scorers(),
-        key=lambda scorer: (scorer.name != SHIPPED, scorer.form.scheme != "arcf", scorer.name),
-    )
+    """Return the scorers under `models/`: the packaged one first, then by name."""
+    return sorted(_read_scorers(), key=lambda scorer: (scorer.name != SHIPPED, scorer.name))
 
 
 def _read_scorers() -> Iterator[ListedScorer]:
@@ -294,13 +259,3 @@ def _read_scorers() -> Iterator[ListedScorer]:
         except OSError:
             continue  # it is being replaced
         yield ListedScorer(folder.name, form, revision, problem)
-
-
-def default_single_fact_scorer() -> str | None:
-    """Return the scorer of single facts used by default: the packaged one, else the first."""
-    names = [
-        scorer.name
-        for scorer in list_scorers()
-        if scorer.problem is None and scorer.form.scheme == "single-fact"
-    ]
-    return min(names, key=lambda name: (name != SHIPPED_SINGLE_FACT, name), default=None)

@@ -31,7 +31,7 @@ def chains(
     seed: Annotated[int, "Random seed of the sample."] = 0,
     predictions: Annotated[Path | None, "Also write the rankings in the format of the shared task."] = None,
     resume: Annotated[bool, "Continue an existing --predictions file."] = True,
-    beside: Annotated[
+    compare_with: Annotated[
         list[Path] | None,
         "Other rankings of the same questions, in the format of the shared task, to compare with; "
         "repeat for more.",
@@ -46,13 +46,12 @@ def chains(
 ) -> Report:
     """Evaluate rankings of facts by MAP, as in the TextGraphs shared tasks of 2019 and 2020.
 
-    Also by role, Easy and Challenge, number of gold facts, and hops in shared words and neighbourhoods.
+    Also by role, Easy and Challenge, number of gold facts, and hops in shared words.
     """
     import time
 
     import numpy as np
 
-    from entail.arcf.chains.neighbourhoods import neighbour_ranks
     from entail.arcf.chains.predictions import read_predictions
     from entail.data.worldtree.questions import read_questions
     from entail.data.worldtree.tables import read_fact_tables
@@ -72,20 +71,18 @@ def chains(
         rankings = {entry.question.id: entry.ranking for entry in ranked}
         if predictions is not None and len(ranked) < len(measured):
             rankings |= read_predictions(predictions, facts, skip=rankings)
-        near, none = loaded.neighbourhoods, np.empty(0, dtype=np.int64)
+        none = np.empty(0, dtype=np.int64)
         evaluation = evaluate_chains(
             selected,
             facts,
             [rankings[question.id] if question.gold else none for question in selected],
-            hops={"hops_visible": lambda question, gold: neighbour_ranks(question, gold, near).hops(near.k)},
         )
-    compared = {str(file): _compared(file, evaluation, measured, facts) for file in beside or ()}
+    compared = {str(file): _compared(file, evaluation, measured, facts) for file in compare_with or ()}
     truncation = loaded.truncation(ranked)
     lengths = [len(entry.chain.facts) for entry in ranked if entry.chain is not None]
     figures: dict[str, Any] = {
         **evaluation.to_json(),
         "method": how.method,
-        "learnt_on": loaded.learnt_on,
         "release": reading.release,
         "source": reading.source,
         "facts": len(facts),
@@ -97,22 +94,17 @@ def chains(
         "chain_length": sum(lengths) / len(lengths) if lengths else None,
         "problems": [*facts.problems, *reading.problems],
         "warnings": list(reading.warnings),
-        "unread": truncation.to_json(),
+        "truncated": truncation.to_json(),
         "repeated_uids": len(facts.repeats),
-        "beside": {name: difference.to_json() for name, difference in compared.items()},
+        "compared_with": {name: difference.to_json() for name, difference in compared.items()},
     }
     low, high = figures["interval"]
     parts = [
         f"{how.method} on {reading.source}: {figures['questions']:,} questions, {len(facts):,} facts",
-        *(
-            f"{part}: by a scorer trained on {'single facts' if scheme == 'single-fact' else 'chains'}"
-            for part, scheme in loaded.learnt_on.items()
-            if part != scheme
-        ),
         table(["measure", "value", "95 % interval"], [["MAP", evaluation.map, f"{low:.3f} to {high:.3f}"]]),
     ]
     if compared:
-        head = ["beside", "MAP", "above it", "95 % interval", "p", "better", "worse"]
+        head = ["compared with", "MAP", "difference", "95 % interval", "p", "better", "worse"]
         rows = [
             [
                 name,

@@ -21,13 +21,10 @@ Question = Literal["nli", "direction"]
 PROTOCOLS = {"paper": "query among the candidates", "query_excluded": "query excluded"}
 """Name of a retrieval protocol in result files -> title."""
 
-DEFAULT_RANKING: Mapping[str, str] = {
-    **{"metric": "tfidf", "length": "9", "least": "3"},
-    **{"beam": "1", "margin": "None", "first": "None"},
-}
+DEFAULT_RANKING: Mapping[str, str] = {"metric": "tfidf", "length": "9", "least": "3"}
 """Default settings of a ranking of facts, which cards leave out; the number of visible facts has none."""
 
-RANKING_SETTINGS = ("metric", "k", "length", "least", "beam", "margin", "first", "paths", "linked")
+RANKING_SETTINGS = ("metric", "k", "length", "least")
 """Settings that two comparable rankings share; the others concern speed."""
 
 
@@ -298,7 +295,7 @@ def _figures(figures: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], floa
         if result.auprc is not None:
             yield ("NLI AUPRC", data), result.auprc
     for metrics in stored:
-        if isinstance(metrics, ChainMetrics) and metrics.method == "arcf":  # not single facts
+        if isinstance(metrics, ChainMetrics) and metrics.method == "arcf":  # not shared words
             yield ("MAP of chains", metrics.conditions), metrics.map
     for name, measure in _OF_TRAINING.items():
         value = (figures.get("dev") or {}).get(name)

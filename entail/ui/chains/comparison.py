@@ -9,9 +9,6 @@ from typing import Any
 import streamlit as st
 
 from entail.arcf.chains.comparison import (
-    GREEDY,
-    SINGLE_FACTS,
-    WORDS,
     GoldCoverage,
     MethodComparison,
     compare_methods,
@@ -66,11 +63,8 @@ def draw_compare(scene: Scene, scorers: Sequence[ListedScorer]) -> None:
     """Draw the switch, and how each method ranks the premises of this question."""
     if not st.toggle("Compare methods", key="chains_compare"):
         return
-    schemes = {scorer.form.scheme for scorer in scorers}
-    if lacking := [name for name in ("single-fact", "arcf") if name not in schemes]:
-        st.caption(
-            f":material/info: No scorer of scheme {' or '.join(lacking)}. Train one with `entail train arcf`."
-        )
+    if not scorers:
+        st.caption(":material/info: No trained scorer. Train one with `entail train arcf`.")
     question, facts = scene.source.question, scene.source.facts
     k, length = scene.builder.around.k, scene.length
     words = await_value(take_builder(facts, None, k=k), waiting="Preparing the premises …")
@@ -122,5 +116,3 @@ def _draw_compared(scene: Scene, compared: MethodComparison) -> None:
         **{f"in {name}": st.column_config.CheckboxColumn("In its chain") for name in compared.chains},
     }
     st.dataframe(pd.DataFrame(columns), hide_index=True, column_config=config)
-    if any(name not in (WORDS, GREEDY) and name not in compared.chains for name in compared.rankings):
-        st.caption(f"Single-premise scorers rank the {SINGLE_FACTS} nearest; `entail rank` scores all.")

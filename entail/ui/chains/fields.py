@@ -9,8 +9,8 @@ from pathlib import Path
 
 import streamlit as st
 
-from entail.arcf.chains.comparison import EXAMPLE
-from entail.arcf.chains.stepwise import corpus_facts
+from entail.arcf.chains.chain import corpus_facts
+from entail.arcf.chains.example import EXAMPLE
 from entail.arcf.scoring.scorer import ListedScorer, Scorer, list_scorers
 from entail.data.worldtree.questions import Question, WorldtreeRelease, read_release
 from entail.data.worldtree.tables import FactTables
@@ -217,8 +217,7 @@ def pick_builder(facts: FactTables) -> tuple[Builder, int, tuple[ListedScorer, .
     listed = list_scorers()
     usable = {entry.name: entry for entry in listed if entry.problem is None}
     draw_notice("chains")
-    chains = [name for name, entry in usable.items() if entry.form.scheme == "arcf"]
-    first = sync_with_active("chains", "chains_by", chains) or TFIDF
+    first = sync_with_active("chains", "chains_by", list(usable)) or TFIDF
     names = {name: model_label(name) for name in usable}
     names[TFIDF] = "TF-IDF (keywords, baseline)"
     left, middle, right = st.columns([3, 1, 1], vertical_alignment="bottom")

@@ -11,9 +11,8 @@ from itertools import takewhile
 
 import streamlit as st
 
-from entail.arcf.chains.chain import Search
+from entail.arcf.chains.chain import Chain, Search, Step, follow
 from entail.arcf.chains.comparison import gold_roles, select_candidates
-from entail.arcf.chains.stepwise import Step, Walk, follow
 from entail.arcf.scoring.inputs import worst_dropped
 from entail.data.worldtree.questions import CENTRAL, GROUNDING, LEXICAL_GLUE
 from entail.operations.chains import Builder, take_step
@@ -66,7 +65,7 @@ def role_badge(role: str) -> str:
     return f'<span class="chain-role chain-{kind}">★ {html.escape(role_name(role))}</span>'
 
 
-def end_message(walk: Walk, *, length: int, is_baseline: bool) -> str:
+def end_message(walk: Chain, *, length: int, is_baseline: bool) -> str:
     """Return why a chain ended; empty where it waits for the user.
 
     Args:
@@ -98,7 +97,7 @@ def count_candidates(step: Step) -> str:
     return f"{words}, {len(step.newly_visible):,} new" if step.chosen else words
 
 
-def truncation_message(walk: Walk) -> str:
+def truncation_message(walk: Chain) -> str:
     """Return what the scorer truncated of question and chain; empty where it read everything."""
     dropped = worst_dropped(step.dropped for step in walk.steps)
     messages = []
@@ -126,7 +125,7 @@ class Scene:
     builder: Builder
     length: int
     picks: Picks
-    walk: Walk
+    walk: Chain
     making: Task[Step] | None
 
     @cached_property

@@ -24,7 +24,6 @@ LABELS: Final[Mapping[str, str]] = {
     "aeenc-dual-minilm": "AE-Enc dual MiniLM",
     "gausscse-minilm": "GaussCSE MiniLM (direction)",
     "arcf-minilm": "ARCF MiniLM (chains)",
-    "single-fact-minilm": "Single-fact MiniLM (no chains)",
     "dpr-minilm": "DPR MiniLM",
     "dpr-minilm-tuned": "DPR MiniLM tuned",
     "nli-minilm": "NLI MiniLM (judge)",

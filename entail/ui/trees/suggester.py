@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from entail.arcf.scoring.premises import PremiseScorer, StepScores
     from entail.arcf.scoring.scorer import Scorer
     from entail.data.records import Corpus
-    from entail.encoders.cross.pairs import Pair
-    from entail.index.protocol import Floats
     from entail.progress import ProgressCallback
     from entail.trees.log.acts import Means
     from entail.trees.log.tree import Tree
@@ -107,22 +105,17 @@ class Suggester(LazyModel["Scorer"]):
         """Return the task that drafts a chain from the accepted premises."""
 
         def make(scorer: Scorer, report: ProgressCallback) -> Draft:
+            from entail.arcf.chains.chain import corpus_facts
             from entail.arcf.chains.next_premise import draft_chain
-            from entail.arcf.chains.stepwise import corpus_facts
 
             builder = finish(take_builder(corpus_facts(corpus), scorer, k=POOL, wait=0))
-
-            def score(pairs: Sequence[Pair]) -> Floats:
-                with SCORING:  # one step at a time, so that other tasks are served in between
-                    return scorer.pairs.score(pairs)
-
             return draft_chain(
                 basis.sentence,
                 basis.accepted,
                 cast("PremiseScorer", builder.steps),
                 builder.around,
                 never=excluded_positions(basis, corpus),
-                score=score,
+                lock=SCORING,  # one step at a time, so that other tasks are served in between
                 progress=report,
             )
 
@@ -177,15 +170,8 @@ class Suggester(LazyModel["Scorer"]):
 
 
 def current_suggester() -> Suggester | None:
-    """Return the session's scorer of chains; None if none is available.
-
-    A scorer trained on single facts is not offered: it ignores the accepted premises.
-    """
-    usable = {
-        scorer.name: scorer
-        for scorer in list_scorers()
-        if scorer.problem is None and scorer.form.scheme == "arcf"
-    }
+    """Return the session's scorer of chains; None if none is available."""
+    usable = {scorer.name: scorer for scorer in list_scorers() if scorer.problem is None}
     if not usable:
         return None
     name, names = pick_model("chains", BY_KEY, usable)

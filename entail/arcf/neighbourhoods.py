@@ -6,15 +6,12 @@ The metric is one of `entail.evaluation.chains.fact_similarities`. A premise is 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from entail.arcf.scoring.priors import Evidence
-from entail.data.worldtree.questions import Question
 from entail.data.worldtree.tables import FactTables
 from entail.errors import SettingsError
-from entail.evaluation.chains import TFIDF, Similarities, fact_similarities, gold_hops
+from entail.evaluation.chains import TFIDF, Similarities, fact_similarities
 from entail.index.protocol import Floats, Ints
 from entail.index.ranking import top_k
 from entail.progress import ProgressCallback
@@ -53,10 +50,10 @@ class Neighbourhoods:
         self.similarities = similarities or fact_similarities(facts, metric, progress=progress)
         self._nearest: dict[int, Ints] = {}
 
-    def of_text(self, text: str, *, evidence: Evidence | None = None) -> Ints:
-        """Return the k premises nearest to a question, nearest first; evidence adds to their similarity."""
+    def of_text(self, text: str, *, bonus: Floats | None = None) -> Ints:
+        """Return the k premises nearest to a question, nearest first; a bonus (facts,) adds to similarity."""
         similarities = self.similarities([text])
-        if evidence is not None and (bonus := evidence.neighbour_bonus) is not None:
+        if bonus is not None:
             similarities = similarities + bonus
         nearest: Ints = top_k(similarities, self.k).positions[0]
         return nearest
@@ -90,39 +87,3 @@ class Neighbourhoods:
         nearest: Ints = top_k(row, min(self.k + 1, len(self.facts))).positions[0]
         neighbours: Ints = nearest[nearest != fact][: self.k]
         return neighbours
-
-
-@dataclass(frozen=True)
-class NeighbourRanks:
-    """Ranks of the gold premises of a question among each other's neighbours.
-
-    Attributes:
-        direct: Rank of each gold premise near the question, shape (gold,).
-        links: Rank of gold premise j near gold premise i, shape (gold, gold).
-    """
-
-    direct: Ints
-    links: Ints
-
-    def hops(self, k: int) -> list[int | None]:
-        """Return the hops to each gold premise within neighbourhoods of k, see `gold_hops`."""
-        return gold_hops(self.direct <= k, self.links <= k)
-
-
-def neighbour_ranks(
-    question: Question, gold: Sequence[int], neighbourhoods: Neighbourhoods
-) -> NeighbourRanks:
-    """Return the neighbour ranks of a question's gold premises, given by position; k does not matter."""
-    texts = [question.text, *(neighbourhoods.facts.texts[fact] for fact in gold)]
-    rows = neighbourhoods.similarities(texts)
-    at = np.asarray(gold, dtype=np.int64)
-    ranks = np.empty((len(texts), len(gold)), dtype=np.int64)
-    for number, row in enumerate(rows):
-        itself = number and gold[number - 1]
-        for column, fact in enumerate(at):
-            # As in `top_k`: equally near premises stand in order of position.
-            ahead = int((row > row[fact]).sum()) + int((row[:fact] == row[fact]).sum())
-            if number and (row[itself] > row[fact] or (row[itself] == row[fact] and itself < fact)):
-                ahead -= 1
-            ranks[number, column] = ahead + 1
-    return NeighbourRanks(ranks[0], ranks[1:])

@@ -1,4 +1,4 @@
-"""Steps of the example's chain over the bundled corpus, which ship so that they need no scorer."""
+"""Example of a chain over the bundled corpus, and its steps, which ship so that they need no scorer."""
 
 from __future__ import annotations
 
@@ -6,12 +6,32 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from entail.arcf.chains.stepwise import Step
+from entail.arcf.chains.chain import Step
 from entail.data.bundled import read_shipped, sample_dir
-from entail.data.worldtree.questions import Question
+from entail.data.text import premise_key
+from entail.data.worldtree.questions import CENTRAL, GROUNDING, Question
 
 FILE = "chain.json"
-"""File beside the bundled corpus; `scripts/build_openings.py` writes it."""
+"""File next to the bundled corpus; `scripts/build_openings.py` writes it."""
+
+# Of nine questions, explained before a scorer ranked them, the one on which the packaged scorer finds the
+# largest share: an example to start with, not a measure of quality.
+EXAMPLE = Question(
+    "question",
+    "How does an arctic fox hide from predators in winter?",
+    "its fur turns white like the snow",
+    {
+        premise_key(text): role
+        for text, role in {
+            "an arctic fox turns from brown to white for the winter": CENTRAL,
+            "snow is white in color": GROUNDING,
+            "the arctic environment is white in color from being covered in snow": CENTRAL,
+            "camouflage is used for hiding by animals from predators": CENTRAL,
+            "an example of camouflage is an organism looking like its environment": CENTRAL,
+        }.items()
+    },
+)
+"""Example over the bundled corpus, with its explanation."""
 
 
 @dataclass(frozen=True)
