@@ -61,52 +61,44 @@ class PreparedQuestion:
     terms: QuestionTerms | None = None
 
 
-def prepare_questions(
-    questions: Sequence[Question],
-    inputs: Inputs,
-    neighbourhoods: Neighbourhoods,
-    *,
-    terms: PremiseTerms | None = None,
-) -> list[PreparedQuestion]:
-    """Prepare questions; those without gold in the tables are left out.
+class Sampler:
+    """Source of samples; the same for the same seed and epoch.
+
+    Args:
+        config: Settings.
+        questions: Questions; those without gold in the tables are left out.
+        inputs: Token ids of premises and questions.
+        neighbourhoods: Visible premises.
+        terms: Further terms of the scores; None for none.
 
     Raises:
-        SamplingError: If none is left.
+        SamplingError: If no question is left.
     """
-    facts = neighbourhoods.facts
-    entries = [(question, gold) for question in questions if (gold := gold_positions(question, facts))]
-    if not entries:
-        raise SamplingError(
-            f"expected questions with gold facts in the tables, found none of {len(questions)}; give the "
-            "tables of the same release"
-        )
-    neighbourhoods.prepare([fact for _, gold in entries for fact in gold])
-    ids = inputs.questions([(question.stem, question.answer) for question, _ in entries])
-    texts = [question.text for question, _ in entries]
-    terms_of = terms.of_questions(texts) if terms is not None else [None] * len(entries)
-    return [
-        PreparedQuestion(
-            own,
-            tuple(gold),
-            neighbourhoods.of_text(question.text, bonus=own_terms.neighbour_bonus if own_terms else None),
-            own_terms,
-        )
-        for own, (question, gold), own_terms in zip(ids, entries, terms_of, strict=True)
-    ]
-
-
-class Sampler:
-    """Source of samples; the same for the same seed and epoch."""
 
     def __init__(
         self,
         config: ArcfConfig,
-        questions: Sequence[PreparedQuestion],
+        questions: Sequence[Question],
         inputs: Inputs,
         neighbourhoods: Neighbourhoods,
+        terms: PremiseTerms | None = None,
     ) -> None:
-        self.config, self.questions = config, questions
-        self._inputs, self._neighbourhoods = inputs, neighbourhoods
+        self.config, self._inputs, self._neighbourhoods = config, inputs, neighbourhoods
+        facts = neighbourhoods.facts
+        explained = [(question, gold) for question in questions if (gold := gold_positions(question, facts))]
+        if not explained:
+            raise SamplingError(
+                f"expected questions with gold facts in the tables, found none of {len(questions)}; give the "
+                "tables of the same release"
+            )
+        neighbourhoods.prepare([fact for _, gold in explained for fact in gold])
+        ids = inputs.questions([(question.stem, question.answer) for question, _ in explained])
+        texts = [question.text for question, _ in explained]
+        terms_of = terms.of_questions(texts) if terms is not None else [None] * len(texts)
+        bonuses = [own.neighbour_bonus if own is not None else None for own in terms_of]
+        near = [neighbourhoods.of_text(text, bonus=bonus) for text, bonus in zip(texts, bonuses, strict=True)]
+        gold_of = (tuple(gold) for _, gold in explained)
+        self.questions = [*map(PreparedQuestion, ids, gold_of, near, terms_of)]
 
     def epoch(self, epoch: int) -> list[Sample]:
         """Return the samples of an epoch, one a question, shuffled.

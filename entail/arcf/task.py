@@ -27,7 +27,7 @@ class ArcfTask:
         config: Settings.
         sampler: Training samples.
         scorer: Scorer in training.
-        dev: Sampler and samples that choose the best weights, see `step_figures`; None keeps the last.
+        dev: Sampler of what chooses the best weights, see `step_figures`; None keeps the last.
     """
 
     def __init__(
@@ -36,10 +36,10 @@ class ArcfTask:
         sampler: Sampler,
         scorer: ScorerTower,
         *,
-        dev: tuple[Sampler, Sequence[Sample]] | None,
+        dev: Sampler | None,
     ) -> None:
         self.config, self.sampler, self.scorer = config, sampler, scorer
-        self._dev = dev
+        self._dev = (dev, dev.epoch(0)) if dev is not None else None
         self._drawn: tuple[int, list[Batch]] | None = None
 
     def begin_epoch(self, epoch: int) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from entail.arcf.config import PAPER, ArcfConfig
 from entail.arcf.neighbourhoods import Neighbourhoods
-from entail.arcf.sampling import STOP, PreparedQuestion, Sampler, prepare_questions
+from entail.arcf.sampling import STOP, PreparedQuestion, Sampler
 from entail.arcf.scoring.inputs import Inputs
 from entail.data.worldtree.questions import Question, gold_positions
 from entail.data.worldtree.tables import FactTables
@@ -24,9 +24,7 @@ def sampler(world: Any, fake: Any, config: ArcfConfig = CONFIG, **told: Any) -> 
     scorer = fake(lambda a, b: 0.0)
     inputs = Inputs(scorer.tokenize, scorer.frame, max_length=200, facts=world.facts.texts)
     near = Neighbourhoods(world.facts, k=config.k)
-    return Sampler(
-        config, prepare_questions(told.get("questions", world.questions), inputs, near), inputs, near
-    )
+    return Sampler(config, told.get("questions", world.questions), inputs, near)
 
 
 def test_samples_are_what_can_be_seen_after_some_gold_facts(world: Any, fake: Any) -> None:
@@ -93,9 +91,9 @@ def test_nothing_to_learn_from(world: Any, fake: Any) -> None:
         sampler(world, fake, questions=[strange])
     sampling = sampler(world, fake)
     # All that is visible is gold: a prefix of all of it leaves no negative.
-    only_gold = PreparedQuestion((1, 2), (), np.array([], dtype=np.int64))
+    sampling.questions = [PreparedQuestion((1, 2), (), np.array([], dtype=np.int64))]
     with pytest.raises(SamplingError, match="larger k"):
-        Sampler(CONFIG, [only_gold], sampling._inputs, sampling._neighbourhoods).epoch(0)
+        sampling.epoch(0)
 
 
 @pytest.mark.parametrize(

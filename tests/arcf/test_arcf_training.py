@@ -13,11 +13,12 @@ from safetensors.torch import load_file, save_file
 from entail.arcf.chains.chain import Search
 from entail.arcf.chains.next_premise import draft_chain, score_next
 from entail.arcf.chains.ranking import ChainRanker
+from entail.arcf.config import ArcfConfig
 from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.arcf.scoring.premises import PremiseScorer
 from entail.arcf.scoring.scorer import ScorerForm, list_scorers, load_scorer, scorer_folder
 from entail.arcf.scoring.terms import EXPLANATIONS, IDF, POWER, SHARED_PIECES, SIMILARITY, WORDS
-from entail.arcf.training import ArcfTraining, train_arcf
+from entail.arcf.training import train_arcf
 from entail.data.worldtree.questions import Question
 from entail.data.worldtree.tables import FactTables
 from entail.encoders.catalogue import catalogue, resolve
@@ -25,6 +26,7 @@ from entail.encoders.cross.encoder import ADAPTER, HEAD
 from entail.errors import CheckpointError, EncoderError, EvaluationError, TrainingError
 from entail.evaluation.chains import evaluate_chains, tfidf_rankings
 from entail.training.loop.task import Event
+from entail.training.run import Training
 from tests.arcf.conftest import TINY
 
 PLAIN = replace(TINY, architecture="cross", loss="ranknet", shared_pieces=0, power=0, similarity=0)
@@ -66,11 +68,13 @@ def _neighbourhoods(facts: FactTables) -> Neighbourhoods:
 
 
 @pytest.fixture
-def mine(tiny_home: Path, world: Any) -> ArcfTraining:
+def mine(tiny_home: Path, world: Any) -> Training[ArcfConfig]:
     return train_arcf(world.questions, world.facts, PLAIN, data=["worldtree"], out=tiny_home / "mine")
 
 
-def test_what_was_saved_is_a_scorer_and_no_encoder(tiny_home: Path, mine: ArcfTraining, world: Any) -> None:
+def test_what_was_saved_is_a_scorer_and_no_encoder(
+    tiny_home: Path, mine: Training[ArcfConfig], world: Any
+) -> None:
     scorer = load_scorer("mine")
     assert scorer.form.max_length == 32
     assert scorer.revision.startswith("mine@")
@@ -141,7 +145,7 @@ def test_a_scorer_ranks_as_it_was_trained(tiny_home: Path, world: Any, architect
     assert draft.scores[0] == pytest.approx(float(first[0]), abs=1e-4)
 
 
-def test_without_terms_nothing_is_written(tiny_home: Path, mine: ArcfTraining, world: Any) -> None:
+def test_without_terms_nothing_is_written(tiny_home: Path, mine: Training[ArcfConfig], world: Any) -> None:
     assert not any((tiny_home / "mine" / name).exists() for name in (IDF, EXPLANATIONS, WORDS))
     assert PremiseScorer(load_scorer("mine"), world.facts).terms is None
 
@@ -190,7 +194,7 @@ def test_a_token_budget_ends_a_training(tiny_home: Path, world: Any) -> None:
 def test_a_stopped_training_goes_on_to_the_same_weights(tiny_home: Path, world: Any) -> None:
     config = replace(TINY, epochs=2, dropout=0.1)
 
-    def train(name: str, **options: Any) -> ArcfTraining:
+    def train(name: str, **options: Any) -> Training[ArcfConfig]:
         return train_arcf(
             world.questions,
             world.facts,
@@ -222,7 +226,7 @@ def test_bad_data_is_refused(tiny_home: Path, world: Any) -> None:
         train_arcf(world.questions, world.facts, PLAIN, out=tiny_home / "tiny")
 
 
-def test_a_damaged_scorer_is_refused(tiny_home: Path, mine: ArcfTraining) -> None:
+def test_a_damaged_scorer_is_refused(tiny_home: Path, mine: Training[ArcfConfig]) -> None:
     file = tiny_home / "mine" / "entail.json"
     record = json.loads(file.read_text(encoding="utf-8"))
     for key, value, message in (

@@ -11,7 +11,7 @@ import torch
 
 from entail.arcf.config import ArcfConfig
 from entail.arcf.neighbourhoods import Neighbourhoods
-from entail.arcf.sampling import Sampler, prepare_questions
+from entail.arcf.sampling import Sampler
 from entail.arcf.scoring.bi_encoder import BiEncoderScorer, Head, transformer_forward
 from entail.arcf.scoring.inputs import Inputs
 from entail.arcf.scoring.scorer import load_scorer
@@ -154,7 +154,7 @@ def test_every_visible_fact_is_compared(tiny_home: Path, world: Any) -> None:
     tower = BiEncoderTower(resolve("tiny"), lora=Lora(rank=2), device="cpu", max_length=32)
     near = Neighbourhoods(world.facts, k=6)
     inputs = Inputs(tower.tokenize, tower.frame, max_length=32, facts=world.facts.texts)
-    sampler = Sampler(config, prepare_questions(world.questions, inputs, near), inputs, near)
+    sampler = Sampler(config, world.questions, inputs, near)
     for sample in sampler.epoch(0):
         question = sampler.questions[sample.question]
         visible = set(near.visible(question.neighbours, sample.prefix)) - set(sample.prefix)
