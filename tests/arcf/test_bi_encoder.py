@@ -1,4 +1,4 @@
-"""Prefix and candidate that never read each other: a bi-encoder of chains."""
+"""Bi-encoder of chains: prefix and candidate never attend to each other."""
 
 import json
 from collections.abc import Callable

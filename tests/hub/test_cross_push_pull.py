@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from entail.arcf.scoring.scorer import ScorerForm, load_scorer
-from entail.arcf.scoring.terms import Explanations, SharedPieces, WordSimilarity
+from entail.arcf.scoring.terms import Explanations, SharedPieces, Terms, WordSimilarity
 from entail.arcf.tower import ScorerTower
 from entail.cli import main
 from entail.encoders.catalogue import resolve
@@ -26,11 +26,10 @@ PAIR = [((7, 8), (9, 10))]
 def scorer(home: Path) -> Path:
     """One that knows of facts without reading them, never trained."""
     tower = ScorerTower(resolve("tiny"), lora=Lora(rank=2), device="cpu", max_length=32)
-    tower.add_shared_pieces(SharedPieces(np.ones(30, dtype=np.float32)), weight=3.0)
+    pieces = SharedPieces(np.ones(30, dtype=np.float32))
     vectors, numbers = np.eye(2, 4, dtype=np.float16), np.arange(2)
     explanations = Explanations("tiny", vectors, numbers, numbers, ("0" * 16, "f" * 16))
-    tower.add_explanations(explanations, weight=2.0)
-    tower.add_words(WordSimilarity.of(["ice is cold"]), weight=4.0)
+    tower.add_terms(Terms(pieces, explanations, WordSimilarity.of(["ice is cold"])), [3.0, 2.0, 4.0])
     form = ScorerForm(max_length=32, shared_pieces=True, encoder="tiny", similarity=True)
     return _told(tower, home / "rank", {"method": "arcf", "scorer": form.to_json()})
 

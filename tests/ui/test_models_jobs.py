@@ -194,7 +194,7 @@ def test_a_scorer_leads_to_its_promotion_where_it_builds_chains(
     assert "Ranked by" not in said(app)
     assert "promote_job" not in keys(app), "its role is unknown"
     (models / "mine" / "head.safetensors").write_bytes(b"a head")
-    record = {"method": "arcf", "base": "minilm", "scorer": {"scheme": "arcf"}}
+    record = {"method": "arcf", "base": "minilm", "scorer": {"max_length": 256}}
     (models / "mine" / "entail.json").write_text(json.dumps(record), "utf-8")
     (models / "mine" / "adapter").mkdir()
     shutil.copytree(models / "mine", models / "other")

@@ -97,6 +97,8 @@ def draw_form(shared: Workspace, author: str | None) -> None:
 def _draw_config(method: Method, choice: DataChoice | None, like: Job | None) -> Any:  # noqa: ANN401 - the method's
     """Draw the settings; return the configuration, None with an error if it is invalid."""
     options: dict[str, Mapping[str, object]] = {f"As in {like.name}": like.spec.config} if like else {}
+    if method.presets and method.config() not in method.presets.values():
+        options |= {"Defaults": {}}
     options |= {title: values_of(config) for title, config in method.presets.items()}
     options = options or {"Defaults": {}}
     titles, kind = list(options), choice.kind if choice else ""
