@@ -128,19 +128,19 @@ class Sampler:
         right = right.union(*(self._neighbourhoods.facts.equals.get(fact, ()) for fact in right))
         shuffled = random.permutation(np.asarray(visible, dtype=np.int64)).tolist()
         negatives = [fact for fact in shuffled if fact not in right]
-        others = [STOP, *negatives] if positives else negatives
+        rest = [STOP, *negatives] if positives else negatives
         candidates = positives or [STOP]
         count = len(candidates)
         ids = self._inputs.prefix(question.ids, prefix).ids
         tokens = 0 if config.architecture == "cross" else self._inputs.tokens((ids, ()))
         tokens += sum(self._cost(ids, fact) for fact in candidates)
-        for fact in others:
+        for fact in rest:
             cost = self._cost(ids, fact)
             if tokens + cost > config.batch_tokens and len(candidates) > count:
                 break
             candidates.append(fact)
             tokens += cost
-        if not others:
+        if not rest:
             return None
         return Sample(number, tuple(prefix), tuple(candidates), count, tokens)
 

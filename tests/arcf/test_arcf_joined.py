@@ -98,8 +98,8 @@ def test_ranked_into_a_file_resumed_and_compared(
     assert record["difference"] == pytest.approx(compared["MAP"] - again["MAP"])
     assert "found none of 4" in run_json(*other, code=1)["error"]["message"]
 
-    one = ["rank", *tables, *args, "--question", "ba bi", "--answer", "bo", "--top", "5"]
-    ranking = run_json(*one)
+    command = ["rank", *tables, *args, "--question", "ba bi", "--answer", "bo", "--top", "5"]
+    ranking = run_json(*command)
     assert [row["rank"] for row in ranking["ranking"]] == [1, 2, 3, 4, 5]
     assert ranking["ranking"][0]["chosen"]
     assert ranking["steps"][0]["chosen"] == ranking["ranking"][0]["uid"]
