@@ -121,9 +121,9 @@ AEENC = Method(
     preview=preview,
     notes=notes,
     common=(
-        *("base", "towers", "tuning", "rank", "loss", "margin"),
+        *("base", "initial", "towers", "rank"),
         *("rounds", "epochs", "batch_size", "learning_rate"),
     ),
-    presets={"As in the paper": AeencConfig(), "For few decisions": decisions_config()},
+    presets={"paper": AeencConfig(), "decisions": decisions_config()},
     for_decisions=decisions_config,
 )

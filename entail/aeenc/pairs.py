@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -16,7 +14,6 @@ from entail.aeenc.sampling import Sample
 from entail.data.judgements import JudgedPair, Judgements
 from entail.data.records import Corpus, ExplanationTree
 from entail.data.text import fold
-from entail.data.writing import write_text
 from entail.errors import TrainingError
 from entail.index.protocol import Ints
 
@@ -170,26 +167,6 @@ def judged_pairs(corpus: Corpus, judgements: Judgements) -> TrainingPairs:
 def sampled_pairs(corpus: Corpus, sample: Sample) -> TrainingPairs:
     """Return the pairs of an ACS pass over this corpus."""
     return _gather(corpus.hash, ((p.query, p.premise, p.positive) for p in sample.pairs))
-
-
-def write_pairs(file: str | PathLike[str], corpus: Corpus, pairs: TrainingPairs) -> None:
-    """Write pairs as JSONL, a line per query with the texts of its premises; gzipped by suffix.
-
-    Raises:
-        DataError: If the file cannot be written.
-    """
-    lines = (
-        json.dumps(
-            {
-                "query": query,
-                "positives": [corpus.premises[p].text for p in positives],
-                "negatives": [corpus.premises[p].text for p in negatives],
-            },
-            ensure_ascii=False,
-        )
-        for query, positives, negatives in zip(pairs.queries, pairs.positives, pairs.negatives, strict=True)
-    )
-    write_text(file, "".join(f"{line}\n" for line in lines))
 
 
 def _of_judged(corpus: Corpus, judged: Iterable[JudgedPair], message: str) -> TrainingPairs:

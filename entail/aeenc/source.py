@@ -51,12 +51,12 @@ class TreeSource:
     """Gold trees and a corpus in files, or the decisions of a team on one of its corpora.
 
     Raises:
-        SettingsError: If not exactly one of both is given, or the limit is below 1.
+        SettingsError: If not exactly one of both is given.
     """
 
     from_log: Annotated[str | None, "Instead of trees: the decisions in the app on this corpus"] = None
     corpus: Annotated[Path | None, "Premises: txt, csv, jsonl or json; may be gzipped"] = None
-    trees: Annotated[Path | None, "Gold trees: EntailmentBank JSONL; may be gzipped"] = None
+    trees: Annotated[Path | None, "Reference trees: EntailmentBank JSONL; may be gzipped"] = None
     dev: Annotated[
         Path | None, "Dev trees that select the weights (MAP) and compare with the active encoder"
     ] = None
@@ -64,7 +64,6 @@ class TreeSource:
         bool | None,
         "Add judged sentences that are not in the corpus; default: with from_log",
     ] = None
-    limit: Annotated[int | None, Ge(1), "Maximum number of trees"] = None
     hold_out: Annotated[
         int | None, Ge(2), "Without dev trees: every n-th of the trees is one, and is not trained on"
     ] = None
@@ -100,7 +99,7 @@ class TreeSource:
         if self.from_log is None:
             assert self.corpus is not None
             assert self.trees is not None
-            original, trees = read_corpus(self.corpus).corpus, tuple(read_trees(self.trees))[: self.limit]
+            original, trees = read_corpus(self.corpus).corpus, tuple(read_trees(self.trees))
             if self.hold_out is not None and not dev:
                 trees, dev = hold_out(trees, every=self.hold_out)
             corpus = training_corpus(original, trees=trees) if self.extend else original
@@ -124,8 +123,7 @@ class TreeSource:
     def __str__(self) -> str:
         if self.from_log is not None:
             return f"the decisions on {self.from_log}"
-        first = f"the first {self.limit:,} trees of " if self.limit else ""
-        return f"{first}{Path(str(self.trees)).name} over {Path(str(self.corpus)).name}"
+        return f"{Path(str(self.trees)).name} over {Path(str(self.corpus)).name}"
 
 
 def hold_out(

@@ -1,41 +1,31 @@
-"""Options shared by several commands, and a configuration dataclass as options."""
+"""Options shared by several commands, and the fields of a dataclass as options."""
 
 from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from entail.training.fields import RENAMED, Field, fields_of
+from entail.training.fields import Field, fields_of
 
 if TYPE_CHECKING:
-    from entail.training.method import Method, Role
+    from entail.training.method import Role
 
 
-P = ParamSpec("P")
 R = TypeVar("R")
 
-_CORPUS = typer.Option(help="Premises: txt, csv, jsonl or json; may be gzipped.", metavar="FILE")
-_TREES = typer.Option(help="Gold trees: EntailmentBank JSONL; may be gzipped.", metavar="FILE")
-CorpusFile = Annotated[Path, _CORPUS]
-CorpusFileIfAny = Annotated[Path | None, _CORPUS]
-TreesFile = Annotated[Path, _TREES]
-TreesFileIfAny = Annotated[Path | None, _TREES]
-FromLog = Annotated[str | None, "Instead of trees: the decisions in the app on this corpus.", "CORPUS"]
+CorpusFile = Annotated[
+    Path, typer.Option(help="Premises: txt, csv, jsonl or json; may be gzipped.", metavar="FILE")
+]
+TreesFile = Annotated[
+    Path, typer.Option(help="Reference trees: EntailmentBank JSONL; may be gzipped.", metavar="FILE")
+]
 Out = Annotated[Path | None, "Also write the figures to a result file."]
 Device = Annotated[str | None, "auto, cpu, cuda, cuda:1 ..."]
-Extend = Annotated[
-    bool | None,
-    typer.Option(
-        "--extend/--no-extend",
-        help="Add judged sentences that are not in the corpus; default: with --from-log. Evaluation uses "
-        "the corpus as given.",
-    ),
-]
 
 
 def options_of(
@@ -60,42 +50,40 @@ def options_of(
             )
             return command(*args, **{into: config}, **kwargs)
 
-        signature = inspect.signature(command, eval_str=True)
-        own = [parameter for parameter in signature.parameters.values() if parameter.name != into]
-        run.__signature__ = signature.replace(  # type: ignore[attr-defined]  # typer reads it
-            parameters=[*own, *(_option(field, panel) for field in fields)]
-        )
-        return run
+        return with_options(run, (option_of(field, panel=panel) for field in fields), instead_of=into)
 
     return decorate
 
 
-def settings_for(method: Method, config: Any, source: Any, context: typer.Context) -> Any:  # noqa: ANN401 - the method's own
-    """Return the settings of a command, where decisions are the source with the usual ones for these."""
-    if method.for_decisions is None or not getattr(source, "from_log", None):
-        return config
-    sources = {field.name: context.get_parameter_source(field.name) for field in method.fields}
-    explicit_names = [
-        name for name, origin in sources.items() if origin is not None and origin.name == "COMMANDLINE"
-    ]
-    return method.for_decisions(**{name: getattr(config, name) for name in explicit_names})
+def with_options(
+    command: Callable[..., R], options: Iterable[inspect.Parameter], *, instead_of: str
+) -> Callable[..., R]:
+    """Return a command whose parameter `instead_of` is replaced by options, for typer."""
+    signature = inspect.signature(command, eval_str=True)
+    own = [parameter for parameter in signature.parameters.values() if parameter.name != instead_of]
+    command.__signature__ = signature.replace(parameters=[*own, *options])  # type: ignore[attr-defined]
+    return command
 
 
-def _option(field: Field, panel: str) -> inspect.Parameter:
+def option_of(field: Field, *, panel: str, is_override: bool = False) -> inspect.Parameter:
+    """Return a field as an option.
+
+    Args:
+        field: The field.
+        panel: Heading of the option.
+        is_override: Whether the option is None unless it is given; the help names the default.
+    """
+    kind, default, help_ = field.type, field.default, field.help
+    if field.kind == "files":
+        kind, default, help_ = list[Path] | None, None, f"{help_}; may be given again"
+    if is_override:
+        kind, default, help_ = kind | None, None, f"{help_}  [default: {default}]"
     return inspect.Parameter(
         field.name,
         inspect.Parameter.KEYWORD_ONLY,
-        default=inspect.Parameter.empty if field.required else field.default,
-        annotation=Annotated[
-            field.type, typer.Option(*_names(field), help=field.help, rich_help_panel=panel)
-        ],
+        default=inspect.Parameter.empty if field.required else default,
+        annotation=Annotated[kind, typer.Option(help=help_, rich_help_panel=panel)],
     )
-
-
-def _names(field: Field) -> list[str]:
-    """Return the option's names where the field was called otherwise before; empty: typer's own."""
-    former = [old for old, new in RENAMED.items() if new == field.name]
-    return [f"--{name.replace('_', '-')}" for name in (field.name, *former)] if former else []
 
 
 def active_or_packaged(role: Role) -> str:

@@ -1,104 +1,72 @@
-"""``entail train ...``: one command per method, with the method's settings and data as options."""
+"""``entail train METHOD``: a training here, or queued for a worker."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from entail.aeenc.config import AeencConfig
-from entail.aeenc.method import AEENC
-from entail.aeenc.source import TreeSource
-from entail.cli.console import Report, progress_bar, reports, table
-from entail.cli.options import Device, options_of, settings_for
-from entail.errors import TrainingError
-from entail.training.method import Method, Run, methods
+from entail.cli.console import Report, login_name, progress_bar, reports, table
+from entail.cli.options import Device, option_of, with_options
+from entail.errors import SettingsError
+from entail.training.method import Method, Run, Source, methods
 
-app = typer.Typer(name="train", help="Train an encoder, a scorer of facts, or a judge.")
+app = typer.Typer(name="train", help="Train an encoder, a scorer of facts, a re-ranker or a judge.")
 
-Out = Annotated[Path, "Folder for the model, such as models/mine.", "FOLDER"]
-DataName = Annotated[
-    list[str] | None,
-    typer.Option("--data", help="Name of a data set, for the card; may be given again.", metavar="NAME"),
-]
-Resume = Annotated[bool, typer.Option(help="Continue from the checkpoint, if there is one.")]
+_FLAGS = ("base", "seed", "epochs")
+"""Settings with an option of their own; the others are given by --config and --set."""
 
 
 def _command(method: Method) -> Callable[..., None]:
-    @reports
-    @options_of(method.config)
-    @options_of(method.source, into="source", panel="Data")
+    data = {field.name: field for field in method.source_fields}
+    flags = {field.name: field for field in method.fields if field.name in _FLAGS and field.name not in data}
+
     def train(
-        context: typer.Context,
         *,
-        out: Out,
-        data_name: DataName = None,
-        resume: Resume = True,
+        out: Annotated[
+            str | None,
+            "Folder of the model, such as models/mine; with --queue a name under models/.",
+            "FOLDER",
+        ] = None,
+        preset: Annotated[str | None, "Settings to start from, see above.", "NAME"] = None,
+        config: Annotated[Path | None, "TOML file of settings, see --show-config."] = None,
+        settings: Annotated[
+            list[str] | None,
+            typer.Option("--set", help="One setting; may be given again.", metavar="KEY=VALUE"),
+        ] = None,
         device: Device = None,
-        config: Any,  # noqa: ANN401 - the method's own
-        source: Any,  # noqa: ANN401 - the method's own
+        queue: Annotated[bool, "Queue it for a worker instead of training here."] = False,
+        resume: Annotated[bool, "Continue from the checkpoint, if there is one."] = True,
+        show_config: Annotated[bool, "Print all settings as a TOML file, and stop."] = False,
+        **given: Any,  # noqa: ANN401 - fields of the source, and flags
     ) -> Report:
-        from entail.trees.review.decisions import read_source
+        values = _read_settings(method, config, settings or ())
+        values |= {name: given[name] for name in flags if given[name] is not None}
+        sources = {name: given[name] for name in data if given[name] not in (None, [])}
+        if show_config:
+            return _show(method.make_config(values, preset=preset))
+        source = method.make_source(sources)
+        made = method.make_config(values, preset=preset or method.usual_preset(source))
+        if out is None:
+            raise SettingsError("expected --out FOLDER, found none; give the folder of the model")
+        if queue:
+            return _submit(method, made, source, out, device)
+        return _train(method, made, source, Path(out), resume=resume, device=device)
 
-        with progress_bar() as progress:
-            data = read_source(source, progress=progress)
-            run = Run(data=data_name or (), resume=resume, device=device, progress=progress)
-            return _train(method, data, settings_for(method, config, source, context), out, run)
-
-    return train
-
-
-@reports
-@options_of(AeencConfig)
-@options_of(TreeSource, into="source", panel="Data")
-def _aeenc(
-    context: typer.Context,
-    *,
-    out: Out,
-    data_name: DataName = None,
-    resume: Resume = True,
-    device: Device = None,
-    teacher: Annotated[
-        list[str] | None, "Encoder to distil, see --distil; may be given again.", "NAME"
-    ] = None,
-    taught: Annotated[
-        Path | None, "Sentences that the teachers encode; queries of --trees and --dev are left out."
-    ] = None,
-    near: Annotated[
-        int,
-        typer.Option(min=0, help="Variations of every query that the teachers encode, too.", metavar="N"),
-    ] = 0,
-    config: AeencConfig,
-    source: TreeSource,
-) -> Report:
-    from entail.trees.review.decisions import read_source
-
-    data, config = read_source(source), settings_for(AEENC, config, source, context)
-    if bool(teacher) != (taught is not None):
-        raise TrainingError("expected --teacher and --taught together, found one of them")
-    with progress_bar() as progress:
-        if teacher and taught:
-            from entail.data.corpora import read_corpus
-            from entail.data.records import gold_children
-            from entail.training.distillation.teachers import teach, vary
-
-            queries = [*(gold_children(data.trees) if data.judgements is None else data.judgements.queries)]
-            variations = vary(queries, count=near, seed=config.seed)
-            sentences = (*read_corpus(taught).corpus.texts, *variations)
-            data = replace(data, teaching=teach(teacher, sentences, device=device, progress=progress))
-        run = Run(data=data_name or (), resume=resume, device=device, progress=progress)
-        return _train(AEENC, data, config, out, run)
+    options = [option_of(field, panel="Data") for field in data.values()]
+    options += [option_of(field, panel="Settings", is_override=True) for field in flags.values()]
+    return reports(with_options(train, options, instead_of="given"))
 
 
 for _name, _method in methods().items():
     app.command(
         _name,
-        help=f"{_method.title or _name}.\n\nSeveral processes: `torchrun --nproc-per-node 2 -m entail train "
-        f"{_name} ...`.",
-    )(_aeenc if _name == AEENC.name else _command(_method))
+        help=f"{_method.title or _name}.\n\nSettings: the defaults, replaced by --preset, then by --config, "
+        f"then by options. Presets: {', '.join(_method.presets) or 'none'}. Several processes: "
+        f"`torchrun --nproc-per-node 2 -m entail train {_name} ...`.",
+    )(_command(_method))
 
 
 @app.callback()
@@ -106,14 +74,55 @@ def _group() -> None:
     """Keep one command a command of the group."""
 
 
+def _read_settings(method: Method, config: Path | None, settings: Sequence[str]) -> dict[str, Any]:
+    """Return the values of a configuration file, replaced by those of --set."""
+    from entail.training.config_file import read_config_file
+
+    values = read_config_file(config) if config is not None else {}
+    fields = {field.name: field for field in method.fields}
+    for setting in settings:
+        name, equals, text = setting.partition("=")
+        if not equals:
+            raise SettingsError(f"--set: expected KEY=VALUE, found {setting!r}")
+        values[name] = (
+            fields[name].parse(text) if name in fields else text
+        )  # an unknown name is refused later
+    return values
+
+
+def _show(config: Any) -> Report:  # noqa: ANN401 - the method's own
+    from entail.training.config_file import format_config
+    from entail.training.fields import values_of
+
+    return Report(data=values_of(config), text=format_config(config))
+
+
+def _submit(method: Method, config: Any, source: Source, out: str, device: str | None) -> Report:  # noqa: ANN401 - the method's own
+    from entail.jobs.jobs import Jobs
+
+    jobs = Jobs()
+    name = out.removeprefix(f"{jobs.settings.models_dir.name}/")
+    job = jobs.submit(method.name, config, source, name=name, by=login_name(), device=device)
+    state = f"queued as number {job.queue_position}" if job.queue_position else job.state
+    text = f"job {job.id}: {job.name} from {job.spec.about}, {state}\n`entail jobs show {job.id}` shows it"
+    return Report(data=job.to_json(), text=text)
+
+
 def _train(
     method: Method,
-    data: Any,  # noqa: ANN401 - the method's own
     config: Any,  # noqa: ANN401 - the method's own
+    source: Source,
     out: Path,
-    run: Run,
+    *,
+    resume: bool,
+    device: str | None,
 ) -> Report:
-    result = method.train(data, config, replace(run, out=out))
+    from entail.trees.review.decisions import read_source
+
+    with progress_bar() as progress:
+        data = read_source(source, progress=progress)
+        run = Run(out=out, resume=resume, device=device, progress=progress)
+        result = method.train(data, config, run)
     seconds = result.get("fitted", {}).get("seconds")
     counts = ", ".join(f"{count:,} {name}" for name, count in result.get("counts", {}).items() if count)
     left_out = method.preview(data, config).left_out if method.preview is not None else {}

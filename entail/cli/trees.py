@@ -1,19 +1,18 @@
-"""``entail convert``, ``entail sample`` and ``entail bias``."""
+"""``entail convert`` and ``entail bias``."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from entail.cli.console import Report, command, progress_bar, table
-from entail.cli.options import CorpusFile, CorpusFileIfAny, Extend, FromLog, TreesFile, TreesFileIfAny
+from entail.cli.options import CorpusFile, TreesFile
 
 if TYPE_CHECKING:
     from entail.aeenc.bias import SimilarityBias
     from entail.aeenc.panels import GroupSummary
-    from entail.aeenc.sampling import Sample
 
 app = typer.Typer()
 
@@ -41,87 +40,6 @@ def convert(
         data={"trees": done.trees, "files": files},
         text=f"wrote {done.trees:,} tree{'' if done.trees == 1 else 's'} to {destination}",
     )
-
-
-@command(app)
-def sample(
-    *,
-    corpus: CorpusFileIfAny = None,
-    trees: TreesFileIfAny = None,
-    from_log: FromLog = None,
-    extend: Extend = None,
-    retriever: Annotated[
-        str, "tfidf, bm25, ngrams, minilm, a folder under models/, or a Hub id.", "NAME"
-    ] = "minilm",
-    k: Annotated[int, "Premises retrieved per query."] = 20,
-    start: Annotated[
-        Literal["parents", "hypotheses"], "First queries: every parent, or only hypotheses as in Algorithm 1."
-    ] = "parents",
-    max_depth: Annotated[int, "Maximum depth of the search."] = 16,
-    out: Annotated[Path | None, "Also write the pairs as JSONL; .gz compresses it.", "OUT"] = None,
-) -> Report:
-    """Sample training pairs from the results of a retriever (ACS).
-
-    Each query retrieves its K nearest premises. Gold premises become positives and the next queries; all
-    others become hard negatives.
-    """
-    from entail.aeenc.pairs import sampled_pairs, write_pairs
-    from entail.aeenc.sampling import sample as run
-    from entail.aeenc.source import TreeSource
-    from entail.data.judgements import Judgements
-    from entail.data.writing import check_writable
-    from entail.index.factory import retriever as make_retriever
-    from entail.trees.review.decisions import read_decisions
-
-    if out is not None:
-        check_writable(out)
-    source = TreeSource(corpus=corpus, trees=trees, from_log=from_log, extend=extend)
-    data = source.read(decisions=read_decisions)
-    judgements = data.judgements or Judgements.of_trees(data.trees)
-    with progress_bar() as progress:
-        index = make_retriever(retriever, data.corpus, progress=progress)
-        sample = run(
-            data.corpus,
-            judgements,
-            index,
-            k=k,
-            start=judgements.roots if start == "hypotheses" else None,
-            max_depth=max_depth,
-            progress=progress,
-        )
-    if out is not None:
-        write_pairs(out, data.corpus, sampled_pairs(data.corpus, sample))
-    return Report(
-        data={"retriever": sample.retriever, "revision": sample.revision, **sample.report.to_json()},
-        text=_sample_text(sample),
-    )
-
-
-def _sample_text(sample: Sample) -> str:
-    report = sample.report
-    names = list(report.negative_scores or report.positive_scores)
-    rows = [
-        [side, *(f"{scores[n]:.3f}" for n in names)]
-        for side, scores in (("positives", report.positive_scores), ("negatives", report.negative_scores))
-        if scores
-    ]
-    dropped = ", ".join(
-        f"{rule.replace('_', ' ')} {count:,}" for rule, count in report.dropped.items() if count
-    )
-    parts = [
-        f"{sample.retriever}: {report.queries:,} queries with {report.k:,} results each, depth "
-        f"{report.depth}: {report.positives:,} positives, "
-        f"{report.negatives:,} hard negatives",
-        f"{report.without_positive:,} queries without a positive, {report.without_negative:,} without a "
-        f"negative; dropped: {dropped or 'none'}",
-    ]
-    if report.missing:
-        parts.append(
-            f"{len(report.missing):,} gold premises are not in the corpus and in no pair (--extend adds "
-            f"them); first: {report.missing[0]!r}"
-        )
-    parts.append(table(["similarity", *names], rows))
-    return "\n\n".join(parts)
 
 
 @command(app)

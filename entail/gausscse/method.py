@@ -93,7 +93,7 @@ GAUSSCSE = Method(
     preview=preview,
     role="direction",
     common=(
-        *("base", "tuning", "rank", "sets", "similarity", "pooling"),
+        *("base", "tuning", "rank", "sets"),
         *("epochs", "batch_size", "learning_rate", "temperature"),
     ),
 )

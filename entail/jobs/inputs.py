@@ -66,10 +66,18 @@ def absolute(source: object) -> dict[str, Any]:
     """
     values = values_of(source)
     is_elsewhere = getattr(source, "is_elsewhere", lambda path: False)
+
+    def absolute_path(name: str, path: Path) -> str:
+        if is_elsewhere(path):
+            return str(path)
+        if not path.exists():
+            raise JobError(f"{name}: expected a file, found none at {path}")
+        return str(path.absolute())
+
     for name in values:
-        path = getattr(source, name)
-        if isinstance(path, Path) and not is_elsewhere(path):
-            if not path.exists():
-                raise JobError(f"{name}: expected a file, found none at {path}")
-            values[name] = str(path.absolute())
+        value = getattr(source, name)
+        if isinstance(value, Path):
+            values[name] = absolute_path(name, value)
+        elif isinstance(value, tuple):
+            values[name] = [absolute_path(name, path) for path in value]
     return values

@@ -18,7 +18,7 @@ from typing import Any
 from entail.data.private import make_folder
 from entail.data.reading import log_tail, size_of
 from entail.data.writing import write_text
-from entail.errors import DataError, JobError, UnknownJobError
+from entail.errors import DataError, EntailError, JobError, UnknownJobError
 from entail.jobs.folder import JobFolder, staging_folder
 from entail.jobs.inputs import absolute, prune, store
 from entail.jobs.queue import JobQueue
@@ -166,6 +166,14 @@ class Jobs:
         refuse_in_demo("a training cannot be resumed")
         folder = self.folder_of(job_id)
         job = folder.load()
+        trainer = method(job.spec.method)
+        try:
+            trainer.make_config(job.spec.config)
+            trainer.make_source(job.spec.source)
+        except EntailError as error:
+            raise JobError(
+                f"job {job.id} cannot be resumed: {error}; submit it again with settings of this version"
+            ) from error
         with self._lock_submission():
             if job.resumable:
                 # Its own model may be there: it was killed after the training, before it wrote its outcome.
@@ -199,7 +207,8 @@ class Jobs:
         self._prune_files()
 
     def _prune_files(self) -> None:
-        used = [str(value) for job in self.jobs() for value in job.spec.source.values()]
+        values = [value for job in self.jobs() for value in job.spec.source.values()]
+        used = [str(path) for value in values for path in (value if isinstance(value, list) else [value])]
         prune(self.folder / "given", used)
 
     def _discard(self, job_id: str) -> None:

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
-
-from annotated_types import Ge
+from typing import Any
 
 from entail.judge.config import JudgeConfig
 from entail.training.method import CardText, CrossEncoderText, Method, Preview, Run
-from entail.training.nli_source import PairData, PairSource, take_evenly
+from entail.training.nli_source import PairData, PairSource
 
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeSource(PairSource):
     """Source of pairs of every label; training leaves out those of dev."""
-
-    limit: Annotated[int | None, Ge(2), "Number of pairs, taken evenly from all; default: all"] = None
 
     def read(self, *, keep: Path | None = None) -> PairData:
         """Read the files.
@@ -26,11 +22,7 @@ class JudgeSource(PairSource):
         Raises:
             EntailError: If a file or a data set cannot be read, or has no such split.
         """
-        data = self.read_pairs()
-        return replace(data, pairs=take_evenly(data.pairs, self.limit))
-
-    def __str__(self) -> str:
-        return (f"{self.limit:,} pairs of " if self.limit else "") + PairSource.__str__(self)
+        return self.read_pairs()
 
 
 def train(data: PairData, config: JudgeConfig, run: Run) -> Mapping[str, Any]:

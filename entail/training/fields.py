@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import difflib
 import math
 import operator
 from collections.abc import Callable, Iterable, Mapping
@@ -18,30 +20,34 @@ from entail.errors import EntailError, SettingsError
 C = TypeVar("C")
 V = TypeVar("V")
 
-Kind = Literal["flag", "whole", "number", "choice", "file", "text"]
+Kind = Literal["flag", "whole", "number", "choice", "file", "files", "text"]
 
 REQUIRED = dataclasses.MISSING
 """The default of a field that has none."""
 
-RENAMED: Mapping[str, str] = {
-    "longest": "max_length",
-    "more": "more_passages",
-    "second": "second_pairs",
-    "third": "third_pairs",
+RENAMED: Mapping[str, str] = {"longest": "max_length"}
+"""Field names in stored models of earlier versions -> current names."""
+
+REMOVED = frozenset({"alone", "frozen"})
+"""Fields of stored models of earlier versions that have no effect."""
+
+_KINDS: Mapping[Any, Kind] = {
+    bool: "flag",
+    int: "whole",
+    float: "number",
+    Path: "file",
+    tuple[Path, ...]: "files",
+    str: "text",
 }
-"""Field names of earlier versions -> current names."""
-
-REMOVED = frozenset({"alone", "frozen", "nli", "nli_second", "nli_third", "nli_limit"})
-"""Fields of earlier versions that have no effect; those of `nli` had none in the second stage of DPR."""
-
-_KINDS: Mapping[Any, Kind] = {bool: "flag", int: "whole", float: "number", Path: "file", str: "text"}
 _WORDS: Mapping[Kind, str] = {
-    "flag": "yes or no (true, false)",
+    "flag": "true or false",
     "whole": "a whole number",
     "number": "a number",
     "file": "a file's path",
+    "files": "paths of files",
     "text": "a text",
 }
+_FLAGS = {"true": True, "false": False}
 _BOUNDS: Mapping[type, tuple[Callable[[Any, Any], bool], str]] = {
     Ge: (operator.ge, "at least"),
     Gt: (operator.gt, "more than"),
@@ -77,6 +83,30 @@ class Field:
         """Whether it has no default."""
         return self.default is REQUIRED
 
+    @property
+    def allowed(self) -> str:
+        """Description of the allowed values.
+
+        >>> config_fields = fields_of(dataclasses.make_dataclass("C", [("rank", Annotated[int, Ge(1)])]))
+        >>> config_fields[0].allowed
+        'a whole number, at least 1'
+        """
+        kind = f"one of {', '.join(self.choices)}" if self.choices else _WORDS[self.kind]
+        bounds = [f"{_BOUNDS[type(bound)][1]} {dataclasses.astuple(bound)[0]}" for bound in self.bounds]
+        return ", ".join([kind, *bounds]) + (" or nothing" if self.optional else "")
+
+    def parse(self, text: str) -> Any:  # noqa: ANN401 - of the field's type
+        """Return a value of the field's type from a text; an empty text is None where that is allowed.
+
+        Raises:
+            SettingsError: If the text is no such value; says what was expected.
+        """
+        value: object = _FLAGS.get(text.lower(), text) if self.kind == "flag" else text
+        if self.kind in ("whole", "number"):
+            with contextlib.suppress(ValueError):
+                value = int(text) if self.kind == "whole" else float(text)
+        return self.read(value)
+
     def read(self, value: object) -> Any:  # noqa: ANN401 - of the field's type
         """Return a value of the field's type from JSON, a form or an option.
 
@@ -96,20 +126,21 @@ class Field:
                 return float(value)
             case "file", str() | Path() if str(value):
                 return Path(value)
+            case "files", str() | Path() if str(value):
+                return (Path(value),)
+            case "files", list() | tuple():
+                return tuple(Path(str(item)) for item in value)
             case "text", str():
                 return value
-        expected = f"one of {', '.join(self.choices)}" if self.choices else _WORDS[self.kind]
-        raise SettingsError(
-            f"{self.name}: expected {expected}{' or nothing' if self.optional else ''}, found {value!r}"
-        )
+        raise SettingsError(f"{self.name}: expected {self.allowed}, found {value!r}")
 
 
 def fields_of(config_type: type[Any]) -> tuple[Field, ...]:
     """Return the fields of a dataclass in order.
 
     A field is declared as ``name: Annotated[type, "help"] = default``; types are `bool`, `int`, `float`,
-    `str`, `Path`, a `Literal` of texts, or one of these or None. Bounds of `annotated_types` may precede the
-    help.
+    `str`, `Path`, `tuple[Path, ...]`, a `Literal` of texts, or one of these or None. Bounds of
+    `annotated_types` may precede the help.
 
     >>> @dataclass(frozen=True)
     ... class Config:
@@ -138,6 +169,22 @@ def current_names(values: Mapping[str, V], *, field_names: Iterable[str]) -> dic
     }
 
 
+def read_values(config_type: type[Any], values: Mapping[str, object]) -> dict[str, Any]:
+    """Return values by name, each of its field's type.
+
+    Raises:
+        SettingsError: If a name is unknown, or a value has another type. A name that no longer exists is
+            ignored with the value None, which jobs of earlier versions hold.
+    """
+    fields = {field.name: field for field in fields_of(config_type)}
+    values = current_names(values, field_names=fields)
+    for name in sorted(name for name in values.keys() - fields.keys() if values[name] is not None):
+        close = difflib.get_close_matches(name, fields, n=1)
+        hint = f"did you mean {close[0]}?" if close else f"its fields are: {', '.join(fields)}"
+        raise SettingsError(f"{config_type.__name__} has no field {name}; {hint}")
+    return {name: fields[name].read(value) for name, value in values.items() if name in fields}
+
+
 def config_of(config_type: type[C], values: Mapping[str, object]) -> C:
     """Build a configuration from values by name; the others keep their defaults.
 
@@ -145,27 +192,33 @@ def config_of(config_type: type[C], values: Mapping[str, object]) -> C:
         SettingsError: If a name is unknown, a value has another type, or a required one is missing.
         EntailError: If the configuration itself refuses the values.
     """
-    fields = {field.name: field for field in fields_of(config_type)}
-    values = current_names(values, field_names=fields)
-    if strange := sorted(set(values) - set(fields)):
-        raise SettingsError(
-            f"{config_type.__name__} has no {', '.join(strange)}; its fields are: {', '.join(fields)}"
-        )
-    if missing := [name for name, field in fields.items() if field.required and name not in values]:
+    typed = read_values(config_type, values)
+    if missing := [
+        field.name for field in fields_of(config_type) if field.required and field.name not in typed
+    ]:
         raise SettingsError(f"{config_type.__name__} needs {', '.join(missing)}; give a value")
-    return config_type(**{name: fields[name].read(value) for name, value in values.items()})
+    return config_type(**typed)
 
 
 def values_of(config: Any) -> dict[str, Any]:  # noqa: ANN401 - any dataclass
     """Return a configuration as JSON values, the input of `config_of`."""
-    values = {field.name: getattr(config, field.name) for field in fields_of(type(config))}
-    return {name: str(value) if isinstance(value, Path) else value for name, value in values.items()}
+    return {field.name: _to_json(getattr(config, field.name)) for field in fields_of(type(config))}
 
 
-def list_changes(config: Any) -> dict[str, Any]:  # noqa: ANN401 - any dataclass
-    """Return the values that differ from the defaults."""
-    defaults = {field.name: field.default for field in fields_of(type(config))}
-    return {name: value for name, value in values_of(config).items() if value != defaults[name]}
+def list_changes(config_type: type[Any], values: Mapping[str, object]) -> dict[str, Any]:
+    """Return the JSON values that differ from the defaults, with those of fields that no longer exist."""
+    defaults = {field.name: _to_json(field.default) for field in fields_of(config_type)}
+    return {
+        name: value
+        for name, value in current_names(values, field_names=defaults).items()
+        if value != defaults.get(name)
+    }
+
+
+def _to_json(value: object) -> object:
+    if isinstance(value, tuple):
+        return [str(item) for item in value]
+    return str(value) if isinstance(value, Path) else value
 
 
 def check_values(config: Any, error: type[EntailError]) -> None:  # noqa: ANN401 - any dataclass
@@ -175,14 +228,12 @@ def check_values(config: Any, error: type[EntailError]) -> None:  # noqa: ANN401
         if field.optional and value is None:
             continue
         if field.choices and value not in field.choices:
-            raise error(f"{field.name}: expected one of {', '.join(field.choices)}, found {value!r}")
+            raise error(f"{field.name}: expected {field.allowed}, found {value!r}")
         if field.kind == "number" and not math.isfinite(value):
             raise error(f"{field.name}: expected a finite number, found {value}")
         for bound in field.bounds:
-            fits, words = _BOUNDS[type(bound)]
-            (limit,) = dataclasses.astuple(bound)
-            if not fits(value, limit):
-                raise error(f"{field.name}: expected {words} {limit}, found {value}")
+            if not _BOUNDS[type(bound)][0](value, *dataclasses.astuple(bound)):
+                raise error(f"{field.name}: expected {field.allowed}, found {value}")
 
 
 def _field(field: dataclasses.Field[Any], hint: Any) -> Field:  # noqa: ANN401 - an annotation
@@ -204,6 +255,7 @@ def _field(field: dataclasses.Field[Any], hint: Any) -> Field:  # noqa: ANN401 -
         return Field(field.name, "choice", default, help_, choices, optional, hint)
     if bare not in _KINDS:
         raise TypeError(
-            f"{field.name}: expected bool, int, float, str, Path or a Literal of texts, found {bare}"
+            f"{field.name}: expected bool, int, float, str, Path, tuple[Path, ...] or a Literal of texts, "
+            f"found {bare}"
         )
     return Field(field.name, _KINDS[bare], default, help_, (), optional, hint, bounds)

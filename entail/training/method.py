@@ -18,9 +18,9 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypedDict, get_args
 
-from entail.errors import JobError
+from entail.errors import JobError, SettingsError
 from entail.progress import ProgressCallback
-from entail.training.fields import Field, config_of, fields_of, list_changes
+from entail.training.fields import Field, config_of, fields_of, list_changes, read_values, values_of
 from entail.training.loop.task import Watch
 
 if TYPE_CHECKING:
@@ -36,6 +36,9 @@ _OWN = (
     *("entail.judge.method:JUDGE", "entail.aeenc.reranking.method:RERANKER"),
 )
 _PREVIEW_ROWS = 500
+
+DECISIONS = "decisions"
+"""Name of the preset for a team's decisions."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -193,8 +196,8 @@ class Method:
         title: Title for people.
         card: Description for model cards; None: the title alone.
         preview: Returns a preview of the data for a configuration.
-        common: Names of the settings that a form shows first; default: all.
-        presets: Title -> configuration to start from; default: the defaults alone.
+        common: Names of the settings that a form shows first, at most eight; default: the first ones.
+        presets: Name, such as `paper` or `decisions`, -> configuration to start from.
         for_decisions: Returns settings for training on a team's decisions, some given by keyword.
         encodes: Whether its models are encoders, which can rank.
         makes: Name of its kind of model for people.
@@ -231,13 +234,28 @@ class Method:
         """Fields of the data source."""
         return fields_of(self.source)
 
-    def make_config(self, values: Mapping[str, object]) -> Any:  # noqa: ANN401 - the method's own
-        """Return a configuration from values by name; see `config_of`."""
-        return config_of(self.config, values)
+    def make_config(self, values: Mapping[str, object], *, preset: str | None = None) -> Any:  # noqa: ANN401 - the method's own
+        """Return the defaults, replaced by those of a preset, replaced by values; see `config_of`.
+
+        Raises:
+            SettingsError: If there is no such preset, or a value is wrong.
+        """
+        if preset is None:
+            return config_of(self.config, values)
+        if preset not in self.presets:
+            names = ", ".join(self.presets) or "none"
+            raise SettingsError(f"{self.name} has no preset {preset!r}; its presets are: {names}")
+        if preset == DECISIONS and self.for_decisions is not None:
+            return self.for_decisions(**read_values(self.config, values))
+        return config_of(self.config, values_of(self.presets[preset]) | dict(values))
+
+    def usual_preset(self, source: Source) -> str | None:
+        """Return the preset for a source: `decisions` for those of a team, if there is one."""
+        return DECISIONS if getattr(source, "from_log", None) and DECISIONS in self.presets else None
 
     def list_changes(self, values: Mapping[str, object]) -> dict[str, Any]:
-        """Return the values that differ from the defaults."""
-        return list_changes(self.make_config(values))
+        """Return the values that differ from the defaults, with those of fields that no longer exist."""
+        return list_changes(self.config, values)
 
     def make_source(self, values: Mapping[str, object]) -> Source:
         """Return a source from values by name; see `config_of`."""

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
-
-from annotated_types import Ge
 
 from entail.errors import SettingsError
 from entail.training.fields import check_values
@@ -55,12 +53,10 @@ class PairSource:
     """
 
     pairs: Annotated[
-        Path | None,
+        tuple[Path, ...],
         "Labelled pairs: SNLI, MultiNLI, SICK, CSV, TSV or JSONL, may be gzipped; or a Hub data set: snli, "
         "multi_nli, organisation/name@revision:configuration",
-    ] = None
-    second_pairs: Annotated[Path | None, "Second file or data set of pairs"] = None
-    third_pairs: Annotated[Path | None, "Third file or data set of pairs"] = None
+    ] = ()
     split: Annotated[
         str | None,
         "Training split; default: train of a Hub data set, all of a file",
@@ -77,16 +73,11 @@ class PairSource:
     def __post_init__(self) -> None:
         """Check that training pairs are given."""
         check_values(self, SettingsError)
-        if not self.files:
+        if not self.pairs:
             raise SettingsError(
                 "expected --pairs FILE, or the name of a data set on the Hub; give entailment pairs to learn "
                 "from"
             )
-
-    @property
-    def files(self) -> tuple[Path, ...]:
-        """Training files."""
-        return tuple(file for file in (self.pairs, self.second_pairs, self.third_pairs) if file is not None)
 
     def is_elsewhere(self, value: Path) -> bool:
         """Return whether a value is the name of a data set on the Hub, not a file."""
@@ -123,7 +114,7 @@ class PairSource:
         Raises:
             EntailError: If a file or a data set cannot be read, or has no such split.
         """
-        readings = [self._load(file, self.split, "train") for file in self.files]
+        readings = [self._load(file, self.split, "train") for file in self.pairs]
         return PairData(
             pairs=tuple(pair for reading in readings for pair in reading.pairs),
             dev=tuple(self._load(self.dev, self.dev_split, "dev").pairs) if self.dev else (),
@@ -142,17 +133,12 @@ class PairSource:
         return f"{name}, {split}" if split else name
 
     def __str__(self) -> str:
-        return ", ".join(self._describe(file, self.split) for file in self.files)
+        return ", ".join(self._describe(file, self.split) for file in self.pairs)
 
 
 @dataclass(frozen=True, kw_only=True)
 class NliSource(PairSource):
     """Entailment pairs, each with a contradicted hypothesis of its premise where there is one."""
-
-    limit: Annotated[int | None, Ge(2), "Maximum number of triplets"] = None
-    infer: Annotated[
-        bool, "Infer contradictions: a premise without any has what contradicts its hypothesis"
-    ] = False
 
     def read(self, *, keep: Path | None = None) -> NliData:
         """Return the data.
@@ -163,13 +149,7 @@ class NliSource(PairSource):
         from entail.data.nli.triplets import nli_triplets
 
         whole = self.read_pairs()
-        triplets = nli_triplets(whole.pairs, infer=self.infer)
-        if self.limit is not None:
-            triplets = replace(triplets, triplets=triplets.triplets[: self.limit])
-        return NliData(triplets, whole.dev, whole.skipped, whole.split)
-
-    def __str__(self) -> str:
-        return (f"the first {self.limit:,} triplets of " if self.limit else "") + PairSource.__str__(self)
+        return NliData(nli_triplets(whole.pairs), whole.dev, whole.skipped, whole.split)
 
 
 def take_evenly(rows: Sequence[Any], count: int | None) -> tuple[Any, ...]:

@@ -100,8 +100,8 @@ def preview(data: PassageData, config: TuningConfig | DprConfig) -> Preview:
 def masked_notes(result: Mapping[str, Any], folder: Path) -> list[str]:
     """Return a note on the head, and the command of the next stage."""
     head = "a new masked-LM head" if result["new_head"] else "the masked-LM head of the base"
-    start = "--initial" if result["config"]["tuning"] == "lora" else "--base"
-    return [f"used {head}", f"continue with: entail train dpr {start} {folder}"]
+    start = "--set initial=" if result["config"]["tuning"] == "lora" else "--base "
+    return [f"used {head}", f"continue with: entail train dpr {start}{folder}"]
 
 
 _DAI = r"""@inproceedings{dai2024improve,
@@ -147,8 +147,8 @@ TUNING = Method(
     preview=preview,
     notes=masked_notes,
     common=(
-        *("base", "prompt", "beta", "tuning", "rank", "words"),
-        *("epochs", "batch_size", "learning_rate", "max_length"),
+        *("base", "prompt", "beta", "tuning"),
+        *("rank", "epochs", "batch_size", "learning_rate"),
     ),
 )
 
@@ -162,7 +162,7 @@ DPR = Method(
     source=PassageSource,
     preview=preview,
     common=(
-        *("base", "initial", "tuning", "rank", "negatives", "temperature", "words"),
-        *("epochs", "batch_size", "learning_rate", "max_length"),
+        *("base", "initial", "tuning", "rank"),
+        *("negatives", "epochs", "batch_size", "learning_rate"),
     ),
 )

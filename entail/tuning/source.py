@@ -6,11 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from annotated_types import Ge
-
 from entail.errors import SettingsError
 from entail.training.fields import check_values
-from entail.training.nli_source import take_evenly
 
 if TYPE_CHECKING:
     from entail.data.nli.pairs import NliPair
@@ -42,7 +39,7 @@ class PassageSource:
     """Questions with gold passages, in the formats of retrieval data sets.
 
     Raises:
-        SettingsError: If there are no questions, or a second file comes without the first.
+        SettingsError: If there are no questions.
     """
 
     questions: Annotated[
@@ -50,10 +47,9 @@ class PassageSource:
         "Questions with gold passages: SQuAD or DPR JSON, NQ-open, or a BEIR folder",
     ] = None
     passages: Annotated[
-        Path | None,
+        tuple[Path, ...],
         "Pool of passages, such as psgs_w100.tsv or collection.tsv; default: those of questions and dev",
-    ] = None
-    more_passages: Annotated[Path | None, "Second file of passages"] = None
+    ] = ()
     qrels: Annotated[Path | None, "Relevance judgements of MS MARCO or TREC, for questions without any"] = (
         None
     )
@@ -62,22 +58,17 @@ class PassageSource:
     ] = None
     split: Annotated[str, "Training split of a BEIR folder: qrels/SPLIT.tsv"] = "train"
     dev_split: Annotated[str, "Dev split of a BEIR folder"] = "dev"
-    limit: Annotated[int | None, Ge(1), "Number of questions, taken evenly from all; default: all"] = None
 
     def __post_init__(self) -> None:
         """Check the files."""
         if self.questions is None:
             raise SettingsError("expected --questions FILE; give questions with gold passages to learn from")
-        if self.more_passages is not None and self.passages is None:
-            raise SettingsError("expected --passages FILE before --more-passages; give the pool")
         check_values(self, SettingsError)
 
     @property
     def pool(self) -> tuple[Path, ...]:
         """Files of the pool."""
-        files = (
-            (self.passages, self.more_passages) if self.passages is not None else (self.questions, self.dev)
-        )
+        files = self.passages or (self.questions, self.dev)
         return tuple(dict.fromkeys(file for file in files if file is not None))
 
     def read(self, *, keep: Path | None = None, progress: ProgressCallback | None = None) -> PassageData:
@@ -97,7 +88,7 @@ class PassageSource:
         questions = judged_questions(self.questions, qrels=self.qrels, split=self.split).questions
         dev = judged_questions(self.dev, split=self.dev_split).questions if self.dev else ()
         return PassageData(
-            examples=examples_of(store, take_evenly(questions, self.limit)),
+            examples=examples_of(store, questions),
             dev=examples_of(store, dev) if dev else None,
             dev_questions=dev,
             split=self.dev.name if self.dev else "",
@@ -105,8 +96,7 @@ class PassageSource:
 
     def __str__(self) -> str:
         assert self.questions is not None
-        prefix = f"{self.limit:,} questions of " if self.limit else ""
-        return f"{prefix}{self.questions.name}"
+        return self.questions.name
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,51 +107,30 @@ class TuningSource(PassageSource):
         SettingsError: See `PassageSource`.
     """
 
-    nli: Annotated[
-        Path | None,
-        "Entailment pairs to mix in: a file, or a Hub data set such as snli",
-    ] = None
-    nli_second: Annotated[Path | None, "Second file or data set of pairs"] = None
-    nli_third: Annotated[Path | None, "Third file or data set of pairs"] = None
-    nli_limit: Annotated[int | None, Ge(1), "Number of these pairs, taken evenly from all; default: all"] = (
-        None
-    )
-
-    def __post_init__(self) -> None:
-        """Check the files."""
-        super().__post_init__()
-        if self.nli is None and self.nli_files:
-            raise SettingsError("expected --nli FILE before --nli-second and --nli-third; give the first")
-
-    @property
-    def nli_files(self) -> tuple[Path, ...]:
-        """Files and data sets of entailment pairs."""
-        return tuple(file for file in (self.nli, self.nli_second, self.nli_third) if file is not None)
+    nli: Annotated[tuple[Path, ...], "Entailment pairs to mix in: files, or Hub data sets such as snli"] = ()
 
     def is_elsewhere(self, value: Path) -> bool:
         """Return whether this is the name of a data set on the Hub instead of a file."""
         from entail.evaluation.nli.sources import is_on_hub
 
-        return value in self.nli_files and is_on_hub(str(value))
+        return value in self.nli and is_on_hub(str(value))
 
     def read(self, *, keep: Path | None = None, progress: ProgressCallback | None = None) -> PassageData:
         """Return the data, with the entailment pairs; see `PassageSource.read`."""
         return replace(super().read(keep=keep, progress=progress), nli=self._entailments())
 
     def _entailments(self) -> tuple[NliPair, ...]:
-        if self.nli is None:
-            return ()
         from entail.evaluation.nli.sources import load_nli
 
         entailments: list[NliPair] = []
-        for file in self.nli_files:
+        for file in self.nli:
             on_hub = self.is_elsewhere(file)
             pairs = load_nli(str(file) if on_hub else file, split="train" if on_hub else None).pairs
             entailments += (pair for pair in pairs if pair.label == "entailment")
-        return take_evenly(entailments, self.nli_limit)
+        return tuple(entailments)
 
     def __str__(self) -> str:
-        nli = ", ".join(file.name for file in self.nli_files)
+        nli = ", ".join(file.name for file in self.nli)
         return super().__str__() + (f", and entailments of {nli}" if nli else "")
 
 

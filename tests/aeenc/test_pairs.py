@@ -1,11 +1,9 @@
-import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from entail.aeenc.pairs import TrainingPairs, gold_pairs, judged_pairs, write_pairs
+from entail.aeenc.pairs import TrainingPairs, gold_pairs, judged_pairs
 from entail.data.judgements import JudgedPair, Judgements
 from entail.data.records import Corpus, ExplanationTree, Step
 from entail.errors import TrainingError
@@ -87,9 +85,3 @@ def test_rounds_add_up_and_a_pair_counts_once() -> None:
     assert first.digest != second.digest
     with pytest.raises(TrainingError, match="one corpus"):
         first.join(gold_pairs(corpus("a", "c"), [tree()]))
-
-
-def test_pairs_are_written_with_texts(tmp_path: Path) -> None:
-    file = tmp_path / "pairs.jsonl"
-    write_pairs(file, corpus(), gold_pairs(corpus(), [tree(used=("a", "b"))]))
-    assert json.loads(file.read_text()) == {"query": "q", "positives": ["a", "b"], "negatives": ["c"]}

@@ -19,8 +19,8 @@ SYLLABLES = [a + b for a in "bdfglmnprst" for b in "aeiou"]
 """The vocabulary of `tiny`."""
 
 SMALL = [
-    *("--base", "tiny", "--rank", "2", "--epochs", "1", "--k", "6"),
-    *("--batch-tokens", "300", "--longest", "32"),
+    *("--base", "tiny", "--epochs", "1", "--set", "rank=2", "--set", "k=6"),
+    *("--set", "batch_tokens=300", "--set", "max_length=32"),
 ]
 """Options of a training that takes a second."""
 

@@ -232,9 +232,9 @@ def test_every_command_explains_itself() -> None:
 def test_help_and_usage_errors_of_the_whole(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 0
     assert "Commands:" in capsys.readouterr().out
-    assert main(["submit", "aeenc", "--help"]) == 0
+    assert main(["train", "aeenc", "--help"]) == 0
     out, err = capsys.readouterr()
-    assert ("--learning-rate" in out, err) == (True, "")
+    assert ("--show-config" in out, err) == (True, "")
     assert main(["evaluate"]) == 2
     out, err = capsys.readouterr()
     assert (out, "Usage: entail evaluate" in err) == ("", True)

@@ -1,4 +1,4 @@
-"""``entail submit``, ``jobs``, ``worker``, ``promote``: from what a team decided to what it ranks with."""
+"""``entail train --queue``, ``jobs`` and ``promote``: from a team's decisions to its active retriever."""
 
 import json
 from dataclasses import dataclass
@@ -19,7 +19,8 @@ from entail.trees.log.event_log import TreeLog
 from entail.trees.store.corpora import CorpusStore
 from entail.trees.store.database import open_database
 
-SMALL = ["--base", "tiny", "--rank", "4", "--epochs", "2", "--rounds", "0", "--precision", "fp32"]
+SMALL = ["--base", "tiny", "--epochs", "2", "--set", "rank=4", "--set", "rounds=0", "--set", "precision=fp32"]
+QUEUE = ["train", "aeenc", "--queue", "--out"]
 pytestmark = pytest.mark.usefixtures("tiny_home")
 
 
@@ -58,7 +59,7 @@ def test_submit_train_promote(
     accept_and_reject(log, corpus.id, grove["rows"][:4])
     dev = tmp_path / "dev.jsonl"
     dev.write_text("\n".join(map(json.dumps, grove["rows"][4:])), encoding="utf-8")
-    job = run_json("submit", "aeenc", "--out", "models/mine", "--from-log", "ours", "--dev", str(dev), *SMALL)
+    job = run_json(*QUEUE, "models/mine", "--from-log", "ours", "--dev", str(dev), *SMALL)
     expected = {"state": "queued", "place": 1, "name": "mine", "about": "the decisions on ours"}
     assert job.items() >= expected.items()
     assert run_json("jobs", "list")["jobs"][0]["id"] == job["id"]
@@ -97,21 +98,23 @@ def test_submit_train_promote(
     assert "the decisions on ours" in text
     assert "MAP, query excluded" in text
     assert run_json("jobs", "delete", job["id"])["bytes"] > 0
-    assert run_json("jobs", "list")["jobs"] == []
+    assert run_json("jobs")["jobs"] == []
 
 
 def test_cancel_resume_errors(run_json: Any, grove_files: tuple[Path, Path]) -> None:
     facts, trees = grove_files
     options = ["--corpus", str(facts), "--trees", str(trees), *SMALL]
-    job = run_json("submit", "aeenc", "--out", "mine", *options)["id"]
-    assert run_json("submit", "aeenc", "--out", "mine", *options, code=1)["error"]["type"] == "JobError"
+    job = run_json(*QUEUE, "mine", *options)["id"]
+    assert run_json(*QUEUE, "mine", *options, code=1)["error"]["type"] == "JobError"
     assert run_json("jobs", "delete", job, code=1)["error"]["message"].endswith("cancel it first")
     assert run_json("jobs", "cancel", job)["state"] == "cancelled"
     assert run_json("jobs", "resume", job)["place"] == 1
     assert run_json("jobs", "resume", job, code=1)["error"]["type"] == "JobError"
-    assert run_json("jobs", "log", job)["log"] == ""
+    assert run_json("logs", job)["text"] == ""
     assert run_json("jobs", "show", "nothing", code=1)["error"]["type"] == "UnknownJobError"
-    assert run_json("submit", "aeenc", "--out", "x", code=1)["error"]["type"] == "SettingsError"
+    for arguments in (["show"], ["list", job]):
+        assert run_json("jobs", *arguments, code=1)["error"]["type"] == "SettingsError"
+    assert run_json(*QUEUE, "x", code=1)["error"]["type"] == "SettingsError"
     assert run_json("promote", "tiny", code=1)["error"]["type"] == "PromotionError"
     assert run_json("promote", "tiny", "--back", code=1)["error"]["type"] == "SettingsError"
 

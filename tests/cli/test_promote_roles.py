@@ -103,8 +103,9 @@ def test_direction_job_is_compared_with_the_active_model(
     run_json: Any, tiny_home: Path, gaussian: str, dev: Path
 ) -> None:
     (tiny_home / gaussian).rename(tiny_home / "gausscse-minilm")
-    small = ["--base", "tiny", "--rank", "2", "--epochs", "1", "--sets", "ent+rev", "--batch-size", "2"]
-    job = run_json("submit", "gausscse", "--out", "ours", "--pairs", str(dev), "--dev", str(dev), *small)
+    small = ["--base", "tiny", "--epochs", "1", "--set", "rank=2", "--set", "sets=ent+rev"]
+    small += ["--set", "batch_size=2", "--pairs", str(dev), "--dev", str(dev)]
+    job = run_json("train", "gausscse", "--queue", "--out", "ours", *small)
     jobs = Jobs()
     run_job(jobs.folder_of(job["id"]), stopping=lambda: False, spawn=train_here)
     details = run_json("jobs", "show", job["id"])

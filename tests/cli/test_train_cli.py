@@ -1,8 +1,6 @@
-"""``entail sample`` and ``entail train aeenc``, from files and from decisions in the app."""
+"""``entail train``: settings from presets, files and options; data from files and decisions in the app."""
 
-import gzip
 import json
-import shutil
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -13,13 +11,18 @@ import entail
 from entail.aeenc.config import decisions_config
 from entail.cli import main
 from entail.data.records import Corpus, Premise
+from entail.training.config_file import read_config_file
+from entail.training.fields import values_of
+from entail.training.method import methods
 from entail.trees.log.acts import Accept, Conclude, Create, Finish, Reject
 from entail.trees.log.event_log import TreeLog
 from entail.trees.store.corpora import CorpusStore
 from entail.trees.store.database import open_database
 
-SAMPLE = ["sample", "--retriever", "tiny", "--k", "8"]
-SMALL = ["--base", "tiny", "--rank", "4", "--epochs", "2", "--k", "8", "--batch-size", "8"]
+SMALL = [
+    *("--base", "tiny", "--epochs", "2", "--set", "rank=4", "--set", "k=8", "--set", "batch_size=8"),
+]
+SHOW = ["train", "aeenc", "--show-config"]
 
 
 @pytest.fixture
@@ -70,39 +73,53 @@ def team(tiny_home: Path, grove: dict[str, Any]) -> str:
     return "ours"
 
 
-def test_sample(
-    run_json: Any, gold: list[str], tiny_home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("name", list(methods()))
+def test_printed_settings_give_themselves(
+    name: str, run_json: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file = tmp_path / "pairs.jsonl.gz"
-    assert main([*SAMPLE, *gold, "--out", str(file)]) == 0
-    assert "tiny: 16 queries" in capsys.readouterr().out
-    rows = [json.loads(line) for line in gzip.decompress(file.read_bytes()).splitlines()]
-    assert {"query", "positives", "negatives"} == set(rows[0])
-    assert all(row["positives"] for row in rows)
-    report = run_json(*SAMPLE, *gold)
-    assert (report["k"], report["queries"]) == (8, 16)
-    assert report["positives"] + report["negatives"] + report["dropped"]["unjudged"] == 16 * 8
-    assert report["revision"].startswith("tiny@")
-    assert report["negative_scores"]["p0"] <= report["negative_scores"]["p100"] <= 1.001
-    report = run_json(*SAMPLE, *gold, "--start", "hypotheses")
-    assert 8 <= report["queries"] < 16
-    assert report["depth"] <= 1
+    defaults = values_of(methods()[name].make_config({}))
+    file = tmp_path / "config.toml"
+    assert main(["train", name, "--show-config"]) == 0
+    file.write_text(printed := capsys.readouterr().out, encoding="utf-8")
+    assert {field: value for field, value in defaults.items() if value is not None} == read_config_file(file)
+    assert all(f"{field} =" in printed for field in defaults), "those without a value stand in comments"
+    assert run_json("train", name, "--show-config", "--config", str(file)) == defaults
 
 
-def test_sample_with_missing_premises(
-    run_json: Any,
-    gold: list[str],
-    tiny_home: Path,
-    grove: dict[str, Any],
-    capsys: pytest.CaptureFixture[str],
+def test_options_replace_files_which_replace_presets(run_json: Any, tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text("rank = 5\nepochs = 6\nseed = 7\nlearning_rate = 1\n", encoding="utf-8")
+    arguments = ["--preset", "decisions", "--config", str(file), "--set", "epochs=8", "--set", "seed=9"]
+    config = run_json(*SHOW, *arguments, "--set", "learning_rate=", "--seed", "10")
+    assert config == values_of(decisions_config(rank=5, epochs=8, seed=10, learning_rate=None))
+    paper = values_of(methods()["aeenc"].presets["paper"])
+    assert run_json(*SHOW, "--preset", "paper") == paper
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--set", "rnk=3"], ["rnk", "rank"]),
+        (["--set", "rank=many"], ["rank", "a whole number, at least 1", "'many'"]),
+        (["--set", "rank=0"], ["rank", "at least 1", "0"]),
+        (["--set", "towers=three"], ["towers", "single, siamese, dual"]),
+        (["--set", "gold=1"], ["gold", "true or false"]),
+        (["--set", "rank"], ["KEY=VALUE"]),
+        (["--preset", "As in the paper"], ["As in the paper", "paper, decisions"]),
+        (["--config", "gone.toml"], ["gone.toml"]),
+        (["--config", "broken.toml"], ["broken.toml", "line 2"]),
+        (["--config", "typed.toml"], ["rank", "a whole number, at least 1", "'4'"]),
+    ],
+)
+def test_wrong_settings(
+    arguments: list[str], words: list[str], run_json: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lost = grove["rows"][0]["meta"]["triples"]["sent1"]
-    Path(gold[1]).write_text("\n".join(text for text in grove["facts"] if text != lost), encoding="utf-8")
-    assert run_json(*SAMPLE, *gold)["missing"] == {"count": 1, "texts": [lost]}
-    assert main([*SAMPLE, *gold]) == 0
-    assert repr(lost) in capsys.readouterr().out
-    assert main([*SAMPLE, *gold, "--extend"]) == 0
-    assert "not in the corpus" not in capsys.readouterr().out
+    monkeypatch.chdir(tmp_path)
+    Path("broken.toml").write_text("rank = 4\nepochs\n", encoding="utf-8")
+    Path("typed.toml").write_text('rank = "4"\n', encoding="utf-8")
+    error = run_json(*SHOW, *arguments, code=1)["error"]
+    assert error["type"] in ("SettingsError", "TrainingError")
+    assert all(word in error["message"] for word in words), error["message"]
 
 
 def test_train_and_resume(run_json: Any, train: list[str], gold: list[str], dev: list[str]) -> None:
@@ -120,20 +137,6 @@ def test_train_and_resume(run_json: Any, train: list[str], gold: list[str], dev:
     assert again["fitted"]["resumed"] == 1
     assert again["samples"] == report["samples"]
     assert again["fitted"]["evaluations"] == report["fitted"]["evaluations"]
-
-
-def test_distillation(run_json: Any, train: list[str], gold: list[str], out: Path) -> None:
-    distil = [*train, *gold, "--taught", gold[1], "--distil", "1"]
-    assert run_json(*distil, "--teacher", "other")["fitted"]["steps"] == 4
-    about = json.loads((out / "entail.json").read_text(encoding="utf-8"))
-    assert about["trained_on"]["teachers"] == ["other"]
-    sentences = about["trained_on"]["sentences"]
-    shutil.rmtree(out)
-    shutil.rmtree(out.with_name(f"{out.name}.training"))
-    run_json(*distil, "--teacher", "other", "--near", "3")
-    about = json.loads((out / "entail.json").read_text(encoding="utf-8"))
-    assert about["trained_on"]["sentences"] > sentences + 10
-    assert "--teacher and --taught together" in run_json(*distil, code=1)["error"]["message"]
 
 
 def test_train_with_missing_premises(
@@ -174,15 +177,6 @@ def test_train_from_decisions(run_json: Any, train: list[str], team: str, dev: l
     assert report["fitted"]["evaluations"][0]["figures"]["query_excluded.Hit@50"] == pytest.approx(24 / 32)
 
 
-def test_sample_from_decisions(run_json: Any, team: str) -> None:
-    report = run_json(*SAMPLE, "--from-log", team)
-    assert report["queries"] == 10
-    assert report["dropped"]["unjudged"] == 80 - report["positives"] - report["negatives"]
-    less = run_json(*SAMPLE, "--from-log", team, "--no-extend", "--k", "100")
-    assert less["k"] == 32
-    assert less["positives"] == 15  # the five conclusions are not in the corpus
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -192,11 +186,20 @@ def test_sample_from_decisions(run_json: Any, team: str) -> None:
         (["--from-log", "nothing"], "nothing"),
         (["--from-log", "new"], "accept some candidates of a tree first"),
         (["--trees", "nowhere.jsonl", "--corpus", "nowhere.txt"], "nowhere.txt"),
-        (["--from-log", "new", "--towers", "dual", "--live-k", "5"], "live_k needs a frozen premise tower"),
+        (["--tables", "nowhere"], "No such option"),
+        (
+            ["--from-log", "new", "--set", "towers=dual", "--set", "live_k=5"],
+            "live_k needs a frozen premise tower",
+        ),
     ],
 )
 def test_errors(run_json: Any, train: list[str], arguments: list[str], message: str) -> None:
     database = open_database()
     CorpusStore(database).add_corpus(Corpus.of("new", ["ba be"]), author="Ann")
     database.close()
-    assert message in run_json(*train, *arguments, code=1)["error"]["message"]
+    code = 2 if message == "No such option" else 1
+    assert message in run_json(*train, *arguments, code=code)["error"]["message"]
+
+
+def test_a_folder_is_required(run_json: Any, gold: list[str]) -> None:
+    assert run_json("train", "aeenc", *gold, code=1)["error"]["type"] == "SettingsError"

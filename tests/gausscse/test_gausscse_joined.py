@@ -35,11 +35,13 @@ def files(tmp_path: Path, nli_pairs: Pairs) -> dict[str, Path]:
 def test_trained_and_told_from_the_command_line(
     tiny_home: Path, files: dict[str, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    arguments = ["--pairs", str(files["train"]), "--second-pairs", str(files["more"])]
+    arguments = ["--pairs", str(files["train"]), "--pairs", str(files["more"])]
     arguments += ["--dev", str(files["dev"])]
-    small = ["--base", "tiny", "--rank", "2", "--epochs", "1", "--batch-size", "8", "--evaluate-every", "2"]
+    small = ["--base", "tiny", "--epochs", "1"]
+    for setting in ("rank=2", "batch_size=8", "evaluate_every=2"):
+        small += ["--set", setting]
     out = tiny_home / "mine"
-    assert main(["train", "gausscse", *arguments, *small, "--out", str(out), "--data", "snli"]) == 0
+    assert main(["train", "gausscse", *arguments, *small, "--out", str(out)]) == 0
     assert "40 triplets" in capsys.readouterr().out
     assert GaussianEncoder("mine").threshold is not None
     assert main(["evaluate", "direction", "--data", str(files["dev"]), "--encoder", "mine", "--json"]) == 0
@@ -93,23 +95,21 @@ def test_points_have_no_threshold_to_be_found(
 def test_a_file_has_to_be_given(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SettingsError, match="--pairs"):
         NliSource()
-    with pytest.raises(SettingsError, match="limit"):
-        NliSource(pairs=Path("x.jsonl"), limit=1)
 
 
 def test_what_would_be_trained_on_is_shown_first(files: dict[str, Path]) -> None:
     how = method("gausscse")
-    source = NliSource(pairs=files["train"], dev=files["dev"], limit=12)
+    source = NliSource(pairs=(files["train"],), dev=files["dev"])
     data_preview = preview(source.read(), how.make_config({}))
     assert data_preview.counts == {
-        "triplets": 12,
-        "premises": 12,
-        "with a contradiction": 12,
+        "triplets": 20,
+        "premises": 20,
+        "with a contradiction": 20,
         "dev pairs": 60,
     }
     assert data_preview.left_out == {"rows with another label or that cannot be read": 1}
-    assert len(data_preview.rows) == 12
-    assert str(source) == "the first 12 triplets of train.jsonl"
+    assert len(data_preview.rows) == 20
+    assert str(source) == "train.jsonl"
 
 
 def test_points_are_not_measured_beside_gaussians(tiny_home: Path, files: dict[str, Path]) -> None:

@@ -1,10 +1,15 @@
 """Job folders and queue of version 0.1."""
 
+import json
 import shutil
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import pytest
+
+from entail.errors import JobError
 from entail.evaluation.retrieval.paired import PairedComparison
 from entail.jobs.candidates import candidates
 from entail.jobs.jobs import Jobs
@@ -48,6 +53,24 @@ def test_jobs_of_version_0_1(jobs: Jobs, run: Callable[[Job], Job]) -> None:
     assert (ended.state, ended.status.attempt) == ("done", 2)
     assert ended.result is not None
     assert ended.result["begun_at"] == 2
+
+
+@pytest.mark.parametrize("part", ["config", "source"])
+def test_a_job_with_a_field_that_no_longer_exists(
+    jobs: Jobs, submit: Callable[..., Job], run: Callable[[Job], Job], run_json: Any, part: str
+) -> None:
+    done, failed = run(submit("done")), run(submit("failed", trouble="nan"))
+    for job in (done, failed):
+        file = jobs.folder_of(job.id).path / "spec.json"
+        spec = json.loads(file.read_text(encoding="utf-8"))
+        spec[part] |= {"gone": 3, "unused": None}
+        file.write_text(json.dumps(spec), encoding="utf-8")
+    jobs = Jobs()
+    assert [job.state for job in jobs.jobs()] == ["failed", "done"]
+    assert run_json("jobs", "show", done.id)["result"] == done.result
+    with pytest.raises(JobError, match="gone"):
+        jobs.resume(failed.id)
+    assert jobs.job(failed.id).state == "failed"
 
 
 def test_queue_of_version_0_1(jobs: Jobs) -> None:

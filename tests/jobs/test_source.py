@@ -23,27 +23,26 @@ from entail.training.method import Run
 def files(tmp_path: Path, grove: dict[str, Any]) -> TreeSource:
     (tmp_path / "trees.jsonl").write_text("\n".join(map(json.dumps, grove["rows"])), encoding="utf-8")
     (tmp_path / "facts.txt").write_text("\n".join(grove["facts"][:-1]), encoding="utf-8")
-    return TreeSource(trees=tmp_path / "trees.jsonl", corpus=tmp_path / "facts.txt", limit=6)
+    return TreeSource(trees=tmp_path / "trees.jsonl", corpus=tmp_path / "facts.txt")
 
 
 def test_a_preview_counts_what_would_be_learnt_from(files: TreeSource) -> None:
     report = preview(files.read(), AeencConfig())
-    # Six trees of two parents with two children each, and a distractor for each parent.
-    assert (report.counts["queries"], report.counts["positives"], report.counts["negatives"]) == (12, 24, 12)
+    # Eight trees of two parents with two children each, and a distractor for each parent but one.
+    assert (report.counts["queries"], report.counts["positives"], report.counts["negatives"]) == (16, 32, 14)
     assert report.counts["premises"] == 39
-    assert len(report.rows) == 36
+    assert len(report.rows) == 46
     assert {row[2] for row in report.rows} == {"explains it", "does not"}
     assert AEENC.preview is preview
 
 
 def test_what_is_left_out_is_said(files: TreeSource) -> None:
-    whole = TreeSource(trees=files.trees, corpus=files.corpus)
     # The last fact, a distractor of the last tree, is not in the corpus.
-    assert preview(whole.read(), AeencConfig()).left_out == {"not in the corpus": 2}
+    assert preview(files.read(), AeencConfig()).left_out == {"not in the corpus": 2}
 
 
 def test_every_nth_tree_is_held_out_with_all_trees_of_its_hypothesis(files: TreeSource) -> None:
-    whole = TreeSource(trees=files.trees, corpus=files.corpus).read()
+    whole = files.read()
     data = TreeSource(trees=files.trees, corpus=files.corpus, hold_out=3).read()
     assert len(data.trees) + len(data.dev) == len(whole.trees)
     assert [tree.id for tree in data.dev] == [tree.id for tree in whole.trees[2::3]]
@@ -54,7 +53,7 @@ def test_every_nth_tree_is_held_out_with_all_trees_of_its_hypothesis(files: Tree
 
 
 def test_in_words(files: TreeSource) -> None:
-    assert str(files) == "the first 6 trees of trees.jsonl over facts.txt"
+    assert str(files) == "trees.jsonl over facts.txt"
     assert str(TreeSource(from_log="sky")) == "the decisions on sky"
 
 
@@ -87,9 +86,7 @@ def test_the_card_names_the_sample_and_the_decisions_that_a_model_learnt_from(
     files: TreeSource, tiny_home: Path, tmp_path: Path
 ) -> None:
     assert files.read().names == ()
-    sample = TreeSource(
-        trees=sample_dir() / "trees.jsonl.gz", corpus=sample_dir() / "premises.jsonl.gz", limit=2
-    )
+    sample = TreeSource(trees=sample_dir() / "trees.jsonl.gz", corpus=sample_dir() / "premises.jsonl.gz")
     data = replace(files.read(), names=sample.read().names)
     config = AeencConfig(base="tiny", rank=4, epochs=1, rounds=0, precision="fp32")
     AEENC.train(data, config, Run(out=tmp_path / "mine"))

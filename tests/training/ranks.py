@@ -102,7 +102,8 @@ def main() -> None:
     options = {"corpus": facts, "trees": trees, "out": folder / "mine", **small}
     arguments = ["train", "aeenc", "--json", "--progress"]
     for name, value in options.items():
-        arguments += [f"--{name.replace('_', '-')}", str(value)]
+        is_setting = name in small and name not in ("base", "epochs", "seed")
+        arguments += ["--set", f"{name}={value}"] if is_setting else [f"--{name}", str(value)]
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         results["code"] = command(arguments)
     results |= {"out": out.getvalue(), "bars": err.getvalue().count("training:   0%")}

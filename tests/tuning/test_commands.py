@@ -22,21 +22,23 @@ from entail.tuning.source import PassageSource, TuningSource
 
 Trained = Callable[..., Path]
 
-SMALL = ["--base", "tiny", "--rank", "2", "--epochs", "1", "--batch-size", "8", "--longest", "32"]
+SMALL = [
+    *("--base", "tiny", "--epochs", "1", "--set", "rank=2", "--set", "batch_size=8", "--set", "max_length=32")
+]
 
 
 def test_both_stages_from_the_command_line(
     tiny_home: Path, squad: dict[str, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    arguments = ["--questions", str(squad["train"]), "--dev", str(squad["dev"]), "--data", "squad"]
+    arguments = ["--questions", str(squad["train"]), "--dev", str(squad["dev"])]
     mixed = [*arguments, "--nli", str(squad["nli"])]
     tuned, mine = tiny_home / "tuned", tiny_home / "mine"
     assert main(["train", "tuning", *mixed, *SMALL, "--out", str(tuned)]) == 0
     output = capsys.readouterr().out
     assert "38 pairs" in output
     assert "a new masked-LM head" in output
-    assert f"entail train dpr --initial {tuned}" in output
-    assert main(["train", "dpr", *arguments, *SMALL, "--initial", "tuned", "--out", str(mine)]) == 0
+    assert f"entail train dpr --set initial={tuned}" in output
+    assert main(["train", "dpr", *arguments, *SMALL, "--set", "initial=tuned", "--out", str(mine)]) == 0
     output = capsys.readouterr().out
     assert "36 questions" in output
     assert "MRR" in output
@@ -75,7 +77,7 @@ def test_negatives_that_a_file_gives_need_no_bm25(
     file.write_text(json.dumps([*rows, {**rows[0], "hard_negative_ctxs": []}]), encoding="utf-8")
     assert main([*run, "--no-resume"]) == 1
     assert "1 of 17 questions" in capsys.readouterr().err
-    assert main([*run, "--no-resume", "--depth", "0"]) == 0
+    assert main([*run, "--no-resume", "--set", "depth=0"]) == 0
     assert "17 questions" in capsys.readouterr().out
 
 
@@ -186,20 +188,20 @@ def test_a_job_trains_and_measures(
 
 def test_what_would_be_trained_on_is_shown_first(tiny_home: Path, squad: dict[str, Path]) -> None:
     how = method("tuning")
-    source = TuningSource(questions=squad["train"], nli=squad["nli"], limit=9, nli_limit=1)
+    source = TuningSource(questions=squad["train"], nli=(squad["nli"],))
     data_preview = preview(source.read(), how.make_config({"words": 3}))
     assert data_preview.counts == {
-        "questions": 9,
+        "questions": 36,
         "passages": 36,
         "dev questions": 0,
-        "entailments of other pairs": 1,
+        "entailments of other pairs": 2,
     }
     assert not data_preview.left_out
     question, claimed, passage = data_preview.rows[1]
     assert claimed.startswith("There exists something known about")
     assert question.split()[0] in claimed.lower()
     assert len(passage.split()) == 3
-    assert str(source) == "9 questions of train.json, and entailments of nli.jsonl"
+    assert str(source) == "train.json, and entailments of nli.jsonl"
     assert evaluate("tiny", source.read(), None) is None
     assert "entailments of other pairs" not in preview(source.read(), method("dpr").make_config({})).counts
 
@@ -214,14 +216,11 @@ def test_entailments_of_several_files_are_mixed_in(
         more[-1].write_text(json.dumps(row), encoding="utf-8")
     options: dict[str, Any] = {
         "questions": squad["train"],
-        "nli": squad["nli"],
-        "nli_second": more[0],
-        "nli_third": more[1],
+        "nli": (squad["nli"], *more),
     }
     source = TuningSource(**options)
     assert [pair.hypothesis for pair in source.read().nli] == ["ba", "bi", "bu", "de"]
     assert str(source) == "train.json, and entailments of nli.jsonl, more.jsonl, most.jsonl"
-    assert [pair.hypothesis for pair in TuningSource(**options, nli_limit=2).read().nli] == ["ba", "bu"]
 
 
 def test_other_judgements_of_a_beir_folder_are_learnt(tiny_home: Path, tmp_path: Path) -> None:
@@ -247,29 +246,12 @@ def test_other_judgements_of_a_beir_folder_are_learnt(tiny_home: Path, tmp_path:
 
 
 def test_names_of_data_sets_are_no_files(squad: dict[str, Path]) -> None:
-    source = TuningSource(questions=squad["train"], nli=Path("snli"))
-    assert absolute(source)["nli"] == "snli"
+    source = TuningSource(questions=squad["train"], nli=(Path("snli"),))
+    assert absolute(source)["nli"] == ["snli"]
     assert absolute(source)["questions"] == str(squad["train"])
     assert method("tuning").make_source(values_of(source)) == source
 
 
-def test_jobs_of_a_version_whose_second_stage_took_pairs_and_passed_them_over(squad: dict[str, Path]) -> None:
-    values = values_of(TuningSource(questions=squad["train"], nli=Path("snli")))
-    assert method("dpr").make_source(values) == PassageSource(questions=squad["train"])
-
-
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ({}, "expected --questions FILE"),
-        (
-            {"questions": Path("q"), "more_passages": Path("m")},
-            "expected --passages FILE before --more-passages",
-        ),
-        ({"questions": Path("q"), "nli_third": Path("n")}, "expected --nli FILE before --nli-second"),
-        ({"questions": Path("q"), "limit": 0}, "limit: expected at least 1"),
-    ],
-)
-def test_what_is_not_given_is_told(values: dict[str, Any], message: str) -> None:
-    with pytest.raises(SettingsError, match=message):
-        TuningSource(**values)
+def test_questions_are_required() -> None:
+    with pytest.raises(SettingsError):
+        TuningSource()

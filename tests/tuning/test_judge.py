@@ -247,7 +247,7 @@ def written(file: Path, rows: Sequence[NliPair]) -> Path:
 def test_from_the_command_line(tiny_home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     learnt = written(tmp_path / "train.jsonl", pairs(48))
     dev = written(tmp_path / "dev.jsonl", pairs(12, seed=1))
-    small = ["--base", "tiny", "--rank", "2", "--epochs", "1", "--longest", "24", "--data", "snli"]
+    small = ["--base", "tiny", "--set", "rank=2", "--epochs", "1", "--set", "max_length=24"]
     arguments = ["--pairs", str(learnt), "--dev", str(dev), "--out", str(tiny_home / "mine")]
     assert main(["train", "judge", *arguments, *small]) == 0
     output = capsys.readouterr().out
@@ -271,7 +271,6 @@ def test_as_a_job(tiny_home: Path, tmp_path: Path) -> None:
     assert data_preview.left_out == {"pairs that were there before": 3, "pairs that stand in dev, too": 1}
     assert data_preview.rows[0] == (pairs(1)[0].premise, pairs(1)[0].hypothesis, "entailment")
     assert str(source) == "train.jsonl"
-    assert len(JudgeSource(pairs=learnt, limit=10).read().pairs) == 10
     data = source.read()
     run = Run(out=tiny_home / "mine", work=tmp_path / "work")
     assert json.dumps(how.train(data, config, run))
@@ -280,5 +279,3 @@ def test_as_a_job(tiny_home: Path, tmp_path: Path) -> None:
     assert "judge of entailment" in str(Candidate(job, None, None).problem)
     with pytest.raises(SettingsError, match="--pairs"):
         JudgeSource()
-    with pytest.raises(SettingsError, match="limit"):
-        JudgeSource(pairs=learnt, limit=1)

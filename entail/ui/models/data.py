@@ -17,7 +17,7 @@ from entail.errors import EntailError
 from entail.jobs.record import Job
 from entail.settings import load_settings
 from entail.training.fields import Field
-from entail.training.method import Method
+from entail.training.method import DECISIONS, Method
 from entail.trees.review.decisions import count_decisions, describe_missing
 from entail.trees.store.corpus_versions import CorpusInfo
 from entail.ui.components.elements import show_errors
@@ -35,7 +35,7 @@ Offers = Mapping[str, Callable[[], Path]]
 FromName = Callable[[str], Path]
 """Function from the name of a Hub data set to a field's value, see `entail.training.method.Source`."""
 
-DECISIONS, GOLD, SAME = "decisions", "gold", "same"
+GOLD, SAME = "gold", "same"
 _KINDS = {DECISIONS: "Our decisions", GOLD: "Reference trees"}
 _NONE, _UPLOAD = "None", "Upload a file …"
 _HUB = "A data set on the Hub …"
@@ -89,18 +89,19 @@ def draw_data(shared: Workspace, method: Method, *, like: Job | None = None) -> 
 
 
 def _draw_own(method: Method) -> DataChoice | None:
-    files = [field for field in method.source_fields if field.kind == "file"]
+    files = [field for field in method.source_fields if field.kind in ("file", "files")]
     from_name: FromName | None = getattr(method.source, "named", None)
     key = f"data-{method.name}"
     values: dict[str, object] = {}
     for start in range(0, len(files), 2):
         for cell, field in zip(st.columns(2), files[start : start + 2], strict=False):
             with cell:
-                values[field.name] = draw_file(
+                draw = draw_files if field.kind == "files" else draw_file
+                values[field.name] = draw(
                     field, _data_files(), key=f"{key}-{field.name}", from_name=from_name
                 )
-    values |= draw_fields([field for field in method.source_fields if field.kind != "file"], {}, key=key)
-    filled_values = {name: value for name, value in values.items() if value is not None}
+    values |= draw_fields([field for field in method.source_fields if field not in files], {}, key=key)
+    filled_values = {name: value for name, value in values.items() if value not in (None, ())}
     if files and not any(field.name in filled_values for field in files):
         try:
             method.make_source(filled_values)
@@ -161,7 +162,7 @@ def _draw_gold(shared: Workspace, method: Method) -> DataChoice | None:
             source_fields["trees"], _offers(SAMPLE_NAME), key=f"{key}-trees", title="Trees", required=True
         )
     values: dict[str, object] = {"corpus": corpus, "trees": trees}
-    values |= _draw_rest(method, ("extend", "limit"), SAMPLE_NAME, key=key)
+    values |= _draw_rest(method, ("extend",), SAMPLE_NAME, key=key)
     if corpus is None or trees is None:
         st.info("Choose premises, and reference trees over them.", icon=":material/upload_file:")
         return None
@@ -235,6 +236,25 @@ def draw_file(
         if option in offers:
             return offers[option]()
     return None
+
+
+def draw_files(
+    field: Field, offers: Offers, *, key: str, from_name: FromName | None = None
+) -> tuple[Path, ...]:
+    """Draw a field for several files: after each file the choice of one more; see `draw_file`."""
+    files: list[Path] = []
+    while True:
+        number, name = len(files) + 1, setting_label(field.name)
+        file = draw_file(
+            field,
+            offers,
+            key=key if number == 1 else f"{key}-{number}",
+            title=name if number == 1 else f"{name}, file {number}",
+            from_name=from_name,
+        )
+        if file is None:
+            return tuple(files)
+        files.append(file)
 
 
 def _draw_upload(name: str, *, key: str) -> Path | None:

@@ -12,11 +12,11 @@ from entail.errors import EntailError
 from entail.jobs.record import Job
 from entail.operations.tasks import TaskGroup
 from entail.training.fields import values_of
-from entail.training.method import Method, Preview, broken_methods, methods
+from entail.training.method import DECISIONS, Method, Preview, broken_methods, methods
 from entail.trees.review.decisions import free_name, propose_name, read_source
 from entail.ui.components.elements import show_errors
 from entail.ui.frame.author import ask_name
-from entail.ui.models.data import DECISIONS, SAME, DataChoice, draw_data
+from entail.ui.models.data import SAME, DataChoice, draw_data
 from entail.ui.models.job import draw_job
 from entail.ui.shared.demo import is_locked_in_demo
 from entail.ui.shared.form import draw_settings, refuse_paths, setting_label
@@ -26,6 +26,8 @@ from entail.ui.shared.text import label
 from entail.ui.shared.waiting import draw_result, start_task
 
 _PREVIEWS = TaskGroup("training previews", failure="the training data could not be read")
+_LIKE, _DEFAULT = "like", "default"
+_PRESETS = {"paper": "As in the paper", "decisions": "For few decisions"}
 _DEVICES = {"": "Default of the worker", "cpu": "CPU", "cuda": "GPU (CUDA)"}
 
 
@@ -96,30 +98,31 @@ def draw_form(shared: Workspace, author: str | None) -> None:
 
 def _draw_config(method: Method, choice: DataChoice | None, like: Job | None) -> Any:  # noqa: ANN401 - the method's
     """Draw the settings; return the configuration, None with an error if it is invalid."""
-    options: dict[str, Mapping[str, object]] = {f"As in {like.name}": like.spec.config} if like else {}
-    if method.presets and method.config() not in method.presets.values():
-        options |= {"Defaults": {}}
-    options |= {title: values_of(config) for title, config in method.presets.items()}
-    options = options or {"Defaults": {}}
-    titles, kind = list(options), choice.kind if choice else ""
-    preset = titles[0]
-    if kind == DECISIONS and like is None and method.for_decisions is not None:
-        usual = method.for_decisions()
-        preset = next((title for title, config in method.presets.items() if config == usual), preset)
-    if len(titles) > 1:
-        preset = st.segmented_control(
+    labels = {_LIKE: f"As in {like.name}"} if like else {}
+    labels |= {_DEFAULT: "Default"} | {
+        name: _PRESETS.get(name, setting_label(name)) for name in method.presets
+    }
+    kind, names = choice.kind if choice else "", list(labels)
+    is_usual = kind == DECISIONS and like is None and DECISIONS in method.presets
+    preset = names[0]
+    if len(names) > 1:
+        preset = st.selectbox(
             "Preset",
-            titles,
-            default=preset,
-            required=True,
+            names,
+            index=names.index(DECISIONS) if is_usual else 0,
+            format_func=labels.__getitem__,
             key=f"begin-{method.name}-{kind}-{like.id if like else ''}",
             help="Sets the initial values of the fields below.",
         )
+    begin: Mapping[str, object] = {}
+    if like and preset == _LIKE:
+        begin = like.spec.config
+    elif preset in method.presets:
+        begin = values_of(method.presets[preset])
     problem = st.container()
-    key = f"set-{method.name}-{titles.index(preset)}-{like.id if like else ''}"
-    values = draw_settings(method, options[preset], key=key)
     try:
-        refuse_paths(values, existing_values=options[preset])
+        values = draw_settings(method, begin, key=f"set-{method.name}-{preset}-{like.id if like else ''}")
+        refuse_paths(values, existing_values=begin)
         return method.make_config(values)
     except (EntailError, TypeError, ValueError) as error:
         prefix = "" if isinstance(error, EntailError) else "These settings are not valid: "

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
 from entail.encoders.catalogue import catalogue
@@ -14,9 +15,13 @@ from entail.errors import SettingsError
 from entail.settings import MAX_UPLOAD_MB
 from entail.training.fields import Field
 from entail.training.method import Method
+from entail.ui.shared.text import label
 
 _COLUMNS = 3
 """Fields in a row."""
+
+MAX_COMMON = 8
+"""Largest number of settings with a field of their own."""
 
 BASE, INITIAL = "base", "initial"
 """Names of the settings that name the model, and the adapter on it, to start from."""
@@ -25,21 +30,58 @@ _CHOICES = {None: "default", True: "yes", False: "no"}
 
 
 def draw_settings(method: Method, begin: Mapping[str, object], *, key: str) -> dict[str, object]:
-    """Draw all settings of a method, the common ones first, and return their values by name.
+    """Draw the common settings of a method as fields and the others as a table; return all values by name.
 
     Args:
         method: The method.
         begin: First values where they differ from the defaults.
         key: Prefix of the widget keys; change it to reset the form.
+
+    Raises:
+        SettingsError: If a value of the table is none of its field.
     """
     fields = {field.name: field for field in method.fields}
-    first = [fields[name] for name in method.common if name in fields] or list(fields.values())
-    rest = [field for field in fields.values() if field not in first]
-    values = draw_fields(first, begin, key=key)
-    if rest:
-        with st.expander(f"{len(rest)} more settings", icon=":material/tune:"):
-            values |= draw_fields(rest, begin, key=key)
+    common = ([fields[name] for name in method.common if name in fields] or list(fields.values()))[
+        :MAX_COMMON
+    ]
+    values = draw_fields(common, begin, key=key)
+    if rest := [field for field in fields.values() if field not in common]:
+        with st.expander("All settings", icon=":material/tune:"):
+            values |= _draw_table(rest, begin, key=f"{key}-table")
+    changes = method.list_changes(values)
+    shown = ", ".join(f"{setting_label(name)} {value}" for name, value in changes.items())
+    st.caption(label(f"Non-default settings: {shown or 'none'}."))
     return values
+
+
+def _draw_table(fields: Sequence[Field], begin: Mapping[str, object], *, key: str) -> dict[str, object]:
+    """Draw fields as a table with one editable column, and return their values by name."""
+    rows = [
+        {
+            "setting": setting_label(field.name),
+            "value": _as_text(begin.get(field.name, None if field.required else field.default)),
+            "default": "required" if field.required else _as_text(field.default),
+            "allowed": field.allowed,
+            "help": field.help,
+        }
+        for field in fields
+    ]
+    edited = st.data_editor(
+        pd.DataFrame(rows),
+        key=key,
+        hide_index=True,
+        disabled=["setting", "default", "allowed", "help"],
+        column_config={name: name.capitalize() for name in rows[0]},
+    )
+    texts = edited["value"].fillna("").astype(str)
+    return {field.name: field.parse(text) for field, text in zip(fields, texts, strict=True)}
+
+
+def _as_text(value: object) -> str:
+    """Return a value as `Field.parse` reads it."""
+    if value is None:
+        return ""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def draw_fields(fields: Sequence[Field], begin: Mapping[str, object], *, key: str) -> dict[str, object]:
