@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from entail.aeenc.config import AeencConfig, decisions_config
 from entail.data.bundled import sample_corpus
 from entail.data.corpora import read_corpus
 from entail.data.nli.pairs import NliPair, NliReading
@@ -19,6 +21,7 @@ from entail.settings import load_settings
 from entail.training import method
 from entail.training.nli_source import NliSource
 from entail.trees.log.acts import Accept, Create
+from entail.ui.shared.form import MAX_COMMON, setting_label
 from entail.ui.shared.resources import Workspace, jobs
 from tests.ui.conftest import named, said
 
@@ -60,19 +63,75 @@ def form(view: View, name: str) -> AppTest:
     return app
 
 
-def test_the_form_has_every_setting_with_defaults_and_help(view: View) -> None:
+def edit_table(monkeypatch: pytest.MonkeyPatch, **texts: str) -> None:
+    """Edit values of the table of all settings, as a person does: tests cannot type into it."""
+    draw = st.data_editor
+
+    def edited(table: Any, **options: Any) -> Any:
+        draw(table, **options)
+        return table.assign(
+            value=[texts.get(name, text) for name, text in table[["setting", "value"]].values]
+        )
+
+    monkeypatch.setattr(st, "data_editor", edited)
+
+
+@pytest.mark.parametrize("name", ["aeenc", "gausscse", "tuning", "dpr", "arcf", "judge", "reranker"])
+def test_few_settings_have_a_field_and_all_are_in_a_table(view: View, name: str) -> None:
+    app = form(view, name)
+    how = method.method(name)
+    fields = [f for kind in (app.number_input, app.selectbox, app.checkbox, app.text_input) for f in kind]
+    drawn = {str(f.key).removeprefix(f"set-{name}-default--") for f in fields} & {f.name for f in how.fields}
+    assert 0 < len(drawn) <= MAX_COMMON
+    (table,) = [frame.value for frame in app.dataframe]
+    assert list(table["setting"]) == [setting_label(f.name) for f in how.fields if f.name not in drawn]
+    assert list(table["value"]) == list(table["default"])
+    assert all(table["help"])
+    assert all(table["allowed"])
+
+
+def test_the_defaults_are_shown_with_help(view: View) -> None:
     app = view(author=None)
     assert start(app).disabled
-    assert [n.label for n in app.number_input][:3] == ["Limit", "Rank", "Margin"]
     assert named(app.number_input, "Rank").value == 16
     assert named(app.number_input, "Learning rate").value is None
-    assert "LoRA" in named(app.selectbox, "Tuning").help
-    assert {f.name.replace("_", " ").capitalize() for f in method.method("aeenc").fields} <= {
-        element.label
-        for kind in (app.number_input, app.selectbox, app.checkbox, app.text_input)
-        for element in kind
-    }
+    assert "LoRA" in named(app.number_input, "Rank").help
     assert "The method sixth cannot be loaded" in said(app)
+
+
+def test_settings_of_the_table_are_used(view: View, monkeypatch: pytest.MonkeyPatch) -> None:
+    edit_table(monkeypatch, Loss="softmax", Margin="0.5", Dropout="", Gold="false")
+    app = view()
+    named(app.selectbox, "Premises").set_value("EntailmentBank sample")
+    named(app.selectbox, "Trees").set_value("Trees of the bundled sample")
+    named(app.number_input, "Rank").set_value(4).run()
+    assert all(part in said(app) for part in ("Rank 4", "Loss softmax", "Margin 0.5", "Gold false"))
+    config = submitted(app).spec.config
+    assert (config["rank"], config["loss"], config["margin"], config["gold"], config["dropout"]) == (
+        *(4, "softmax", 0.5, False, None),
+    )
+
+
+@pytest.mark.parametrize(
+    ("label", "text"), [("Margin", "-1"), ("Margin", "many"), ("Loss", "none"), ("Temperature", "")]
+)
+def test_a_wrong_setting_of_the_table_is_explained(
+    view: View, monkeypatch: pytest.MonkeyPatch, label: str, text: str
+) -> None:
+    edit_table(monkeypatch, **{label: text})
+    app = view()
+    assert f"{label.lower()}: expected" in said(app)
+    assert start(app).disabled
+
+
+def test_a_preset_is_a_start(view: View) -> None:
+    app = view()
+    preset = named(app.selectbox, "Preset")
+    assert preset.options == ["Default", "As in the paper", "For few decisions"]
+    preset.set_value("decisions").run()
+    assert named(app.number_input, "Epochs").value == decisions_config().epochs
+    named(app.selectbox, "Preset").set_value("default").run()
+    assert named(app.number_input, "Epochs").value == AeencConfig().epochs
 
 
 def test_a_method_of_another_package_is_queued(view: View) -> None:
@@ -95,14 +154,10 @@ def test_a_method_of_another_package_is_queued(view: View) -> None:
     assert named(view(job="new").text_input, "Encoder name").value == "aeenc-1"
 
 
-@pytest.mark.parametrize(
-    ("field", "value", "words"),
-    [("Rank", 0, "rank: expected"), ("Margin", -1.0, "margin: expected")],
-)
-def test_an_invalid_setting_is_explained(view: View, field: str, value: float, words: str) -> None:
+def test_an_invalid_setting_is_explained(view: View) -> None:
     app = view()
-    named(app.number_input, field).set_value(value).run()
-    assert words in said(app)
+    named(app.number_input, "Rank").set_value(0).run()
+    assert "rank: expected" in said(app)
     assert start(app).disabled
 
 
@@ -115,8 +170,8 @@ def test_gold_trees_over_a_stored_corpus_are_previewed_and_queued(view: View) ->
     app = previewed(app)
     assert [(m.label, m.value) for m in app.metric][-2:] == [("Premises", "4,785"), ("Dev trees", "120")]
     assert "not in the corpus" in said(app)
-    assert list(app.dataframe[0].value.columns) == ["sentence", "premise", "the premise"]
-    named(app.number_input, "Limit").set_value(5).run()
+    assert list(app.dataframe[-1].value.columns) == ["sentence", "premise", "the premise"]
+    named(app.number_input, "Rank").set_value(5).run()
     assert not app.metric, "a preview is of the settings that it was asked for"
     job = submitted(app)
     stored = Path(str(job.spec.source["corpus"]))
@@ -157,11 +212,12 @@ def test_a_model_is_named_not_read_from_a_path(
 ) -> None:
     app = form(view, "gausscse")
     for typed in (str(tmp_path), "~/models", "mine,../other"):
-        named(app.text_input, "Teachers").set_value(typed).run()
-        assert app.error
+        with monkeypatch.context() as table:
+            edit_table(table, Teachers=typed)
+            assert app.run().error
         assert start(app).disabled
-    named(app.text_input, "Teachers").set_value("mine,org/other").run()
-    assert not app.error
+    edit_table(monkeypatch, Teachers="mine,org/other")
+    assert not app.run().error
     monkeypatch.chdir(tmp_path)
     (tmp_path / "org" / "other").mkdir(parents=True)
     assert app.run().error
@@ -226,20 +282,22 @@ def test_a_data_set_of_the_hub_is_previewed_and_queued_by_its_name(
     assert start(app).disabled
     app = choose(choose(app, "Pairs", "snli"), "Dev", "me/mine@v1:pairs")
     named(app.text_input, "Dev split").set_value("trial").run()
+    named(app.selectbox, "Pairs, file 2").set_value(HUB_SET).run()
+    app.text_input(key="data-gausscse-pairs-2-name").set_value("multi_nli").run()
     assert asked == [], "nothing is fetched before a person asks"
     app = previewed(app)
-    assert asked == [("snli", "train"), ("me/mine@v1:pairs", "trial")]
+    assert asked == [("snli", "train"), ("multi_nli", "train"), ("me/mine@v1:pairs", "trial")]
     assert [(m.label, m.value) for m in app.metric] == [
         ("Triplets", "2"),
         ("Premises", "2"),
         ("With a contradiction", "1"),
         ("Dev pairs", "3"),
     ]
-    assert "4 rows with another label" in said(app)
+    assert "8 rows with another label" in said(app)
     job = submitted(app)
     source = {name: job.spec.source[name] for name in ("pairs", "dev", "dev_split")}
-    assert source == {"pairs": "snli", "dev": "me/mine@v1:pairs", "dev_split": "trial"}
-    assert job.spec.about == "snli"
+    assert source == {"pairs": ["snli", "multi_nli"], "dev": "me/mine@v1:pairs", "dev_split": "trial"}
+    assert job.spec.about == "snli, multi_nli"
     asked.clear()
     for address in ({}, {"job": "new"}, {"job": job.id}, {"job": "new", "like": job.id}):
         app = view(**address)
@@ -254,7 +312,7 @@ def test_a_judge_learns_from_pairs_of_every_label(view: View, asked: Any) -> Non
     assert metrics["Entailment"] == str(sum(pair.label == "entailment" for pair in PAIRS))
     assert named(app.number_input, "Rank").value == 40
     job = submitted(app)
-    assert (job.spec.method, job.spec.source["pairs"]) == ("judge", "snli")
+    assert (job.spec.method, job.spec.source["pairs"]) == ("judge", ["snli"])
 
 
 def test_a_preview_offline_fails_and_the_training_can_be_queued(
@@ -296,7 +354,7 @@ def test_each_stage_of_entailment_tuning_has_the_data_and_settings_that_it_uses(
 ) -> None:
     shutil.copytree(ROOT / "models" / "aeenc-minilm", models / "mine")
     app = form(view, "tuning")
-    assert {"NLI", "NLI second", "More passages"} <= {field.label for field in app.selectbox}
+    assert {"NLI", "Passages"} <= {field.label for field in app.selectbox}
     app = named(app.selectbox, "Method").set_value("dpr").run()
     assert not [field.label for field in app.selectbox if "NLI" in field.label]
     initial = named(app.selectbox, "Initial")

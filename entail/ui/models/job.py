@@ -226,12 +226,8 @@ def _draw_charts(job: Job) -> None:
 def _draw_settings(job: Job) -> None:
     with st.expander("Settings", icon=":material/tune:"):
         method = methods().get(job.spec.method)
-        title, settings = "All settings:", dict(job.spec.config)
-        if method is not None:
-            with contextlib.suppress(EntailError, TypeError, ValueError):  # of another version
-                settings = method.list_changes(job.spec.config)
-                title = "Non-default settings:"
-        st.caption(title)
+        settings = job.spec.config if method is None else method.list_changes(job.spec.config)
+        st.caption("All settings:" if method is None else "Non-default settings:")
         rows = {setting_label(name): str(value) for name, value in settings.items()} or {"None": ""}
         rows |= {"Data": job.spec.about, "Job": job.id}
         rows |= {"Device": job.spec.device} if job.spec.device else {}

@@ -49,7 +49,7 @@ def draw_settings(method: Method, begin: Mapping[str, object], *, key: str) -> d
         with st.expander("All settings", icon=":material/tune:"):
             values |= _draw_table(rest, begin, key=f"{key}-table")
     changes = method.list_changes(values)
-    shown = ", ".join(f"{setting_label(name)} {value}" for name, value in changes.items())
+    shown = ", ".join(f"{setting_label(name)} {_as_text(value)}" for name, value in changes.items())
     st.caption(label(f"Non-default settings: {shown or 'none'}."))
     return values
 
