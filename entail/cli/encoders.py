@@ -1,14 +1,15 @@
-"""``entail card``, ``export``, ``average``, ``push``, ``pull``, ``push-trees``."""
+"""``entail card``, ``export``, ``average``, ``push``, ``pull``."""
 
 from __future__ import annotations
 
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from entail.cli.console import Report, command, progress_bar, table
+from entail.errors import SettingsError
 
 if TYPE_CHECKING:
     from entail.hub.repository import PushResult
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 Repo = Annotated[str, typer.Argument(metavar="REPO", help="Name on the Hub, such as my-team/my-encoder.")]
-Public = Annotated[bool, "Visible to everyone.  [default: only to its owners]"]
-DryRun = Annotated[bool, "Show files and card, send nothing; needs no token."]
 
 
 @command(app)
@@ -147,60 +146,57 @@ def average(
 
 @command(app)
 def push(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Model: a name under models/, or a folder.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Model: a name under models/, or a folder; or a corpus.")
+    ],
     repo: Repo,
     *,
-    public: Public = False,
-    merged: Annotated[bool, "Push the merged model."] = False,
-    both: Annotated[bool, "Push the merged model, with the adapter in adapter/."] = False,
-    dry_run: DryRun = False,
+    public: Annotated[bool, "Visible to everyone.  [default: only to its owners]"] = False,
+    form: Annotated[
+        Literal["adapter", "merged", "both"] | None,
+        typer.Option(help="Form of an adapter: alone, merged into its base, or both.  [default: adapter]"),
+    ] = None,
+    trees: Annotated[bool, "Push the team's trees and decisions over corpus NAME as a data set."] = False,
+    names: Annotated[
+        bool, "With --trees: include the authors' names.  [default: authors are numbered]"
+    ] = False,
+    licence: Annotated[str | None, "With --trees: licence, as a Hub id.", "ID"] = None,
+    dry_run: Annotated[bool, "Show files and card, send nothing; needs no token."] = False,
 ) -> Report:
-    """Push an encoder, scorer or judge with its card to the Hugging Face Hub; private without --public.
+    """Push a model with its card, or a team's trees, to the Hugging Face Hub; private without --public.
 
     The token comes from HF_TOKEN or `hf auth login`. Set HF_ENDPOINT for another Hub.
     """
+    if (form and trees) or ((names or licence) and not trees):
+        raise SettingsError("expected --form without --trees, and --names and --licence with --trees")
+    if trees:
+        return _report(
+            _push_trees(name, repo, private=not public, dry_run=dry_run, names=names, licence=licence)
+        )
     from entail.hub.push import push_encoder
 
-    if merged and both:
-        raise typer.BadParameter("expected --merged or --both, found both")
-    done = push_encoder(
-        name,
-        repo,
-        form="both" if both else "merged" if merged else None,
-        private=not public,
-        dry_run=dry_run,
-    )
-    return _report(done)
+    return _report(push_encoder(name, repo, form=form, private=not public, dry_run=dry_run))
 
 
-@command(app, "push-trees")
-def push_trees(
-    corpus: Annotated[str, typer.Argument(metavar="CORPUS", help="Corpus of the trees.")],
-    repo: Repo,
-    *,
-    public: Public = False,
-    names: Annotated[bool, "Include the authors' names.  [default: authors are numbered]"] = False,
-    licence: Annotated[str | None, "Licence, as a Hub id.", "ID"] = None,
-    dry_run: DryRun = False,
-) -> Report:
-    """Push a team's trees and decisions as a data set; private without --public."""
+def _push_trees(
+    corpus: str, repo: str, *, private: bool, dry_run: bool, names: bool, licence: str | None
+) -> PushResult:
     from entail.hub.trees import push_trees
     from entail.trees.log.event_log import TreeLog
     from entail.trees.store.corpora import CorpusStore
     from entail.trees.store.database import open_database
 
     with closing(open_database()) as database:
-        done = push_trees(
+        return push_trees(
             corpus,
             repo,
             log=TreeLog(database),
             store=CorpusStore(database),
-            private=not public,
+            private=private,
             dry_run=dry_run,
             names=names,
             licence=licence,
         )
-    return _report(done)
 
 
 @command(app)

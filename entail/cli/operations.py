@@ -80,15 +80,6 @@ def worker(
 
 
 @command(app)
-def version() -> Report:
-    """Print the versions of entail, Python and its main libraries."""
-    from entail.results import versions
-
-    packages = versions()
-    return Report(data=packages, text=table(["package", "version"], list(packages.items())))
-
-
-@command(app)
 def backup(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="File to write, such as entail.zip.")],
     overwrite: Annotated[bool, "Replace an existing FILE."] = False,
@@ -141,11 +132,17 @@ def restore(
 
 
 @command(app)
-def doctor() -> Report:
+def doctor(
+    licences: Annotated[
+        bool, "Instead list the licences of packages, encoders and corpora, and those to review."
+    ] = False,
+) -> Report:
     """Check the installation and report problems.
 
     Reports versions, device, memory, disk, jobs and the database. The exit code is 1 if there is a problem.
     """
+    if licences:
+        return _licences()
     from entail.jobs.jobs import Jobs
     from entail.operations.doctor import diagnose, inspect_machine
     from entail.operations.storage import measure_storage
@@ -273,9 +270,7 @@ def _follow(job: str) -> None:
         time.sleep(_POLL)
 
 
-@command(app)
-def licences() -> Report:
-    """List the licences of packages, encoders and corpora."""
+def _licences() -> Report:
     from entail.operations.licences import data_licences, encoder_licences, package_licences
 
     with _corpora() as store:

@@ -47,7 +47,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*(@[\w./-]+)?", re.ASCII)
 _CROSS = {
     "scorer": ("a scorer of facts", "rank --scorer {}"),
-    "judge": ("a judge of entailment", "evaluate judge --judge {}"),
+    "judge": ("a judge of entailment", "evaluate nli --judge {}"),
     "reranker": ("a re-ranker", "evaluate premises --retriever aeenc-minilm+{}"),
 }
 """Cross-encoders by their field of `entail.json`: kind, and command that uses one."""

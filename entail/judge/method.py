@@ -75,7 +75,7 @@ def card_text(record: Mapping[str, Any], name: str) -> CrossEncoderText:
             "It reads a premise and a hypothesis, and returns probabilities of entailment, neutral and "
             "contradiction. It makes no sentence vectors."
         ],
-        usage=f"entail evaluate judge --judge {name} --data PAIRS.jsonl",
+        usage=f"entail evaluate nli --judge {name} --data PAIRS.jsonl",
         dev_caption="On the dev pairs, which include those that the checkpoint was selected on:",
         limitations="It is small, and trained on captions and short English texts. Passages of a hundred "
         "words are longer than most of its training data, and its probabilities are not calibrated on them: "
@@ -103,6 +103,6 @@ JUDGE = Method(
     notes=notes,
     encodes=False,
     makes="a judge of entailment",
-    use="the Claims page judges passages by it, and `entail evaluate judge` measures it",
+    use="the Claims page judges passages by it, and `entail evaluate nli --judge` measures it",
     common=("base", "tuning", "rank", "epochs", "batch_size", "learning_rate", "max_length"),
 )

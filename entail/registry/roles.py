@@ -30,7 +30,7 @@ DESCRIPTIONS: Mapping[Role, str] = {
 """Task of the model in each role."""
 
 HOW_TO_MEASURE: Mapping[Role, str] = {
-    "direction": "entail evaluate direction --encoder NAME --data PAIRS --out FILE, then "
+    "direction": "entail evaluate nli --direction --encoder NAME --data PAIRS --out FILE, then "
     "entail card models/NAME --results FILE",
     "chains": "entail evaluate chains --scorer NAME --out FILE, then entail card models/NAME --results FILE",
     "reranker": "train it with --dev, which compares the two",
@@ -68,7 +68,7 @@ def role_of(name: str) -> Role:
     if card.judge:
         raise PromotionError(
             f"{folder.name} cannot be promoted: expected an encoder, a scorer of chains or a re-ranker, "
-            f"found a judge of entailment; name it where you need it: entail evaluate judge --judge "
+            f"found a judge of entailment; name it where you need it: entail evaluate nli --judge "
             f"{folder.name}"
         )
     return "chains"

@@ -95,4 +95,4 @@ def test_a_judge_takes_no_figures_of_chains(
     judge = scorer_folder("weigh")
     (judge / "entail.json").write_text('{"method": "judge", "base": "tiny", "judge": {"a": 1}}', "utf-8")
     assert main(["card", str(judge), "--results", str(result(tmp_path / "a.json"))]) == 1
-    assert "entail evaluate judge --judge weigh" in capsys.readouterr().err
+    assert "entail evaluate nli --judge weigh" in capsys.readouterr().err

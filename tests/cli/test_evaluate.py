@@ -152,6 +152,18 @@ def test_comparison(run_json: Any, evaluate: list[str], tmp_path: Path) -> None:
     assert {"commit", "hardware", "command", "wall_seconds"} <= set(written)
 
 
+def test_bias(
+    run_json: Any, evaluate: list[str], tiny_home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    encoders = [*evaluate[:-1], "tiny", "--retriever", "other", "--bias", "--no-effort"]
+    bias = run_json(*encoders)["bias"]
+    assert (bias["retrievers"], bias["queries"]) == (["tiny", "other"], 3)
+    assert all(bias["rules"][rule]["counts"]["TP"] for rule in ("all", "outside_tree"))
+    assert main(encoders) == 0
+    assert "Cliff's delta" in capsys.readouterr().out
+    assert "'tfidf' has no vectors" in run_json(*evaluate, "--bias", code=1)["error"]["message"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

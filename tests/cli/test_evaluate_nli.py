@@ -54,12 +54,12 @@ def arguments(data: Path, tiny_home: Path, monkeypatch: pytest.MonkeyPatch) -> l
 
 @pytest.fixture
 def evaluate(arguments: list[str], run_json: Any) -> Callable[..., Any]:
-    return lambda command, *more, **code: run_json("evaluate", command, *arguments, *more, **code)
+    return lambda *more, **code: run_json("evaluate", "nli", *arguments, *more, **code)
 
 
 def test_direction(evaluate: Callable[..., Any], tmp_path: Path) -> None:
     path = tmp_path / "results" / "direction.json"
-    figures = evaluate("direction", "--encoder", "words", "--out", str(path))
+    figures = evaluate("--direction", "--encoder", "words", "--out", str(path))
     assert json.loads(path.read_text())["figures"] == figures
     assert (figures["accuracy"], figures["n"], figures["length_baseline"]) == (0.5, 2, 0.5)
     assert figures["longer_entailed"] | {"accuracy": 0.0, "n": 1} == figures["longer_entailed"]
@@ -70,8 +70,8 @@ def test_direction(evaluate: Callable[..., Any], tmp_path: Path) -> None:
 
 
 def test_nli(evaluate: Callable[..., Any]) -> None:
-    figures = evaluate("nli", "--encoder", "words", "--threshold", "0.5")
-    assert (figures["n"], figures["threshold"], figures["threshold_from"]) == (4, 0.5, "given")
+    figures = evaluate("--encoder", "words")
+    assert (figures["n"], figures["threshold_from"]) == (4, "data")
     # The first letter tells ice from fire, and not who runs from who sleeps.
     assert figures["accuracy"] == 0.75
     assert figures["auprc"] == pytest.approx(0.5 + 0.5 * 2 / 3)
@@ -81,14 +81,12 @@ def test_nli(evaluate: Callable[..., Any]) -> None:
 def test_threshold_fitted_on_dev(evaluate: Callable[..., Any], tmp_path: Path) -> None:
     dev = tmp_path / "dev.tsv"
     dev.write_text("premise\thypothesis\tlabel\nice\tice\tentailment\nice\tfire\tneutral\n", encoding="utf-8")
-    fitted = ["nli", "--encoder", "words", "--dev", str(dev)]
-    figures = evaluate(*fitted)
+    figures = evaluate("--encoder", "words", "--dev", str(dev))
     assert (figures["threshold_from"], figures["dev"]["pairs"]) == ("dev", 2)
-    assert "found both" in evaluate(*fitted, "--threshold", "1", code=1)["error"]["message"]
 
 
 def test_text(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["evaluate", "direction", "--encoder", "words", *arguments]) == 0
+    assert main(["evaluate", "nli", "--direction", "--encoder", "words", *arguments]) == 0
     out = capsys.readouterr().out
     assert "words on " in out
     assert "2 entailment pairs" in out
@@ -102,10 +100,10 @@ def test_text(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_point_encoder(evaluate: Callable[..., Any]) -> None:
-    figures = evaluate("nli", "--encoder", "tiny")
+    figures = evaluate("--encoder", "tiny")
     assert (figures["threshold_from"], figures["encoder"]) == ("data", "tiny")
     assert figures["accuracy"] >= figures["majority"] == 0.5
-    refused = evaluate("direction", "--encoder", "tiny", code=1)["error"]["message"]
+    refused = evaluate("--direction", "--encoder", "tiny", code=1)["error"]["message"]
     assert "a point encoder given where a Gaussian one is needed" in refused
 
 
@@ -115,7 +113,9 @@ def test_point_encoder(evaluate: Callable[..., Any]) -> None:
         (["--encoder", "gausscse-none"], "no encoder is called 'gausscse-none'"),
         (["--encoder", "words", "--data", "nowhere.jsonl"], "nowhere.jsonl: expected a file"),
         (["--encoder", "words", "--split", "TRAIN"], "expected a column SemEval_set"),
+        (["--encoder", "words", "--judge", "nli-minilm"], "--judge"),
+        (["--encoder", "words", "--direction", "--dev", "x.tsv"], "--direction"),
     ],
 )
 def test_errors(evaluate: Callable[..., Any], options: list[str], message: str) -> None:
-    assert message in evaluate("nli", *options, code=1)["error"]["message"]
+    assert message in evaluate(*options, code=1)["error"]["message"]

@@ -39,12 +39,12 @@ def test_promote_and_roll_back_by_role(
 ) -> None:
     shutil.copytree(tiny_home / gaussian, tiny_home / "gausscse-minilm")
     scorer_folder("chain")
-    measured = ["evaluate", "direction", "--data", str(dev)]
+    measured = ["evaluate", "nli", "--direction", "--data", str(dev)]
     assert run_json(*measured)["encoder"] == "gausscse-minilm"
     assert run_json("promote")["in_use"]["direction"]["name"] == "gausscse-minilm"
     refused = run_json("promote", "mine", code=1)["error"]
     assert (refused["type"], "on the same data, found none" in refused["message"]) == ("PromotionError", True)
-    assert run_json("promote", "mine", "--anyway", "--by", "Ann")["role"] == "direction"
+    assert run_json("promote", "mine", "--anyway")["role"] == "direction"
     assert run_json(*measured)["encoder"] == "mine"
     assert run_json("evaluate", "nli", "--data", str(dev))["encoder"] == "mine"
     assert run_json("promote", "--back")["in_use"]["direction"]["name"] == "gausscse-minilm", "the only one"

@@ -44,7 +44,10 @@ def test_trained_and_told_from_the_command_line(
     assert main(["train", "gausscse", *arguments, *small, "--out", str(out)]) == 0
     assert "40 triplets" in capsys.readouterr().out
     assert GaussianEncoder("mine").threshold is not None
-    assert main(["evaluate", "direction", "--data", str(files["dev"]), "--encoder", "mine", "--json"]) == 0
+    assert (
+        main(["evaluate", "nli", "--direction", "--data", str(files["dev"]), "--encoder", "mine", "--json"])
+        == 0
+    )
     figures = json.loads(capsys.readouterr().out)
     assert 0 <= figures["accuracy"] <= 1
     assert figures["n"] == 20

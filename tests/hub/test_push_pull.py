@@ -148,7 +148,7 @@ def test_local_bases_and_missing_forms_are_refused(hub: Any, trained: Write) -> 
     with pytest.raises(HubError, match="tiny"):
         push_encoder("mine", "team/mine", dry_run=True)
     assert push_encoder("mine", "team/mine", form="merged", dry_run=True).files
-    with pytest.raises(HubError, match="--merged"):
+    with pytest.raises(HubError, match="--form merged"):
         push_encoder("tiny", "team/tiny", form="both", dry_run=True)
     with pytest.raises(HubError, match=r"entail\.json"):
         push_encoder("tiny", "team/tiny", dry_run=True)

@@ -135,10 +135,10 @@ def test_there_must_be_something_to_push(home: Path) -> None:
 def test_the_command_shows_and_pushes(
     hub: Any, token: str, team: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["push-trees", "snow", "team/snow", "--dry-run"]) == 0
+    assert main(["push", "--trees", "snow", "team/snow", "--dry-run"]) == 0
     assert "judged.csv" in capsys.readouterr().out
     assert hub.asked == []
-    assert main(["push-trees", "snow", "team/snow", "--public", "--json"]) == 0
+    assert main(["push", "--trees", "snow", "team/snow", "--public", "--json"]) == 0
     output = capsys.readouterr()
     done = json.loads(output.out)
     assert done["private"] is False

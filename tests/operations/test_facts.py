@@ -141,7 +141,7 @@ def test_logs_and_licences_on_the_command_line(
     job_id = add_job(jobs, 1, "failed")
     assert run_json("logs", job_id[:15])["text"] == "a step was made"
     assert "no job has the id" in run_json("logs", "nothing", code=1)["error"]["message"]
-    assert {licence["kind"] for licence in run_json("licences")["licences"]} == {
+    assert {licence["kind"] for licence in run_json("doctor", "--licences")["licences"]} == {
         "encoder",
         "sample",
         "package",

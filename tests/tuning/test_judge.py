@@ -94,7 +94,7 @@ def test_what_was_saved_is_a_judge_and_no_encoder(mine: Path) -> None:
     card = (mine / "README.md").read_text(encoding="utf-8")
     assert "license: other" in card  # of the base none is known
     assert "pipeline_tag: text-classification" in card
-    assert "entail evaluate judge --judge mine" in card
+    assert "entail evaluate nli --judge mine" in card
     record = json.loads((mine / "entail.json").read_text(encoding="utf-8"))
     assert record["judge"] == {"max_length": 32, "labels": list(LABELS)}
     assert record["figures"]["pairs"] == 24
@@ -253,10 +253,10 @@ def test_from_the_command_line(tiny_home: Path, tmp_path: Path, capsys: pytest.C
     output = capsys.readouterr().out
     assert "48 pairs, 16 entailment" in output
     assert "accuracy on all 12 dev pairs" in output
-    assert main(["evaluate", "judge", "--data", str(dev), "--judge", "mine", "--limit", "9", "--json"]) == 0
+    assert main(["evaluate", "nli", "--data", str(dev), "--judge", "mine", "--json"]) == 0
     figures = json.loads(capsys.readouterr().out)
-    assert (figures["judge"], figures["n"], figures["majority"]) == ("mine", 9, pytest.approx(1 / 3))
-    assert main(["evaluate", "judge", "--data", str(dev), "--json"]) == 1
+    assert (figures["judge"], figures["n"], figures["majority"]) == ("mine", 12, pytest.approx(1 / 3))
+    assert main(["evaluate", "nli", "--data", str(dev), "--judge", "nli-minilm", "--json"]) == 1
     assert "no judge of entailment is called 'nli-minilm'" in capsys.readouterr().out
 
 

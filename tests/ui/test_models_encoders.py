@@ -88,7 +88,7 @@ def test_figures_on_unseen_claims_stand_apart(app: AppTest, models: Path) -> Non
 def test_figures_and_dimension_of_an_encoder_of_gaussians(
     app: AppTest, shared: Workspace, gaussian: str, tiny_home: Path
 ) -> None:
-    assert "entail evaluate direction" in said(opened(app, gaussian, "Figures"))
+    assert "entail evaluate nli" in said(opened(app, gaussian, "Figures"))
     entry = {"data": "SNLI-dev", "question": "direction", "n": 3329, "accuracy": 0.97, "longer": [0.74, 222]}
     file = tiny_home / gaussian / "entail.json"
     record = json.loads(file.read_text("utf-8"))

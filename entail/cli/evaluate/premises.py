@@ -11,6 +11,7 @@ from entail.cli.console import Report, command, progress_bar, table
 from entail.cli.options import CorpusFile, Out, TreesFile
 
 if TYPE_CHECKING:
+    from entail.aeenc.bias import SimilarityBias
     from entail.evaluation.retrieval.effort import Effort
     from entail.evaluation.retrieval.premises import PremiseEvaluation
     from entail.statistics.paired import ComparedFigure
@@ -32,6 +33,11 @@ def premises(
         "NAME",
     ] = None,
     effort: Annotated[bool, "Also measure candidates read per accepted premise."] = True,
+    bias: Annotated[
+        bool,
+        "Also measure the similarity bias of encoders (Figure 3 of the AE-Enc paper); the first one labels "
+        "the pairs.",
+    ] = False,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first trees.", metavar="N")] = None,
     out: Out = None,
 ) -> Report:
@@ -43,6 +49,8 @@ def premises(
     Further retrievers are compared with the first, query by query: difference, 95 % bootstrap interval over
     queries, and p-value of a paired randomisation test.
     """
+    from entail.aeenc.bias import bias as measure_bias
+    from entail.aeenc.bias import encoder_indexes
     from entail.data.corpora import read_corpus
     from entail.data.entailment_bank.trees import read_trees
     from entail.encoders.training_queries import training_queries_of
@@ -65,6 +73,12 @@ def premises(
                 _Measured(evaluation, work, training_queries_of(name, evaluation.queries), len(gold))
             )
 
+        analysis = None
+        if bias:
+            analysis = measure_bias(
+                candidates, gold, encoder_indexes(names, candidates, progress=progress), progress=progress
+            )
+
     first, *rest = measured
     data, texts = _as_json(first), [_as_text(first)]
     if rest:
@@ -74,6 +88,9 @@ def premises(
         data["others"].append(_as_json(other) | {"against_first": _differences_as_json(differences)})
         pair = (first.evaluation.retriever, other.evaluation.retriever)
         texts += [_as_text(other), _differences_as_text(*pair, differences)]
+    if analysis is not None:
+        data["bias"] = analysis.to_json()
+        texts.append(_bias_as_text(analysis))
     return Report(data=data, text="\n\n".join(texts), out=out, seed=SEED if rest else None)
 
 
@@ -152,4 +169,19 @@ def _as_text(measured: _Measured) -> str:
             f"a simulated author reads {reads} candidates per accepted premise ({work.reads:,} read, "
             f"{work.accepted:,} accepted, {work.missing:,} or {work.missing_share:.1%} never found)"
         )
+    return "\n\n".join(parts)
+
+
+def _bias_as_text(analysis: SimilarityBias) -> str:
+    from entail.aeenc.bias import RULES
+
+    parts = [f"similarity bias among the first {analysis.k} of {analysis.retrievers[0]}"]
+    for rule in RULES:
+        rows = [
+            [panel.title, s.auc, *s.auc_interval, s.delta]
+            for panel in analysis.panels[rule]
+            if (s := panel.separation) is not None
+        ]
+        parts.append(table([f"false positives: {rule}", "P(FP > FN)", "low", "high", "Cliff's delta"], rows))
+        parts.append("\n".join(verdict.words for verdict in analysis.verdicts[rule]))
     return "\n\n".join(parts)

@@ -258,7 +258,7 @@ def _weights(folder: Path, facts: ModelFacts) -> Weights:
     entry = facts.entry
     if entry is None:
         parts = cross_parts(folder, read_card(folder, facts.name) or Card())
-        command = "judge --judge" if facts.record.get("judge") else "chains --scorer"
+        command = "nli --judge" if facts.record.get("judge") else "chains --scorer"
         return Weights(revision=parts.revision, command=f"entail evaluate {command} {facts.name}")
     command = f"premises --retriever {entry.base.name if entry.base else 'minilm'} --retriever"
     if entry.gaussian:

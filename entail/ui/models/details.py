@@ -90,8 +90,8 @@ def draw_figures(encoder: EncoderSummary) -> None:
         _draw_pairs(measured, key=f"pairs-{encoder.entry.revision}-{number}")
     if not encoder.figures and not pairs:
         st.info(
-            "No figures yet. Measure it with `entail evaluate direction` and `entail evaluate nli`, and add "
-            "the figures to its card with `entail card --results`."
+            "No figures yet. Measure it with `entail evaluate nli`, also with `--direction`, and add the "
+            "figures to its card with `entail card --results`."
             if encoder.entry.gaussian is not None
             else "No figures yet. Compare it under “Promote”, or on the Compare page.",
             icon=":material/query_stats:",

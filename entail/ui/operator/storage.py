@@ -185,7 +185,7 @@ def draw_licences(shared: Workspace) -> None:
     corpora = [(corpus.name, corpus.version, corpus.licence) for corpus in infos]
     licences = [*encoder_licences(), *data_licences(corpora), *_package_licences()]
     unclear = [licence for licence in licences if licence.look]
-    st.caption("As stated by packages, cards and owners. On the command line: `entail licences`.")
+    st.caption("As stated by packages, cards and owners. On the command line: `entail doctor --licences`.")
     if unclear:
         st.warning(
             f"{len(unclear)} of {len(licences)} need a review before you redistribute them: no licence is "
