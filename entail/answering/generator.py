@@ -7,12 +7,10 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from entail.answering.loading import LoadedModel
 from entail.answering.records import Answer, Answerer, PassageQuestion
 from entail.data.passages.files import Passage
-from entail.data.reading import read_text
 from entail.errors import SettingsError
 
 TEMPLATE = (
@@ -38,16 +36,6 @@ class Prompt:
     text: str
     read: int
     cut: bool
-
-
-def read_template(file: Path) -> str:
-    """Return the template of a file, see `TEMPLATE`.
-
-    Raises:
-        FormatError: If it cannot be read as text.
-        SettingsError: If it lacks a place for passages or question.
-    """
-    return require_template(read_text(file).rstrip("\n"))
 
 
 def require_template(template: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
@@ -31,34 +31,18 @@ def answer(
     questions: Annotated[Path | None, "File of questions, with known answers if any; same formats."] = None,
     encoder: Annotated[str, "Retriever of passages: bm25, minilm, a folder or a Hub id.", "NAME"] = "bm25",
     k: Annotated[int, typer.Option(min=1, help="Passages a question.")] = 5,
-    answer_tokens: Annotated[
-        int | None,
-        typer.Option(
-            min=1, help="Maximum tokens of an answer; default: 30 for a reader, 64 for a generator."
-        ),
-    ] = None,
-    max_length: Annotated[
-        int | None,
-        typer.Option(
-            "--max-length", "--longest", min=16, help="Maximum input tokens; default: the model's maximum."
-        ),
-    ] = None,
-    prompt: Annotated[Path | None, "Prompt template of a generator, with {passages} and {question}."] = None,
     fusion: Annotated[
         bool, "Fusion in the decoder: a sequence-to-sequence model reads the passages one by one."
     ] = False,
-    batch_size: Annotated[int | None, typer.Option(min=1, help="Windows or prompts in a batch.")] = None,
     judge: Annotated[
         str | None,
         "Generator that rates the answers to --questions: correctness 1 to 5, relevancy 0 or 1.",
         "NAME",
     ] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Only the first questions.")] = None,
     out: Annotated[Path | None, "Output of --questions: one JSON object a line."] = None,
     figures: Out = None,
     resume: Annotated[bool, "Continue an existing --out file."] = True,
     device: Device = None,
-    precision: Annotated[Literal["fp32", "bf16", "auto"], "auto: bf16 if it is faster."] = "fp32",
 ) -> Report:
     """Answer questions from retrieved passages, and score the answers.
 
@@ -67,7 +51,7 @@ def answer(
     such questions.
     """
     from entail.answering.answers import Finder, answer_figures, answer_questions, load_answerer
-    from entail.answering.generator import TEMPLATE, Generator, read_template
+    from entail.answering.generator import Generator
     from entail.answering.ratings import rate_answers
     from entail.data.passages.files import Question, read_questions
     from entail.evaluation.passages.retrieval import search_passages
@@ -84,24 +68,11 @@ def answer(
         raise SettingsError(
             "expected --questions FILE beside --judge, found one question; leave the judge out"
         )
-    entries = (
-        [Question("1", question)]
-        if question is not None
-        else list(read_questions(questions or Path()))[:limit]
-    )
+    entries = [Question("1", question)] if question else list(read_questions(questions or Path()))
     if not entries:
         raise SettingsError("expected questions, found none; give another file")
-    answering = load_answerer(
-        model,
-        answer_tokens=answer_tokens,
-        batch_size=batch_size,
-        template=read_template(prompt) if prompt is not None else TEMPLATE,
-        fusion=fusion,
-        max_length=max_length,
-        device=device,
-        precision=precision,
-    )
-    rater = load_answerer(judge, answer_tokens=8, device=device, precision=precision) if judge else None
+    answering = load_answerer(model, fusion=fusion, device=device)
+    rater = load_answerer(judge, answer_tokens=8, device=device) if judge else None
     if rater is not None and not isinstance(rater, Generator):
         raise SettingsError(f"expected a generator as --judge, found {rater.name}, a reader; name another")
     with progress_bar() as progress:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from entail.cli.console import Report, command, progress_bar, table
-from entail.errors import SettingsError
+from entail.errors import SettingsError, TrainingError
 
 if TYPE_CHECKING:
     from entail.hub.repository import PushResult
@@ -95,8 +95,6 @@ def average(
     ],
     *,
     out: Annotated[Path, "Folder of the new encoder.", "FOLDER"],
-    weight: Annotated[list[float] | None, "Weight of each encoder; they sum to 1.  [default: equal]"] = None,
-    scale: Annotated[float, "Scale of the mean; below 1 moves encoders towards the base."] = 1.0,
     rank: Annotated[int | None, "Rank of the new adapter.  [default: exact]"] = None,
     dev: Annotated[
         Path | None, "Labelled pairs that fit threshold and confidence of a Gaussian encoder."
@@ -111,24 +109,19 @@ def average(
     from entail.encoders.catalogue import resolve
     from entail.encoders.cross.encoder import cross_folder
     from entail.encoders.gaussian.form import HEAD
-    from entail.errors import TrainingError
 
     is_cross = any(cross_folder(folder) for folder in folders)
+    if dev is not None and (is_cross or resolve(folders[0]).gaussian is None):
+        raise TrainingError(f"expected --dev with Gaussian encoders, found {dev} without; leave out --dev")
     pairs = read_nli(dev).pairs if dev is not None else ()
     if is_cross:
         from entail.training.adapters.cross_averaging import average_cross_encoders
 
-        if scale != 1 or dev is not None:
-            raise TrainingError("expected cross-encoders without --scale and --dev, which are for encoders")
-        lost = average_cross_encoders(folders, out, weights=weight, rank=rank)
+        lost = average_cross_encoders(folders, out, rank=rank)
     else:
         from entail.training.adapters.averaging import average_adapters
 
-        if dev is not None and resolve(folders[0]).gaussian is None:
-            raise TrainingError(
-                f"expected --dev with Gaussian encoders, found {folders[0].name}; leave out --dev"
-            )
-        lost = average_adapters(folders, out, weights=weight, scale=scale, rank=rank)
+        lost = average_adapters(folders, out, rank=rank)
     if pairs:
         from entail.gausscse.calibration import calibrate
 
@@ -139,8 +132,7 @@ def average(
     return Report(
         data={"encoders": [f.name for f in folders], "name": out.name, "lost": lost, "bytes": size},
         text=f"wrote {out}: the mean of {len(folders)} {'cross-encoders' if is_cross else 'encoders'}, "
-        f"{size / 1e6:.1f} MB; "
-        f"rank loses {lost:.2%}{note}",
+        f"{size / 1e6:.1f} MB; rank loses {lost:.2%}{note}",
     )
 
 

@@ -42,7 +42,6 @@ def promote(
         "With --back: the role to roll back, if models of several roles were promoted. The role of "
         "an ENCODER follows from its folder.",
     ] = None,
-    by: Annotated[str | None, "Author of the promotion; default: the login name."] = None,
 ) -> Report:
     """Make a model the active one of its role; open pages follow within seconds.
 
@@ -58,11 +57,10 @@ def promote(
         raise SettingsError("expected an ENCODER beside --dev, --premises and --anyway; name it")
     premises_of_corpus = _corpus(corpus)
     corpus = premises_of_corpus.name if premises_of_corpus else None  # it may be given by its id
-    author = by or login_name()
     if back:
         if encoder is not None:
             raise SettingsError("expected either an ENCODER or --back, found both; give one of them")
-        roll_back(corpus, role=_role_to_roll_back(role, corpus), by=author)
+        roll_back(corpus, role=_role_to_roll_back(role, corpus), by=login_name())
         return _active(corpus)
     if encoder is None:
         return _active(corpus)
@@ -82,7 +80,7 @@ def promote(
         comparison = _comparison(encoder, now, corpus, dev=dev, premises=premises, progress=progress)
         pointer = activate(
             encoder,
-            by=author,
+            by=login_name(),
             corpus=corpus,
             evaluation=comparison,
             premises=premises_of_corpus,

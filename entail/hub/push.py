@@ -114,7 +114,8 @@ def _stage_encoder(entry: EncoderEntry, folder: Path, *, repo: str, form: Form |
         raise HubError(f"{entry.name} is no local model; push a model of your own", reason="place")
     if entry.base is None and form != "merged":
         raise HubError(
-            f"{entry.name} is a whole model, so there is no adapter to push; use --form merged", reason="place"
+            f"{entry.name} is a whole model, so there is no adapter to push; use --form merged",
+            reason="place",
         )
     if form != "adapter" and entry.base is not None:
         export_encoder(entry, folder)

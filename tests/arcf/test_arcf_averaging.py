@@ -68,8 +68,8 @@ def test_the_mean_is_of_adapters_and_heads(
     assert [encoder["config"]["seed"] for encoder in record["averaged"]["encoders"]] == [0, 1]
 
     command = ["average", str(first_folder), str(second_folder), "--out", str(tiny_home / "third")]
-    assert main([*command, "--scale", "0.5"]) == 1
-    assert "--scale" in capsys.readouterr().err
+    assert main([*command, "--dev", "pairs.jsonl"]) == 1
+    assert "pairs.jsonl" in capsys.readouterr().err
     assert main(command) == 0
     assert (tiny_home / "third" / HEAD).is_file()
 
