@@ -31,7 +31,10 @@ def _command(method: Method) -> Callable[..., None]:
             "FOLDER",
         ] = None,
         preset: Annotated[str | None, "Settings to start from, see above.", "NAME"] = None,
-        config: Annotated[Path | None, "TOML file of settings, see --show-config."] = None,
+        file: Annotated[
+            Path | None,
+            typer.Option("--config", help="TOML file of settings, see --show-config.", metavar="FILE"),
+        ] = None,
         settings: Annotated[
             list[str] | None,
             typer.Option("--set", help="One setting; may be given again.", metavar="KEY=VALUE"),
@@ -40,24 +43,23 @@ def _command(method: Method) -> Callable[..., None]:
         queue: Annotated[bool, "Queue it for a worker instead of training here."] = False,
         resume: Annotated[bool, "Continue from the checkpoint, if there is one."] = True,
         show_config: Annotated[bool, "Print all settings as a TOML file, and stop."] = False,
-        **given: Any,  # noqa: ANN401 - fields of the source, and flags
+        **values: Any,  # noqa: ANN401 - of the source's fields and the flags
     ) -> Report:
-        values = _read_settings(method, config, settings or ())
-        values |= {name: given[name] for name in flags if given[name] is not None}
-        sources = {name: given[name] for name in data if given[name] not in (None, [])}
+        changes = _read_settings(method, file, settings or ())
+        changes |= {name: values[name] for name in flags if values[name] is not None}
         if show_config:
-            return _show(method.make_config(values, preset=preset))
-        source = method.make_source(sources)
-        made = method.make_config(values, preset=preset or method.usual_preset(source))
+            return _show(method.make_config(changes, preset=preset))
+        source = method.make_source({name: values[name] for name in data if values[name] not in (None, [])})
+        config = method.make_config(changes, preset=preset or method.usual_preset(source))
         if out is None:
             raise SettingsError("expected --out FOLDER, found none; give the folder of the model")
         if queue:
-            return _submit(method, made, source, out, device)
-        return _train(method, made, source, Path(out), resume=resume, device=device)
+            return _submit(method, config, source, out, device)
+        return _train(method, config, source, Path(out), resume=resume, device=device)
 
     options = [option_of(field, panel="Data") for field in data.values()]
     options += [option_of(field, panel="Settings", is_override=True) for field in flags.values()]
-    return reports(with_options(train, options, instead_of="given"))
+    return reports(with_options(train, options, instead_of="values"))
 
 
 for _name, _method in methods().items():
@@ -74,11 +76,11 @@ def _group() -> None:
     """Keep one command a command of the group."""
 
 
-def _read_settings(method: Method, config: Path | None, settings: Sequence[str]) -> dict[str, Any]:
-    """Return the values of a configuration file, replaced by those of --set."""
+def _read_settings(method: Method, file: Path | None, settings: Sequence[str]) -> dict[str, Any]:
+    """Return the values of a file, replaced by those of --set."""
     from entail.training.config_file import read_config_file
 
-    values = read_config_file(config) if config is not None else {}
+    values = read_config_file(file) if file is not None else {}
     fields = {field.name: field for field in method.fields}
     for setting in settings:
         name, equals, text = setting.partition("=")

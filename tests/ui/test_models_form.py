@@ -81,10 +81,10 @@ def test_few_settings_have_a_field_and_all_are_in_a_table(view: View, name: str)
     app = form(view, name)
     how = method.method(name)
     fields = [f for kind in (app.number_input, app.selectbox, app.checkbox, app.text_input) for f in kind]
-    drawn = {str(f.key).removeprefix(f"set-{name}-default--") for f in fields} & {f.name for f in how.fields}
-    assert 0 < len(drawn) <= MAX_COMMON
+    names = {str(f.key).removeprefix(f"set-{name}-default--") for f in fields} & {f.name for f in how.fields}
+    assert 0 < len(names) <= MAX_COMMON
     (table,) = [frame.value for frame in app.dataframe]
-    assert list(table["setting"]) == [setting_label(f.name) for f in how.fields if f.name not in drawn]
+    assert list(table["setting"]) == [setting_label(f.name) for f in how.fields if f.name not in names]
     assert list(table["value"]) == list(table["default"])
     assert all(table["help"])
     assert all(table["allowed"])
