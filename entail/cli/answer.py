@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from entail.cli.console import Report, command, progress_bar, table
+from entail.cli.console import Report, command, progress_bar
 from entail.cli.options import Device, Out
 from entail.errors import SettingsError
+
+if TYPE_CHECKING:
+    from entail.data.passages.files import Question
 
 app = typer.Typer()
 
@@ -150,57 +153,36 @@ def claim(
         Path | None,
         "File of questions: one a line, JSONL, CSV, TSV, SQuAD or DPR JSON, a BEIR folder; may be gzipped.",
     ] = None,
-    answer: Annotated[str | None, "Answer to the question; also prints both as one statement."] = None,
-    answers: Annotated[bool, "With --file: also a statement for each question with an answer."] = False,
+    answer: Annotated[str | None, "Answer to the question; gives both as one statement."] = None,
 ) -> Report:
     """Turn a question into its existence claim, which every passage with an answer entails.
 
-    The report names the rule; `statement` and `topic` mean that no rule for questions applied.
+    The report names the rule; `statement` and `topic` mean that no rule for questions applied. Questions of a
+    file that have an answer are also given with it, as one statement.
     """
-    from entail.claims import existence_claim
+    from entail.data.passages.files import Question, read_questions
 
-    if (question is None) == (file is None):
-        raise SettingsError('expected either a question, entail claim "Who won?", or --file with many')
-    if (answers and file is None) or (answer is not None and question is None):
-        raise SettingsError("expected --answer beside a question, or --answers beside --file")
-    if question is not None:
-        result = existence_claim(question)
-        data = {"question": result.question, "claim": result.text, "rule": result.rule}
-        statement = _statement(question, answer)
-        lines = [result.text, f"({result.rule})", *([statement["statement"]] if statement else [])]
-        return Report(data=data | statement, text="\n".join(lines))
-
-    from collections import Counter
-
-    from entail.data.passages.files import read_questions
-
-    assert file is not None
-    claims = [(entry, existence_claim(entry.text)) for entry in read_questions(file)]
-    rules = Counter(claim.rule for _, claim in claims)
-    fallback = sum(claim.fallback for _, claim in claims)
-    rows = [
-        {"id": entry.id, "question": claim.question, "claim": claim.text, "rule": claim.rule}
-        | _statement(entry.text, entry.answers[0] if answers and entry.answers else None)
-        for entry, claim in claims
-    ]
-    lines = [str(row.get("statement", row["claim"])) for row in rows]
-    share = f"{fallback:,} of {len(claims):,} matched no rule for questions"
-    return Report(
-        data={
-            "questions": len(claims),
-            "fallback": fallback,
-            "rules": dict(rules.most_common()),
-            "claims": rows,
-        },
-        text="\n".join([*lines, "", table(["rule", "questions"], rules.most_common()), "", share]),
-    )
+    if (question is None) == (file is None) or (answer is not None and file is not None):
+        raise SettingsError('expected a question, as in entail claim "Who won?", or --file without --answer')
+    if file is not None:
+        claims = [_claim(entry) for entry in read_questions(file)]
+        fallback = sum(claim["fallback"] for claim in claims)
+        text = "\n".join(claim.get("statement", claim["claim"]) for claim in claims)
+        text += f"\n\n{fallback:,} of {len(claims):,} matched no rule for questions"
+        return Report(data={"questions": len(claims), "fallback": fallback, "claims": claims}, text=text)
+    data = _claim(Question("1", str(question), answers=(answer,) if answer else ()))
+    lines = [data["claim"], f"({data['rule']})", *([data["statement"]] if answer else [])]
+    return Report(data=data, text="\n".join(lines))
 
 
-def _statement(question: str, answer: str | None) -> dict[str, str]:
-    """Return question and answer as one statement; empty without an answer."""
-    from entail.claims import state_answer
+def _claim(question: Question) -> dict[str, Any]:
+    """Return the claim of a question and, of one with an answer, both as one statement."""
+    from entail.claims import existence_claim, state_answer
 
-    if answer is None:
-        return {}
-    result = state_answer(question, answer)
-    return {"answer": answer, "statement": result.text, "how": result.how}
+    claim = existence_claim(question.text)
+    data = {"id": question.id, "question": claim.question, "claim": claim.text, "rule": claim.rule}
+    data["fallback"] = claim.fallback
+    if question.answers:
+        result = state_answer(question.text, question.answers[0])
+        data |= {"answer": question.answers[0], "statement": result.text, "how": result.how}
+    return data

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from pathlib import Path
 
@@ -188,42 +187,6 @@ def encoded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return texts
 
 
-@pytest.mark.parametrize("packed", [True, False])
-def test_what_came_before_a_cut_stays_encoded(
-    *,
-    packed: bool,
-    tiny_home: Path,
-    tmp_path: Path,
-    dpr: tuple[Path, str, str],
-    encoded: list[str],
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    file, whole, cut = dpr
-    arguments = ["evaluate", "passages", "--passages", str(file), "--questions", str(file)]
-    arguments += ["--encoder", "tiny"]
-    file.write_bytes(gzip.compress(whole.encode())[:-12] if packed else cut.encode())
-    assert main(arguments) == 1
-    message = capsys.readouterr().err
-    assert f"{file}: expected a whole JSON array" in message
-    first = ["be ba", "be bo", "bi ba", "bi bo"]
-    assert encoded[:4] == first
-    before = list(encoded)
-    encoded.clear()
-    assert main(arguments) == 1  # cut as it was: nothing new
-    assert encoded == []
-    capsys.readouterr()
-    file.write_bytes(gzip.compress(whole.encode()) if packed else whole.encode())
-    assert main([*arguments, "--json"]) == 0
-    assert before + encoded == [*first, "bu ba", "bu bo"]
-    data = json.loads(capsys.readouterr().out)
-    assert (data["passages"], data["questions"]) == (6, 3)
-    assert "cut" not in data["pool"]
-    (store,) = [PassageStore(path.parent) for path in tmp_path.rglob("passages.json")]
-    vectors = np.load(max(store.folder.glob("vectors-*/*.npy"), key=lambda path: path.stat().st_size))
-    expected = load("tiny").encode_premises([passage.whole for passage in store])
-    np.testing.assert_allclose(vectors, expected, atol=1e-5)
-
-
 def test_a_kept_pool_can_be_read_after_a_read_that_failed(
     pool: Path, tmp_path: Path, dpr: tuple[Path, str, str]
 ) -> None:
@@ -233,12 +196,11 @@ def test_a_kept_pool_can_be_read_after_a_read_that_failed(
     assert [passage.id for passage in PassageStore(tmp_path / "kept")] == ["p1", "p2", "p3", "p4"]
     file, whole, cut = dpr
     file.write_text(cut, encoding="utf-8")
-    lengths: list[int] = []
     with pytest.raises(FormatError, match="element 3"):
-        store_passages([pool, file], tmp_path / "kept", on_cut=lambda store: lengths.append(len(store)))
+        store_passages([pool, file], tmp_path / "kept")
     kept_store = PassageStore(tmp_path / "kept")
     assert [passage.id for passage in kept_store] == ["p1", "p2", "p3", "p4", "g0", "n0", "g1", "n1"]
-    assert (kept_store[7].text, lengths) == ("bi bo", [8])
+    assert kept_store[7].text == "bi bo"
     assert "element 3" in str(kept_store.about["cut"])
     file.write_text(whole, encoding="utf-8")
     assert len(store_passages([pool, file], tmp_path / "kept")) == 10

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,11 +9,9 @@ import typer
 
 from entail.cli.console import Report, command, progress_bar, table
 from entail.cli.options import Out
-from entail.errors import EncoderError, FormatError
 
 if TYPE_CHECKING:
-    from entail.evaluation.passages.store import PassageStore
-    from entail.progress import ProgressCallback
+    pass
 
 app = typer.Typer()
 
@@ -35,8 +32,7 @@ def passages(
     """Evaluate R@k and MRR over a pool, by gold passage and by answer (DPR's match).
 
     A gold passage outside the pool counts as not found; questions without gold passages are skipped by gold.
-    Passages are encoded in shards on disk, and an interrupted run resumes. If a file is truncated, the
-    passages before the truncated line are encoded, and the complete file resumes from there.
+    Passages are encoded in shards on disk, and an interrupted run resumes.
     """
     from entail.evaluation.passages.retrieval import evaluate_passages, judged_questions
     from entail.evaluation.passages.store import store_name, store_passages
@@ -44,33 +40,11 @@ def passages(
 
     folder = load_settings().data_dir / "passages" / store_name(passages)
     with progress_bar() as progress:
-
-        def encode_before_cut(store: PassageStore) -> None:
-            _encode_before_cut(store, encoder, progress=progress)
-
-        try:
-            judged = judged_questions(questions, qrels=qrels, split=split)
-        except FormatError:
-            if questions in passages:  # the same mistake ends the pool
-                store_passages(passages, folder, on_cut=encode_before_cut, progress=progress)
-            raise
-        store = store_passages(passages, folder, on_cut=encode_before_cut, progress=progress)
+        judged = judged_questions(questions, qrels=qrels, split=split)
+        store = store_passages(passages, folder, progress=progress)
         evaluation = evaluate_passages(store, judged, encoder=encoder, progress=progress)
         data = {**evaluation.to_json(), "pool": store.about}
     return Report(data=data, text=_text(data), out=out)
-
-
-def _encode_before_cut(store: PassageStore, encoder: str, *, progress: ProgressCallback | None) -> None:
-    """Encode the passages before a truncated line, so that the complete file only needs the rest."""
-    from entail.encoders.encoder import load
-    from entail.evaluation.passages.store import encode_store
-
-    if encoder == "bm25":
-        return
-    typer.echo(f"{store.about['cut']}\nEncoding the {len(store):,} passages before it.", err=True)
-    with contextlib.suppress(EncoderError):  # the error of the file is raised instead
-        encode_store(store, load(encoder), progress=progress)
-        typer.echo("They are kept: the complete file encodes only the rest.", err=True)
 
 
 def _text(data: dict[str, Any]) -> str:

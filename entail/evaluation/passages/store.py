@@ -15,7 +15,7 @@ import hashlib
 import json
 import os
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -99,7 +99,6 @@ def store_passages(
     files: Sequence[Path],
     folder: Path,
     *,
-    on_cut: Callable[[PassageStore], None] | None = None,
     progress: ProgressCallback | None = None,
 ) -> PassageStore:
     """Write the passages of files into a folder, or open the pool of the same files there.
@@ -109,7 +108,6 @@ def store_passages(
     Args:
         files: Files in the order of their passages' positions.
         folder: Folder of the pool, changed once something was read.
-        on_cut: Callback with the pool of what precedes a mistake, before its error is raised.
         progress: See `Meter`.
 
     Raises:
@@ -143,12 +141,9 @@ def store_passages(
         **({"cut": str(mistake)} if mistake is not None else {}),
     }
     write_text(about_file, json.dumps(about, indent=2) + "\n")
-    store = PassageStore(folder)
     if mistake is not None:
-        if on_cut is not None:
-            on_cut(store)
         raise mistake
-    return store
+    return PassageStore(folder)
 
 
 def _write(
