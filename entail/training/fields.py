@@ -180,8 +180,8 @@ def read_values(config_type: type[Any], values: Mapping[str, object]) -> dict[st
     values = current_names(values, field_names=fields)
     for name in sorted(name for name in values.keys() - fields.keys() if values[name] is not None):
         close = difflib.get_close_matches(name, fields, n=1)
-        hint = f"did you mean {close[0]}?" if close else f"its fields are: {', '.join(fields)}"
-        raise SettingsError(f"{config_type.__name__} has no field {name}; {hint}")
+        hint = f"did you mean {close[0]}?" if close else f"the settings are: {', '.join(fields)}"
+        raise SettingsError(f"{name}: no such setting; {hint}")
     return {name: fields[name].read(value) for name, value in values.items() if name in fields}
 
 

@@ -82,8 +82,8 @@ def test_values_from_text(name: str, text: str, value: object) -> None:
         ({"needed": "x", "share": None}, "share: expected a number, found None"),
         ({"needed": "x", "on": 1}, "on: "),
         ({"needed": "x", "how": "softly"}, "how: expected one of slow, fast, found 'softly'"),
-        ({"needed": "x", "sahre": 1}, "no field sahre; did you mean share"),
-        ({"needed": "x", "other": 1}, "no field other; its fields are: needed, many"),
+        ({"needed": "x", "sahre": 1}, "sahre: no such setting; did you mean share"),
+        ({"needed": "x", "other": 1}, "other: no such setting; the settings are: needed, many"),
     ],
 )
 def test_invalid_values(values: dict[str, Any], words: str) -> None:
