@@ -61,15 +61,12 @@ def answer(
     from entail.evaluation.passages.store import store_name, store_passages
     from entail.settings import load_settings
 
-    if (question is None) == (questions is None):
-        raise SettingsError("expected --question TEXT or --questions FILE, found both or neither")
-    if question is not None and not question.strip():
-        raise SettingsError("expected a question, found an empty one")
-    if questions is not None and out is None:
-        raise SettingsError("expected --out FILE with --questions: an interrupted run resumes from it")
-    if judge is not None and questions is None:
+    if (question is None) == (questions is None) or (question is not None and not question.strip()):
+        raise SettingsError("expected --question TEXT or --questions FILE, found both, none or no text")
+    if (questions is None) != (out is None) or (judge is not None and questions is None):
         raise SettingsError(
-            "expected --questions FILE beside --judge, found one question; leave the judge out"
+            "expected --out FILE with --questions, from which an interrupted run resumes, and --judge only "
+            "with --questions"
         )
     entries = [Question("1", question)] if question else list(read_questions(questions or Path()))
     if not entries:
@@ -180,8 +177,13 @@ def _claim(question: Question) -> dict[str, Any]:
     from entail.claims import existence_claim, state_answer
 
     claim = existence_claim(question.text)
-    data = {"id": question.id, "question": claim.question, "claim": claim.text, "rule": claim.rule}
-    data["fallback"] = claim.fallback
+    data: dict[str, Any] = {
+        "id": question.id,
+        "question": claim.question,
+        "claim": claim.text,
+        "rule": claim.rule,
+        "fallback": claim.fallback,
+    }
     if question.answers:
         result = state_answer(question.text, question.answers[0])
         data |= {"answer": question.answers[0], "statement": result.text, "how": result.how}

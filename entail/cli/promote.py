@@ -38,9 +38,7 @@ def promote(
     premises: Annotated[Path | None, "Premises to compare on, with --dev."] = None,
     dev: Annotated[Path | None, "Trees to compare on; default: those of its job."] = None,
     role: Annotated[
-        Role | None,
-        "With --back: the role to roll back, if models of several roles were promoted. The role of "
-        "an ENCODER follows from its folder.",
+        Role | None, "With --back: the role to roll back, if models of several roles were promoted."
     ] = None,
 ) -> Report:
     """Make a model the active one of its role; open pages follow within seconds.
@@ -53,22 +51,18 @@ def promote(
     from entail.registry.models import promote as activate
     from entail.registry.roles import DESCRIPTIONS, role_of
 
-    if (encoder is None) == (not back) and (dev or premises or anyway):
-        raise SettingsError("expected an ENCODER beside --dev, --premises and --anyway; name it")
+    if (encoder is None and (dev or premises or anyway)) or (encoder is not None and (back or role)):
+        raise SettingsError(
+            "expected --dev, --premises and --anyway with an ENCODER, and --back and --role without one"
+        )
     premises_of_corpus = _corpus(corpus)
     corpus = premises_of_corpus.name if premises_of_corpus else None  # it may be given by its id
     if back:
-        if encoder is not None:
-            raise SettingsError("expected either an ENCODER or --back, found both; give one of them")
         roll_back(corpus, role=_role_to_roll_back(role, corpus), by=login_name())
         return _active(corpus)
     if encoder is None:
         return _active(corpus)
     model_role = role_of(encoder)
-    if role not in (None, model_role):
-        raise SettingsError(
-            f"expected a model for {role}, found {encoder}, which is for {model_role}; leave out --role"
-        )
     if model_role != "retriever" and (corpus or dev or premises):
         raise SettingsError(
             f"{encoder} is for {model_role} in all corpora, and is not compared on trees; leave out "
