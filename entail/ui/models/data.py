@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -37,6 +37,7 @@ FromName = Callable[[str], Path]
 
 GOLD, SAME = "gold", "same"
 _KINDS = {DECISIONS: "Our decisions", GOLD: "Reference trees"}
+_WITH_WIDGET = ("from_log", "corpus", "trees", "hold_out")
 _NONE, _UPLOAD = "None", "Upload a file …"
 _HUB = "A data set on the Hub …"
 _SAMPLE = "Trees of the bundled sample"
@@ -139,7 +140,7 @@ def _draw_decisions(shared: Workspace, method: Method) -> DataChoice | None:
         st.warning(f"Too few decisions for good results. {missing}", icon=":material/hourglass_empty:")
     values: dict[str, object] = {"from_log": corpus_id}
     key, first = f"data-log-{method.name}", 1 if info.name == SAMPLE_NAME else 0
-    values |= _draw_rest(method, ("extend",), info.name, key=key, first_dev=first)
+    values |= _draw_rest(method, info.name, key=key, first_dev=first)
     return DataChoice(DECISIONS, values, f"the decisions on {info.name}", info.name)
 
 
@@ -162,19 +163,15 @@ def _draw_gold(shared: Workspace, method: Method) -> DataChoice | None:
             source_fields["trees"], _offers(SAMPLE_NAME), key=f"{key}-trees", title="Trees", required=True
         )
     values: dict[str, object] = {"corpus": corpus, "trees": trees}
-    values |= _draw_rest(method, ("extend",), SAMPLE_NAME, key=key)
+    values |= _draw_rest(method, SAMPLE_NAME, key=key)
     if corpus is None or trees is None:
         st.info("Choose premises, and reference trees over them.", icon=":material/upload_file:")
         return None
-    if (
-        "hold_out" in source_fields
-        and values.get("dev") is None
-        and st.checkbox(
-            "Hold every tenth tree out as a dev tree",
-            value=True,
-            key=f"{key}-hold_out",
-            help="Dev trees select the weights, and compare the result with the active encoder.",
-        )
+    if values.get("dev") is None and st.checkbox(
+        "Hold every tenth tree out as a dev tree",
+        value=True,
+        key=f"{key}-hold_out",
+        help="Dev trees select the weights, and compare the result with the active encoder.",
     ):
         values["hold_out"] = 10
     if values.get("dev") == trees:
@@ -186,24 +183,15 @@ def _draw_gold(shared: Workspace, method: Method) -> DataChoice | None:
     return DataChoice(GOLD, values, f"{trees_name} over {name}", name if name in infos else None)
 
 
-def _draw_rest(
-    method: Method, names: tuple[str, ...], corpus: str, *, key: str, first_dev: int = 0
-) -> dict[str, object]:
-    """Draw the dev trees, the common fields `names` and the method's own; return the values that are set.
+def _draw_rest(method: Method, corpus: str, *, key: str, first_dev: int = 0) -> dict[str, object]:
+    """Draw the dev trees and the fields without a widget of their own; return the values that are set.
 
     `first_dev` is the number of the dev trees that are selected at first.
     """
-    excluded = {field.name for field in fields(TreeSource)} - {*names}
-    values: dict[str, object] = {}
-    rest = []
-    for field in method.source_fields:
-        if field.name == "dev":
-            values["dev"] = draw_file(
-                field, _offers(corpus), key=f"{key}-dev", title="Dev trees", index=first_dev
-            )
-        elif field.name not in excluded:
-            rest.append(field)
-    values |= draw_fields(rest, {}, key=key)
+    fields = {field.name: field for field in method.source_fields}
+    dev = draw_file(fields.pop("dev"), _offers(corpus), key=f"{key}-dev", title="Dev trees", index=first_dev)
+    rest = [field for name, field in fields.items() if name not in _WITH_WIDGET]
+    values = {"dev": dev, **draw_fields(rest, {}, key=key)}
     return {name: value for name, value in values.items() if value is not None}
 
 
