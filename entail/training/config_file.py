@@ -24,7 +24,7 @@ def read_config_file(file: Path) -> dict[str, Any]:
         return tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise SettingsError(f"{file}: cannot be read ({error.strerror or error})") from error
-    except ValueError as error:  # no TOML, or no UTF-8
+    except (ValueError, RecursionError) as error:  # no TOML, or no UTF-8
         raise SettingsError(
             f"{file}: expected a TOML file such as --show-config prints, found {error}"
         ) from error
