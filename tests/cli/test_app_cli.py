@@ -44,8 +44,8 @@ def test_streamlit_takes_every_packaged_option() -> None:
 
     options = tomllib.loads((ASGI.parent / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
     assert options["client"]["showErrorLinks"] is False
-    known = {name for name in config.get_config_options() if not name.startswith("_")}
-    assert {f"{section}.{name}" for section, part in options.items() for name in part} - known <= {
+    option_names = {name for name in config.get_config_options() if not name.startswith("_")}
+    assert {f"{section}.{name}" for section, part in options.items() for name in part} - option_names <= {
         "theme.light",
         "theme.dark",
     }

@@ -243,4 +243,6 @@ def corpus_facts(corpus: Corpus) -> FactTables:
 def _to_explanation(question: Question, chain: Sequence[int], neighbourhoods: Neighbourhoods) -> Floats:
     """Return the similarity of each premise to question and chosen premises, shape (facts,)."""
     texts = neighbourhoods.facts.texts
-    return neighbourhoods.similarities([" ".join([question.text, *(texts[fact] for fact in chain)])])[0]
+    prefix = " ".join([question.text, *(texts[fact] for fact in chain)])
+    similarity: Floats = neighbourhoods.similarities([prefix])[0]
+    return similarity

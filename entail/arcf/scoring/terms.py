@@ -221,7 +221,7 @@ class Explanations:
         Raises:
             EncoderError: If the encoder cannot be loaded, or its vectors have another dimension.
         """
-        vectors = self._loaded.encode_queries(texts) if len(texts) > 1 else [*map(self._vector, texts)]
+        vectors = [*self._loaded.encode_queries(texts)] if len(texts) > 1 else [*map(self._vector, texts)]
         if len(texts) and len(vectors[0]) != self.vectors.shape[1]:
             raise EncoderError(
                 f"expected explanations with vectors of {len(vectors[0])} numbers, as {self.encoder} makes "
