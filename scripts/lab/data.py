@@ -23,6 +23,7 @@ SETS: Mapping[str, str] = {
     "snli/train": "snli/snli_1.0_train.subset.converted.jsonl.gz",
     "snli/dev": "snli/snli_1.0_dev.converted.jsonl.gz",
     "snli/test": "snli/snli_1.0_test.converted.jsonl.gz",
+    "snli_counterfactual/train": "snli_counterfactual/revised_combined/train.tsv.gz",
     "mnli/train": "mnli/multinli_1.0_train.subset.converted.jsonl.gz",
     "mnli/dev": "mnli/multinli_1.0_dev_matched.converted.jsonl.gz",
     "squad/train": "squad_v1.1/train-v1.1.reconstructed.json.gz",

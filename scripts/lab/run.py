@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from entail.data.writing import replacing, write_text
+from entail.encoders.catalogue import resolve
 from entail.errors import EntailError
 from entail.results import hardware, provenance
 from lab.adapters import Measures, Work, load_adapter
@@ -30,6 +31,9 @@ from lab.experiment import Arm, Experiment, digest
 
 MEAN = "mean"
 """In place of a seed: the mean of an arm's models."""
+
+_NAMES_OF_MODELS = frozenset({"base", "retriever", "replay_teacher"})
+"""Settings whose values name a model, which may change under the same name."""
 
 
 @dataclass(frozen=True)
@@ -123,6 +127,11 @@ class Laboratory:
                 "data": {role: self.data.digest(data) for role, data in lab.data.items()},
                 "initial": self.mean(arm.initial).key if arm.initial else "",
                 "teachers": self.mean(arm.teachers).members if arm.teachers else [],
+                "models": [
+                    _revision(str(value))
+                    for name, value in sorted({**arm.settings, **arm.extra}.items())
+                    if name in _NAMES_OF_MODELS
+                ],
             }
         )
         return Model(arm, str(seed), key, (key,))
@@ -131,7 +140,7 @@ class Laboratory:
         """Return the mean of an arm's models; of one seed this model, of none that of the catalogue."""
         arm = self.arms[name]
         if arm.model:
-            return Model(arm, "", digest({"model": arm.model}), ())
+            return Model(arm, "", digest({"model": _revision(arm.model)}), ())
         members = [self.member(name, seed) for seed in arm.seeds]
         if len(members) == 1:
             return members[0]
@@ -163,7 +172,8 @@ class Laboratory:
         initial = Path(self.make(self.mean(arm.initial))) if arm.initial else None
         teachers = [Path(self.make(m)) for m in self.models(arm.teachers)] if arm.teachers else []
         self.log(f"{arm.name}, seed {model.seed}: training")
-        started, wall, processor = datetime.now(UTC), time.perf_counter(), time.process_time()
+        started = {"started": datetime.now(UTC).isoformat(timespec="seconds"), **provenance()}
+        wall, processor = time.perf_counter(), time.process_time()
         self.adapter.train(
             Work(
                 settings=arm.settings,
@@ -179,11 +189,11 @@ class Laboratory:
             )
         )
         about = {
-            "started": started.isoformat(timespec="seconds"),
+            **started,
+            "finished": datetime.now(UTC).isoformat(timespec="seconds"),
             "seconds": round(time.perf_counter() - wall, 1),
             "processor_seconds": round(time.process_time() - processor, 1),
             "cores": hardware()["cores"],
-            **provenance(),
         }
         write_text(record, json.dumps(about, indent=2) + "\n")
         shutil.rmtree(folder.with_name(f"{folder.name}.training"), ignore_errors=True)
@@ -239,6 +249,17 @@ class Laboratory:
     def _values(self, key: str) -> Path:
         digests = {role: self.data.digest(name) for role, name in self.sets.items()}
         return self.work / "values" / f"{digest({'model': key, 'data': digests})}.npz"
+
+
+def _revision(name: str) -> str:
+    """Return a name of the catalogue with the revisions of its encoders, such as `minilm@53aa+bm25`."""
+    parts = []
+    for part in name.split("+"):
+        try:
+            parts.append(str(resolve(part).revision))
+        except EntailError:  # bm25, or a re-ranker
+            parts.append(part)
+    return "+".join(parts)
 
 
 def set_threads(count: int) -> None:

@@ -19,6 +19,7 @@ from entail.evaluation.passages.retrieval import evaluate_passages, judged_quest
 from entail.evaluation.passages.store import store_passages
 from entail.evaluation.retrieval.premises import evaluate_premises
 from entail.index.factory import retriever
+from entail.index.protocol import PremiseIndex
 from entail.statistics.ranking import query_values
 from entail.training.adapters.averaging import average_adapters
 from entail.training.distillation.teachers import Teaching, teach, vary
@@ -46,18 +47,17 @@ def train(work: Work) -> None:
 
 def _teaching(work: Work) -> Teaching:
     """Return the teachers' vectors of premises and variations, and a base's of replayed questions."""
-    extra = dict(work.extra)
+    extra = {"variations": 0, "replayed": 0, "replay_teacher": "minilm", **work.extra}
+    if len(extra) > 3:
+        raise LabError(f"expected variations, replayed and replay_teacher at most, found {', '.join(extra)}")
     queries = list(gold_children(work.data.trees(work.sets["train"])))
-    variations = vary(queries, count=extra.pop("variations", 0), seed=0)
+    variations = vary(queries, count=extra["variations"], seed=0)
     texts = work.data.corpus(work.sets["corpus"]).texts
     teaching = teach(list(work.teachers), (*texts, *variations))
-    count, teacher = extra.pop("replayed", 0), extra.pop("replay_teacher", "minilm")
-    if extra:
-        raise LabError(f"expected variations, replayed or replay_teacher, found {', '.join(extra)}")
-    if count:
+    if count := extra["replayed"]:
         questions = [question.text for question in read_questions(work.data.path(work.sets["replay"]))]
         order = np.random.default_rng(0).permutation(len(questions))[:count]
-        teaching = teaching.join(teach([teacher], [questions[i] for i in order.tolist()]))
+        teaching = teaching.join(teach([extra["replay_teacher"]], [questions[i] for i in order.tolist()]))
     return teaching
 
 
@@ -67,29 +67,31 @@ def average(folders: Sequence[Path], out: Path, *, rank: int | None) -> None:
 
 
 def measure(model: str, data: DataFolder, sets: Mapping[str, str], *, cache: Path) -> Measures:
-    """Measure premise retrieval on `trees` by three views of the queries, and R@1 on `passages` if given.
+    """Measure premise retrieval on `trees`, and R@1 of questions on `passages` if given."""
+    index = retriever(model, data.corpus(sets["corpus"]), cache_dir=cache / "vectors")
+    measures = dict(measure_premises(index, data, sets))
+    if "passages" in sets:
+        file = data.path(sets["passages"])
+        store = store_passages([file], cache / f"pool-{data.digest(sets['passages'])}")
+        hits = evaluate_passages(store, judged_questions(file), encoder=model).first_hits
+        values = np.array([rank == 1 for rank in hits], dtype=np.float64)
+        measures["R@1, passages"] = values, np.ones(len(values))
+    return measures
+
+
+def measure_premises(index: PremiseIndex, data: DataFolder, sets: Mapping[str, str]) -> Measures:
+    """Measure an index on `trees` by three views of the queries.
 
     The views: the query's own premise excluded, as an author sees it; of these the queries that no training
-    tree of `train` holds (`unseen`); the paper's, with the query among the candidates (`paper`).
+    tree of `train` has (`unseen`); the paper's, with the query among the candidates (`paper`).
     """
-    corpus = data.corpus(sets["corpus"])
-    evaluation = evaluate_premises(
-        corpus, data.trees(sets["trees"]), retriever(model, corpus, cache_dir=cache / "vectors")
-    )
+    evaluation = evaluate_premises(data.corpus(sets["corpus"]), data.trees(sets["trees"]), index)
     seen = gold_children(data.trees(sets["train"]))
     unseen = np.array([query not in seen for query in evaluation.queries], dtype=np.float64)
     excluded = query_values(evaluation.query_excluded, ks=evaluation.ks)
     paper = query_values(evaluation.paper, ks=evaluation.ks)
     measures = {name: excluded[name] for name in RANKING_MEASURES}
-    measures |= {
-        f"{name}, unseen": (excluded[name][0], excluded[name][1] * unseen) for name in RANKING_MEASURES
-    }
-    measures |= {f"{name}, paper": paper[name] for name in RANKING_MEASURES}
-    if "passages" in sets:
-        file = data.path(sets["passages"])
-        judged = judged_questions(file)
-        store = store_passages([file], cache / f"pool-{data.digest(sets['passages'])}")
-        hits = evaluate_passages(store, judged, encoder=model).first_hits
-        values = np.array([rank == 1 for rank in hits], dtype=np.float64)
-        measures["R@1, passages"] = values, np.ones(len(values))
+    for name in RANKING_MEASURES:
+        values, weights = excluded[name]
+        measures |= {f"{name}, unseen": (values, weights * unseen), f"{name}, paper": paper[name]}
     return measures
