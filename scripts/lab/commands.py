@@ -49,6 +49,12 @@ def _parser() -> argparse.ArgumentParser:
             "--set-data", action="append", default=[], metavar="NAME=PATH", help="path of one data set"
         )
         command.add_argument("--work", type=Path, default=Path("build/lab"), help="work folder (build/lab)")
+    commands.choices["run"].add_argument(
+        "--held-out",
+        action="store_true",
+        help="learn from nine tenths of the training trees, measure on the others, and print the page: to "
+        "choose settings",
+    )
     commands.choices["run"].add_argument("--arms", nargs="+", default=[], metavar="ARM", help="these only")
     commands.choices["ship"].add_argument("--out", type=Path, help="folder of the model (models/NAME)")
     return parser
@@ -56,14 +62,16 @@ def _parser() -> argparse.ArgumentParser:
 
 def _run(options: argparse.Namespace) -> int:
     from lab.data import DataFolder
-    from lab.experiment import SHIP, read_experiment
-    from lab.report import make_result, write_result
+    from lab.experiment import SHIP, hold_out, read_experiment
+    from lab.report import make_result, page, write_result
     from lab.run import Laboratory, set_threads
     from lab.ship import Checked, ship
 
     is_ship = options.command == "ship"
     experiment = read_experiment(SHIP + options.name if is_ship else options.name)
     paths = {name: Path(path) for name, _, path in (text.partition("=") for text in options.set_data)}
+    if not is_ship and options.held_out:
+        experiment = hold_out(experiment)
     set_threads(experiment.threads)
     laboratory = Laboratory(experiment, DataFolder(options.data, paths), options.work.resolve())
     errors: dict[str, str] = {}
@@ -73,7 +81,10 @@ def _run(options: argparse.Namespace) -> int:
     else:
         errors = laboratory.run(options.arms)
     result = make_result(experiment, laboratory.runs(), checks)
-    print(f"wrote {write_result(experiment, result, options.results)}", *checks, sep="\n")
+    if not is_ship and options.held_out:
+        print(*page(experiment, result), sep="\n")
+    else:
+        print(f"wrote {write_result(experiment, result, options.results)}", *checks, sep="\n")
     return 1 if errors or not all(checked.holds for checked in checks) else 0
 
 

@@ -134,7 +134,7 @@ class Experiment:
     method: str
     title: str
     question: str = ""
-    finding: tuple[str, ...] = ()
+    finding: Annotated[tuple[str, ...], Len(0, 2)] = ()
     preset: str = ""
     seeds: tuple[int, ...] = (0,)
     threads: Annotated[int, Ge(1)] = 2
@@ -178,6 +178,17 @@ class Experiment:
         arms = [asdict(replace(arm, like="", rounds=1)) for arm in self.groups]
         stated = [{name: value for name, value in arm.items() if value} for arm in arms]
         return digest([self.method, self.threads, dict(self.data), stated])
+
+
+def hold_out(experiment: Experiment) -> Experiment:
+    """Return an experiment whose models learn from nine tenths of `train` and are measured on the rest.
+
+    Settings are chosen so, before dev is read.
+    """
+    train = experiment.data["train"]
+    measure = replace(experiment.measure, data={**experiment.measure.data, "trees": f"{train}#held"})
+    data = {**experiment.data, "train": f"{train}#fit"}
+    return replace(experiment, data=data, measure=measure, checks=())
 
 
 def digest(value: object) -> str:

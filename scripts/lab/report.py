@@ -69,11 +69,16 @@ def make_result(
                 "arm": run.arm,
                 "seed": run.seed,
                 "hash": run.key,
-                "measures": {name: round(run.figure(name), _DIGITS) for name in run.measures},
-                "trainings": list(run.records) if run.seed != MEAN else [],
+                "measures": {
+                    name: round(run.figure(name), _DIGITS)
+                    for name, (_, weights) in run.measures.items()
+                    if weights.any()  # such as no unseen query
+                },
+                "trainings": list(run.records),
             }
             for run in runs
         ],
+        "trainings": {key: record for run in runs for key, record in run.records.items()},
     }
 
 
@@ -139,25 +144,23 @@ def page(experiment: Experiment, result: Mapping[str, Any]) -> Iterator[str]:
         yield from (experiment.question, "")
     if experiment.finding:
         yield from (f"**{' '.join(experiment.finding)}**", "")
-    control = experiment.measure.paired_with
+    control, charted = experiment.measure.paired_with, _charted(experiment)
     yield f"| | {' | '.join(metrics)} |"
     yield f"| --- |{' ---: |' * len(metrics)}"
     for row in result["rows"]:
-        cells = [_cell(row, metric, experiment.paper.get(row["arm"], {})) for metric in metrics]
+        paper = experiment.paper.get(row["arm"], {})
+        cells = [_cell(row, metric, paper, interval=metric == charted) for metric in metrics]
         yield f"| {row['arm']} | {' | '.join(cells)} |"
-    yield ""
-    yield f"![{_charted(experiment)} of every arm]({name}.svg)"
-    yield ""
-    notes = ["mean ± standard deviation over seeds", "in brackets the 95 % interval over queries"]
-    if control:
-        notes.append(f"\\* differs from {control} (paired bootstrap, p < .05)")
+    yield from ("", f"![{charted} of every arm]({name}.svg)", "")
+    notes = ["Mean ± standard deviation over seeds", f"[95 % interval of {charted} over queries]"]
     if experiment.paper:
-        notes.append("in braces the paper's figure")
-    yield f"{'; '.join(notes).capitalize()}."
+        notes.append("(the paper's figure)")
+    if control:
+        notes.append(f"\\* differs from {control}, paired bootstrap over queries, p < .05")
+    yield f"{'; '.join(notes)}."
     data = ", ".join(f"{role} {data}" for role, data in result["data"].items())
     yield f"Data: {data}. Recipe `{name}.toml`, hash `{result['experiment']['hash']}`."
-    trainings = [training for run in result["runs"] for training in run["trainings"]]
-    if trainings:
+    if trainings := list(result["trainings"].values()):
         hours = sum(training["seconds"] for training in trainings) / 3600
         machines = ", ".join(sorted({f"{t['cpu']}, {t['cores']} cores" for t in trainings}))
         commits = ", ".join(sorted({f"`{str(t['commit'])[:12]}`" for t in trainings}))
@@ -165,15 +168,15 @@ def page(experiment: Experiment, result: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"- {check['text']}" for check in result["checks"])
 
 
-def _cell(row: Mapping[str, Any], metric: str, paper: Mapping[str, float]) -> str:
+def _cell(row: Mapping[str, Any], metric: str, paper: Mapping[str, float], *, interval: bool) -> str:
     figure, paired = row["figures"][metric], row["paired"].get(metric)
     text = f"{figure['mean']:.{_CELL}f}"
     if len(row["seeds"]) > 1 and figure["sd"]:
         text += f" ± {figure['sd']:.{_CELL}f}"
-    text += f" [{figure['low']:.{_CELL}f}, {figure['high']:.{_CELL}f}]"
-    if metric in paper:
-        text += f" {{{paper[metric]:.{_CELL}f}}}"
-    return text + ("\\*" if paired and paired["p"] < 0.05 else "")
+    text += "\\*" if paired and paired["p"] < 0.05 else ""
+    if interval:
+        text += f" [{figure['low']:.{_CELL}f}, {figure['high']:.{_CELL}f}]"
+    return text + (f" ({paper[metric]:.{_CELL}f})" if metric in paper else "")
 
 
 def _charted(experiment: Experiment) -> str:

@@ -67,14 +67,14 @@ class Run:
         seed: See `Model`.
         key: See `Model`.
         measures: Metric -> one value a query, and its weight.
-        records: Seconds, commit, hardware, time and command of each training behind it.
+        records: Key of each training behind it -> its seconds, commit, hardware, time and command.
     """
 
     arm: str
     seed: str
     key: str
     measures: Measures
-    records: Sequence[Mapping[str, Any]]
+    records: Mapping[str, Mapping[str, Any]]
 
     def figure(self, metric: str) -> float:
         """Return the weighted mean of a metric's values.
@@ -239,9 +239,12 @@ class Laboratory:
         with np.load(self._values(model.key)) as stored:
             names = [name[2:] for name in stored.files if name.startswith("v/")]
             measures = {name: (stored[f"v/{name}"], stored[f"w/{name}"]) for name in names}
-        records = [self._record(key) for key in model.members]
-        texts = [record.read_text(encoding="utf-8") for record in records if record.is_file()]
-        return Run(model.arm.name, model.seed, model.key, measures, [json.loads(text) for text in texts])
+        records = {
+            key: json.loads(self._record(key).read_text(encoding="utf-8"))
+            for key in model.members
+            if self._record(key).is_file()
+        }
+        return Run(model.arm.name, model.seed, model.key, measures, records)
 
     def _record(self, key: str) -> Path:
         return self.work / "records" / f"{key}.json"

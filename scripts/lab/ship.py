@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,9 +30,10 @@ class Checked:
 
     def __str__(self) -> str:
         over = f" less that of {self.check.over}" if self.check.over else ""
-        verdict = "within" if self.holds else "OUTSIDE"
-        interval = f"{self.check.low:.3f} to {self.check.high:.3f}"
-        return f"{self.check.metric}{over}: {self.figure:.4f}, {verdict} {interval}"
+        ends = {"at least": self.check.low, "at most": self.check.high}
+        expected = " and ".join(f"{word} {end:g}" for word, end in ends.items() if math.isfinite(end))
+        verdict = "as expected" if self.holds else "NOT as expected"
+        return f"{self.check.metric}{over}: {self.figure:.4f}, {verdict} ({expected})"
 
 
 def ship(laboratory: Laboratory, out: Path) -> list[Checked]:

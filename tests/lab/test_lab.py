@@ -80,7 +80,7 @@ def lab(
     (tmp_path / "experiments").mkdir()
     monkeypatch.setattr("lab.experiment.FOLDER", tmp_path / "experiments")
     (tmp_path / "facts.txt").write_text("\n".join(grove["facts"]), encoding="utf-8")
-    for name, rows in (("train", grove["rows"][:5]), ("dev", grove["rows"][5:])):
+    for name, rows in (("train", grove["rows"][:5] * 2), ("dev", grove["rows"][5:])):
         (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     files = {"premises": "facts.txt", "train": "train.jsonl", "dev": "dev.jsonl"}
 
@@ -127,10 +127,12 @@ def test_an_experiment_runs_resumes_and_reports(
     assert paired["difference"] == pytest.approx(
         figure["mean"] - result["rows"][0]["figures"]["MAP"]["mean"], abs=2e-4
     )
-    training = result["runs"][1]["trainings"][0]
+    training = result["trainings"][result["runs"][1]["trainings"][0]]
     assert {"seconds", "commit", "cpu", "cores", "started", "command"} <= set(training)
     assert str(tmp_path) not in json.dumps(result)
 
+    assert lab("run", "trial", "--held-out", "--arms", "base") == 0
+    assert len(trainings) == 4
     page = tmp_path / "results" / "trial.md"
     before = page.read_bytes(), page.with_suffix(".svg").read_bytes()
     page.unlink()
@@ -192,7 +194,7 @@ def test_a_bad_file_is_refused_by_its_place(old: str, new: str, place: str) -> N
 
 def test_data_are_named_and_split(lab: Callable[..., int], tmp_path: Path) -> None:
     rows = (tmp_path / "train.jsonl").read_text(encoding="utf-8").splitlines()
-    (tmp_path / "train.jsonl").write_text("\n".join(rows * 4), encoding="utf-8")
+    (tmp_path / "train.jsonl").write_text("\n".join(rows * 2), encoding="utf-8")
     data = DataFolder(tmp_path, {"entailment_bank/train": tmp_path / "train.jsonl"})
     parts = [f"entailment_bank/train{part}" for part in ("", "#fit", "#held")]
     assert [len(data.trees(name)) for name in parts] == [20, 18, 2]
