@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sys
 import time
@@ -24,6 +25,8 @@ from entail.data.writing import replacing, write_text
 from entail.encoders.catalogue import resolve
 from entail.errors import EntailError
 from entail.results import hardware, provenance
+from entail.training.fields import values_of
+from entail.training.method import method
 from lab.adapters import Measures, Work, load_adapter
 from lab.data import DataFolder
 from lab.errors import LabError
@@ -54,8 +57,9 @@ class Model:
 
     @property
     def folder(self) -> str:
-        """Name of its folder."""
-        return f"{'-'.join(self.arm.name.lower().split())}-{self.seed}-{self.key[:8]}"
+        """Name of its folder, without characters such as the + of a retriever's name."""
+        words = re.sub(r"\W+", "-", self.arm.name.lower()).strip("-")
+        return f"{words}-{self.seed}-{self.key[:8]}"
 
 
 @dataclass(frozen=True)
@@ -116,10 +120,11 @@ class Laboratory:
     def member(self, name: str, seed: int) -> Model:
         """Return the model of an arm and a seed."""
         arm, lab = self.arms[name], self.experiment
+        presets = method(lab.method).presets
         key = digest(
             {
                 "method": lab.method,
-                "preset": arm.preset,
+                "preset": values_of(presets[arm.preset]) if arm.preset in presets else arm.preset,
                 "threads": lab.threads,
                 "settings": dict(arm.settings),
                 "extra": dict(arm.extra),

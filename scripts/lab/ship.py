@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from entail.training.adapters.saving import save_encoder
-from lab.experiment import Check
+from lab.experiment import SHIP, Check
 from lab.run import Laboratory
 
 
@@ -45,7 +45,14 @@ def ship(laboratory: Laboratory, out: Path) -> list[Checked]:
     last = laboratory.mean(list(laboratory.arms)[-1])
     model = Path(laboratory.make(last))
     digests = {name: laboratory.data.digest(name) for name in experiment.data.values()}
-    more = {"experiment": {"name": experiment.name, "hash": experiment.hash, "data": digests}}
+    name = experiment.name
+    more = {
+        "experiment": {"name": name, "hash": experiment.hash, "data": digests},
+        "notes": [
+            f"Made by `python scripts/lab ship {name.removeprefix(SHIP)}`, from "
+            f"scripts/experiments/{name}.toml. Figures of every stage: docs/results/{name}.md."
+        ],
+    }
     install(model, out, more=more, work=laboratory.work)
     laboratory.log(f"wrote {out}, weights {weights_digest(out)}")
     runs = {name: laboratory.measure(laboratory.mean(name)) for name in laboratory.arms}
