@@ -86,8 +86,8 @@ def measure_premises(index: PremiseIndex, data: DataFolder, sets: Mapping[str, s
     tree of `train` has (`unseen`); the paper's, with the query among the candidates (`paper`).
     """
     evaluation = evaluate_premises(data.corpus(sets["corpus"]), data.trees(sets["trees"]), index)
-    seen = gold_children(data.trees(sets["train"]))
-    unseen = np.array([query not in seen for query in evaluation.queries], dtype=np.float64)
+    trained_queries = gold_children(data.trees(sets["train"]))
+    unseen = np.array([query not in trained_queries for query in evaluation.queries], dtype=np.float64)
     excluded = query_values(evaluation.query_excluded, ks=evaluation.ks)
     paper = query_values(evaluation.paper, ks=evaluation.ks)
     measures = {name: excluded[name] for name in RANKING_MEASURES}
