@@ -36,7 +36,6 @@ from entail.trees.store.database import Database, open_database
 from entail.trees.store.health import corpus_problems, tree_problems
 from entail.trees.store.migrations import migrate
 from entail.trees.store.restoration import FolderSwap, forget
-from entail.trees.store.shares import revoke_all
 from entail.trees.store.urls import sqlite_file
 
 _BATCH = 2_000
@@ -286,7 +285,8 @@ def _fill(
     `last` is called when nothing but the commit is left to do; if it fails, nothing is committed.
     """
     with database.writing(wait_seconds=database.wait_seconds) as connection:
-        links = set(connection.scalars(sa.select(schema.shares.c.token)))
+        token = schema.shares.c.token
+        links = set(connection.scalars(sa.select(token)))
         schema.metadata.drop_all(connection)
         forget(connection)
         sa.Table("alembic_version", sa.MetaData()).drop(connection)
@@ -319,9 +319,11 @@ def _fill(
         if problem := next(corpus_problems(connection), None):
             raise FormatError(f"nothing was restored, its content is damaged: {problem}", source=archive.name)
         problems = tuple(tree_problems(connection))
-        revoked = revoke_all(connection, but=links)
+        revoked = set(connection.scalars(sa.select(token))) - links
+        for link in revoked:
+            connection.execute(sa.delete(schema.shares).where(token == link))
         last(connection)
-    return {table.name: archive.parts[part].lines for part, table in parts.items()}, problems, revoked
+    return {table.name: archive.parts[part].lines for part, table in parts.items()}, problems, len(revoked)
 
 
 def _row(values: Mapping[str, Any], table: sa.Table) -> dict[str, Any]:

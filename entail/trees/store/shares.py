@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -89,15 +88,6 @@ class Shares:
         """Remove a link; it leads nowhere from now on."""
         with self._database.writing() as connection:
             connection.execute(sa.delete(schema.shares).where(schema.shares.c.token == token))
-
-
-def revoke_all(connection: sa.Connection, *, but: Collection[str]) -> int:
-    """Remove the links whose tokens are not in `but`; return their number."""
-    table = schema.shares
-    tokens = set(connection.scalars(sa.select(table.c.token))).difference(but)
-    for token in tokens:
-        connection.execute(sa.delete(table).where(table.c.token == token))
-    return len(tokens)
 
 
 def _select(connection: sa.Connection, condition: sa.ColumnElement[bool]) -> list[Share]:

@@ -59,21 +59,20 @@ def find_mistake() -> str | None:
     files, is_named = config.get_option("secrets.files"), config.is_manually_set("secrets.files")
     required = [file for file in files if is_named or os.path.lexists(file)]
     if unreadable := [file for file in required if not os.access(file, os.R_OK)]:
-        return (
-            f"expected secrets in {unreadable}, found no file or folder that can be read; spaces separate "
-            "the paths in STREAMLIT_SECRETS_FILES"
-        )
+        return f"expected secrets in {unreadable}, found nothing to read; spaces separate several paths"
     secrets = _secrets()
     if secrets is None:
         return f"expected secrets in {required}, found none in TOML and UTF-8" if required else None
     entries = [name for name in secrets if name.lower() == "auth"]
-    if entries and (entries != ["auth"] or not _is_usable(secrets["auth"])):
-        actual = "one without them" if entries == ["auth"] else f"sections with the names {entries}"
-        return (
-            "expected one section [auth] in the secrets, with a cookie_secret and the client_id of each "
-            f"provider (docs/operating.md), found {actual}"
-        )
-    return None
+    section = secrets.get("auth")
+    # Without a secret, anyone could sign a cookie.
+    is_usable = isinstance(section, Mapping) and section.get("cookie_secret") and _providers(section)
+    if not entries or (is_usable and entries == ["auth"]):
+        return None
+    return (
+        "expected one section [auth] in the secrets, with a cookie_secret and the client_id of each provider "
+        f"(docs/operating.md), found {entries} without them or in other capitals"
+    )
 
 
 def is_required_to_read() -> bool:
@@ -189,7 +188,6 @@ def _answer(adopts: bool) -> None:
 
 
 def _secrets() -> Mapping[str, Any] | None:
-    """Return all secrets, None if there are none or they cannot be read."""
     try:
         return st.secrets.to_dict()
     except (OSError, ValueError):  # missing or no TOML; no right to read it; no UTF-8
@@ -199,11 +197,6 @@ def _secrets() -> Mapping[str, Any] | None:
 def _section() -> Mapping[str, Any]:
     section: Mapping[str, Any] = (_secrets() or {}).get("auth", {})
     return section
-
-
-def _is_usable(section: object) -> bool:
-    # Without a secret, anyone could sign a cookie.
-    return isinstance(section, Mapping) and bool(section.get("cookie_secret") and _providers(section))
 
 
 def _providers(section: Mapping[str, Any]) -> list[str]:
