@@ -85,9 +85,6 @@ Tower = Literal["query", "premise"]
 Way = Literal["entails", "entailed"]
 """Relation of a hit to its query: it entails the query, or is entailed by it."""
 
-CORPUS = "Corpus of `GET /info`."
-"""Description of a field."""
-
 
 class Message(BaseModel):
     """Base of all messages."""
@@ -160,7 +157,7 @@ class SearchRequest(Message):
     """Queries and the premises to search: exactly one of `corpus` and `premises`."""
 
     queries: Texts
-    corpus: Name | None = Field(None, description=CORPUS)
+    corpus: Name | None = Field(None, description="Corpus of `GET /info`.")
     premises: Premises | None = Field(None, description="Texts that differ only in white space count once.")
     retriever: Name | None = Field(
         None,
@@ -296,7 +293,7 @@ class ChainRequest(Message):
 
     question: Text = Field(description="Question without answer options.")
     answer: Text = Field(description="Correct answer.")
-    corpus: Name | None = Field(None, description=CORPUS)
+    corpus: Name | None = Field(None, description="Corpus of `GET /info`.")
     facts: Premises | None = Field(None, description="Texts that differ only in white space count once.")
     scorer: Name | None = Field(None, description="`tfidf` or one of `GET /info`; default: the active one.")
     k: int = Field(60, ge=1, le=LIMITS.visible, description="Facts nearest to question or chosen fact.")

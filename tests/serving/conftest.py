@@ -1,6 +1,7 @@
 """A server on a real socket, over a miniature encoder that records its calls and can be held."""
 
 import contextlib
+import getpass
 import http.client
 import json
 import re
@@ -155,8 +156,9 @@ def nginx_in_front(port: int, folder: Path, *, seconds: int = 10) -> Iterator[in
         free.bind(("127.0.0.1", 0))
         front = int(free.getsockname()[1])
     text = (Path(__file__).parent.parent.parent / "docs" / "nginx.conf").read_text(encoding="utf-8")
-    text = re.sub(r"^(user|\s+ssl_certificate\w*) .*\n", "", text, flags=re.MULTILINE)
+    text = re.sub(r"^ +ssl_certificate.*\n", "", text, flags=re.MULTILINE)
     text = text.replace("listen 443 ssl", f"listen 127.0.0.1:{front}").replace(" 10s;", f" {seconds}s;")
+    text = text.replace("user www-data", f"user {getpass.getuser()}")
     text = text.replace("127.0.0.1:8600", f"127.0.0.1:{port}")
     paths = "".join(
         f"{kind}_temp_path {folder / kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")

@@ -24,7 +24,7 @@ def front(serve: Callable[..., Served], tmp_path: Path) -> Iterator[Served]:
 
 def test_answers_and_refusals_pass(front: Served) -> None:
     with Client(front.url) as client:
-        assert client.encode(["ba", "be"]).shape == (2, 16)
+        assert client.encode(["ba " * 3_000, "be " * 3_000]).shape == (2, 16)
     assert front.post("/encode", texts=[""]).error["field"] == "texts.0"
     large = front.send("POST", "/encode", b" " * (2 * 2**20 + 1), JSON)
     assert (large.status, large.error["kind"]) == (413, "too_large")
