@@ -104,7 +104,7 @@ class Installation:
 
     def ranked(self, visitor: Visitor) -> Answer:
         """Open the tree until its candidates are there, or it cannot be read."""
-        for _ in range(200):
+        for _ in range(2_000):  # a busy machine may take minutes to load the encoder
             page = visitor.open("Trees", f"tree={self.tree}")
             if HYPOTHESIS not in page or any("accept-" in button for button in page.ids("button")):
                 return page
