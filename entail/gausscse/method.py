@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from entail.gausscse.config import GausscseConfig
+from entail.gausscse.config import PAPER, GausscseConfig
 from entail.progress import ProgressCallback
 from entail.training.method import CardText, Method, Preview, Run
 from entail.training.nli_source import NliData, NliSource
@@ -89,6 +89,7 @@ GAUSSCSE = Method(
     config=GausscseConfig,
     train=train,
     evaluate=evaluate,
+    presets={"paper": PAPER},
     source=NliSource,
     preview=preview,
     role="direction",

@@ -5,20 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from entail.data.nli.triplets import NliTriplets
 from entail.gausscse.config import GausscseConfig
+from entail.gausscse.distillation import Teachers, distillation_loss
 from entail.gausscse.losses import (
-    contrastive,
+    contrastive_loss,
     direction_loss,
-    distillation_loss,
-    paired_similarities,
     parameters_of,
     ranking_loss,
-    similarity_logits,
+    similarities,
 )
-from entail.gausscse.teachers import Teachers
 from entail.gausscse.tower import GaussianTower
 from entail.index.protocol import Ints
 from entail.training.loop.batches import BatchTask, match_lengths
@@ -43,104 +39,84 @@ class GausscseTask(BatchTask):
         self._evaluate = evaluate
         self._rows: list[tuple[str, str, str | None]] = []
         self._unentailed: list[int] = []
-        premises = tower.lengths([triplet.premise for triplet in triplets.triplets])
-        entailed = tower.lengths([triplet.entailed for triplet in triplets.triplets])
-        super().__init__(config, [max(pair) for pair in zip(premises, entailed, strict=True)])
-        other_pairs = triplets.unentailed if config.ranking else ()
-        lengths = [tower.lengths([pair[side] for pair in other_pairs]) for side in (0, 1)]
-        self._other_lengths = [max(pair) for pair in zip(*lengths, strict=True)]
+        pairs = [(triplet.premise, triplet.entailed) for triplet in triplets.triplets]
+        super().__init__(config, _lengths(tower, pairs))
+        self._other_lengths = _lengths(tower, triplets.unentailed if config.ranking else ())
 
     def batches(self, epoch: int) -> list[Ints]:
-        """Return batches of similar length; a batch of a single triplet joins the first one."""
+        """Return batches of similar length; every epoch draws other contradictions and unentailed pairs."""
         if not self._rows or epoch != self._epoch:
             self._rows = list(self.triplets.draw(seed=self.config.seed, epoch=epoch))
             self._unentailed = self._draw_unentailed(epoch)
-        dealt = super().batches(epoch)
-        whole = [batch for batch in dealt if len(batch) > 1]
-        single = [batch for batch in dealt if len(batch) == 1]
-        if not single or not whole:
-            return dealt
-        return [np.concatenate([whole[0], *single]), *whole[1:]]
+        return super().batches(epoch)
 
     def _draw_unentailed(self, epoch: int) -> list[int]:
         """Return an unentailed pair of similar length for each triplet."""
-        rows = self.triplets.draw_unentailed(seed=self.config.seed, epoch=epoch)
-        if not self._other_lengths or not rows:
+        if not self._other_lengths:
             return []
-        alike = match_lengths(self._lengths, [self._other_lengths[row] for row in rows])
-        return [rows[position] for position in alike]
-
-    def steps(self, epochs: int) -> int:
-        """Return the number of batches in all."""
-        return epochs * len(self.batches(self._epoch))
+        rows = self.triplets.draw_unentailed(seed=self.config.seed, epoch=epoch)
+        matched = match_lengths(self._lengths, [self._other_lengths[row] for row in rows])
+        return [rows[position] for position in matched]
 
     def loss(self, batch: Ints) -> tuple[Tensor, Mapping[str, float]]:
-        """Return the loss of triplets (eq. 3), and diagnostics."""
+        """Return the loss of triplets (eq. 3 and the further terms of the settings), and diagnostics."""
         import torch
 
-        config, examples = self.config, [self._rows[i] for i in batch]
-        contradicted = [c for _, _, c in examples if c is not None] if "con" in config.sets else []
-        other_pairs = (
-            [self.triplets.unentailed[self._unentailed[i]] for i in batch] if self._unentailed else []
-        )
+        config, temperature = self.config, self.config.temperature
+        examples = [self._rows[i] for i in batch]
+        others = [self.triplets.unentailed[self._unentailed[i]] for i in batch] if self._unentailed else []
         parts = [
-            [p for p, _, _ in examples],
-            [e for _, e, _ in examples],
-            contradicted,
-            [p for p, _ in other_pairs],
-            [h for _, h in other_pairs],
+            [premise for premise, _, _ in examples],
+            [entailed for _, entailed, _ in examples],
+            [text for _, _, text in examples if text is not None] if "con" in config.sets else [],
+            [premise for premise, _ in others],
+            [hypothesis for _, hypothesis in others],
         ]
         texts = list(dict.fromkeys(text for part in parts for text in part))
         row = {text: number for number, text in enumerate(texts)}
-        rows = [torch.tensor([row[text] for text in part], dtype=torch.long) for part in parts]
         mean, log_variance = parameters_of(self.tower.vectors(texts), tanh=config.tanh)
-        premises, entailed, negatives, *unentailed = ((mean[r], log_variance[r]) for r in rows)
-        device = mean.device
-        weights = self._weights(examples).to(device)
-        kind, temperature = config.similarity, config.temperature
-        loss, terms = contrastive(
-            premises,
-            entailed,
-            negatives if contradicted else None,
-            kind=kind,
-            temperature=temperature,
-            reversed_set="rev" in config.sets,
-            reversal=config.reversal,
-            same_premise=(rows[0][:, None] == rows[0][None]).to(device),
-            same_entailed=(rows[1][:, None] == rows[1][None]).to(device),
-            weights=weights,
+        p, e, c, other_p, other_h = (
+            torch.tensor([row[text] for text in part], dtype=torch.long, device=mean.device) for part in parts
         )
-        if other_pairs or config.direction:
-            forward = paired_similarities(entailed, premises, kind=kind)
-            backward = paired_similarities(premises, entailed, kind=kind)
-        if other_pairs:
-            below = [paired_similarities(unentailed[1], unentailed[0], kind=kind)]
-            if "rev" in config.sets:
-                below.append(backward)
-            order = ranking_loss(forward, torch.cat(below), temperature=temperature)
-            terms["ranking"] = float(order.detach())
-            loss = loss + config.ranking * order
+        sim = similarities(mean, log_variance, kind=config.similarity)  # sim(a || b) at (a, b)
+        forward, backward = sim[e, p], sim[p, e]
+        sets = [sim[c[None], p[:, None]]]
+        if "rev" in config.sets:
+            sets.append(sim[p[None], e[:, None]])
+        longer = [len(entailed) > len(premise) for premise, entailed, _ in examples]
+        weights = 1 + (config.longer - 1) * torch.tensor(longer, dtype=mean.dtype, device=mean.device)
+        same = (p[:, None] == p[None]) | (e[:, None] == e[None])
+        loss = contrastive_loss(
+            sim[e[None], p[:, None]], sets, same=same, temperature=temperature, weights=weights
+        )
+        terms = {
+            "similarity": forward.mean(),
+            "similarity reversed": backward.mean(),
+            "direction": (forward > backward).float().mean(),
+            "log variance premises": log_variance[p].mean(),
+            "log variance entailed": log_variance[e].mean(),
+            "variance": log_variance.exp().mean(),
+        }
+        if others:
+            below = [sim[other_h, other_p], *([backward] if "rev" in config.sets else [])]
+            terms["ranking"] = ranking_loss(forward, torch.cat(below), temperature=temperature)
+            loss = loss + config.ranking * terms["ranking"]
         if config.direction:
-            apart = direction_loss(forward, backward, temperature=temperature, weights=weights)
-            terms["directed"] = float(apart.detach())
-            loss = loss + config.direction * apart
+            terms["directed"] = direction_loss(forward, backward, temperature=temperature, weights=weights)
+            loss = loss + config.direction * terms["directed"]
         if self.teachers is not None:
-            logits = similarity_logits((mean, log_variance), kind=kind)
-            first, second = torch.cat([rows[0], rows[3]]), torch.cat([rows[1], rows[4]])
-            taught = self.teachers.logits(texts, turn=int(batch[0])).to(device)
-            taught = distillation_loss(logits, taught, first, second)
-            terms["taught"] = float(taught.detach())
-            loss = (1 - config.distillation) * loss + config.distillation * taught
-        with torch.no_grad():
-            terms["variance"] = float(log_variance.exp().mean())
-        return loss, terms
-
-    def _weights(self, examples: Sequence[tuple[str, str, str | None]]) -> Tensor:
-        import torch
-
-        longer = torch.tensor([len(entailed) > len(premise) for premise, entailed, _ in examples])
-        return 1 + (self.config.longer - 1) * longer.float()
+            taught = self.teachers.similarities(texts, turn=int(batch[0])).to(mean.device)
+            first, second = torch.cat([p, other_p]), torch.cat([e, other_h])
+            terms["taught"] = distillation_loss(sim, taught, first, second)
+            loss = (1 - config.distillation) * loss + config.distillation * terms["taught"]
+        return loss, {name: float(value.detach()) for name, value in terms.items()}
 
     def evaluate(self) -> tuple[float, Mapping[str, float]] | None:
         """Evaluate the current weights."""
         return self._evaluate()
+
+
+def _lengths(tower: GaussianTower, pairs: Sequence[tuple[str, str]]) -> list[int]:
+    """Return the number of tokens of the longer text of each pair."""
+    sides = [tower.lengths([pair[side] for pair in pairs]) for side in (0, 1)]
+    return [max(pair) for pair in zip(*sides, strict=True)]

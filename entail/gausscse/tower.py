@@ -21,11 +21,9 @@ _LOG_VARIANCE_SCALE = 0.1
 class GaussianTower(Tower):
     """Encoder of Gaussians in training.
 
-    Initial means are the scaled hidden vectors, initial variances are near 1: training starts from the
-    geometry of the base.
-
-    The arguments are those of `CrossTower`, the pooling of hidden vectors, and `spread`: the typical length
-    of an initial mean as a share of sqrt(d).
+    Initial means are hidden vectors scaled to a length of about sqrt(d), initial variances are near 1:
+    training starts from the geometry of the base. The arguments are those of `CrossTower`, and the pooling of
+    hidden vectors.
 
     Raises:
         EncoderError: If the base cannot be loaded, or has no transformer first.
@@ -37,7 +35,6 @@ class GaussianTower(Tower):
         base: EncoderEntry,
         *,
         pooling: Pooling = "mean",
-        spread: float = 1.0,
         max_length: int | None = None,
         seed: int = 0,
         **options: Unpack[TowerOptions],
@@ -57,7 +54,7 @@ class GaussianTower(Tower):
         with torch.no_grad():
             self.model.eval()
             length = float(self._hidden_vectors(_PROBES).norm(dim=1).mean())
-            self.head.linear.weight[:d] = torch.eye(d) * (spread * d**0.5 / max(length, 1e-6))
+            self.head.linear.weight[:d] = torch.eye(d) * (d**0.5 / max(length, 1e-6))
             noise = torch.randn(d, d, generator=draw) / d**0.5
             self.head.linear.weight[d:] = noise * (_LOG_VARIANCE_SCALE / max(length / d**0.5, 1e-6))
             self.head.linear.bias.zero_()

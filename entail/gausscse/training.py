@@ -16,8 +16,8 @@ from entail.encoders.gaussian.form import GaussianForm
 from entail.errors import TrainingError
 from entail.gausscse.calibration import fit_form, is_one_way
 from entail.gausscse.config import GausscseConfig
+from entail.gausscse.distillation import Teachers
 from entail.gausscse.task import GausscseTask
-from entail.gausscse.teachers import Teachers
 from entail.gausscse.tower import GaussianTower
 from entail.statistics.classification import auprc, best_threshold
 from entail.training.loop.distributed import from_first
@@ -80,7 +80,6 @@ def train_gausscse(
     tower = GaussianTower(
         setup.base,
         pooling=config.pooling,
-        spread=config.spread,
         max_length=config.max_length,
         seed=config.seed,
         **setup.tower,

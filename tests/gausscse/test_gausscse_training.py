@@ -2,14 +2,12 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from safetensors import safe_open
-from safetensors.torch import save_file
 
 from entail.data.nli.pairs import NliPair
 from entail.data.nli.triplets import NliTriplets, nli_triplets
@@ -19,7 +17,7 @@ from entail.encoders.gaussian.distributions import LOG_VARIANCE_LIMIT
 from entail.encoders.gaussian.encoder import GaussianEncoder, is_gaussian
 from entail.encoders.gaussian.form import HEAD
 from entail.errors import CheckpointError, EncoderError, TrainingError
-from entail.gausscse.config import GausscseConfig
+from entail.gausscse.config import PAPER, GausscseConfig
 from entail.gausscse.training import GausscseTraining, train_gausscse
 from entail.hub.export import export_encoder
 from entail.training.loop.task import Event
@@ -129,9 +127,14 @@ def test_the_stock_model_makes_the_same_numbers(
     assert again.entry.base is None
 
 
-@pytest.mark.parametrize("sets", ["ent", "ent+rev"])
-def test_every_setting_trains(tiny_home: Path, triplets: NliTriplets, sets: Any) -> None:
-    done = train_gausscse(triplets, replace(SETTINGS, sets=sets, epochs=1, rate="rising"))
+SMALL_PAPER = replace(PAPER, base="tiny", batch_size=8, epochs=1, precision="fp32")
+
+
+@pytest.mark.parametrize("config", [replace(SETTINGS, sets="ent", epochs=1), SMALL_PAPER])
+def test_settings_other_than_the_recipe_train(
+    tiny_home: Path, triplets: NliTriplets, config: GausscseConfig
+) -> None:
+    done = train_gausscse(triplets, config)
     assert done.fitted.steps == 6
     assert done.fitted.best is None
     assert done.form.threshold is None
@@ -165,22 +168,6 @@ def test_a_stopped_training_goes_on_to_the_same_weights(
         train_gausscse(triplets, replace(config, seed=1), dev=dev, out=tiny_home / "again")
 
 
-def test_a_checkpoint_of_a_version_without_a_setting_goes_on(tiny_home: Path, triplets: NliTriplets) -> None:
-    calls = iter(range(100))
-    with pytest.raises(TrainingError, match="stopped on request"):
-        train_gausscse(triplets, SETTINGS, out=tiny_home / "mine", stop=lambda: next(calls) == 4)
-    file = tiny_home / "mine.training" / "checkpoint.safetensors"
-    with safe_open(str(file), framework="pt") as opened:
-        header = opened.metadata()
-        tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118 - no mapping
-    fingerprint = json.loads(header["fingerprint"])
-    del fingerprint["config.distillation"], fingerprint["config.teachers"]
-    save_file(tensors, file, metadata={**header, "fingerprint": json.dumps(fingerprint)})
-    with pytest.raises(CheckpointError, match=r"config\.distillation"):
-        train_gausscse(triplets, replace(SETTINGS, distillation=0.25), out=tiny_home / "mine")
-    assert train_gausscse(triplets, SETTINGS, out=tiny_home / "mine").fitted.resumed == 1
-
-
 def test_bad_data_is_refused(tiny_home: Path, nli_pairs: Pairs) -> None:
     pairs = nli_pairs(4)
     entailed = [pair for pair in pairs if pair.label == "entailment"]
@@ -208,6 +195,13 @@ def test_bad_data_is_refused(tiny_home: Path, nli_pairs: Pairs) -> None:
 def test_settings_that_cannot_be(values: dict[str, Any], message: str) -> None:
     with pytest.raises(TrainingError, match=message):
         GausscseConfig(**values)
+
+
+def test_the_defaults_are_the_recipe_of_the_packaged_model() -> None:
+    models = Path(__file__).parents[2] / "models"
+    record = json.loads((models / "gausscse-minilm" / "entail.json").read_text(encoding="utf-8"))["config"]
+    differing = {name for name, value in asdict(GausscseConfig()).items() if value != record[name]}
+    assert differing <= {"teachers", "seed"}
 
 
 def test_a_damaged_encoder_is_refused(tiny_home: Path, trained: GausscseTraining) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -64,13 +64,6 @@ class NliTriplets:
             digest.update("\0".join([*texts, "\n"]).encode("utf-8", "surrogatepass"))
         return digest.hexdigest()[:12]
 
-    def part(self, count: int, *, seed: int) -> NliTriplets:
-        """Draw triplets, in their order; with one seed a smaller part lies within a larger one."""
-        if count >= len(self):
-            return self
-        indices = np.random.default_rng(seed).permutation(len(self))[:count]
-        return replace(self, triplets=tuple(self.triplets[index] for index in sorted(indices)))
-
     def to_json(self) -> Mapping[str, Any]:
         """Return the counts as a JSON-serialisable dict."""
         return {
@@ -106,24 +99,17 @@ class NliTriplets:
         return [order[(start + i) % several] for i in range(len(self))] if several else []
 
 
-def nli_triplets(pairs: Iterable[NliPair], *, infer: bool = False) -> NliTriplets:
-    """Gather the contradictions of each premise beside each of its entailment pairs.
+def nli_triplets(pairs: Iterable[NliPair]) -> NliTriplets:
+    """Give each entailment pair the contradictions of its premise.
 
     Premises are the same where they are when folded (`entail.data.text.fold`), and so are hypotheses.
 
     >>> said = [NliPair("it rains", "wet", "entailment"), NliPair("it rains", "dry", "contradiction")]
     >>> nli_triplets(said).triplets
     (NliTriplet(premise='it rains', entailed='wet', contradicted=('dry',)),)
-
-    Args:
-        pairs: Labelled pairs.
-        infer: Whether a premise without contradictions has those of its hypotheses: if p entails h, and p'
-            contradicts h, p contradicts p'. Counterfactual pairs, and hypotheses that several premises share,
-            give such premises.
     """
     entailed: dict[tuple[str, str], NliPair] = {}
     contradicted: dict[str, dict[str, str]] = {}
-    denying: dict[str, dict[str, str]] = {}  # hypothesis -> premises that contradict it
     unentailed: dict[tuple[str, str], tuple[str, str]] = {}
     entailment_pairs = duplicates = equal = 0
     for pair in pairs:
@@ -132,7 +118,6 @@ def nli_triplets(pairs: Iterable[NliPair], *, infer: bool = False) -> NliTriplet
             unentailed.setdefault((premise, hypothesis), (pair.premise, pair.hypothesis))
         if pair.label == "contradiction":
             contradicted.setdefault(premise, {}).setdefault(hypothesis, pair.hypothesis)
-            denying.setdefault(hypothesis, {}).setdefault(premise, pair.premise)
         elif pair.label == "entailment":
             entailment_pairs += 1
             if premise == hypothesis:
@@ -141,11 +126,6 @@ def nli_triplets(pairs: Iterable[NliPair], *, infer: bool = False) -> NliTriplet
                 duplicates += 1
             else:
                 entailed[premise, hypothesis] = pair
-    alone = {premise for premise, _ in entailed if not contradicted.get(premise)}
-    for premise, hypothesis in entailed if infer else ():
-        for denier, text in denying.get(hypothesis, {}).items() if premise in alone else ():
-            if denier != premise and {(premise, denier), (denier, premise)}.isdisjoint(entailed):
-                contradicted.setdefault(premise, {}).setdefault(denier, text)
     both = 0
     for premise, hypothesis in entailed:
         both += contradicted.get(premise, {}).pop(hypothesis, None) is not None
