@@ -32,8 +32,7 @@ from entail.errors import EvaluationError
 from entail.gausscse.verdict import judge, threshold_of
 from entail.index.factory import retriever
 from entail.index.protocol import PremiseIndex
-from entail.judge.judges import THRESHOLD, NliJudge
-from entail.judge.steps import join_premises, judge_steps
+from entail.judge.judges import THRESHOLD, NliJudge, join_premises, judge_steps
 from entail.results import write_page, write_result
 from entail.statistics.classification import mcnemar, wilson_interval
 from entail.training.cards.sources import PACKAGED_HUB_ID, contamination

@@ -1,4 +1,4 @@
-"""Settings of the training of a judge of entailment."""
+"""Settings of the training of a judge of entailment; the defaults are the recipe of `models/nli-minilm`."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ class JudgeConfig(TrainingConfig):
     """
 
     rank: Annotated[int, Ge(1), "LoRA rank"] = 40
+    dropout: Annotated[float | None, Ge(0), Lt(1), "Dropout in training; default: that of the base"] = 0.0
+    epochs: Annotated[int, Ge(1), "Epochs over the training data"] = 3
     max_length: Annotated[int, Ge(8), "Maximum tokens of a pair in training; truncates the premise"] = 128
     smoothing: Annotated[float, Ge(0), Lt(1), "Label smoothing"] = 0.0
     batch_size: Annotated[int, Ge(1), "Pairs per step"] = 32

@@ -41,24 +41,21 @@ class JudgeEvaluation:
 
     def to_json(self) -> dict[str, Any]:
         """Return the figures: accuracies, Wilson's 95 % interval, the confusion matrix (rows: gold)."""
+        from sklearn.metrics import confusion_matrix
+
         interval = wilson_interval(self.right, len(self.gold))
-        counts = np.bincount(self.gold, minlength=len(LABELS))
-        predicted = self.probabilities.argmax(axis=1)
+        entailment = LABELS.index("entailment")
+        confusion = confusion_matrix(self.gold, self.probabilities.argmax(axis=1), labels=range(len(LABELS)))
         return {
             "n": len(self.gold),
             "accuracy": self.accuracy,
             "interval": list(interval) if interval else None,
-            "majority": float(counts.max() / len(self.gold)),
+            "majority": float(confusion.sum(axis=1).max() / len(self.gold)),
             "entailment_accuracy": self.entailment_accuracy,
-            "entailment_auprc": auprc(
-                self.probabilities[:, LABELS.index("entailment")], self.gold == LABELS.index("entailment")
-            ),
+            "entailment_auprc": auprc(self.probabilities[:, entailment], self.gold == entailment),
             "confusion": {
-                label: {
-                    other: int(((self.gold == row) & (predicted == column)).sum())
-                    for column, other in enumerate(LABELS)
-                }
-                for row, label in enumerate(LABELS)
+                label: dict(zip(LABELS, row.tolist(), strict=True))
+                for label, row in zip(LABELS, confusion, strict=True)
             },
         }
 

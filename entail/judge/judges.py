@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from entail.data.nli.pairs import LABELS
+from entail.data.text import fold
 from entail.encoders.card import read_card
 from entail.encoders.catalogue import fetch, resolve
 from entail.encoders.cross.encoder import HEAD, cross_folder, cross_folders, cross_parts, load_cross
@@ -272,3 +273,22 @@ def list_judges() -> list[str]:
         if card is not None and card.method == METHOD:
             names.append(folder.name)
     return sorted(names, key=lambda name: (name != SHIPPED, name))
+
+
+def judge_steps(judge: NliJudge, steps: Sequence[tuple[Sequence[str], str]]) -> Values:
+    """Return P(joined premises entail the conclusion) of each step, shape (steps,).
+
+    The reverse is not asked for: most conclusions say what their premises say, and are taken to entail them.
+    """
+    return judge.entailment(
+        [join_premises(premises) for premises, _ in steps], [conclusion for _, conclusion in steps]
+    )
+
+
+def join_premises(premises: Sequence[str]) -> str:
+    """Return premises as one sentence.
+
+    >>> join_premises(["ice is cold. ", "snow is a kind of ice"])
+    'ice is cold and snow is a kind of ice'
+    """
+    return " and ".join(text for text in (fold(premise).rstrip(" .;") for premise in premises) if text)

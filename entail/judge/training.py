@@ -1,22 +1,27 @@
-"""Training of a judge of entailment: a cross-encoder on natural language inference."""
+"""Training of a judge of entailment: a cross-encoder on natural language inference, by cross-entropy."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from entail.data.nli.pairs import LABELS, NliPair
 from entail.data.text import fold
+from entail.encoders.cross.pairs import Pair, cut_pairs
 from entail.errors import TrainingError
+from entail.index.protocol import Ints
 from entail.judge.config import JudgeConfig
-from entail.judge.evaluation import evaluate_outputs
+from entail.judge.evaluation import evaluate_outputs, gold_labels
 from entail.judge.judges import METHOD, JudgeForm
-from entail.judge.task import JudgeTask, tokenize_pairs
 from entail.training.adapters.cross_tower import CrossTower
+from entail.training.loop.batches import BatchTask
 from entail.training.loop.distributed import from_first
 from entail.training.method import Run, RunOptions
 from entail.training.run import Training, digest, prepare, sample_rows
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,6 +78,44 @@ def clean_pairs(pairs: Sequence[NliPair], dev: Sequence[NliPair] = ()) -> CleanP
 
 def _key(pair: NliPair) -> tuple[str, str]:
     return fold(pair.premise), fold(pair.hypothesis)
+
+
+class JudgeTask(BatchTask):
+    """Task of a judge."""
+
+    def __init__(
+        self,
+        config: JudgeConfig,
+        pairs: Sequence[NliPair],
+        tower: CrossTower,
+        *,
+        dev: Sequence[NliPair] = (),
+    ) -> None:
+        self.config, self.tower = config, tower
+        self._rows, self.cut = _tokenize(tower, pairs)
+        self._gold = gold_labels(pairs)
+        super().__init__(config, [len(first) + len(second) for first, second in self._rows])
+        self._dev = (_tokenize(tower, dev)[0], dev) if dev else None
+
+    def loss(self, batch: Ints) -> tuple[Tensor, Mapping[str, float]]:
+        """Return the mean cross-entropy of pairs, and their accuracy."""
+        import torch
+
+        outputs = self.tower.outputs([self._rows[i] for i in batch])  # (pairs, 3)
+        gold = torch.from_numpy(self._gold[batch]).to(outputs.device)
+        loss = torch.nn.functional.cross_entropy(outputs, gold, label_smoothing=self.config.smoothing)
+        with torch.no_grad():
+            right = float((outputs.argmax(dim=1) == gold).float().mean())
+        return loss, {"accuracy": right}
+
+    def evaluate(self) -> tuple[float, Mapping[str, float]] | None:
+        """Evaluate the current weights by the accuracy on dev."""
+        if self._dev is None:
+            return None
+        rows, pairs = self._dev
+        result = evaluate_outputs(self.tower.values(rows), pairs)
+        figures = {"accuracy": result.accuracy, "entailment or not": result.entailment_accuracy}
+        return result.accuracy, figures
 
 
 def train_judge(
@@ -161,9 +204,20 @@ def _figures(training: JudgeTraining) -> dict[str, Any]:
 
 
 def _measure(tower: CrossTower, dev: Sequence[NliPair]) -> dict[str, Any]:
-    rows, _ = tokenize_pairs(tower, dev)
+    rows, _ = _tokenize(tower, dev)
     return evaluate_outputs(tower.values(rows), dev).to_json()
 
 
 def _digest(pairs: Sequence[NliPair]) -> str:
     return digest([[pair.premise, pair.hypothesis, pair.label] for pair in pairs])
+
+
+def _tokenize(tower: CrossTower, pairs: Sequence[NliPair]) -> tuple[list[Pair], int]:
+    """Return pairs as token ids of the maximum length, and the number of truncated ones."""
+    return cut_pairs(
+        tower.tokenize,
+        tower.frame,
+        [pair.premise for pair in pairs],
+        [pair.hypothesis for pair in pairs],
+        max_length=tower.max_length,
+    )

@@ -11,7 +11,7 @@ from entail.data.records import Corpus, ExplanationTree, Step
 from entail.errors import EvaluationError
 from entail.gausscse.verdict import Verdict
 from entail.index.lexical import TfidfIndex
-from entail.judge.steps import join_premises, judge_steps
+from entail.judge.judges import join_premises, judge_steps
 from entail.statistics.classification import Values
 
 CORPUS = Corpus.of(

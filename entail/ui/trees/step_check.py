@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, cast
 
 import streamlit as st
 
-from entail.judge.judges import THRESHOLD, list_judges
-from entail.judge.steps import judge_steps
+from entail.judge.judges import THRESHOLD, judge_steps, list_judges
 from entail.operations.judges import judge_stamp, load_judge
 from entail.operations.tasks import Task, TaskGroup
 from entail.ui.shared.active import LazyModel
