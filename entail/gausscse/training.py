@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -16,13 +16,24 @@ from entail.encoders.gaussian.form import GaussianForm
 from entail.errors import TrainingError
 from entail.gausscse.calibration import fit_form, is_one_way
 from entail.gausscse.config import GausscseConfig
-from entail.gausscse.distillation import Teachers
-from entail.gausscse.task import GausscseTask
+from entail.gausscse.distillation import Teachers, distillation_loss
+from entail.gausscse.losses import (
+    contrastive_loss,
+    direction_loss,
+    parameters_of,
+    ranking_loss,
+    similarities,
+)
 from entail.gausscse.tower import GaussianTower
+from entail.index.protocol import Ints
 from entail.statistics.classification import auprc, best_threshold
+from entail.training.loop.batches import BatchTask, match_lengths
 from entail.training.loop.distributed import from_first
 from entail.training.method import Run, RunOptions
 from entail.training.run import Training, digest, prepare, sample_rows
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 METHOD = "gausscse"
 
@@ -40,6 +51,116 @@ class GausscseTraining(Training[GausscseConfig]):
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-serialisable dict, without the path of the folder."""
         return {**super().to_json(), "gaussian": self.form.to_json()}
+
+
+class GausscseTask(BatchTask):
+    """Task of the training loop: batches of triplets, each distinct sentence encoded once."""
+
+    def __init__(
+        self,
+        config: GausscseConfig,
+        triplets: NliTriplets,
+        tower: GaussianTower,
+        *,
+        dev: Sequence[NliPair] = (),
+        teachers: Teachers | None = None,
+    ) -> None:
+        self.config, self.triplets, self.tower, self.teachers = config, triplets, tower, teachers
+        self._dev = dev
+        self._rows: list[tuple[str, str, str | None]] = []
+        self._unentailed: list[int] = []
+        pairs = [(triplet.premise, triplet.entailed) for triplet in triplets.triplets]
+        super().__init__(config, _lengths(tower, pairs))
+        self._other_lengths = _lengths(tower, triplets.unentailed if config.ranking else ())
+
+    def batches(self, epoch: int) -> list[Ints]:
+        """Return batches of similar length; every epoch draws other contradictions and unentailed pairs."""
+        if not self._rows or epoch != self._epoch:
+            self._rows = list(self.triplets.draw(seed=self.config.seed, epoch=epoch))
+            self._unentailed = self._draw_unentailed(epoch)
+        return super().batches(epoch)
+
+    def _draw_unentailed(self, epoch: int) -> list[int]:
+        """Return an unentailed pair of similar length for each triplet."""
+        if not self._other_lengths:
+            return []
+        rows = self.triplets.draw_unentailed(seed=self.config.seed, epoch=epoch)
+        matched = match_lengths(self._lengths, [self._other_lengths[row] for row in rows])
+        return [rows[position] for position in matched]
+
+    def loss(self, batch: Ints) -> tuple[Tensor, Mapping[str, float]]:
+        """Return the loss of triplets (eq. 3 and the further terms of the settings), and diagnostics."""
+        import torch
+
+        config, temperature = self.config, self.config.temperature
+        examples = [self._rows[i] for i in batch]
+        others = [self.triplets.unentailed[self._unentailed[i]] for i in batch] if self._unentailed else []
+        parts = [
+            [premise for premise, _, _ in examples],
+            [entailed for _, entailed, _ in examples],
+            [text for _, _, text in examples if text is not None] if "con" in config.sets else [],
+            [premise for premise, _ in others],
+            [hypothesis for _, hypothesis in others],
+        ]
+        texts = list(dict.fromkeys(text for part in parts for text in part))
+        row = {text: number for number, text in enumerate(texts)}
+        mean, log_variance = parameters_of(self.tower.vectors(texts), tanh=config.tanh)
+        p, e, c, other_p, other_h = (
+            torch.tensor([row[text] for text in part], dtype=torch.long, device=mean.device) for part in parts
+        )
+        sim = similarities(mean, log_variance, kind=config.similarity)  # sim(a || b) at (a, b)
+        forward, backward = sim[e, p], sim[p, e]
+        sets = [sim[c[None], p[:, None]]]
+        if "rev" in config.sets:
+            sets.append(sim[p[None], e[:, None]])
+        longer = [len(entailed) > len(premise) for premise, entailed, _ in examples]
+        weights = 1 + (config.longer - 1) * torch.tensor(longer, dtype=mean.dtype, device=mean.device)
+        same = (p[:, None] == p[None]) | (e[:, None] == e[None])
+        loss = contrastive_loss(
+            sim[e[None], p[:, None]], sets, same=same, temperature=temperature, weights=weights
+        )
+        terms = {
+            "similarity": forward.mean(),
+            "similarity reversed": backward.mean(),
+            "direction": (forward > backward).float().mean(),
+            "log variance premises": log_variance[p].mean(),
+            "log variance entailed": log_variance[e].mean(),
+            "variance": log_variance.exp().mean(),
+        }
+        if others:
+            below = [sim[other_h, other_p], *([backward] if "rev" in config.sets else [])]
+            terms["ranking"] = ranking_loss(forward, torch.cat(below), temperature=temperature)
+            loss = loss + config.ranking * terms["ranking"]
+        if config.direction:
+            terms["directed"] = direction_loss(forward, backward, temperature=temperature, weights=weights)
+            loss = loss + config.direction * terms["directed"]
+        if self.teachers is not None:
+            taught = self.teachers.similarities(texts, turn=int(batch[0])).to(mean.device)
+            first, second = torch.cat([p, other_p]), torch.cat([e, other_h])
+            terms["taught"] = distillation_loss(sim, taught, first, second)
+            loss = (1 - config.distillation) * loss + config.distillation * terms["taught"]
+        return loss, {name: float(value.detach()) for name, value in terms.items()}
+
+    def evaluate(self) -> tuple[float, Mapping[str, float]] | None:
+        """Return the AUPRC of NLI on dev by the current weights, and the main figures.
+
+        Pairs that entail both ways have no direction.
+
+        Raises:
+            TrainingError: If no pair of dev is an entailment.
+        """
+        if not self._dev:
+            return None
+        forward, backward = _similarities(self.tower, self.config, self._dev)
+        entailed = np.array([pair.label == "entailment" for pair in self._dev])
+        score = auprc(forward, entailed)
+        if score is None:
+            raise TrainingError("expected entailments among the dev pairs, found none; give another dev file")
+        directed = entailed & is_one_way(self._dev)
+        figures = {"AUPRC": score, "accuracy": best_threshold(forward, entailed).accuracy}
+        if directed.any():
+            figures["direction"] = float((forward > backward)[directed].mean())
+        return score, figures
 
 
 def train_gausscse(
@@ -72,11 +193,9 @@ def train_gausscse(
     """
     _require_enough(triplets, config)
     setup = prepare(config, run, options, method=METHOD)
-    teachers = (
-        Teachers(config.teachers, kind=config.similarity, device=setup.run.device)
-        if config.teachers
-        else None
-    )
+    teachers = None
+    if config.teachers:
+        teachers = Teachers(config.teachers, kind=config.similarity, device=setup.run.device)
     tower = GaussianTower(
         setup.base,
         pooling=config.pooling,
@@ -85,14 +204,8 @@ def train_gausscse(
         **setup.tower,
     )
     dev_sample = sample_rows(dev, config.dev_pairs)
-
-    def evaluate() -> tuple[float, dict[str, float]] | None:
-        if not dev_sample:
-            return None
-        return dev_figures(_similarities(tower, config, dev_sample), dev_sample)
-
     fitted = setup.fit(
-        GausscseTask(config, triplets, tower, evaluate=evaluate, teachers=teachers),
+        GausscseTask(config, triplets, tower, dev=dev_sample, teachers=teachers),
         tower.parameters,
         bound_to={
             **({"teachers": teachers.revision} if teachers else {}),
@@ -104,13 +217,11 @@ def train_gausscse(
     if dev:
         fitted_form = from_first(lambda: fit_form(form, _similarities(tower, config, dev), dev).to_json())
         form = GaussianForm.read(fitted_form, name="dev")
-    counts = dict(triplets.to_json())
-    if not config.ranking:
-        del counts["unentailed"]  # they were not used
+    used = {name: n for name, n in triplets.to_json().items() if config.ranking or name != "unentailed"}
     training = GausscseTraining(
         config=config,
         fitted=fitted,
-        counts=counts,
+        counts=used,
         form=form,
         warnings=fitted.warnings("AUPRC"),
         folder=setup.run.out,
@@ -118,30 +229,6 @@ def train_gausscse(
     )
     setup.save(training, tower.save, licence="licence", towers="siamese", gaussian=form.to_json())
     return training
-
-
-def dev_figures(
-    similarities: tuple[Floats64, Floats64], pairs: Sequence[NliPair]
-) -> tuple[float, dict[str, float]]:
-    """Return the AUPRC of NLI, which chooses the best weights, and the main figures.
-
-    Args:
-        similarities: sim(h || p) and sim(p || h) of each pair.
-        pairs: Labelled pairs; those that entail both ways have no direction.
-
-    Raises:
-        TrainingError: If no pair is an entailment.
-    """
-    forward, backward = similarities
-    entailed = np.array([pair.label == "entailment" for pair in pairs])
-    score = auprc(forward, entailed)
-    if score is None:
-        raise TrainingError("expected entailments among the dev pairs, found none; give another dev file")
-    directed = entailed & is_one_way(pairs)
-    figures = {"AUPRC": score, "accuracy": best_threshold(forward, entailed).accuracy}
-    if directed.any():
-        figures["direction"] = float((forward > backward)[directed].mean())
-    return score, figures
 
 
 def _require_enough(triplets: NliTriplets, config: GausscseConfig) -> None:
@@ -170,3 +257,9 @@ def _similarities(
     )
     kind = config.similarity
     return similarity(hypotheses, premises, kind=kind), similarity(premises, hypotheses, kind=kind)
+
+
+def _lengths(tower: GaussianTower, pairs: Sequence[tuple[str, str]]) -> list[int]:
+    """Return the number of tokens of the longer text of each pair."""
+    sides = [tower.lengths([pair[side] for pair in pairs]) for side in (0, 1)]
+    return [max(pair) for pair in zip(*sides, strict=True)]
