@@ -146,17 +146,6 @@ def attack() -> str:
     return "\n".join(lines)
 
 
-def equivalence() -> str:
-    """Return the figures of the verdict "equivalent" in a sentence."""
-    verdict = figures("gausscse_equivalence")["equivalence"]
-    return (
-        f"On the {verdict['n']:,} pairs of SICK (TRAIN, not trained on) that entail, `gausscse-minilm` tells "
-        f"those that entail both ways from the others with accuracy {verdict['accuracy']:.3f} (the commoner "
-        f"kind: {verdict['majority']:.3f}), recall {verdict['recall']['accuracy']:.3f}, precision "
-        f"{verdict['precision']['accuracy']:.3f}."
-    )
-
-
 def first_stage() -> str:
     """Return R@1 above no first stage of every arm, by the number of questions."""
     stage_figures = figures("first_stage")
@@ -190,7 +179,6 @@ TABLES = {
     "README.md": ("figures", table),
     "docs/security.md": ("attack", attack),
     "docs/tuning.md": ("first stage", first_stage),
-    "docs/gausscse.md": ("equivalence", equivalence),
 }
 """Page -> name of the marks between which its table is, and the function that returns it."""
 
