@@ -14,7 +14,7 @@ EXAMPLE = ("A girl in a yellow dress is jumping into a swimming pool.", "A girl 
 """Two sentences of our own, not of the training data."""
 
 FILE = "direction.json"
-"""File beside the bundled corpus; `scripts/build_openings.py` writes it."""
+"""File in the folder of the bundled corpus; `scripts/build_openings.py` writes it."""
 
 
 @dataclass(frozen=True)

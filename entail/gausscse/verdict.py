@@ -233,7 +233,7 @@ def judge_table(
 
 
 def added_columns(header: Sequence[str]) -> dict[str, str]:
-    """Return added column -> its name beside the columns of a header.
+    """Return added column -> its name, changed where the header has that name already.
 
     >>> added_columns(["premise", "hypothesis", "Says"])["says"]
     'judged_says'

@@ -12,20 +12,16 @@ from entail.cancellation import cancellable
 from entail.data.records import Corpus
 from entail.encoders.gaussian.distributions import (
     EncodesGaussians,
-    Floats64,
     Gaussians,
     from_divergence,
     similarity,
 )
 from entail.errors import CorpusError, EncoderError, ManifestMismatchError, RetrievalError
 from entail.index.lifted import Direction, LiftedGaussians
-from entail.index.protocol import Floats, Hits, Ints, Manifest
-from entail.index.ranking import checked_k
+from entail.index.protocol import Floats, Hits, Manifest
+from entail.index.ranking import checked_k, top_k
 from entail.index.vectors import QueryVectors, premise_rows
 from entail.progress import ProgressCallback
-
-RESCORED = 1000
-"""Nearest by `kl` that are ranked again by `kl_per_dim`, which is no inner product."""
 
 _LARGEST_HALF = 65_504.0
 
@@ -92,12 +88,12 @@ def premise_gaussians(
 class GaussianIndex:
     """A `PremiseIndex` over Gaussians; the score is the encoder's similarity, sim(h || p).
 
-    Hits are premises that entail the query, or with direction `entailed` those that it entails. By `kl` and
-    `kl_mean` the hits are the ranking in double precision, certified (see `LiftedGaussians`); by `kl_per_dim`
-    the nearest `RESCORED` by `kl` are ranked again.
+    Hits are premises that entail the query, or with direction `entailed` those that it entails. They are the
+    ranking in double precision, certified (see `LiftedGaussians`). `kl_per_dim` is no inner product, so every
+    pair is compared.
 
-    The index of a direction is built on first use, or by `prepare`. Threads take turns,
-    by one lock a direction.
+    The index of a direction is built on first use, or by `prepare`. Threads take turns, by one lock a
+    direction.
 
     Args:
         encoder: The encoder of unknown queries.
@@ -166,11 +162,7 @@ class GaussianIndex:
 
         Each pair is compared in double precision: about 100 ms a query for 16,000 premises.
         """
-        gaussians = self.encode(queries)
-        scores = np.empty((len(queries), len(self._corpus)), dtype=np.float32)
-        for row in cancellable(range(len(queries))):
-            scores[row] = self._similarities(gaussians[row], slice(None), direction)
-        return scores
+        return self._score_all(self.encode(queries), direction)
 
     def encode(self, queries: Sequence[str], *, progress: ProgressCallback | None = None) -> Gaussians:
         """Return the Gaussians of queries, encoding only those that are no premises and unknown."""
@@ -197,18 +189,12 @@ class GaussianIndex:
             raise RetrievalError(
                 f"expected Gaussians of dimension {self._gaussians.dimension}, found {queries.dimension}"
             )
-        lifted, kind = self._side(direction), self._encoder.kind
-        if kind != "kl_per_dim":
-            nearest = lifted.nearest(queries, k=k)
-            scores = from_divergence(nearest.divergences, dimension=queries.dimension, kind=kind)
-            return Hits(nearest.positions, scores.astype(np.float32))
-        candidates = lifted.nearest(queries, k=min(max(k, RESCORED), len(lifted))).positions
-        hits = Hits(np.empty((len(queries), k), np.int64), np.empty((len(queries), k), np.float32))
-        for row, positions in enumerate(cancellable(candidates)):
-            similarities = self._similarities(queries[row], positions, direction)
-            best = np.lexsort((positions, -similarities))[:k]
-            hits.positions[row], hits.scores[row] = positions[best], similarities[best]
-        return hits
+        kind = self._encoder.kind
+        if kind == "kl_per_dim":
+            return top_k(self._score_all(queries, direction), k)
+        nearest = self._side(direction).nearest(queries, k=k)
+        scores = from_divergence(nearest.divergences, dimension=queries.dimension, kind=kind)
+        return Hits(nearest.positions, scores.astype(np.float32))
 
     def _side(self, direction: Direction) -> LiftedGaussians:
         with self._locks[_checked(direction)]:
@@ -216,11 +202,14 @@ class GaussianIndex:
                 self._lifted[direction] = LiftedGaussians(self._gaussians, direction)
             return self._lifted[direction]
 
-    def _similarities(self, query: Gaussians, rows: Ints | slice, direction: Direction) -> Floats64:
-        premises, kind = self._gaussians[rows], self._encoder.kind
-        if _checked(direction) == "entailing":
-            return similarity(query, premises, kind=kind)
-        return similarity(premises, query, kind=kind)
+    def _score_all(self, queries: Gaussians, direction: Direction) -> Floats:
+        """Return the similarity of every query to every premise, shape (queries, premises)."""
+        is_entailing, premises = _checked(direction) == "entailing", self._gaussians
+        scores = np.empty((len(queries), len(premises)), dtype=np.float32)
+        for row in cancellable(range(len(queries))):
+            pair = (queries[row], premises) if is_entailing else (premises, queries[row])
+            scores[row] = similarity(*pair, kind=self._encoder.kind)
+        return scores
 
 
 def _checked(direction: Direction) -> Direction:

@@ -69,7 +69,7 @@ class LiftedGaussians:
     of every lifted column of the premises is subtracted. Where variances differ by many orders of magnitude,
     most of the corpus is a candidate, and a search takes as long as comparing all pairs.
 
-    It holds (2d + 1) * 4 bytes a premise beside the Gaussians, which are not copied.
+    It holds (2d + 1) * 4 bytes a premise. The Gaussians are not copied.
 
     Raises:
         RetrievalError: If there is none, or a mean is further than `MEAN_LIMIT` from their mean.

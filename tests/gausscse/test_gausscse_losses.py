@@ -100,8 +100,9 @@ def test_divergences_of_gaussians_however_near_keep_their_digits(apart: float) -
 
 def loss_of(forward: torch.Tensor, *others: torch.Tensor, **options: Any) -> float:
     n = len(forward)
-    options = {"same": torch.eye(n, dtype=torch.bool), "temperature": 0.5, "weights": torch.ones(n)} | options
-    return float(contrastive_loss(forward, others, **options))
+    same, weights = torch.eye(n, dtype=torch.bool), torch.ones(n)
+    options = {"same": same, "weights": weights} | options
+    return float(contrastive_loss(forward, others, temperature=0.5, **options))
 
 
 def test_equation_3_by_hand() -> None:

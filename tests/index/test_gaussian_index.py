@@ -92,18 +92,6 @@ def test_scores_are_the_similarities_of_all(kind: Any) -> None:
     assert entailing.tolist() != index.search(QUERIES, k=5, direction="entailed").positions.tolist()
 
 
-def test_kl_per_dim_ranks_the_nearest_by_kl_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    index = _index(CountingGaussians(kind="kl_per_dim"))
-    every_pair = index.search(QUERIES, k=10)
-    monkeypatch.setattr(module, "RESCORED", 10)
-    hits = index.search(QUERIES, k=10)
-    by_kl = _index(CountingGaussians(kind="kl")).search(QUERIES, k=10)
-    assert [set(row) for row in hits.positions] == [set(row) for row in by_kl.positions]
-    assert [set(row) for row in hits.positions] != [set(row) for row in every_pair.positions]
-    assert (np.diff(hits.scores, axis=1) <= 0).all()
-    assert index.search(QUERIES, k=15).positions.shape == (2, 15)
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_limits_of_k_and_of_queries(kind: Any) -> None:
     index = _index(CountingGaussians(kind=kind))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, get_args, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -180,9 +180,7 @@ def from_divergence(divergences: Floats64, *, dimension: int, kind: SimilarityKi
         return 1 / (1 + divergences)
     if kind == "kl_mean":
         return 1 / (1 + divergences / dimension)
-    if kind == "kl_per_dim":
-        raise EncoderError("a divergence says nothing of kl_per_dim, which is made of each dimension's own")
-    raise EncoderError(f"expected one of {', '.join(get_args(SimilarityKind))} as similarity, found {kind!r}")
+    raise EncoderError(f"expected kl or kl_mean as similarity of a divergence, found {kind!r}")
 
 
 def _float32(values: NDArray[Any], name: str) -> Floats:

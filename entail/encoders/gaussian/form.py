@@ -11,7 +11,7 @@ from entail.errors import EncoderError
 SimilarityKind = Literal["kl", "kl_mean", "kl_per_dim"]
 """Similarities from KL(first || second) = sum over d dimensions of KL_i.
 
-`kl`: 1 / (1 + KL), eq. 2 of the paper; `kl_mean`: 1 / (1 + KL / d), which ranks alike; `kl_per_dim`: the mean
+`kl`: 1 / (1 + KL), eq. 2 of the paper; `kl_mean`: 1 / (1 + KL / d), the same ranking; `kl_per_dim`: the mean
 of 1 / (1 + KL_i), as in the authors' code.
 """
 
@@ -31,7 +31,7 @@ class Calibration:
 
 @dataclass(frozen=True, kw_only=True)
 class GaussianForm:
-    """Settings of a Gaussian encoder beside its weights.
+    """Settings of a Gaussian encoder, without its weights.
 
     Attributes:
         similarity: Similarity of the training.
