@@ -6,52 +6,15 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from entail.trees.formats.network import to_network, vis_script
+from entail.trees.formats.network import OPTIONS, SAMPLE, SMALLEST, groups_of, to_network, vis_script
 from entail.trees.formats.text import outline, printable
-from entail.trees.layout.appearance import (
-    BORDER_WIDTH,
-    CORNER,
-    DARK,
-    DASHES,
-    FONT_SIZE,
-    FONTS,
-    INNER_LINE,
-    KINDS,
-    LIGHT,
-    NAMES,
-    PADDING_X,
-    PADDING_Y,
-    SHAPES,
-    Theme,
-)
+from entail.trees.layout.appearance import BORDER_WIDTH, DARK, FONT_SIZE, FONTS, KINDS, LIGHT, NAMES, SHAPES
 from entail.trees.layout.drawing import Direction
-from entail.trees.layout.lines import COLUMN, columns_of
 from entail.trees.layout.positions import choose_direction, layout
 from entail.trees.log.tree import Tree
 
 if TYPE_CHECKING:
     import jinja2
-
-_OPTIONS = {
-    "physics": {"enabled": False},
-    "interaction": {
-        "dragNodes": False,
-        "hover": False,
-        "keyboard": {"enabled": True, "bindToWindow": False},
-    },
-    "edges": {
-        "arrows": {"to": {"scaleFactor": 0.6}},
-        "arrowStrikethrough": False,
-        "color": {"inherit": "from"},
-        "smooth": False,
-        "width": 1.5,
-    },
-}
-"""Options of vis-network."""
-
-_SAMPLE = "at night a side of the moon is turned away from the sun"
-SMALLEST = 11
-"""Pixels of the letters below which the page begins at the hypothesis, instead of showing the whole tree."""
 
 
 def to_html(
@@ -86,13 +49,13 @@ def to_html(
         names=NAMES,
         shapes=SHAPES,
         lines=outline(tree, with_rejected=with_rejected),
-        vis_script=vis_script(),
+        vis_script=vis_script().replace("</script", "<\\/script"),
         drawings=drawings,
-        themes={"light": _groups(LIGHT), "dark": _groups(DARK)},
-        options=_OPTIONS,
+        themes={"light": groups_of(LIGHT), "dark": groups_of(DARK)},
+        options={**OPTIONS, "interaction": {**OPTIONS["interaction"], "keyboard": {"bindToWindow": False}}},
         direction=direction,
         smallest=SMALLEST / FONT_SIZE,
-        sample={"text": _SAMPLE, "width": columns_of(_SAMPLE) * COLUMN, "size": FONT_SIZE},
+        sample=SAMPLE,
     )
 
 
@@ -109,27 +72,3 @@ def _drawing(tree: Tree, direction: Direction, *, with_rejected: bool) -> dict[s
     """Return nodes and edges as vis-network takes them."""
     network = to_network(layout(tree, with_rejected=with_rejected, direction=direction))
     return {"nodes": network.nodes, "edges": network.edges}
-
-
-def _groups(theme: Theme) -> dict[str, Any]:
-    """Return the groups of a theme as vis-network takes them; lines have the colour of their points."""
-    groups: dict[str, Any] = {}
-    for kind in KINDS:
-        look, shape = theme.looks[kind], SHAPES[kind]
-        inner = INNER_LINE if shape == "double" else 0
-        colours = {"background": look.fill, "border": look.border}
-        groups[kind] = {
-            "color": {**colours, "highlight": colours, "hover": colours},
-            "font": {"color": look.text, "size": FONT_SIZE, "face": FONTS, "align": "left"},
-            "borderWidth": BORDER_WIDTH + inner / 2,
-            "borderWidthSelected": 2 * BORDER_WIDTH + inner,
-            "margin": dict.fromkeys(("left", "right"), PADDING_X)
-            | dict.fromkeys(("top", "bottom"), PADDING_Y + inner),
-            "shapeProperties": {
-                "borderRadius": CORNER if shape == "rounded" else 2,
-                "borderDashes": list(DASHES) if shape == "dashed" else False,
-            },
-        }
-    for name, colour in (("step", theme.edge), ("rejected-step", theme.looks["rejected"].border)):
-        groups[name] = {"color": {"background": colour, "border": colour}, "chosen": False}
-    return groups

@@ -1,17 +1,54 @@
-"""Trees as pyvis's `Network`, and the script of vis-network that draws it."""
+"""Trees as pyvis's `Network`, and how vis-network draws it: its script, its options, its groups."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from entail.trees.formats.text import printable
-from entail.trees.layout.appearance import BORDER_WIDTH, DOTS, INNER_LINE, PADDING_X, PADDING_Y, SHAPES
+from entail.trees.layout.appearance import (
+    BORDER_WIDTH,
+    CORNER,
+    DASHES,
+    DOTS,
+    FONT_SIZE,
+    FONTS,
+    INNER_LINE,
+    KINDS,
+    PADDING_X,
+    PADDING_Y,
+    SHAPES,
+    Theme,
+)
 from entail.trees.layout.drawing import Layout
+from entail.trees.layout.lines import COLUMN, columns_of
 
 if TYPE_CHECKING:
     from pyvis.network import Network
+
+SMALLEST = 11
+"""Pixels of the letters below which a view begins at the hypothesis, instead of showing the whole tree."""
+
+OPTIONS: Mapping[str, Any] = {
+    "physics": {"enabled": False},
+    "layout": {"improvedLayout": False},  # the places are given
+    "interaction": {"dragNodes": False, "selectConnectedEdges": False},
+    "edges": {
+        "arrows": {"to": {"scaleFactor": 0.5}},
+        "arrowStrikethrough": False,
+        "chosen": False,
+        "color": {"inherit": "from"},
+        "smooth": False,
+        "width": 1.5,
+    },
+}
+"""Options of vis-network."""
+
+_SAMPLE = "at night a side of the moon is turned away from the sun"
+SAMPLE = {"text": _SAMPLE, "width": columns_of(_SAMPLE) * COLUMN, "size": FONT_SIZE}
+"""A text, its width by `layout`, and the size of its letters: a wider font needs smaller ones."""
 
 _VIS = "lib/vis-9.1.2/vis-network.min.js"
 
@@ -19,13 +56,15 @@ _VIS = "lib/vis-9.1.2/vis-network.min.js"
 def to_network(drawing: Layout) -> Network:
     """Return a drawing as a network of boxes in their places, in groups by kind.
 
-    The lines of a step run between points, which are nodes of the groups `step` and `rejected-step` without a
-    size. So vis-network draws them just as they are laid out.
+    The lines of a step meet in points, which are nodes of the groups `step` and `rejected-step` without a
+    size. A line to a premise ends in its box, and follows it where the box is moved.
     """
     from pyvis.network import Network
 
     network = Network(directed=True)
+    ends: dict[tuple[float, float], str] = {}
     for id, box in drawing.boxes.items():
+        ends[box.left, box.y] = ends[box.x, box.top] = id
         inner = INNER_LINE if SHAPES[box.kind] == "double" else 0
         network.add_node(
             id,
@@ -35,28 +74,51 @@ def to_network(drawing: Layout) -> Network:
             group=box.kind,
             x=round(box.x),
             y=round(box.y),
-            fixed=True,
             widthConstraint={"minimum": round(box.width - 2 * PADDING_X - BORDER_WIDTH)},
             heightConstraint={"minimum": round(box.height - 2 * (PADDING_Y + inner) - BORDER_WIDTH)},
         )
     for step in drawing.steps:
         group = "rejected-step" if step.rejected else "step"
         for line in (*step.rails, *([step.stem] if step.stem else [])):
-            points = [f"{step.parent}@{group}@{x:.1f},{y:.1f}" for x, y in line]
-            for id, (x, y) in zip(points, line, strict=True):
-                network.add_node(
-                    id, label=" ", shape="dot", size=0, group=group, x=round(x), y=round(y), fixed=True
-                )
+            points = []
+            for x, y in line:
+                points.append(ends.get((x, y)) or f"{step.parent}@{group}@{x:.1f},{y:.1f}")
+                network.add_node(points[-1], label=" ", size=0, group=group, x=round(x), y=round(y))
             arrow = "to" if line is step.stem and not step.rejected else ""
             dotted = {"dashes": list(DOTS)} if step.rejected else {}
             network.add_edge(*points, arrows=arrow, **dotted)
     return network
 
 
+def groups_of(theme: Theme) -> dict[str, Any]:
+    """Return the groups of a theme as vis-network takes them; lines have the colour of their points."""
+    groups: dict[str, Any] = {}
+    for kind in KINDS:
+        look, shape = theme.looks[kind], SHAPES[kind]
+        inner = INNER_LINE if shape == "double" else 0
+        colours = {"background": look.fill, "border": look.border}
+        groups[kind] = {
+            "color": {**colours, "highlight": colours, "hover": colours},
+            "font": {"color": look.text, "size": FONT_SIZE, "face": FONTS, "align": "left"},
+            "borderWidth": BORDER_WIDTH + inner / 2,
+            "borderWidthSelected": BORDER_WIDTH + inner / 2,
+            "margin": dict.fromkeys(("left", "right"), PADDING_X)
+            | dict.fromkeys(("top", "bottom"), PADDING_Y + inner),
+            "shapeProperties": {
+                "borderRadius": CORNER if shape == "rounded" else 3,
+                "borderDashes": list(DASHES) if shape == "dashed" else False,
+            },
+        }
+    for name, colour in (("step", theme.edge), ("rejected-step", theme.looks["rejected"].border)):
+        colours = {"background": colour, "border": colour}
+        groups[name] = {"color": colours, "chosen": False, "fixed": {"x": True, "y": True}}
+    return groups
+
+
 @cache
 def vis_script() -> str:
-    """Return the script that pyvis ships, for a script element: without a source map to fetch."""
+    """Return the script that pyvis ships, without a source map to fetch."""
     import pyvis
 
     script = (Path(pyvis.__file__).parent / _VIS).read_text(encoding="utf-8")
-    return script.partition("//# sourceMappingURL")[0].replace("</script", "<\\/script")
+    return script.partition("//# sourceMappingURL")[0]

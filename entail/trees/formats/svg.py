@@ -1,9 +1,8 @@
-"""Trees as SVG pictures: standalone files, and what the graph of the Trees page shows."""
+"""Trees as standalone SVG pictures."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection
 from xml.sax.saxutils import escape, quoteattr
 
 from entail.trees.formats.text import outline, printable
@@ -24,7 +23,7 @@ from entail.trees.layout.appearance import (
     DrawnKind,
 )
 from entail.trees.layout.boxes import width_of
-from entail.trees.layout.drawing import Direction, Layout, PlacedBox, Segment, Step
+from entail.trees.layout.drawing import Direction, PlacedBox, Segment, Step
 from entail.trees.layout.lines import COLUMN, columns_of
 from entail.trees.layout.positions import layout
 from entail.trees.log.tree import ROOT, Tree
@@ -33,7 +32,7 @@ MARGIN = 16
 """Pixels around the drawing; on the right or below also for the numbers of collapsed nodes."""
 _HEAD, _KEY_WIDTH, _KEY_HEIGHT, _KEY_GAP = 8, 36, 20, 28
 _SIGN, _AWAY = 17, 9
-"""Height of the sign at a node that collapses and expands it, and its distance from the box."""
+"""Height of the number at a collapsed node, and its distance from the box."""
 
 
 def to_svg(
@@ -51,88 +50,33 @@ def to_svg(
     """
     drawing = layout(tree, with_rejected=with_rejected, collapsed=collapsed, direction=direction, start=start)
     description = "\n".join(map(str, outline(tree, with_rejected=with_rejected)))
-    words = f'<title id="title">{_text(tree.node(start).text)}</title>'
-    words += f'<desc id="description">{_text(description)}</desc>'
-    titles = {id: f"{NAMES[box.kind]}: {box.text}" for id, box in drawing.boxes.items()}
-    attributes = 'role="img" aria-labelledby="title description"'
-    return str(draw_svg(drawing, titles, finished=tree.finished, attributes=attributes, words=words))
-
-
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """SVG element in parts, so that a page can change only those that are new.
-
-    Attributes:
-        head: Begin of the element, with title, description, arrow head and ground.
-        steps: Group of the lines of all steps.
-        boxes: (id, place as "x y", group without its place) of each node.
-        tail: Legend, and the end of the element.
-    """
-
-    head: str
-    steps: str
-    boxes: tuple[tuple[str, str, str], ...]
-    tail: str
-
-    def __str__(self) -> str:
-        boxes = [f'<g transform="translate({at})"{group[2:]}' for _, at, group in self.boxes]
-        return "\n".join((self.head, self.steps, *boxes, self.tail))
-
-
-def draw_svg(
-    drawing: Layout,
-    titles: Mapping[str, str],
-    *,
-    finished: Collection[str] = (),
-    expandable: Collection[str] = (),
-    roles: Mapping[str, str] | None = None,
-    attributes: str = "",
-    words: str = "",
-) -> Picture:
-    """Return a layout as an SVG element.
-
-    The group of a box has the classes `node` and its kind, and its id in `data-node`; the sign to collapse it
-    the class `fold`. The legend is the last group.
-
-    Args:
-        drawing: Boxes and lines.
-        titles: Id -> title of the box.
-        finished: Ids of the nodes with a tick.
-        expandable: Ids of the nodes with a sign to collapse them.
-        roles: Id -> further attributes of the group of a box.
-        attributes: Further attributes of the picture.
-        words: Title and description of the picture, as elements.
-    """
     kinds = [kind for kind in KINDS if any(box.kind == kind for box in drawing.boxes.values())]
     below = MARGIN + (_SIGN if drawing.direction == "down" else 0)
     aside = MARGIN + (0 if drawing.direction == "down" else 2 * _SIGN)
     width = max(drawing.width + aside, sum(map(_key_width, kinds))) + MARGIN
     height = drawing.height + below
-    w, h, whole = map(_number, (width, height + MARGIN, height + _KEY_HEIGHT + 2 * MARGIN))
-    roles, stems = roles or {}, {step.parent: step.stem for step in drawing.steps if step.stem}
-    head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="-{MARGIN} -{MARGIN} {w} {whole}" width="{w}" '
-        f'height="{whole}" data-height="{h}" font-family="{FONTS}" font-size="{FONT_SIZE}" {attributes}>'
-        f'{words}<defs><marker id="arrow" viewBox="0 0 {_HEAD} {_HEAD}" refX="{_HEAD}" refY="4" '
+    w, h = map(_number, (width, height + _KEY_HEIGHT + 2 * MARGIN))
+    stems = {step.parent: step.stem for step in drawing.steps if step.stem}
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="-{MARGIN} -{MARGIN} {w} {h}" width="{w}" '
+        f'height="{h}" font-family="{FONTS}" font-size="{FONT_SIZE}" role="img" '
+        f'aria-labelledby="title description"><title id="title">{_text(tree.node(start).text)}</title>'
+        f'<desc id="description">{_text(description)}</desc>'
+        f'<defs><marker id="arrow" viewBox="0 0 {_HEAD} {_HEAD}" refX="{_HEAD}" refY="4" '
         f'markerWidth="{_HEAD}" markerHeight="{_HEAD}" markerUnits="userSpaceOnUse" orient="auto">'
-        f'<path d="M0 0 L{_HEAD} {_HEAD / 2} L0 {_HEAD} z" fill="{LIGHT.edge}" /></marker></defs>'
-        f'<rect class="ground" x="-{MARGIN}" y="-{MARGIN}" width="{w}" height="{whole}" '
-        f'fill="{LIGHT.background}" />'
-    )
-    boxes: list[tuple[str, str, str]] = []
+        f'<path d="M0 0 L{_HEAD} {_HEAD / 2} L0 {_HEAD} z" fill="{LIGHT.edge}" /></marker></defs>',
+        f'<rect class="ground" x="-{MARGIN}" y="-{MARGIN}" width="{w}" height="{h}" '
+        f'fill="{LIGHT.background}" />',
+        *map(_step, drawing.steps),
+    ]
     for id, box in drawing.boxes.items():
-        at = replace(box, x=box.width / 2, y=box.height / 2)  # its upper left corner at (0, 0)
-        parts = f"<title>{_text(titles[id])}</title>{_box(at)}"
-        if id in finished:
-            parts += _tick(at)
-        if box.hidden or id in expandable:
-            stem = stems[id][1][0] - box.left if id in stems else at.x
-            parts += _fold_sign(at, stem, drawing.direction)
-        name = f"data-node={quoteattr(printable(id))} {roles.get(id, '')}".rstrip()
-        group = f'<g class="node {box.kind}" {name}>{parts}</g>'
-        boxes.append((id, f"{_number(box.left)} {_number(box.top)}", group))
-    steps = f'<g class="steps">{"".join(map(_step, drawing.steps))}</g>'
-    return Picture(head, steps, tuple(boxes), f"{_legend(kinds, height)}</svg>\n")
+        title = f"<title>{_text(f'{NAMES[box.kind]}: {box.text}')}</title>"
+        signs = _tick(box) if id in tree.finished else ""
+        if box.hidden:
+            signs += _hidden_count(box, stems[id][1][0] if id in stems else box.x, drawing.direction)
+        name = f"data-node={quoteattr(printable(id))}"
+        parts.append(f'<g class="node {box.kind}" {name}>{title}{_box(box)}{signs}</g>')
+    return "\n".join([*parts, f"{_legend(kinds, height)}</svg>\n"])
 
 
 def _step(step: Step) -> str:
@@ -195,9 +139,9 @@ def _tick(box: PlacedBox) -> str:
     )
 
 
-def _fold_sign(box: PlacedBox, stem: float, direction: Direction) -> str:
-    """Return the sign to collapse or expand a node: on the line into it, with the number of hidden nodes."""
-    words = f"+{box.hidden}" if box.hidden else "\N{MINUS SIGN}"
+def _hidden_count(box: PlacedBox, stem: float, direction: Direction) -> str:
+    """Return the number of nodes that a collapsed node hides, on the line into it."""
+    words = f"+{box.hidden}"
     width = max(_SIGN, 8 + columns_of(words) * COLUMN)
     if direction == "right":
         x, y = box.right + _AWAY + width / 2, box.y

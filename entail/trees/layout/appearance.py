@@ -44,7 +44,7 @@ INNER_LINE = 4
 """Pixels between the two lines of a `double` border."""
 CORNER = 14
 """Radius of a `rounded` box, in pixels."""
-BORDER_WIDTH = 2
+BORDER_WIDTH = 1.5
 DASHES = (7, 4)
 """Border of a rejected premise: pixels drawn, pixels left out."""
 DOTS = (2, 4)
@@ -72,15 +72,18 @@ class Theme:
     looks: Mapping[DrawnKind, Look]
 
 
+ACCENT = "#7c5cff"
+"""Ring around the selected box, in both themes."""
+
 LIGHT = Theme(
     background="#ffffff",
     text="#1a1a1a",
     edge="#666666",
     looks={
-        "hypothesis": Look("#ffc9ad", "#c24100", "#1a1a1a"),
-        "intermediate": Look("#b5d9f7", "#00498a", "#1a1a1a"),
-        "premise": Look("#d6f7dd", "#149a5b", "#1a1a1a"),
-        "rejected": Look("#fbf3fd", "#b766c9", "#1a1a1a"),
+        "hypothesis": Look("#ffd8c2", "#c24100", "#1a1a1a"),
+        "intermediate": Look("#c5dffa", "#00498a", "#1a1a1a"),
+        "premise": Look("#def7e4", "#149a5b", "#1a1a1a"),
+        "rejected": Look("#fbf0fd", "#b766c9", "#1a1a1a"),
     },
 )
 

@@ -1,27 +1,35 @@
-"""Interactive graph of a tree: the picture that is also exported, in a Streamlit component."""
+"""Interactive graph of a tree: pyvis's network, drawn by vis-network in a Streamlit component."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from entail.trees.formats.svg import Picture, draw_svg, to_svg
+from entail.trees.formats.network import OPTIONS, SAMPLE, SMALLEST, groups_of, to_network, vis_script
+from entail.trees.formats.svg import to_svg
 from entail.trees.formats.text import caption_of, printable
 from entail.trees.layout import appearance
-from entail.trees.layout.drawing import Direction, Layout, rejected_id
+from entail.trees.layout.drawing import Direction, Layout, PlacedBox, rejected_id
 from entail.trees.layout.positions import choose_direction, layout
 from entail.trees.log.tree import ROOT, Tree
+from entail.ui.components.elements import LEGEND
 from entail.ui.components.inbox import FIRST_HINT, NodeEvent, component, mount, node_handler, read_assets
+from entail.ui.shared.text import label
+
+if TYPE_CHECKING:
+    from pyvis.network import Network
 
 MAX_LINES = 7
 """Most lines of text in a box; its title has all of it."""
 
-_SCRIPTS = ("outbox.js", "meeting.js", "elements.js", "graph_view.js", "graph.js")
+_SCRIPTS = ("outbox.js", "meeting.js", "elements.js", "graph.js", "serving.js")
+_AWAY = 17
+"""Pixels from the edge of a box to the middle of the sign that collapses it."""
 
 
 @dataclass
@@ -67,6 +75,8 @@ def draw_graph(
     collapsed: Collection[str] = frozenset(),
     show_rejected: bool = False,
     author: str | None = None,
+    editable: bool = False,
+    verdicts: Mapping[str, str] | None = None,
     key: str,
     height: int = 560,
     on_event: Callable[[NodeEvent], object],
@@ -76,6 +86,18 @@ def draw_graph(
     The newest node of `author` is scrolled into view when it appears; others' nodes move nothing. The caller
     stores the selected and collapsed nodes. The browser keeps zoom and position across reruns, the
     session the focus and the direction. Each tree needs a `key` of its own.
+
+    Args:
+        tree: Tree.
+        selected: Selected node.
+        collapsed: Nodes of which nothing below is drawn.
+        show_rejected: Whether to draw rejected premises.
+        author: Author at work.
+        editable: Whether boxes can be dragged onto others and steps be drawn.
+        verdicts: Conclusion -> what a check says of its step, shown with its text.
+        key: Key of the component.
+        height: Height in pixels.
+        on_event: Handler of events.
     """
     view = graph_view(key)
     view.show(tree, selected)
@@ -87,64 +109,127 @@ def draw_graph(
         direction=view.direction,
         start=view.focus,
     )
+    network = network_of(tree, drawing, collapsed=collapsed, verdicts=verdicts or {})
+    shown = _visible(tree, drawing, selected)
     newest = max(tree.nodes.values(), key=lambda node: node.seq)
-    path = [tree.nodes[view.focus], *tree.ancestors(view.focus)][::-1]
+    inner = {id for id in drawing.boxes if id in tree.nodes and tree.nodes[id].children}
+    folded = [id for id in tree.nodes if id in collapsed and tree.nodes[id].children]
+    foldable = folded or [id for id in inner if tree.nodes[id].kind == "intermediate"]
     data = {
-        "picture": asdict(draw_picture(tree, drawing, collapsed=collapsed)),
+        "nodes": network.nodes,
+        "edges": network.edges,
+        "size": [drawing.width, drawing.height],
+        "part": f"{view.focus} {drawing.direction}",
+        "direction": drawing.direction,
         "key": key,
         "height": height,
-        "direction": drawing.direction,
-        "path": [{"id": node.id, "text": node.text} for node in path],
-        "selected": _visible(tree, drawing, selected),
+        "editable": editable,
+        "selected": shown,
         "newest": newest.id if newest.author == author else None,
-        "collapsed": [id for id in tree.nodes if id in collapsed and tree.nodes[id].children],
-        "inside": {
-            id: "\n".join(node.text for node in tree.descendants(id))
-            for id, box in drawing.boxes.items()
-            if box.hidden
+        "tools": {
+            "connect": _tool("Draw a step from a premise to its conclusion", editable),
+            "toggle": _tool(
+                f"{'Expand' if shown in folded else 'Collapse'} the selected node",
+                shown in inner,
+                pressed=shown in folded,
+            ),
+            "toggle all": _tool(
+                "Expand all" if folded else "Collapse all", bool(foldable), pressed=bool(folded)
+            ),
+            "focus": _tool("Show the selected subtree only", shown in inner and shown != view.focus),
+            "turn": _tool("Top-down layout" if drawing.direction == "right" else "Left-to-right layout"),
         },
         "description": describe_graph(tree, selected=selected),
         "hint": "" if len(drawing.boxes) > 1 or view.focus != ROOT else FIRST_HINT,
     }
-    pass_on = node_handler(("select", "open", "toggle"), on_event)
+    pass_on = node_handler(("select", "open", "toggle", "move", "connect"), on_event)
 
     def handle(message: Mapping[str, Any]) -> None:
         view.handle(message, tree)
         pass_on(message)
+        if message.get("kind") == "toggle all":
+            for id in foldable:
+                on_event(NodeEvent("toggle", id))
 
     with st.container(gap=None):
+        with st.container(key=f"{key}-path", horizontal=True, vertical_alignment="center", gap="xsmall"):
+            for above in reversed(tree.ancestors(view.focus)):
+                name = "Whole tree" if above.id == ROOT else label(above.text, longest=40)
+                st.button(
+                    name,
+                    icon=":material/chevron_left:",
+                    type="tertiary",
+                    key=f"{key}-path-{above.id}",
+                    on_click=view.handle,
+                    args=({"kind": "focus", "node": above.id}, tree),
+                )
         # The scripts are sent once a session; the small component with each change of the tree.
         component("entail_graph_library", _library_js())(key=f"{key}:library")
         small = component("entail_graph", read_assets("meeting.js", "graph_mount.js"))
         mount(small, key, data, handle)
 
 
-def draw_picture(tree: Tree, drawing: Layout, *, collapsed: Collection[str] = frozenset()) -> Picture:
-    """Return the drawing as SVG whose boxes are items of an ARIA tree, with their captions as titles.
+def _tool(label: str, enabled: bool = True, *, pressed: bool | None = None) -> dict[str, Any]:
+    """Return what the browser needs of a tool: its label, and whether it is disabled or pressed."""
+    return {
+        "label": label,
+        "disabled": not enabled,
+        "pressed": None if pressed is None else str(pressed).lower(),
+    }
 
-    The box of a rejected premise has `data-of`: the node that it was rejected for.
+
+def network_of(
+    tree: Tree, drawing: Layout, *, collapsed: Collection[str] = (), verdicts: Mapping[str, str] | None = None
+) -> Network:
+    """Return a drawing as a network whose boxes also have captions and levels, and signs to collapse them.
+
+    The box of a rejected premise has `of`: the node that it was rejected for; the nodes of the groups `fold`
+    and `tick` have the one that they stand at.
     """
-    titles: dict[str, str] = {}
-    roles: dict[str, str] = {}
+    network = to_network(drawing)
+    verdicts = verdicts or {}
     rejected = {rejected_id(*judged): judged for judged, j in tree.judgements.items() if not j.accepted}
+    joints = {step.parent: step.stem[0] for step in drawing.steps if step.stem}
     for id, box in drawing.boxes.items():
-        role = f'id="{printable(id)}" role="treeitem" aria-level="{box.layer + 1}"'
+        about = network.get_node(id)
+        about |= {"level": box.layer + 1, "words": box.text.lower()}
         if box.kind == "rejected":
             node_id, key = rejected[id]
+            about |= {"of": node_id}
             caption = f"Rejected by {tree.judgements[node_id, key].author}"
-            role += f' data-of="{node_id}"'
         else:
-            caption = caption_of(tree.nodes[id])
-            if id in tree.finished:
-                caption += "; finished"
-            if tree.nodes[id].children:
-                role += f' aria-expanded="{str(id not in collapsed).lower()}"'
-                caption += f"; {len(tree.descendants(id))} below" if id in collapsed else ""
-        titles[id], roles[id] = f"{caption}:\n{box.text}", role
-    expandable = {id for id in drawing.boxes if id in tree.nodes and tree.nodes[id].children}
-    return draw_svg(
-        drawing, titles, finished=tree.finished, expandable=expandable, roles=roles, attributes='role="none"'
-    )
+            node = tree.nodes[id]
+            caption = caption_of(node) + ("; finished" if id in tree.finished else "")
+            if box.hidden:
+                caption += f"; {box.hidden} below"
+                about["words"] += "\n" + "\n".join(below.text.lower() for below in tree.descendants(id))
+            if node.children:
+                about["open"] = id not in collapsed
+            _add_signs(network, id, box, drawing, joints.get(id), finished=id in tree.finished)
+        lines = (caption, box.text, verdicts.get(id, ""))
+        about["title"] = printable("\n".join(filter(None, lines)))
+    return network
+
+
+def _add_signs(
+    network: Network,
+    id: str,
+    box: PlacedBox,
+    drawing: Layout,
+    joint: tuple[float, float] | None,
+    *,
+    finished: bool,
+) -> None:
+    """Add the signs at a box: that its node is finished, and one to collapse or expand it, at its step."""
+    if finished:
+        place = {"x": round(box.right - 8), "y": round(box.top)}
+        network.add_node(f"{id}@tick", label="\N{CHECK MARK}", shape="box", group="tick", of=id, **place)
+    if "open" in network.get_node(id):
+        down = drawing.direction == "down"
+        x, y = joint or ((box.x, box.bottom + _AWAY) if down else (box.right + _AWAY, box.y))
+        words = f"+{box.hidden}" if box.hidden else "\N{MINUS SIGN}"
+        place = {"x": round(x), "y": round(y)}
+        network.add_node(f"{id}@fold", label=words, shape="box", group="fold", of=id, **place)
 
 
 def _visible(tree: Tree, drawing: Layout, selected: str | None) -> str | None:
@@ -176,16 +261,41 @@ def show_picture(tree: Tree) -> None:
 
 @cache
 def _library_js() -> str:
-    """Return the script of the component: styles and our scripts."""
+    """Return the script of the component: vis-network as pyvis ships it, styles and our scripts."""
     style = {
-        "legend": [{"kind": kind, "name": appearance.NAMES[kind]} for kind in appearance.KINDS],
-        "shapes": dict(appearance.SHAPES),
+        "options": OPTIONS,
+        "sample": SAMPLE,
+        "accent": appearance.ACCENT,
+        "smallest": SMALLEST / appearance.FONT_SIZE,
+        "themes": {"light": _groups(appearance.LIGHT), "dark": _groups(appearance.DARK)},
     }
-    css = f"{read_assets('tools.css', 'graph.css')}\n{_colours()}"
-    return f"const STYLE = {json.dumps(style)};\nconst CSS = {json.dumps(css)};\n{read_assets(*_SCRIPTS)}"
+    css = f"{read_assets('tools.css', 'graph.css')}\n{_colours('.graph')}"
+    html = f"<style>{css}</style>{read_assets('graph.html').replace('LEGEND', LEGEND)}"
+    constants = {"VIEW": "graph", "STYLE": style, "HTML": html}
+    ours = "\n".join(f"const {name} = {json.dumps(value)};" for name, value in constants.items())
+    return f"{vis_script()}\n{ours}\n{read_assets(*_SCRIPTS)}"
 
 
-def _colours(root: str = ".graph") -> str:
+def _groups(theme: appearance.Theme) -> dict[str, Any]:
+    """Return the groups of a theme, with those of the signs at a box."""
+    groups = groups_of(theme)
+    for kind in appearance.KINDS:
+        groups[kind]["font"] = {"color": theme.looks[kind].text, "align": "left"}  # in the page's font
+        groups[kind]["fixed"] = dict.fromkeys("xy", kind == "rejected")
+    for name, fill, text in (("fold", theme.background, theme.text), ("tick", theme.edge, theme.background)):
+        colours = {"background": fill, "border": theme.edge}
+        groups[name] = {
+            "color": {**colours, "highlight": colours, "hover": {**colours, "border": theme.text}},
+            "font": {"color": text, "size": 11},
+            "margin": {"left": 4, "right": 4, "top": 0, "bottom": 1},
+            "shapeProperties": {"borderRadius": 9},
+            "borderWidth": 1,
+            "fixed": {"x": True, "y": True},
+        }
+    return groups
+
+
+def _colours(root: str) -> str:
     """Return the colours of boxes and lines; `light-dark` follows the page's theme.
 
     They replace those that the picture has for those who take it out of the page.

@@ -135,11 +135,14 @@ class NodeEvent:
     Attributes:
         kind: `select` (click), `open` (double-click in the graph, after a `select`), `toggle` (collapse or
             expand; one for each node under “all”), or `collapse` and `expand` of the outline.
+            `move` is a box dragged onto another, `connect` a line drawn from a premise to a conclusion.
         node: Id of a node of the tree; for a rejected premise, the node that it was rejected for.
+        to: Other node of a `move` or `connect`.
     """
 
-    kind: Literal["select", "open", "toggle", "collapse", "expand"]
+    kind: Literal["select", "open", "toggle", "collapse", "expand", "move", "connect"]
     node: str
+    to: str = ""
 
 
 def node_handler(
@@ -149,6 +152,6 @@ def node_handler(
 
     def handle(message: Mapping[str, Any]) -> None:
         if message.get("kind") in kinds and isinstance(message.get("node"), str):
-            on_event(NodeEvent(message["kind"], message["node"]))
+            on_event(NodeEvent(message["kind"], message["node"], str(message.get("to", ""))))
 
     return handle

@@ -68,7 +68,8 @@ def _write(session: AuthoringSession) -> None:
 def _conclude(session: AuthoringSession) -> None:
     tree, node = session.tree, session.node
     # At a premise, the conclusion is among it and its siblings.
-    over = node if node.children or node.parent is None else tree.nodes[node.parent]
+    below = node.parent is not None and (not node.children or session.screen.goal == node.parent)
+    over = tree.nodes[node.parent] if node.parent is not None and below else node
     children = [tree.nodes[child] for child in over.children]
     st.caption(f"Below {label(_shorten(over))}")
     if not children:
@@ -105,13 +106,15 @@ def _edit(session: AuthoringSession) -> None:
 def _move(session: AuthoringSession) -> None:
     tree, node = session.tree, session.node
     excluded = {node.id, node.parent, *(other.id for other in tree.descendants(node.id))}
-    targets = [other for other in tree.nodes.values() if other.id not in excluded]
+    goal = session.screen.goal
+    targets = [other for other in tree.nodes.values() if other.id not in excluded or other.id == goal]
     if node.id == ROOT or not targets:
         st.info("There is no other node to move it to.")
         return
     with st.form("move", border=False):
         st.caption(label(_shorten(node)))
-        target = st.selectbox("Under", targets, format_func=_shorten)
+        first = next((at for at, other in enumerate(targets) if other.id == goal), 0)
+        target = st.selectbox("Under", targets, index=first, format_func=_shorten)
         if st.form_submit_button("Move", type="primary"):
             _act(session, Move(node=node.id, parent=target.id))
 
@@ -149,7 +152,10 @@ def _search(session: AuthoringSession) -> None:
 def _keys(session: AuthoringSession) -> None:
     del session
     st.markdown("\n".join(["| key | does |", "|---|---|", *(f"| `{key}` | {does} |" for key, does in KEYS)]))
-    st.caption("Keys are off while you type. In the graph, click to select and double-click to expand.")
+    st.caption(
+        "Keys are off while you type. In the graph, click to select, double-click to expand, and drag a box "
+        "onto another to move it there."
+    )
 
 
 @st.dialog("Your name", on_dismiss=close_dialogs)

@@ -60,6 +60,7 @@ class Screen:
         ranks: Identifier of the ranking on the screen, None before the first.
         collapsed: Nodes whose premises the graph hides.
         dialog: Name of the dialog to open in this run.
+        goal: Conclusion of the step that the dialog proposes, None if it proposes none.
         notice: Reason why the last act failed: (`error`, `conflict`, `locked` or `stale`, message).
         recovery: Act that saves the input of a conflicting one in another way; kept until saved or dismissed.
         unnamed: Act that waits for its author's name.
@@ -79,6 +80,7 @@ class Screen:
     collapsed: frozenset[str] = frozenset()
     show_rejected: bool = False
     dialog: str | None = None
+    goal: str | None = None
     notice: tuple[str, str] | None = None
     recovery: Act | None = None
     unnamed: Callable[[], object] | None = None
@@ -218,7 +220,7 @@ class AuthoringSession:
                 if command.step < 0 or len(self.shown) == PAGE:
                     self.screen.turn(command.step)
             case "dialog":
-                self.screen.dialog = command.target
+                self.screen.dialog, self.screen.goal = command.target, None
             case "toggle":
                 self.screen.toggle_rejected()
             case "undo" | "redo":

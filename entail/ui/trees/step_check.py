@@ -56,6 +56,13 @@ class StepCheck(LazyModel["NliJudge"]):
             tuple(steps), lambda judge, _: cast("list[float]", judge_steps(judge, steps).tolist()), wait=wait
         )
 
+    def known(self, tree: Tree) -> dict[str, str]:
+        """Return the verdicts in memory, as words, by the node of the conclusion; check nothing."""
+        conclusions = [node for node in tree.walk() if node.children]
+        steps = {node.id: self.results.peek((self.key, (step_of(tree, node),))) for node in conclusions}
+        values = {id: cast("list[float]", task.value) for id, task in steps.items() if task and task.value}
+        return {id: _words(value) for id, (value,) in values.items()}
+
 
 def current_check() -> StepCheck | None:
     """Return the check by the first judge; None if none is installed."""
@@ -114,7 +121,10 @@ def describe_step(probability: float) -> str:
     >>> describe_step(0.12)
     ':gray[:material/pending: Not yet supported by its premises (12%)]'
     """
-    colour, icon, words = "gray", "pending", "Not yet supported by its premises"
-    if probability >= THRESHOLD:
-        colour, icon, words = "green", "check_circle", "Supported by its premises"
-    return f":{colour}[:material/{icon}: {words} ({certainty(probability)})]"
+    colour, icon = ("green", "check_circle") if probability >= THRESHOLD else ("gray", "pending")
+    return f":{colour}[:material/{icon}: {_words(probability)}]"
+
+
+def _words(probability: float) -> str:
+    holds = "Supported" if probability >= THRESHOLD else "Not yet supported"
+    return f"{holds} by its premises ({certainty(probability)})"

@@ -9,7 +9,7 @@ from functools import partial
 import streamlit as st
 
 from entail.data.records import Corpus
-from entail.trees.log.acts import Evidence, Redo, Undo
+from entail.trees.log.acts import Evidence, Move, Redo, Undo
 from entail.trees.log.replay import History
 from entail.trees.review.provenance import describe_provenance, describe_retriever
 from entail.ui.components.elements import pick_view
@@ -22,23 +22,50 @@ from entail.ui.shared.model_names import model_name
 from entail.ui.shared.resources import Workspace, revisions
 from entail.ui.shared.text import label, local
 from entail.ui.trees.screen import AuthoringSession, Screen
+from entail.ui.trees.step_check import StepCheck
 
 
-def draw_view(view: str, shared: Workspace, session: AuthoringSession) -> None:
-    """Draw the view of this name."""
+def draw_view(view: str, shared: Workspace, session: AuthoringSession, check: StepCheck | None) -> None:
+    """Draw the view of this name; the graph with the verdicts of the check that are known."""
     screen, tree = session.screen, session.tree
     if view == "History":
         draw_history(session.history, shared.log.evidence(screen.tree_id))
         return
-    draw = draw_outline if view == "Outline" else partial(draw_graph, height=640, author=session.author)
+    draw = draw_outline
+    if view == "Graph":
+        draw = partial(
+            draw_graph,
+            height=640,
+            author=session.author,
+            editable=not session.is_locked,
+            verdicts=check.known(tree) if check is not None else {},
+        )
     draw(
         tree,
         selected=screen.selected,
         collapsed=screen.collapsed,
         show_rejected=screen.show_rejected,
         key=f"{view.lower()}-{screen.tree_id}",
-        on_event=lambda event: apply_event(screen, event),
+        on_event=lambda event: handle_event(session, event),
     )
+
+
+def handle_event(session: AuthoringSession, event: NodeEvent) -> None:
+    """Apply an event of the graph or the outline: an act on the tree, a proposed step, or one on the screen.
+
+    A box dragged onto another moves there; where the log refuses that, the screen's notice has the reason. A
+    line from a premise to its own conclusion opens the dialog for a conclusion between them, to any other
+    node the one that moves the premise there.
+    """
+    screen, nodes = session.screen, session.tree.nodes
+    if event.kind == "move":
+        session.act(Move(node=event.node, parent=event.to), keep=True)
+    elif event.kind != "connect":
+        apply_event(screen, event)
+    elif event.node in nodes and event.to in nodes:
+        screen.select(event.node)
+        screen.dialog = "conclude" if nodes[event.node].parent == event.to else "move"
+        screen.goal = event.to
 
 
 def apply_event(screen: Screen, event: NodeEvent) -> None:

@@ -88,7 +88,7 @@ with page("Trees") as (shared, author):
             if view == "Steps":
                 draw_steps(context.check, session)
             else:
-                draw_view(view, shared, session)
+                draw_view(view, shared, session, context.check)
     with verdict:
         draw_step_check(context.check, session)
     if screen.dialog == "learn":

@@ -1,368 +1,265 @@
-// The tree as a picture to read: Python draws it (entail/trees/formats/svg.py), the browser scrolls, selects and zooms it.
-// STYLE (legend, shapes) and CSS are put in front by entail/ui/components/graph.py.
-const graphs = new WeakMap();
+// The tree as a graph: pyvis's network in the places that entail/trees/layout computes, drawn by vis-network.
+// STYLE (options, themes), HTML and CSS are put in front by entail/ui/components/graph.py.
+const READABLE = 13 / STYLE.sample.size; // zoom of a tree that is too large to be read as a whole
+const GAP = 16; // pixels between what is shown and the frame
+const calm = matchMedia("(prefers-reduced-motion: reduce)");
+const views = new Map(); // key of a graph -> where the reader was, for when it is drawn again
 
-class TreeGraph {
+class TreeView {
   constructor(parentElement, key) {
-    this.outbox = new Outbox();
-    this.matches = [];
-    this.match = 0;
-    this.words = "";
-    this.build(key);
-    const style = element("style");
-    style.textContent = CSS;
-    parentElement.append(style, this.root);
-    this.view = new View(this.scroller, key, () => this.moved());
-    this.map = new TreeMap(this.view);
-    this.scroller.after(this.map.root);
-    this.scroller.addEventListener("click", (event) => this.click(event));
-    this.scroller.addEventListener("dblclick", (event) => !event.target.closest(".fold") && this.send("open", nodeAt(event)));
-    this.scroller.addEventListener("pointerdown", (event) => this.drag(event));
-    this.scroller.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
-    this.scroller.addEventListener("touchmove", (event) => this.pinch(event), { passive: false });
-    this.scroller.addEventListener("touchend", () => (this.apart = null));
-    this.resizing = new ResizeObserver(() => this.view.resized());
-    this.resizing.observe(this.scroller);
-  }
-
-  build(key) {
-    this.count = element("output", { class: "count", "aria-live": "polite" });
-    this.field = element("input", {
-      type: "search", placeholder: "Find in tree", "aria-label": "Find in tree", spellcheck: "false", autocomplete: "off",
+    Object.assign(this, { key, outbox: new Outbox(), drawn: new Map(), boxes: new Map(), matches: [], match: 0 });
+    const page = new DOMParser().parseFromString(HTML, "text/html");
+    parentElement.append(...page.head.children, ...page.body.children);
+    this.root = parentElement.querySelector(".graph");
+    for (const name of ["count", "canvas", "items", "hint", "legend"]) this[name] = this.root.querySelector(`.${name}`);
+    [this.nodes, this.edges] = [new vis.DataSet(), new vis.DataSet()];
+    this.network = new vis.Network(this.canvas, { nodes: this.nodes, edges: this.edges }, {
+      ...STYLE.options, ...this.look(), manipulation: { enabled: false, addEdge: (edge, done) => this.connected(edge, done) },
     });
-    this.field.addEventListener("input", () => this.find(this.field.value));
-    this.field.addEventListener("keydown", (event) => this.pressInField(event));
-    this.previous = tool("previous", "Previous match (Shift+Enter)", () => this.step(-1));
-    this.next = tool("next", "Next match (Enter)", () => this.step(1));
-    this.fold = tool("fold", "Collapse the selected node", () => this.send("toggle", this.node(this.selected)));
-    this.foldAll = tool("foldAll", "Collapse all", () => this.toggleAll());
-    this.focus = tool("focus", "Show the selected subtree only", () => this.outbox.send({ kind: "focus", node: this.selected }));
-    this.turn = tool("turn", "Top-down layout", () => this.outbox.send({ kind: "turn", node: this.selected ?? "" }));
-    const screen = tool("screen", "Full screen", () =>
-      this.root.ownerDocument.fullscreenElement ? document.exitFullscreen() : this.root.requestFullscreen());
-    this.tools = element("div", { class: "tools", role: "toolbar", "aria-label": "Graph" }, [
-      element("span", { class: "find" }, [this.field, this.count, this.previous, this.next]),
-      element("span", { class: "group" }, [this.fold, this.foldAll, this.focus, this.turn]),
-      element("span", { class: "group" }, [
-        tool("out", "Zoom out", () => this.view.zoom(1 / 1.25)),
-        tool("in", "Zoom in", () => this.view.zoom(1.25)),
-        tool("fit", "Fit the whole tree", () => this.view.fit()),
-        tool("save", "Save as PNG", () => this.save()),
-        ...(document.fullscreenEnabled ? [screen] : []),
-      ]),
-    ]);
-    this.path = element("nav", { class: "path", "aria-label": "Shown part of the tree" });
-    this.scroller = element("div", { class: "canvas", role: "tree", tabindex: "0" });
-    this.hint = element("p", { class: "hint" });
-    this.legend = element("ul", { class: "legend", "aria-label": "Legend" });
-    this.root = element("div", { class: "graph", "data-graph": key }, [
-      element("div", { class: "parts" }, [
-        this.tools, this.path, element("div", { class: "stage" }, [this.scroller, this.hint]), this.legend,
-      ]),
-    ]);
+    const on = (names, act) => names.split(" ").forEach((name) => this.network.on(name, act));
+    on("click", ({ nodes: [id] }) => this.click(id));
+    on("doubleClick", ({ nodes: [id] }) => this.boxes.has(id) && this.send("open", id));
+    on("dragStart", ({ nodes: [id] }) => (this.free ||= id === undefined));
+    on("dragging", ({ nodes: [id], pointer }) => (this.over = this.boxAt(pointer.canvas, id)));
+    on("dragEnd", ({ nodes: [id] }) => this.drop(id));
+    on("zoom", () => (this.free = true));
+    on("resize", () => (this.begun ? this.free || this.begin() : this.begin(true)));
+    on("hoverNode", () => this.canvas.classList.add("over"));
+    on("blurNode", () => this.canvas.classList.remove("over"));
+    on("afterDrawing", (context) => this.drawRings(context));
+    const own = {
+      connect: () => this.connect(), out: () => this.zoom(1 / 1.25), in: () => this.zoom(1.25),
+      fit: () => this.fit(), save: () => this.save(),
+      screen: () => (document.fullscreenElement ? document.exitFullscreen() : this.root.requestFullscreen()),
+    };
+    for (const button of this.root.querySelectorAll("[data-tool]")) {
+      button.addEventListener("click", own[button.dataset.tool] ?? (() => this.send(button.dataset.tool, this.selected)));
+    }
+    this.field = this.root.querySelector("input");
+    this.field.addEventListener("input", () => this.find());
+    this.field.addEventListener("keydown", (event) => {
+      event.stopPropagation();
+      if (event.key === "Escape") this.field.value = "";
+      this.find(event.key === "Enter" ? (event.shiftKey ? -1 : 1) : 0);
+    });
+    this.root.addEventListener("keydown", (event) => event.key === "Escape" && this.connect(false));
+    this.root.addEventListener("transitionend", ({ target }) => target === this.root && this.theme()); // see graph.css
+    document.fonts.ready.then(() => this.theme());
   }
 
   update(data, setStateValue) {
     this.outbox.connect(setStateValue, data.acknowledged);
-    const text = JSON.stringify(data.picture);
-    const [before, changed] = [this.selected, text !== this.text];
-    const elsewhere = this.data && data.path.at(-1).id !== this.data.path.at(-1).id;
-    Object.assign(this, { data, text, selected: data.selected, sent: null });
+    const [before, selected, anchor] = [this.data, this.selected, this.spot(this.selected) ?? this.spot("n1")];
+    const appears = before && data.newest !== null && !this.drawn.has(data.newest);
+    Object.assign(this, { data, selected: data.selected, sent: null });
     this.root.style.height = `${data.height}px`;
-    this.scroller.setAttribute("aria-label", data.description);
-    this.hint.textContent = data.hint;
-    this.hint.hidden = !data.hint;
-    if (changed) this.draw(before, elsewhere);
-    else if (before !== this.selected) this.view.reveal(this.selected);
+    this.paint(data);
+    const dragNodes = data.editable && matchMedia("(pointer: fine)").matches; // a finger moves the view
+    this.network.setOptions({ interaction: { ...STYLE.options.interaction, dragNodes } });
+    if (!before || before.part !== data.part) this.begin(!before);
+    else {
+      const now = anchor && this.spot(anchor.id);
+      if (now) this.shift(now.x - anchor.x, now.y - anchor.y);
+      if (!this.free && this.begun && this.whole() >= STYLE.smallest && !this.seesAll()) this.fit();
+      if (selected !== this.selected) this.reveal(this.selected);
+      else if (appears) this.reveal(data.newest);
+    }
     this.search();
-    this.showSelected();
-    this.showTools();
-    this.note();
+    this.mark();
   }
 
-  draw(before, elsewhere) {
-    const anchors = [this.selected, "n1"].filter(Boolean);
-    const anchor = this.view.hold(anchors);
-    const { newest } = this.data;
-    const appears = this.view.nodes && newest !== null && !this.view.nodes.has(newest);
-    this.paint(this.data.picture);
-    const { picture } = this;
-    const [left, top, width] = picture.getAttribute("viewBox").split(" ").map(Number);
-    const size = { width, height: Number(picture.dataset.height) };
-    picture.setAttribute("viewBox", `${left} ${top} ${size.width} ${size.height}`); // the legend stands below
-    if (elsewhere) this.view.free = false;
-    const nodes = new Map([...this.boxes.children].map((node) => [node.dataset.node, node]));
-    this.map.change(nodes, size, -left);
-    this.view.change(picture, nodes, size, anchor);
-    if (before !== undefined && before !== this.selected) this.view.reveal(this.selected);
-    else if (appears) this.view.reveal(newest);
-    if (elsewhere) this.view.begunAt();
-    const kinds = new Set([...nodes.values()].map((node) => node.classList[1]));
-    this.legend.replaceChildren(...STYLE.legend.filter(({ kind }) => kinds.has(kind)).map(({ kind, name }) =>
-      element("li", { "data-kind": kind }, [sample(STYLE.shapes[kind], { fill: "", border: "" }), name])));
-    this.path.hidden = this.data.path.length < 2;
-    this.path.replaceChildren(...this.data.path.flatMap(({ id, text }, i, { length }) => {
-      const name = i ? text : "Whole tree";
-      if (i === length - 1) return [element("span", { "aria-current": "true", title: text }, [name])];
-      const button = element("button", { type: "button", title: text }, [name]);
-      button.addEventListener("click", () => this.outbox.send({ kind: "focus", node: id }));
-      return [button, element("span", { "aria-hidden": "true" }, ["›"])];
-    }));
-  }
-
-  // Changes what differs: boxes that only move are moved, so that their texts need not be laid out again.
-  paint({ head, steps, boxes, tail }) {
-    const frame = parse(head + steps + tail);
-    if (!this.picture) {
-      this.picture = frame;
-      this.boxes = svg("g", {});
-      frame.querySelector(".legend").before(this.boxes);
-    } else {
-      for (const { name, value } of frame.attributes) this.picture.setAttribute(name, value);
-      this.picture.querySelector(".steps").replaceWith(frame.querySelector(".steps"));
+  // Changes what differs, and puts back what was dragged.
+  paint({ nodes, edges, tools, hint }) {
+    const all = new Map([...nodes, ...edges.map((edge) => ({ ...edge, id: `${edge.from}>${edge.to}` }))].map((each) => [each.id, each]));
+    const texts = new Map([...all].map(([id, each]) => [id, JSON.stringify(each)]));
+    const changed = [...all.values()].filter(({ id }) => this.drawn.get(id) !== texts.get(id) || id === this.dragged);
+    const gone = [...this.drawn.keys()].filter((id) => !all.has(id));
+    this.nodes.remove(gone);
+    this.edges.remove(gone);
+    this.nodes.update(changed.filter(({ from }) => from === undefined));
+    this.edges.update(changed.filter(({ from }) => from !== undefined));
+    Object.assign(this, { drawn: texts, dragged: null, boxes: new Map(nodes.filter(({ level }) => level).map((box) => [box.id, box])) });
+    this.items.replaceChildren(...[...this.boxes.values()].map(({ id, title, level, open, x, y }) => element("li", {
+      class: "node", id, role: "treeitem", "data-node": id, "data-at": `${x} ${y}`, "aria-level": level,
+      ...(open === undefined ? {} : { "aria-expanded": open }),
+    }, [title])));
+    for (const entry of this.legend.children) entry.hidden = !nodes.some(({ group }) => group === entry.dataset.kind);
+    for (const [name, { label, disabled, pressed }] of Object.entries(tools)) {
+      Object.assign(this.root.querySelector(`[data-tool="${name}"]`), { title: label, ariaLabel: label, disabled, ariaPressed: pressed });
     }
-    const before = this.drawn ?? new Map();
-    const fresh = boxes.filter(([id, , group]) => before.get(id)?.group !== group);
-    const groups = [...parse(`<svg xmlns="${SVG}">${fresh.map(([, , group]) => group).join("")}</svg>`).children];
-    const elements = new Map(fresh.map(([id], i) => [id, groups[i]]));
-    this.drawn = new Map(boxes.map(([id, , group]) => [id, { group, box: elements.get(id) ?? before.get(id).box }]));
-    for (const [id, { box }] of before) if (this.drawn.get(id)?.box !== box) box.remove();
-    let next = this.boxes.firstChild;
-    for (const [id, at] of boxes) {
-      const { box } = this.drawn.get(id);
-      setChanged(box, "transform", `translate(${at})`);
-      if (box === next) next = next.nextSibling;
-      else this.boxes.insertBefore(box, next);
-    }
+    this.hint.textContent = hint;
   }
 
-  node(id) {
-    return this.view.nodes?.get(id) ?? null;
+  look() {
+    const { colorScheme, fontFamily: face } = getComputedStyle(this.root);
+    const probe = element("canvas").getContext("2d");
+    const { text, width, size } = STYLE.sample;
+    probe.font = `${size}px ${face}`;
+    const font = { face, size: size * Math.min(1.1, width / probe.measureText(text).width) }; // boxes have the widths of one font
+    return { groups: STYLE.themes[colorScheme.includes("dark") ? "dark" : "light"], nodes: { font } };
   }
 
-  nodes() {
-    return [...(this.view.nodes?.values() ?? [])];
+  theme() {
+    this.network.setOptions(this.look());
+    this.nodes.update(this.nodes.map(({ id, group }) => ({ id, group }))); // measures the texts again
   }
 
-  showSelected() {
-    const shown = this.node(this.sent ?? this.selected);
-    for (const node of this.nodes()) setChanged(node, "aria-selected", String(node === shown));
-    if (shown) this.scroller.setAttribute("aria-activedescendant", shown.id);
-    else this.scroller.removeAttribute("aria-activedescendant");
+  mark() {
+    const shown = this.sent ?? this.selected;
+    this.network.setSelection({ nodes: this.boxes.has(shown) ? [shown] : [] });
+    for (const item of this.items.children) item.ariaSelected = String(item.id === shown);
+    this.items.ariaLabel = this.data.description;
+    this.items.setAttribute("aria-activedescendant", shown ?? "");
   }
 
-  showTools() {
-    const name = (button, label, pressed) => {
-      button.title = label;
-      button.setAttribute("aria-label", label);
-      if (pressed !== undefined) button.setAttribute("aria-pressed", String(pressed));
+  // What vis-network does not draw: where a box would go, and what was found; and, for whoever drives the page, the view.
+  drawRings(context) {
+    const ring = (id, lineWidth, strokeStyle) => {
+      const { left, top, right, bottom } = this.network.getBoundingBox(id);
+      Object.assign(context, { lineWidth, strokeStyle }).beginPath();
+      context.roundRect(left - 4, top - 4, right - left + 8, bottom - top + 8, 10);
+      context.stroke();
     };
-    const { collapsed, direction, path } = this.data;
-    const isCollapsed = collapsed.includes(this.selected);
-    name(this.fold, isCollapsed ? "Expand the selected node" : "Collapse the selected node", isCollapsed);
-    name(this.foldAll, collapsed.length ? "Expand all" : "Collapse all", collapsed.length > 0);
-    name(this.turn, direction === "right" ? "Top-down layout" : "Left-to-right layout");
-    const inner = this.node(this.selected)?.hasAttribute("aria-expanded") ?? false;
-    this.fold.disabled = !inner;
-    this.foldAll.disabled = !collapsed.length && !this.conclusions().length;
-    this.focus.disabled = !inner || this.selected === path.at(-1).id;
+    for (const id of this.network.getSelectedNodes()) if (this.boxes.has(id)) ring(id, 3, STYLE.accent);
+    for (const id of this.matches) ring(id, id === this.matches[this.match] ? 5 : 2.5, "#e69f00");
+    if (this.over) ring(this.over, 5, "#e69f00");
+    const [position, scale] = [this.network.getViewPosition(), this.network.getScale()];
+    Object.assign(this.root.dataset, { scale: scale.toFixed(3), view: `${position.x} ${position.y}`, selected: this.selected ?? "" });
+    if (this.begun && this.canvas.clientWidth) views.set(this.key, { position, scale, free: this.free });
   }
 
-  conclusions() {
-    return this.nodes().filter((node) => node.matches(".intermediate[aria-expanded]"));
+  // ---- the view
+
+  spot(id) {
+    return this.begun && this.boxes.has(id) ? { id, ...this.network.canvasToDOM(this.network.getPosition(id)) } : null;
   }
 
-  moved() {
-    this.map.show();
-    if (!this.noting) {
-      this.noting = requestAnimationFrame(() => {
-        this.noting = null;
-        this.note();
-      });
+  shift(x, y, animation = false) {
+    const [at, scale] = [this.network.getViewPosition(), this.network.getScale()];
+    if (x || y) this.network.moveTo({ position: { x: at.x + x / scale, y: at.y + y / scale }, scale, animation });
+  }
+
+  whole() {
+    const [width, height] = this.data.size;
+    return Math.min(1, (this.canvas.clientWidth - 2 * GAP) / width, (this.canvas.clientHeight - 2 * GAP) / height);
+  }
+
+  seesAll() {
+    const [low, high] = [[0, 0], this.data.size].map(([x, y]) => this.network.canvasToDOM({ x, y }));
+    return Math.min(low.x, low.y, this.canvas.clientWidth - high.x, this.canvas.clientHeight - high.y) >= 0;
+  }
+
+  fit() {
+    const [width, height] = this.data.size;
+    this.free = false;
+    this.network.moveTo({ position: { x: width / 2, y: height / 2 }, scale: this.whole() });
+  }
+
+  // The whole tree if it can be read; else from its first box on, in letters that can be read.
+  begin(again = false) {
+    const { clientWidth: width, clientHeight: height } = this.canvas;
+    if (!width || !height || !this.boxes.size) return; // in a closed tab: "resize" comes back
+    const before = again && views.get(this.key);
+    this.begun = true;
+    if (before) Object.assign(this, { free: before.free }).network.moveTo(before);
+    else if (this.whole() >= STYLE.smallest) this.fit();
+    else {
+      const [{ id, x, y }] = this.boxes.values();
+      const { left, top } = this.network.getBoundingBox(id);
+      const half = (side) => (side / 2 - GAP) / READABLE;
+      const position = this.data.direction === "down" ? { x, y: top + half(height) } : { x: left + half(width), y };
+      this.network.moveTo({ scale: READABLE, position });
     }
   }
 
-  // Says in the page what is shown, for whoever drives the page from outside.
-  note() {
-    Object.assign(this.root.dataset, {
-      scale: this.view.scale.toFixed(3),
-      selected: this.selected ?? "",
-      matches: JSON.stringify(this.matches),
-      match: this.matches[this.match] ?? "",
-    });
+  zoom(by) {
+    this.free = true;
+    this.network.moveTo({ scale: Math.min(3, Math.max(0.05, this.network.getScale() * by)) });
+  }
+
+  reveal(id) {
+    const at = this.spot(id);
+    const past = (value, size, margin) => Math.min(0, value - margin) + Math.max(0, value - size + margin);
+    const [x, y] = at ? [past(at.x, this.canvas.clientWidth, 150), past(at.y, this.canvas.clientHeight, 60)] : [0, 0];
+    this.shift(x, y, !calm.matches && { duration: 200 });
   }
 
   // ---- what the reader does
 
-  send(kind, node) {
-    if (!node) return;
-    this.outbox.send({ kind, node: node.dataset.of ?? node.dataset.node });
+  send(kind, id, to) {
+    this.outbox.send({ kind, node: this.nodes.get(id)?.of ?? id, ...(to && { to }) });
   }
 
-  // Expands all if anything is collapsed, also below what is collapsed itself; else leaves the hypothesis and its premises.
-  toggleAll() {
-    const { collapsed } = this.data;
-    const ids = collapsed.length ? collapsed : this.conclusions().map((node) => node.dataset.node);
-    this.outbox.send(...ids.map((node) => ({ kind: "toggle", node })));
-  }
-
-  click(event) {
-    const node = nodeAt(event);
-    if (!node || String(getSelection())) return; // text was selected
-    if (event.target.closest(".fold")) return this.send("toggle", node);
-    const id = node.dataset.node;
-    if (id === (this.sent ?? this.selected)) return;
-    this.sent = id; // shown at once; Python's answer decides
-    this.send("select", node);
-    this.showSelected();
-  }
-
-  // Between the boxes the mouse moves the picture; on a box it selects text. Fingers scroll, as anywhere.
-  drag(event) {
-    if (event.button !== 0 || event.pointerType !== "mouse" || nodeAt(event)) return;
-    if (event.offsetX > this.scroller.clientWidth || event.offsetY > this.scroller.clientHeight) return; // scroll bars
-    event.preventDefault();
-    this.scroller.focus({ preventScroll: true });
-    this.scroller.setPointerCapture(event.pointerId);
-    const move = ({ movementX, movementY }) => {
-      this.view.free = true;
-      this.scroller.scrollBy(-movementX, -movementY);
-    };
-    const end = () => {
-      this.scroller.classList.remove("dragged");
-      this.scroller.removeEventListener("pointermove", move);
-    };
-    this.scroller.classList.add("dragged");
-    this.scroller.addEventListener("pointermove", move);
-    for (const over of ["pointerup", "pointercancel"]) this.scroller.addEventListener(over, end, { once: true });
-  }
-
-  wheel(event) {
-    if (!event.ctrlKey && !event.metaKey) {
-      this.view.free = true;
-      return;
+  click(id) {
+    if (this.nodes.get(id ?? "")?.group === "fold") this.send("toggle", id);
+    else if (this.boxes.has(id) && id !== (this.sent ?? this.selected)) {
+      this.sent = id; // shown at once; Python's answer decides
+      this.send("select", id);
     }
-    event.preventDefault();
-    const box = this.scroller.getBoundingClientRect();
-    const by = Math.exp(-event.deltaY * (event.deltaMode ? 0.05 : 0.002));
-    this.view.zoom(by, { x: event.clientX - box.x, y: event.clientY - box.y });
+    this.mark();
   }
 
-  pinch(event) {
-    this.view.free = true;
-    if (event.touches.length !== 2) return;
-    event.preventDefault();
-    const [a, b] = event.touches;
-    const [apart, box] = [Math.hypot(a.clientX - b.clientX, a.clientY - b.clientY), this.scroller.getBoundingClientRect()];
-    const at = { x: (a.clientX + b.clientX) / 2 - box.x, y: (a.clientY + b.clientY) / 2 - box.y };
-    if (this.apart) this.view.zoom(apart / this.apart, at);
-    this.apart = apart;
+  boxAt({ x, y }, moved) {
+    const holds = ({ left, top, right, bottom }) => left <= x && x <= right && top <= y && y <= bottom;
+    const ids = this.boxes.has(moved) ? [...this.boxes.keys()] : [];
+    return ids.find((id) => id !== moved && !this.boxes.get(id).of && holds(this.network.getBoundingBox(id)));
   }
 
-  pressInField(event) {
-    event.stopPropagation();
-    if (event.key === "Enter") this.step(event.shiftKey ? -1 : 1);
-    if (event.key === "Escape") {
-      this.field.value = "";
-      this.find("");
-    }
+  // A box stays where it was dropped until Python answers; if it was dropped on nothing, it goes back.
+  drop(id) {
+    const to = this.over;
+    Object.assign(this, { over: null, dragged: id });
+    if (to) this.send("move", id, to);
+    else this.paint(this.data);
+    this.mark();
   }
 
-  find(words) {
-    this.words = words.trim().toLowerCase();
-    this.match = 0;
-    this.search();
-    this.goToMatch();
+  connect(on = !this.root.classList.contains("connecting")) {
+    this.root.classList.toggle("connecting", on);
+    this.root.querySelector("[data-tool=connect]").ariaPressed = String(on);
+    if (on) this.network.addEdgeMode();
+    else this.network.disableEditMode();
+  }
+
+  connected({ from, to }, done) {
+    done(null);
+    this.connect(false);
+    if (from !== to && [from, to].every((id) => this.boxes.has(id) && !this.boxes.get(id).of)) this.send("connect", from, to);
   }
 
   // In order of reading; a collapsed node also stands for what is in it.
-  search() {
-    const current = this.matches[this.match];
-    const { inside } = this.data;
-    const says = (node) => {
-      const title = node.querySelector("title").textContent;
-      const text = title.slice(title.indexOf("\n") + 1);
-      return `${text}\n${inside[node.dataset.node] ?? ""}`.toLowerCase().includes(this.words);
-    };
-    this.matches = this.words ? this.nodes().filter(says).map((node) => node.dataset.node) : [];
-    this.match = Math.max(0, this.matches.indexOf(current));
-    this.showFound();
-  }
-
-  showFound() {
-    const [matches, current] = [new Set(this.matches), this.matches[this.match]];
-    for (const node of this.nodes()) {
-      node.classList.toggle("found", matches.has(node.dataset.node));
-      node.classList.toggle("current", node.dataset.node === current);
-    }
+  search(by = 0) {
+    const [words, current] = [this.field.value.trim().toLowerCase(), this.matches[this.match]];
+    this.matches = words ? [...this.boxes.values()].filter((box) => box.words.includes(words)).map(({ id }) => id) : [];
     const total = this.matches.length;
-    this.count.textContent = !this.words ? "" : total ? `${this.match + 1} / ${total}` : "none";
-    for (const part of [this.count, this.previous, this.next]) part.hidden = !this.words;
-    this.previous.disabled = this.next.disabled = total < 2;
-    this.note();
+    this.match = total && (Math.max(0, this.matches.indexOf(current)) + by + total) % total;
+    this.count.textContent = !words ? "" : total ? `${this.match + 1} / ${total}` : "none";
+    Object.assign(this.root.dataset, { matches: JSON.stringify(this.matches), match: this.matches[this.match] ?? "" });
+    this.network.redraw();
   }
 
-  step(by) {
-    if (!this.matches.length) return;
-    this.match = (this.match + by + this.matches.length) % this.matches.length;
-    this.showFound();
-    this.goToMatch();
+  find(by) {
+    this.search(by);
+    if (this.matches.length && this.network.getScale() < STYLE.smallest) this.zoom(READABLE / this.network.getScale());
+    this.reveal(this.matches[this.match]);
   }
 
-  goToMatch() {
-    if (!this.matches.length) return;
-    if (this.view.scale < SMALLEST) this.view.zoom(READABLE / this.view.scale);
-    this.view.reveal(this.matches[this.match], { slowly: false });
+  // The whole tree at twice its size, whatever is in view, with the words and colours of the page.
+  save() {
+    const [width, height] = this.data.size.map((side) => side + 2 * GAP);
+    const density = Math.min(2, 16000 / Math.max(width, height)); // browsers draw no more pixels
+    const frame = element("div", { style: `position: fixed; left: 200vw; width: ${width * density}px; height: ${height * density}px` });
+    this.root.append(frame);
+    const copy = new vis.Network(frame, { nodes: this.nodes, edges: this.edges }, { ...STYLE.options, ...this.look() });
+    copy.moveTo({ position: { x: width / 2 - GAP, y: height / 2 - GAP }, scale: density });
+    copy.once("afterDrawing", (context) => {
+      Object.assign(context, { globalCompositeOperation: "destination-over", fillStyle: getComputedStyle(this.root).backgroundColor });
+      context.fillRect(-GAP, -GAP, width, height);
+      context.canvas.toBlob((file) => {
+        element("a", { href: URL.createObjectURL(file), download: `${this.key}.png` }).click();
+        copy.destroy();
+        frame.remove();
+      });
+    });
   }
-
-  // The picture as it was drawn, without the page's colours: what the file of the same tree has.
-  async save() {
-    const image = new Image();
-    const { head, steps, boxes, tail } = this.data.picture;
-    const groups = boxes.map(([, at, group]) => `<g transform="translate(${at})"${group.slice(2)}`);
-    const text = [head, steps, ...groups, tail].join("");
-    image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
-    await image.decode();
-    const density = Math.min(2, 16000 / Math.max(image.width, image.height)); // browsers draw no more pixels
-    const canvas = element("canvas", { width: image.width * density, height: image.height * density });
-    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
-    const file = await new Promise((done) => canvas.toBlob(done));
-    const link = element("a", { href: URL.createObjectURL(file), download: `${this.data.key}.png` });
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
-  }
-
-  destroy() {
-    this.resizing.disconnect();
-    cancelAnimationFrame(this.noting);
-    this.root.remove();
-  }
-}
-
-// Writing an attribute makes the browser lay the element out again, even if it has that value.
-const setChanged = (element, name, value) => {
-  if (element.getAttribute(name) !== value) element.setAttribute(name, value);
-};
-
-const nodeAt = (event) => event.target.closest?.(".node") ?? null;
-
-// XML, not markup of a page: nothing in it runs or is fetched.
-const SVG = "http://www.w3.org/2000/svg";
-const parse = (text) => document.adoptNode(new DOMParser().parseFromString(text, "image/svg+xml").documentElement);
-
-// The mounts of this page draw through here; see graph_mount.js.
-const draw = ({ data, parentElement, setStateValue }) => {
-  let graph = graphs.get(parentElement);
-  if (!graph) graphs.set(parentElement, (graph = new TreeGraph(parentElement, data.key)));
-  graph.update(data, setStateValue);
-  return whenGone(parentElement, () => {
-    graph.outbox.close();
-    graph.destroy();
-    graphs.delete(parentElement);
-  });
-};
-
-export default function ({ parentElement }) {
-  meetingPoint("graph").resolve(draw);
-  return whenGone(parentElement, takeNoRoom(parentElement));
 }
