@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, Request, expect
+from playwright.sync_api import Browser, BrowserContext, Page, Request, expect
 
 ROOT = Path(__file__).parents[2]
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -30,14 +30,22 @@ PATIENCE = 60.0
 expect.set_options(timeout=PATIENCE * 1000)
 
 PLACES = """root => {
-  const corner = root.querySelector(".canvas").getBoundingClientRect();
-  return Object.fromEntries([...root.querySelectorAll(".node")].map((node) => {
-    const box = node.querySelector(".shape").getBoundingClientRect();
-    const [x, y] = [box.x + box.width / 2 - corner.x, box.y + box.height / 2 - corner.y];
-    return [node.dataset.node, [Math.round(x), Math.round(y)]];
+  const [[left, top], scale] = [root.dataset.view.split(" ").map(Number), Number(root.dataset.scale)];
+  const { clientWidth, clientHeight } = root.querySelector(".canvas");
+  return Object.fromEntries([...root.querySelectorAll(".node")].map(({ dataset: { node, at } }) => {
+    const [x, y] = at.split(" ").map(Number);
+    return [node, [clientWidth / 2 + (x - left) * scale, clientHeight / 2 + (y - top) * scale].map(Math.round)];
   }));
 }"""
 """Middles of the boxes of a graph, seen from its corner."""
+
+PIXEL = """(root, [x, y]) => {
+  const canvas = root.querySelector("canvas");
+  const density = canvas.width / canvas.clientWidth;
+  const [red, green, blue] = canvas.getContext("2d").getImageData(x * density, y * density, 1, 1).data;
+  return "#" + [red, green, blue].map((part) => part.toString(16).padStart(2, "0")).join("");
+}"""
+"""Colour of a graph at a place."""
 
 CALM = """addEventListener("DOMContentLoaded", () => {
   const style = document.createElement("style");
@@ -181,22 +189,20 @@ def _wait_for(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
 
 
 class Graph:
-    """Hands and eyes on the graph of a page, whose boxes have the id of their node in `data-node`."""
+    """Hands and eyes on the graph of a page, which says in `data-at` and `data-view` where its boxes are."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
         self.root = page.locator(".graph")
 
-    def box(self, node: str) -> Locator:
-        return self.root.locator(f'[data-node="{node}"] > .shape')
-
     def see(self, *nodes: str) -> dict[str, tuple[int, int]]:
         """Return where the middles of the nodes are in the graph, by id, once just those named are drawn."""
         deadline = time.monotonic() + PATIENCE
         expect(self.root.locator(".node").first).to_be_attached()
+        expect(self.root).to_have_attribute("data-view", re.compile("."))
         while True:
             centers = self.root.evaluate(PLACES)
-            self.page.wait_for_timeout(60)
+            self.page.wait_for_timeout(120)
             if (not nodes or set(centers) == set(nodes)) and centers == self.root.evaluate(PLACES):
                 return {id: (x, y) for id, (x, y) in centers.items()}
             if time.monotonic() > deadline:
@@ -212,23 +218,37 @@ class Graph:
         assert box is not None
         return box["width"], box["height"]
 
+    def place(self, node: str) -> tuple[float, float]:
+        """Return where the middle of a node is on the page."""
+        (x, y), box = self.see()[node], self.root.locator(".canvas").bounding_box()
+        assert box is not None
+        return box["x"] + x, box["y"] + y
+
+    def is_seen(self, node: str) -> bool:
+        (x, y), (width, height) = self.see()[node], self.size
+        return 0 < x < width and 0 < y < height
+
     def click(self, node: str) -> None:
-        self.box(node).click(force=True)  # the text lies over the box
+        self.page.mouse.click(*self.place(node))
 
     def open(self, node: str) -> None:
-        self.box(node).dblclick(force=True)
+        self.page.mouse.dblclick(*self.place(node))
 
-    def fold(self, node: str) -> None:
-        """Click on the sign at a node that collapses and expands it."""
-        self.root.locator(f'[data-node="{node}"] > .fold').click(force=True)
+    def drag(self, start: tuple[float, float], end: tuple[float, float]) -> None:
+        """Move the mouse with its button held down."""
+        self.page.mouse.move(*start)
+        self.page.mouse.down()
+        self.page.mouse.move(start[0] + 12, start[1] + 12, steps=3)
+        self.page.mouse.move(*end, steps=6)
+        self.page.mouse.up()
 
     def tool(self, name: str) -> None:
         self.root.get_by_role("button", name=name, exact=True).click()
 
-    def colour(self, node: str) -> str:
-        """Return the colour (`#rrggbb`) of a box."""
-        channels = re.findall(r"\d+", self.box(node).evaluate("box => getComputedStyle(box).fill"))
-        return "#" + "".join(f"{int(part):02x}" for part in channels)
+    def colour(self, node: str, *, below: int = 0) -> str:
+        """Return the colour (`#rrggbb`) so many pixels below the middle of a box."""
+        x, y = self.see()[node]
+        return str(self.root.evaluate(PIXEL, [x, y + below]))
 
 
 @pytest.fixture

@@ -14,7 +14,6 @@ from entail.trees.layout.appearance import (
     DASHES,
     DOTS,
     FONT_SIZE,
-    FONTS,
     INNER_LINE,
     KINDS,
     PADDING_X,
@@ -28,13 +27,14 @@ from entail.trees.layout.lines import COLUMN, columns_of
 if TYPE_CHECKING:
     from pyvis.network import Network
 
-SMALLEST = 11
+SMALLEST = 10
 """Pixels of the letters below which a view begins at the hypothesis, instead of showing the whole tree."""
 
 OPTIONS: Mapping[str, Any] = {
     "physics": {"enabled": False},
     "layout": {"improvedLayout": False},  # the places are given
     "interaction": {"dragNodes": False, "selectConnectedEdges": False},
+    "nodes": {"labelHighlightBold": False},
     "edges": {
         "arrows": {"to": {"scaleFactor": 0.5}},
         "arrowStrikethrough": False,
@@ -97,9 +97,10 @@ def groups_of(theme: Theme) -> dict[str, Any]:
         look, shape = theme.looks[kind], SHAPES[kind]
         inner = INNER_LINE if shape == "double" else 0
         colours = {"background": look.fill, "border": look.border}
+        bold = {"strokeWidth": 0.5, "strokeColor": look.text} if kind == "hypothesis" else {}
         groups[kind] = {
             "color": {**colours, "highlight": colours, "hover": colours},
-            "font": {"color": look.text, "size": FONT_SIZE, "face": FONTS, "align": "left"},
+            "font": {"color": look.text, "align": "left", **bold},
             "borderWidth": BORDER_WIDTH + inner / 2,
             "borderWidthSelected": BORDER_WIDTH + inner / 2,
             "margin": dict.fromkeys(("left", "right"), PADDING_X)

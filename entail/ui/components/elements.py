@@ -10,17 +10,11 @@ import streamlit as st
 
 from entail.errors import EntailError, HubError
 from entail.statistics.paired import PairedDifference
-from entail.trees.layout.appearance import KINDS, NAMES, SHAPES
 from entail.ui.components.inbox import read_assets
 from entail.ui.shared.text import label
 
 if TYPE_CHECKING:
     import pandas as pd
-
-LEGEND = "".join(
-    f'<li data-kind="{kind}"><span class="key {SHAPES[kind]}"></span>{NAMES[kind]}</li>' for kind in KINDS
-)
-"""Entries of the legend of a tree, as HTML."""
 
 _Option = TypeVar("_Option")
 _Interval: TypeAlias = tuple[float, float] | None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -17,8 +16,8 @@ from entail.trees.layout import appearance
 from entail.trees.layout.drawing import Direction, Layout, PlacedBox, rejected_id
 from entail.trees.layout.positions import choose_direction, layout
 from entail.trees.log.tree import ROOT, Tree
-from entail.ui.components.elements import LEGEND
-from entail.ui.components.inbox import FIRST_HINT, NodeEvent, component, mount, node_handler, read_assets
+from entail.ui.components.inbox import FIRST_HINT, NodeEvent, node_handler, read_assets
+from entail.ui.components.tree_view import colours, mount_view, script_of
 from entail.ui.shared.text import label
 
 if TYPE_CHECKING:
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 MAX_LINES = 7
 """Most lines of text in a box; its title has all of it."""
 
-_SCRIPTS = ("outbox.js", "meeting.js", "elements.js", "graph.js", "serving.js")
 _AWAY = 17
 """Pixels from the edge of a box to the middle of the sign that collapses it."""
 
@@ -110,9 +108,10 @@ def draw_graph(
         start=view.focus,
     )
     network = network_of(tree, drawing, collapsed=collapsed, verdicts=verdicts or {})
+    first = next(iter(drawing.boxes.values()))
     shown = _visible(tree, drawing, selected)
     newest = max(tree.nodes.values(), key=lambda node: node.seq)
-    inner = {id for id in drawing.boxes if id in tree.nodes and tree.nodes[id].children}
+    inner = [id for id in drawing.boxes if id in tree.nodes and tree.nodes[id].children]
     folded = [id for id in tree.nodes if id in collapsed and tree.nodes[id].children]
     foldable = folded or [id for id in inner if tree.nodes[id].kind == "intermediate"]
     data = {
@@ -121,6 +120,7 @@ def draw_graph(
         "size": [drawing.width, drawing.height],
         "part": f"{view.focus} {drawing.direction}",
         "direction": drawing.direction,
+        "start": [first.x, first.top] if drawing.direction == "down" else [first.left, first.y],
         "key": key,
         "height": height,
         "editable": editable,
@@ -163,10 +163,7 @@ def draw_graph(
                     on_click=view.handle,
                     args=({"kind": "focus", "node": above.id}, tree),
                 )
-        # The scripts are sent once a session; the small component with each change of the tree.
-        component("entail_graph_library", _library_js())(key=f"{key}:library")
-        small = component("entail_graph", read_assets("meeting.js", "graph_mount.js"))
-        mount(small, key, data, handle)
+        mount_view("graph", key, data, handle, script=_script())
 
 
 def _tool(label: str, enabled: bool = True, *, pressed: bool | None = None) -> dict[str, Any]:
@@ -254,33 +251,28 @@ def describe_graph(tree: Tree, *, selected: str | None) -> str:
 
 def show_picture(tree: Tree) -> None:
     """Draw a tree as a still picture, which follows the page's theme."""
-    style = f"<style>{read_assets('picture.css')}\n{_colours('svg')}</style>"
+    style = f"<style>{read_assets('picture.css')}\n{colours('svg')}</style>"
     head, end, rest = to_svg(tree).partition(">")
     st.image(f"{head}{end}{style}{rest}", width="stretch", alt=f"Explanation tree of “{tree.root.text}”")
 
 
 @cache
-def _library_js() -> str:
-    """Return the script of the component: vis-network as pyvis ships it, styles and our scripts."""
+def _script() -> str:
+    """Return the script of the view: vis-network as pyvis ships it, and ours."""
     style = {
         "options": OPTIONS,
         "sample": SAMPLE,
         "accent": appearance.ACCENT,
-        "smallest": SMALLEST / appearance.FONT_SIZE,
+        "smallest": SMALLEST,
         "themes": {"light": _groups(appearance.LIGHT), "dark": _groups(appearance.DARK)},
     }
-    css = f"{read_assets('tools.css', 'graph.css')}\n{_colours('.graph')}"
-    html = f"<style>{css}</style>{read_assets('graph.html').replace('LEGEND', LEGEND)}"
-    constants = {"VIEW": "graph", "STYLE": style, "HTML": html}
-    ours = "\n".join(f"const {name} = {json.dumps(value)};" for name, value in constants.items())
-    return f"{vis_script()}\n{ours}\n{read_assets(*_SCRIPTS)}"
+    return f"{vis_script()}\n{script_of('graph', STYLE=style)}"
 
 
 def _groups(theme: appearance.Theme) -> dict[str, Any]:
     """Return the groups of a theme, with those of the signs at a box."""
     groups = groups_of(theme)
     for kind in appearance.KINDS:
-        groups[kind]["font"] = {"color": theme.looks[kind].text, "align": "left"}  # in the page's font
         groups[kind]["fixed"] = dict.fromkeys("xy", kind == "rejected")
     for name, fill, text in (("fold", theme.background, theme.text), ("tick", theme.edge, theme.background)):
         colours = {"background": fill, "border": theme.edge}
@@ -293,20 +285,3 @@ def _groups(theme: appearance.Theme) -> dict[str, Any]:
             "fixed": {"x": True, "y": True},
         }
     return groups
-
-
-def _colours(root: str) -> str:
-    """Return the colours of boxes and lines; `light-dark` follows the page's theme.
-
-    They replace those that the picture has for those who take it out of the page.
-    """
-    light, dark = appearance.LIGHT, appearance.DARK
-    rules = [f"{root} {{ --edge: light-dark({light.edge}, {dark.edge}); }}"]
-    for kind in appearance.KINDS:
-        light_look, dark_look = light.looks[kind], dark.looks[kind]
-        pairs = {
-            name: (getattr(light_look, name), getattr(dark_look, name)) for name in ("fill", "border", "text")
-        }
-        values = " ".join(f"--{name}: light-dark({a}, {b});" for name, (a, b) in pairs.items())
-        rules.append(f'.{kind}, [data-kind="{kind}"] {{ {values} }}')
-    return "\n".join(rules)

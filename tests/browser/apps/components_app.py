@@ -45,7 +45,9 @@ st.set_page_config(layout="wide")
 # Handlers must not read the session state, where a run can be broken off: they keep to this object.
 state = st.session_state.setdefault(
     "kept",
-    SimpleNamespace(selected="n1", opened="", collapsed=frozenset(), pressed=[], runs=0, more=0, wrote=()),
+    SimpleNamespace(
+        selected="n1", opened="", collapsed=frozenset(), pressed=[], runs=0, more=0, wrote=(), done=""
+    ),
 )
 state.runs += 1
 tree = tree_of(int(st.query_params.get("nodes", len(STORY))) + state.more, state.wrote)
@@ -56,6 +58,8 @@ def follow(event: NodeEvent) -> None:
         state.collapsed ^= {event.node}
     elif event.kind == "open":
         state.opened = event.node
+    elif event.to:
+        state.done = f"{event.kind} {event.node} {event.to}"
     else:
         state.selected = event.node
 
@@ -77,7 +81,7 @@ with st.container(horizontal=True):
     if st.button("ask"):
         ask()
     st.text_input("words", label_visibility="collapsed")
-says = ("selected", "opened", "collapsed", "pressed", "runs")
+says = ("selected", "opened", "collapsed", "pressed", "runs", "done")
 shown = {name: getattr(state, name) for name in says}
 shown["collapsed"] = " ".join(sorted(state.collapsed))
 shown["pressed"] = " ".join(state.pressed)
@@ -91,6 +95,8 @@ if not away:
         collapsed=state.collapsed,
         show_rejected=rejected,
         author="Ada",
+        editable=True,
+        verdicts={"n1.1": "Supported by its premises"},
         key="graph",
         on_event=follow,
     )

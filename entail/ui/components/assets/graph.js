@@ -1,20 +1,16 @@
 // The tree as a graph: pyvis's network in the places that entail/trees/layout computes, drawn by vis-network.
 // STYLE (options, themes), HTML and CSS are put in front by entail/ui/components/graph.py.
-const READABLE = 13 / STYLE.sample.size; // zoom of a tree that is too large to be read as a whole
-const GAP = 16; // pixels between what is shown and the frame
-const calm = matchMedia("(prefers-reduced-motion: reduce)");
+const GAP = 12; // pixels between what is shown and the frame
 const views = new Map(); // key of a graph -> where the reader was, for when it is drawn again
 
 class TreeView {
   constructor(parentElement, key) {
     Object.assign(this, { key, outbox: new Outbox(), drawn: new Map(), boxes: new Map(), matches: [], match: 0 });
-    const page = new DOMParser().parseFromString(HTML, "text/html");
-    parentElement.append(...page.head.children, ...page.body.children);
-    this.root = parentElement.querySelector(".graph");
+    this.root = furnish(parentElement, ".graph");
     for (const name of ["count", "canvas", "items", "hint", "legend"]) this[name] = this.root.querySelector(`.${name}`);
     [this.nodes, this.edges] = [new vis.DataSet(), new vis.DataSet()];
     this.network = new vis.Network(this.canvas, { nodes: this.nodes, edges: this.edges }, {
-      ...STYLE.options, ...this.look(), manipulation: { enabled: false, addEdge: (edge, done) => this.connected(edge, done) },
+      ...STYLE.options, ...this.look(), manipulation: { enabled: false, addEdge: (edge, done) => done(this.connected(edge)) },
     });
     const on = (names, act) => names.split(" ").forEach((name) => this.network.on(name, act));
     on("click", ({ nodes: [id] }) => this.click(id));
@@ -23,9 +19,7 @@ class TreeView {
     on("dragging", ({ nodes: [id], pointer }) => (this.over = this.boxAt(pointer.canvas, id)));
     on("dragEnd", ({ nodes: [id] }) => this.drop(id));
     on("zoom", () => (this.free = true));
-    on("resize", () => (this.begun ? this.free || this.begin() : this.begin(true)));
-    on("hoverNode", () => this.canvas.classList.add("over"));
-    on("blurNode", () => this.canvas.classList.remove("over"));
+    on("resize", () => this.resized(views.get(this.key)));
     on("afterDrawing", (context) => this.drawRings(context));
     const own = {
       connect: () => this.connect(), out: () => this.zoom(1 / 1.25), in: () => this.zoom(1.25),
@@ -35,13 +29,8 @@ class TreeView {
     for (const button of this.root.querySelectorAll("[data-tool]")) {
       button.addEventListener("click", own[button.dataset.tool] ?? (() => this.send(button.dataset.tool, this.selected)));
     }
-    this.field = this.root.querySelector("input");
-    this.field.addEventListener("input", () => this.find());
-    this.field.addEventListener("keydown", (event) => {
-      event.stopPropagation();
-      if (event.key === "Escape") this.field.value = "";
-      this.find(event.key === "Enter" ? (event.shiftKey ? -1 : 1) : 0);
-    });
+    this.canvas.firstChild.removeAttribute("tabindex"); // the keys are the page's
+    this.field = findField(this.root, (by) => this.find(by));
     this.root.addEventListener("keydown", (event) => event.key === "Escape" && this.connect(false));
     this.root.addEventListener("transitionend", ({ target }) => target === this.root && this.theme()); // see graph.css
     document.fonts.ready.then(() => this.theme());
@@ -55,12 +44,11 @@ class TreeView {
     this.root.style.height = `${data.height}px`;
     this.paint(data);
     const dragNodes = data.editable && matchMedia("(pointer: fine)").matches; // a finger moves the view
-    this.network.setOptions({ interaction: { ...STYLE.options.interaction, dragNodes } });
+    if (before?.editable !== data.editable) this.network.setOptions({ interaction: { ...STYLE.options.interaction, dragNodes } });
     if (!before || before.part !== data.part) this.begin(!before);
     else {
       const now = anchor && this.spot(anchor.id);
       if (now) this.shift(now.x - anchor.x, now.y - anchor.y);
-      if (!this.free && this.begun && this.whole() >= STYLE.smallest && !this.seesAll()) this.fit();
       if (selected !== this.selected) this.reveal(this.selected);
       else if (appears) this.reveal(data.newest);
     }
@@ -79,10 +67,8 @@ class TreeView {
     this.nodes.update(changed.filter(({ from }) => from === undefined));
     this.edges.update(changed.filter(({ from }) => from !== undefined));
     Object.assign(this, { drawn: texts, dragged: null, boxes: new Map(nodes.filter(({ level }) => level).map((box) => [box.id, box])) });
-    this.items.replaceChildren(...[...this.boxes.values()].map(({ id, title, level, open, x, y }) => element("li", {
-      class: "node", id, role: "treeitem", "data-node": id, "data-at": `${x} ${y}`, "aria-level": level,
-      ...(open === undefined ? {} : { "aria-expanded": open }),
-    }, [title])));
+    this.items.replaceChildren(...[...this.boxes.values()].map(({ id, title, level, open, x, y }) =>
+      treeItem({ id, level, open, class: "node", "data-at": `${x} ${y}` }, [title])));
     for (const entry of this.legend.children) entry.hidden = !nodes.some(({ group }) => group === entry.dataset.kind);
     for (const [name, { label, disabled, pressed }] of Object.entries(tools)) {
       Object.assign(this.root.querySelector(`[data-tool="${name}"]`), { title: label, ariaLabel: label, disabled, ariaPressed: pressed });
@@ -96,7 +82,8 @@ class TreeView {
     const { text, width, size } = STYLE.sample;
     probe.font = `${size}px ${face}`;
     const font = { face, size: size * Math.min(1.1, width / probe.measureText(text).width) }; // boxes have the widths of one font
-    return { groups: STYLE.themes[colorScheme.includes("dark") ? "dark" : "light"], nodes: { font } };
+    Object.assign(this, { smallest: STYLE.smallest / font.size, readable: 13 / font.size }); // zoom down to which a whole tree is shown, and else
+    return { groups: STYLE.themes[colorScheme.includes("dark") ? "dark" : "light"], nodes: { ...STYLE.options.nodes, font } };
   }
 
   theme() {
@@ -128,25 +115,18 @@ class TreeView {
     if (this.begun && this.canvas.clientWidth) views.set(this.key, { position, scale, free: this.free });
   }
 
-  // ---- the view
-
   spot(id) {
     return this.begun && this.boxes.has(id) ? { id, ...this.network.canvasToDOM(this.network.getPosition(id)) } : null;
   }
 
-  shift(x, y, animation = false) {
+  shift(x, y) {
     const [at, scale] = [this.network.getViewPosition(), this.network.getScale()];
-    if (x || y) this.network.moveTo({ position: { x: at.x + x / scale, y: at.y + y / scale }, scale, animation });
+    if (x || y) this.network.moveTo({ position: { x: at.x + x / scale, y: at.y + y / scale }, scale });
   }
 
   whole() {
     const [width, height] = this.data.size;
     return Math.min(1, (this.canvas.clientWidth - 2 * GAP) / width, (this.canvas.clientHeight - 2 * GAP) / height);
-  }
-
-  seesAll() {
-    const [low, high] = [[0, 0], this.data.size].map(([x, y]) => this.network.canvasToDOM({ x, y }));
-    return Math.min(low.x, low.y, this.canvas.clientWidth - high.x, this.canvas.clientHeight - high.y) >= 0;
   }
 
   fit() {
@@ -162,14 +142,19 @@ class TreeView {
     const before = again && views.get(this.key);
     this.begun = true;
     if (before) Object.assign(this, { free: before.free }).network.moveTo(before);
-    else if (this.whole() >= STYLE.smallest) this.fit();
+    else if (this.whole() >= this.smallest) this.fit();
     else {
-      const [{ id, x, y }] = this.boxes.values();
-      const { left, top } = this.network.getBoundingBox(id);
-      const half = (side) => (side / 2 - GAP) / READABLE;
-      const position = this.data.direction === "down" ? { x, y: top + half(height) } : { x: left + half(width), y };
-      this.network.moveTo({ scale: READABLE, position });
+      const [[x, y], half] = [this.data.start, (side) => (side / 2 - GAP) / this.readable];
+      const position = this.data.direction === "down" ? { x, y: y + half(height) } : { x: x + half(width), y };
+      this.network.moveTo({ scale: this.readable, position });
     }
+  }
+
+  // vis-network would make the letters larger in a larger frame, right after it says so.
+  async resized(view) {
+    await null;
+    if (!this.begun || (!this.free && this.whole() >= this.smallest)) this.begin(!this.begun);
+    else if (view) this.network.moveTo(view);
   }
 
   zoom(by) {
@@ -181,10 +166,8 @@ class TreeView {
     const at = this.spot(id);
     const past = (value, size, margin) => Math.min(0, value - margin) + Math.max(0, value - size + margin);
     const [x, y] = at ? [past(at.x, this.canvas.clientWidth, 150), past(at.y, this.canvas.clientHeight, 60)] : [0, 0];
-    this.shift(x, y, !calm.matches && { duration: 200 });
+    this.shift(x, y);
   }
-
-  // ---- what the reader does
 
   send(kind, id, to) {
     this.outbox.send({ kind, node: this.nodes.get(id)?.of ?? id, ...(to && { to }) });
@@ -221,8 +204,7 @@ class TreeView {
     else this.network.disableEditMode();
   }
 
-  connected({ from, to }, done) {
-    done(null);
+  connected({ from, to }) {
     this.connect(false);
     if (from !== to && [from, to].every((id) => this.boxes.has(id) && !this.boxes.get(id).of)) this.send("connect", from, to);
   }
@@ -240,7 +222,7 @@ class TreeView {
 
   find(by) {
     this.search(by);
-    if (this.matches.length && this.network.getScale() < STYLE.smallest) this.zoom(READABLE / this.network.getScale());
+    if (this.matches.length && this.network.getScale() < this.smallest) this.zoom(this.readable / this.network.getScale());
     this.reveal(this.matches[this.match]);
   }
 

@@ -1,5 +1,4 @@
-// Where what draws a view (graph.js, outline.js) and what is to be drawn (graph_mount.js, outline_mount.js) find each
-// other, whichever comes first. The first travels once a session, the second with each change of the tree.
+// Where what draws a view (graph.js, outline.js) and what is drawn (mount.js) find each other, whichever comes first.
 const meetingPoint = (view) => {
   const slot = Symbol.for(`entail.${view}`);
   if (!globalThis[slot]) {

@@ -1,15 +1,15 @@
-// The mounts of a page draw through here: one View for each, made when it is drawn first.
+// The mounts of a page draw through here, each with a view of its own, made when it is drawn first.
 const serve = (View) => {
-  const mounts = new WeakMap();
+  const views = new WeakMap();
   return ({ data, parentElement, setStateValue }) => {
-    if (!mounts.has(parentElement)) mounts.set(parentElement, new View(parentElement, data.key));
-    const view = mounts.get(parentElement);
+    if (!views.has(parentElement)) views.set(parentElement, new View(parentElement, data.key));
+    const view = views.get(parentElement);
     view.update(data, setStateValue);
     return whenGone(parentElement, () => {
       view.outbox.close();
       view.network?.destroy();
-      view.root.remove();
-      mounts.delete(parentElement);
+      parentElement.replaceChildren();
+      views.delete(parentElement);
     });
   };
 };
