@@ -34,7 +34,8 @@ PLACES = """root => {
   const { clientWidth, clientHeight } = root.querySelector(".canvas");
   return Object.fromEntries([...root.querySelectorAll(".node")].map(({ dataset: { node, at } }) => {
     const [x, y] = at.split(" ").map(Number);
-    return [node, [clientWidth / 2 + (x - left) * scale, clientHeight / 2 + (y - top) * scale].map(Math.round)];
+    const spot = [clientWidth / 2 + (x - left) * scale, clientHeight / 2 + (y - top) * scale];
+    return [node, spot.map(Math.round)];
   }));
 }"""
 """Middles of the boxes of a graph, seen from its corner."""

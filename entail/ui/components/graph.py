@@ -167,12 +167,9 @@ def draw_graph(
 
 
 def _tool(label: str, enabled: bool = True, *, pressed: bool | None = None) -> dict[str, Any]:
-    """Return what the browser needs of a tool: its label, and whether it is disabled or pressed."""
-    return {
-        "label": label,
-        "disabled": not enabled,
-        "pressed": None if pressed is None else str(pressed).lower(),
-    }
+    """Return the properties of the button of a tool."""
+    button = {"title": label, "ariaLabel": label, "disabled": not enabled}
+    return button if pressed is None else button | {"ariaPressed": str(pressed).lower()}
 
 
 def network_of(

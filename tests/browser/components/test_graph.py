@@ -49,7 +49,9 @@ def test_click_on_nothing_does_nothing(story: Any, said: Any) -> None:
     said(selected="n1.1", runs=str(before + 1))
 
 
-def test_a_box_dragged_onto_another_moves_there_and_goes_back_without_an_answer(story: Any, said: Any) -> None:
+def test_a_box_dragged_onto_another_moves_there_and_goes_back_without_an_answer(
+    story: Any, said: Any
+) -> None:
     before = story.see()
     colour = story.colour("n1.4", below=-12)
     story.drag(story.place("n1.4"), story.place("n1.2"))

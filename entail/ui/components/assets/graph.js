@@ -14,7 +14,7 @@ class TreeView {
     });
     const on = (names, act) => names.split(" ").forEach((name) => this.network.on(name, act));
     on("click", ({ nodes: [id] }) => this.click(id));
-    on("doubleClick", ({ nodes: [id] }) => this.boxes.has(id) && this.send("open", id));
+    on("doubleClick", ({ pointer }) => this.boxes.has(this.network.getNodeAt(pointer.DOM)) && this.send("open", this.network.getNodeAt(pointer.DOM)));
     on("dragStart", ({ nodes: [id] }) => (this.free ||= id === undefined));
     on("dragging", ({ nodes: [id], pointer }) => (this.over = this.boxAt(pointer.canvas, id)));
     on("dragEnd", ({ nodes: [id] }) => this.drop(id));
@@ -70,9 +70,7 @@ class TreeView {
     this.items.replaceChildren(...[...this.boxes.values()].map(({ id, title, level, open, x, y }) =>
       treeItem({ id, level, open, class: "node", "data-at": `${x} ${y}` }, [title])));
     for (const entry of this.legend.children) entry.hidden = !nodes.some(({ group }) => group === entry.dataset.kind);
-    for (const [name, { label, disabled, pressed }] of Object.entries(tools)) {
-      Object.assign(this.root.querySelector(`[data-tool="${name}"]`), { title: label, ariaLabel: label, disabled, ariaPressed: pressed });
-    }
+    for (const [name, button] of Object.entries(tools)) Object.assign(this.root.querySelector(`[data-tool="${name}"]`), button);
     this.hint.textContent = hint;
   }
 
@@ -102,7 +100,7 @@ class TreeView {
   // What vis-network does not draw: where a box would go, and what was found; and, for whoever drives the page, the view.
   drawRings(context) {
     const ring = (id, lineWidth, strokeStyle) => {
-      const { left, top, right, bottom } = this.network.getBoundingBox(id);
+      const { left, top, right, bottom } = this.network.getBoundingBox(id) ?? {}; // it may just have gone
       Object.assign(context, { lineWidth, strokeStyle }).beginPath();
       context.roundRect(left - 4, top - 4, right - left + 8, bottom - top + 8, 10);
       context.stroke();
