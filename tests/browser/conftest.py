@@ -225,9 +225,10 @@ class Graph:
         assert box is not None
         return box["x"] + x, box["y"] + y
 
-    def is_seen(self, node: str) -> bool:
-        (x, y), (width, height) = self.see()[node], self.size
-        return 0 < x < width and 0 < y < height
+    def shown(self) -> set[str]:
+        """Return the nodes whose middles are in view."""
+        width, height = self.size
+        return {id for id, (x, y) in self.see().items() if 0 < x < width and 0 < y < height}
 
     def click(self, node: str) -> None:
         self.page.mouse.click(*self.place(node))

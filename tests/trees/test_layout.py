@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from entail.data.records import Premise
 from entail.trees.formats.entailment_bank import grow
 from entail.trees.layout import appearance
-from entail.trees.layout.boxes import SCREEN, STACK_GAP, WIDTHS, width_of
+from entail.trees.layout.boxes import SCREEN, STACK_GAP, WIDTHS, columns_of, width_of, wrap
 from entail.trees.layout.drawing import Direction, Layout, PlacedBox, Segment, rejected_id
-from entail.trees.layout.lines import columns_of, wrap
 from entail.trees.layout.positions import PANE, choose_direction, layout
 from entail.trees.log.acts import Accept, Create, GivenNode, Reject, Write
 from entail.trees.log.tree import Tree, TreeBuilder

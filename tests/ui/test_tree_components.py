@@ -77,8 +77,8 @@ def test_a_box_shows_kind_text_author_and_verdict() -> None:
 
 def test_boxes_say_their_level_and_whether_they_are_open() -> None:
     boxes = boxes_of(grown(), collapsed={"n1.1", "n1.2"})
-    places = {id: (box["level"], box.get("open")) for id, box in boxes.items() if "level" in box}
-    assert places == {
+    levels = {id: (box["level"], box.get("open")) for id, box in boxes.items() if "level" in box}
+    assert levels == {
         "n1": (1, True),
         "n1.1": (2, False),
         "n1.2": (2, None),

@@ -21,8 +21,8 @@ from entail.trees.layout.appearance import (
     SHAPES,
     Theme,
 )
+from entail.trees.layout.boxes import COLUMN, columns_of
 from entail.trees.layout.drawing import Layout
-from entail.trees.layout.lines import COLUMN, columns_of
 
 if TYPE_CHECKING:
     from pyvis.network import Network

@@ -22,9 +22,8 @@ from entail.trees.layout.appearance import (
     SHAPES,
     DrawnKind,
 )
-from entail.trees.layout.boxes import width_of
+from entail.trees.layout.boxes import COLUMN, columns_of, width_of
 from entail.trees.layout.drawing import Direction, PlacedBox, Segment, Step
-from entail.trees.layout.lines import COLUMN, columns_of
 from entail.trees.layout.positions import layout
 from entail.trees.log.tree import ROOT, Tree
 
