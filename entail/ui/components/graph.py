@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 MAX_LINES = 7
 """Most lines of text in a box; its title has all of it."""
 
-_AWAY = 17
-"""Pixels from the edge of a box to the middle of the sign that collapses it."""
+_AWAY = 8
+"""Pixels from the edge of a collapsed box to the middle of its sign."""
 
 
 @dataclass
@@ -199,7 +199,7 @@ def network_of(
                 about["words"] += "\n" + "\n".join(below.text.lower() for below in tree.descendants(id))
             if node.children:
                 about["open"] = id not in collapsed
-            _add_signs(network, id, box, drawing, joints.get(id), finished=id in tree.finished)
+            _add_signs(network, id, box, joints.get(id), finished=id in tree.finished)
         lines = (caption, box.text, verdicts.get(id, ""))
         about["title"] = printable("\n".join(filter(None, lines)))
     return network
@@ -209,7 +209,6 @@ def _add_signs(
     network: Network,
     id: str,
     box: PlacedBox,
-    drawing: Layout,
     joint: tuple[float, float] | None,
     *,
     finished: bool,
@@ -219,8 +218,7 @@ def _add_signs(
         place = {"x": round(box.right - 8), "y": round(box.top)}
         network.add_node(f"{id}@tick", label="\N{CHECK MARK}", shape="box", group="tick", of=id, **place)
     if "open" in network.get_node(id):
-        down = drawing.direction == "down"
-        x, y = joint or ((box.x, box.bottom + _AWAY) if down else (box.right + _AWAY, box.y))
+        x, y = joint or (box.right + _AWAY, box.y)
         words = f"+{box.hidden}" if box.hidden else "\N{MINUS SIGN}"
         place = {"x": round(x), "y": round(y)}
         network.add_node(f"{id}@fold", label=words, shape="box", group="fold", of=id, **place)
@@ -260,6 +258,11 @@ def _script() -> str:
         "options": OPTIONS,
         "sample": SAMPLE,
         "accent": appearance.ACCENT,
+        "radii": {
+            kind: group["shapeProperties"]["borderRadius"]
+            for kind, group in groups_of(appearance.LIGHT).items()
+            if kind in appearance.KINDS
+        },
         "smallest": SMALLEST,
         "themes": {"light": _groups(appearance.LIGHT), "dark": _groups(appearance.DARK)},
     }

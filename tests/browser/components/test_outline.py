@@ -255,7 +255,7 @@ def test_rejected_premises_lead_to_their_node(story: Outline) -> None:
     story.said(selected="n1.1")
     expect(rejected).to_be_focused()
     expect(story.row("n1.1")).to_have_attribute("aria-selected", "true")
-    expect(story.page.get_by_label("Legend")).to_contain_text("Rejected premise")
+    expect(story.page.get_by_label("Legend").get_by_text("Rejected premise")).to_be_visible()
     story.press("ArrowDown")
     story.said(selected="n1.3")
 

@@ -1,5 +1,4 @@
-// The tree as a graph: pyvis's network in the places that entail/trees/layout computes, drawn by vis-network.
-// STYLE (options, themes), HTML and CSS are put in front by entail/ui/components/graph.py.
+// Pyvis's network of a tree, drawn by vis-network; entail/ui/components/graph.py puts STYLE and HTML in front.
 const GAP = 12; // pixels between what is shown and the frame
 const views = new Map(); // key of a graph -> where the reader was, for when it is drawn again
 
@@ -14,11 +13,13 @@ class TreeView {
     });
     const on = (names, act) => names.split(" ").forEach((name) => this.network.on(name, act));
     on("click", ({ nodes: [id] }) => this.click(id));
-    on("doubleClick", ({ pointer }) => this.boxes.has(this.network.getNodeAt(pointer.DOM)) && this.send("open", this.network.getNodeAt(pointer.DOM)));
-    on("dragStart", ({ nodes: [id] }) => (this.free ||= id === undefined));
+    on("doubleClick", ({ pointer }) => {
+      const id = this.network.getNodeAt(pointer.DOM);
+      if (this.boxes.has(id)) this.send("open", id);
+    });
+    on("dragStart zoom", ({ nodes }) => (this.free ||= !nodes?.length));
     on("dragging", ({ nodes: [id], pointer }) => (this.over = this.boxAt(pointer.canvas, id)));
     on("dragEnd", ({ nodes: [id] }) => this.drop(id));
-    on("zoom", () => (this.free = true));
     on("resize", () => this.resized(views.get(this.key)));
     on("afterDrawing", (context) => this.drawRings(context));
     const own = {
@@ -31,7 +32,6 @@ class TreeView {
     }
     this.canvas.firstChild.removeAttribute("tabindex"); // the keys are the page's
     this.field = findField(this.root, (by) => this.find(by));
-    this.root.addEventListener("keydown", (event) => event.key === "Escape" && this.connect(false));
     this.root.addEventListener("transitionend", ({ target }) => target === this.root && this.theme()); // see graph.css
     document.fonts.ready.then(() => this.theme());
   }
@@ -100,21 +100,27 @@ class TreeView {
   // What vis-network does not draw: where a box would go, and what was found; and, for whoever drives the page, the view.
   drawRings(context) {
     const ring = (id, lineWidth, strokeStyle) => {
-      const { left, top, right, bottom } = this.network.getBoundingBox(id) ?? {}; // it may just have gone
+      const { left, top, right, bottom, radius } = this.sides(id);
       Object.assign(context, { lineWidth, strokeStyle }).beginPath();
-      context.roundRect(left - 4, top - 4, right - left + 8, bottom - top + 8, 10);
+      context.roundRect(left - 4, top - 4, right - left + 8, bottom - top + 8, radius + 4);
       context.stroke();
     };
     for (const id of this.network.getSelectedNodes()) if (this.boxes.has(id)) ring(id, 3, STYLE.accent);
     for (const id of this.matches) ring(id, id === this.matches[this.match] ? 5 : 2.5, "#e69f00");
     if (this.over) ring(this.over, 5, "#e69f00");
-    const [position, scale] = [this.network.getViewPosition(), this.network.getScale()];
-    Object.assign(this.root.dataset, { scale: scale.toFixed(3), view: `${position.x} ${position.y}`, selected: this.selected ?? "" });
+    const [position, scale, selected] = [this.network.getViewPosition(), this.network.getScale(), this.selected ?? ""];
+    Object.assign(this.root.dataset, { scale: scale.toFixed(3), view: `${position.x} ${position.y}`, selected });
     if (this.begun && this.canvas.clientWidth) views.set(this.key, { position, scale, free: this.free });
   }
 
   spot(id) {
     return this.begun && this.boxes.has(id) ? { id, ...this.network.canvasToDOM(this.network.getPosition(id)) } : null;
+  }
+
+  sides(id) {
+    const { left, top, right, bottom } = this.network.getBoundingBox(id) ?? {}; // it may just have gone
+    const radius = STYLE.radii[this.boxes.get(id)?.group]; // which vis-network adds
+    return { left: left + radius, top: top + radius, right: right - radius, bottom: bottom - radius, radius };
   }
 
   shift(x, y) {
@@ -173,17 +179,14 @@ class TreeView {
 
   click(id) {
     if (this.nodes.get(id ?? "")?.group === "fold") this.send("toggle", id);
-    else if (this.boxes.has(id) && id !== (this.sent ?? this.selected)) {
-      this.sent = id; // shown at once; Python's answer decides
-      this.send("select", id);
-    }
+    else if (this.boxes.has(id) && id !== (this.sent ?? this.selected)) this.send("select", (this.sent = id)); // shown at once
     this.mark();
   }
 
   boxAt({ x, y }, moved) {
     const holds = ({ left, top, right, bottom }) => left <= x && x <= right && top <= y && y <= bottom;
     const ids = this.boxes.has(moved) ? [...this.boxes.keys()] : [];
-    return ids.find((id) => id !== moved && !this.boxes.get(id).of && holds(this.network.getBoundingBox(id)));
+    return ids.find((id) => id !== moved && !this.boxes.get(id).of && holds(this.sides(id)));
   }
 
   // A box stays where it was dropped until Python answers; if it was dropped on nothing, it goes back.
@@ -204,7 +207,9 @@ class TreeView {
 
   connected({ from, to }) {
     this.connect(false);
-    if (from !== to && [from, to].every((id) => this.boxes.has(id) && !this.boxes.get(id).of)) this.send("connect", from, to);
+    if (from === to || ![from, to].every((id) => this.boxes.has(id) && !this.boxes.get(id).of)) return;
+    this.send("connect", from, to);
+    if (document.fullscreenElement) document.exitFullscreen(); // the dialog is in the page
   }
 
   // In order of reading; a collapsed node also stands for what is in it.
