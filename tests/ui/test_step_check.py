@@ -81,6 +81,11 @@ def test_a_verdict_appears_when_ready_and_an_accept_does_not_wait_for_it(
     go.set()
     app = ready(app)
     assert describe_step(0.75).replace("\\", "") in said(app)
+    check = current_check()
+    assert check is not None
+    verdicts = check.recall(log.history(tree_id).tree)  # for the graph: only what is in memory
+    assert set(verdicts) == {"n1"}
+    assert verdicts["n1"] in describe_step(0.75)
     assert read == [("ba be bi", CLAIM)]
 
 

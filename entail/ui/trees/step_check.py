@@ -56,7 +56,7 @@ class StepCheck(LazyModel["NliJudge"]):
             tuple(steps), lambda judge, _: cast("list[float]", judge_steps(judge, steps).tolist()), wait=wait
         )
 
-    def known(self, tree: Tree) -> dict[str, str]:
+    def recall(self, tree: Tree) -> dict[str, str]:
         """Return the verdicts in memory, as words, by the node of the conclusion; check nothing."""
         conclusions = [node for node in tree.walk() if node.children]
         steps = {node.id: self.results.peek((self.key, (step_of(tree, node),))) for node in conclusions}

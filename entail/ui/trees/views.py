@@ -38,7 +38,7 @@ def draw_view(view: str, shared: Workspace, session: AuthoringSession, check: St
             height=640,
             author=session.author,
             editable=not session.is_locked,
-            verdicts=check.known(tree) if check is not None else {},
+            verdicts=check.recall(tree) if check is not None else {},
         )
     draw(
         tree,
