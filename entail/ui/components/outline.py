@@ -34,8 +34,8 @@ def draw_outline(
     rows = []
     for line in lines:
         positions[line.parent] += 1
-        place = {"position": positions[line.parent], "size": sizes[line.parent]}
-        rows.append({**asdict(line), "shape": SHAPES[line.kind], "name": NAMES[line.kind], **place})
+        siblings = {"position": positions[line.parent], "size": sizes[line.parent]}
+        rows.append({**asdict(line), "shape": SHAPES[line.kind], "name": NAMES[line.kind], **siblings})
     data = {
         "rows": rows,
         "selected": selected,
