@@ -10,7 +10,6 @@ Questions would take.
 """
 
 import argparse
-import importlib.util
 import itertools
 import json
 import os
@@ -82,11 +81,7 @@ def read_pool(file: Path | None) -> list[Passage]:
     return [Passage(str(position), text) for position, text in enumerate(sample_corpus().texts)]
 
 
-def precisions(device: str) -> tuple[Precision, ...]:
-    """Return what can be measured here: OpenVINO where it is installed, on a processor."""
-    if device == "cpu" and importlib.util.find_spec("openvino") is not None:
-        return ("fp32", "bf16", "openvino")
-    return ("fp32", "bf16")
+PRECISIONS: tuple[Precision, ...] = ("fp32", "bf16")
 
 
 def plain_bert(name: str, device: str) -> BertTowers:
@@ -143,7 +138,7 @@ def rates(found: Mapping[str, Sequence[float]], tokens: int) -> dict[str, Any]:
     }
     for name, times in found.items():
         for other in ("stock_fp32", "stock_bf16"):
-            like = other.endswith(name.removeprefix("ours_")) or name == "ours_openvino"
+            like = other.endswith(name.removeprefix("ours_"))
             if name.startswith("ours_") and like:
                 ratios = np.array(found[other]) / np.array(times)
                 figures[f"{name}_to_{other}"] = round(float(np.median(ratios)), 2)
@@ -152,7 +147,7 @@ def rates(found: Mapping[str, Sequence[float]], tokens: int) -> dict[str, Any]:
 
 def encoding(name: str, device: str, texts: Sequence[str], *, rounds: int) -> dict[str, Any]:
     """Measure every precision beside sentence-transformers."""
-    encoders = {kind: BiEncoder(name, device=device, precision=kind) for kind in precisions(device)}
+    encoders = {kind: BiEncoder(name, device=device, precision=kind) for kind in PRECISIONS}
     towers = plain_bert(name, device)
     lengths = [len(tokens) for tokens in towers.tokens(texts)]
     stock = stock_models(name, device)
@@ -206,7 +201,7 @@ def quality(
     figures: dict[str, Any] = {"passages": len(store), "questions": len(questions)}
     vectors: dict[str, Floats] = {}
     ranked: dict[str, dict[str, float]] = {}
-    for precision in precisions(device):
+    for precision in PRECISIONS:
         encoder = BiEncoder(name, device=device, precision=precision)
         vectors[precision] = np.vstack([np.load(shard) for shard in encode_store(store, encoder)])
         if questions:

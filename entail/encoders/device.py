@@ -13,8 +13,8 @@ from entail.settings import load_settings
 if TYPE_CHECKING:
     import torch
 
-Precision = Literal["auto", "fp32", "fp16", "bf16", "openvino"]
-"""Of weights and arithmetic; `openvino`: bf16 by OpenVINO, see `entail.encoders.bert.openvino`."""
+Precision = Literal["auto", "fp32", "fp16", "bf16"]
+"""Precision of weights and arithmetic."""
 
 
 @dataclass(frozen=True)
@@ -52,23 +52,12 @@ def device_name(name: str | None = None) -> str:
 
 
 def dtype_of(precision: Precision, device: str) -> torch.dtype:
-    """Return the precision in which torch holds weights; `auto` is fp32 on a processor and fp16 on a GPU.
-
-    Raises:
-        SettingsError: If OpenVINO is asked for on another device than the processor.
-    """
+    """Return the precision in which torch holds weights; `auto` is fp32 on a processor and fp16 on a GPU."""
     import torch
 
-    if precision == "openvino" and not device.startswith("cpu"):
-        raise SettingsError(
-            f"precision openvino runs on the processor, found device {device!r}; take device cpu "
-            "(ENTAIL_DEVICE=cpu), or precision fp16 or bf16"
-        )
     if precision == "auto":
         precision = "fp16" if device.startswith("cuda") else "fp32"
-    # OpenVINO takes fp32 weights and rounds them itself.
-    dtypes = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
-    return dtypes.get(precision, torch.float32)
+    return {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}[precision]
 
 
 def device_in_words(device: str) -> str:

@@ -79,8 +79,7 @@ class BiEncoder:
 
     Precision `auto` is fp32 on a processor and fp16 on a GPU; for Gaussians, whose divergences are sums of
     differences, fp32 on either. bf16 doubles the rate where the processor has AMX or AVX512-BF16 and is far
-    slower elsewhere; it changes dev MAP by 0.001, so its vectors have a revision of their own. So has
-    `openvino`: a plain BERT in bf16 on a processor by OpenVINO, an optional dependency, faster again.
+    slower elsewhere; it changes dev MAP by 0.001, so its vectors have a revision of their own.
 
     Args:
         encoder: A catalogue name, a folder, or an entry.
@@ -250,8 +249,7 @@ class BiEncoder:
     def _rounded(self, revision: str | None) -> str:
         if revision is None:
             raise EncoderError(f"{self._entry.name}: expected an entry with a revision; get it by resolve()")
-        rounded = self._precision in ("bf16", "openvino")
-        return f"{revision}+{self._precision}" if rounded else revision
+        return f"{revision}+bf16" if self._precision == "bf16" else revision
 
     def _loaded(self) -> Towers:
         with self._lock:

@@ -1,4 +1,4 @@
-"""Query and premise tower of an encoder in memory: by torch, OpenVINO or sentence-transformers."""
+"""Query and premise tower of an encoder in memory: by torch or sentence-transformers."""
 
 from __future__ import annotations
 
@@ -12,13 +12,11 @@ from numpy.typing import NDArray
 from entail.encoders.bert.folder import read_bert
 from entail.encoders.bert.lora import read_lora, read_lora_config
 from entail.encoders.bert.model import Bert, LowRank, shared_bert
-from entail.encoders.bert.openvino import OpenvinoBert
 from entail.encoders.catalogue import TOWERS, EncoderEntry, Tower
 from entail.encoders.device import Memory, Precision, dtype_of
 from entail.encoders.gaussian.form import HEAD
 from entail.encoders.stock import StockTowers
 from entail.encoders.weights import open_tensors
-from entail.errors import EncoderError
 
 if TYPE_CHECKING:
     import torch
@@ -56,10 +54,6 @@ class BertTowers:
         bert: The weights, which other encoders may share.
         adapters: Adapter of each tower, empty for the base's weights.
         head: Weight and bias of a linear map from d hidden to 2 d: means, then log variances.
-        openvino: Whether OpenVINO runs the BERT; its copies of the weights do not count in `memory`.
-
-    Raises:
-        EncoderError: If OpenVINO is not installed, or cannot compile the model.
     """
 
     def __init__(
@@ -68,12 +62,8 @@ class BertTowers:
         adapters: Mapping[Tower, LowRank],
         *,
         head: tuple[Tensor, Tensor] | None = None,
-        openvino: bool = False,
     ) -> None:
         self.bert, self._adapters, self._head = bert, adapters, head
-        self._compiled: dict[int, OpenvinoBert] = {}
-        if openvino:
-            self._compiled = {id(adapter): OpenvinoBert(bert, adapter) for adapter in adapters.values()}
 
     @property
     def memory(self) -> Memory:
@@ -99,10 +89,8 @@ class BertTowers:
         """Return vectors of any length, with a head means and log variances, shape (texts, d)."""
         import torch
 
-        adapter = self._adapters[tower]
-        compiled = self._compiled.get(id(adapter))
         with torch.inference_mode():
-            x = torch.from_numpy(compiled.encode(texts)) if compiled else self.bert.encode(texts, adapter)
+            x = self.bert.encode(texts, self._adapters[tower])
             if self._head is not None:
                 x = torch.nn.functional.linear(x, *self._head)
             vectors: NDArray[np.float32] = x.cpu().numpy()
@@ -113,23 +101,13 @@ def load_towers(entry: EncoderEntry, *, device: str, precision: Precision) -> To
     """Load an entry's weights; encoders on one base share its weights.
 
     Raises:
-        EncoderError: If they cannot be loaded, or OpenVINO is asked for and cannot run them.
-        SettingsError: If OpenVINO is asked for on a GPU.
+        EncoderError: If they cannot be loaded.
     """
     dtype = dtype_of(precision, device)
-    openvino = precision == "openvino"
-    towers = _bert_towers(entry, device, dtype, openvino=openvino)
-    if towers is None and openvino:
-        raise EncoderError(
-            f"{entry.name}: expected a plain BERT for precision openvino, found a model of another kind; "
-            "take precision bf16 or fp32"
-        )
-    return towers or StockTowers(entry, device=device, dtype=dtype)
+    return _bert_towers(entry, device, dtype) or StockTowers(entry, device=device, dtype=dtype)
 
 
-def _bert_towers(
-    entry: EncoderEntry, device: str, dtype: torch.dtype, *, openvino: bool
-) -> BertTowers | None:
+def _bert_towers(entry: EncoderEntry, device: str, dtype: torch.dtype) -> BertTowers | None:
     """Return the towers of an entry on a plain BERT, None for any other model."""
     import torch
 
@@ -155,4 +133,4 @@ def _bert_towers(
         path, d = folder / HEAD / "model.safetensors", config.dimension
         with open_tensors(path, name=entry.name, device=device, dtype=torch.float32) as tensors:
             head = tensors.get("linear.weight", 2 * d, d), tensors.get("linear.bias", 2 * d)
-    return BertTowers(bert, {"query": query, "premise": premise}, head=head, openvino=openvino)
+    return BertTowers(bert, {"query": query, "premise": premise}, head=head)

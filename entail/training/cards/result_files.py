@@ -23,7 +23,7 @@ from entail.training.cards.metrics import (
 )
 
 _ABOUT = ("commit", "seed", "hardware", "command", "finished")
-_PRECISIONS = ("", "bf16", "openvino")
+_PRECISIONS = ("", "bf16")
 """Suffixes of vector revisions, the default first."""
 
 _QUESTIONS = {"nli": "majority", "direction": "length_baseline"}
