@@ -94,13 +94,15 @@ class GausscseTask(BatchTask):
 
         config, temperature = self.config, self.config.temperature
         examples = [self._rows[i] for i in batch]
-        others = [self.triplets.unentailed[self._unentailed[i]] for i in batch] if self._unentailed else []
+        unentailed = (
+            [self.triplets.unentailed[self._unentailed[i]] for i in batch] if self._unentailed else []
+        )
         parts = [
             [premise for premise, _, _ in examples],
             [entailed for _, entailed, _ in examples],
             [text for _, _, text in examples if text is not None] if "con" in config.sets else [],
-            [premise for premise, _ in others],
-            [hypothesis for _, hypothesis in others],
+            [premise for premise, _ in unentailed],
+            [hypothesis for _, hypothesis in unentailed],
         ]
         texts = list(dict.fromkeys(text for part in parts for text in part))
         row = {text: number for number, text in enumerate(texts)}
@@ -127,7 +129,7 @@ class GausscseTask(BatchTask):
             "log variance entailed": log_variance[e].mean(),
             "variance": log_variance.exp().mean(),
         }
-        if others:
+        if unentailed:
             below = [sim[other_h, other_p], *([backward] if "rev" in config.sets else [])]
             terms["ranking"] = ranking_loss(forward, torch.cat(below), temperature=temperature)
             loss = loss + config.ranking * terms["ranking"]

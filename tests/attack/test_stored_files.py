@@ -253,7 +253,7 @@ def test_no_other_user_reads_what_is_written(
         for _ in range(1 + earlier):
             with closing(open_database()) as database:
                 TreeLog(database).create(Create(hypothesis="secret"), author="Ada")
-                beside = {path.name: path.stat().st_mode & 0o077 for path in data.glob("entail.db*")}
+                modes = {path.name: path.stat().st_mode & 0o077 for path in data.glob("entail.db*")}
             back_up()
             with app_log(data / "log" / "app.log"):
                 sys.stderr.write("secret\n")
@@ -264,7 +264,7 @@ def test_no_other_user_reads_what_is_written(
                 earlier = False
     finally:
         os.umask(mask)
-    assert beside == {"entail.db": 0, "entail.db-wal": 0, "entail.db-shm": 0}
+    assert modes == {"entail.db": 0, "entail.db-wal": 0, "entail.db-shm": 0}
     files = [path for path in data.rglob("*") if path.is_file()]
     assert {path.parent.name for path in files} == {"data", "backups", "log"}
     assert [path for path in files if path.stat().st_mode & 0o077] == []
