@@ -114,29 +114,36 @@ def judge_claims(
     Raises:
         EvaluationError: If no question has a hard negative.
     """
-    texts = _claim_texts(examples, words=words)
-    if not texts:
+    with_negatives = [example for example in examples.examples if example.negatives]
+    if not with_negatives:
         raise EvaluationError(
             f"expected questions with hard negatives, found {len(examples)} without; add them by BM25 "
             "(with_hard_negatives)"
         )
-    claims = [text.claim for text in texts]
-    passages = [*(text.gold for text in texts), *(text.negative for text in texts)]
-    probabilities = judge.entailment(passages, [*claims, *claims], progress=progress)
-    gold, negative = probabilities[: len(texts)], probabilities[len(texts) :]
+    claims, answering, negatives = [], [], []
+    for example in with_negatives:
+        gold, other = (examples.store[at].whole for at in (example.gold[0], example.negatives[0]))
+        share = answer_position(gold, example.answers)
+        claims.append(existence_claim(example.question).text)
+        answering.append(excerpt(gold, words=words, answers=example.answers))
+        negatives.append(excerpt(other, words=words, share=share))
+    probabilities = judge.entailment([*answering, *negatives], [*claims, *claims], progress=progress)
+    of_answering, of_negatives = np.split(probabilities, 2)
     rows = tuple(
         {
-            "question": text.question,
-            "claim": text.claim,
-            "passage that answers": text.gold,
+            "question": example.question,
+            "claim": claim,
+            "passage that answers": gold,
             "P(it entails the claim)": round(first, 6),
-            "hard negative": text.negative,
+            "hard negative": other,
             "P(that entails the claim)": round(second, 6),
         }
-        for text, first, second in zip(texts, gold, negative, strict=True)
+        for example, claim, gold, first, other, second in zip(
+            with_negatives, claims, answering, of_answering, negatives, of_negatives, strict=True
+        )
     )
-    groups = {"passages that answer": gold, "hard negatives": negative}
-    left_out = len(examples) - len(texts)
+    groups = {"passages that answer": of_answering, "hard negatives": of_negatives}
+    left_out = len(examples) - len(with_negatives)
     return Relevance("P(passage entails claim)", judge.name, groups, rows=rows, left_out=left_out)
 
 
@@ -257,14 +264,6 @@ def measure_claims(
         return judge_claims(examples, judge, progress=progress)
 
 
-def join_rows(figures: Sequence[Relevance]) -> list[dict[str, Any]]:
-    """Join the rows of figures over the same pairs, a column for each figure."""
-    return [
-        {name: value for row in rows for name, value in row.items()}
-        for rows in zip(*(figure.rows for figure in figures), strict=True)
-    ]
-
-
 def summarise_claims(figure: Relevance) -> str:
     """Return the result of Figure 2 in words."""
     gold, negative = figure.groups.values()
@@ -298,48 +297,6 @@ def percent(share: float) -> str:
     if 0.995 <= share < 1:
         return "over 99 %"
     return "under 1 %" if 0 < share < 0.005 else f"{share * 100:.0f} %"
-
-
-def summary_rows(figures: Sequence[Relevance]) -> list[dict[str, Any]]:
-    """Return a row for each group of each figure: count, mean, quartiles, share of comparisons above."""
-    rows = []
-    for figure in figures:
-        data = figure.to_json()
-        first = next(iter(data["groups"]))
-        for name, group in data["groups"].items():
-            lower, median, upper = (round(value, 6) for value in group["quartiles"])
-            row = {"measure": data["measure"], "by": data["by"], "group": name, "values": group["n"]}
-            row |= {"mean": round(group["mean"], 6)}
-            row |= {"lower quartile": lower, "median": median, "upper quartile": upper}
-            above = round(group["above"], 6) if "above" in group else ""
-            rows.append(row | {f"share of comparisons with {first} above": above})
-    return rows
-
-
-@dataclass(frozen=True, slots=True)
-class _ClaimTexts:
-    question: str
-    claim: str
-    gold: str
-    negative: str
-
-
-def _claim_texts(examples: Examples, *, words: int = 100) -> list[_ClaimTexts]:
-    """Return the texts of each question with a hard negative."""
-    store = examples.store
-    texts = []
-    for example in (example for example in examples.examples if example.negatives):
-        gold = store[example.gold[0]].whole
-        share = answer_position(gold, example.answers)
-        texts.append(
-            _ClaimTexts(
-                example.question,
-                existence_claim(example.question).text,
-                excerpt(gold, words=words, answers=example.answers),
-                excerpt(store[example.negatives[0]].whole, words=words, share=share),
-            )
-        )
-    return texts
 
 
 def _warn_few(figure: Relevance) -> str:

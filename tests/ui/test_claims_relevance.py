@@ -104,7 +104,7 @@ def test_figure_2_is_measured_once(
     assert table["group"].tolist() == ["passages that answer", "hard negatives"]
     assert table["mean"].tolist() == pytest.approx([1.6 / 3, 1.9 / 3])
     assert table["above"].tolist() == ["", "39 %"]
-    assert buttons(app) == ["Questions (CSV)", "Summary (CSV)"]
+    assert buttons(app) == ["Questions (CSV)"]
     settled(app.run())
     assert fake.asked == [6]
 
@@ -176,7 +176,7 @@ def test_figure_3_by_two_retrievers(
     assert [table["group"].tolist() for table in tables] == [["entailing", "neutral", "irrelevant"]] * 2
     assert tables[0]["mean"].tolist()[0] == pytest.approx(1, abs=1e-5)
     assert tables[0]["n"].tolist() == [1, 1, 2]
-    assert buttons(app) == ["Pairs (CSV)", "Summary (CSV)"]
+    assert buttons(app) == ["Pairs (CSV)"] * 2
     assert app.query_params["encoders"] == "tiny|other"
     monkeypatch.setattr("entail.ui.claims.relevance.compare_premises", lambda *a, **b: 1 / 0)
     app = settled(app.multiselect(key="claims_retrievers").set_value(["other"]).run())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
@@ -16,13 +16,11 @@ from entail.training.nli_source import take_evenly
 from entail.tuning.relevance import (
     Relevance,
     compare_premises,
-    join_rows,
     measure_claims,
     percent,
     read_labelled,
     summarise_claims,
     summarise_premises,
-    summary_rows,
 )
 from entail.ui.claims.fields import BETWEEN, LINK, PARTS, pick_encoders, pick_pool
 from entail.ui.claims.judges import pick_judge
@@ -117,12 +115,11 @@ def _draw_claims(pool: Pool, name: str | None, count: int) -> None:
         return
     few = "All" if len(judged_questions) == len(questions) else f"{len(judged_questions):,} of"
     left_out = f" Left out, without a hard negative: {figure.left_out:,}." if figure.left_out else ""
-    _draw(figure, summarise_claims(figure), key="claims")
+    _draw(figure, summarise_claims(figure), key="claims", title="Questions (CSV)")
     st.caption(
         f"{few} {len(questions):,} questions, judged by {label(model_name(figure.by))}. Hard negative: "
         f"BM25's first passage without an answer. Passages are cut to 100 words around the answer.{left_out}"
     )
-    _offer([figure], "Questions (CSV)", lambda: figure.rows, name="claims")
 
 
 def _draw_premises(file: UploadedFile | None, encoders: Sequence[str], count: int) -> None:
@@ -139,7 +136,7 @@ def _draw_premises(file: UploadedFile | None, encoders: Sequence[str], count: in
     content, name, models = file.getvalue(), file.name, model_cache()
     digest = (name, hashlib.sha256(content).hexdigest())
     reading = _FILES.get_or_start(digest, lambda _: read_labelled(content, name=name))
-    pairs, figures = await_value(reading, waiting="Reading the pairs …", key="claims_again_pairs"), []
+    pairs = await_value(reading, waiting="Reading the pairs …", key="claims_again_pairs")
     if pairs is None:
         return
 
@@ -155,18 +152,16 @@ def _draw_premises(file: UploadedFile | None, encoders: Sequence[str], count: in
             waiting = f"{label(model_label(encoder))} encoding pairs …"
             figure = await_value(task, waiting=waiting, key=f"claims_again_{encoder}")
             if figure is not None:
-                figures.append(figure)
-                _draw(figure, summarise_premises(figure), key=f"premises-{encoder}")
+                key = f"premises-{encoder}"
+                _draw(figure, summarise_premises(figure), key=key, title="Pairs (CSV)")
     st.caption(
         f"{label(name)}: {label(pairs.summary)}. Queries are hypotheses; an irrelevant premise is another "
         "pair's."
     )
-    if len(figures) == len(tasks):
-        _offer(figures, "Pairs (CSV)", lambda: join_rows(figures), name="premises")
 
 
-def _draw(figure: Relevance, words: str, *, key: str) -> None:
-    """Draw a figure: words, charts, summary."""
+def _draw(figure: Relevance, words: str, *, key: str, title: str) -> None:
+    """Draw a figure: words, charts, summary, download of its rows."""
     data = figure.to_json()
     first = next(iter(data["groups"]))
     st.markdown(words)
@@ -202,9 +197,4 @@ def _draw(figure: Relevance, words: str, *, key: str) -> None:
             ),
         },
     )
-
-
-def _offer(figures: Sequence[Relevance], title: str, rows: Callable[[], object], *, name: str) -> None:
-    with st.container(horizontal=True):
-        draw_download(title, f"relevance_{name}.csv", rows)
-        draw_download("Summary (CSV)", f"relevance_{name}_summary.csv", lambda: summary_rows(figures))
+    draw_download(title, f"relevance_{key}.csv", lambda: figure.rows)
