@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 
-from first_stage_arms import ARMS, gains, group
 from headline_figures import (
     RESULTS,
     ROOT,
@@ -146,39 +145,9 @@ def attack() -> str:
     return "\n".join(lines)
 
 
-def first_stage() -> str:
-    """Return R@1 above no first stage of every arm, by the number of questions."""
-    stage_figures = figures("first_stage")
-    cells = group(stage_figures["rows"], "arm", "questions")
-    counts = sorted({questions for _, questions in cells})
-    lines = [
-        f"| first stage | seeds | gain, nats | {' | '.join(f'{count:,}' for count in counts)} |",
-        f"| --- | ---: | ---: |{' ---: |' * len(counts)}",
-    ]
-    learnt = group(stage_figures["stages"], "arm")
-    for arm in dict.fromkeys(arm for arm, _ in cells if not ARMS[arm].contrast):
-        seeds = sorted({len(cells[arm, count]) for count in counts})
-        ends = [stage["evaluations"][-1].get("premise_gain") for stage in learnt.get(arm, ())]
-        row = [
-            ARMS[arm].title,
-            " to ".join(map(str, seeds)),
-            f"{mean(ends):.2f}" if all(ends) and ends else "",
-        ]
-        for count in counts:
-            above, p = gains(stage_figures["rows"], cells[arm, count])
-            if p is None:
-                row.append(f"{mean(run['gold']['R@1'] for run in cells[arm, count]):.3f}")
-            else:
-                cell = f"{mean(above):+.3f}"
-                row.append(f"**{cell}**" if p < 0.01 and mean(above) > 0 else cell)
-        lines.append(f"| {' | '.join(row)} |")
-    return "\n".join(lines)
-
-
 TABLES = {
     "README.md": ("figures", table),
     "docs/security.md": ("attack", attack),
-    "docs/tuning.md": ("first stage", first_stage),
 }
 """Page -> name of the marks between which its table is, and the function that returns it."""
 

@@ -20,10 +20,6 @@ def lines_of(page: Path, program: ModuleType) -> Iterable[str]:
     result, name = json.loads(page.with_suffix(".json").read_text(encoding="utf-8")), program.__name__
     if name == "report":
         return program.page(read_experiment(page.stem), result)
-    if name == "reproduce_tuning":
-        return program.markdown(result, learnt=program.learnt_stage())
-    if name == "measure_first_stage":
-        return program.markdown(result, name=page.stem)
     return program.markdown(result)
 
 

@@ -1,24 +1,25 @@
-"""Settings of both stages of entailment tuning; the paper's (Table 6) where a CPU can afford them."""
+"""Settings of both stages of entailment tuning: the recipe of the packaged pair, and the paper's."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
-from annotated_types import Ge, Gt, Le
+from annotated_types import Ge, Gt, Le, Lt
 
 from entail.encoders.weights import Similarity
 from entail.errors import TrainingError
 from entail.training.config import TrainingConfig
 
-LOW = 0.4
-"""Share of the steps with `first_beta`."""
+HEAD_RATE = 5e-4
+"""Peak learning rate of a new masked-LM head; a head of the base learns at the rate of its encoder."""
 
 Prompt = Literal["hypothesis", "full", "question", "plain"]
 Pooled = Literal["base", "mean", "cls"]
 Towers = Literal["siamese", "dual"]
 
 _RANK = "LoRA rank; equal ranks carry over exactly between both stages"
+_DROPOUT = "Dropout in training; none: that of the base"
 _WORDS = "Words of a passage, around the first answer; hard negatives are cut at the same place; 0: all"
 _MAX_LENGTH = "Maximum tokens in training, up to the base's maximum"
 
@@ -45,72 +46,19 @@ class TuningConfig(TrainingConfig):
         "`passage [SEP] question`, masks the question; plain: masked language model over the first, the "
         "control arm",
     ] = "hypothesis"
-    beta: Annotated[
-        float | None, Gt(0), Le(1), "Share of masked tokens; default: 0.8; plain: 0.15, as in BERT"
-    ] = None
-    first_beta: Annotated[
-        float | None,
-        Gt(0),
-        Le(1),
-        "Share of masked tokens in the first 40 % of the steps, from where it rises to beta; default: beta",
-    ] = None
-    bottleneck: Annotated[
-        float,
-        Ge(0),
-        Le(1),
-        "Share of the loss that a small decoder has, which predicts the claim from the passage's pooled "
-        "vector alone; 0: none",
-    ] = 0.0
-    keep: Annotated[
-        float,
-        Ge(0),
-        "Weight of the distance of passages and claims to their vectors of the base; 30, best with "
-        "bottleneck=1, spares what a base that was trained by contrast knows; 0: none",
-    ] = 0.0
+    beta: Annotated[float, Gt(0), Le(1), "Share of masked tokens; for plain as in BERT: 0.15"] = 0.8
+    dropout: Annotated[float | None, Ge(0), Lt(1), _DROPOUT] = 0.0
     words: Annotated[int, Ge(0), _WORDS] = 100
-    max_length: Annotated[int, Ge(8), f"{_MAX_LENGTH}; truncates the passage, never the claim"] = 256
-    epochs: Annotated[int, Ge(1), "Epochs over the pairs"] = 10
+    max_length: Annotated[int, Ge(8), f"{_MAX_LENGTH}; truncates the passage, never the claim"] = 128
+    epochs: Annotated[int, Ge(1), "Epochs over the pairs"] = 1
     batch_size: Annotated[int, Ge(2), "Pairs per step"] = 128
     learning_rate: Annotated[
         float | None, Gt(0), "Peak learning rate; default: 2e-5 for all weights, 5e-4 for an adapter"
     ] = None
-    head_rate: Annotated[
-        float,
-        Gt(0),
-        "Peak learning rate of a new masked-LM head; an existing one uses learning_rate",
-    ] = 5e-4
-    head_steps: Annotated[int, Ge(0), "First steps, which train only the head, before the encoder"] = 0
-    warmup_steps: Annotated[int, Ge(0), "Warm-up steps; then the learning rate falls to 0"] = 100
+    warmup_steps: Annotated[int, Ge(0), "Warm-up steps; then the learning rate falls to 0"] = 20
     max_gradient_norm: Annotated[float, Gt(0), "Maximum gradient norm; larger gradients are clipped"] = 1.0
     evaluate_every: Annotated[int, Ge(0), "Steps between dev evaluations within an epoch; 0: none"] = 0
     dev_pairs: Annotated[int, Ge(0), "Dev pairs that select the weights; 0: all"] = 1000
-
-    def __post_init__(self) -> None:
-        """Check every value."""
-        super().__post_init__()
-        if self.bottleneck and self.prompt in ("full", "plain"):
-            raise TrainingError(
-                f"bottleneck={self.bottleneck:g} needs prompt=hypothesis or question, found {self.prompt}: "
-                "the decoder predicts a claim or a question"
-            )
-
-    def share_at(self, progress: float) -> float:
-        """Return the share of tokens that are masked at a share of all steps.
-
-        >>> [round(TuningConfig(first_beta=0.2).share_at(at), 2) for at in (0, 0.4, 0.7, 1)]
-        [0.2, 0.2, 0.5, 0.8]
-        """
-        if self.first_beta is None:
-            return self.share
-        risen = max(0.0, progress - LOW) / (1 - LOW)
-        return self.first_beta + risen * (self.share - self.first_beta)
-
-    @property
-    def share(self) -> float:
-        """Share of tokens that are masked, at the end and in evaluations."""
-        if self.beta is not None:
-            return self.beta
-        return 0.15 if self.prompt == "plain" else 0.8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,15 +98,13 @@ class DprConfig(TrainingConfig):
     ] = 20
     similarity: Annotated[
         Similarity,
-        "cosine, or dot: the inner product of vectors that keep their lengths (paper), divided by the root "
-        "of their dimension; needs tuning=full",
+        "cosine, or dot: the inner product of vectors that keep their lengths (paper); needs tuning=full",
     ] = "cosine"
-    temperature: Annotated[
-        float, Gt(0), "Temperature of similarities; as the paper: 1 / root of the dimension, with dot"
-    ] = 0.05
+    temperature: Annotated[float, Gt(0), "Temperature of similarities; with dot: 1 (paper)"] = 0.05
+    dropout: Annotated[float | None, Ge(0), Lt(1), _DROPOUT] = 0.0
     words: Annotated[int, Ge(0), _WORDS] = 100
-    max_length: Annotated[int, Ge(8), _MAX_LENGTH] = 256
-    epochs: Annotated[int, Ge(1), "Epochs over the questions; paper: 40 on NQ, 2 on MS MARCO"] = 2
+    max_length: Annotated[int, Ge(8), _MAX_LENGTH] = 128
+    epochs: Annotated[int, Ge(1), "Epochs over the questions; paper: 40 on NQ, 2 on MS MARCO"] = 1
     batch_size: Annotated[int, Ge(2), "Questions per step"] = 128
     learning_rate: Annotated[
         float | None, Gt(0), "Peak learning rate; default: 1e-5 for all weights, 2e-4 for an adapter"
@@ -187,3 +133,45 @@ class DprConfig(TrainingConfig):
             raise TrainingError(
                 "an initial adapter (initial) needs tuning=lora; give a model that was trained whole as base"
             )
+
+
+PAPER = TuningConfig(
+    base="google-bert/bert-base-uncased",
+    tuning="full",
+    dropout=None,
+    prompt="hypothesis",
+    beta=0.8,
+    words=100,
+    max_length=256,
+    epochs=10,
+    batch_size=128,
+    learning_rate=2e-5,
+    weight_decay=0.01,
+    warmup_steps=100,
+    max_gradient_norm=1.0,
+    dev_pairs=0,
+)
+"""First stage of Dai et al. 2024: their Table 6, and the best row of their Table 5."""
+
+DPR_PAPER = DprConfig(
+    base=PAPER.base,
+    tuning="full",
+    dropout=None,
+    pooling="cls",
+    towers="dual",
+    negatives=1,
+    depth=100,
+    similarity="dot",
+    temperature=1.0,
+    words=100,
+    max_length=256,
+    epochs=40,
+    batch_size=128,
+    learning_rate=1e-5,
+    warmup_steps=100,
+    dev_questions=0,
+)
+"""Second stage, as in DPR (Karpukhin et al. 2020) on Natural Questions.
+
+`base` names the first stage's folder, where there is one; on MS MARCO the paper trains 2 epochs.
+"""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from entail.progress import ProgressCallback
 from entail.training.method import CardText, Method, Preview, Run
-from entail.tuning.config import DprConfig, TuningConfig
+from entail.tuning.config import DPR_PAPER, PAPER, DprConfig, TuningConfig
 from entail.tuning.source import PassageData, PassageSource, TuningSource, add_mined
 
 if TYPE_CHECKING:
@@ -125,7 +125,6 @@ TUNING_CARD = CardText(
     citation=_DAI,
     tags=("entailment-tuning",),
     dev_data="pairs",
-    effective={"learning_rate": "highest_rate", "beta": "share"},
 )
 
 DPR_CARD = CardText(
@@ -146,6 +145,7 @@ TUNING = Method(
     source=TuningSource,
     preview=preview,
     notes=masked_notes,
+    presets={"paper": PAPER},
     common=(
         *("base", "prompt", "beta", "tuning"),
         *("rank", "epochs", "batch_size", "learning_rate"),
@@ -161,6 +161,7 @@ DPR = Method(
     evaluate=evaluate,
     source=PassageSource,
     preview=preview,
+    presets={"paper": DPR_PAPER},
     common=(
         *("base", "initial", "tuning", "rank"),
         *("negatives", "epochs", "batch_size", "learning_rate"),

@@ -22,17 +22,15 @@ if TYPE_CHECKING:
 class MaskedTask(BatchTask):
     r"""Masked hypothesis prediction, the first stage.
 
-    .. math:: L = -\frac{1}{|M|} \sum_{i \in M} (1 - b) \log P(t_i \mid \text{prompt without } M)
-              + b \log P(t_i \mid v(\text{premise}), \text{hypothesis without } M)
+    .. math:: L = -\frac{1}{|M|} \sum_{i \in M} \log P(t_i \mid \text{prompt without } M)
 
-    M are the masked tokens of a batch, which depend only on seed, epoch and pair; b is the share of the
-    bottleneck, v(premise) the pooled vector (`entail.tuning.bottleneck`).
+    M are the masked tokens of a batch, which depend only on seed, epoch and pair.
 
     Args:
         config: Settings.
         form: Builder of the prompts.
         prompts: Training prompts.
-        tower: Trained tower, with a decoder where the configuration has a bottleneck.
+        tower: Trained tower.
         dev: Prompts that select the weights.
     """
 
@@ -47,30 +45,19 @@ class MaskedTask(BatchTask):
     ) -> None:
         super().__init__(config, [len(prompt.ids) for prompt in prompts])
         self.config, self.form, self.prompts, self.tower = config, form, prompts, tower
-        self._steps: Ints = np.zeros(len(prompts), dtype=np.int64)
         self._dev = self._mask_dev(dev)
         # Where the premise itself is masked, another one would have other masks.
         exchanged = [] if form.whole else form.of(exchange_premises([prompt.pair for prompt in dev]))
         self._others = self._mask_dev(exchanged)
 
-    def batches(self, epoch: int) -> list[Ints]:
-        """Return the batches of an epoch: indices of prompts."""
-        dealt = super().batches(epoch)
-        for number, rows in enumerate(dealt):
-            self._steps[rows] = epoch * len(dealt) + number
-        return dealt
-
     def loss(self, batch: Ints) -> tuple[Tensor, Mapping[str, float]]:
         """Return the mean loss of the masked tokens, and its diagnostics."""
-        seed, step = self.config.seed, int(self._steps[batch[0]])
-        self.tower.train_body(step >= self.config.head_steps)
-        beta = self.config.share_at(step / self.steps(self.config.epochs))
-        prompts = [self.prompts[row] for row in batch.tolist()]
+        seed, beta = self.config.seed, self.config.beta
         rows = [
-            self.form.mask(prompt, beta=beta, draw=np.random.default_rng((seed, self._epoch, row)))
-            for prompt, row in zip(prompts, batch.tolist(), strict=True)
+            self.form.mask(self.prompts[row], beta=beta, draw=np.random.default_rng((seed, self._epoch, row)))
+            for row in batch.tolist()
         ]
-        losses, correct, tokens = self._losses(prompts, rows)
+        losses, correct, tokens = self._losses(rows)
         count = len(losses)
         terms = {
             "accuracy": float(correct.float().mean()) if count else 0.0,
@@ -95,55 +82,32 @@ class MaskedTask(BatchTask):
             figures["premise_gain"] = other - loss
         return -loss, figures
 
-    def _mask_dev(self, prompts: Sequence[Prompt]) -> list[tuple[Prompt, MaskedPrompt]]:
+    def _mask_dev(self, prompts: Sequence[Prompt]) -> list[MaskedPrompt]:
         """Mask dev prompts once, the same for every seed, so that evaluations and seeds can be compared."""
-        beta = self.config.share
-        rows = (np.random.default_rng((0, row)) for row in range(len(prompts)))
         return [
-            (prompt, self.form.mask(prompt, beta=beta, draw=draw))
-            for prompt, draw in zip(prompts, rows, strict=True)
+            self.form.mask(prompt, beta=self.config.beta, draw=np.random.default_rng((0, row)))
+            for row, prompt in enumerate(prompts)
         ]
 
-    def _evaluate(self, dev: Sequence[tuple[Prompt, MaskedPrompt]]) -> tuple[float | None, float]:
+    def _evaluate(self, dev: Sequence[MaskedPrompt]) -> tuple[float | None, float]:
         """Return mean loss and accuracy of the masked tokens; None without any."""
-        order = sorted(dev, key=lambda pair: len(pair[1].ids))
+        order = sorted(dev, key=lambda row: len(row.ids))
         total, count, hits = 0.0, 0, 0
         with self.tower.inference():
             for at in range(0, len(order), self.config.batch_size):
-                prompts, rows = zip(*order[at : at + self.config.batch_size], strict=True)
-                losses, correct, _ = self._losses(prompts, rows)
+                losses, correct, _ = self._losses(order[at : at + self.config.batch_size])
                 total += float(losses.sum())
                 count, hits = count + len(losses), hits + int(correct.sum())
         return (total / count, hits / count) if count else (None, 0.0)
 
-    def _losses(self, prompts: Sequence[Prompt], rows: Sequence[MaskedPrompt]) -> tuple[Tensor, Tensor, int]:
+    def _losses(self, rows: Sequence[MaskedPrompt]) -> tuple[Tensor, Tensor, int]:
         """Return -log P of each masked token, whether it was the likeliest, and the number of tokens."""
-        share, tokens, parts = self.config.bottleneck, 0, []
-        if share < 1:
-            *inputs, count = self._tensors(rows)
-            losses, correct = self.tower.token_losses(*inputs)
-            parts, tokens = [(1 - share) * losses], count
-        if share > 0:
-            # The decoder reads what is masked, and nothing of the premise.
-            claims = [
-                MaskedPrompt(
-                    row.ids[prompt.first : prompt.last], row.masked[prompt.first : prompt.last], row.labels
-                )
-                for prompt, row in zip(prompts, rows, strict=True)
-            ]
-            *inputs, count = self._tensors(claims)
-            decoded, right = self.tower.decoded_losses([prompt.pair.premise for prompt in prompts], *inputs)
-            correct = right if not parts else correct
-            parts, tokens = [*parts, share * decoded], tokens + count
-        return sum(parts[1:], parts[0]), correct, tokens
-
-    def _tensors(self, rows: Sequence[MaskedPrompt]) -> tuple[Tensor, Tensor, Tensor, Tensor, int]:
-        """Return ids, attended and masked tokens, labels, and the number of attended tokens."""
         import torch
 
         ids, attended, masked, labels = (torch.from_numpy(part) for part in self.form.pad(rows))
-        on, count = self.tower.device, int(attended.sum())
-        return ids.to(on), attended.to(on), masked.to(on), labels.to(on), count
+        on = self.tower.device
+        losses, correct = self.tower.token_losses(ids.to(on), attended.to(on), masked.to(on), labels.to(on))
+        return losses, correct, int(attended.sum())
 
 
 class DprTask(BatchTask):
@@ -151,8 +115,7 @@ class DprTask(BatchTask):
 
     .. math:: L_q = -\log \frac{e^{s(q, p^+)/t}}{e^{s(q, p^+)/t} + \sum_{p^-} e^{s(q, p^-)/t}}
 
-    The similarity s is the cosine, or the inner product divided by :math:`\sqrt{d}`; the paper's is the inner
-    product at temperature 1, which is :math:`t = 1 / \sqrt{d}`, .051 for MiniLM.
+    The similarity s is the cosine, or the inner product as in the paper, which has the temperature t = 1.
     Negatives of a question are its hard ones and every other passage of the batch that is not gold for it. A
     passage that several questions share is encoded once.
 
@@ -200,8 +163,6 @@ class DprTask(BatchTask):
         questions = self.tower.vectors([example.question for example in examples])  # (n, d)
         passages = self.passage_tower.vectors(list(texts.values()))  # (m, d)
         scores = questions @ passages.T / self.config.temperature
-        if self.config.similarity == "dot":
-            scores = scores / questions.shape[1] ** 0.5
         gold = torch.tensor([column[example.gold[0]] for example in examples], device=scores.device)
         excluded = torch.zeros(scores.shape, dtype=torch.bool)
         for row, example in enumerate(examples):

@@ -16,7 +16,6 @@ from entail.encoders.stock import silent, without_head
 from entail.encoders.weights import Similarity
 from entail.errors import TrainingError
 from entail.training.adapters.tower import Tower, TowerOptions, save_both
-from entail.tuning.bottleneck import bottleneck_decoder
 from entail.tuning.config import Pooled
 
 if TYPE_CHECKING:
@@ -134,8 +133,8 @@ def _with_end(model: SentenceTransformer, *, pooling: Pooled, similarity: Simila
 class MaskedTower(PassageTower):
     """Trainable predictor of masked tokens: a passage encoder with a masked-LM head, which is not saved.
 
-    `head_speed` multiplies the learning rate of a new head, `seed` initialises it. With `bottleneck` there is
-    a decoder, too (`entail.tuning.bottleneck`), which is not saved either. The options are those of `Tower`.
+    `head_speed` multiplies the learning rate of a new head, `seed` initialises it. The options are those of
+    `Tower`.
 
     Raises:
         EncoderError: If the base cannot be loaded.
@@ -149,7 +148,6 @@ class MaskedTower(PassageTower):
         max_length: int,
         head_speed: float = 1.0,
         seed: int = 0,
-        bottleneck: bool = False,
         **options: Unpack[TowerOptions],
     ) -> None:
         super().__init__(base, max_length=max_length, **options)
@@ -167,27 +165,11 @@ class MaskedTower(PassageTower):
         self.head.to(self.device)
         self.head.train()
         words = self._transformer.get_input_embeddings()
-        self._body = dict(self.parameters)
         self.parameters |= {
             f"masked_head.{name}": parameter
             for name, parameter in self.head.named_parameters()
             if parameter is not words.weight
         }
-        self.decoder: Any = None
-        if bottleneck:
-            self.decoder = bottleneck_decoder(
-                words, dimension=self.dimension, length=self.max_length, seed=seed
-            ).to(self.device)
-            if head_speed != 1:
-                _scale_rate(self.decoder, head_speed)
-            self.parameters |= {
-                f"decoder.{name}": parameter for name, parameter in self.decoder.named_parameters()
-            }
-
-    def train_body(self, trained: bool) -> None:
-        """Train the encoder beside head and decoder, or let it rest."""
-        for parameter in self._body.values():
-            parameter.requires_grad_(trained)
 
     @contextlib.contextmanager
     def inference(self) -> Iterator[None]:
@@ -232,29 +214,6 @@ class MaskedTower(PassageTower):
             vectors = torch.cat(read)  # (masked tokens, d)
         else:
             vectors = self._hidden_vectors(ids, attended, masked)
-        return self._token_losses(vectors, labels)
-
-    def decoded_losses(
-        self, passages: Sequence[str], ids: Tensor, attended: Tensor, masked: Tensor, labels: Tensor
-    ) -> tuple[Tensor, Tensor]:
-        """Return the same as `token_losses`, of claims that the decoder reads beside a passage's vector.
-
-        Args:
-            passages: Passage of each claim.
-            ids: Tokens of the claims, shape (rows, tokens).
-            attended: Whether a token is no padding, same shape.
-            masked: Whether a token is to be predicted, same shape.
-            labels: Original tokens of the masked ones, shape (masked tokens,), row by row.
-        """
-        vectors = self.vectors(passages)
-        with self._autocast():
-            states = self.decoder(vectors, ids, attended)
-        return self._token_losses(states[masked], labels)
-
-    def _token_losses(self, vectors: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
-        import torch
-        from torch.utils.checkpoint import checkpoint
-
         if len(vectors) <= _AT_ONCE:
             return self._predict(vectors, labels)
         # Longer ones are computed again in the backward pass, so that one piece is in memory at a time.

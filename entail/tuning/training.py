@@ -9,14 +9,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
 from entail.errors import TrainingError
-from entail.training.distillation.task import DistillationTask
-from entail.training.distillation.teachers import teach
-from entail.training.loop.task import Task
 from entail.training.method import Run, RunOptions
 from entail.training.run import Setup, Training, prepare, sample_rows
-from entail.tuning.config import DprConfig, TuningConfig
+from entail.tuning.config import HEAD_RATE, DprConfig, TuningConfig
 from entail.tuning.examples import EntailedPair, Examples
-from entail.tuning.masking import Prompt, Prompts
+from entail.tuning.masking import Prompts
 from entail.tuning.task import DprTask, MaskedTask
 from entail.tuning.tower import MaskedTower, PassageTower
 
@@ -73,9 +70,8 @@ def train_tuning(
         setup.base,
         **setup.tower,
         max_length=config.max_length,
-        head_speed=config.head_rate / config.highest_rate,
+        head_speed=HEAD_RATE / config.highest_rate,
         seed=config.seed,
-        bottleneck=config.bottleneck > 0,
     )
     form = Prompts(tower.tokenizer, variant=config.prompt, max_length=tower.max_length, name=setup.base.name)
     prompts = form.of(pairs)
@@ -86,9 +82,7 @@ def train_tuning(
         )
     tower.set_frequencies(form.frequencies(prompts))
     dev_prompts = form.of(sample_rows(dev, config.dev_pairs))
-    task: Task = MaskedTask(config, form, prompts, tower, dev=dev_prompts)
-    if config.keep:
-        task = _kept(task, prompts, tower, setup, config)
+    task = MaskedTask(config, form, prompts, tower, dev=dev_prompts)
     steps = task.steps(config.epochs)
     fitted = setup.fit(
         task,
@@ -214,23 +208,6 @@ def _save(
         licence="licence",
         towers="dual" if passages else "siamese",
         **tuned,
-    )
-
-
-def _kept(
-    task: Task, prompts: Sequence[Prompt], tower: MaskedTower, setup: Setup, config: TuningConfig
-) -> DistillationTask:
-    """Return the task with the distance of passages and claims to their vectors of the base."""
-    texts = dict.fromkeys(
-        text for prompt in prompts for text in (prompt.pair.premise, prompt.pair.hypothesis)
-    )
-    return DistillationTask(
-        task,
-        teach([setup.base], tuple(texts), device=tower.device, progress=setup.run.progress),
-        tower,
-        weight=config.keep,
-        sentences=config.batch_size,
-        seed=config.seed,
     )
 
 

@@ -119,7 +119,7 @@ def test_passage_figures_are_found_by_revision(tiny_home: Path, tmp_path: Path, 
 def test_a_card_describes_the_first_stage_and_its_effect(
     tiny_home: Path, tmp_path: Path, trained: Trained
 ) -> None:
-    first = {"tuning": "lora", "prompt": "plain", "beta": None, "learning_rate": None, "epochs": 7}
+    first = {"tuning": "lora", "prompt": "plain", "beta": 0.15, "learning_rate": None, "epochs": 7}
     tuned = {"revision": "start@abc", "config": first}
     folder = trained(
         "mine", towers="siamese", method="dpr", tuned=tuned, config={"tuning": "full", "learning_rate": None}

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,8 @@ from entail.errors import CheckpointError, TrainingError
 from entail.evaluation.passages.store import PassageStore
 from entail.training.adapters.tower import Lora
 from entail.training.loop.task import Event
-from entail.tuning.config import DprConfig, TuningConfig
+from entail.training.method import methods
+from entail.tuning.config import DPR_PAPER, PAPER, DprConfig, TuningConfig
 from entail.tuning.examples import EntailedPair, Example, Examples, examples_of
 from entail.tuning.task import DprTask
 from entail.tuning.tower import PassageTower
@@ -145,7 +146,8 @@ def test_tuning_learns_hypotheses_from_premises(tiny_home: Path, pairs: Pairs, t
 @pytest.mark.parametrize("prompt", ["full", "question", "plain"])
 def test_every_prompt_trains(tiny_home: Path, pairs: Pairs, prompt: Any) -> None:
     events: list[Event] = []
-    done = train_tuning(pairs(20), replace(TUNING, prompt=prompt, epochs=1), watch=events.append)
+    beta = 0.15 if prompt == "plain" else 0.8
+    done = train_tuning(pairs(20), replace(TUNING, prompt=prompt, beta=beta, epochs=1), watch=events.append)
     assert done.fitted.best is None
     masked, tokens = (sum(event.terms[name] for event in events) for name in ("hidden", "tokens"))
     expected = {"full": 0.8 * 13 / 15, "question": 0.8 * 2 / 13, "plain": 0.15 * 13 / 15}[prompt]
@@ -282,17 +284,32 @@ def test_questions_that_cannot_train(tiny_home: Path, examples: Examples, pool: 
 
 
 @pytest.mark.parametrize(
-    ("config", "values", "message"),
+    ("config", "values"),
     [
-        (TuningConfig, {"beta": 0.0}, "beta: expected more than 0"),
-        (TuningConfig, {"prompt": "claim"}, "prompt: expected one of hypothesis, full"),
-        (TuningConfig, {"max_length": 4}, "max_length: expected at least 8"),
-        (DprConfig, {"temperature": 0.0}, "temperature: expected more than 0"),
-        (DprConfig, {"negatives": -1}, "negatives: expected at least 0"),
-        (DprConfig, {"initial": "x", "tuning": "full"}, "needs tuning=lora"),
-        (DprConfig, {"pooling": "cls"}, "pooling=cls needs tuning=full"),
+        (TuningConfig, {"beta": 0.0}),
+        (TuningConfig, {"prompt": "claim"}),
+        (TuningConfig, {"max_length": 4}),
+        (DprConfig, {"temperature": 0.0}),
+        (DprConfig, {"negatives": -1}),
+        (DprConfig, {"initial": "x", "tuning": "full"}),
+        (DprConfig, {"pooling": "cls"}),
+        (DprConfig, {"similarity": "dot"}),
     ],
 )
-def test_invalid_settings(config: Any, values: dict[str, Any], message: str) -> None:
-    with pytest.raises(TrainingError, match=message):
+def test_invalid_settings(config: Any, values: dict[str, Any]) -> None:
+    with pytest.raises(TrainingError, match=next(iter(values))):
         config(**values)
+
+
+def test_the_defaults_are_the_recipe_of_the_packaged_pair() -> None:
+    packaged = Path(__file__).parents[2] / "models" / "dpr-minilm-tuned"
+    record = json.loads((packaged / "entail.json").read_text(encoding="utf-8"))
+    for config, recorded in ((DprConfig(), record["config"]), (TuningConfig(), record["tuned"]["config"])):
+        for name, value in asdict(config).items():
+            assert name == "initial" or recorded.get(name) in (None, value), name
+
+
+@pytest.mark.parametrize(("method", "preset"), [("tuning", PAPER), ("dpr", DPR_PAPER)])
+def test_the_preset_is_the_setting_of_the_paper(method: str, preset: Any) -> None:
+    assert methods()[method].presets["paper"] is preset
+    assert (preset.tuning, preset.batch_size, preset.words, preset.max_length) == ("full", 128, 100, 256)

@@ -125,7 +125,8 @@ def effective_config(method: str, config: Mapping[str, Any]) -> dict[str, Any]:
         return dict(config)
     fields = {field.name for field in definition.fields}
     with contextlib.suppress(SettingsError, TypeError, ValueError):  # settings of another version
-        configured = definition.make_config({name: value for name, value in config.items() if name in fields})
+        settings = {name: value for name, value in config.items() if name in fields and value is not None}
+        configured = definition.make_config(settings)
         return {**config, **{name: getattr(configured, prop, None) for name, prop in missing.items()}}
     return dict(config)
 
