@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from entail.answering.fusion import FusionGenerator
-from entail.answering.generator import TEMPLATE, Generator
+from entail.answering.generator import Generator
 from entail.answering.loading import load_model
 from entail.answering.measures import exact_match, f1, rouge_l
 from entail.answering.reader import Reader
@@ -23,7 +23,6 @@ from entail.evaluation.passages.retrieval import PassageSearch
 from entail.evaluation.passages.store import PassageStore
 from entail.progress import Meter, ProgressCallback
 from entail.statistics.classification import wilson_interval
-from entail.training.config import Precision
 
 BLOCK = 64
 """Questions whose passages are in memory together."""
@@ -37,11 +36,8 @@ def load_answerer(
     *,
     answer_tokens: int | None = None,
     batch_size: int | None = None,
-    template: str = TEMPLATE,
     fusion: bool = False,
-    max_length: int | None = None,
     device: str | None = None,
-    precision: Precision = "fp32",
 ) -> Answerer:
     """Load a reader or a generator, as its configuration says; see `load_model`, `Reader` and `Generator`.
 
@@ -49,21 +45,13 @@ def load_answerer(
 
     Raises:
         EncoderError: If it cannot be found or loaded safely, or has no head for either.
-        SettingsError: If the device is not available, or a reader or a fusion is given a prompt.
+        SettingsError: If the device is not available, or a model cannot fuse or has no room for a prompt.
     """
-    loaded = load_model(name, device=device, precision=precision, max_length=max_length)
-    if fusion:
-        if template != TEMPLATE:
-            raise SettingsError("expected a prompt or fusion, found both; a fusion reads no prompt")
-        return FusionGenerator(loaded, answer_tokens=answer_tokens or 64, batch_size=batch_size or 8)
-    if loaded.kind == "reader":
-        if template != TEMPLATE:
-            raise SettingsError(
-                f"{loaded.name} marks answers in passages and reads no prompt; leave the prompt out, or take "
-                "a generator"
-            )
+    loaded = load_model(name, device=device)
+    if loaded.kind == "reader" and not fusion:
         return Reader(loaded, answer_tokens=answer_tokens or 30, batch_size=batch_size or 32)
-    return Generator(loaded, answer_tokens=answer_tokens or 64, batch_size=batch_size or 8, template=template)
+    kind = FusionGenerator if fusion else Generator
+    return kind(loaded, answer_tokens=answer_tokens or 64, batch_size=batch_size or 8)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +16,7 @@ TEMPLATE = (
     "Answer the question from the passages. Give the answer alone.\n\n{passages}\n\n"
     "Question: {question}\nAnswer:"
 )
-"""Default prompt with placeholders of passages and question."""
+"""Prompt with placeholders of passages and question."""
 
 LEAST = 16
 """Minimum number of tokens of a truncated passage; a shorter one is left out."""
@@ -38,21 +37,6 @@ class Prompt:
     cut: bool
 
 
-def require_template(template: str) -> str:
-    """Return a template with a place for passages and question.
-
-    Raises:
-        SettingsError: If it lacks one.
-    """
-    for name in ("{passages}", "{question}"):
-        if template.count(name) != 1:
-            raise SettingsError(
-                f"expected {name} once in the prompt's template, found it {template.count(name)} times; "
-                "write it where it belongs"
-            )
-    return template
-
-
 def passage_lines(texts: Sequence[Passage]) -> str:
     r"""Return passages as the prompt has them.
 
@@ -66,12 +50,7 @@ def passage_lines(texts: Sequence[Passage]) -> str:
 
 
 def rag_prompt(
-    question: str,
-    passages: Sequence[Passage],
-    *,
-    room: int,
-    tokens: Callable[[str], int],
-    template: str = TEMPLATE,
+    question: str, passages: Sequence[Passage], *, room: int, tokens: Callable[[str], int]
 ) -> Prompt:
     """Return a prompt that fits: the last passages are left out first, then words of one.
 
@@ -82,39 +61,31 @@ def rag_prompt(
         passages: Passages, best first.
         room: Maximum number of tokens of the prompt.
         tokens: Function that counts the tokens of a prompt, special tokens included.
-        template: See `TEMPLATE`.
     """
     whole = " ".join(question.split())
-    empty = tokens(_fill(template, "", ""))
-    short = _longest_start(whole, lambda text: tokens(_fill(template, "", text)) <= empty + room // 2)
+    empty = tokens(_fill("", ""))
+    short = _longest_start(whole, lambda text: tokens(_fill("", text)) <= empty + room // 2)
 
     def prompt(selection: Sequence[Passage]) -> str:
-        return _fill(template, passage_lines(selection), short)
+        return _fill(passage_lines(selection), short)
 
-    read = list(passages[: _first_failure(passages, lambda selection: tokens(prompt(selection)) <= room)])
-    if len(read) == len(passages):
-        return Prompt(prompt(read), len(read), short != whole)
-    passage = passages[len(read)]
-    part = _longest_start(
-        " ".join(passage.text.split()),
-        lambda text: tokens(prompt([*read, replace(passage, text=text)])) <= room,
-    )
-    if tokens(part) >= LEAST:
-        read.append(replace(passage, text=part))
-    return Prompt(prompt(read), len(read), True)
-
-
-def _first_failure(passages: Sequence[Passage], fits: Callable[[Sequence[Passage]], bool]) -> int:
-    """Return the number of first passages that fit together."""
-    counts = range(1, len(passages) + 1)
-    return next((count - 1 for count in counts if not fits(passages[:count])), len(passages))
+    read: list[Passage] = []
+    for passage in passages:
+        if tokens(prompt([*read, passage])) <= room:
+            read.append(passage)
+            continue
+        part = _longest_start(
+            " ".join(passage.text.split()),
+            lambda text: tokens(prompt([*read, replace(passage, text=text)])) <= room,  # noqa: B023 - called here
+        )
+        if tokens(part) >= LEAST:
+            read.append(replace(passage, text=part))
+        return Prompt(prompt(read), len(read), True)
+    return Prompt(prompt(read), len(read), short != whole)
 
 
-def _fill(template: str, passages: str, question: str) -> str:
-    """Return the template with both in their places; braces in them are kept."""
-    parts = re.split(r"(\{passages\}|\{question\})", template)
-    values = {"{passages}": passages, "{question}": question}
-    return "".join(values.get(part, part) for part in parts)
+def _fill(passages: str, question: str) -> str:
+    return TEMPLATE.format(passages=passages, question=question)
 
 
 def _longest_start(text: str, fits: Callable[[str], bool]) -> str:
@@ -133,33 +104,22 @@ _NEXT_QUESTION = ("\nQuestion:", "\nPassage ")
 class Generator(Answerer):
     """Generator of answers after a prompt, greedy and thus deterministic.
 
-    The arguments beside the template are those of `Answerer`.
-
     Args:
         loaded: Causal or sequence-to-sequence model.
         answer_tokens: Maximum number of tokens of an answer.
         batch_size: Prompts per forward pass.
-        template: See `TEMPLATE`.
 
     Raises:
-        SettingsError: If answers leave no room for a prompt, or the template lacks a place.
+        SettingsError: If answers leave no room for a prompt.
     """
 
-    def __init__(
-        self,
-        loaded: LoadedModel,
-        *,
-        answer_tokens: int = 64,
-        batch_size: int = 8,
-        template: str = TEMPLATE,
-    ) -> None:
+    def __init__(self, loaded: LoadedModel, *, answer_tokens: int = 64, batch_size: int = 8) -> None:
         super().__init__(loaded, answer_tokens=answer_tokens, batch_size=batch_size)
         self.block = 4 * batch_size  # so that prompts of similar length share a batch
-        self._template = require_template(template)
         self._chat = bool(getattr(loaded.tokenizer, "chat_template", None))
         # A causal model reads prompt and answer as one text.
         self._room = loaded.max_length - (answer_tokens if self.kind == "causal" else 0)
-        empty = self._tokens(self._template)
+        empty = self._tokens(TEMPLATE)
         if self._room < 2 * empty:
             raise SettingsError(
                 f"{self.name} reads {loaded.max_length} tokens, of which {max(0, self._room)} are left; the "
@@ -173,17 +133,11 @@ class Generator(Answerer):
     @property
     def settings(self) -> dict[str, str]:
         """Further settings that the answers depend on."""
-        return super().settings | {"prompt": hashlib.sha256(self._template.encode()).hexdigest()[:12]}
+        return super().settings | {"prompt": hashlib.sha256(TEMPLATE.encode()).hexdigest()[:12]}
 
     def prompt(self, question: PassageQuestion) -> Prompt:
         """Return the prompt of a question."""
-        return rag_prompt(
-            question.question,
-            question.passages,
-            room=self._room,
-            tokens=self._tokens,
-            template=self._template,
-        )
+        return rag_prompt(question.question, question.passages, room=self._room, tokens=self._tokens)
 
     def _answer(self, questions: Sequence[PassageQuestion]) -> Iterator[Answer]:
         prompts = [self.prompt(question) for question in questions]

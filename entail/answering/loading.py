@@ -11,8 +11,6 @@ from entail.encoders.device import device_name
 from entail.encoders.stock import silent
 from entail.encoders.weights import read_json
 from entail.errors import EncoderError, UnknownEncoderError
-from entail.training.adapters.tower import cast_precision
-from entail.training.config import Precision
 
 Kind = Literal["reader", "causal", "seq2seq"]
 
@@ -46,7 +44,6 @@ class LoadedModel:
     tokenizer: Any
     max_length: int
     device: str
-    precision: str
 
     def generate(self, *, tokens: int, **inputs: Any) -> Any:  # noqa: ANN401 - of transformers
         """Return the ids that a generator writes greedily after its inputs, at most so many."""
@@ -83,20 +80,12 @@ def kind_of(folder: Path, name: str) -> Kind:
     )
 
 
-def load_model(
-    name: str | Path,
-    *,
-    device: str | None = None,
-    precision: Precision = "fp32",
-    max_length: int | None = None,
-) -> LoadedModel:
+def load_model(name: str | Path, *, device: str | None = None) -> LoadedModel:
     """Load a reader or generator: safetensors only, no code of its own.
 
     Args:
         name: A folder, a name under `models/`, or a Hub id.
         device: `auto`, `cpu`, `cuda` ...; default: `ENTAIL_DEVICE`.
-        precision: `fp32`, `bf16`, or `auto`: bf16 where it is faster.
-        max_length: Maximum number of tokens; default: that of the model, which it cannot exceed.
 
     Raises:
         EncoderError: If it cannot be found or loaded safely, or lacks the head.
@@ -117,7 +106,6 @@ def load_model(
             f"{entry.name}: expected a whole model of transformers, found an adapter; give its merged weights"
         )
     kind, torch_device = kind_of(entry.path, entry.name), device_name(device)
-    model_precision = cast_precision(precision, torch_device)
     safe: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
     auto: Any = getattr(transformers, _AUTO[kind])
     try:
@@ -127,7 +115,7 @@ def load_model(
                 str(entry.path),
                 **safe,
                 use_safetensors=True,
-                dtype=torch.bfloat16 if model_precision == "bf16" else torch.float32,
+                dtype=torch.float32,
                 output_loading_info=True,
             )
     except Exception as error:  # a foreign folder may raise anything
@@ -138,16 +126,14 @@ def load_model(
             f"{entry.name}: expected all weights of the model that its config.json names, found "
             f"{len(missing)} missing, such as {missing[0]}: it was saved without its head; take another"
         )
-    length = min(_max_length(model.config, tokenizer), max_length or _NO_LIMIT)
     return LoadedModel(
         entry.name,
         str(entry.revision),
         kind,
         model.to(torch_device).eval(),
         tokenizer,
-        length,
+        _max_length(model.config, tokenizer),
         torch_device,
-        model_precision,
     )
 
 

@@ -54,8 +54,6 @@ def test_the_decoder_sees_every_passage(seq2seq: Path, tokenizer: Any) -> None:
     assert fused.settings["fusion"] == "decoder"
 
 
-def test_fusion_needs_an_encoder_and_reads_no_prompt(causal: Path, seq2seq: Path) -> None:
+def test_fusion_needs_an_encoder(causal: Path) -> None:
     with pytest.raises(SettingsError, match="sequence-to-sequence"):
         load_answerer("writer", fusion=True)
-    with pytest.raises(SettingsError, match="found both"):
-        load_answerer("rewriter", fusion=True, template="{passages} {question}")

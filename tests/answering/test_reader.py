@@ -12,7 +12,7 @@ from entail.answering.loading import kind_of, load_model
 from entail.answering.reader import Reader, Span, best_span
 from entail.answering.records import PassageQuestion
 from entail.data.passages.files import Passage
-from entail.errors import EncoderError, SettingsError, UnknownEncoderError
+from entail.errors import EncoderError, UnknownEncoderError
 
 LONG = " ".join(f"{word}" for word in ["ba be bi bo bu da de di do du fa fe fi fo fu ga ge gi go gu"] * 2)
 
@@ -99,5 +99,3 @@ def test_a_model_without_a_head_is_refused(tiny_home: Path, planted: Callable[..
     (headless / "config.json").write_text(json.dumps({"model_type": "bert"}), encoding="utf-8")
     with pytest.raises(EncoderError, match=r"found no architecture in config\.json"):
         kind_of(headless, "headless")
-    with pytest.raises(SettingsError, match="reads no prompt"):
-        load_answerer("reader", template="{passages} {question}")
