@@ -11,9 +11,6 @@ from entail.encoders.weights import Similarity
 from entail.errors import TrainingError
 from entail.training.config import TrainingConfig
 
-HEAD_RATE = 5e-4
-"""Peak learning rate of a new masked-LM head; a head of the base learns at the rate of its encoder."""
-
 Prompt = Literal["hypothesis", "full", "question", "plain"]
 Pooled = Literal["base", "mean", "cls"]
 Towers = Literal["siamese", "dual"]

@@ -133,8 +133,7 @@ def _with_end(model: SentenceTransformer, *, pooling: Pooled, similarity: Simila
 class MaskedTower(PassageTower):
     """Trainable predictor of masked tokens: a passage encoder with a masked-LM head, which is not saved.
 
-    `head_speed` multiplies the learning rate of a new head, `seed` initialises it. The options are those of
-    `Tower`.
+    `seed` initialises a new head. The options are those of `Tower`.
 
     Raises:
         EncoderError: If the base cannot be loaded.
@@ -146,7 +145,6 @@ class MaskedTower(PassageTower):
         base: EncoderEntry,
         *,
         max_length: int,
-        head_speed: float = 1.0,
         seed: int = 0,
         **options: Unpack[TowerOptions],
     ) -> None:
@@ -160,8 +158,6 @@ class MaskedTower(PassageTower):
         self._transformer: Any = first.auto_model
         self.tokenizer: Any = first.tokenizer
         self.head, self.new_head = masked_head(base, self._transformer, seed=seed)
-        if self.new_head and head_speed != 1:
-            _scale_rate(self.head, head_speed, shared=self.head.get_output_embeddings())
         self.head.to(self.device)
         self.head.train()
         words = self._transformer.get_input_embeddings()
@@ -309,26 +305,3 @@ def _head(model: Any, inner: str) -> Any:  # noqa: ANN401 - of transformers, not
             return self.model.get_output_embeddings()
 
     return Head()
-
-
-def _scale_rate(head: Any, factor: float, *, shared: Any = None) -> None:  # noqa: ANN401 - of transformers, not typed
-    """Multiply the learning rate of a head, except of a layer that it shares.
-
-    AdamW's steps are of one length whatever the size of a weight. A weight that is stored divided by the
-    factor, and multiplied where it is used, moves by the factor times the learning rate.
-    """
-    import torch
-    from torch.nn.utils.parametrize import register_parametrization
-
-    class Scaled(torch.nn.Module):
-        def forward(self, stored: torch.Tensor) -> torch.Tensor:
-            return stored * factor
-
-        def right_inverse(self, weight: torch.Tensor) -> torch.Tensor:
-            return weight / factor
-
-    left = {id(parameter) for parameter in shared.parameters()} if shared is not None else set()
-    for module in list(head.modules()):
-        for name, parameter in list(module.named_parameters(recurse=False)):
-            if id(parameter) not in left:
-                register_parametrization(module, name, Scaled())

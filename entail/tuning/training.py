@@ -11,7 +11,7 @@ from typing import Any, Unpack
 from entail.errors import TrainingError
 from entail.training.method import Run, RunOptions
 from entail.training.run import Setup, Training, prepare, sample_rows
-from entail.tuning.config import HEAD_RATE, DprConfig, TuningConfig
+from entail.tuning.config import DprConfig, TuningConfig
 from entail.tuning.examples import EntailedPair, Examples
 from entail.tuning.masking import Prompts
 from entail.tuning.task import DprTask, MaskedTask
@@ -70,7 +70,6 @@ def train_tuning(
         setup.base,
         **setup.tower,
         max_length=config.max_length,
-        head_speed=HEAD_RATE / config.highest_rate,
         seed=config.seed,
     )
     form = Prompts(tower.tokenizer, variant=config.prompt, max_length=tower.max_length, name=setup.base.name)

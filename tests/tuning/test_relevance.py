@@ -1,4 +1,4 @@
-"""Figures 2 and 3: entailment of claims by passages, similarity of hypotheses and premises."""
+"""Figure 2: entailment of claims by passages, and the judges of it."""
 
 import json
 import shutil
@@ -9,13 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from entail.data.nli.pairs import NliPair
-from entail.encoders.encoder import load
 from entail.errors import EncoderError, EvaluationError
 from entail.evaluation.passages.store import PassageStore
 from entail.judge.judges import NliJudge
 from entail.tuning.examples import Example, Examples
-from entail.tuning.relevance import compare_premises, judge_claims
+from entail.tuning.relevance import judge_claims
 
 
 class Shared:
@@ -51,26 +49,6 @@ def test_figure_2_by_hand(pool: PassageStore) -> None:
     assert figures["groups"]["hard negatives"]["n"] == 1
     with pytest.raises(EvaluationError, match="expected questions with hard negatives"):
         judge_claims(Examples(pool, (Example("Why?", (), (3,)),)), judge)
-
-
-def test_figure_3_compares_a_hypothesis_with_its_own_premise_and_a_stranger(tiny_home: Path) -> None:
-    pairs = [
-        NliPair("ba be", "ba be", "entailment"),
-        NliPair("bi bo", "fo fu", "neutral"),
-        NliPair("bu da", "ra", "contradiction"),
-    ]
-    encoder = load("tiny")
-    relevance = compare_premises(pairs, encoder)
-    queries, premises = (
-        encoder.encode_queries(["ba be", "fo fu"]),
-        encoder.encode_premises(["ba be", "bi bo"]),
-    )
-    assert relevance.groups["entailing"] == pytest.approx([1.0], abs=1e-5)
-    assert relevance.groups["neutral"] == pytest.approx([queries[1] @ premises[1]], abs=1e-5)
-    strangers = [queries[0] @ premises[1], queries[1] @ premises[0]]
-    assert relevance.groups["irrelevant"] == pytest.approx(strangers, abs=1e-5)
-    with pytest.raises(EvaluationError, match="found 1 pairs of 1 premises"):
-        compare_premises(pairs[:1], encoder)
 
 
 def classifier(place: Path, tiny: Path, labels: Sequence[str]) -> Any:

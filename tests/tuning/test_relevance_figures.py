@@ -114,6 +114,11 @@ class FakeEncoder:
     encode_premises = encode_queries
 
 
+def test_premises_of_one_kind_cannot_be_compared() -> None:
+    with pytest.raises(EvaluationError, match="found 1 pairs of 1 premises"):
+        compare_premises([NliPair("p", "h", "entailment")], FakeEncoder("one"))
+
+
 def test_premises_of_two_encoders() -> None:
     pairs = LabelledPairs("2 pairs", (NliPair("p", "h", "entailment"),), (NliPair("q", "=g", "neutral"),))
     encoders = FakeEncoder("one", p=(1, 0)), FakeEncoder("two", p=(0, 1))

@@ -151,32 +151,6 @@ def test_many_passages_are_read_in_pieces_and_none_knows_of_it(
     assert len(sizes) % 2 == 0  # every piece once more in the backward pass
 
 
-def test_head_rate_is_the_rate_of_a_new_head(tiny_home: Path, pairs: Pairs) -> None:
-    import torch
-
-    def moved(head_speed: float) -> dict[str, float]:
-        tower = MaskedTower(
-            resolve("tiny"), lora=None, device="cpu", max_length=32, dropout=0.0, head_speed=head_speed
-        )
-        dense = tower.head.model.cls.predictions.transform.dense
-        decoder = tower.head.get_output_embeddings()
-        before = {"dense": dense.weight.detach().clone(), "bias": decoder.bias.detach().clone()}
-        steps = torch.optim.AdamW(list(tower.parameters.values()), lr=1e-3, weight_decay=0.0)
-        tower.token_losses(*batch(tower, pairs(6)))[0].mean().backward()  # type: ignore[no-untyped-call]  # not typed there
-        steps.step()
-        after = {"dense": dense.weight, "bias": decoder.bias}
-        return {
-            name: float((after[name] - weight).abs().median().detach()) for name, weight in before.items()
-        }
-
-    # The first step of AdamW moves everything by the rate.
-    assert moved(1.0)["dense"] == pytest.approx(1e-3, rel=0.01)
-    assert moved(5.0) == pytest.approx({"dense": 5e-3, "bias": 1e-3}, rel=0.01)
-    with_head(tiny_home)
-    bert_tower = MaskedTower(resolve("bert"), lora=None, device="cpu", max_length=32, head_speed=5.0)
-    assert not any("parametrizations" in name for name in bert_tower.parameters)
-
-
 def test_a_new_head_is_tied_to_the_word_embeddings_and_starts_with_frequencies(tiny_home: Path) -> None:
     tower = masked_tower()
     assert tower.new_head
