@@ -65,7 +65,7 @@ LEAST_GAIN = 0.02
 TARGET = 20
 
 # Chosen on dev, on these pairs.
-OURS = AeencConfig(rounds=0, epochs=6, learning_rate=5e-4, margin=0.2, alpha=0.02, reduction="sum", k=20)
+OURS = AeencConfig(gold=True, live_k=0, rank=16, dropout=None, epochs=6, learning_rate=5e-4, k=20)
 
 
 class Enough(Exception):  # noqa: N818 - no error: a training ends where there is nothing more to see

@@ -1,36 +1,35 @@
-"""Settings of an AE-Enc training; the defaults are those of Bogatu et al. (2022)."""
+"""Settings of an AE-Enc training; the defaults are the first stage of `models/aeenc-minilm`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal
 
-from annotated_types import Ge, Gt
+from annotated_types import Ge, Gt, Lt
 
 from entail.aeenc.losses import LossOptions
 from entail.errors import TrainingError
 from entail.training.config import TrainingConfig
 
 Towers = Literal["single", "siamese", "dual"]
-Start = Literal["hypotheses", "parents"]
-Pool = Literal["corpus", "trees"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class AeencConfig(LossOptions, TrainingConfig):
-    """Settings of one training, such as a row of the paper's Table 1.
+    """Settings of one training.
 
     Raises:
         TrainingError: If a value is out of range, or two exclude each other.
     """
 
-    RATES: ClassVar = {"lora": 5e-4, "full": 1e-5}
+    RATES: ClassVar = {"lora": 7e-4, "full": 1e-5}
 
     towers: Annotated[
         Towers,
         "single: trains the query tower, and the index stays valid; siamese: one tower for both; dual: two",
     ] = "single"
-    rank: Annotated[int, Ge(1), "LoRA rank"] = 16
+    rank: Annotated[int, Ge(1), "LoRA rank"] = 32
+    dropout: Annotated[float | None, Ge(0), Lt(1), "Dropout in training; default: that of the base"] = 0.1
     initial: Annotated[
         str,
         "Initial adapter on the same base, truncated to the rank; single leaves its premise tower as it is; "
@@ -40,26 +39,16 @@ class AeencConfig(LossOptions, TrainingConfig):
         float,
         Ge(0),
         "Weight of the squared distance to the vectors at the start, of base or initial; 0: none",
-    ] = 0.1
-    gold: Annotated[bool, "Train on gold triplets: parent, child and distractor of a tree"] = True
-    rounds: Annotated[int, Ge(0), "ACS rounds, each with the current encoder; pairs accumulate; 0: none"] = 1
-    restart: Annotated[
-        bool,
-        "Add a last pass on positives with in-batch negatives, as in the paper",
-    ] = False
+    ] = 0.02
+    gold: Annotated[bool, "Train on gold triplets: parent, child and distractor of a tree"] = False
+    rounds: Annotated[int, Ge(0), "ACS rounds, each with the current encoder; pairs accumulate; 0: none"] = 0
     k: Annotated[int, Ge(1), "Premises retrieved per query in an ACS round, K"] = 20
-    start: Annotated[Start, "First queries of an ACS round: hypotheses (Algorithm 1), or every parent"] = (
-        "parents"
-    )
     live_k: Annotated[
         int,
         Ge(0),
         "ACS at every step: the K nearest premises under the current weights that are not gold become hard "
         "negatives; needs towers=single; 0: none",
-    ] = 0
-    pool: Annotated[Pool, "Source of live negatives: the corpus, or premises of the training trees"] = (
-        "corpus"
-    )
+    ] = 100
     spare_equals: Annotated[
         bool,
         "Gold trees: no negative is the query's own text, or differs in capitals alone from it or from what "
@@ -69,7 +58,6 @@ class AeencConfig(LossOptions, TrainingConfig):
         bool,
         "Decisions: premises that nobody judged are negatives of sentences with accepted ones, as in trees",
     ] = False
-    in_batch: Annotated[bool, "In-batch negatives, where the judgements allow"] = False
     premises_per_step: Annotated[
         int, Ge(4), "siamese and dual: maximum premises encoded per step, a quarter of them negatives"
     ] = 128
@@ -77,13 +65,10 @@ class AeencConfig(LossOptions, TrainingConfig):
         float, Ge(0), "Distillation weight: 1 - cosine to teacher vectors of unjudged sentences; 0: none"
     ] = 0.0
     sentences: Annotated[int, Ge(1), "Distilled sentences per step"] = 32
-    contrast: Annotated[
-        float, Ge(0), "Step by which teacher vectors move away from dense regions of premises"
-    ] = 0.0
-    epochs: Annotated[int, Ge(1), "Epochs per round"] = 5
+    epochs: Annotated[int, Ge(1), "Epochs per round"] = 8
     batch_size: Annotated[int, Ge(1), "Queries per step"] = 32
     learning_rate: Annotated[
-        float | None, Gt(0), "Peak learning rate; default: 1e-5 (paper) for all weights, 5e-4 for an adapter"
+        float | None, Gt(0), "Peak learning rate; default: 1e-5 (paper) for all weights, 7e-4 for an adapter"
     ] = None
     weight_decay: Annotated[float, Ge(0), "AdamW weight decay"] = 0.0
     patience: Annotated[int, Ge(0), "Early stopping: evaluations without a better dev MAP; 0: never"] = 0
@@ -95,17 +80,37 @@ class AeencConfig(LossOptions, TrainingConfig):
             raise TrainingError("an initial adapter (initial) needs tuning=lora")
         if self.live_k and self.towers != "single":
             raise TrainingError(
-                f"live_k needs a frozen premise tower (towers=single), found towers={self.towers}; "
-                "use rounds of ACS instead"
+                f"live_k={self.live_k} needs a frozen premise tower (towers=single), found "
+                f"towers={self.towers}; set live_k=0 and gold=true, or rounds of ACS"
             )
         if not (self.gold or self.rounds or self.live_k):
             raise TrainingError("expected training pairs: gold, rounds of ACS, or live_k; found none")
 
     @property
     def total_epochs(self) -> int:
-        """Epochs of all rounds and the restart."""
-        return self.epochs * (max(1, self.rounds) + self.restart)
+        """Epochs of all rounds."""
+        return self.epochs * max(1, self.rounds)
 
+
+PAPER = AeencConfig(
+    tuning="full",
+    learning_rate=1e-5,
+    dropout=None,
+    gold=True,
+    rounds=1,
+    k=20,
+    live_k=0,
+    spare_equals=False,
+    loss="triplet",
+    margin=0.1,
+    # In equation 2 every triplet has its own distance to the base, so a mean over triplets keeps alpha. Of a
+    # sum over the triplets of a query, some 40, it would be 40 times as large.
+    reduction="mean",
+    alpha=0.1,
+    epochs=5,
+    batch_size=1,  # one query with all its triplets, where the paper has 32 triplets a step
+)
+"""Setting of Bogatu et al. 2022: AE-Enc of their Table 1, with one pass of ACS."""
 
 _DECISIONS = AeencConfig(
     # The premises keep their vectors and a step encodes only queries, so a few hundred decisions take seconds
@@ -113,6 +118,7 @@ _DECISIONS = AeencConfig(
     towers="single",
     tuning="lora",
     rank=16,
+    dropout=None,
     rounds=0,
     # Rejected premises are all from the top of a list. Pushed away from these alone, queries move to parts of
     # the corpus that nobody judged; so those count as well, although a few would have been accepted.

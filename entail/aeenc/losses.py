@@ -139,11 +139,11 @@ class LossOptions:
     loss: Annotated[
         LossName, "triplet margin (TML), supervised contrastive (SCL), or softmax over negatives"
     ] = "triplet"
-    margin: Annotated[float, Ge(0), "m of the triplet loss, in cosine"] = 0.1
+    margin: Annotated[float, Ge(0), "m of the triplet loss, in cosine"] = 0.2
     contrastive_margin: Annotated[
         float, Ge(0), "m of the contrastive loss, in 1 - cosine; the paper gives m for triplets only"
     ] = 0.5
-    reduction: Annotated[Reduction, "triplets: mean over all, or sum over those of a query"] = "mean"
+    reduction: Annotated[Reduction, "triplets: mean over all, or sum over those of a query"] = "sum"
     temperature: Annotated[float, Gt(0), "tau of the softmax loss"] = 0.05
 
 

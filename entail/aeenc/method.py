@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from entail.aeenc.config import AeencConfig, decisions_config
+from entail.aeenc.config import PAPER, AeencConfig, decisions_config
 from entail.aeenc.folds import decision_halves
 from entail.aeenc.losses import LOSSES
 from entail.aeenc.source import TrainingData, TreeSource
@@ -29,7 +29,6 @@ def train(data: TrainingData, config: AeencConfig, run: Run) -> Mapping[str, Any
         judgements=data.judgements,
         dev=data.dev,
         dev_corpus=data.original,
-        teaching=data.teaching,
         run=replace(run, data=run.data or data.names),
     ).to_json()
 
@@ -122,8 +121,8 @@ AEENC = Method(
     notes=notes,
     common=(
         *("base", "initial", "towers", "rank"),
-        *("rounds", "epochs", "batch_size", "learning_rate"),
+        *("live_k", "rounds", "epochs", "learning_rate"),
     ),
-    presets={"paper": AeencConfig(), "decisions": decisions_config()},
+    presets={"paper": PAPER, "decisions": decisions_config()},
     for_decisions=decisions_config,
 )

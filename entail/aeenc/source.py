@@ -16,7 +16,6 @@ from entail.training.fields import check_values
 if TYPE_CHECKING:
     from entail.data.judgements import Judgements
     from entail.data.records import Corpus, ExplanationTree
-    from entail.training.distillation.teachers import Teaching
 
     DecisionReader = Callable[[str], tuple[Corpus, Judgements]]
     """Name of a team's corpus -> the corpus and the judgements on it."""
@@ -33,7 +32,6 @@ class TrainingData:
         original: The corpus as it was given, for evaluation.
         trees: Gold trees, empty with `judgements`.
         dev: Trees that select the weights.
-        teaching: Targets of further sentences, for distillation.
         names: Names of the data sets that are known, for the card.
     """
 
@@ -42,7 +40,6 @@ class TrainingData:
     trees: tuple[ExplanationTree, ...]
     judgements: Judgements | None
     dev: tuple[ExplanationTree, ...]
-    teaching: Teaching | None = None
     names: tuple[str, ...] = ()
 
 

@@ -93,11 +93,6 @@ class AeencTask(BatchTask):
         self._base_variance = (
             losses.variance(torch.from_numpy(query_vectors)) if len(query_vectors) > 1 else 0.0
         )
-        self._pool = torch.ones(len(corpus), dtype=torch.bool, device=queries.device)
-        if config.pool == "trees":
-            accepted = (text for premises in judgements.accepted.values() for text in premises)
-            self._pool[:] = False
-            self._pool[self._positions((*accepted, *judgements.queries))] = True
         self._set_pairs(pairs)
 
     def _set_pairs(self, pairs: TrainingPairs) -> None:
@@ -131,8 +126,6 @@ class AeencTask(BatchTask):
         """
         self._epoch = epoch
         current = epoch // self.config.epochs
-        if self._restarted:
-            return
         if self.config.rounds and current != self._round:
             # One process samples for all: others might rank equal scores in another order.
             pairs, report = from_first(self._sample)
@@ -140,11 +133,6 @@ class AeencTask(BatchTask):
             self.samples.append(SampleReport.from_json(report))
             self._set_pairs(self.pairs.join(TrainingPairs.from_json(pairs)))
         require_both_classes(self.pairs, self.config, closed=self.judgements.closed, sampled=True)
-
-    @property
-    def _restarted(self) -> bool:
-        """Whether this is the last pass, on positives only."""
-        return self.config.restart and self._epoch // self.config.epochs >= max(1, self.config.rounds)
 
     def _sample(self) -> tuple[dict[str, Any], dict[str, Any]]:
         pairs, report = self.resample()
@@ -213,11 +201,10 @@ class AeencTask(BatchTask):
         import torch
 
         labels = torch.zeros((len(batch), len(self.corpus)), dtype=torch.int8)
-        if not self._restarted:
-            for row, i in enumerate(batch):
-                labels[row, self.pairs.negatives[i]] = -1
+        for row, i in enumerate(batch):
+            labels[row, self.pairs.negatives[i]] = -1
         labels = labels.to(vectors.device)
-        if self.config.live_k and not self._restarted:
+        if self.config.live_k:
             self._add_live(batch, vectors, labels)
         for row, i in enumerate(batch):
             labels[row, self._spared[i]] = 0  # a child is never a negative, even if it is in no pair
@@ -225,13 +212,7 @@ class AeencTask(BatchTask):
         columns = (labels != 0).any(dim=0).nonzero()[:, 0]
         if self.premises is not None:
             columns = self._draw(labels, columns, seed=int(batch[0]))
-        labels = labels[:, columns]
-        if (self.config.in_batch or self._restarted) and self.judgements.closed:
-            labels = torch.where(labels == 0, torch.full_like(labels, -1), labels)
-            for row, i in enumerate(batch):
-                own = torch.from_numpy(np.setdiff1d(self._spared[i], self.pairs.positives[i]))
-                labels[row, torch.isin(columns, own.to(columns.device))] = 0
-        return columns, labels
+        return columns, labels[:, columns]
 
     def _add_live(self, batch: Ints, vectors: Tensor, labels: Tensor) -> None:
         """Label the nearest premises under the current weights that do not explain the query."""
@@ -239,13 +220,13 @@ class AeencTask(BatchTask):
 
         similarities = vectors @ self.base_premises.T
         for row, i in enumerate(batch):
+            excluded = torch.zeros(len(self.corpus), dtype=torch.bool, device=vectors.device)
             if self.judgements.closed:
-                allowed = self._pool.clone()
-                allowed[self._spared[i]] = False
+                excluded[self._spared[i]] = True
             else:
-                allowed = torch.zeros_like(self._pool)
-                allowed[self._rejected[i]] = True
-            similarities[row].masked_fill_(~allowed, float("-inf"))
+                excluded[:] = True
+                excluded[self._rejected[i]] = False
+            similarities[row].masked_fill_(excluded, float("-inf"))
         nearest = similarities.topk(min(self.config.live_k, len(self.corpus)), dim=1)
         marks = torch.where(torch.isfinite(nearest.values), -1, 0).to(labels.dtype)
         live_labels = torch.zeros_like(labels).scatter_(1, nearest.indices, marks)
@@ -285,7 +266,7 @@ def require_both_classes(
     counts = pairs.counts
     if not counts["positives"]:
         raise TrainingError("expected premises that explain a query, found none; accept some first")
-    follow = closed and (config.live_k or config.in_batch or (config.rounds and not sampled))
+    follow = closed and (config.live_k or (config.rounds and not sampled))
     if counts["triplets"] or follow:
         return
     lost = pairs.dropped.get("without_positive", 0)

@@ -121,7 +121,7 @@ def train_aeenc(
     oracle = Judgements.of_trees(trees) if judgements is None else judgements
     if config.complete:
         oracle = replace(oracle, closed=True)
-    _require_compatible(config, teaching, premise_teaching, oracle)
+    _require_compatible(config, teaching, premise_teaching)
     pairs = _first_pairs(corpus, config, trees, oracle)
     setup = prepare(config, run, options, method=METHOD, initial=config.initial)
     run, progress = setup.run, setup.run.progress
@@ -139,8 +139,7 @@ def train_aeenc(
     indexes = _Indexes(encoder, frozen, cache, progress)
 
     def resample() -> tuple[TrainingPairs, SampleReport]:
-        start = oracle.roots if config.start == "hypotheses" and oracle.roots else None
-        acs_sample = sample(corpus, oracle, indexes.of(corpus), k=config.k, start=start, progress=progress)
+        acs_sample = sample(corpus, oracle, indexes.of(corpus), k=config.k, progress=progress)
         return sampled_pairs(corpus, acs_sample), acs_sample.report
 
     def evaluate() -> tuple[float, dict[str, float]] | None:
@@ -162,8 +161,6 @@ def train_aeenc(
     )
     if teaching is not None:
         teaching = teaching.without({*oracle.queries, *gold_children(dev)})
-        if config.contrast:
-            teaching = teaching.move_apart(base_premises, weight=config.contrast)
     teachings = {"queries": teaching, "premises": premise_teaching}
     fitted = setup.fit(
         _with_teachings(task, teachings, towers),
@@ -256,7 +253,7 @@ def _initial_queries(
 
 
 def _require_compatible(
-    config: AeencConfig, teaching: Teaching | None, premise_teaching: Teaching | None, oracle: Judgements
+    config: AeencConfig, teaching: Teaching | None, premise_teaching: Teaching | None
 ) -> None:
     if premise_teaching is not None and config.towers != "dual":
         raise TrainingError(
@@ -265,11 +262,6 @@ def _require_compatible(
     if (config.distil > 0) != (teaching is not None or premise_teaching is not None):
         raise TrainingError(
             "expected both a teaching (teachers and sentences) and distil above 0, or neither"
-        )
-    if config.restart and not oracle.closed:
-        raise TrainingError(
-            "a restart on positives takes the other premises of a batch as negatives, which authors did not "
-            "judge; train from gold trees, or without restart"
         )
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 SETTINGS: dict[str, Any] = {
     **{"base": "tiny", "towers": "dual", "rank": 4, "epochs": 2, "rounds": 2, "batch_size": 8, "k": 8},
-    **{"premises_per_step": 12, "learning_rate": 0.02, "precision": "fp32"},
+    **{"premises_per_step": 12, "learning_rate": 0.02, "precision": "fp32", "gold": True, "live_k": 0},
 }
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from entail.aeenc.config import AeencConfig
+from entail.aeenc.config import PAPER, AeencConfig
 from entail.aeenc.training import train_aeenc
 from entail.data.judgements import JudgedPair, Judgements
 from entail.data.records import Corpus, ExplanationTree, Step
@@ -18,8 +18,16 @@ from entail.training.loop.task import Event
 
 Trees = tuple[ExplanationTree, ...]
 
-SETTINGS = AeencConfig(
-    base="tiny", rank=4, epochs=2, rounds=1, batch_size=8, k=8, learning_rate=0.02, precision="fp32"
+SETTINGS = replace(
+    PAPER,
+    base="tiny",
+    tuning="lora",
+    rank=4,
+    epochs=2,
+    batch_size=8,
+    k=8,
+    learning_rate=0.02,
+    precision="fp32",
 )
 
 
@@ -39,7 +47,7 @@ def said(*pairs: tuple[str, str, bool]) -> Judgements:
         {"dropout": 1.0},
         {"loss": "hinge"},
         {"live_k": 5, "towers": "dual"},
-        {"gold": False, "rounds": 0},
+        {"gold": False, "live_k": 0},
         {"initial": "x", "tuning": "full"},
     ],
 )
@@ -54,7 +62,6 @@ def test_arguments_that_exclude_each_other(facts: Corpus, trees: Trees) -> None:
     for arguments, changes, message in (
         ({}, {}, "either trees or judgements"),
         ({"trees": trees, "judgements": judgements}, {}, "either trees or judgements"),
-        ({"judgements": judgements}, {"restart": True}, "without restart"),
         ({"trees": trees}, {"distil": 1.0}, "both a teaching"),
         ({"trees": trees, "teaching": teaching}, {}, "both a teaching"),
     ):
@@ -70,9 +77,7 @@ def test_no_positives(facts: Corpus) -> None:
         train_aeenc(facts, SETTINGS, trees=[bare])
 
 
-@pytest.mark.parametrize(
-    "changes", [{"rounds": 1}, {"rounds": 0, "live_k": 5}, {"rounds": 0, "in_batch": True}]
-)
+@pytest.mark.parametrize("changes", [{"rounds": 1}, {"rounds": 0, "live_k": 5}])
 def test_authors_who_never_reject_give_no_negatives_however_one_samples(
     facts: Corpus, changes: dict[str, Any]
 ) -> None:

@@ -60,7 +60,7 @@ def task(
 ) -> AeencTask:
     tower: Any = Given()
     return AeencTask(
-        AeencConfig(rounds=0, towers=towers, alpha=0.0, **settings),
+        AeencConfig(**{"gold": True, "live_k": 0, "towers": towers, "alpha": 0.0, **settings}),
         FACTS,
         pairs,
         judgements,
@@ -97,12 +97,10 @@ def test_what_equals_a_child_but_for_capitals_is_no_negative(monkeypatch: pytest
     for text, cosine in (("Child", 0.85), ("Q", 0.99)):
         monkeypatch.setitem(ANGLES, text, np.arccos(cosine))
     monkeypatch.setattr(sys.modules[__name__], "FACTS", Corpus.of("facts", list(ANGLES)))
-    for settings in ({"live_k": 7}, {"live_k": 1, "in_batch": True}):
-        aeenc_task = task(closed(q=("child",)), pairs(q="child"), **settings)
-        (labels,) = labels_of(aeenc_task, 0)
-        assert labels["child"] == 1
-        assert {labels.get(text, 0) for text in ("Child", "Q", "q")} == {0}
-        assert labels["near"] == -1
+    (labels,) = labels_of(task(closed(q=("child",)), pairs(q="child"), live_k=7), 0)
+    assert labels["child"] == 1
+    assert {labels.get(text, 0) for text in ("Child", "Q", "q")} == {0}
+    assert labels["near"] == -1
     named = replace(pairs(q="child"), negatives=(np.array([FACTS.position("Child"), FACTS.position("far")]),))
     assert labels_of(task(closed(q=("child",)), named), 0) == [{"child": 1, "far": -1}]
 
@@ -114,15 +112,9 @@ def test_a_child_is_never_a_negative() -> None:
     assert labels_of(aeenc_task, 0) == [{"q": -1, "child": 1, "other": -1}]
 
 
-def test_a_pool_of_the_trees_leaves_the_rest_of_the_corpus_out() -> None:
-    judgements = closed(q=("child",), near=("far",))
-    aeenc_task = task(judgements, pairs(q="child"), live_k=5, pool="trees")
-    assert labels_of(aeenc_task, 0) == [{"near": -1, "child": 1, "far": -1}]
-
-
 def test_what_authors_did_not_reject_is_no_negative() -> None:
     judgements = Judgements.of_pairs([JudgedPair("q", "child", True), JudgedPair("q", "far", False)])
-    aeenc_task = task(judgements, judged_pairs(FACTS, judgements), live_k=5, in_batch=True)
+    aeenc_task = task(judgements, judged_pairs(FACTS, judgements), live_k=5)
     assert labels_of(aeenc_task, 0) == [{"child": 1, "far": -1}]
 
 
@@ -133,22 +125,6 @@ def test_what_was_judged_both_ways_is_no_negative() -> None:
     assert labels["child"] == 1
     assert "near" not in labels
     assert labels["far"] == -1
-
-
-def test_premises_of_the_other_queries_are_negatives_where_trees_judge() -> None:
-    judgements = closed(q=("child",), near=("far",))
-    aeenc_task = task(judgements, pairs(q="child", near="far"), in_batch=True)
-    assert labels_of(aeenc_task, 0, 1) == [{"child": 1, "far": -1}, {"child": -1, "far": 1}]
-
-
-def test_the_restart_knows_positives_alone_and_the_other_premises_of_the_batch() -> None:
-    judgements = closed(q=("child",), near=("far",))
-    team = Judgements.of_pairs([JudgedPair("q", "child", True), JudgedPair("q", "other", False)])
-    aeenc_task = task(judgements, judged_pairs(FACTS, team).join(pairs(near="far")), restart=True, epochs=2)
-    aeenc_task.begin_epoch(1)
-    assert labels_of(aeenc_task, 0) == [{"child": 1, "other": -1}]
-    aeenc_task.begin_epoch(2)
-    assert labels_of(aeenc_task, 0, 1) == [{"child": 1, "far": -1}, {"child": -1, "far": 1}]
 
 
 def test_a_step_that_encodes_premises_takes_a_quarter_of_negatives_at_least() -> None:

@@ -50,7 +50,9 @@ def config(**changes: Any) -> AeencConfig:
         "temperature": 0.2,
         "learning_rate": 0.01,
         "precision": "fp32",
-        "rounds": 0,
+        "gold": True,
+        "live_k": 0,
+        "reduction": "mean",
     }
     return AeencConfig(**{**settings, **changes})
 

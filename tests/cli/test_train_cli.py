@@ -123,6 +123,7 @@ def test_wrong_settings(
 
 
 def test_train_and_resume(run_json: Any, train: list[str], gold: list[str], dev: list[str]) -> None:
+    train += ["--set", "rounds=1"]
     report = run_json(*train, *gold, *dev)
     assert report["name"] == "mine"
     assert report["config"]["epochs"] == 2
@@ -187,10 +188,7 @@ def test_train_from_decisions(run_json: Any, train: list[str], team: str, dev: l
         (["--from-log", "new"], "accept some candidates of a tree first"),
         (["--trees", "nowhere.jsonl", "--corpus", "nowhere.txt"], "nowhere.txt"),
         (["--tables", "nowhere"], "No such option"),
-        (
-            ["--from-log", "new", "--set", "towers=dual", "--set", "live_k=5"],
-            "live_k needs a frozen premise tower",
-        ),
+        (["--from-log", "new", "--set", "towers=dual", "--set", "live_k=5"], "needs a frozen premise tower"),
     ],
 )
 def test_errors(run_json: Any, train: list[str], arguments: list[str], message: str) -> None:

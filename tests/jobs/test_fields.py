@@ -95,7 +95,7 @@ def test_invalid_values(values: dict[str, Any], words: str) -> None:
     st.fixed_dictionaries(
         {},
         optional={
-            "towers": st.sampled_from(["single", "siamese", "dual"]),
+            "loss": st.sampled_from(["triplet", "contrastive", "softmax"]),
             "rank": st.integers(1, 64),
             "margin": st.floats(0, 1),
             "gold": st.booleans(),

@@ -57,7 +57,7 @@ def main() -> None:
     training.evaluate_premises, training.Tower = counted, recorded  # type: ignore[misc]  # patched
     loop.write_checkpoint = slow
     small: dict[str, Any] = {"base": "tiny", "rank": 4, "epochs": 1, "rounds": 2, "batch_size": 8, "k": 8}
-    config = AeencConfig(towers="siamese", precision="fp32", **small)
+    config = AeencConfig(towers="siamese", gold=True, live_k=0, precision="fp32", **small)
 
     def train(name: str, **options: Any) -> dict[str, Any]:
         steps: list[int] = []

@@ -93,22 +93,22 @@ def test_few_settings_have_a_field_and_all_are_in_a_table(view: View, name: str)
 def test_the_defaults_are_shown_with_help(view: View) -> None:
     app = view(author=None)
     assert start(app).disabled
-    assert named(app.number_input, "Rank").value == 16
+    assert named(app.number_input, "Rank").value == 32
     assert named(app.number_input, "Learning rate").value is None
     assert "LoRA" in named(app.number_input, "Rank").help
     assert "The method sixth cannot be loaded" in said(app)
 
 
 def test_settings_of_the_table_are_used(view: View, monkeypatch: pytest.MonkeyPatch) -> None:
-    edit_table(monkeypatch, Loss="softmax", Margin="0.5", Dropout="", Gold="false")
+    edit_table(monkeypatch, Loss="softmax", Margin="0.5", Dropout="", Gold="true")
     app = view()
     named(app.selectbox, "Premises").set_value("EntailmentBank sample")
     named(app.selectbox, "Trees").set_value("Trees of the bundled sample")
     named(app.number_input, "Rank").set_value(4).run()
-    assert all(part in said(app) for part in ("Rank 4", "Loss softmax", "Margin 0.5", "Gold false"))
+    assert all(part in said(app) for part in ("Rank 4", "Loss softmax", "Margin 0.5", "Gold true"))
     config = submitted(app).spec.config
     assert (config["rank"], config["loss"], config["margin"], config["gold"], config["dropout"]) == (
-        *(4, "softmax", 0.5, False, None),
+        *(4, "softmax", 0.5, True, None),
     )
 
 

@@ -23,7 +23,6 @@ from entail.errors import TrainingError
 from entail.index.protocol import Floats
 from entail.progress import ProgressCallback
 
-_AT_ONCE = 256
 _DROPPED = 0.2
 """Share of words."""
 
@@ -57,22 +56,6 @@ class Teaching:
         added = other.without(frozenset(self.sentences))
         vectors = np.concatenate([self.vectors, added.vectors])
         return Teaching(self.sentences + added.sentences, vectors, self.teachers + other.teachers)
-
-    def move_apart(self, premises: Floats, *, weight: float, temperature: float = 0.05) -> Teaching:
-        r"""Return a copy whose vectors are moved away from crowded regions of premises.
-
-        .. math:: t' \propto t - w \sum_p \mathrm{softmax}_p(\cos(t, p) / \tau) \, p
-
-        The step follows the negative gradient of the density of premises: of two similar premises it favours
-        the one with fewer neighbours. It replaces hard negatives for sentences that have none.
-        """
-        moved = np.empty_like(self.vectors)
-        for start in range(0, len(moved), _AT_ONCE):
-            t = self.vectors[start : start + _AT_ONCE]
-            shares = np.exp((t @ premises.T - 1) / temperature)
-            t = t - weight * (shares @ premises) / shares.sum(axis=1, keepdims=True)
-            moved[start : start + _AT_ONCE] = t / np.linalg.norm(t, axis=1, keepdims=True).clip(1e-12)
-        return Teaching(self.sentences, moved, self.teachers)
 
 
 def vary(sentences: Sequence[str], *, count: int, seed: int) -> tuple[str, ...]:
