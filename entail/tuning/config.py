@@ -12,7 +12,7 @@ from entail.errors import TrainingError
 from entail.training.config import TrainingConfig
 
 Prompt = Literal["hypothesis", "full", "question", "plain"]
-Pooled = Literal["base", "mean", "cls"]
+Pooled = Literal["base", "cls"]
 Towers = Literal["siamese", "dual"]
 
 _RANK = "LoRA rank; equal ranks carry over exactly between both stages"
@@ -77,8 +77,7 @@ class DprConfig(TrainingConfig):
     rank: Annotated[int, Ge(1), _RANK] = 32
     pooling: Annotated[
         Pooled,
-        "Pooling: as in the base, mean of tokens, or [CLS] (paper); the latter two replace the base's "
-        "pooling and need tuning=full",
+        "Pooling: as in the base, or [CLS] (paper), which replaces that of the base and needs tuning=full",
     ] = "base"
     towers: Annotated[Towers, "siamese: one tower for questions and passages; dual: one for each (paper)"] = (
         "siamese"

@@ -192,18 +192,15 @@ def test_two_towers_learn_and_are_saved_as_two(tiny_home: Path, examples: Exampl
     assert not np.allclose(encoder.encode_queries(texts[:2]), encoder.encode_premises(texts[:2]), atol=1e-3)
 
 
-@pytest.mark.parametrize("pooling", ["mean", "cls"])
-def test_a_pooling_is_saved_with_the_weights(tiny_home: Path, examples: Examples, pooling: Any) -> None:
+def test_a_pooling_is_saved_with_the_weights(tiny_home: Path, examples: Examples) -> None:
     from sentence_transformers import SentenceTransformer
 
-    config = replace(DPR, tuning="full", pooling=pooling, epochs=1)
+    config = replace(DPR, tuning="full", pooling="cls", epochs=1)
     train_dpr(examples, config, out=tiny_home / "mine")
     texts = ["ba be bi", "bo bu"]
     stock = SentenceTransformer(str(tiny_home / "mine"), device="cpu")
     features = stock.preprocess(texts)
-    tokens = stock[0](features)["token_embeddings"]
-    mask = features["attention_mask"][:, :, None]
-    expected = tokens[:, 0] if pooling == "cls" else (tokens * mask).sum(1) / mask.sum(1)
+    expected = stock[0](features)["token_embeddings"][:, 0]
     expected = (expected / expected.norm(dim=1, keepdim=True)).detach().numpy()
     np.testing.assert_allclose(load("mine").encode_queries(texts), expected, atol=1e-5)
 
