@@ -35,9 +35,9 @@ def results(tiny_home: Path, triplets: NliTriplets, nli_pairs: Pairs, tmp_path: 
         table.writerow(["premise", "hypothesis", "label"])
         table.writerows([pair.premise, pair.hypothesis, pair.label] for pair in dev)
     out = [tmp_path / "said_nli.json", tmp_path / "said_direction.json"]
-    for question, path in zip(("nli", "direction"), out, strict=True):
-        arguments = ["evaluate", question, "--data", str(file), "--encoder", "mine", "--out", str(path)]
-        assert main(arguments) == 0
+    for question, path in zip(((), ("--direction",)), out, strict=True):
+        options = [*question, "--data", str(file), "--encoder", "mine", "--out", str(path)]
+        assert main(["evaluate", "nli", *options]) == 0
     return out
 
 

@@ -109,7 +109,7 @@ def draw_graph(
     )
     network = network_of(tree, drawing, collapsed=collapsed, verdicts=verdicts or {})
     first = next(iter(drawing.boxes.values()))
-    shown = _visible(tree, drawing, selected)
+    visible = _visible(tree, drawing, selected)
     newest = max(tree.nodes.values(), key=lambda node: node.seq)
     inner = [id for id in drawing.boxes if id in tree.nodes and tree.nodes[id].children]
     folded = [id for id in tree.nodes if id in collapsed and tree.nodes[id].children]
@@ -124,19 +124,19 @@ def draw_graph(
         "key": key,
         "height": height,
         "editable": editable,
-        "selected": shown,
+        "selected": visible,
         "newest": newest.id if newest.author == author else None,
         "tools": {
             "connect": _tool("Draw a step from a premise to its conclusion", editable),
             "toggle": _tool(
-                f"{'Expand' if shown in folded else 'Collapse'} the selected node",
-                shown in inner,
-                pressed=shown in folded,
+                f"{'Expand' if visible in folded else 'Collapse'} the selected node",
+                visible in inner,
+                pressed=visible in folded,
             ),
             "toggle all": _tool(
                 "Expand all" if folded else "Collapse all", bool(foldable), pressed=bool(folded)
             ),
-            "focus": _tool("Show the selected subtree only", shown in inner and shown != view.focus),
+            "focus": _tool("Show the selected subtree only", visible in inner and visible != view.focus),
             "turn": _tool("Top-down layout" if drawing.direction == "right" else "Left-to-right layout"),
         },
         "description": describe_graph(tree, selected=selected),
@@ -215,13 +215,13 @@ def _add_signs(
 ) -> None:
     """Add the signs at a box: that its node is finished, and one to collapse or expand it, at its step."""
     if finished:
-        place = {"x": round(box.right - 8), "y": round(box.top)}
-        network.add_node(f"{id}@tick", label="\N{CHECK MARK}", shape="box", group="tick", of=id, **place)
+        position = {"x": round(box.right - 8), "y": round(box.top)}
+        network.add_node(f"{id}@tick", label="\N{CHECK MARK}", shape="box", group="tick", of=id, **position)
     if "open" in network.get_node(id):
         x, y = joint or (box.right + _AWAY, box.y)
         words = f"+{box.hidden}" if box.hidden else "\N{MINUS SIGN}"
-        place = {"x": round(x), "y": round(y)}
-        network.add_node(f"{id}@fold", label=words, shape="box", group="fold", of=id, **place)
+        position = {"x": round(x), "y": round(y)}
+        network.add_node(f"{id}@fold", label=words, shape="box", group="fold", of=id, **position)
 
 
 def _visible(tree: Tree, drawing: Layout, selected: str | None) -> str | None:
