@@ -109,19 +109,13 @@ def average(
     from entail.encoders.catalogue import resolve
     from entail.encoders.cross.encoder import cross_folder
     from entail.encoders.gaussian.form import HEAD
+    from entail.training.adapters.averaging import average_adapters
 
     is_cross = any(cross_folder(folder) for folder in folders)
     if dev is not None and (is_cross or resolve(folders[0]).gaussian is None):
         raise TrainingError(f"expected --dev with Gaussian encoders, found {dev} without; leave out --dev")
     pairs = read_nli(dev).pairs if dev is not None else ()
-    if is_cross:
-        from entail.training.adapters.cross_averaging import average_cross_encoders
-
-        lost = average_cross_encoders(folders, out, rank=rank)
-    else:
-        from entail.training.adapters.averaging import average_adapters
-
-        lost = average_adapters(folders, out, rank=rank)
+    lost = average_adapters(folders, out, rank=rank)
     if pairs:
         from entail.gausscse.calibration import calibrate
 

@@ -17,7 +17,7 @@ from entail.arcf.training import train_arcf
 from entail.cli import main
 from entail.encoders.cross.encoder import ADAPTER, HEAD
 from entail.errors import TrainingError
-from entail.training.adapters.cross_averaging import average_cross_encoders
+from entail.training.adapters.averaging import average_adapters
 from tests.arcf.conftest import TINY
 
 
@@ -48,18 +48,16 @@ def test_the_mean_is_of_adapters_and_heads(
     tiny_home: Path, train: Callable[..., Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     first_folder, second_folder, mean = train("one"), train("two", seed=1, loss="ranknet"), tiny_home / "mean"
-    assert average_cross_encoders([first_folder, second_folder], mean, weights=[0.25, 0.75]) == pytest.approx(
-        0, abs=1e-6
-    )
+    assert average_adapters([first_folder, second_folder], mean) == pytest.approx(0, abs=1e-6)
     first, second = added(first_folder), added(second_folder)
     for name, tensor in added(mean).items():
-        torch.testing.assert_close(tensor, 0.25 * first[name] + 0.75 * second[name], atol=2e-3, rtol=1e-2)
+        torch.testing.assert_close(tensor, (first[name] + second[name]) / 2, atol=2e-3, rtol=1e-2)
     heads = [load_file(folder / HEAD) for folder in (first_folder, second_folder, mean)]
     for name, tensor in heads[2].items():
-        torch.testing.assert_close(tensor, 0.25 * heads[0][name] + 0.75 * heads[1][name])
+        torch.testing.assert_close(tensor, (heads[0][name] + heads[1][name]) / 2)
     assert load_scorer("mean").form == load_scorer("one").form
 
-    average_cross_encoders([first_folder, second_folder], mean, rank=2)
+    average_adapters([first_folder, second_folder], mean, rank=2)
     card = (mean / "README.md").read_text(encoding="utf-8")
     assert "`one` (0.5), `two` (0.5)" in card
     assert "| seed |" not in card
@@ -78,7 +76,7 @@ def test_the_mean_of_one_with_itself_ranks_as_it(
     tiny_home: Path, world: Any, train: Callable[..., Path]
 ) -> None:
     folder = train("one")
-    average_cross_encoders([folder, folder], tiny_home / "mean", rank=TINY.rank)
+    average_adapters([folder, folder], tiny_home / "mean", rank=TINY.rank)
     near = Neighbourhoods(world.facts, k=6)
     alone, mean = (
         [ranked.ranking.tolist()[:5] for ranked in ChainRanker(load_scorer(name), near).rank(world.dev)]
@@ -98,12 +96,11 @@ def test_what_cannot_be_averaged_is_refused(tiny_home: Path, world: Any, train: 
         ([folder, tiny_home / "nobody"], {}, "with an adapter"),
         ([folder, fewer], {}, r"explanations\.safetensors of fewer"),
         ([folder, whole], {}, "with an adapter"),
-        ([folder], {"weights": [0.5]}, "1 in sum"),
         ([folder], {"rank": 0}, "rank"),
-        ([], {}, "found none"),
+        ([], {}, "found 0"),
     ):
         with pytest.raises(TrainingError, match=message):
-            average_cross_encoders(names, out, **options)  # type: ignore[arg-type]  # of a tuple
+            average_adapters(names, out, **options)  # type: ignore[arg-type]  # of a tuple
     assert not out.exists()
 
 
@@ -114,23 +111,7 @@ def test_seeds_of_two_machines_are_averaged(tiny_home: Path, train: Callable[...
     for error, is_close in ((1e-4, True), (0.1, False)):
         save_file(load_file(file) | {"vectors": vectors + error}, file)
         if is_close:
-            average_cross_encoders([first_folder, second_folder], tiny_home / "mean")
+            average_adapters([first_folder, second_folder], tiny_home / "mean")
         else:
             with pytest.raises(TrainingError, match="same data"):
-                average_cross_encoders([first_folder, second_folder], tiny_home / "mean")
-
-
-def test_a_seed_of_an_earlier_version_is_compared_under_its_old_names(
-    tiny_home: Path, train: Callable[..., Path]
-) -> None:
-    first_folder, second_folder = train("one"), train("two", seed=1)
-    record = json.loads((first_folder / "entail.json").read_text(encoding="utf-8"))
-    length = record["scorer"].pop("max_length")
-    for longest, is_same in ((length, True), (length + 1, False)):
-        record["scorer"]["longest"] = longest
-        (first_folder / "entail.json").write_text(json.dumps(record), encoding="utf-8")
-        if is_same:
-            average_cross_encoders([first_folder, second_folder], tiny_home / "mean")
-        else:
-            with pytest.raises(TrainingError, match="of one scorer"):
-                average_cross_encoders([first_folder, second_folder], tiny_home / "mean")
+                average_adapters([first_folder, second_folder], tiny_home / "mean")

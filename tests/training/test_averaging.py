@@ -58,14 +58,14 @@ def test_the_mean_is_exact_up_to_half_precision(tmp_path: Path) -> None:
 def test_of_two_towers_each_is_averaged(tmp_path: Path) -> None:
     folders = [adapter(tmp_path / name, seed=i, towers="dual") for i, name in enumerate(("one", "two"))]
     towers = [adapter(folder / "premise_tower", seed=i + 5) for i, folder in enumerate(folders)]
-    average_adapters(folders, tmp_path / "mean", weights=[0.4, 0.6])
+    average_adapters(folders, tmp_path / "mean")
     for mean, (first, second) in (
         (tmp_path / "mean", folders),
         (tmp_path / "mean" / "premise_tower", towers),
     ):
-        np.testing.assert_allclose(added(mean), 0.4 * added(first) + 0.6 * added(second), atol=2e-2)
+        np.testing.assert_allclose(added(mean), (added(first) + added(second)) / 2, atol=2e-2)
     assert json.loads((tmp_path / "mean" / "entail.json").read_text())["towers"] == "dual"
-    with pytest.raises(TrainingError, match="one towers, found 'dual' in one and 'single' in three"):
+    with pytest.raises(TrainingError, match="of one towers"):
         average_adapters([folders[0], adapter(tmp_path / "three", seed=3)], tmp_path / "out")
     assert average_adapters(folders, tmp_path / "lower", rank=1) > 0
 
@@ -81,16 +81,13 @@ def test_a_changed_adapter_is_refused(tmp_path: Path) -> None:
         average_adapters([mean], tmp_path / "out")
 
 
-def test_weights_and_scale(tmp_path: Path) -> None:
+def test_the_mean_tells_of_its_members(tmp_path: Path) -> None:
     first, second = adapter(tmp_path / "one", seed=1), adapter(tmp_path / "two", seed=2)
     for folder in (first, second):
         write_training_queries(folder, [folder.name, "both"])
-    average_adapters([first, second], tmp_path / "mean", weights=[0.75, 0.25], scale=0.5)
+    average_adapters([first, second], tmp_path / "mean")
     assert read_training_queries(tmp_path / "mean") == {"one", "two", "both"}
-    expected = 0.5 * (0.75 * added(first) + 0.25 * added(second))
-    np.testing.assert_allclose(added(tmp_path / "mean"), expected, atol=2e-2)
     about = json.loads((tmp_path / "mean" / "entail.json").read_text())
-    assert about["averaged"]["scale"] == 0.5
     assert [e["name"] for e in about["averaged"]["encoders"]] == ["one", "two"]
     assert about["base_revision"] == "minilm@1"
 
@@ -106,10 +103,8 @@ def test_a_lower_rank_is_the_best_approximation_and_says_what_is_lost(tmp_path: 
 
 def test_what_does_not_belong_together_is_refused(tmp_path: Path) -> None:
     folder = adapter(tmp_path / "one", seed=1)
-    with pytest.raises(TrainingError, match="found none"):
+    with pytest.raises(TrainingError, match="found 0"):
         average_adapters([], tmp_path / "out")
-    with pytest.raises(TrainingError, match="1 in sum"):
-        average_adapters([folder], tmp_path / "out", weights=[0.5])
     with pytest.raises(TrainingError, match=r"'minilm@1' in one and 'minilm@2' in other"):
         average_adapters(
             [folder, adapter(tmp_path / "other", seed=2, base_revision="minilm@2")], tmp_path / "out"
@@ -142,10 +137,10 @@ def gaussians(folder: Path, *, seed: int, **form: object) -> Path:
 
 def test_heads_are_averaged_and_what_was_fitted_on_dev_is_left_out(tmp_path: Path) -> None:
     first, second = gaussians(tmp_path / "one", seed=1), gaussians(tmp_path / "two", seed=2)
-    average_adapters([first, second], tmp_path / "mean", weights=[0.75, 0.25], scale=0.5)
+    average_adapters([first, second], tmp_path / "mean")
     (head,) = load_file(tmp_path / "mean" / "head" / "model.safetensors").values()
     assert head.dtype == torch.float16
-    assert (head == 1.25).all()  # the scale shrinks towards the base, which has no head
+    assert (head == 1.5).all()
     assert (tmp_path / "mean" / "head" / "config.json").read_text() == "{}"
     form = json.loads((tmp_path / "mean" / "entail.json").read_text())["gaussian"]
     assert (form["similarity"], form["threshold"], form["direction"]) == ("kl_mean", None, None)
@@ -153,9 +148,9 @@ def test_heads_are_averaged_and_what_was_fitted_on_dev_is_left_out(tmp_path: Pat
 
 def test_heads_that_do_not_belong_together_are_refused(tmp_path: Path) -> None:
     first, second = gaussians(tmp_path / "one", seed=1), gaussians(tmp_path / "two", seed=2, similarity="kl")
-    with pytest.raises(TrainingError, match="one similarity, found 'kl_mean' in one and 'kl' in two"):
+    with pytest.raises(TrainingError, match="of one gaussian"):
         average_adapters([first, second], tmp_path / "out")
-    with pytest.raises(TrainingError, match="one similarity"):
+    with pytest.raises(TrainingError, match="of one gaussian"):
         average_adapters([first, adapter(tmp_path / "point", seed=3, method="gausscse")], tmp_path / "out")
     save_file({"linear.weight": torch.zeros(6, 2)}, first / "head" / "model.safetensors")
     with pytest.raises(TrainingError, match="heads of one shape"):

@@ -12,7 +12,7 @@ from entail.cli import main
 from entail.encoders.card import read_training_queries, write_training_queries
 from entail.encoders.cross.reranker import Reranker
 from entail.errors import EncoderError, TrainingError
-from entail.training.adapters.cross_averaging import average_cross_encoders
+from entail.training.adapters.averaging import average_adapters
 
 QUERY, PREMISES = "ba be bi", ["bo bu", "be ba", "bi bi bo"]
 
@@ -23,7 +23,7 @@ def test_the_mean_of_equal_rerankers_scores_as_they_do(
     first, second = write_reranker("one"), write_reranker("two")
     write_training_queries(first, ["a"])
     write_training_queries(second, ["b"])
-    average_cross_encoders([first, second], tiny_home / "mean", rank=2)
+    average_adapters([first, second], tiny_home / "mean", rank=2)
     expected, scores = (Reranker(folder).score(QUERY, PREMISES) for folder in (first, tiny_home / "mean"))
     np.testing.assert_allclose(scores, expected, rtol=2e-3, atol=2e-3)
     assert read_training_queries(tiny_home / "mean") == {"a", "b"}
@@ -47,7 +47,7 @@ def test_a_changed_reranker_is_refused(tiny_home: Path, write_reranker: Callable
     config = folder / "adapter" / "adapter_config.json"
     config.write_text(json.dumps(json.loads(config.read_text()) | {"use_rslora": True}))
     with pytest.raises(EncoderError):
-        average_cross_encoders([folder], tiny_home / "mean")
+        average_adapters([folder], tiny_home / "mean")
     with pytest.raises(EncoderError):
         Reranker(folder)
 
@@ -58,5 +58,5 @@ def test_rerankers_of_other_forms_are_refused(
     first = write_reranker("one")
     for other in (write_reranker("two", weight=0.5), scorer_folder("facts")):
         with pytest.raises(TrainingError):
-            average_cross_encoders([first, other], tiny_home / "mean")
+            average_adapters([first, other], tiny_home / "mean")
     assert not (tiny_home / "mean").exists()

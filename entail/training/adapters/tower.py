@@ -325,7 +325,7 @@ def _start_from(model: SentenceTransformer, initial: Path, lora: Lora | None) ->
 
     if lora is None:
         raise TrainingError("an adapter to start from needs an adapter to train; take tuning=lora")
-    start, _ = merge([initial], shares=[1.0], rank=lora.rank)
+    start, _ = merge([initial], rank=lora.rank)
     lora_layers = {name: module for name, module in model.named_modules() if hasattr(module, "lora_A")}
     with torch.no_grad():
         for key, (a, b) in start.items():

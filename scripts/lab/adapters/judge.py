@@ -17,7 +17,7 @@ from entail.judge.evaluation import evaluate_judge
 from entail.judge.judges import NliJudge
 from entail.judge.method import JUDGE
 from entail.judge.training import train_judge
-from entail.training.adapters.cross_averaging import average_cross_encoders
+from entail.training.adapters.averaging import average_adapters
 from entail.training.run import sample_rows
 from lab.adapters import Measures, Work
 from lab.data import DataFolder
@@ -41,7 +41,7 @@ def train(work: Work) -> None:
 
 def average(folders: Sequence[Path], out: Path, *, rank: int | None) -> None:
     """Write the mean of judges as one."""
-    average_cross_encoders(folders, out, rank=rank)
+    average_adapters(folders, out, rank=rank)
 
 
 def measure(model: str, data: DataFolder, sets: Mapping[str, str], *, cache: Path) -> Measures:

@@ -13,7 +13,7 @@ from entail.aeenc.reranking.training import train_reranker
 from entail.encoders.cross.reranker import Reranker
 from entail.encoders.weights import read_object
 from entail.index.factory import rerank, retriever
-from entail.training.adapters.cross_averaging import average_cross_encoders
+from entail.training.adapters.averaging import average_adapters
 from lab.adapters import Measures, Work
 from lab.adapters.aeenc import measure_premises
 from lab.data import DataFolder
@@ -34,7 +34,7 @@ def train(work: Work) -> None:
 
 def average(folders: Sequence[Path], out: Path, *, rank: int | None) -> None:
     """Write the mean of re-rankers as one."""
-    average_cross_encoders(folders, out, rank=rank)
+    average_adapters(folders, out, rank=rank)
 
 
 def measure(model: str, data: DataFolder, sets: Mapping[str, str], *, cache: Path) -> Measures:
