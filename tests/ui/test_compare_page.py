@@ -185,11 +185,11 @@ def test_a_file_of_the_data_folder_is_a_split(app: AppTest, tmp_path: Path) -> N
     assert "hypothesis" in str(app.error[0].value)
 
 
-def test_bias_is_drawn_for_encoders_with_its_verdict_by_both_rules(app: AppTest) -> None:
+def test_bias_is_drawn_for_encoders_by_both_rules(app: AppTest) -> None:
     assert "Choose an encoder" in said(opened(app, mode="bias"))
     app = opened(app, mode="bias", right="minilm")
     assert app.get("vega_lite_chart")
-    assert "FP above FN" in said(app)
+    assert "FP stand above FN" in said(app)
     assert "at most 1,000 a group" in said(app)
     before = [metric.value for metric in app.metric]
     app = settled(app.segmented_control(key="compare_rule").set_value("outside_tree").run())

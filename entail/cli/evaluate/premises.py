@@ -183,5 +183,5 @@ def _bias_as_text(analysis: SimilarityBias) -> str:
             if (s := panel.separation) is not None
         ]
         parts.append(table([f"false positives: {rule}", "P(FP > FN)", "low", "high", "Cliff's delta"], rows))
-        parts.append("\n".join(verdict.words for verdict in analysis.verdicts[rule]))
+        parts.append("\n".join(panel.finding for panel in analysis.panels[rule]))
     return "\n\n".join(parts)

@@ -1,4 +1,4 @@
-"""Similarity bias of two encoders: Figure 3 of the AE-Enc paper as linked charts, with verdicts."""
+"""Similarity bias of two encoders: Figure 3 of the AE-Enc paper as linked charts."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def draw_similarity_bias(pair: Pair, source: Source) -> None:
 
     def make(report: ProgressCallback) -> SimilarityBias:
         figure = bias(source.corpus, source.trees, encoders, progress=report)
-        _ = figure.verdicts  # computed here, not while the page is drawn
+        _ = figure.panels  # computed here, not while the page is drawn
         return figure
 
     key = tuple(index.manifest.revision for index in encoders), source.corpus.hash, source.stamp
@@ -93,7 +93,7 @@ def _draw(figure: SimilarityBias) -> None:
         draw_bias(pairs_table(figure, rule), retriever_marks(figure.retrievers)),
         width="stretch",
         alt="Token overlap and similarity of true positives, false negatives and false positives. "
-        + " ".join(verdict.words for verdict in figure.verdicts[rule]),
+        + " ".join(panel.finding for panel in figure.panels[rule]),
     )
     sample_size = len(figure.sample(rule, most=MOST))
     st.caption(
@@ -105,10 +105,9 @@ def _draw(figure: SimilarityBias) -> None:
             else f"All {sample_size:,} pairs."
         )
     )
-    st.markdown("**Does the paper's claim hold?**")
-    for verdict in figure.verdicts[rule]:
-        icon = {True: ":material/check_circle:", False: ":material/cancel:", None: ":material/help:"}
-        st.markdown(f"{icon[verdict.holds]} {label(verdict.words)}")
+    st.markdown("**Do false positives stand above false negatives?** Then a retriever ranks by similarity.")
+    for panel in figure.panels[rule]:
+        st.markdown(f"- {label(panel.finding)}")
     with st.container(horizontal=True):
         draw_download("All pairs (CSV)", "bias.csv", figure.rows)
         draw_download("Figures (JSON)", "bias.json", figure.to_json)
