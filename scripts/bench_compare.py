@@ -6,7 +6,7 @@ anything is timed, those of the premises on disk, those of the queries in memory
 - by the library alone: figures with intervals and tests, Figure 3 of every encoder of the pair, and the tour;
 - in a real Chromium: from opening the address of a comparison that nobody made yet to its first table, and
   to the list of its claims, and again when it was made; the same for Figure 3's chart, which has all panels
-  at once, and its verdicts, and for the slopes of one query.
+  at once, and its findings, and for the slopes of one query.
 
     python scripts/bench_compare.py --trees train.jsonl.gz --corpus premises.txt.gz [--queries 1000]
         [--left minilm --right aeenc-minilm]                # the page's own pair
@@ -106,7 +106,7 @@ def library(
 
     def panels() -> SimilarityBias:
         encoder_bias = bias(corpus, trees, encoders)
-        _ = encoder_bias.verdicts
+        _ = encoder_bias.panels
         return encoder_bias
 
     def whole() -> None:
@@ -163,7 +163,7 @@ def page_times(
     source = f"corpus={corpus_id}&trees=file&file=trees.jsonl"
     fields = f"left={pair[0]}&right={pair[1]}&{source}"
     figures, chart = '[data-testid="stTable"] td', '[data-testid="stVegaLiteChart"] :is(svg, canvas)'
-    claims, verdicts = '[data-testid="stDataFrame"] canvas', "text=Does the paper's claim hold?"
+    claims, findings = '[data-testid="stDataFrame"] canvas', "text=Do false positives stand above"
     measured: dict[str, list[float]] = {}
 
     def opened(page: Page, url: str, address: str, *selectors: str, name: str, then: str = "") -> None:
@@ -187,7 +187,7 @@ def page_times(
                 opened(page, url, f"mode=split&{fields}", figures, claims, name="split", then="claims")
                 opened(page, url, f"mode=split&{fields}", figures, claims, name="split_again", then="claims")
                 if encoders:
-                    opened(page, url, f"mode=bias&{fields}", chart, verdicts, name="bias", then="verdicts")
+                    opened(page, url, f"mode=bias&{fields}", chart, findings, name="bias", then="findings")
                 opened(page, url, f"mode=query&{fields}&query=ice", chart, name="query")
                 page.close()
             finally:

@@ -95,7 +95,7 @@ def test_the_page_is_opened_with_the_pair_that_was_asked_for(
         (f"mode=bias&{both}", 2),
         (f"mode=query&{both}", 1),
     ]
-    assert {"bias", "bias_verdicts", "split", "split_claims", "vectors_other"} <= figures[
+    assert {"bias", "bias_findings", "split", "split_claims", "vectors_other"} <= figures[
         "page_seconds"
     ].keys()
 

@@ -106,7 +106,7 @@ class Installation:
         """Open the tree until its candidates are there, or it cannot be read."""
         for _ in range(2_000):  # a busy machine may take minutes to load the encoder
             page = visitor.open("Trees", f"tree={self.tree}")
-            if HYPOTHESIS not in page or any("accept-" in button for button in page.ids("button")):
+            if HYPOTHESIS not in page or any("reject-" in button for button in page.ids("button")):
                 return page
             time.sleep(0.1)
         raise AssertionError("no candidates")

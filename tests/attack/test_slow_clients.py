@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -97,7 +98,8 @@ async def attack(kind: str, port: int) -> tuple[int, list[float], list[int]]:
 
 @pytest.mark.parametrize("kind", ATTACKS)
 def test_hostile_clients(port: int, kind: str, tally: Tally) -> None:
-    connections, seconds, statuses = asyncio.run(attack(kind, port))
+    with ThreadPoolExecutor(1) as threads:  # Playwright's loop runs in this one
+        connections, seconds, statuses = threads.submit(asyncio.run, attack(kind, port)).result()
     failures = len([status for status in statuses if status != 200])
     tally(attempts=connections, failures=failures, slowest_health_seconds=max(seconds))
     assert set(statuses) == {200}
