@@ -101,7 +101,7 @@ def test_a_brush_over_one_panel_leaves_its_pairs_in_the_others(page: Page, url: 
     page.goto(f"{url}?mode=bias&left=tfidf&right=minilm")
     canvas = chart(page).locator("canvas, svg").first
     expect(canvas).to_be_visible()
-    expect(page.get_by_text("Does the paper's claim hold?")).to_be_visible()
+    expect(page.get_by_text("Do false positives stand above false negatives?")).to_be_visible()
     box = canvas.bounding_box()
     assert box is not None
     boxes: FloatRect = {"x": box["x"], "y": box["y"], "width": box["width"], "height": 0.2 * box["height"]}
