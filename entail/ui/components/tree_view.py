@@ -1,4 +1,4 @@
-"""What graph and outline share: their scripts, styles and legend in the browser, and how they are mounted.
+"""Shared scripts, styles and legend of graph and outline in the browser, and the way they are mounted.
 
 The scripts of a view are sent once a session; a small component travels with each change of the tree.
 """
