@@ -27,6 +27,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 from urllib.parse import quote, urlsplit
@@ -38,6 +39,14 @@ MAX_UPLOAD_MB = 200
 
 MIN_TOKEN = 16
 """Least characters of a token of the HTTP API."""
+
+_VARIABLES = (
+    *(f"ENTAIL_{name}" for name in ("DATA_DIR", "DATABASE_URL", "MODELS_DIR", "BASE", "DEVICE", "QUEUE_URL")),
+    *(f"ENTAIL_{name}" for name in ("WORKER", "MAX_PREMISE_CHARS", "SERVE_TOKEN", "DEMO", "SIGN_IN")),
+    "ENTAIL_OPERATORS",
+    *("HOME", "USERPROFILE", "XDG_DATA_HOME"),
+)
+"""Variables that the settings depend on; the last ones name the folders of the user."""
 
 QUEUE_SCHEMES = ("redis", "rediss", "postgresql")
 """Schemes of the URL of a queue."""
@@ -142,11 +151,16 @@ def refuse_in_demo(action: str) -> None:
 
 
 def load_settings() -> Settings:
-    """Read the settings from the environment, now.
+    """Return the settings; the environment is read again when one of its variables has changed.
 
     Raises:
         SettingsError: If a variable has an invalid value.
     """
+    return _read_settings(tuple(map(os.environ.get, _VARIABLES)))
+
+
+@lru_cache(maxsize=1)
+def _read_settings(_: tuple[str | None, ...]) -> Settings:
     import platformdirs
 
     def get(variable: str) -> str | None:

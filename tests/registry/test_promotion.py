@@ -25,6 +25,7 @@ from entail.registry.pointers import (
     locked_moves,
     rollback_target,
 )
+from entail.settings import _read_settings
 from entail.statistics.paired import PairedDifference
 
 PACKAGED = "minilm"
@@ -188,6 +189,7 @@ def test_a_promoted_model_that_ships_is_that_of_the_installed_version(
     shipped = tmp_path / "shipped"
     monkeypatch.delenv("ENTAIL_MODELS_DIR")
     monkeypatch.setattr("entail.settings.shipped_models", lambda: shipped)
+    _read_settings.cache_clear()  # the folder that ships is no variable
     for folder in (shipped, tmp_path / "data" / "models"):
         folder.mkdir(parents=True)
     make(shipped / "debiased", 1)
