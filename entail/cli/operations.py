@@ -144,8 +144,9 @@ def doctor(
     if licences:
         return _licences()
     from entail.jobs.jobs import Jobs
-    from entail.operations.doctor import diagnose, inspect_machine
+    from entail.operations.doctor import diagnose
     from entail.operations.storage import measure_storage
+    from entail.runtime.machine import inspect_machine
 
     with progress_bar() as progress:
         diagnosis = diagnose(progress=progress)

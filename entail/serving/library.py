@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from entail.data.records import Corpus
 from entail.encoders.catalogue import EncoderEntry, catalogue, resolve
-from entail.encoders.cross.reranker import Reranker, list_rerankers, reranker_revisions
+from entail.encoders.cross.reranker import Reranker, reranker_revisions
 from entail.encoders.encoder import BiEncoder
 from entail.errors import ServingError, UnknownEncoderError
 from entail.index.factory import HYBRIDS, LEXICAL, retriever
@@ -21,6 +21,7 @@ from entail.index.lifted import Direction
 from entail.index.protocol import PremiseIndex
 from entail.progress import Progress, ProgressCallback
 from entail.registry.models import active, active_name
+from entail.runtime.models import load_reranker, model_cache
 from entail.serving.batching import Call
 from entail.serving.encoders import ServedEncoder
 from entail.serving.limits import Limits
@@ -49,7 +50,7 @@ class Library:
             Clients cannot name a folder or Hub id that is not among them.
         corpora: The corpora; by default those of the installation's database, opened on first use.
         limits: Limits of the server.
-        encoder_of: Loader of encoders, for a process that has them in memory already.
+        encoder_of: Loader of encoders; by default the process's copies.
     """
 
     def __init__(
@@ -58,15 +59,14 @@ class Library:
         *,
         corpora: CorpusStore | None = None,
         limits: Limits | None = None,
-        encoder_of: Callable[[str], BiEncoder] = BiEncoder,
+        encoder_of: Callable[[str], BiEncoder] | None = None,
     ) -> None:
         self.limits = limits or Limits()
         self._names = tuple(encoders) if encoders is not None else None
-        self._encoder_of = encoder_of
+        self._encoder_of = encoder_of or model_cache().encoder
         self._corpora = corpora
         self._lock = threading.RLock()
         self._served: dict[str, ServedEncoder] = {}
-        self._rerankers: dict[str, Reranker] = {}
         self._catalogue: tuple[float, dict[str, EncoderEntry]] = (-math.inf, {})
         self._indexes: OrderedDict[IndexKey, Future[PremiseIndex]] = OrderedDict()
         self._progress: dict[IndexKey, Progress] = {}
@@ -127,15 +127,12 @@ class Library:
         Raises:
             UnknownEncoderError: If there is none of this name under `models/`.
         """
-        revision = reranker_revisions().get(name)
-        if revision is None:
+        revisions = reranker_revisions()
+        if name not in revisions:
             raise UnknownEncoderError(
-                f"no re-ranker of this name is served; available: {', '.join(list_rerankers()) or 'none'}"
+                f"no re-ranker of this name is served; available: {', '.join(revisions) or 'none'}"
             )
-        with self._lock:
-            if name not in self._rerankers or self._rerankers[name].revision != revision:
-                self._rerankers[name] = Reranker(name)
-            return self._rerankers[name]
+        return load_reranker(name, revisions[name])
 
     def peek(self, name: str) -> ServedEncoder | None:
         """Return an encoder if it was requested before."""

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Depends, Request, Response
 
-from entail.arcf.chains.chain import Search, Step, build_chain
-from entail.arcf.scoring.scorer import METHOD
+from entail.arcf.chains.chain import Search, Step, build_chain, corpus_facts
+from entail.arcf.scoring.scorer import METHOD, ListedScorer, list_scorers
 from entail.cancellation import cancellable
 from entail.claims import existence_claim, state_answer
 from entail.data.records import Corpus
@@ -18,13 +18,16 @@ from entail.data.text import premise_key
 from entail.data.worldtree.questions import Question
 from entail.encoders.cross.reranker import list_rerankers
 from entail.encoders.device import device_name
-from entail.errors import ServingError
+from entail.errors import ServingError, UnknownEncoderError
 from entail.evaluation.chains import TFIDF
 from entail.gausscse.verdict import find_truncated, judge_gaussians
 from entail.index.factory import rerank
 from entail.index.gaussian import GaussianIndex
 from entail.index.lifted import Direction
 from entail.index.protocol import Hits
+from entail.registry.models import active_name
+from entail.runtime.chains import is_loaded, make_builder, take_builder, take_scorer
+from entail.runtime.tasks import finish
 from entail.serving import messages
 from entail.serving.admission import ApiRoute, admit
 from entail.serving.batching import Lane, current_call
@@ -190,7 +193,11 @@ async def chain(request: messages.ChainRequest, service: ServiceDep) -> messages
     Uses a scorer of facts (ARCF), or shared words (`tfidf`), which is the default where no scorer is served.
     Facts come from a corpus of the installation or from the request. One request is scored at a time.
     """
-    return await service.in_thread(lambda: _build_chain(service, request), service.scorers.thread)
+    return await service.in_thread(lambda: _build_chain(service, request), service.scoring)
+
+
+def _scorers() -> dict[str, ListedScorer]:
+    return {scorer.name: scorer for scorer in list_scorers() if scorer.problem is None}
 
 
 def _build_chain(service: Service, request: messages.ChainRequest) -> messages.ChainAnswer:
@@ -201,9 +208,20 @@ def _build_chain(service: Service, request: messages.ChainRequest) -> messages.C
         info, corpus = service.library.corpus(request.corpus or "")
         if not len(corpus):
             raise ServingError("expected a corpus with facts, found an empty one", field="corpus")
-    scorers = service.scorers
-    name = request.scorer or scorers.default()
-    scorer, steps, near = scorers.prepare(name, corpus, k=request.k, cache=info is not None)
+    listed = _scorers()
+    name = request.scorer or active_name("chains", listed) or TFIDF
+    if name not in (TFIDF, *listed):
+        names = ", ".join([TFIDF, *listed])
+        raise UnknownEncoderError(
+            f"no scorer of this name is served; available: {names}. `entail train arcf` makes one"
+        )
+    scorer = None if name == TFIDF else finish(take_scorer(name, listed[name].revision, wait=0))
+    facts = corpus_facts(corpus)
+    if info is None:
+        builder = make_builder(facts, scorer, k=request.k)
+    else:
+        builder = finish(take_builder(facts, scorer, k=request.k, wait=0))
+    steps, near = builder.steps, builder.around
     question = Question("question", request.question, request.answer, {})
     walk = build_chain(question, steps, near, Search(length=request.length, least=request.least))
     ranking = walk.ranking(question, near)[: request.top].tolist()
@@ -320,8 +338,12 @@ def _collect(service: Service, endpoints: list[messages.EndpointInfo]) -> messag
         retrievers=library.retrievers(),
         rerankers=list_rerankers(),
         scorers=[
-            messages.ScorerInfo(name=name, revision=service.scorers.revision(name), method=METHOD)
-            for name in service.scorers.available()
+            messages.ScorerInfo(
+                name=name,
+                revision=scorer.revision if is_loaded(scorer) else None,
+                method=METHOD,
+            )
+            for name, scorer in _scorers().items()
         ],
         corpora=corpora,
         endpoints=endpoints,

@@ -1,4 +1,4 @@
-"""State of a server shared by all requests: library, scorers, threads, readiness."""
+"""State of a server shared by all requests: library, threads, readiness."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from fastapi import Depends, Request
 
 from entail.errors import EntailError
 from entail.serving.library import Library
-from entail.serving.scorers import Scorers
 
 T = TypeVar("T")
 
@@ -34,11 +33,12 @@ class Service:
     Attributes:
         reason: Reason why the server is not ready, None if it is.
         requests: Requests that are answered now.
+        scoring: Executor of the one thread that builds chains, one request at a time.
     """
 
     def __init__(self, library: Library, *, warm: tuple[str, ...] | None = None) -> None:
         self.library, self.limits = library, library.limits
-        self.scorers = Scorers()
+        self.scoring = ThreadPoolExecutor(1, thread_name_prefix="score")
         self.reason: str | None = "the encoders are not loaded yet"
         self.requests = 0
         self._warm = warm
@@ -55,7 +55,7 @@ class Service:
         self._closing.set()
         self.library.close()
         self._threads.shutdown(wait=True)
-        self.scorers.thread.shutdown(wait=True)
+        self.scoring.shutdown(wait=True)
 
     async def in_thread(self, work: Callable[[], T], threads: Executor | None = None) -> T:
         """Run blocking work of a request in a thread, in the context of the request.

@@ -55,7 +55,6 @@ def open_service() -> Service:
     from entail.serving.app import LOOPBACK
     from entail.serving.library import Library
     from entail.serving.service import Service
-    from entail.ui.shared.resources import model_cache
 
     if load_settings().serve_token is None:
         if sign_in.is_configured():
@@ -68,7 +67,7 @@ def open_service() -> Service:
                 "the API is open to anybody who reaches this machine: set ENTAIL_SERVE_TOKEN, or --address "
                 "127.0.0.1"
             )
-    return Service(Library(encoder_of=lambda name: model_cache().encoder(name)))
+    return Service(Library())
 
 
 def routes(service: Service | None) -> Sequence[BaseRoute]:

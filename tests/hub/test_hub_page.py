@@ -12,8 +12,8 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from entail.data.records import Corpus
-from entail.operations.models import ModelCache
-from entail.operations.tasks import CACHE
+from entail.runtime.models import ModelCache
+from entail.runtime.tasks import CACHE
 from entail.trees.log.acts import Accept, Create
 from entail.ui.models.hub import HUB_TASKS
 from entail.ui.shared.resources import Workspace, workspace

@@ -11,10 +11,10 @@ from entail.cli import main
 from entail.data.records import Corpus
 from entail.errors import DemoError
 from entail.jobs.jobs import Jobs
-from entail.operations import doctor as machine_module
-from entail.operations.doctor import inspect_machine, list_gpus, parse_gpus
 from entail.operations.licences import UNKNOWN, _licence, data_licences, encoder_licences, package_licences
 from entail.operations.storage import back_up, backups
+from entail.runtime import machine as machine_module
+from entail.runtime.machine import inspect_machine, list_gpus, parse_gpus
 from entail.trees.store.backup import restore
 from entail.trees.store.corpora import CorpusStore
 from entail.trees.store.database import open_database

@@ -11,9 +11,9 @@ from entail.data.bundled import sample_corpus
 from entail.data.records import Corpus
 from entail.errors import EntailError
 from entail.index.flat import DenseIndex
-from entail.operations import models as models_module
-from entail.operations.models import ModelCache
-from entail.operations.tasks import CACHE
+from entail.runtime import models as models_module
+from entail.runtime.models import ModelCache
+from entail.runtime.tasks import CACHE
 
 CORPUS = Corpus.of("two", ["ice is cold", "fire is hot"])
 

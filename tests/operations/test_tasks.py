@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from entail.errors import EntailError
-from entail.operations.tasks import CACHE, Task, TaskGroup, finish, size_in_bytes
 from entail.progress import Progress, ProgressCallback
+from entail.runtime.tasks import CACHE, Task, TaskGroup, finish, size_in_bytes
 
 GROUP = TaskGroup("one", failure="no luck")
 

@@ -22,6 +22,7 @@ from fastapi import APIRouter, FastAPI
 
 from entail.data.records import Corpus
 from entail.encoders.encoder import BiEncoder
+from entail.runtime.tasks import CACHE
 from entail.serving.app import create_app
 from entail.serving.library import Library
 from entail.serving.limits import Limits
@@ -184,6 +185,8 @@ def _listens(port: int) -> bool:
 @pytest.fixture
 def serve(tiny_home: Path, tmp_path: Path, grove: dict[str, Any]) -> Iterator[Callable[..., Served]]:
     """Return what starts a server of `tiny` and the corpus `grove`; it is ready unless `ready=False`."""
+    with CACHE.lock:  # of an earlier test, whose models had the same names
+        CACHE.tasks.clear()
     store = CorpusStore(open_database(f"sqlite:///{tmp_path / 'served.db'}"))
     store.add_corpus(Corpus.of("grove", grove["facts"]), author="Ada")
     with contextlib.ExitStack() as stack:

@@ -23,7 +23,8 @@ from entail.encoders.towers import BertTowers
 from entail.index import ranking
 from entail.index.lexical import TfidfIndex, load_bm25s
 from entail.index.lifted import LiftedGaussians
-from entail.serving import routes, scorers
+from entail.runtime import chains
+from entail.serving import routes
 from entail.serving.limits import Limits
 from tests.arcf.conftest import FakeScorer
 from tests.serving.conftest import SOON, Served, until
@@ -79,9 +80,9 @@ def mine(
     monkeypatch.setattr(ranking, "SCORES_AT_ONCE", 1)
     pairs = FakeScorer(lambda prefix, candidate: float(len(candidate)))
     scorer = Scorer("mine", "mine@1", ScorerForm(), pairs)
-    listed = [ListedScorer("mine", scorer.form, "1")]
-    monkeypatch.setattr(scorers, "list_scorers", lambda: listed)
-    monkeypatch.setattr(scorers, "load_scorer", lambda name, **options: scorer)
+    listed = [ListedScorer("mine", scorer.form, "mine@1")]
+    monkeypatch.setattr(routes, "list_scorers", lambda: listed)
+    monkeypatch.setattr(chains, "load_scorer", lambda name, **options: scorer)
     return serve(limits=PATIENT, others=[gaussian])
 
 
@@ -171,7 +172,7 @@ def test_one_chain_at_a_time(mine: Served, steps: Steps) -> None:
 
 def test_work_for_all_requests_is_finished(mine: Served, steps: Steps) -> None:
     # Else a corpus that takes longer to prepare than a request may last would never be ready.
-    steps.of(scorers, "fact_similarities")
+    steps.of(chains, "fact_similarities")
     fields = {"question": "ba", "answer": "be", "corpus": "grove", "scorer": "tfidf", "length": 2}
     time_out(mine, "/chain", fields, once=steps.reached)
     steps.released.set()

@@ -51,9 +51,9 @@ def scorer(monkeypatch: pytest.MonkeyPatch) -> Scorer:
         return float(len("".join(candidate))) if candidate else 100.0 * (sum("." in w for w in prefix) > 2)
 
     scorer = Scorer("mine", "mine@1", ScorerForm(), FakeScorer(by))
-    listed = ListedScorer("mine", scorer.form, "1")
-    monkeypatch.setattr("entail.serving.scorers.list_scorers", lambda: [listed])
-    monkeypatch.setattr("entail.serving.scorers.load_scorer", lambda name, **options: scorer)
+    listed = ListedScorer("mine", scorer.form, "mine@1")
+    monkeypatch.setattr("entail.serving.routes.list_scorers", lambda: [listed])
+    monkeypatch.setattr("entail.runtime.chains.load_scorer", lambda name, **options: scorer)
     return scorer
 
 
@@ -81,7 +81,7 @@ def test_default_is_the_active_scorer(
     def load(name: str, **_: object) -> Scorer:
         return Scorer(name, f"{name}@1", ScorerForm(), FakeScorer(lambda prefix, candidate: 1.0))
 
-    monkeypatch.setattr("entail.serving.scorers.load_scorer", load)
+    monkeypatch.setattr("entail.runtime.chains.load_scorer", load)
     for name in ("a-first", "arcf-minilm", "mine"):
         scorer_folder(name)
     with Client(served.url) as client:

@@ -17,8 +17,8 @@ from streamlit.testing.v1 import AppTest
 
 from entail.data.records import Corpus
 from entail.index.lexical import TfidfIndex
-from entail.operations.models import INDEXES, ModelCache
-from entail.operations.tasks import CACHE, COMPARISONS, Task
+from entail.runtime.models import INDEXES, ModelCache, model_cache
+from entail.runtime.tasks import CACHE, COMPARISONS, Task
 from entail.training import method
 from entail.trees.log.acts import Create
 from entail.trees.store import database as database_module
@@ -162,6 +162,7 @@ def shared(seeded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
     # Whatever is packaged, Trees begins without a scorer that proposes.
     monkeypatch.setattr("entail.ui.trees.suggester.list_scorers", list)
     st.cache_resource.clear()
+    model_cache.cache_clear()
     st.cache_data.clear()
     with CACHE.lock:  # a page of an earlier test may still load something behind it
         CACHE.tasks.clear()
@@ -176,6 +177,7 @@ def shared(seeded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
         )
     stores.database.engine.dispose()
     st.cache_resource.clear()
+    model_cache.cache_clear()
     st.cache_data.clear()
 
 

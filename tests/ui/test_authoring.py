@@ -9,7 +9,7 @@ from entail.data.records import Corpus
 from entail.errors import EncoderError
 from entail.index.lexical import TfidfIndex
 from entail.index.protocol import PremiseIndex
-from entail.operations.tasks import Task
+from entail.runtime.tasks import Task
 from entail.trees.log.acts import Accept, Conclude, Edit, Finish, Reject, Remove, Write
 from entail.trees.review.commands import Command
 from entail.ui.shared.resources import Workspace

@@ -12,8 +12,8 @@ from entail.arcf.chains.comparison import GREEDY, WORDS
 from entail.arcf.chains.example import EXAMPLE
 from entail.arcf.scoring.scorer import ListedScorer, Scorer, ScorerForm
 from entail.data.records import Corpus
-from entail.operations.chains import take_step
-from entail.operations.tasks import Task
+from entail.runtime.chains import take_step
+from entail.runtime.tasks import Task
 from entail.trees.store.seed import SAMPLE_ID
 from entail.ui.chains.fields import Picks
 from entail.ui.chains.steps import end_message, role_badge, truncation_message
@@ -221,7 +221,7 @@ def scorers(monkeypatch: pytest.MonkeyPatch) -> None:
     listed = [ListedScorer(name, scorer.form, "1") for name, scorer in fakes.items()]
     broken = ListedScorer("broken", ScorerForm(), "", "expected int, found words")
     monkeypatch.setattr("entail.ui.chains.fields.list_scorers", lambda: [*listed, broken])
-    monkeypatch.setattr("entail.operations.chains.load_scorer", lambda name, **_: fakes[name])
+    monkeypatch.setattr("entail.runtime.chains.load_scorer", lambda name, **_: fakes[name])
 
 
 @pytest.mark.usefixtures("scorers")
@@ -248,7 +248,7 @@ def test_scores_that_are_no_numbers_are_an_error(
     app: AppTest, few: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bad = Scorer("chains", "chains@bad", ScorerForm(), FakeScorer(lambda a, b: float("nan")))
-    monkeypatch.setattr("entail.operations.chains.load_scorer", lambda name, **_: bad)
+    monkeypatch.setattr("entail.runtime.chains.load_scorer", lambda name, **_: bad)
     assert "scores are not finite" in said(opened(app, PAGE, **few))
 
 

@@ -13,7 +13,7 @@ from entail.evaluation.passages.pool import Pool, read_pool
 from entail.evaluation.passages.wordings import PassageLists, PassageScore, search_wordings
 from entail.index.protocol import Floats, Manifest
 from entail.judge.judges import NliJudge
-from entail.operations.tasks import finish
+from entail.runtime.tasks import finish
 from entail.ui.claims.fields import tuned_encoders
 from entail.ui.claims.judges import take_scores
 from entail.ui.claims.passages import View, overview

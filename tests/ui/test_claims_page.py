@@ -163,7 +163,7 @@ class Fake:
 
 def test_passages_are_judged(app: AppTest, five: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("entail.ui.claims.judges.list_judges", lambda: ["nli-fake"])
-    monkeypatch.setattr("entail.operations.judges.NliJudge", Fake)
+    monkeypatch.setattr("entail.runtime.models.NliJudge", Fake)
     app = on_claims(app, question="Where was Tesla born?", **five)
     assert app.multiselect(key="claims_judges").value == ["nli-fake"]
     first = passages(tables(app)[0])
@@ -186,7 +186,7 @@ def test_judges_that_cannot_be_loaded_leave_the_passages(
         raise EncoderError(f"{name} is not here")
 
     monkeypatch.setattr("entail.ui.claims.judges.list_judges", lambda: ["gone"])
-    monkeypatch.setattr("entail.operations.judges.NliJudge", missing)
+    monkeypatch.setattr("entail.runtime.models.NliJudge", missing)
     app = on_claims(by(app), question="Where was Tesla born?", **five)
     app.text_input(key="claims_other").set_value("no-such-judge")
     app = settled(app.run())

@@ -49,7 +49,7 @@ class Fake:
 def fake(monkeypatch: pytest.MonkeyPatch) -> type[Fake]:
     Fake.asked = []
     monkeypatch.setattr("entail.ui.claims.judges.list_judges", lambda: ["nli-fake"])
-    monkeypatch.setattr("entail.operations.judges.NliJudge", Fake)
+    monkeypatch.setattr("entail.runtime.models.NliJudge", Fake)
     return Fake
 
 
@@ -193,7 +193,7 @@ def test_failures_of_both_figures_are_shown(
         raise EncoderError(f"{name} is not here")
 
     monkeypatch.setattr("entail.ui.claims.judges.list_judges", lambda: ["lost"])
-    monkeypatch.setattr("entail.operations.judges.NliJudge", missing)
+    monkeypatch.setattr("entail.runtime.models.NliJudge", missing)
     app = on_relevance(app, encoders="tiny", **written())
     for content, message in (
         (b'{"premise": "a", "hypothesis": "b", "label": "maybe"}', "expected at least one pair"),

@@ -13,7 +13,7 @@ from entail.data.entailment_bank.trees import write_trees
 from entail.data.records import Corpus, Premise
 from entail.encoders.training_queries import training_queries_of
 from entail.evaluation.retrieval.split_comparison import SplitComparison
-from entail.operations.tasks import CACHE
+from entail.runtime.tasks import CACHE
 from entail.trees.log.acts import Accept, Create, Reject
 from entail.trees.log.replay import CREATED
 from entail.trees.store.seed import HELD_OUT_ID

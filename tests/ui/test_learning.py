@@ -21,9 +21,9 @@ from entail.jobs.folder import JobFolder
 from entail.jobs.jobs import Jobs
 from entail.jobs.record import Job, Outcome
 from entail.jobs.worker import run_job
-from entail.operations.tasks import Task
 from entail.progress import Progress
 from entail.registry.models import promote
+from entail.runtime.tasks import Task
 from entail.trees.log.acts import Accept, Create, Evidence, Reject, ShownCandidate
 from entail.ui.frame.author import Visitor
 from entail.ui.shared.resources import Workspace, jobs, retrievers

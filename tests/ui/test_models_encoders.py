@@ -10,8 +10,9 @@ from streamlit.testing.v1 import AppTest
 
 from entail.encoders.catalogue import EncoderEntry, resolve
 from entail.errors import EncoderError
+from entail.runtime.models import model_cache
 from entail.ui.models import encoders as models_encoders
-from entail.ui.shared.resources import Workspace, model_cache
+from entail.ui.shared.resources import Workspace
 from tests.ui.conftest import by, said, settled
 
 FIGURES = {"MAP": 0.5, "NDCG": 0.6, "Hit@10": 0.7}

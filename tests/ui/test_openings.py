@@ -24,8 +24,8 @@ from entail.evaluation.passages.example_lists import find_lists, read_lists
 from entail.evaluation.passages.pool import EXAMPLES, corpus_pool
 from entail.gausscse.example_pair import EXAMPLE as PAIR
 from entail.gausscse.example_pair import find_gaussians
-from entail.operations.models import ModelCache
-from entail.operations.tasks import Task
+from entail.runtime.models import ModelCache
+from entail.runtime.tasks import Task
 from entail.ui.chains.fields import DEFAULT_K
 from entail.ui.claims.fields import TUNED, UNTUNED
 from tests.ui.conftest import html, opened, said
@@ -116,7 +116,7 @@ def without_models(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let every encoder, scorer and judge be in the making until the test ends."""
     waiting: Task[Any] = Task()
     monkeypatch.setattr(ModelCache, "get_or_start", lambda *_, **__: waiting)
-    for module in ("entail.ui.chains.comparison", "entail.ui.chains.fields", "entail.operations.chains"):
+    for module in ("entail.ui.chains.comparison", "entail.ui.chains.fields", "entail.runtime.chains"):
         monkeypatch.setattr(f"{module}.take_scorer", lambda *_, **__: waiting)
     monkeypatch.setattr("entail.ui.direction.encoder.take_encoder", lambda *_, **__: waiting)
     monkeypatch.setattr("entail.ui.claims.judges.list_judges", list)

@@ -11,7 +11,7 @@ import pytest
 from entail.arcf.chains.next_premise import next_order
 from entail.arcf.scoring.scorer import Scorer, ScorerForm
 from entail.index.lexical import TfidfIndex
-from entail.operations.tasks import CACHE
+from entail.runtime.tasks import CACHE
 from entail.trees.log.acts import Accept, Edit, Finish, Proposal, Reject, Write
 from entail.trees.review.commands import Command
 from entail.ui.shared.resources import Workspace

@@ -29,7 +29,7 @@ def with_scorer(shared: Workspace, monkeypatch: pytest.MonkeyPatch) -> Callable[
         monkeypatch.setattr("entail.ui.shared.active.WARM_AFTER", 0)
         monkeypatch.setattr(suggester_module, "list_scorers", lambda: list(listed))
         monkeypatch.setattr("entail.arcf.scoring.scorer.list_scorers", lambda: list(listed))
-        monkeypatch.setattr("entail.operations.chains.load_scorer", load)
+        monkeypatch.setattr("entail.runtime.chains.load_scorer", load)
 
     return put
 

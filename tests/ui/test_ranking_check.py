@@ -9,8 +9,8 @@ from streamlit.testing.v1 import AppTest
 
 from entail.data.records import Corpus, Premise
 from entail.index.factory import retriever
-from entail.operations.tasks import finish
 from entail.registry.models import active, promote
+from entail.runtime.tasks import finish
 from entail.trees.log.acts import Accept, Create, Finish
 from entail.ui.shared.resources import Workspace
 from entail.ui.trees import ranking_check

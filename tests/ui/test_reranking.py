@@ -13,7 +13,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from entail.data.records import Corpus
-from entail.operations.tasks import CACHE
+from entail.runtime.tasks import CACHE
 from entail.trees.log.acts import Accept, Finish
 from entail.ui.shared.resources import Workspace
 from entail.ui.trees import reranking

@@ -17,9 +17,9 @@ from entail.arcf.chains.comparison import (
 )
 from entail.arcf.scoring.scorer import ListedScorer
 from entail.data.worldtree.tables import FactTables
-from entail.operations.chains import SCORING, take_builder, take_scorer
-from entail.operations.tasks import TaskGroup, finish
 from entail.progress import ProgressCallback
+from entail.runtime.chains import SCORING, take_builder, take_scorer
+from entail.runtime.tasks import TaskGroup, finish
 from entail.ui.chains.steps import Scene, role_badge, role_name
 from entail.ui.shared.model_names import model_name
 from entail.ui.shared.text import label

@@ -15,7 +15,7 @@ from entail.arcf.scoring.scorer import ListedScorer, Scorer, list_scorers
 from entail.data.worldtree.questions import Question, WorldtreeRelease, read_release
 from entail.data.worldtree.tables import FactTables
 from entail.evaluation.chains import TFIDF
-from entail.operations.chains import (
+from entail.runtime.chains import (
     GROUNDS,
     Builder,
     DeferredScorer,
@@ -23,7 +23,7 @@ from entail.operations.chains import (
     take_builder,
     take_scorer,
 )
-from entail.operations.tasks import TaskGroup, finish
+from entail.runtime.tasks import TaskGroup, finish
 from entail.trees.store.corpus_versions import CorpusInfo
 from entail.ui.shared.active import draw_notice, sync_with_active
 from entail.ui.shared.file_source import FileSource

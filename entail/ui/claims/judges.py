@@ -9,9 +9,9 @@ import streamlit as st
 from entail.evaluation.passages.wordings import PassageScore
 from entail.gausscse.verdict import judge
 from entail.judge.judges import THRESHOLD, list_judges
-from entail.operations.judges import judge_stamp, load_judge
-from entail.operations.tasks import Task, TaskGroup, finish
 from entail.progress import ProgressCallback
+from entail.runtime.models import judge_stamp, load_judge
+from entail.runtime.tasks import Task, TaskGroup, finish
 from entail.settings import is_demo
 from entail.ui.claims.fields import BETWEEN, LINK, LONGEST, pick_several
 from entail.ui.direction.encoder import gaussian_names, take_encoder

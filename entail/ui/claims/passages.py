@@ -21,15 +21,14 @@ from entail.evaluation.passages.wordings import (
     Wording,
     search_wordings,
 )
-from entail.operations.models import model_revision
-from entail.operations.tasks import TaskGroup
+from entail.runtime.models import model_cache, model_revision
+from entail.runtime.tasks import TaskGroup
 from entail.ui.claims.fields import LINK
 from entail.ui.claims.judges import take_scores
 from entail.ui.claims.question import ClaimedQuestion
 from entail.ui.components.elements import draw_ranked_list, moved_mark
 from entail.ui.shared.downloads import draw_download
 from entail.ui.shared.model_names import model_name
-from entail.ui.shared.resources import model_cache
 from entail.ui.shared.text import label, marked, words_of
 from entail.ui.shared.waiting import await_value, draw_progress
 

@@ -10,8 +10,8 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from entail.encoders.catalogue import resolve
 from entail.evaluation.passages.pool import Pool
-from entail.operations.judges import judge_stamp, load_judge
-from entail.operations.tasks import Task, TaskGroup
+from entail.runtime.models import judge_stamp, load_judge, model_cache
+from entail.runtime.tasks import Task, TaskGroup
 from entail.training.nli_source import take_evenly
 from entail.tuning.relevance import (
     Relevance,
@@ -28,7 +28,7 @@ from entail.ui.claims.relevance_chart import draw_quartiles, draw_relevance, rel
 from entail.ui.shared.downloads import draw_download
 from entail.ui.shared.form import upload_limit
 from entail.ui.shared.model_names import model_label, model_name
-from entail.ui.shared.resources import Workspace, model_cache
+from entail.ui.shared.resources import Workspace
 from entail.ui.shared.text import label
 from entail.ui.shared.waiting import await_value
 

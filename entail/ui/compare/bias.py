@@ -11,8 +11,8 @@ import streamlit as st
 
 from entail.aeenc.bias import RULES, SimilarityBias, bias
 from entail.index.protocol import PremiseIndex
-from entail.operations.tasks import COMPARISONS
 from entail.progress import ProgressCallback
+from entail.runtime.tasks import COMPARISONS
 from entail.ui.compare.choice import Pair, Source
 from entail.ui.components.elements import pick_view
 from entail.ui.shared.chart_marks import GROUPS, OTHER, Mark, scales

@@ -20,6 +20,7 @@ from entail.errors import EntailError
 from entail.evaluation.retrieval.comparison import Comparison, compare
 from entail.index.protocol import PremiseIndex
 from entail.registry.models import active
+from entail.runtime.models import model_cache
 from entail.settings import load_settings
 from entail.trees.formats.entailment_bank import refold
 from entail.trees.log.replay import CREATED
@@ -30,7 +31,7 @@ from entail.ui.shared.chart_marks import Mark
 from entail.ui.shared.form import upload_limit
 from entail.ui.shared.link import Link
 from entail.ui.shared.model_names import model_label, retriever_marks
-from entail.ui.shared.resources import Workspace, model_cache, reference_premises, retrievers, workspace
+from entail.ui.shared.resources import Workspace, reference_premises, retrievers, workspace
 from entail.ui.shared.text import label
 from entail.ui.shared.waiting import draw_progress
 

@@ -19,7 +19,7 @@ from entail.evaluation.retrieval.split_comparison import (
     most_changed,
     query_rows,
 )
-from entail.operations.tasks import COMPARISONS, Task
+from entail.runtime.tasks import COMPARISONS, Task
 from entail.statistics.paired import ComparedFigure
 from entail.statistics.ranking import NOT_THERE
 from entail.trees.log.event_log import TreeSummary

@@ -7,7 +7,7 @@ import streamlit as st
 from entail.data.bundled import HELD_OUT_NAME
 from entail.evaluation.retrieval.split_comparison import SplitComparison
 from entail.evaluation.retrieval.tour import Stop, choose_stops, headline, tell, tour_json, tour_rows
-from entail.operations.tasks import COMPARISONS, Task
+from entail.runtime.tasks import COMPARISONS, Task
 from entail.statistics.paired import ComparedFigure
 from entail.ui.compare.choice import EXAMPLES, KINDS, LINK, Pair, Source, draw_training_notice
 from entail.ui.compare.split import Figures, draw_change, take_figures, take_split

@@ -9,10 +9,10 @@ import streamlit as st
 from entail.data.records import Corpus
 from entail.encoders.gaussian.encoder import GaussianEncoder
 from entail.index.gaussian import GaussianIndex, premise_gaussians
-from entail.operations.tasks import Task, TaskGroup
 from entail.progress import ProgressCallback
 from entail.registry.models import active_name
 from entail.registry.roles import list_usable
+from entail.runtime.tasks import Task, TaskGroup
 from entail.settings import load_settings
 from entail.ui.components.elements import pick_view
 from entail.ui.shared.active import draw_notice, pick_model

@@ -15,9 +15,9 @@ from entail.gausscse.example_pair import EXAMPLE, find_gaussians
 from entail.gausscse.projection import Projection, ellipse, project
 from entail.gausscse.verdict import Verdict, judge, judge_gaussians, threshold_of
 from entail.judge.judges import list_judges
-from entail.operations.judges import judge_stamp, load_judge
-from entail.operations.tasks import TaskGroup
 from entail.progress import ProgressCallback
+from entail.runtime.models import judge_stamp, load_judge
+from entail.runtime.tasks import TaskGroup
 from entail.ui.direction.encoder import ChosenEncoder
 from entail.ui.shared.chart_marks import BLUE, VERMILION
 from entail.ui.shared.link import init_value

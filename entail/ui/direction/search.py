@@ -12,11 +12,12 @@ from entail.data.text import is_blank
 from entail.encoders.gaussian.encoder import GaussianEncoder
 from entail.gausscse.verdict import threshold_of
 from entail.index.protocol import Hits
+from entail.runtime.models import model_cache
 from entail.ui.components.elements import pick_view
 from entail.ui.direction.encoder import take_index
 from entail.ui.shared.downloads import draw_download
 from entail.ui.shared.model_names import model_name
-from entail.ui.shared.resources import Workspace, model_cache
+from entail.ui.shared.resources import Workspace
 from entail.ui.shared.text import label, marked, words_of
 from entail.ui.shared.waiting import draw_progress
 

@@ -10,7 +10,7 @@ import streamlit as st
 from entail.data.nli.sentence_pairs import PairTable, read_pairs
 from entail.encoders.gaussian.encoder import GaussianEncoder
 from entail.gausscse.verdict import FIGURES, JudgedTable, judge_table
-from entail.operations.tasks import COMPARISONS
+from entail.runtime.tasks import COMPARISONS
 from entail.ui.shared.downloads import draw_download
 from entail.ui.shared.form import upload_limit
 from entail.ui.shared.text import label

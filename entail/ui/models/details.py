@@ -12,15 +12,15 @@ from entail.encoders.throughput import TOKENS, Throughput, measure_throughput
 from entail.errors import EncoderError
 from entail.operations.encoders import EncoderSummary, RetrievalFigures, card_text
 from entail.operations.storage import in_words
-from entail.operations.tasks import TaskGroup
 from entail.progress import Meter, ProgressCallback
+from entail.runtime.models import model_cache
+from entail.runtime.tasks import TaskGroup
 from entail.training.cards.markdown import readable_card
 from entail.training.cards.metrics import PairMetrics
 from entail.training.cards.template import model_card
 from entail.ui.components.elements import draw_table
 from entail.ui.shared.demo import is_locked_in_demo
 from entail.ui.shared.model_names import model_label
-from entail.ui.shared.resources import model_cache
 from entail.ui.shared.text import label, local
 from entail.ui.shared.waiting import draw_result, start_task
 

@@ -13,6 +13,7 @@ from entail.errors import EncoderError
 from entail.hub.repository import check_repo, check_revision
 from entail.operations.encoders import EncoderSummary, list_encoders
 from entail.operations.storage import in_words
+from entail.runtime.models import model_cache
 from entail.training.method import Role
 from entail.ui.components.elements import draw_table, pick_view, show_errors
 from entail.ui.frame.author import lacks_name
@@ -20,7 +21,7 @@ from entail.ui.models.details import ENCODER_TASKS, draw_about, draw_card, draw_
 from entail.ui.models.promotion import draw_active_models, draw_promotion
 from entail.ui.shared.demo import is_locked_in_demo
 from entail.ui.shared.model_names import model_label
-from entail.ui.shared.resources import Workspace, jobs, model_cache
+from entail.ui.shared.resources import Workspace, jobs
 from entail.ui.shared.text import label
 from entail.ui.shared.waiting import draw_result
 

@@ -17,8 +17,8 @@ from entail.hub.push import Form, cross_encoders, push_encoder
 from entail.hub.repository import PushResult, check_repo, check_revision
 from entail.hub.trees import push_trees
 from entail.operations.storage import in_words
-from entail.operations.tasks import TaskGroup
 from entail.progress import ProgressCallback
+from entail.runtime.tasks import TaskGroup
 from entail.training.cards.markdown import readable_card, section
 from entail.training.cards.sources import KNOWN, OTHER
 from entail.ui.components.elements import draw_table, pick_view

@@ -10,7 +10,7 @@ import streamlit as st
 
 from entail.errors import EntailError
 from entail.jobs.record import Job
-from entail.operations.tasks import TaskGroup
+from entail.runtime.tasks import TaskGroup
 from entail.training.fields import values_of
 from entail.training.method import DECISIONS, Method, Preview, broken_methods, methods
 from entail.trees.review.decisions import free_name, propose_name, read_source

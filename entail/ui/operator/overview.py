@@ -9,10 +9,11 @@ from typing import Any
 import streamlit as st
 
 from entail.errors import EntailError
-from entail.operations.doctor import Diagnosis, diagnose, inspect_machine
+from entail.operations.doctor import Diagnosis, diagnose
 from entail.operations.logs import logs, tail
 from entail.operations.storage import in_words
 from entail.results import versions
+from entail.runtime.machine import inspect_machine
 from entail.settings import is_demo, load_settings
 from entail.ui.components.elements import draw_table, pick_view, show_errors
 from entail.ui.frame import sign_in

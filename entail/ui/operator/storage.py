@@ -13,7 +13,7 @@ from entail.operations.cleaning import Removable, clean, list_removable
 from entail.operations.doctor import LITTLE_SPACE
 from entail.operations.licences import Licence, data_licences, encoder_licences, package_licences
 from entail.operations.storage import back_up, backups, in_words, measure_storage
-from entail.operations.tasks import TaskGroup
+from entail.runtime.tasks import TaskGroup
 from entail.settings import MAX_UPLOAD_MB
 from entail.trees.store import schema
 from entail.trees.store.backup import Backup

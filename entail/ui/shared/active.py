@@ -9,10 +9,10 @@ from typing import ClassVar, Generic, TypeVar, cast
 
 import streamlit as st
 
-from entail.operations.models import WARM_AFTER
-from entail.operations.tasks import Task, TaskGroup, failed
 from entail.progress import ProgressCallback
 from entail.registry.models import active_name, fallback_notice
+from entail.runtime.models import WARM_AFTER
+from entail.runtime.tasks import Task, TaskGroup, failed
 from entail.training.method import Role
 from entail.ui.shared.text import label
 

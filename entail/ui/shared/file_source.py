@@ -13,8 +13,8 @@ import streamlit as st
 
 from entail.data.bundled import SAMPLE_NAME
 from entail.data.reading import read_content
-from entail.operations.tasks import Task, TaskGroup
 from entail.progress import ProgressCallback
+from entail.runtime.tasks import Task, TaskGroup
 from entail.settings import load_settings
 from entail.trees.store.corpus_versions import CorpusInfo
 from entail.ui.shared.form import upload_limit

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from entail.operations.models import SHARED_WORDS
+from entail.runtime.models import SHARED_WORDS
 from entail.ui.shared.chart_marks import (
     AMBER,
     BLUE,

@@ -11,7 +11,6 @@ from entail.data.text import fold
 from entail.encoders.catalogue import catalogue
 from entail.errors import EntailError
 from entail.index.factory import LEXICAL, retriever_names
-from entail.operations.models import ModelCache
 from entail.registry.pointers import list_pointers
 from entail.settings import is_demo
 from entail.trees.log.event_log import TreeLog
@@ -62,12 +61,6 @@ def team_stores() -> Workspace:
     if not database.read_only:
         seed_sample(database)
     return Workspace(database, TreeLog(database), CorpusStore(database), Authors(database), owner)
-
-
-@st.cache_resource(show_spinner=False)
-def model_cache() -> ModelCache:
-    """Return the process's encoders and indexes."""
-    return ModelCache()
 
 
 @st.cache_resource(show_spinner=False)

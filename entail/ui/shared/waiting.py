@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
-from entail.operations.tasks import Task, TaskGroup
 from entail.progress import ProgressCallback
+from entail.runtime.tasks import Task, TaskGroup
 from entail.ui.components.elements import draw_error
 from entail.ui.shared.text import label
 

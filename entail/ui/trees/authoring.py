@@ -10,7 +10,7 @@ import streamlit as st
 from entail.data.records import Corpus
 from entail.errors import EntailError
 from entail.index.protocol import PremiseIndex
-from entail.operations.tasks import Task
+from entail.runtime.tasks import Task
 from entail.trees.log.acts import Evidence
 from entail.trees.log.event_log import TreeSummary
 from entail.trees.log.tree import ROOT

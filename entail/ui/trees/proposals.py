@@ -19,7 +19,7 @@ from entail.ui.trees.suggester import BY_KEY, Offer, Suggester
 if TYPE_CHECKING:
     from entail.arcf.chains.next_premise import Draft
     from entail.arcf.scoring.premises import StepScores
-    from entail.operations.tasks import Task
+    from entail.runtime.tasks import Task
     from entail.ui.trees.authoring import TreeContext
 
 _ENDS = {

@@ -16,11 +16,11 @@ from entail.encoders.catalogue import PACKAGED
 from entail.errors import EntailError
 from entail.index.factory import LEXICAL
 from entail.index.protocol import PremiseIndex
-from entail.operations.models import SHARED_WORDS
-from entail.operations.tasks import Task, failed
 from entail.registry.models import Active, active
+from entail.runtime.models import SHARED_WORDS, model_cache
+from entail.runtime.tasks import Task, failed
 from entail.ui.shared.model_names import model_label
-from entail.ui.shared.resources import model_cache, retrievers
+from entail.ui.shared.resources import retrievers
 from entail.ui.shared.text import label, local
 
 ACTIVE = "@active"

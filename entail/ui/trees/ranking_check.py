@@ -16,15 +16,15 @@ from entail.data.bundled import HELD_OUT_NAME, SAMPLE_NAME
 from entail.encoders.catalogue import PACKAGED, SHIPPED, resolve
 from entail.errors import EntailError
 from entail.evaluation.retrieval.paired import PairedComparison
-from entail.operations.models import SHARED_WORDS
-from entail.operations.tasks import TaskGroup, finish
 from entail.progress import ProgressCallback
 from entail.registry.models import Active, promote
+from entail.runtime.models import SHARED_WORDS, model_cache
+from entail.runtime.tasks import TaskGroup, finish
 from entail.settings import is_demo
 from entail.trees.review.decisions import count_decisions, judgements_of
 from entail.ui.components.elements import draw_table
 from entail.ui.shared.model_names import model_label
-from entail.ui.shared.resources import model_cache, retrievers
+from entail.ui.shared.resources import retrievers
 from entail.ui.shared.text import label
 from entail.ui.shared.waiting import draw_result, start_task
 from entail.ui.trees.authoring import TreeContext

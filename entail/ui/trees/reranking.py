@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 import streamlit as st
 
-from entail.operations.tasks import Task, TaskGroup
 from entail.registry.models import active_name
 from entail.registry.roles import list_usable
+from entail.runtime.tasks import Task, TaskGroup
 from entail.trees.review.suggestions import Candidate, reorder
 from entail.ui.shared.active import LazyModel
 from entail.ui.shared.text import label
@@ -36,9 +36,9 @@ class ListReranker(LazyModel["Reranker"]):
 
     def load(self) -> Reranker:
         """Load the re-ranker."""
-        from entail.encoders.cross.reranker import Reranker
+        from entail.runtime.models import load_reranker
 
-        reranker = Reranker(self.name)
+        reranker = load_reranker(self.name, str(self.revision))
         reranker.score("a text", ["another"])
         return reranker
 

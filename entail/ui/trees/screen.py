@@ -10,7 +10,7 @@ from typing import Any, Literal
 import streamlit as st
 
 from entail.errors import ConflictError, EntailError, LockedDatabaseError
-from entail.operations.tasks import Task
+from entail.runtime.tasks import Task
 from entail.trees.log.acts import Accept, Act, Evidence, Finish, Reject, Remove, Reorder, TypedAct
 from entail.trees.log.event_log import TreeLog
 from entail.trees.log.replay import History

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, ClassVar, cast
 import streamlit as st
 
 from entail.judge.judges import THRESHOLD, judge_steps, list_judges
-from entail.operations.judges import judge_stamp, load_judge
-from entail.operations.tasks import Task, TaskGroup
+from entail.runtime.models import judge_stamp, load_judge
+from entail.runtime.tasks import Task, TaskGroup
 from entail.ui.shared.active import LazyModel
 from entail.ui.shared.text import certainty, label
 from entail.ui.trees.screen import AuthoringSession, draw_wait

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from entail.arcf.scoring.scorer import list_scorers
-from entail.operations.chains import GROUNDS, SCORERS, SCORING, take_builder, take_scorer
-from entail.operations.tasks import Task, TaskGroup, finish
+from entail.runtime.chains import GROUNDS, SCORERS, SCORING, take_builder, take_scorer
+from entail.runtime.tasks import Task, TaskGroup, finish
 from entail.trees.log.acts import Proposal
 from entail.trees.review.suggestions import (
     Basis,

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from entail.runtime.models import model_cache
 from entail.ui.claims.fields import LINK, OF_RELEVANCE, PARTS, load_link, pick_pair, pick_pool
 from entail.ui.claims.judges import pick_judges, to_address
 from entail.ui.claims.passages import draw_passages
@@ -10,7 +11,6 @@ from entail.ui.claims.relevance import draw_relevance_figures
 from entail.ui.claims.table import draw_table
 from entail.ui.components.elements import pick_view, show_errors
 from entail.ui.frame.shell import page
-from entail.ui.shared.resources import model_cache
 
 ONE, MANY, RELEVANCE = "one", "many", "relevance"
 MODES = {ONE: "One question", MANY: "Many questions", RELEVANCE: "Relevance analysis"}

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from entail.runtime.models import model_cache
 from entail.ui.compare.bias import draw_similarity_bias
 from entail.ui.compare.choice import (
     BIAS,
@@ -19,7 +20,7 @@ from entail.ui.compare.split import draw_split, draw_tree, pick_tree
 from entail.ui.compare.tour import draw_tour
 from entail.ui.components.elements import show_errors
 from entail.ui.frame.shell import page
-from entail.ui.shared.resources import model_cache, reference_premises
+from entail.ui.shared.resources import reference_premises
 
 with page("Compare") as (shared, author):
     st.title("Compare retrievers")

@@ -3,9 +3,10 @@
 import streamlit as st
 
 from entail.errors import DamagedTreeError, UnknownTreeError
+from entail.runtime.models import model_cache
 from entail.ui.components.elements import pick_view
 from entail.ui.frame.shell import page
-from entail.ui.shared.resources import model_cache, reference_premises
+from entail.ui.shared.resources import reference_premises
 from entail.ui.shared.start_question import asks_to_start
 from entail.ui.shared.text import label
 from entail.ui.trees import authoring

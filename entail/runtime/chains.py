@@ -16,8 +16,8 @@ from entail.data.worldtree.questions import Question
 from entail.data.worldtree.tables import FactTables
 from entail.evaluation.chains import TFIDF, Similarities, fact_similarities
 from entail.index.protocol import Ints
-from entail.operations.tasks import Task, TaskGroup, finish
 from entail.progress import ProgressCallback
+from entail.runtime.tasks import Task, TaskGroup, finish
 
 SCORING = threading.Lock()
 """Lock of scoring: two runs at once would take twice the memory and save no time."""
@@ -107,6 +107,12 @@ def take_scorer(name: str, revision: str | None, *, wait: float = 2.5) -> Task[S
     )
 
 
+def is_loaded(listed: ListedScorer) -> bool:
+    """Return whether a scorer is in memory."""
+    task = SCORERS.peek((listed.name, listed.revision))
+    return task is not None and task.value is not None
+
+
 def take_builder(
     facts: FactTables, scorer: Scorer | DeferredScorer | None, *, k: int, wait: float = 2.5
 ) -> Task[Builder]:
@@ -123,18 +129,30 @@ def take_builder(
 
         # Steps that ship need no similarities: their first use prepares them.
         similarities = (lambda texts: prepare()(texts)) if is_deferred else prepare()
-        around = Neighbourhoods(facts, k=k, metric=metric, similarities=similarities)
-        steps: StepScorer
-        if scorer is None:
-            steps = NearestSteps(around)
-        elif isinstance(scorer, DeferredScorer):
-            steps = DeferredSteps(scorer, facts)
-        else:
-            steps = PremiseScorer(scorer, facts)
-        return Builder(scorer, around, steps)
+        return make_builder(facts, scorer, k=k, similarities=similarities)
 
     name = scorer.revision if scorer is not None else TFIDF
     return GROUNDS.get_or_start((facts.digest, name, k, is_deferred), make, wait=wait)
+
+
+def make_builder(
+    facts: FactTables,
+    scorer: Scorer | DeferredScorer | None,
+    *,
+    k: int,
+    similarities: Similarities | None = None,
+) -> Builder:
+    """Return a builder that nothing keeps; similarities of the premises are computed where none are given."""
+    metric = scorer.form.metric if scorer is not None else TFIDF
+    around = Neighbourhoods(facts, k=k, metric=metric, similarities=similarities)
+    steps: StepScorer
+    if scorer is None:
+        steps = NearestSteps(around)
+    elif isinstance(scorer, DeferredScorer):
+        steps = DeferredSteps(scorer, facts)
+    else:
+        steps = PremiseScorer(scorer, facts)
+    return Builder(scorer, around, steps)
 
 
 def take_step(builder: Builder, question: Question, chain: tuple[int, ...], *, wait: float) -> Task[Step]:

@@ -1,22 +1,26 @@
-"""Encoders and indexes in the memory of the app's process."""
+"""Encoders, judges, re-rankers and indexes in the memory of a process, each loaded once."""
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import threading
 import time
+from pathlib import Path
 from weakref import WeakSet
 
 from entail.data.records import Corpus
-from entail.encoders.catalogue import resolve
+from entail.encoders.catalogue import model_folder, resolve
+from entail.encoders.cross.reranker import Reranker
 from entail.encoders.device import give_back_memory
 from entail.encoders.encoder import BiEncoder
 from entail.errors import EncoderError, EntailError
 from entail.index.factory import LEXICAL, retriever
 from entail.index.protocol import PremiseIndex
-from entail.operations.tasks import Task, TaskGroup, failed
+from entail.judge.judges import NliJudge
 from entail.progress import ProgressCallback
+from entail.runtime.tasks import Task, TaskGroup, failed, finish
 
 SHARED_WORDS = "+bm25"
 """Suffix of an encoder's name for a hybrid with BM25, as in `entail.index.factory`."""
@@ -27,6 +31,9 @@ WARM_AFTER = 0.3
 
 INDEXES = TaskGroup("indexes", failure="the index could not be built")
 """Indexes by retriever, its revision and corpus content."""
+
+_CROSS = TaskGroup("cross-encoders", failure="the model could not be loaded")
+"""Judges and re-rankers by name and revision."""
 
 
 class ModelCache:
@@ -131,3 +138,38 @@ def model_revision(name: str) -> str | None:
         EncoderError: If there is no encoder of this name.
     """
     return None if name in LEXICAL else resolve(name.removesuffix(SHARED_WORDS)).revision
+
+
+@functools.cache
+def model_cache() -> ModelCache:
+    """Return the process's encoders and indexes."""
+    return ModelCache()
+
+
+def load_reranker(name: str, revision: str) -> Reranker:
+    """Return the process's copy of a re-ranker, loaded at the first call of its revision.
+
+    Raises:
+        EncoderError: If it cannot be loaded.
+    """
+    return finish(_CROSS.get_or_start(("reranker", name, revision), lambda _: Reranker(name), wait=0))
+
+
+def load_judge(name: str) -> NliJudge:
+    """Return the process's copy of a cross-encoder, loaded at the first call.
+
+    Args:
+        name: A name under `models/`, a folder or a Hub id.
+
+    Raises:
+        EncoderError: If it cannot be loaded.
+    """
+    return finish(_CROSS.get_or_start(("judge", name, judge_stamp(name)), lambda _: NliJudge(name), wait=0))
+
+
+def judge_stamp(name: str) -> int:
+    """Return a stamp that changes when a judge under `models/` is replaced; 0 for others."""
+    try:
+        return ((model_folder(name) or Path(name)) / "entail.json").stat().st_mtime_ns
+    except (OSError, ValueError):
+        return 0

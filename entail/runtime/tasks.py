@@ -65,7 +65,7 @@ class TaskCache:
     @cached_property
     def budget(self) -> int:
         """Bytes that the values may take, as `size_in_bytes` measures them."""
-        from entail.operations.doctor import inspect_machine
+        from entail.runtime.machine import inspect_machine
 
         return min(LARGEST_BUDGET, inspect_machine().memory // 4)
 
