@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from entail.data.records import Corpus
@@ -16,12 +14,14 @@ from entail.encoders.cross.reranker import Reranker, reranker_revisions
 from entail.encoders.encoder import BiEncoder
 from entail.errors import ServingError, UnknownEncoderError
 from entail.index.factory import HYBRIDS, LEXICAL, retriever
+from entail.index.flat import DenseIndex
 from entail.index.gaussian import GaussianIndex
 from entail.index.lifted import Direction
 from entail.index.protocol import PremiseIndex
-from entail.progress import Progress, ProgressCallback
+from entail.progress import ProgressCallback
 from entail.registry.models import active, active_name
-from entail.runtime.models import load_reranker, model_cache
+from entail.runtime.models import INDEXES, load_reranker, model_cache
+from entail.runtime.tasks import TaskGroup
 from entail.serving.batching import Call
 from entail.serving.encoders import ServedEncoder
 from entail.serving.limits import Limits
@@ -32,14 +32,11 @@ if TYPE_CHECKING:
     from entail.trees.store.corpus_versions import CorpusInfo
     from entail.trees.store.demo import Scratch
 
-MAX_INDEXES = 12
-"""Indexes in memory; the least recently used is evicted."""
-
 CATALOGUE_SECONDS = 2.0
 """Seconds until the list of encoders is read again."""
 
-IndexKey = tuple[str, str, str, Direction | None]
-"""Retriever, its revision, hash of the corpus, direction of an index of Gaussians."""
+_INDEXES = TaskGroup("served indexes", failure="the index could not be built")
+"""Indexes by retriever, its served encoder, hash of the corpus, direction of an index of Gaussians."""
 
 
 class Library:
@@ -68,9 +65,7 @@ class Library:
         self._lock = threading.RLock()
         self._served: dict[str, ServedEncoder] = {}
         self._catalogue: tuple[float, dict[str, EncoderEntry]] = (-math.inf, {})
-        self._indexes: OrderedDict[IndexKey, Future[PremiseIndex]] = OrderedDict()
-        self._progress: dict[IndexKey, Progress] = {}
-        self._builder = ThreadPoolExecutor(1, thread_name_prefix="build index")
+        self._building = threading.Lock()
         self._sample: Scratch | None = None
 
     def entries(self, *, gaussian: bool | None = None) -> dict[str, EncoderEntry]:
@@ -172,18 +167,15 @@ class Library:
         """
         encoder = self._encoder(name)
         way = direction if encoder is not None and encoder.gaussians is not None else None
-        key: IndexKey = (name, encoder.revision if encoder else "", corpus.hash, way)
-        with self._lock:
-            if key not in self._indexes:
-                self._indexes[key] = self._builder.submit(self._build, key, corpus)
-                while len(self._indexes) > MAX_INDEXES:
-                    self._progress.pop(self._indexes.popitem(last=False)[0], None)
-            future = self._indexes[key]
-            self._indexes.move_to_end(key)
-        try:
-            return future.result(min(call.left, self.limits.build_seconds))
-        except TimeoutError as error:
-            progress = self._progress.get(key)
+        task = _INDEXES.get_or_start(
+            (name, encoder, corpus.hash, way),
+            lambda report: self._build(name, corpus, way, report),
+            wait=min(call.left, self.limits.build_seconds),
+        )
+        if task.error is not None:
+            raise task.error
+        if task.value is None:
+            progress = task.progress
             left = progress.seconds_left if progress is not None else None
             raise ServingError(
                 f"the index of {corpus.name!r} by {name!r} is being built"
@@ -191,12 +183,8 @@ class Library:
                 kind="not_ready",
                 status=503,
                 retry_after=min(60.0, max(1.0, left or 5.0)),
-            ) from error
-        except Exception:  # whatever it was, such as a lack of memory, the next request tries again
-            with self._lock:
-                if self._indexes.get(key) is future:
-                    del self._indexes[key]
-            raise
+            )
+        return task.value
 
     def index_premises(self, name: str, premises: Sequence[str]) -> tuple[Corpus, PremiseIndex]:
         """Return a temporary index over premises of a request."""
@@ -207,19 +195,17 @@ class Library:
         """Answer pending texts, then stop."""
         for encoder in tuple(self._served.values()):
             encoder.batcher.close()
-        self._builder.shutdown(wait=False, cancel_futures=True)
 
-    def _build(self, key: IndexKey, corpus: Corpus) -> PremiseIndex:
-        with self._lock:
-            done = [f for f in self._indexes.values() if f.done() and not f.cancelled() and not f.exception()]
-        index = self._retriever(
-            key[0],
-            corpus,
-            existing=[future.result() for future in done],
-            progress=lambda progress: self._progress.__setitem__(key, progress),
-        )
-        if isinstance(index, GaussianIndex):
-            index.prepare(key[-1] or "entailing")
+    def _build(
+        self, name: str, corpus: Corpus, direction: Direction | None, report: ProgressCallback
+    ) -> PremiseIndex:
+        with self._building:  # one at a time: the next one shares its premise vectors
+            built = [task.value for task in _INDEXES.tasks().values()]
+            built += [task.value for task in INDEXES.tasks().values() if isinstance(task.value, DenseIndex)]
+            existing = [index for index in built if isinstance(index, PremiseIndex)]
+            index = self._retriever(name, corpus, existing=existing, progress=report)
+            if isinstance(index, GaussianIndex):
+                index.prepare(direction or "entailing")
         return index
 
     def _retriever(
