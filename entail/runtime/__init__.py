@@ -1,1 +1,1 @@
-"""Models, indexes and tasks in the memory of a process, shared by pages, API and jobs."""
+"""Models, indexes and tasks in the memory of a process, shared by pages and API."""
