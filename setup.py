@@ -3,6 +3,6 @@
 from setuptools import find_packages, setup
 
 setup(
-    packages=[*find_packages(include=["entail*"]), "entail.models", "entail.result_pages"],
-    package_dir={"entail.models": "models", "entail.result_pages": "docs/results"},
+    packages=[*find_packages(include=["entail*"]), "entail.models"],
+    package_dir={"entail.models": "models"},
 )

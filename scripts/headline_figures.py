@@ -1,4 +1,4 @@
-"""Headline figures of README.md and of the page "What it can do", selected from docs/results/."""
+"""Headline figures of README.md, selected from docs/results/."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ RESULTS = ROOT / "docs" / "results"
 LIST = "aeenc-minilm+bm25"
 CUT = "all alike"
 """Budget of the rows of tuning.json that cut gold passages and negatives at the same place."""
-SAMPLE = 200
-"""Questions of each reading in claims.json."""
 
 GAUSSCSE = "ent+con+rev, ranked, directed, longer twice, inferred contradictions, labels and five teachers"
 
@@ -122,12 +120,6 @@ def passage_retrieval() -> Mapping[str, float]:
     }
 
 
-def acceptable_claims() -> float:
-    """Return the share of questions whose claim is acceptable, of the sample drawn last."""
-    last = figures("claims")["readings"][-1]
-    return float(last["acceptable"]["now"]) / SAMPLE
-
-
 def table1() -> Mapping[str, float]:
     """Return arm -> dev MAP of AE-Enc by the paper's protocol."""
     rows = figures("aeenc_table1_dev")["rows"]
@@ -168,106 +160,3 @@ def _lists() -> tuple[dict[str, Any], dict[str, Any]]:
     reranking = figures("reranker_minilm")
     shipped = reranking.get("mean") or next(iter(reranking["seeds"].values()))
     return reranking["first"][LIST], shipped["measured"][LIST]
-
-
-def page_figures() -> dict[str, Any]:
-    """Return the content of `entail/ui/results/figures.json`, see `entail.ui.results.figures`."""
-    claims, retrieval = unseen_retrieval()
-    everything = figures("aeenc_dev")["queries"]
-    reads, direction, ranked, passages = (
-        reads_per_accepted(),
-        {name: mean(values) for name, values in direction_accuracy().items()},
-        explanation_ranking(),
-        passage_retrieval(),
-    )
-    steps = figures("gausscse_trees")["steps"]
-    by_length = steps["direction"]["length_baseline"]
-    direction["Steps of trees"] = steps["direction"]["accuracy"]
-    paper, (alpha, strong) = table1(), strong_pass()
-    first, last = retrieval["MiniLM"], retrieval["+ re-ranking"]
-    fewer = 1 - reads["+ re-ranking"] / reads["MiniLM"]
-    headlines = [
-        {
-            "key": "premises",
-            "title": "Premises found",
-            "sentence": f"In the top 10 are {first['Hit@10']:.0%} of the premises of unseen trees by MiniLM, "
-            f"{retrieval['AE-Enc']['Hit@10']:.0%} by AE-Enc, {last['Hit@10']:.0%} re-ranked.",
-            "data": f"EntailmentBank dev, {claims} claims outside the training trees",
-            "page": "reranker_minilm",
-            "measures": ["MAP", "Hit@10"],
-            "bars": [_bar(name, measures["MAP"], measures["Hit@10"]) for name, measures in retrieval.items()],
-        },
-        {
-            "key": "effort",
-            "title": "Candidates to read",
-            "sentence": f"An author reads {reads['+ re-ranking']:.1f} candidates for each accepted premise "
-            f"instead of {reads['MiniLM']:.1f}: {fewer:.0%} fewer.",
-            "data": f"EntailmentBank dev, simulated author; training had {everything - claims} of "
-            f"{everything} claims",
-            "page": "reranker_minilm",
-            "measures": ["Candidates read per accepted premise"],
-            "bars": [_bar(name, value) for name, value in reads.items()],
-        },
-        {
-            "key": "direction",
-            "title": "Direction of entailment",
-            "sentence": f"It tells which sentence entails the other in {direction['MultiNLI dev']:.0%} of "
-            f"MultiNLI pairs. On steps of trees length alone does better ({by_length:.3f}).",
-            "data": "Shipped model, taught by 5 seeds; SNLI dev chose weights and threshold",
-            "page": "gausscse",
-            "measures": ["Accuracy"],
-            "bars": [_bar(name, value) for name, value in direction.items()],
-        },
-        {
-            "key": "explanations",
-            "title": "Explanations ranked",
-            "sentence": f"Chains rank the facts of an explanation at MAP {ranked['Chains (ARCF)']:.2f}, "
-            f"single premises at {ranked['Single premises']:.2f}.",
-            "data": "WorldTree 2020 dev, 410 questions",
-            "page": "arcf_wide",
-            "measures": ["MAP"],
-            "bars": [_bar(name, value) for name, value in ranked.items()],
-        },
-        {
-            "key": "passages",
-            "title": "Passages for questions",
-            "sentence": f"{acceptable_claims():.0%} of questions become a correct claim. Entailment tuning "
-            "does not help a contrastive encoder, and BM25 beats both.",
-            "data": "SQuAD dev, 10,570 questions, 20,958 passages",
-            "page": "tuning",
-            "measures": ["R@1"],
-            "bars": [_bar(name, value) for name, value in passages.items()],
-        },
-    ]
-    limits = [
-        {
-            "text": f"AE-Enc by the paper's protocol: one pass gives MAP {paper['one pass']:.3f} "
-            f"({strong:.3f} at alpha {alpha:g}, one seed), the base "
-            f"{paper['base']:.3f}. Several passes give {paper['several passes']:.3f}.",
-            "page": "aeenc",
-        },
-        {"text": "Settings, and AE-Enc's weights, were chosen on dev: figures are optimistic."},
-        {"text": "The base encoder had seen SQuAD 2.0, Natural Questions and AllNLI."},
-        {"text": "The author is simulated and accepts what a reference tree holds."},
-    ]
-    return {"headlines": headlines, "limits": limits}
-
-
-RETRIEVER_OF = {
-    "MiniLM": "minilm",
-    "AE-Enc": "aeenc-minilm",
-    "+ keywords": "aeenc-minilm",
-    "+ re-ranking": "aeenc-minilm",
-    "Shared words": "tfidf",
-    "Chains (ARCF)": "arcf-minilm",
-    "BM25": "bm25",
-    "Without tuning": "dpr-minilm",
-    "Entailment tuning": "dpr-minilm-tuned",
-    **dict.fromkeys(("MultiNLI dev", "SICK train", "SNLI dev", "Steps of trees"), "gausscse-minilm"),
-}
-"""Bar -> retriever whose colour it has."""
-
-
-def _bar(name: str, *values: float) -> dict[str, Any]:
-    rounded = [round(value, 6) for value in values]
-    return {"name": name, "values": rounded, "retriever": RETRIEVER_OF.get(name, "")}

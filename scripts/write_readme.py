@@ -1,4 +1,4 @@
-"""Write the figures of README.md, of some pages in docs and of "What it can do" from docs/results/.
+"""Write the figures of README.md and of some pages in docs from docs/results/.
 
 python scripts/write_readme.py
 """
@@ -16,7 +16,6 @@ from headline_figures import (
     explanation_ranking,
     figures,
     mean,
-    page_figures,
     papers_setting,
     passage_retrieval,
     passages_after_masking,
@@ -29,9 +28,6 @@ from headline_figures import (
     unseen_retrieval,
 )
 from page_text import spread
-
-PAGE = ROOT / "entail" / "ui" / "results" / "figures.json"
-"""Figures of the page "What it can do", shipped with the package."""
 
 
 def rows() -> list[tuple[str, str, str]]:
@@ -152,14 +148,8 @@ TABLES = {
 """Page -> name of the marks between which its table is, and the function that returns it."""
 
 
-def page_json() -> str:
-    """Return the file of the page "What it can do"."""
-    return json.dumps(page_figures(), ensure_ascii=False, indent=2) + "\n"
-
-
 def main() -> None:
-    """Replace the tables between the marks, and write the figures of the page."""
-    PAGE.write_text(page_json(), encoding="utf-8")
+    """Replace the tables between the marks."""
     for page, (name, write) in TABLES.items():
         begin, end = f"<!-- {name}: scripts/write_readme.py -->", f"<!-- /{name} -->"
         between, file = f"{begin}\n{write()}\n{end}", ROOT / page
