@@ -17,10 +17,12 @@ def test_every_experiment_has_a_finding_and_a_table(app: AppTest) -> None:
     assert not app.error
     experiments = read_figures().experiments
     assert {"premises", "effort", "direction", "explanations", "passages"} <= {
-        one.name for one in experiments
+        experiment.name for experiment in experiments
     }
-    assert [table.value.values.tolist() for table in app.dataframe] == [one.rows for one in experiments]
-    assert all(len(one.finding) == 2 for one in experiments)
+    assert [table.value.values.tolist() for table in app.dataframe] == [
+        experiment.rows for experiment in experiments
+    ]
+    assert all(len(experiment.finding) == 2 for experiment in experiments)
 
 
 @pytest.mark.parametrize("damage", ["cells", "missing"])
