@@ -11,7 +11,7 @@ export HF_HUB_DISABLE_TELEMETRY := 1
 APP_STAMP := $(VENV)/.app-installed
 TEST_STAMP := $(VENV)/.test-installed
 
-.PHONY: app test lint type unit browser wheel attack bench clean help
+.PHONY: app test lint type docs unit browser wheel attack bench clean help
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -32,7 +32,7 @@ app: $(APP_STAMP) ## start the app on http://localhost:8501
 	$(BIN)/entail app --port $(PORT)
 
 test: lint ## every check; two at once that need one core each
-	$(MAKE) -j 2 type wheel
+	$(MAKE) -j 2 type docs wheel
 	$(MAKE) unit
 	$(MAKE) browser
 
@@ -42,6 +42,9 @@ lint: $(TEST_STAMP) ## style, docstrings
 
 type: $(TEST_STAMP) ## mypy, strict
 	$(BIN)/mypy
+
+docs: $(TEST_STAMP) ## build the pages of docs/ with the reference into build/site; a warning stops it
+	PATH=$(BIN):$$PATH mkdocs build --quiet
 
 # As many tests at once as there are cores, at most four: each takes a gigabyte.
 unit browser: export OMP_NUM_THREADS := 1
