@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
@@ -63,7 +62,6 @@ def retriever(
     cached: bool = True,
     progress: ProgressCallback | None = None,
     device: str | None = None,
-    beside: Iterable[PremiseIndex] = (),
 ) -> PremiseIndex:
     """Return the index of a corpus by name.
 
@@ -81,7 +79,6 @@ def retriever(
         cached: Whether premise vectors come from the cache and go into it; else all are encoded.
         progress: Receives the progress of encoding premises.
         device: Device of an encoder made here; default: `ENTAIL_DEVICE`.
-        beside: Deprecated name of `existing`.
 
     Raises:
         RetrievalError: If the name is unknown; lists the known ones.
@@ -89,8 +86,6 @@ def retriever(
         CorpusError: If the corpus is empty.
         ManifestMismatchError: If cached vectors belong to something else.
     """
-    if beside:
-        warnings.warn("retriever(beside=) is called existing= now", DeprecationWarning, stacklevel=2)
     endings: list[str] = []
     rerankers = {f"+{reranker}": reranker for reranker in list_rerankers()} if "+" in name else {}
     suffixes = (*HYBRIDS, *rerankers)
@@ -102,7 +97,7 @@ def retriever(
     else:
         folder = (cache_dir or load_settings().vectors_dir) if cached else None
         encoder = _encoder(name, device) if encoder is None else encoder
-        index = _dense(corpus, encoder, queries, [*existing, *beside], folder, progress)
+        index = _dense(corpus, encoder, queries, existing, folder, progress)
     for ending in endings:
         if ending in rerankers:
             index = rerank(index, corpus, Reranker(rerankers[ending], device=device))

@@ -21,7 +21,6 @@ from entail.encoders.weights import check_safe, open_tensors
 from entail.errors import EncoderError, UnknownEncoderError
 from entail.progress import Meter, ProgressCallback
 from entail.statistics.classification import Values
-from entail.training.fields import current_names
 
 METHOD = "judge"
 """Name of the method in `entail.json`."""
@@ -56,8 +55,9 @@ class JudgeForm:
         Raises:
             EncoderError: If the labels are not those of NLI, or `max_length` is no number.
         """
-        entry = current_names(entry, field_names=("max_length", "labels"))
-        max_length, labels = entry.get("max_length", cls.max_length), entry.get("labels", list(LABELS))
+        # Models of earlier versions call it `longest`.
+        max_length = entry.get("max_length", entry.get("longest", cls.max_length))
+        labels = entry.get("labels", list(LABELS))
         if type(max_length) is not int or max_length < 8:
             raise EncoderError(
                 f"{name}: expected a whole number as 'max_length' in 'judge' of entail.json, "

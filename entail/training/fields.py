@@ -7,7 +7,7 @@ import dataclasses
 import difflib
 import math
 import operator
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import NoneType, UnionType
@@ -18,18 +18,11 @@ from annotated_types import Ge, Gt, Le, Lt
 from entail.errors import EntailError, SettingsError
 
 C = TypeVar("C")
-V = TypeVar("V")
 
 Kind = Literal["flag", "whole", "number", "choice", "file", "files", "text"]
 
 REQUIRED = dataclasses.MISSING
 """The default of a field that has none."""
-
-RENAMED: Mapping[str, str] = {"longest": "max_length"}
-"""Field names in stored models of earlier versions -> current names."""
-
-REMOVED = frozenset({"alone", "frozen"})
-"""Fields of stored models of earlier versions that have no effect."""
 
 _KINDS: Mapping[Any, Kind] = {
     bool: "flag",
@@ -155,20 +148,6 @@ def fields_of(config_type: type[Any]) -> tuple[Field, ...]:
     return tuple(_field(field, hints[field.name]) for field in dataclasses.fields(config_type) if field.init)
 
 
-def current_names(values: Mapping[str, V], *, field_names: Iterable[str]) -> dict[str, V]:
-    """Return values of an earlier version under the current field names; names in `field_names` stay.
-
-    >>> current_names({"longest": 64, "alone": 2, "rank": 4}, field_names=["max_length", "rank"])
-    {'max_length': 64, 'rank': 4}
-    """
-    field_names = set(field_names)
-    return {
-        name if name in field_names else RENAMED.get(name, name): value
-        for name, value in values.items()
-        if name in field_names or name not in REMOVED
-    }
-
-
 def read_values(config_type: type[Any], values: Mapping[str, object]) -> dict[str, Any]:
     """Return values by name, each of its field's type.
 
@@ -177,7 +156,6 @@ def read_values(config_type: type[Any], values: Mapping[str, object]) -> dict[st
             ignored with the value None, which jobs of earlier versions hold.
     """
     fields = {field.name: field for field in fields_of(config_type)}
-    values = current_names(values, field_names=fields)
     for name in sorted(name for name in values.keys() - fields.keys() if values[name] is not None):
         close = difflib.get_close_matches(name, fields, n=1)
         hint = f"did you mean {close[0]}?" if close else f"the settings are: {', '.join(fields)}"
@@ -208,11 +186,7 @@ def values_of(config: Any) -> dict[str, Any]:  # noqa: ANN401 - any dataclass
 def list_changes(config_type: type[Any], values: Mapping[str, object]) -> dict[str, Any]:
     """Return the JSON values that differ from the defaults, with those of fields that no longer exist."""
     defaults = {field.name: _to_json(field.default) for field in fields_of(config_type)}
-    return {
-        name: value
-        for name, value in current_names(values, field_names=defaults).items()
-        if value != defaults.get(name)
-    }
+    return {name: value for name, value in values.items() if value != defaults.get(name)}
 
 
 def _to_json(value: object) -> object:

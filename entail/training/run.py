@@ -22,7 +22,6 @@ from entail.training.adapters.tower import (
     training_device,
 )
 from entail.training.config import TrainingConfig
-from entail.training.fields import fields_of
 from entail.training.loop.distributed import from_first, world
 from entail.training.loop.fit import Fitted, fit
 from entail.training.loop.task import Schedule, Task, Watch
@@ -97,7 +96,6 @@ class Setup:
                 **bound_to,
                 **{f"config.{name}": str(value) for name, value in asdict(config).items()},
             },
-            defaults={f"config.{field.name}": str(field.default) for field in fields_of(type(config))},
             resume=run.resume,
             patience=patience,
             progress=run.progress,

@@ -122,9 +122,6 @@ def test_indexes_beside_each_other_hold_their_vectors_once(make: Any) -> None:
     assert (index._index, index._lock) == (base._index, base._lock)
     assert (index.name, base.name) == ("x", "minilm")
     assert retriever(make("siamese", name="y"), Corpus.of("one", ["a"]), existing=[base]) is not base
-    with pytest.warns(DeprecationWarning, match="existing"):
-        old = retriever(make("single", name="z"), corpus, beside=[base])
-    assert old._index is base._index  # type: ignore[attr-defined]  # of a dense index
 
 
 def test_evidence_names_the_encoder_that_ranked(make: Any) -> None:

@@ -31,7 +31,6 @@ from entail.encoders.device import device_name
 from entail.encoders.weights import check_safe, open_tensors, require_finite
 from entail.errors import EncoderError
 from entail.training.config import Precision
-from entail.training.fields import current_names
 
 if TYPE_CHECKING:
     import torch
@@ -81,10 +80,9 @@ class ScorerForm:
         """
         types = {field.name: type(field.default) for field in fields(cls)}
         reading = str(entry.get("reading", "joint"))
-        entry = {"architecture": _ARCHITECTURES.get(reading, reading), **entry}
-        values = {
-            key: value for key, value in current_names(entry, field_names=types).items() if key in types
-        }
+        earlier = {"architecture": _ARCHITECTURES.get(reading, reading)}
+        earlier |= {"max_length": entry["longest"]} if "longest" in entry else {}
+        values = {key: value for key, value in {**earlier, **entry}.items() if key in types}
         for key, value in values.items():
             if type(value) is not types[key]:
                 raise EncoderError(

@@ -13,15 +13,9 @@ from entail.data.reading import open_regular
 from entail.data.stored import parse_as
 from entail.data.writing import differences, replacing
 from entail.errors import CheckpointError
-from entail.training.fields import current_names
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-_CONFIG = "config."
-"""Prefix of the configuration's fields in a fingerprint."""
-
-_FORMAT = "2"
 
 
 @dataclass(frozen=True)
@@ -57,7 +51,6 @@ def write_checkpoint(file: Path, checkpoint: Checkpoint) -> None:
                 },
                 str(partial),
                 metadata={
-                    "format": _FORMAT,
                     "fingerprint": json.dumps(dict(checkpoint.fingerprint)),
                     "state": json.dumps(dict(checkpoint.state)),
                 },
@@ -70,15 +63,8 @@ def write_checkpoint(file: Path, checkpoint: Checkpoint) -> None:
         ) from error
 
 
-def read_checkpoint(
-    file: Path, *, fingerprint: Mapping[str, str], defaults: Mapping[str, str] | None = None
-) -> Checkpoint:
+def read_checkpoint(file: Path, *, fingerprint: Mapping[str, str]) -> Checkpoint:
     """Read a checkpoint of the training with this fingerprint.
-
-    Args:
-        file: The checkpoint.
-        fingerprint: Identity of the training.
-        defaults: Values of parts of it that the checkpoint lacks: settings that its version did not have.
 
     Raises:
         CheckpointError: If it is damaged, or has another fingerprint; names the differences.
@@ -90,32 +76,15 @@ def read_checkpoint(
         with safe_open(str(file), framework="pt") as opened:
             header = opened.metadata() or {}
             tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118 - no mapping
-        format_, stored_fingerprint = header["format"], parse_as(dict[str, str], header["fingerprint"])
+        stored_fingerprint = parse_as(dict[str, str], header["fingerprint"])
         state = json.loads(header["state"])
     except (OSError, SafetensorError, KeyError, ValueError, RecursionError) as error:
         raise CheckpointError(
-            f"{file.name}: expected a checkpoint, found a damaged file ({error}); remove it to begin anew"
+            f"{file.name}: expected a checkpoint, found a damaged file ({error}); remove it to start again"
         ) from error
-    if format_ != _FORMAT:
-        raise CheckpointError(
-            f"{file.name}: expected a checkpoint of format {_FORMAT}, found format {format_}, of another "
-            "version of entail; go on with that version, or begin anew without resuming"
-        )
-    stored_fingerprint = dict(defaults or {}) | _rename_fields(stored_fingerprint, fingerprint)
     if differing := differences(fingerprint, stored_fingerprint):
         raise CheckpointError(
             f"{file.name} is of another training ({differing}); train into another folder, or "
-            "begin anew without resuming"
+            "start again without resuming"
         )
     return Checkpoint(stored_fingerprint, state, tensors)
-
-
-def _rename_fields(stored_fingerprint: Mapping[str, str], fingerprint: Mapping[str, str]) -> dict[str, str]:
-    """Return a fingerprint of an earlier version with the current names of the configuration's fields."""
-
-    def fields(entries: Mapping[str, str]) -> dict[str, str]:
-        return {key.removeprefix(_CONFIG): value for key, value in entries.items() if key.startswith(_CONFIG)}
-
-    other_entries = {key: value for key, value in stored_fingerprint.items() if not key.startswith(_CONFIG)}
-    config = current_names(fields(stored_fingerprint), field_names=fields(fingerprint))
-    return other_entries | {f"{_CONFIG}{name}": value for name, value in config.items()}

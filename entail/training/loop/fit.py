@@ -74,7 +74,6 @@ def fit(
     *,
     folder: Path | None = None,
     fingerprint: Mapping[str, str] | None = None,
-    defaults: Mapping[str, str] | None = None,
     resume: bool = True,
     patience: int | None = None,
     progress: ProgressCallback | None = None,
@@ -89,7 +88,6 @@ def fit(
         schedule: Steps, learning rate, checkpoints.
         folder: Folder for checkpoints; None writes none.
         fingerprint: Identity of the training; a checkpoint with another one is refused.
-        defaults: Parts of the identity that a checkpoint of an earlier version may lack, and their values.
         resume: Whether to continue from the checkpoint in `folder`.
         patience: Evaluations without a better score before it stops; None never stops early.
         progress: Callback for progress.
@@ -107,7 +105,7 @@ def fit(
         run = _Run(task, parameters, schedule, file, fingerprint or {}, watch, stop)
         # The first process decides for all: another may look before the first has written.
         if file is not None and from_first(lambda: resume and file.is_file()):
-            run.resume(file, defaults or {})
+            run.resume(file)
         return run.go(patience=patience, progress=None if run.rank else progress)
 
 
@@ -277,10 +275,10 @@ class _Run:
         }
         write_checkpoint(self.file, Checkpoint(self.fingerprint, state, tensors))
 
-    def resume(self, file: Path, defaults: Mapping[str, str]) -> None:
+    def resume(self, file: Path) -> None:
         import torch
 
-        checkpoint = read_checkpoint(file, fingerprint=self.fingerprint, defaults=defaults)
+        checkpoint = read_checkpoint(file, fingerprint=self.fingerprint)
         state, tensors = checkpoint.state, checkpoint.tensors
         with torch.no_grad():
             for name, parameter in self.parameters.items():
