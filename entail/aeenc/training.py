@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Unpack, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -36,7 +36,7 @@ from entail.training.adapters.tower import Tower, TowerEncoder, save_both, save_
 from entail.training.distillation.task import DistillationTask
 from entail.training.distillation.teachers import Teaching
 from entail.training.loop.task import Event, Task, Watch
-from entail.training.method import Run, RunOptions
+from entail.training.method import Run
 from entail.training.run import Setup, Training, prepare
 
 METHOD = "aeenc"
@@ -90,7 +90,6 @@ def train_aeenc(
     premise_teaching: Teaching | None = None,
     cache_dir: Path | None = None,
     run: Run | None = None,
-    **options: Unpack[RunOptions],
 ) -> AeencTraining:
     """Train an encoder on gold trees, or on what authors accepted and rejected.
 
@@ -108,7 +107,6 @@ def train_aeenc(
         premise_teaching: The same for the premise tower of `towers=dual`.
         cache_dir: Cache of premise vectors; default: the settings' folder.
         run: Output folder, device and callbacks.
-        options: Fields of `run` as keywords.
 
     Raises:
         TrainingError: If positives or negatives are lacking, arguments exclude each other, the loss is not
@@ -123,7 +121,7 @@ def train_aeenc(
         oracle = replace(oracle, closed=True)
     _require_compatible(config, teaching, premise_teaching)
     pairs = _first_pairs(corpus, config, trees, oracle)
-    setup = prepare(config, run, options, method=METHOD, initial=config.initial)
+    setup = prepare(config, run, method=METHOD, initial=config.initial)
     run, progress = setup.run, setup.run.progress
     frozen = BiEncoder(_premises_of(setup), device=setup.tower["device"])
     cache = load_settings().vectors_dir if cache_dir is None else cache_dir

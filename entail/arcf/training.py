@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Unpack
 
 from entail.arcf.config import ArcfConfig
 from entail.arcf.neighbourhoods import Neighbourhoods
@@ -18,7 +17,7 @@ from entail.data.worldtree.questions import Question, missing_gold
 from entail.data.worldtree.tables import FactTables
 from entail.errors import TrainingError
 from entail.training.adapters.saving import name_of
-from entail.training.method import Run, RunOptions
+from entail.training.method import Run
 from entail.training.run import Training, digest, prepare, sample_rows
 
 
@@ -29,7 +28,6 @@ def train_arcf(
     *,
     dev: Sequence[Question] = (),
     run: Run | None = None,
-    **options: Unpack[RunOptions],
 ) -> Training[ArcfConfig]:
     """Train a scorer of premises on questions with known explanations.
 
@@ -42,7 +40,6 @@ def train_arcf(
         config: Settings.
         dev: Questions that choose the best weights; without them the last are kept.
         run: Output folder, device and callbacks.
-        options: Fields of `run` as keywords.
 
     Raises:
         TrainingError: If there is no training question, a loss is not finite, the folder holds something
@@ -50,7 +47,7 @@ def train_arcf(
         CheckpointError: If a checkpoint has another base, data or configuration.
         EncoderError: If the base cannot be loaded.
     """
-    setup = prepare(config, run, options, method=METHOD)
+    setup = prepare(config, run, method=METHOD)
     make_tower = BiEncoderTower if config.architecture == "bi" else ScorerTower
     tower = make_tower(setup.base, max_length=config.max_length, seed=config.seed, **setup.tower)
     near = Neighbourhoods(facts, k=config.k, metric=config.metric, progress=setup.run.progress)

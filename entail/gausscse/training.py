@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from entail.index.protocol import Ints
 from entail.statistics.classification import auprc, best_threshold
 from entail.training.loop.batches import BatchTask, match_lengths
 from entail.training.loop.distributed import from_first
-from entail.training.method import Run, RunOptions
+from entail.training.method import Run
 from entail.training.run import Training, digest, prepare, sample_rows
 
 if TYPE_CHECKING:
@@ -171,7 +171,6 @@ def train_gausscse(
     *,
     dev: Sequence[NliPair] = (),
     run: Run | None = None,
-    **options: Unpack[RunOptions],
 ) -> GausscseTraining:
     """Train an encoder of Gaussians on triplets of premise, entailed and contradicted hypotheses.
 
@@ -184,7 +183,6 @@ def train_gausscse(
         config: Settings.
         dev: Pairs that choose the best weights; without them the last are kept, and there is no threshold.
         run: Output folder, device and callbacks.
-        options: Fields of `run` as keywords.
 
     Raises:
         TrainingError: If there are fewer than two triplets, or no contradiction where `sets` needs some, a
@@ -194,7 +192,7 @@ def train_gausscse(
         EncoderError: If the base or a teacher cannot be loaded.
     """
     _require_enough(triplets, config)
-    setup = prepare(config, run, options, method=METHOD)
+    setup = prepare(config, run, method=METHOD)
     teachers = None
     if config.teachers:
         teachers = Teachers(config.teachers, kind=config.similarity, device=setup.run.device)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 from entail.data.nli.pairs import LABELS, NliPair
 from entail.data.text import fold
@@ -17,7 +17,7 @@ from entail.judge.judges import METHOD, JudgeForm
 from entail.training.adapters.cross_tower import CrossTower
 from entail.training.loop.batches import BatchTask
 from entail.training.loop.distributed import from_first
-from entail.training.method import Run, RunOptions
+from entail.training.method import Run
 from entail.training.run import Training, digest, prepare, sample_rows
 
 if TYPE_CHECKING:
@@ -124,7 +124,6 @@ def train_judge(
     *,
     dev: Sequence[NliPair] = (),
     run: Run | None = None,
-    **options: Unpack[RunOptions],
 ) -> JudgeTraining:
     """Train a judge on pairs of premise and hypothesis whose label is known.
 
@@ -136,7 +135,6 @@ def train_judge(
         config: Settings.
         dev: Pairs that choose the best weights; without them the last are kept.
         run: Output folder, device and callbacks.
-        options: Fields of `run` as keywords.
 
     Raises:
         TrainingError: If there are fewer than two labels, a loss is not finite, the folder holds something
@@ -154,7 +152,7 @@ def train_judge(
             f"before and {clean.counts['with two labels']:,} have two labels: those are left out; give "
             "other pairs, or another dev"
         )
-    setup = prepare(config, run, options, method=METHOD)
+    setup = prepare(config, run, method=METHOD)
     tower = CrossTower(
         setup.base,
         max_length=config.max_length,

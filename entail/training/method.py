@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypedDict, get_args
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, get_args
 
 from entail.errors import JobError, SettingsError
 from entail.progress import ProgressCallback
@@ -70,20 +70,6 @@ class Run:
     def checkpoints(self) -> Path | None:
         """Folder for checkpoints, None where none are written."""
         return self.work or (self.out.with_name(f"{self.out.name}.training") if self.out else None)
-
-
-class RunOptions(TypedDict, total=False):
-    """Fields of `Run` as keywords of a training function."""
-
-    out: Path | None
-    work: Path | None
-    resume: bool
-    device: str | None
-    checkpoint_seconds: float
-    data: Sequence[str]
-    progress: ProgressCallback | None
-    watch: Watch | None
-    stop: Callable[[], bool] | None
 
 
 @dataclass(frozen=True)

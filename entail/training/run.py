@@ -25,7 +25,7 @@ from entail.training.config import TrainingConfig
 from entail.training.loop.distributed import from_first, world
 from entail.training.loop.fit import Fitted, fit
 from entail.training.loop.task import Schedule, Task, Watch
-from entail.training.method import Run, RunOptions
+from entail.training.method import Run
 
 if TYPE_CHECKING:
     from torch.nn import Parameter
@@ -148,15 +148,12 @@ class Setup:
         from_first(lambda: save_encoder(folder, method=self.method, write=write, about=about))
 
 
-def prepare(
-    config: TrainingConfig, run: Run | None, options: RunOptions, *, method: str, initial: str = ""
-) -> Setup:
+def prepare(config: TrainingConfig, run: Run | None, *, method: str, initial: str = "") -> Setup:
     """Check the output folder, resolve the base and the initial adapter by name, and seed torch.
 
     Args:
         config: Settings.
         run: Output folder, device and callbacks.
-        options: Fields of `run` as keywords.
         method: Name of the method.
         initial: Name of the initial adapter; empty for none.
 
@@ -167,7 +164,7 @@ def prepare(
     """
     import torch
 
-    run = replace(run or Run(), **options)
+    run = run or Run()
     if world()[0]:
         run = replace(run, progress=None)
     if run.out is not None:

@@ -6,10 +6,10 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Unpack
+from typing import Any
 
 from entail.errors import TrainingError
-from entail.training.method import Run, RunOptions
+from entail.training.method import Run
 from entail.training.run import Setup, Training, prepare, sample_rows
 from entail.tuning.config import DprConfig, TuningConfig
 from entail.tuning.examples import EntailedPair, Examples
@@ -46,7 +46,6 @@ def train_tuning(
     *,
     dev: Sequence[EntailedPair] = (),
     run: Run | None = None,
-    **options: Unpack[RunOptions],
 ) -> TuningTraining:
     """Train an encoder to predict masked hypotheses from premises, as a start for `train_dpr`.
 
@@ -57,7 +56,6 @@ def train_tuning(
         config: Settings.
         dev: Pairs that select the weights by their loss; without them the last weights are kept.
         run: Output folder, device and callbacks.
-        options: Fields of `run` as keywords.
 
     Raises:
         TrainingError: If no pair fits, the base cannot have a masked-LM head, the loss is not finite, the
@@ -65,7 +63,7 @@ def train_tuning(
         CheckpointError: If a checkpoint is of another base, data or configuration.
         EncoderError: If the base cannot be loaded.
     """
-    setup = prepare(config, run, options, method=METHOD)
+    setup = prepare(config, run, method=METHOD)
     tower = MaskedTower(
         setup.base,
         **setup.tower,
@@ -121,7 +119,6 @@ def train_dpr(
     *,
     dev: Examples | None = None,
     run: Run | None = None,
-    **options: Unpack[RunOptions],
 ) -> DprTraining:
     """Train a retriever of passages on in-batch and hard negatives.
 
@@ -133,7 +130,6 @@ def train_dpr(
         dev: Questions that select the weights by MRR over their own passages; without them the last weights
             are kept.
         run: Output folder, device and callbacks.
-        options: Fields of `run` as keywords.
 
     Raises:
         TrainingError: If there are fewer than two questions, `initial` is no adapter on the base, the loss is
@@ -146,7 +142,7 @@ def train_dpr(
             f"expected questions with a gold passage in the pool, at least 2, found {len(examples)} "
             f"({examples.without_gold} without one); are questions and passages of the same release?"
         )
-    setup = prepare(config, run, options, method=DPR_METHOD, initial=config.initial)
+    setup = prepare(config, run, method=DPR_METHOD, initial=config.initial)
     tower, *passage_towers = (
         PassageTower(
             setup.base,

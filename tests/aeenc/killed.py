@@ -26,11 +26,16 @@ def train(trees: str, facts: str, out: Path, watch: Callable[[Any], None] | None
     from entail.aeenc.config import AeencConfig
     from entail.data.entailment_bank.trees import read_trees
     from entail.data.records import Corpus
+    from entail.training.method import Run
 
     gold = tuple(read_trees(trees))
     corpus = Corpus.of("facts", Path(facts).read_text(encoding="utf-8").splitlines())
     done = training.train_aeenc(
-        corpus, AeencConfig(**SETTINGS), trees=gold, dev=gold, out=out, checkpoint_seconds=0.0, watch=watch
+        corpus,
+        AeencConfig(**SETTINGS),
+        trees=gold,
+        dev=gold,
+        run=Run(out=out, checkpoint_seconds=0.0, watch=watch),
     )
     return {
         "samples": len(done.samples),

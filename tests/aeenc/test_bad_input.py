@@ -15,6 +15,7 @@ from entail.errors import CheckpointError, DivergedError, TrainingError
 from entail.index.factory import retriever
 from entail.training.distillation.teachers import Teaching
 from entail.training.loop.task import Event
+from entail.training.method import Run
 
 Trees = tuple[ExplanationTree, ...]
 
@@ -118,8 +119,7 @@ def test_a_loss_that_is_nan_stops_with_what_to_do(home: Path, facts: Corpus, tre
             facts,
             replace(SETTINGS, learning_rate=1e30, epochs=20),
             trees=trees,
-            out=home / "mine",
-            watch=events.append,
+            run=Run(out=home / "mine", watch=events.append),
         )
     assert not (home / "mine").exists()
 
@@ -139,7 +139,7 @@ def test_a_collapse_is_warned_of_with_the_evidence(
         epochs=10,
         learning_rate=0.1,
     )
-    training = train_aeenc(facts, settings, trees=trees, watch=events.append)
+    training = train_aeenc(facts, settings, trees=trees, run=Run(watch=events.append))
     assert len(training.warnings) == 1
     assert "collapsed" in training.warnings[0]
     assert [event.warning for event in events if event.warning] == list(training.warnings)
@@ -161,7 +161,7 @@ def test_weights_that_are_worse_on_dev_than_the_start_are_warned_of_with_both_fi
         )
         for tree, positions in zip(trees, nearest, strict=True)
     ]
-    training = train_aeenc(facts, SETTINGS, trees=trees, dev=dev, out=home / "worse")
+    training = train_aeenc(facts, SETTINGS, trees=trees, dev=dev, run=Run(out=home / "worse"))
     start, best = training.fitted.evaluations[0], training.fitted.best
     assert best is not None
     assert best.score < start.score == 1.0
@@ -175,7 +175,7 @@ def test_weights_that_are_worse_on_dev_than_the_start_are_warned_of_with_both_fi
 
 def test_a_checkpoint_of_another_training_is_refused(home: Path, facts: Corpus, trees: Trees) -> None:
     def train(trees: Trees = trees, dev: Trees = trees, **changes: Any) -> None:
-        train_aeenc(facts, replace(SETTINGS, **changes), trees=trees, dev=dev, out=home / "mine")
+        train_aeenc(facts, replace(SETTINGS, **changes), trees=trees, dev=dev, run=Run(out=home / "mine"))
 
     train()
     for changes, name in (
@@ -192,6 +192,6 @@ def test_a_checkpoint_of_another_training_is_refused(home: Path, facts: Corpus, 
 def test_a_trained_base_is_refused(
     home: Path, facts: Corpus, trees: Trees, tuning: Any, message: str
 ) -> None:
-    train_aeenc(facts, replace(SETTINGS, tuning=tuning), trees=trees, out=home / "mine")
+    train_aeenc(facts, replace(SETTINGS, tuning=tuning), trees=trees, run=Run(out=home / "mine"))
     with pytest.raises(TrainingError, match=message):
         train_aeenc(facts, replace(SETTINGS, base="mine"), trees=trees)

@@ -30,6 +30,7 @@ from entail.training.distillation.teachers import (
     vary,
 )
 from entail.training.loop.batches import BatchTask
+from entail.training.method import Run
 
 Trees = tuple[ExplanationTree, ...]
 
@@ -53,7 +54,7 @@ def teachers(
         patch.setenv("ENTAIL_DEVICE", "cpu")
         for seed in (1, 2):
             settings = config(seed=seed, loss="softmax", epochs=8)
-            train_aeenc(facts, settings, trees=trees, out=folder / f"teacher{seed}")
+            train_aeenc(facts, settings, trees=trees, run=Run(out=folder / f"teacher{seed}"))
     return [folder / "teacher1", folder / "teacher2"]
 
 
@@ -93,9 +94,13 @@ def test_a_student_comes_nearer_to_its_teachers(
 ) -> None:
     teaching = teach(teachers, facts.texts)
     alone, taught = home / "alone", home / "taught"
-    train_aeenc(facts, config(epochs=12), trees=trees, out=alone)
+    train_aeenc(facts, config(epochs=12), trees=trees, run=Run(out=alone))
     training = train_aeenc(
-        facts, config(epochs=12, distil=30.0, sentences=8), trees=trees, out=taught, teaching=teaching
+        facts,
+        config(epochs=12, distil=30.0, sentences=8),
+        trees=trees,
+        teaching=teaching,
+        run=Run(out=taught),
     )
     assert apart(taught, teaching) < 0.5 * apart(alone, teaching)
     queries = {parent for tree in trees for parent, _ in tree.pairs}
@@ -110,21 +115,20 @@ def test_a_stopped_student_goes_on_bit_for_bit(
 ) -> None:
     teaching = teach(teachers, facts.texts)
     settings = config(distil=1.0, sentences=8, epochs=2)
-    train_aeenc(facts, settings, trees=trees, out=home / "whole", teaching=teaching)
+    train_aeenc(facts, settings, trees=trees, teaching=teaching, run=Run(out=home / "whole"))
     counter = itertools.count()
     with pytest.raises(TrainingError, match="stopped on request"):
         train_aeenc(
             facts,
             settings,
             trees=trees,
-            out=home / "parts",
             teaching=teaching,
-            stop=lambda: next(counter) == 2,
+            run=Run(out=home / "parts", stop=lambda: next(counter) == 2),
         )
     other = teach(teachers[:1], facts.texts)
     with pytest.raises(CheckpointError, match="teaching"):
-        train_aeenc(facts, settings, trees=trees, out=home / "parts", teaching=other)
-    resumed = train_aeenc(facts, settings, trees=trees, out=home / "parts", teaching=teaching)
+        train_aeenc(facts, settings, trees=trees, teaching=other, run=Run(out=home / "parts"))
+    resumed = train_aeenc(facts, settings, trees=trees, teaching=teaching, run=Run(out=home / "parts"))
     assert resumed.fitted.resumed == 1
     files = [(home / name / "adapter_model.safetensors").read_bytes() for name in ("whole", "parts")]
     assert files[0] == files[1]
@@ -156,8 +160,8 @@ def test_the_regulariser_pulls_to_the_initial_adapter(
     teachers: list[Path], home: Path, facts: Corpus, trees: Trees
 ) -> None:
     start = str(teachers[0])
-    train_aeenc(facts, config(initial=start, rank=8, alpha=100.0), trees=trees, out=home / "held")
-    train_aeenc(facts, config(initial=start, rank=8), trees=trees, out=home / "free")
+    train_aeenc(facts, config(initial=start, rank=8, alpha=100.0), trees=trees, run=Run(out=home / "held"))
+    train_aeenc(facts, config(initial=start, rank=8), trees=trees, run=Run(out=home / "free"))
     queries = Judgements.of_trees(trees).queries
     vectors = {name: BiEncoder(home / name).encode_queries(queries) for name in ("held", "free")}
     first, base = (BiEncoder(name).encode_queries(queries) for name in (start, "tiny"))
@@ -177,7 +181,9 @@ def test_a_continued_training_keeps_the_record_of_what_was_learnt_before(
     about["trained_on"]["data"] = ["entailment_bank"]
     start = shutil.copytree(teachers[0], home / "start")
     (start / "entail.json").write_text(json.dumps(about), encoding="utf-8")
-    training = train_aeenc(facts, settings, judgements=judged, out=home / "further", data=["team_decisions"])
+    training = train_aeenc(
+        facts, settings, judgements=judged, run=Run(out=home / "further", data=["team_decisions"])
+    )
     assert training.data == ("entailment_bank", "team_decisions")
     learnt = read_training_queries(home / "further")
     assert learnt == read_training_queries(teachers[0]) | {premise_key("bo ba")}
@@ -188,7 +194,7 @@ def test_queries_of_two_towers_are_trained_further_over_the_same_index(
 ) -> None:
     start = trained("start", towers="dual")
     learning = config(initial=str(start), rank=8)
-    training = train_aeenc(facts, learning, trees=trees, dev=trees, out=home / "further")
+    training = train_aeenc(facts, learning, trees=trees, dev=trees, run=Run(out=home / "further"))
     before, after = BiEncoder(start), BiEncoder(home / "further")
     assert after.entry.towers == "dual"
     assert after.premise_revision == before.premise_revision != after.revision
@@ -218,7 +224,7 @@ def test_each_tower_starts_at_its_own(
         epochs=1,
         dropout=0.0,
     )
-    train_aeenc(facts, still, trees=trees, out=home / "still")
+    train_aeenc(facts, still, trees=trees, run=Run(out=home / "still"))
     before, after = BiEncoder(start), BiEncoder(home / "still")
     np.testing.assert_allclose(
         after.encode_queries(facts.texts), before.encode_queries(facts.texts), atol=2e-2
@@ -231,7 +237,7 @@ def test_each_tower_starts_at_its_own(
 def test_training_continues_an_adapter(teachers: list[Path], home: Path, facts: Corpus, trees: Trees) -> None:
     average_adapters(teachers, home / "mean")
     still = config(initial=str(home / "mean"), rank=8, learning_rate=1e-12, epochs=1, dropout=0.0)
-    train_aeenc(facts, still, trees=trees, out=home / "still")
+    train_aeenc(facts, still, trees=trees, run=Run(out=home / "still"))
     expected = BiEncoder(home / "mean").encode_queries(facts.texts)
     np.testing.assert_allclose(BiEncoder(home / "still").encode_queries(facts.texts), expected, atol=5e-3)
     with pytest.raises(TrainingError, match="an adapter on 'tiny'"):
@@ -254,9 +260,11 @@ def test_joined_teachings_keep_the_first_vector_of_a_sentence() -> None:
 def test_a_premise_tower_is_held_to_its_base_on_sentences(home: Path, facts: Corpus, trees: Trees) -> None:
     teaching = teach(["tiny"], [f"ba {fact}" for fact in facts.texts])
     settings = config(epochs=6, towers="dual", gold=False, rounds=1, loss="softmax")
-    train_aeenc(facts, settings, trees=trees, out=home / "free")
+    train_aeenc(facts, settings, trees=trees, run=Run(out=home / "free"))
     held_settings = replace(settings, distil=60.0, sentences=8)
-    training = train_aeenc(facts, held_settings, trees=trees, out=home / "held", premise_teaching=teaching)
+    training = train_aeenc(
+        facts, held_settings, trees=trees, premise_teaching=teaching, run=Run(out=home / "held")
+    )
 
     def moved(name: str) -> float:
         vectors = BiEncoder(home / name).encode_premises(teaching.sentences)
@@ -270,6 +278,6 @@ def test_a_premise_tower_is_held_to_its_base_on_sentences(home: Path, facts: Cor
             facts,
             replace(held_settings, towers="single"),
             trees=trees,
-            out=home / "no",
             premise_teaching=teaching,
+            run=Run(out=home / "no"),
         )

@@ -131,7 +131,9 @@ def test_it_learns_the_order_of_lists_and_is_saved_as_it_was(facts: Corpus, tree
     index = Bm25Index(facts)
     dev = ranked_lists(facts, trees, index, depth=40)
     out = home / "reader"
-    done = train_reranker(facts, CONFIG, index, trees=trees, dev=dev, data=["entailment_bank"], out=out)
+    done = train_reranker(
+        facts, CONFIG, index, trees=trees, dev=dev, run=Run(data=["entailment_bank"], out=out)
+    )
     assert done.fitted.best is not None
     best = done.fitted.best.figures
     assert best["MAP by the re-ranker alone"] > best["MAP by the retriever"] + 0.05

@@ -17,6 +17,7 @@ from entail.evaluation.retrieval.premises import evaluate_premises
 from entail.index.flat import DenseIndex
 from entail.training.adapters.saving import require_destination
 from entail.training.adapters.tower import Tower, TowerEncoder
+from entail.training.method import Run
 
 Trees = tuple[ExplanationTree, ...]
 
@@ -56,7 +57,7 @@ def test_what_is_written_ranks_as_what_was_trained(
     home: Path, facts: Corpus, trees: Trees, in_memory: dict[str, Any], towers: Any, tuning: Any
 ) -> None:
     config = replace(SETTINGS, towers=towers, tuning=tuning)
-    train_aeenc(facts, config, trees=trees, out=home / "mine")
+    train_aeenc(facts, config, trees=trees, run=Run(out=home / "mine"))
     base = BiEncoder("tiny")
     trained = TowerEncoder("mine", **in_memory, base=base)
     expected = DenseIndex(trained, facts, trained.encode_premises(facts.texts))
@@ -78,14 +79,16 @@ def test_a_base_by_dot_product_is_trained_by_cosine(
 ) -> None:
     write_bert(home / "dotted", options={"similarity_fn_name": "dot"})
     config = replace(SETTINGS, base="dotted", tuning=tuning)
-    done = train_aeenc(facts, config, trees=trees, dev=trees, out=home / "mine")
+    done = train_aeenc(facts, config, trees=trees, dev=trees, run=Run(out=home / "mine"))
     assert done.fitted.best is not None
     measured = evaluate_premises(facts, trees, entail.retriever("mine", facts))
     assert done.fitted.best.score == pytest.approx(measured.figures()["query_excluded"]["MAP"], abs=1e-3)
 
 
 def test_the_card_says_how_it_was_made(home: Path, facts: Corpus, trees: Trees) -> None:
-    training = train_aeenc(facts, replace(SETTINGS, seed=7), trees=trees, dev=trees, out=home / "mine")
+    training = train_aeenc(
+        facts, replace(SETTINGS, seed=7), trees=trees, dev=trees, run=Run(out=home / "mine")
+    )
     entry = entail.load("mine").entry
     assert entry.method == "aeenc"
     assert entry.card is not None
@@ -109,12 +112,14 @@ def test_a_base_outside_the_models_is_found_again(
     home: Path, tiny_models: Path, facts: Corpus, trees: Trees
 ) -> None:
     (home / "tiny").unlink()
-    train_aeenc(facts, replace(SETTINGS, base=str(tiny_models / "tiny")), trees=trees, out=home / "mine")
+    train_aeenc(
+        facts, replace(SETTINGS, base=str(tiny_models / "tiny")), trees=trees, run=Run(out=home / "mine")
+    )
     assert entail.load("mine").entry.base is not None
 
 
 def test_on_another_base_it_is_refused(home: Path, facts: Corpus, trees: Trees) -> None:
-    train_aeenc(facts, SETTINGS, trees=trees, out=home / "mine")
+    train_aeenc(facts, SETTINGS, trees=trees, run=Run(out=home / "mine"))
     card = json.loads((home / "mine" / "entail.json").read_text(encoding="utf-8"))
     (home / "mine" / "entail.json").write_text(json.dumps({**card, "base": "other"}), encoding="utf-8")
     with pytest.raises(EncoderError, match=r"expected its base to be tiny@\w+.*found other@"):
@@ -134,14 +139,14 @@ def test_nothing_else_is_written_over(
     else:
         out.symlink_to(tiny_models / "tiny", target_is_directory=True)
     with pytest.raises(TrainingError, match="found something else in 'mine'"):
-        train_aeenc(facts, SETTINGS, trees=trees, out=out)
+        train_aeenc(facts, SETTINGS, trees=trees, run=Run(out=out))
     assert not (home / "mine.training").exists()  # said before anything was done
 
 
 @pytest.mark.parametrize("name", ["minilm", "MiniLM", "all-MiniLM-L6-v2", "bm25"])
 def test_a_name_that_leads_elsewhere_is_refused(home: Path, facts: Corpus, trees: Trees, name: str) -> None:
     with pytest.raises(TrainingError):
-        train_aeenc(facts, SETTINGS, trees=trees, out=home / name)
+        train_aeenc(facts, SETTINGS, trees=trees, run=Run(out=home / name))
     assert [file.name for file in home.iterdir() if file.name.startswith(name)] == []
     require_destination(home.parent / name, method="aeenc")  # there it is found by its path
 
@@ -151,7 +156,7 @@ def test_a_failed_save_leaves_the_old_encoder(
     home: Path, facts: Corpus, trees: Trees, monkeypatch: pytest.MonkeyPatch, when: str
 ) -> None:
     out = home / "mine"
-    train_aeenc(facts, SETTINGS, trees=trees, out=out)
+    train_aeenc(facts, SETTINGS, trees=trees, run=Run(out=out))
     before = (out / "adapter_model.safetensors").read_bytes()
     move = Path.replace
 
@@ -170,6 +175,6 @@ def test_a_failed_save_leaves_the_old_encoder(
     else:
         monkeypatch.setattr(Path, "replace", replace_)
     with pytest.raises(TrainingError, match="No space left"):
-        train_aeenc(facts, replace(SETTINGS, seed=1), trees=trees, out=out, work=home / "elsewhere")
+        train_aeenc(facts, replace(SETTINGS, seed=1), trees=trees, run=Run(out=out, work=home / "elsewhere"))
     assert (out / "adapter_model.safetensors").read_bytes() == before
     assert not [path for path in home.iterdir() if path.name.startswith(".")]

@@ -20,6 +20,7 @@ from entail.data.records import Corpus, ExplanationTree
 from entail.encoders.encoder import BiEncoder
 from entail.index.factory import retriever
 from entail.index.protocol import Floats
+from entail.training.method import Run
 
 TOWERS = ("single", "siamese", "dual")
 # Every two of loss, architecture and number of rounds together; alpha and source in turn.
@@ -30,7 +31,7 @@ WAYS = [
 
 
 @dataclass(frozen=True)
-class Run:
+class Trained:
     """Result of a training, and its vectors of all queries (in order of text) and premises."""
 
     training: AeencTraining | None
@@ -74,9 +75,9 @@ def runs(
     trees: tuple[ExplanationTree, ...],
     facts: Corpus,
     tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[Callable[..., Run]]:
+) -> Iterator[Callable[..., Trained]]:
     """Train once for each way that is asked for."""
-    run_cache: dict[Any, Run] = {}
+    run_cache: dict[Any, Trained] = {}
     home = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ENTAIL_MODELS_DIR", str(tiny_models))
@@ -89,18 +90,20 @@ def runs(
             encoder = BiEncoder(name)
             return encoder.encode_queries(queries), encoder.encode_premises(facts.texts)
 
-        def trained(source: str, changes: dict[str, Any]) -> Run:
+        def trained(source: str, changes: dict[str, Any]) -> Trained:
             out = home / f"run-{len(run_cache)}"
             if source == "gold":
-                training = train_aeenc(facts, config(**changes), trees=trees, out=out)
+                training = train_aeenc(facts, config(**changes), trees=trees, run=Run(out=out))
             else:
-                training = train_aeenc(facts, config(**changes), judgements=authors(trees), out=out)
-            return Run(training, *vectors(out))
+                training = train_aeenc(facts, config(**changes), judgements=authors(trees), run=Run(out=out))
+            return Trained(training, *vectors(out))
 
-        def run(source: str = "gold", **changes: Any) -> Run:
+        def run(source: str = "gold", **changes: Any) -> Trained:
             key = (source, *sorted(changes.items()))
             if key not in run_cache:
-                run_cache[key] = Run(None, *vectors("tiny")) if source == "base" else trained(source, changes)
+                run_cache[key] = (
+                    Trained(None, *vectors("tiny")) if source == "base" else trained(source, changes)
+                )
             return run_cache[key]
 
         yield run
@@ -125,7 +128,9 @@ def distance(one: Floats, other: Floats) -> float:
     return float(np.square(one - other).sum(axis=1).mean())
 
 
-def standing(run: Run, pairs: TrainingPairs, trees: tuple[ExplanationTree, ...], loss: str) -> list[float]:
+def standing(
+    run: Trained, pairs: TrainingPairs, trees: tuple[ExplanationTree, ...], loss: str
+) -> list[float]:
     """Return the negative loss of the pairs, and the margin of positives over negatives."""
     rows = {text: row for row, text in enumerate(queries_of(trees))}
     similarities = torch.from_numpy(run.queries @ run.premises.T)
@@ -141,7 +146,7 @@ def standing(run: Run, pairs: TrainingPairs, trees: tuple[ExplanationTree, ...],
 
 @pytest.mark.parametrize(("loss", "towers", "alpha", "rounds", "source"), WAYS)
 def test_every_way_to_train_learns(
-    runs: Callable[..., Run],
+    runs: Callable[..., Trained],
     facts: Corpus,
     trees: tuple[ExplanationTree, ...],
     loss: str,
@@ -158,7 +163,7 @@ def test_every_way_to_train_learns(
 
 
 @pytest.mark.parametrize("towers", TOWERS)
-def test_alpha_keeps_vectors_nearer_to_the_base(runs: Callable[..., Run], towers: str) -> None:
+def test_alpha_keeps_vectors_nearer_to_the_base(runs: Callable[..., Trained], towers: str) -> None:
     base = runs("base")
     far = {"towers": towers, "epochs": 4, "learning_rate": 0.05}
     free, regularised = (runs(**far, alpha=alpha) for alpha in (0.0, 3.0))
@@ -168,7 +173,7 @@ def test_alpha_keeps_vectors_nearer_to_the_base(runs: Callable[..., Run], towers
 
 
 def test_each_architecture_trains_the_towers_it_says(
-    runs: Callable[..., Run], facts: Corpus, trees: tuple[ExplanationTree, ...]
+    runs: Callable[..., Trained], facts: Corpus, trees: tuple[ExplanationTree, ...]
 ) -> None:
     base = runs("base")
     single, siamese, dual = (runs(towers=towers, loss="triplet", alpha=0.0) for towers in TOWERS)
@@ -183,14 +188,14 @@ def test_each_architecture_trains_the_towers_it_says(
     assert not np.allclose(dual.queries[query], dual.premises[premise], atol=1e-3)
 
 
-def test_dropout_changes_the_losses(runs: Callable[..., Run]) -> None:
+def test_dropout_changes_the_losses(runs: Callable[..., Trained]) -> None:
     evaluations = [runs(loss="triplet", dropout=dropout).queries for dropout in (None, 0.1, 0.0)]
     assert np.array_equal(evaluations[0], evaluations[1])  # the base has a dropout of 0.1
     assert not np.array_equal(evaluations[1], evaluations[2])
 
 
 def test_complete_decisions_teach_as_gold_trees_do(
-    runs: Callable[..., Run], facts: Corpus, trees: tuple[ExplanationTree, ...]
+    runs: Callable[..., Trained], facts: Corpus, trees: tuple[ExplanationTree, ...]
 ) -> None:
     """Premises that nobody judged are further from a sentence than if only rejected ones are negatives."""
     settings = {"loss": "softmax", "live_k": 100, "alpha": 0.0}
@@ -203,7 +208,9 @@ def test_complete_decisions_teach_as_gold_trees_do(
     assert margins[1] > margins[0]
 
 
-def test_who_never_rejects_can_train_on_complete_decisions(runs: Callable[..., Run], facts: Corpus) -> None:
+def test_who_never_rejects_can_train_on_complete_decisions(
+    runs: Callable[..., Trained], facts: Corpus
+) -> None:
     runs("base")  # the tiny models
     accepted = Judgements.of_pairs([JudgedPair("ba be", text, True) for text in facts.texts[:3]])
     training = train_aeenc(facts, config(complete=True, live_k=100), judgements=accepted)

@@ -18,6 +18,7 @@ from entail.cli import main
 from entail.encoders.cross.encoder import ADAPTER, HEAD
 from entail.errors import TrainingError
 from entail.training.adapters.averaging import average_adapters
+from entail.training.method import Run
 from tests.arcf.conftest import TINY
 
 
@@ -27,7 +28,7 @@ def train(tiny_home: Path, world: Any) -> Callable[..., Path]:
 
     def train(name: str, *, questions: Any = world.questions, **changed: Any) -> Path:
         config = replace(TINY, **changed)
-        train_arcf(questions, world.facts, config, data=["worldtree"], out=tiny_home / name)
+        train_arcf(questions, world.facts, config, run=Run(data=["worldtree"], out=tiny_home / name))
         return tiny_home / name
 
     return train

@@ -17,7 +17,7 @@ from entail.cli import main
 from entail.errors import SettingsError
 from entail.jobs.candidates import Candidate
 from entail.jobs.inputs import absolute
-from entail.training.method import method
+from entail.training.method import Run, method
 from tests.arcf.conftest import SMALL, TINY
 
 COUNTS = {"questions_cut": 0, "explanations_cut": 0, "facts_cut": 0}
@@ -35,7 +35,7 @@ def dev(release: dict[str, Path], tables: list[str]) -> list[str]:
 
 @pytest.fixture
 def mine(tiny_home: Path, world: Any) -> Path:
-    train_arcf(world.questions, world.facts, TINY, data=["worldtree"], out=tiny_home / "mine")
+    train_arcf(world.questions, world.facts, TINY, run=Run(data=["worldtree"], out=tiny_home / "mine"))
     return tiny_home / "mine"
 
 

@@ -26,6 +26,7 @@ from entail.encoders.cross.encoder import ADAPTER, HEAD
 from entail.errors import CheckpointError, EncoderError, EvaluationError, TrainingError
 from entail.evaluation.chains import evaluate_chains, tfidf_rankings
 from entail.training.loop.task import Event
+from entail.training.method import Run
 from entail.training.run import Training
 from tests.arcf.conftest import TINY
 
@@ -41,9 +42,7 @@ def test_it_learns_which_facts_explain(tiny_home: Path, world: Any, tuning: Any)
         world.facts,
         config,
         dev=world.dev,
-        data=["worldtree"],
-        out=tiny_home / "mine",
-        watch=events.append,
+        run=Run(data=["worldtree"], out=tiny_home / "mine", watch=events.append),
     )
     untrained = training.fitted.evaluations[0]
     assert training.fitted.best is not None
@@ -69,7 +68,9 @@ def _neighbourhoods(facts: FactTables) -> Neighbourhoods:
 
 @pytest.fixture
 def mine(tiny_home: Path, world: Any) -> Training[ArcfConfig]:
-    return train_arcf(world.questions, world.facts, PLAIN, data=["worldtree"], out=tiny_home / "mine")
+    return train_arcf(
+        world.questions, world.facts, PLAIN, run=Run(data=["worldtree"], out=tiny_home / "mine")
+    )
 
 
 def test_what_was_saved_is_a_scorer_and_no_encoder(
@@ -113,7 +114,7 @@ def test_what_was_saved_is_a_scorer_and_no_encoder(
 def test_a_scorer_ranks_as_it_was_trained(tiny_home: Path, world: Any, architecture: Any) -> None:
     """The scores of a chain are those of pairs and terms, at every step, and of the next premise."""
     out, question = tiny_home / "mine", world.dev[0]
-    train_arcf(world.questions, world.facts, replace(TINY, architecture=architecture), out=out)
+    train_arcf(world.questions, world.facts, replace(TINY, architecture=architecture), run=Run(out=out))
     scorer = load_scorer("mine")
     assert scorer.terms.names == (SHARED_PIECES, POWER, SIMILARITY)
     assert scorer.weights == pytest.approx((8.0, 4.0, 6.0), rel=0.5)
@@ -152,7 +153,7 @@ def test_without_terms_nothing_is_written(tiny_home: Path, mine: Training[ArcfCo
 
 def test_damaged_files_and_scores_are_refused(tiny_home: Path, world: Any) -> None:
     out = tiny_home / "mine"
-    train_arcf(world.questions, world.facts, TINY, out=out)
+    train_arcf(world.questions, world.facts, TINY, run=Run(out=out))
     whole = load_scorer("mine")
     adapter = f"{ADAPTER}/adapter_model.safetensors"
     for file, tensor, value, message in (
@@ -187,7 +188,7 @@ def test_damaged_files_and_scores_are_refused(tiny_home: Path, world: Any) -> No
 def test_a_token_budget_ends_a_training(tiny_home: Path, world: Any) -> None:
     events: list[Event] = []
     config = replace(PLAIN, epochs=2, prefixes_a_step=1, token_budget=2000)
-    train_arcf(world.questions, world.facts, config, watch=events.append)
+    train_arcf(world.questions, world.facts, config, run=Run(watch=events.append))
     assert 1000 < sum(event.terms.get("tokens", 0) for event in events) <= 2000
 
 
@@ -200,8 +201,7 @@ def test_a_stopped_training_goes_on_to_the_same_weights(tiny_home: Path, world: 
             world.facts,
             options.pop("config", config),
             dev=world.dev,
-            out=tiny_home / name,
-            **options,
+            run=Run(out=tiny_home / name, **options),
         )
 
     train("whole")
@@ -223,7 +223,7 @@ def test_bad_data_is_refused(tiny_home: Path, world: Any) -> None:
     with pytest.raises(TrainingError, match="expected dev questions with explanations, found none of 6"):
         train_arcf(world.questions, world.facts, PLAIN, dev=blind)
     with pytest.raises(TrainingError, match="something else"):
-        train_arcf(world.questions, world.facts, PLAIN, out=tiny_home / "tiny")
+        train_arcf(world.questions, world.facts, PLAIN, run=Run(out=tiny_home / "tiny"))
 
 
 def test_a_damaged_scorer_is_refused(tiny_home: Path, mine: Training[ArcfConfig]) -> None:

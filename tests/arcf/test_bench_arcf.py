@@ -17,6 +17,7 @@ from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.arcf.scoring.scorer import load_scorer
 from entail.arcf.training import train_arcf
 from entail.cli import main
+from entail.training.method import Run
 from tests.arcf.conftest import TINY
 
 
@@ -31,7 +32,7 @@ def scorer(request: pytest.FixtureRequest, tiny_home: Path, world: Any, write_be
     (tiny_home / "tiny").unlink()
     write_bert(tiny_home / "tiny", num_hidden_layers=2)
     config = replace(TINY, architecture=request.param, learning_rate=0.02, similarity=0)
-    train_arcf(world.questions, world.facts, config, out=tiny_home / "mine")
+    train_arcf(world.questions, world.facts, config, run=Run(out=tiny_home / "mine"))
     return "mine"
 
 

@@ -17,6 +17,7 @@ from entail.gausscse.config import GausscseConfig
 from entail.gausscse.distillation import Teachers, distillation_loss
 from entail.gausscse.training import train_gausscse
 from entail.training.loop.task import Event
+from entail.training.method import Run
 
 SETTINGS = GausscseConfig(
     base="tiny", rank=4, epochs=1, batch_size=8, learning_rate=0.01, evaluate_every=4, precision="fp32"
@@ -28,7 +29,7 @@ def taught(tiny_home: Path, triplets: NliTriplets) -> Path:
     """Return the home of two trained encoders, `one` and `two`."""
     for seed, name in enumerate(("one", "two")):
         config = replace(SETTINGS, epochs=6, seed=seed, direction=1.0)
-        train_gausscse(triplets, config, out=tiny_home / name)
+        train_gausscse(triplets, config, run=Run(out=tiny_home / name))
     return tiny_home
 
 
@@ -55,7 +56,7 @@ def test_a_student_of_teachers_alone_takes_over_their_directions(
 ) -> None:
     events: list[Event] = []
     config = replace(SETTINGS, epochs=9, seed=7, teachers="one,two", distillation=1.0)
-    train_gausscse(triplets, config, out=taught / "student", watch=events.append)
+    train_gausscse(triplets, config, run=Run(out=taught / "student", watch=events.append))
     distances = [event.terms["taught"] for event in events if "taught" in event.terms]
     assert np.mean(distances[-4:]) < np.mean(distances[:4]) / 2
     unseen = [pair for pair in nli_pairs(40, seed=2) if pair.label == "entailment"]
@@ -75,12 +76,12 @@ def test_a_checkpoint_is_bound_to_its_teachers(taught: Path, triplets: NliTriple
     config = replace(SETTINGS, teachers="one")
     calls = iter(range(100))
     with pytest.raises(TrainingError, match="stopped on request"):
-        train_gausscse(triplets, config, out=taught / "student", stop=lambda: next(calls) == 4)
-    train_gausscse(triplets, replace(SETTINGS, seed=5), out=taught / "third")
+        train_gausscse(triplets, config, run=Run(out=taught / "student", stop=lambda: next(calls) == 4))
+    train_gausscse(triplets, replace(SETTINGS, seed=5), run=Run(out=taught / "third"))
     (taught / "one").rename(taught / "before")
     (taught / "third").rename(taught / "one")
     with pytest.raises(CheckpointError, match="teachers"):
-        train_gausscse(triplets, config, out=taught / "student")
+        train_gausscse(triplets, config, run=Run(out=taught / "student"))
 
 
 def test_a_teacher_of_another_similarity_is_refused(gaussian: str, triplets: NliTriplets) -> None:

@@ -19,6 +19,7 @@ from entail.training.cards.metadata import update_facts
 from entail.training.cards.metrics import PairMetrics
 from entail.training.cards.result_files import Weights, read_metrics
 from entail.training.cards.template import model_card
+from entail.training.method import Run
 
 Pairs = Callable[..., list[NliPair]]
 CONFIG = GausscseConfig(base="tiny", rank=4, epochs=1, batch_size=8, learning_rate=0.01, precision="fp32")
@@ -28,7 +29,7 @@ CONFIG = GausscseConfig(base="tiny", rank=4, epochs=1, batch_size=8, learning_ra
 def results(tiny_home: Path, triplets: NliTriplets, nli_pairs: Pairs, tmp_path: Path) -> list[Path]:
     """Result files of `mine`, as the command line writes them."""
     dev = nli_pairs(30, seed=1)
-    train_gausscse(triplets, CONFIG, dev=dev, data=["snli"], out=tiny_home / "mine")
+    train_gausscse(triplets, CONFIG, dev=dev, run=Run(data=["snli"], out=tiny_home / "mine"))
     file = tmp_path / "pairs.csv"
     with file.open("w", newline="", encoding="utf-8") as rows:
         table = csv.writer(rows)
@@ -117,7 +118,7 @@ def test_a_recipe_is_judged_by_all_its_seeds_and_named_where_it_was_chosen(
 def test_figures_of_other_weights_and_broken_ones_are_refused(
     results: list[Path], tiny_home: Path, triplets: NliTriplets
 ) -> None:
-    train_gausscse(triplets, replace(CONFIG, seed=1), out=tiny_home / "another")
+    train_gausscse(triplets, replace(CONFIG, seed=1), run=Run(out=tiny_home / "another"))
     with pytest.raises(EncoderError, match="another@"):
         update_facts(tiny_home / "another", results=results)
     update_facts(tiny_home / "mine", results=results)

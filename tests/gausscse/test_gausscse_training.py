@@ -21,6 +21,7 @@ from entail.gausscse.config import PAPER, GausscseConfig
 from entail.gausscse.training import GausscseTraining, train_gausscse
 from entail.hub.export import export_encoder
 from entail.training.loop.task import Event
+from entail.training.method import Run
 
 Pairs = Callable[..., list[NliPair]]
 
@@ -50,7 +51,7 @@ def test_it_learns_which_sentence_entails_which(
     config = replace(SETTINGS, tuning=tuning, epochs=9, learning_rate=0.01 if tuning == "lora" else 0.003)
     events: list[Event] = []
     training = train_gausscse(
-        triplets, config, dev=dev, data=["snli"], out=tiny_home / "mine", watch=events.append
+        triplets, config, dev=dev, run=Run(data=["snli"], out=tiny_home / "mine", watch=events.append)
     )
     untrained = training.fitted.evaluations[0]
     assert training.fitted.best is not None
@@ -75,7 +76,7 @@ def test_it_learns_which_sentence_entails_which(
 
 @pytest.fixture
 def trained(tiny_home: Path, triplets: NliTriplets) -> GausscseTraining:
-    return train_gausscse(triplets, replace(SETTINGS, epochs=1), out=tiny_home / "mine")
+    return train_gausscse(triplets, replace(SETTINGS, epochs=1), run=Run(out=tiny_home / "mine"))
 
 
 def test_what_was_saved_is_an_encoder_among_the_others(tiny_home: Path, trained: GausscseTraining) -> None:
@@ -114,7 +115,7 @@ def test_the_stock_model_makes_the_same_numbers(
 ) -> None:
     from sentence_transformers import SentenceTransformer
 
-    train_gausscse(triplets, replace(SETTINGS, epochs=1, pooling="cls"), out=tiny_home / "mine")
+    train_gausscse(triplets, replace(SETTINGS, epochs=1, pooling="cls"), run=Run(out=tiny_home / "mine"))
     exported = export_encoder("mine", tmp_path / "whole")
     plain = SentenceTransformer(str(exported.folder), device="cpu")
     texts = ["ba be bi", "fo fu"]
@@ -145,7 +146,7 @@ def test_settings_other_than_the_recipe_train(
 def test_a_weighted_term_falls(tiny_home: Path, triplets: NliTriplets, option: str, term: str) -> None:
     events: list[Event] = []
     config = replace(SETTINGS, epochs=3, **{option: 4.0})
-    assert train_gausscse(triplets, config, watch=events.append).counts["triplets"] == 48
+    assert train_gausscse(triplets, config, run=Run(watch=events.append)).counts["triplets"] == 48
     values = [event.terms[term] for event in events if term in event.terms]
     assert np.mean(values[-4:]) < np.mean(values[:4])
 
@@ -155,17 +156,19 @@ def test_a_stopped_training_goes_on_to_the_same_weights(
 ) -> None:
     dev = nli_pairs(20, seed=1)
     config = replace(SETTINGS, epochs=2)
-    whole = train_gausscse(triplets, config, dev=dev, out=tiny_home / "whole")
+    whole = train_gausscse(triplets, config, dev=dev, run=Run(out=tiny_home / "whole"))
     calls = iter(range(100))
     with pytest.raises(TrainingError, match="stopped on request after step 8"):
-        train_gausscse(triplets, config, dev=dev, out=tiny_home / "again", stop=lambda: next(calls) == 7)
-    resumed = train_gausscse(triplets, config, dev=dev, out=tiny_home / "again")
+        train_gausscse(
+            triplets, config, dev=dev, run=Run(out=tiny_home / "again", stop=lambda: next(calls) == 7)
+        )
+    resumed = train_gausscse(triplets, config, dev=dev, run=Run(out=tiny_home / "again"))
     assert resumed.fitted.resumed == 1
     assert resumed.form == whole.form
     for file in ("adapter_model.safetensors", f"{HEAD}/model.safetensors"):
         assert (tiny_home / "again" / file).read_bytes() == (tiny_home / "whole" / file).read_bytes()
     with pytest.raises(CheckpointError, match=r"config\.seed"):
-        train_gausscse(triplets, replace(config, seed=1), dev=dev, out=tiny_home / "again")
+        train_gausscse(triplets, replace(config, seed=1), dev=dev, run=Run(out=tiny_home / "again"))
 
 
 def test_bad_data_is_refused(tiny_home: Path, nli_pairs: Pairs) -> None:
@@ -179,7 +182,7 @@ def test_bad_data_is_refused(tiny_home: Path, nli_pairs: Pairs) -> None:
     with pytest.raises(TrainingError, match="expected entailments among the dev pairs"):
         train_gausscse(nli_triplets(pairs), SETTINGS, dev=non_entailments)
     with pytest.raises(TrainingError, match="something else"):
-        train_gausscse(nli_triplets(pairs), SETTINGS, out=tiny_home / "tiny")
+        train_gausscse(nli_triplets(pairs), SETTINGS, run=Run(out=tiny_home / "tiny"))
 
 
 @pytest.mark.parametrize(
@@ -232,7 +235,7 @@ def test_the_programs_of_its_card_run_and_say_the_same(
     similarity: Any,
 ) -> None:
     config = replace(SETTINGS, epochs=1, similarity=similarity, tanh=similarity == "kl_per_dim")
-    train_gausscse(triplets, config, out=tiny_home / "mine", data=["snli", "multinli"])
+    train_gausscse(triplets, config, run=Run(out=tiny_home / "mine", data=["snli", "multinli"]))
     export_encoder("mine", tiny_home / "whole")
     monkeypatch.chdir(tiny_home.parent)
     outputs = []

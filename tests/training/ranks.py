@@ -32,6 +32,7 @@ def main() -> None:
     from entail.data.entailment_bank.trees import read_trees
     from entail.data.records import Corpus
     from entail.errors import TrainingError
+    from entail.training.method import Run
 
     trees, facts, folder = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
     corpus = Corpus.of("facts", facts.read_text(encoding="utf-8").splitlines())
@@ -66,9 +67,7 @@ def main() -> None:
             config,
             trees=gold,
             dev=gold,
-            out=folder / name,
-            watch=lambda event: steps.append(event.step),
-            **options,
+            run=Run(out=folder / name, watch=lambda event: steps.append(event.step), **options),
         )
         digest = hashlib.sha256()
         for tensor in towers[-1].parameters.values():

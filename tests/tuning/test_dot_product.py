@@ -16,6 +16,7 @@ from entail.encoders.encoder import load
 from entail.hub.export import export_encoder
 from entail.index.flat import DenseIndex
 from entail.index.vectors import premise_vectors
+from entail.training.method import Run
 from entail.tuning.config import DprConfig
 from entail.tuning.examples import Example, Examples
 from entail.tuning.task import DprTask
@@ -85,7 +86,7 @@ def test_what_is_trained_ranks_by_inner_product_here_and_in_sentence_transformer
     tiny_home: Path, examples: Examples, towers: Any, pooling: Any
 ) -> None:
     out = tiny_home / "mine"
-    done = train_dpr(examples, replace(DOT, towers=towers, pooling=pooling), dev=examples, out=out)
+    done = train_dpr(examples, replace(DOT, towers=towers, pooling=pooling), dev=examples, run=Run(out=out))
     assert done.fitted.best is not None
     assert done.fitted.best.figures["MRR"] > done.fitted.evaluations[0].figures["MRR"] + 0.05
     entry, encoder = resolve("mine"), load("mine")
@@ -130,8 +131,8 @@ def test_what_was_trained_by_cosine_stays_so(
 ) -> None:
     """On a base that declares a dot product: an adapter, its export, and every weight."""
     by_cosine = replace(DOT, base="dotted", similarity="cosine", epochs=1)
-    train_dpr(examples, replace(by_cosine, tuning="lora"), out=tiny_home / "adapter")
-    train_dpr(examples, by_cosine, out=tiny_home / "whole")
+    train_dpr(examples, replace(by_cosine, tuning="lora"), run=Run(out=tiny_home / "adapter"))
+    train_dpr(examples, by_cosine, run=Run(out=tiny_home / "whole"))
     exported = export_encoder("adapter", tiny_home / "exported").folder
     for folder in ("whole", "exported"):
         settings = json.loads((tiny_home / folder / "config_sentence_transformers.json").read_text("utf-8"))

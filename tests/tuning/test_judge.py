@@ -55,7 +55,10 @@ def pairs(count: int, *, seed: int = 0) -> list[NliPair]:
 @pytest.fixture
 def mine(tiny_home: Path) -> Path:
     train_judge(
-        pairs(96), replace(SETTINGS, epochs=1), dev=pairs(24, seed=1), data=["snli"], out=tiny_home / "mine"
+        pairs(96),
+        replace(SETTINGS, epochs=1),
+        dev=pairs(24, seed=1),
+        run=Run(data=["snli"], out=tiny_home / "mine"),
     )
     return tiny_home / "mine"
 
@@ -64,7 +67,9 @@ def mine(tiny_home: Path) -> Path:
 def test_it_learns_what_the_labels_mean(tiny_home: Path, tuning: Any) -> None:
     events: list[Event] = []
     config = replace(SETTINGS, tuning=tuning, learning_rate=0.02 if tuning == "lora" else 0.005)
-    done = train_judge(pairs(144), config, dev=pairs(60, seed=1), out=tiny_home / "mine", watch=events.append)
+    done = train_judge(
+        pairs(144), config, dev=pairs(60, seed=1), run=Run(out=tiny_home / "mine", watch=events.append)
+    )
     assert done.measured is not None
     assert done.measured["accuracy"] > 0.8
     assert done.fitted.best is not None
@@ -141,12 +146,12 @@ def test_labels_stand_in_the_order_that_the_folder_tells(mine: Path) -> None:
 
 def test_a_killed_training_goes_on_bit_for_bit(tiny_home: Path) -> None:
     config = replace(SETTINGS, epochs=2, dropout=0.1)
-    train_judge(pairs(96), config, dev=pairs(24, seed=1), out=tiny_home / "whole")
+    train_judge(pairs(96), config, dev=pairs(24, seed=1), run=Run(out=tiny_home / "whole"))
     steps = iter(range(100))
-    options: dict[str, Any] = {"dev": pairs(24, seed=1), "out": tiny_home / "halved"}
+    dev, run = pairs(24, seed=1), Run(out=tiny_home / "halved")
     with pytest.raises(TrainingError, match="stopped on request"):
-        train_judge(pairs(96), config, stop=lambda: next(steps) == 8, **options)
-    done = train_judge(pairs(96), config, **options)
+        train_judge(pairs(96), config, dev=dev, run=replace(run, stop=lambda: next(steps) == 8))
+    done = train_judge(pairs(96), config, dev=dev, run=run)
     assert done.fitted.resumed == 1
     for file in (HEAD, f"{ADAPTER}/adapter_model.safetensors"):
         assert (tiny_home / "whole" / file).read_bytes() == (tiny_home / "halved" / file).read_bytes()
@@ -228,11 +233,12 @@ def test_what_cannot_be_trained_is_told(tiny_home: Path) -> None:
     with pytest.raises(TrainingError, match="found 0 of no label"):
         train_judge([*valid, *torn], SETTINGS, dev=valid)
     with pytest.raises(TrainingError, match="found something else in 'tiny'"):
-        train_judge(pairs(6), SETTINGS, out=tiny_home / "tiny")
+        train_judge(pairs(6), SETTINGS, run=Run(out=tiny_home / "tiny"))
     with pytest.raises(TrainingError, match="smoothing"):
         JudgeConfig(smoothing=1.0)
     done = train_judge(
-        [pair for pair in pairs(24) if pair.label != "neutral"], replace(SETTINGS, epochs=1), out=None
+        [pair for pair in pairs(24) if pair.label != "neutral"],
+        replace(SETTINGS, epochs=1),
     )
     assert "neutral" in done.warnings[0]
     assert done.measured is None

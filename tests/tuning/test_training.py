@@ -17,7 +17,7 @@ from entail.errors import CheckpointError, TrainingError
 from entail.evaluation.passages.store import PassageStore
 from entail.training.adapters.tower import Lora
 from entail.training.loop.task import Event
-from entail.training.method import methods
+from entail.training.method import Run, methods
 from entail.tuning.config import DPR_PAPER, PAPER, DprConfig, TuningConfig
 from entail.tuning.examples import EntailedPair, Example, Examples, examples_of
 from entail.tuning.task import DprTask
@@ -125,7 +125,7 @@ def test_dev_is_ranked_over_its_own_passages() -> None:
 def test_tuning_learns_hypotheses_from_premises(tiny_home: Path, pairs: Pairs, tuning: Any) -> None:
     out = tiny_home / "mine"
     config = replace(TUNING, tuning=tuning, epochs=6)
-    done = train_tuning(pairs(64), config, dev=pairs(16, seed=1), data=["squad"], out=out)
+    done = train_tuning(pairs(64), config, dev=pairs(16, seed=1), run=Run(data=["squad"], out=out))
     assert done.new_head
     assert done.fitted.best is not None
     assert done.fitted.best.score > done.fitted.evaluations[0].score + 0.1
@@ -147,7 +147,9 @@ def test_tuning_learns_hypotheses_from_premises(tiny_home: Path, pairs: Pairs, t
 def test_every_prompt_trains(tiny_home: Path, pairs: Pairs, prompt: Any) -> None:
     events: list[Event] = []
     beta = 0.15 if prompt == "plain" else 0.8
-    done = train_tuning(pairs(20), replace(TUNING, prompt=prompt, beta=beta, epochs=1), watch=events.append)
+    done = train_tuning(
+        pairs(20), replace(TUNING, prompt=prompt, beta=beta, epochs=1), run=Run(watch=events.append)
+    )
     assert done.fitted.best is None
     masked, tokens = (sum(event.terms[name] for event in events) for name in ("hidden", "tokens"))
     expected = {"full": 0.8 * 13 / 15, "question": 0.8 * 2 / 13, "plain": 0.15 * 13 / 15}[prompt]
@@ -157,7 +159,7 @@ def test_every_prompt_trains(tiny_home: Path, pairs: Pairs, prompt: Any) -> None
 @pytest.mark.parametrize("tuning", ["lora", "full"])
 def test_dpr_learns_which_passage_answers(tiny_home: Path, examples: Examples, tuning: Any) -> None:
     config = replace(DPR, tuning=tuning, epochs=8)
-    done = train_dpr(examples, config, dev=examples, data=["squad"], out=tiny_home / "mine")
+    done = train_dpr(examples, config, dev=examples, run=Run(data=["squad"], out=tiny_home / "mine"))
     assert done.fitted.best is not None
     assert done.fitted.best.figures["MRR"] > done.fitted.evaluations[0].figures["MRR"] + 0.1
     assert not done.warnings
@@ -177,7 +179,7 @@ def test_dpr_learns_which_passage_answers(tiny_home: Path, examples: Examples, t
 @pytest.mark.parametrize("tuning", ["lora", "full"])
 def test_two_towers_learn_and_are_saved_as_two(tiny_home: Path, examples: Examples, tuning: Any) -> None:
     config = replace(DPR, tuning=tuning, towers="dual", epochs=8)
-    done = train_dpr(examples, config, dev=examples, out=tiny_home / "mine")
+    done = train_dpr(examples, config, dev=examples, run=Run(out=tiny_home / "mine"))
     assert done.fitted.best is not None
     assert done.fitted.best.figures["MRR"] > done.fitted.evaluations[0].figures["MRR"] + 0.1
     assert resolve("mine").towers == "dual"
@@ -196,7 +198,7 @@ def test_a_pooling_is_saved_with_the_weights(tiny_home: Path, examples: Examples
     from sentence_transformers import SentenceTransformer
 
     config = replace(DPR, tuning="full", pooling="cls", epochs=1)
-    train_dpr(examples, config, out=tiny_home / "mine")
+    train_dpr(examples, config, run=Run(out=tiny_home / "mine"))
     texts = ["ba be bi", "bo bu"]
     stock = SentenceTransformer(str(tiny_home / "mine"), device="cpu")
     features = stock.preprocess(texts)
@@ -206,10 +208,12 @@ def test_a_pooling_is_saved_with_the_weights(tiny_home: Path, examples: Examples
 
 
 def test_one_adapter_goes_through_both_stages(tiny_home: Path, examples: Examples, pairs: Pairs) -> None:
-    train_tuning(pairs(32), replace(TUNING, epochs=2), out=tiny_home / "tuned")
+    train_tuning(pairs(32), replace(TUNING, epochs=2), run=Run(out=tiny_home / "tuned"))
     config = replace(DPR, epochs=1)
-    without = train_dpr(examples, config, dev=examples, out=tiny_home / "plain")
-    done = train_dpr(examples, replace(config, initial="tuned"), dev=examples, out=tiny_home / "mine")
+    without = train_dpr(examples, config, dev=examples, run=Run(out=tiny_home / "plain"))
+    done = train_dpr(
+        examples, replace(config, initial="tuned"), dev=examples, run=Run(out=tiny_home / "mine")
+    )
     assert without.fitted.evaluations[0].figures != done.fitted.evaluations[0].figures
     base = resolve("mine").base
     assert base is not None
@@ -222,10 +226,10 @@ def test_one_adapter_goes_through_both_stages(tiny_home: Path, examples: Example
     start = PassageTower(resolve("tiny"), lora=lora, device="cpu", max_length=32, initial=initial)
     assert np.allclose(start.encode(["ba be bi"]), load("tuned").encode_queries(["ba be bi"]), atol=1e-5)
     with pytest.raises(CheckpointError, match=r"config\.initial"):
-        train_dpr(examples, replace(config, initial="tuned"), dev=examples, out=tiny_home / "plain")
-    train_tuning(pairs(32), replace(TUNING, epochs=1, seed=1), out=tiny_home / "tuned", resume=False)
+        train_dpr(examples, replace(config, initial="tuned"), dev=examples, run=Run(out=tiny_home / "plain"))
+    train_tuning(pairs(32), replace(TUNING, epochs=1, seed=1), run=Run(out=tiny_home / "tuned", resume=False))
     with pytest.raises(CheckpointError, match=r"(?<!config\.)initial: expected"):
-        train_dpr(examples, replace(config, initial="tuned"), dev=examples, out=tiny_home / "mine")
+        train_dpr(examples, replace(config, initial="tuned"), dev=examples, run=Run(out=tiny_home / "mine"))
 
 
 @pytest.mark.parametrize("stage", ["tuning", "dpr"])
@@ -233,10 +237,10 @@ def test_a_stopped_training_resumes_to_the_same_weights(
     tiny_home: Path, examples: Examples, pairs: Pairs, stage: str
 ) -> None:
     def train(name: str, **options: Any) -> Any:
-        out = tiny_home / name
+        run = Run(out=tiny_home / name, **options)
         if stage == "dpr":
-            return train_dpr(examples, replace(DPR, epochs=2, dropout=0.1), out=out, **options)
-        return train_tuning(pairs(40), replace(TUNING, epochs=2, dropout=0.1), out=out, **options)
+            return train_dpr(examples, replace(DPR, epochs=2, dropout=0.1), run=run)
+        return train_tuning(pairs(40), replace(TUNING, epochs=2, dropout=0.1), run=run)
 
     train("whole")
     count = iter(range(100))
@@ -275,7 +279,7 @@ def test_questions_that_cannot_train(tiny_home: Path, examples: Examples, pool: 
     with pytest.raises(TrainingError, match="adapter on 'tiny', found 'other'"):
         train_dpr(examples, replace(DPR, initial="other"))
     with pytest.raises(TrainingError, match="something else"):
-        train_dpr(examples, DPR, out=tiny_home / "tiny")
+        train_dpr(examples, DPR, run=Run(out=tiny_home / "tiny"))
     plain = replace(examples, examples=tuple(replace(example, negatives=()) for example in examples.examples))
     assert "hard negative" in train_dpr(plain, replace(DPR, epochs=1)).warnings[0]
 

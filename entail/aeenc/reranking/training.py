@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 from entail.aeenc.pairs import gold_pairs, judged_pairs
 from entail.aeenc.reranking.config import RerankerConfig
@@ -19,7 +19,7 @@ from entail.encoders.cross.reranker import METHOD, RerankerForm
 from entail.errors import TrainingError
 from entail.index.protocol import PremiseIndex
 from entail.training.adapters.cross_tower import CrossTower
-from entail.training.method import Run, RunOptions
+from entail.training.method import Run
 from entail.training.run import Training, digest, prepare, sample_rows
 
 
@@ -50,7 +50,6 @@ def train_reranker(
     judgements: Judgements | None = None,
     dev: Sequence[RankedList] = (),
     run: Run | None = None,
-    **options: Unpack[RunOptions],
 ) -> RerankerTraining:
     """Train a re-ranker.
 
@@ -65,7 +64,6 @@ def train_reranker(
         judgements: Instead of trees: the decisions of a team. Negatives are rejected premises.
         dev: Lists that choose the best weights; without them the last are kept.
         run: Output folder, device and callbacks.
-        options: Fields of `run` as keywords.
 
     Raises:
         TrainingError: If there is no query with positives and negatives, a loss is not finite, the folder
@@ -80,7 +78,7 @@ def train_reranker(
             f"expected queries with premises that explain them and premises that do not, found "
             f"{len(pairs.queries)} queries, none with both; reject some candidates first"
         )
-    setup = prepare(config, run, options, method=METHOD)
+    setup = prepare(config, run, method=METHOD)
     tower = CrossTower(setup.base, max_length=config.max_length, seed=config.seed, **setup.tower)
     dev_sample = sample_rows(dev, config.dev_queries)
     task = RerankTask(config, corpus, lists, tower, dev=dev_sample)

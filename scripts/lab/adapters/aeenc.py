@@ -23,6 +23,7 @@ from entail.index.protocol import PremiseIndex
 from entail.statistics.ranking import query_values
 from entail.training.adapters.averaging import average_adapters
 from entail.training.distillation.teachers import Teaching, teach, vary
+from entail.training.method import Run
 from lab.adapters import Measures, Work
 from lab.data import DataFolder
 from lab.errors import LabError
@@ -39,9 +40,11 @@ def train(work: Work) -> None:
         trees=work.data.trees(work.sets["train"]),
         dev=work.data.trees(work.sets["dev"]) if "dev" in work.sets else (),
         teaching=_teaching(work) if work.teachers else None,
-        data=sorted({work.sets[role].split("/")[0] for role in ("train", "replay") if role in work.sets}),
         cache_dir=work.cache / "vectors",
-        out=work.out,
+        run=Run(
+            data=sorted({work.sets[role].split("/")[0] for role in ("train", "replay") if role in work.sets}),
+            out=work.out,
+        ),
     )
 
 

@@ -18,6 +18,7 @@ from entail.judge.judges import NliJudge
 from entail.judge.method import JUDGE
 from entail.judge.training import train_judge
 from entail.training.adapters.averaging import average_adapters
+from entail.training.method import Run
 from entail.training.run import sample_rows
 from lab.adapters import Measures, Work
 from lab.data import DataFolder
@@ -34,8 +35,7 @@ def train(work: Work) -> None:
         [pair for name in names for pair in load_nli(work.data.path(name)).pairs],
         work.config(JUDGE),
         dev=choosing,
-        data=sorted({name.split("/")[0] for name in names}),
-        out=work.out,
+        run=Run(data=sorted({name.split("/")[0] for name in names}), out=work.out),
     )
 
 

@@ -14,6 +14,7 @@ from entail.encoders.cross.reranker import Reranker
 from entail.encoders.weights import read_object
 from entail.index.factory import rerank, retriever
 from entail.training.adapters.averaging import average_adapters
+from entail.training.method import Run
 from lab.adapters import Measures, Work
 from lab.adapters.aeenc import measure_premises
 from lab.data import DataFolder
@@ -27,8 +28,7 @@ def train(work: Work) -> None:
         config,
         retriever(config.retriever, corpus, cache_dir=work.cache / "vectors"),
         trees=work.data.trees(work.sets["train"]),
-        data=[work.sets["train"].split("/")[0]],
-        out=work.out,
+        run=Run(data=[work.sets["train"].split("/")[0]], out=work.out),
     )
 
 
