@@ -88,7 +88,7 @@ def notes(result: Mapping[str, Any], folder: Path) -> list[str]:
     if not missing["count"]:
         return []
     return [
-        f"{missing['count']:,} gold premises are not in the corpus and were not trained on (--extend adds "
+        f"{missing['count']:,} gold premises are not in the corpus and were not trained on (extend=true adds "
         f"them); the first: {missing['texts'][0]!r}"
     ]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,17 +11,24 @@ import typer
 from entail.cli.console import Report, login_name, progress_bar, reports, table
 from entail.cli.options import Device, option_of, with_options
 from entail.errors import SettingsError
+from entail.training.fields import Field, format_toml, read_toml, values_of
 from entail.training.method import Method, Run, Source, methods
 
 app = typer.Typer(name="train", help="Train an encoder, a scorer of facts, a re-ranker or a judge.")
 
-_FLAGS = ("base", "seed", "epochs")
-"""Settings with an option of their own; the others are given by --config and --set."""
+_FLAGS = ("base", "seed", "epochs", "from_log")
+"""Settings with an option of their own, as files of data have; the others are given by --config and --set."""
 
 
 def _command(method: Method) -> Callable[..., None]:
-    data = {field.name: field for field in method.source_fields}
-    flags = {field.name: field for field in method.fields if field.name in _FLAGS and field.name not in data}
+    sources = {field.name: field for field in method.source_fields}
+    settings_of_data = [
+        field
+        for field in sources.values()
+        if not (field.kind in ("file", "files") or field.required or field.name in _FLAGS)
+    ]
+    data = [field for field in sources.values() if field not in settings_of_data]
+    flags = [field for field in method.fields if field.name in _FLAGS and field.name not in sources]
 
     def train(
         *,
@@ -45,11 +52,14 @@ def _command(method: Method) -> Callable[..., None]:
         show_config: Annotated[bool, "Print all settings as a TOML file, and stop."] = False,
         **values: Any,  # noqa: ANN401 - of the source's fields and the flags
     ) -> Report:
-        changes = _read_settings(method, file, settings or ())
-        changes |= {name: values[name] for name in flags if values[name] is not None}
+        changes = _read_settings([*method.fields, *sources.values()], file, settings or ())
+        changes |= {name: value for name, value in values.items() if value not in (None, [])}
+        about = {name: changes.pop(name) for name in sources if name in changes}
         if show_config:
-            return _show(method.make_config(changes, preset=preset))
-        source = method.make_source({name: values[name] for name in data if values[name] not in (None, [])})
+            printed = values_of(method.make_config(changes, preset=preset))
+            printed |= {field.name: about.get(field.name, field.default) for field in settings_of_data}
+            return Report(data=printed, text=format_toml([*method.fields, *settings_of_data], printed))
+        source = method.make_source(about)
         config = method.make_config(changes, preset=preset or method.usual_preset(source))
         if out is None:
             raise SettingsError("expected --out FOLDER, found none; give the folder of the model")
@@ -57,8 +67,8 @@ def _command(method: Method) -> Callable[..., None]:
             return _submit(method, config, source, out, device)
         return _train(method, config, source, Path(out), resume=resume, device=device)
 
-    options = [option_of(field, panel="Data") for field in data.values()]
-    options += [option_of(field, panel="Settings", is_override=True) for field in flags.values()]
+    options = [option_of(field, panel="Data") for field in data]
+    options += [option_of(field, panel="Settings", is_override=True) for field in flags]
     return reports(with_options(train, options, instead_of="values"))
 
 
@@ -76,27 +86,17 @@ def _group() -> None:
     """Keep one command a command of the group."""
 
 
-def _read_settings(method: Method, file: Path | None, settings: Sequence[str]) -> dict[str, Any]:
+def _read_settings(fields: Iterable[Field], file: Path | None, settings: Sequence[str]) -> dict[str, Any]:
     """Return the values of a file, replaced by those of --set."""
-    from entail.training.config_file import read_config_file
-
-    values = read_config_file(file) if file is not None else {}
-    fields = {field.name: field for field in method.fields}
+    values = read_toml(file) if file is not None else {}
+    by_name = {field.name: field for field in fields}
     for setting in settings:
         name, equals, text = setting.partition("=")
         if not equals:
             raise SettingsError(f"--set: expected KEY=VALUE, found {setting!r}")
-        values[name] = (
-            fields[name].parse(text) if name in fields else text
-        )  # an unknown name is refused later
+        # An unknown name is refused later.
+        values[name] = by_name[name].parse(text) if name in by_name else text
     return values
-
-
-def _show(config: Any) -> Report:  # noqa: ANN401 - the method's own
-    from entail.training.config_file import format_config
-    from entail.training.fields import values_of
-
-    return Report(data=values_of(config), text=format_config(config))
 
 
 def _submit(method: Method, config: Any, source: Source, out: str, device: str | None) -> Report:  # noqa: ANN401 - the method's own

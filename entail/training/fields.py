@@ -1,13 +1,16 @@
-"""Fields of a configuration dataclass, for forms, command lines and stored jobs."""
+"""Fields of a configuration dataclass, for forms, command lines, TOML files and stored jobs."""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
 import difflib
+import json
 import math
 import operator
-from collections.abc import Callable, Mapping
+import textwrap
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import NoneType, UnionType
@@ -187,6 +190,42 @@ def list_changes(config_type: type[Any], values: Mapping[str, object]) -> dict[s
     """Return the JSON values that differ from the defaults, with those of fields that no longer exist."""
     defaults = {field.name: _to_json(field.default) for field in fields_of(config_type)}
     return {name: value for name, value in values.items() if value != defaults.get(name)}
+
+
+def read_toml(file: Path) -> dict[str, Any]:
+    """Return the values of a TOML file by name, unchecked.
+
+    Raises:
+        SettingsError: If it cannot be read, or is no TOML.
+    """
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SettingsError(f"{file}: cannot be read ({error.strerror or error})") from error
+    except (ValueError, RecursionError) as error:  # no TOML, or no UTF-8
+        raise SettingsError(
+            f"{file}: expected a TOML file such as --show-config prints, found {error}"
+        ) from error
+
+
+def format_toml(fields: Iterable[Field], values: Mapping[str, object]) -> str:
+    """Return fields as TOML, each with its help, allowed values and default.
+
+    A field without a value stands in a comment, since TOML has no null.
+    """
+    blocks = []
+    for field in fields:
+        value = _as_toml(values.get(field.name))
+        default = "required" if field.required else _as_toml(field.default) or "none"
+        about = [field.help, f"Allowed: {field.allowed}. Default: {default}."]
+        lines = [line for part in about for line in textwrap.wrap(part, 100, break_long_words=False)]
+        entry = f"# {field.name} =" if value is None else f"{field.name} = {value}"
+        blocks.append("\n".join([*(f"# {line}" for line in lines), entry]))
+    return "\n\n".join(blocks)
+
+
+def _as_toml(value: object) -> str | None:
+    return None if value is None else json.dumps(_to_json(value), ensure_ascii=False)
 
 
 def _to_json(value: object) -> object:
