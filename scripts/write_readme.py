@@ -1,4 +1,4 @@
-"""Write the figures of README.md and of some pages in docs from docs/results/.
+"""Write the figures of README.md, of some pages in docs and of the Results page from docs/results/.
 
 python scripts/write_readme.py
 """
@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from headline_figures import (
     RESULTS,
@@ -28,6 +30,9 @@ from headline_figures import (
     unseen_retrieval,
 )
 from page_text import spread
+
+PAGE = ROOT / "entail" / "ui" / "results" / "figures.json"
+"""Figures of the Results page, shipped with the package."""
 
 
 def rows() -> list[tuple[str, str, str]]:
@@ -113,6 +118,107 @@ def rows() -> list[tuple[str, str, str]]:
     ]
 
 
+def experiments() -> list[dict[str, Any]]:
+    """Return the experiments of the Results page, each with its simplest rival."""
+    claims, retrieval = unseen_retrieval()
+    queries = figures("aeenc_dev")["queries"]
+    reads, direction, ranked = reads_per_accepted(), direction_accuracy(), explanation_ranking()
+    lengths = figures("gausscse")["baselines"]
+    steps = figures("gausscse_trees")["steps"]["direction"]
+    accuracy = {
+        "MultiNLI dev": (lengths["MultiNLI-dev-matched"]["length"], mean(direction["MultiNLI dev"])),
+        "SICK train": (lengths["SICK-TRAIN"]["length"], mean(direction["SICK train"])),
+        "SNLI dev": (lengths["SNLI-dev"]["length"], mean(direction["SNLI dev"])),
+        "Steps of trees": (steps["length_baseline"], steps["accuracy"]),
+    }
+    first, last = retrieval["MiniLM"], retrieval["+ re-ranking"]
+    return [
+        _experiment(
+            "premises",
+            "Premises found",
+            f"In the top 10 are {first['Hit@10']:.0%} of the premises of unseen trees by MiniLM, "
+            f"{retrieval['AE-Enc']['Hit@10']:.0%} by AE-Enc, {last['Hit@10']:.0%} re-ranked.",
+            f"{claims} claims of EntailmentBank dev outside the training trees; dev chose settings and "
+            "weights, so figures are optimistic.",
+            ("Method", "MAP", "Hit@10"),
+            {name: (measures["MAP"], measures["Hit@10"]) for name, measures in retrieval.items()},
+            "reranker_minilm",
+        ),
+        _experiment(
+            "effort",
+            "Candidates to read",
+            f"An author reads {reads['+ re-ranking']:.1f} candidates for each accepted premise instead of "
+            f"{reads['MiniLM']:.1f}: {1 - reads['+ re-ranking'] / reads['MiniLM']:.0%} fewer.",
+            "The author is simulated and accepts what a reference tree has; training had "
+            f"{queries - claims} of these {queries} claims.",
+            ("Method", "Read per accepted premise"),
+            {name: (value,) for name, value in reads.items()},
+            "reranker_minilm",
+        ),
+        _experiment(
+            "direction",
+            "Direction of entailment",
+            f"The direction of {accuracy['MultiNLI dev'][1]:.0%} of MultiNLI's entailments is told right, "
+            f"by length alone in {accuracy['MultiNLI dev'][0]:.0%}.",
+            "On steps of trees length alone does better; SNLI dev chose weights and threshold.",
+            ("Data", "The longer sentence", "GaussCSE"),
+            accuracy,
+            "gausscse",
+        ),
+        _experiment(
+            "explanations",
+            "Explanations ranked",
+            f"Chains rank the facts of an explanation at MAP {ranked['Chains (ARCF)']:.2f}, single premises "
+            f"at {ranked['Single premises']:.2f}.",
+            "410 questions of WorldTree 2020 dev.",
+            ("Method", "MAP"),
+            {name: (value,) for name, value in ranked.items()},
+            "arcf_minilm",
+        ),
+        _experiment(
+            "passages",
+            "Passages for questions",
+            "Entailment tuning does not help a contrastive encoder, and BM25 beats both.",
+            "10,570 questions and 20,958 passages of SQuAD dev, which the base encoder had seen.",
+            ("Method", "R@1"),
+            {name: (value,) for name, value in passage_retrieval().items()},
+            "tuning",
+        ),
+    ]
+
+
+def _experiment(
+    name: str,
+    title: str,
+    finding: str,
+    condition: str,
+    columns: Sequence[str],
+    values: Mapping[str, Sequence[float]],
+    result: str,
+) -> dict[str, Any]:
+    hardware = _result(result)["hardware"]
+    gpus = [gpu if isinstance(gpu, str) else gpu["name"] for gpu in hardware["gpus"]]
+    return {
+        "name": name,
+        "title": title,
+        "finding": [finding, condition],
+        "columns": columns,
+        "rows": [[row, *(round(value, 6) for value in cells)] for row, cells in values.items()],
+        "hardware": ", ".join([hardware["cpu"], f"{hardware['cores']} cores", *gpus]),
+        "measured": {"commit": _result(result)["commit"][:12], "date": _result(result)["finished"][:10]},
+    }
+
+
+def _result(name: str) -> dict[str, Any]:
+    result: dict[str, Any] = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+    return result
+
+
+def page_json() -> str:
+    """Return the file of the Results page."""
+    return json.dumps({"experiments": experiments()}, ensure_ascii=False, indent=1) + "\n"
+
+
 def table() -> str:
     """Return the table as Markdown."""
     lines = ["| what | measured | page |", "|---|---|---|"]
@@ -149,7 +255,8 @@ TABLES = {
 
 
 def main() -> None:
-    """Replace the tables between the marks."""
+    """Replace the tables between the marks, and write the file of the Results page."""
+    PAGE.write_text(page_json(), encoding="utf-8")
     for page, (name, write) in TABLES.items():
         begin, end = f"<!-- {name}: scripts/write_readme.py -->", f"<!-- /{name} -->"
         between, file = f"{begin}\n{write()}\n{end}", ROOT / page

@@ -1,7 +1,9 @@
 """The page of measured figures: the shipped file, drawn as it is, and a damaged one."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -23,6 +25,16 @@ def test_every_experiment_has_a_finding_and_a_table(app: AppTest) -> None:
         experiment.rows for experiment in experiments
     ]
     assert all(len(experiment.finding) == 2 for experiment in experiments)
+
+
+def test_the_page_and_the_tables_of_documents_are_made_from_the_result_files(
+    load_script: Callable[[str], ModuleType],
+) -> None:
+    script = load_script("write_readme")
+    assert FILE.read_text(encoding="utf-8") == script.page_json()
+    for page, (name, write) in script.TABLES.items():
+        text = (script.ROOT / page).read_text(encoding="utf-8")
+        assert f"<!-- {name}: scripts/write_readme.py -->\n{write()}\n<!-- /{name} -->" in text, page
 
 
 @pytest.mark.parametrize("damage", ["cells", "missing"])

@@ -1,1 +1,1 @@
-"""Page "What it can do": headline figures with a chart each."""
+"""Page "What it can do": a finding and a table for each experiment."""

@@ -12,8 +12,8 @@ FILE = Path(__file__).with_name("figures.json")
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
-    """Commit and date of the file."""
+class Measured:
+    """Commit and date of a measurement."""
 
     commit: str
     date: str
@@ -30,6 +30,7 @@ class Experiment:
         columns: Names of the columns, the name of a row first.
         rows: Name and values of each row, the baseline first.
         hardware: Hardware that it was measured with.
+        measured: When it was measured.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Experiment:
     columns: list[str]
     rows: list[list[str | float]]
     hardware: str
+    measured: Measured
 
     def __post_init__(self) -> None:
         """Raise `ValueError` if a row has another number of cells than there are columns."""
@@ -51,7 +53,6 @@ class Experiment:
 class Figures:
     """Content of the page."""
 
-    made: Made
     experiments: list[Experiment]
 
 
