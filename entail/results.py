@@ -90,7 +90,7 @@ def provenance() -> dict[str, Any]:
 
 
 def write_page(result: Path, markdown: Callable[[dict[str, Any]], Iterable[str]]) -> Path:
-    """Write the page of a result file beside it, by the lines that `markdown` makes; return it.
+    """Write the page of a result file next to it, by the lines that `markdown` makes; return it.
 
     Raises:
         OSError: If there is no such file, or the page cannot be written.

@@ -87,7 +87,7 @@ class Settings:
 
 
 def shipped_models() -> Path:
-    """Return the folder of the models that ship: inside the installed package, or beside it in a checkout."""
+    """Return the folder of the models that ship: inside the package, or next to it in a checkout."""
     package = Path(__file__).parent
     inside = package / "models"
     return inside if inside.is_dir() else package.parent / "models"

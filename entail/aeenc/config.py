@@ -56,7 +56,7 @@ class AeencConfig(LossOptions, TrainingConfig):
     ] = True
     complete: Annotated[
         bool,
-        "Decisions: premises that nobody judged are negatives of sentences with accepted ones, as in trees",
+        "Decisions: premises without a judgement are negatives of sentences with accepted ones, as in trees",
     ] = False
     premises_per_step: Annotated[
         int, Ge(4), "siamese and dual: maximum premises encoded per step, a quarter of them negatives"
@@ -121,7 +121,7 @@ _DECISIONS = AeencConfig(
     dropout=None,
     rounds=0,
     # Rejected premises are all from the top of a list. Pushed away from these alone, queries move to parts of
-    # the corpus that nobody judged; so those count as well, although a few would have been accepted.
+    # the corpus that were not judged; so those count as well, although a few would have been accepted.
     complete=True,
     live_k=20_000,
     loss="softmax",
@@ -137,7 +137,7 @@ def decisions_config(**settings: Any) -> AeencConfig:  # noqa: ANN401 - of any f
     """Return settings for the decisions of a team, with some that are given.
 
     From an adapter (`initial`), such as the one that ranked what was decided, steps are smaller, since most
-    is learnt already, and the rank leaves room beside the adapter's own.
+    is learnt already, and the rank leaves room for more than the adapter's own.
 
     >>> decisions_config(initial="aeenc-minilm", epochs=3).rank
     64

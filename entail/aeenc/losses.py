@@ -89,7 +89,7 @@ class Loss:
 
     Attributes:
         function: (similarities, labels, **options) -> the loss and the share of active terms, both scalars.
-        formula: Formula in words, for the model card.
+        formula: Formula as text, for the model card.
         options: Keyword of the function -> field of `LossOptions`.
         split_drift: Whether positives and negatives enter the regularisation as separate means.
     """

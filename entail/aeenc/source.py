@@ -70,7 +70,7 @@ class TreeSource:
         if (self.trees is None) == (self.from_log is None):
             raise SettingsError("expected either --trees FILE or --from-log CORPUS; give one of them")
         if self.trees is not None and self.corpus is None:
-            raise SettingsError("expected --corpus FILE beside --trees; give the premises")
+            raise SettingsError("expected --corpus FILE with --trees; give the premises")
         check_values(self, SettingsError)
 
     def read(self, *, keep: Path | None = None, decisions: DecisionReader | None = None) -> TrainingData:
@@ -107,7 +107,7 @@ class TreeSource:
             return TrainingData(*_read_snapshot(keep / _SNAPSHOT), dev, names=(TEAM,))
         if decisions is None:
             raise SettingsError(
-                f"expected a reader of decisions beside from_log={self.from_log!r}, found none; "
+                f"expected a reader of decisions with from_log={self.from_log!r}, found none; "
                 "call entail.trees.review.decisions.read_source"
             )
         stored, judgements = decisions(self.from_log)

@@ -272,7 +272,7 @@ def require_both_classes(
     lost = pairs.dropped.get("without_positive", 0)
     detail = f", and {lost} rejected for queries of which nothing is accepted" if lost else ""
     raise TrainingError(
-        f"expected hard negatives, found none beside {counts['positives']} positives{detail}; reject some "
+        f"expected hard negatives, found none with {counts['positives']} positives{detail}; reject some "
         "candidates of the same queries, give trees with distractors (task 2), or sample by ACS (rounds, "
         "live_k)"
     )

@@ -161,7 +161,7 @@ def _read_answers(file: Path) -> dict[str, Answer]:
             except ValueError as error:
                 raise DataError(
                     f"{file.name}, line {number}: expected an answer as JSON, found something else; give "
-                    "another file, or begin anew (--no-resume)"
+                    "another file, or start over (--no-resume)"
                 ) from error
             answers[answer.id] = answer
             whole += len(line)
@@ -176,6 +176,6 @@ def _require_same_questions(answers: Mapping[str, Answer], questions: Sequence[Q
         if question.id in answers and answers[question.id].question != question.text:
             raise SettingsError(
                 f"{file.name} holds the answer to another question of the id {question.id!r} "
-                f"({shorten(answers[question.id].question)!r}); give another file, or begin anew "
+                f"({shorten(answers[question.id].question)!r}); give another file, or start over "
                 "(--no-resume)"
             )

@@ -181,7 +181,7 @@ def _before_stranded(tokens: Tokens, stranded: int, predicate: int | None) -> in
     if predicate is not None and predicate < stranded and not loose and not has_relative(tokens[:predicate]):
         return predicate
     if has_relative(tokens[:stranded]):
-        return None  # a clause beside the noun: "the city (that) the river runs through"
+        return None  # a clause next to the noun: "the city (that) the river runs through"
     nominal = subjects.find_predicate(tokens[:stranded], nominal=True)
     return nominal if nominal is not None else stranded
 

@@ -79,7 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Args:
         arguments: Arguments; default: those of the process.
     """
-    # Two OpenMP threads beside another busy process are five times slower without; read when torch loads.
+    # Two OpenMP threads next to another busy process are five times slower without; read when torch loads.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     argv = sys.argv[1:] if arguments is None else arguments
     with contextlib.ExitStack() as stack:

@@ -88,7 +88,7 @@ def open_regular(path: str | os.PathLike[str]) -> io.FileIO:
 
 
 def _open_descriptor(path: str, flags: int) -> int:
-    # Without O_NONBLOCK, opening a pipe that nobody writes to would wait for ever.
+    # Without O_NONBLOCK, opening a pipe without a writer would wait for ever.
     descriptor = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)

@@ -112,7 +112,7 @@ def append(file: Path, block: str, *, contents: str) -> None:
 
 
 def differences(expected: Mapping[str, str], actual: Mapping[str, str]) -> str:
-    """Return the differences of two fingerprints in words, empty if there are none.
+    """Return the differences of two fingerprints as text, empty if there are none.
 
     >>> differences({"seed": "0", "base": "minilm"}, {"seed": "1", "base": "minilm"})
     "seed: expected '0', found '1'"

@@ -1,4 +1,4 @@
-"""Records beside the weights: `entail.json` (method, base, towers) and `seen.json` (training queries)."""
+"""Records next to the weights: `entail.json` (method, base, towers) and `seen.json` (training queries)."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def read_card(folder: Path, name: str) -> Card | None:
     if (digest := fields.get("adapter_digest")) and digest != (actual := adapter_digest(folder)):
         raise EncoderError(
             f"{name}: expected adapter_config.json as it was trained ({digest} in entail.json), found it "
-            f"changed ({actual}); get the model anew, or train it anew"
+            f"changed ({actual}); download the model again, or train it again"
         )
     return Card(**fields)
 
@@ -125,7 +125,7 @@ def check_towers(folder: Path, name: str, card: Card) -> None:
 
 
 def write_training_queries(folder: Path, keys: Iterable[str]) -> None:
-    """Write the premise keys of training queries beside the weights."""
+    """Write the premise keys of training queries next to the weights."""
     record = {"queries": sorted(set(keys))}
     (folder / TRAINING_QUERIES).write_text(json.dumps(record, indent=0) + "\n", encoding="utf-8")
 

@@ -65,7 +65,7 @@ class EncoderEntry:
         revision: Identity of the weights, `name@digest`; None for a Hub id that was not fetched.
         path: Its folder; None for a Hub id that was not fetched and for a missing package.
         dimension: Length of a vector, None if only loading tells; 2 d for Gaussians of d dimensions.
-        symmetric: Whether query and premise are encoded alike; False where unknown.
+        symmetric: Whether query and premise are encoded in the same way; False where unknown.
         similarity: Similarity of its points; an adapter's is the cosine.
         method: Training method (`entail.json`), `sentence-transformers` for a stock model.
         base: Entry of the weights that an adapter sits on, None for a whole model.
@@ -288,7 +288,7 @@ def _locate(name: str | Path) -> Path | Literal["packaged", "hub"]:
 
 
 _KNOWN: dict[tuple[Path, str], tuple[tuple[tuple[str, int, int], ...], EncoderEntry]] = {}
-"""Entries of folders, beside the stamp of the folder's files when they were read."""
+"""Entries of folders, with the stamp of the folder's files when they were read."""
 
 
 def _folder_entry(folder: Path, name: str) -> EncoderEntry:
@@ -328,7 +328,7 @@ def _read_entry(folder: Path, name: str, *, base: EncoderEntry | None = None) ->
         check_towers(folder, name, card)
         base = base or _base_entry(card.base or adapter.get("base_model_name_or_path"), of=name)
         check_base(card.base_revision, base, of=name)
-        # The settings beside the weights change the vectors too.
+        # The settings next to the weights change the vectors too.
         settings = "" if card.towers == "siamese" else f"-{card.towers}"
         if gaussian is not None:
             settings = f"-{gaussian.pooling}{'-tanh' if gaussian.tanh else ''}"
@@ -365,7 +365,7 @@ def check_base(trained_on: str | None, base: EncoderEntry, *, of: str) -> None:
     if trained_on and base.revision and trained_on.rpartition("@")[2] != base.revision.rpartition("@")[2]:
         raise EncoderError(
             f"{of}: expected its base to be {trained_on}, which it was trained on, found {base.revision}: a "
-            "checkpoint from another base; name the right one as 'base' in entail.json, or train it anew"
+            "checkpoint from another base; name the right one as 'base' in entail.json, or train it again"
         )
 
 

@@ -136,7 +136,7 @@ def _refusal(status: int, text: str, wait: str, repo: str) -> HubError:
         after = f"in {wait} seconds" if wait.isdigit() else "in some minutes"
         message = f"too many requests to the Hub; try again {after}"
     elif status in (409, 412):
-        reason, message = "conflict", f"changed by somebody else meanwhile{tail}; try again"
+        reason, message = "conflict", f"changed by another user meanwhile{tail}; try again"
     elif status == 404:
         reason, message = "not_found", f"the Hub has no such file or name{tail}"
     elif status >= 500:

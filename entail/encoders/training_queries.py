@@ -1,4 +1,4 @@
-"""Queries that a retriever was trained on, by the record beside its weights."""
+"""Queries that a retriever was trained on, by the record next to its weights."""
 
 from __future__ import annotations
 

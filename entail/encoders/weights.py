@@ -76,7 +76,7 @@ def check_both_towers(folder: Path, name: str) -> None:
 def folder_digest(folder: Path) -> str:
     """Return 12 hexadecimal digits that identify weights, configuration and vocabulary.
 
-    Documents do not count, nor does `entail.json`, whose figures may be measured anew.
+    Documents do not count, nor does `entail.json`, whose figures may be measured again.
     """
     digest = hashlib.sha256()
     for path in _files(folder):
@@ -109,7 +109,9 @@ def read_json(path: Path) -> Any:  # noqa: ANN401 - JSON is of any type
     Raises:
         EncoderError: If it cannot be read; see `entail.data.stored`.
     """
-    return stored.read_json(path, object, error=EncoderError, remedy="get the model anew, or train it anew")
+    return stored.read_json(
+        path, object, error=EncoderError, remedy="download the model again, or train it again"
+    )
 
 
 def read_object(path: Path) -> dict[str, Any]:
@@ -256,7 +258,7 @@ def require_finite(path: Path, *, name: str) -> None:
             if wrong := int((~tensors.whole(tensor).isfinite()).sum()):
                 raise EncoderError(
                     f"{name}: {path.name}: expected numbers in the tensor {tensor!r}, found {wrong} that are "
-                    "none (NaN or infinite); get it anew, or train it anew"
+                    "none (NaN or infinite); download it again, or train it again"
                 )
 
 
@@ -276,7 +278,8 @@ def open_tensors(
             yield TensorFile(handle, f"{name}: {path.name}", prefix, device, dtype)
     except (SafetensorError, OSError) as error:
         raise EncoderError(
-            f"{name}: cannot be loaded, {path.name} is torn or no safetensors file ({error}); get it anew"
+            f"{name}: cannot be loaded, {path.name} is corrupt or no safetensors file ({error}); "
+            "download it again"
         ) from error
 
 

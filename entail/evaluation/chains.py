@@ -122,7 +122,7 @@ def evaluate_chains(
         questions: Questions; those without gold are left out, but need a ranking, which may be empty.
         facts: All facts.
         rankings: Rankings in the order of the questions; a fact outside its ranking is never found.
-        hops: Further kinds of hops by name, beside those of shared words.
+        hops: Further kinds of hops by name, in addition to those of shared words.
         forgiving: Whether a gold fact that is not found adds nothing, instead of making the value 0.
 
     Raises:

@@ -40,8 +40,8 @@ def similarities(mean: Tensor, log_variance: Tensor, *, kind: SimilarityKind) ->
     """
     if kind == "kl_per_dim":
         x = log_variance[:, None] - log_variance[None]  # (n, n, d)
-        apart = (mean[:, None] - mean[None]).square() * (-log_variance[None]).exp()
-        return (1 / (1 + (x.expm1() - x + apart) / 2)).mean(dim=2)
+        distance = (mean[:, None] - mean[None]).square() * (-log_variance[None]).exp()
+        return (1 / (1 + (x.expm1() - x + distance) / 2)).mean(dim=2)
     values = divergences(mean, log_variance)
     return 1 / (1 + (values / mean.shape[1] if kind == "kl_mean" else values))
 

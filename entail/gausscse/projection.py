@@ -42,8 +42,8 @@ def project(pair: Gaussians) -> Projection:
     length = np.linalg.norm(across)
     first = across / length if length > 0 else np.eye(d)[int(np.argmax(variance.sum(axis=0)))]
     rest = np.eye(d) - np.outer(first, first)
-    apart = rest @ np.diag(variance[0] - variance[1]) @ rest
-    values, vectors = np.linalg.eigh(apart)
+    contrast = rest @ np.diag(variance[0] - variance[1]) @ rest
+    values, vectors = np.linalg.eigh(contrast)
     second = vectors[:, int(np.argmax(np.abs(values)))]
     if np.abs(values).max() < _LEAST:  # equal variances: any direction across will do
         second = rest[:, int(np.argmax(np.diag(rest)))]

@@ -125,8 +125,8 @@ def _towers(entry: EncoderEntry) -> dict[Tower, SentenceTransformer]:
         }
     if not entry.base.symmetric:
         raise EncoderError(
-            f"{entry.name}: expected an adapter on a base that encodes queries and premises alike, found "
-            f"{entry.base.name!r} with routes or prompts, which a merged folder cannot keep apart"
+            f"{entry.name}: expected an adapter on a base that encodes queries and premises equally, found "
+            f"{entry.base.name!r} with routes or prompts, which a merged folder cannot distinguish"
         )
     query = _merged(entry, entry.adapter("query"))
     same = entry.adapter("premise") == entry.adapter("query")

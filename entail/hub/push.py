@@ -178,7 +178,7 @@ def _public_name(entry: EncoderEntry, name: str, *, part: str = "its base", reme
     public = hub_id(entry)
     if public is None:
         raise HubError(
-            f"{name}: {part} {entry.name!r} is on this machine only, so nobody else could load it; {remedy}",
+            f"{name}: {part} {entry.name!r} is on this machine only, so others could not load it; {remedy}",
             reason="place",
         )
     return public

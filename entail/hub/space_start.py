@@ -151,7 +151,7 @@ def write_secret(file: Path, text: str) -> None:
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         partial.unlink(missing_ok=True)
-        # Created with its mode, so that nobody can open it in between.
+        # Created with its mode, so that no other user can open it in between.
         with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as opened:
             opened.write(text)
         partial.replace(file)

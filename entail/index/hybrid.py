@@ -15,10 +15,10 @@ from entail.index.protocol import Floats, Hits, Manifest, PremiseIndex
 from entail.index.ranking import search_by_scores
 
 LEXICAL_WEIGHT = 0.15
-"""w of `ngrams` beside an encoder; chosen on EntailmentBank dev."""
+"""w of `ngrams` next to an encoder; chosen on EntailmentBank dev."""
 
 BM25_WEIGHT = 0.1
-"""w of BM25, relative to the query's best, beside an encoder; chosen on EntailmentBank dev."""
+"""w of BM25, relative to the query's best, next to an encoder; chosen on EntailmentBank dev."""
 
 
 class HybridIndex:

@@ -251,7 +251,7 @@ class QueryVectors:
 
     Args:
         encoder: The encoder of unknown texts; loaded only for these.
-        capacity: Vectors cached beside those that ship (4,096 of MiniLM are 6 MB).
+        capacity: Vectors cached in addition to those that ship (4,096 of MiniLM are 6 MB).
     """
 
     def __init__(self, encoder: Encoder, *, capacity: int = 4096) -> None:

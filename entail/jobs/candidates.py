@@ -176,7 +176,7 @@ def cross_validate(
         trainer: Method of the model.
         config: Its settings.
         data: Its training data.
-        run: Device and callbacks of the trainings; their models go beside `run.out`.
+        run: Device and callbacks of the trainings; their models go next to `run.out`.
         encoder: Folder of the model.
         corpus: Name of the corpus whose active model to compare with; None for the default.
 

@@ -79,7 +79,7 @@ class Attempt:
         return outcome
 
     def stop(self) -> bool:
-        """Return whether to stop: somebody cancelled the job, or the worker is gone."""
+        """Return whether to stop: a user cancelled the job, or the worker is gone."""
         return self.orphaned.is_set() or self.job.cancel_request is not None
 
     def _work(self, events: EventWriter) -> Outcome:

@@ -1,7 +1,7 @@
 """Events of a training: an append-only file of one JSON object per line, and rows for charts.
 
 ===============  ======================================================================================
-`kind`           further fields, beside `at` (seconds since 1970) and `attempt`
+`kind`           further fields, in addition to `at` (seconds since 1970) and `attempt`
 ===============  ======================================================================================
 `begin`          none; a resumed training replays the steps after its checkpoint
 `step`           `step`, `steps`, `epoch`, `learning_rate`, `terms` (means over `over` steps: `loss`, its
@@ -41,7 +41,7 @@ _READ_AT_ONCE = 1 << 22
 class EventWriter:
     """Writer of the events of an attempt; a file that cannot be written does not stop the training.
 
-    Two `step` lines are at least `every` seconds apart.
+    Two `step` lines have at least `every` seconds between them.
     """
 
     def __init__(self, file: Path, *, attempt: int, every: float = EVERY) -> None:
@@ -190,9 +190,9 @@ def points(events: Iterable[Mapping[str, Any]], *, most: int = 500) -> list[dict
     """
     events = drop_replayed(events)
     steps = [event for event in events if event["kind"] == "step"]
-    apart = max(1, math.ceil(len(steps) / most))
+    stride = max(1, math.ceil(len(steps) / most))
     # Counted from the end, so that the newest point is always shown.
-    steps = steps[(len(steps) - 1) % apart :: apart] if steps else []
+    steps = steps[(len(steps) - 1) % stride :: stride] if steps else []
     chart_events = [*steps, *(event for event in events if event["kind"] == "evaluation")]
     return [
         {"step": event["step"], "epoch": event["epoch"], "kind": kind, "series": series, "value": value}

@@ -10,9 +10,9 @@
 `log.txt`           output of the training and its libraries
 `checkpoints/`      checkpoints; removed when the job is done
 `lock`              locked while a worker, or the training process, works on the job
-`noted`             present once somebody dismissed the notice of the end
+`noted`             present once a user dismissed the notice of the end
 `beat`              touched while a worker works on the job, for machines that cannot see the lock
-`change.lock`       locked while somebody changes the status
+`change.lock`       locked while the status is changed
 ==================  ===================================================================================
 
 Each file is replaced whole. Each change of the status is made under a lock, from the status that it was

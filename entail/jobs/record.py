@@ -72,7 +72,7 @@ class JobSpec(Stored):
 
 @dataclass(frozen=True)
 class Status(Stored):
-    """Stored status of a job; a request to cancel stands in a file beside it.
+    """Stored status of a job; a request to cancel is in a file next to it.
 
     Attributes:
         since: Time of the state, UTC.
@@ -110,7 +110,7 @@ class Job:
         result: Result of the method, once it is done.
         evaluation: Comparison with the active encoder (`PairedComparison.to_json`), once it is done; None
             without a dev split.
-        noted: Whether somebody dismissed the notice of its end.
+        noted: Whether a user dismissed the notice of its end.
     """
 
     spec: JobSpec

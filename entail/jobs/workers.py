@@ -85,7 +85,7 @@ def ensure_worker(folder: Path, *, idle: float = IDLE) -> bool:
             )
     except OSError as error:
         raise JobError(f"no worker could be started: {error}; start one with `entail worker`") from error
-    # Without somebody who waits for it, it would stay as a zombie as long as this process lives.
+    # Unless something waits for it, it would stay as a zombie as long as this process lives.
     threading.Thread(target=process.wait, name=f"wait for worker {process.pid}", daemon=True).start()
     return True
 

@@ -150,9 +150,9 @@ def retrieval_figures(
 
 
 def recorded_comparisons(jobs: Jobs) -> Iterator[tuple[str, PairedComparison]]:
-    """Yield the comparisons of promotions and jobs, newest first, each with its source in words."""
+    """Yield the comparisons of promotions and jobs, newest first, each with its source as text."""
     recorded = []
-    with contextlib.suppress(EntailError):  # the page shows this error beside the pointers
+    with contextlib.suppress(EntailError):  # the page shows this error with the pointers
         recorded += [(f"promotion by {move.by}", move.evaluation) for move in list_moves("retriever")]
     recorded += [(f"job {job.id} ({job.name})", job.evaluation) for job in jobs.jobs()]
     for source, evaluation in recorded:
@@ -209,7 +209,7 @@ def _corpora_by_encoder(corpora: Iterable[str]) -> dict[str, tuple[str, ...]]:
             now = active(name)
             if name is None or (now.pointer is not None and now.pointer.corpus is not None):
                 ranked.setdefault(now.encoder, []).append(name or DEFAULT)
-    except EntailError:  # the page shows this error beside the pointers
+    except EntailError:  # the page shows this error with the pointers
         return {}
     return {name: tuple(names) for name, names in ranked.items()}
 

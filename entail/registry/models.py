@@ -132,7 +132,7 @@ def shipped_retriever() -> Active:
 def active_name(role: Role, names: Collection[str]) -> str | None:
     """Return the active model of a role if it is one of some names, else the fallback; None without either.
 
-    Cheaper than `active` where nobody promoted a model: pages and requests call it again and again.
+    Cheaper than `active` where no model was promoted: pages and requests call it again and again.
     """
     now = _find_promoted(role)
     return now.encoder if now is not None and now.encoder in names else _fallback(role, names)
@@ -280,7 +280,7 @@ def require_no_worse(
 
 
 def _find_promoted(role: Role) -> Active | None:
-    """Return the active model of a role that somebody promoted a model for."""
+    """Return the active model of a role, if one was promoted."""
     with contextlib.suppress(PromotionError):
         if current_pointer(role=role) is None:
             return None

@@ -135,7 +135,7 @@ class TaskGroup:
             return {key: task for (name, key), task in CACHE.tasks.items() if name == self.name}
 
     def drop(self, *keys: Hashable) -> None:
-        """Remove tasks, so that they are made anew; a thread that makes one goes on."""
+        """Remove tasks, so that they are made again; a thread that makes one goes on."""
         with CACHE.lock:
             for key in keys:
                 CACHE.tasks.pop((self.name, key), None)
@@ -158,7 +158,9 @@ class TaskGroup:
             _log.exception("%s", self.failure)
             task.error = EntailError(f"{self.failure} ({type(error).__name__}: {mask_secrets(str(error))})")
         finally:
-            CACHE.evict(key)  # before anybody goes on: a later use is not mistaken for an earlier one
+            CACHE.evict(
+                key
+            )  # before a waiting thread goes on: a later use is not mistaken for an earlier one
             task.done.set()
 
 

@@ -1,7 +1,7 @@
 """Measures of a decision between two classes by scores: arrays in, numbers out.
 
 A positive case (p entails h, say) should score high; a case is called positive if it scores above a
-threshold. Equal scores are decided alike, so order never matters. `EvaluationError` is raised for no case,
+threshold. Equal scores are decided equally, so order never matters. `EvaluationError` is raised for no case,
 arrays of different lengths, and a score that is not finite.
 
 =====================  =================================================================================

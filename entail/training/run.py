@@ -68,7 +68,7 @@ class Setup:
         Args:
             task: Batches, loss and evaluation.
             parameters: Trained weights by name.
-            bound_to: Names and values that a checkpoint is bound to, beside base, initial adapter and
+            bound_to: Names and values that a checkpoint is bound to, in addition to base, initial adapter and
                 settings.
             epochs: Number of epochs; default: that of the settings.
             warmup: Share of all steps in which the learning rate rises; default: that of the settings.

@@ -206,7 +206,7 @@ class LabelledPairs:
     """Entailing and neutral pairs of a file.
 
     Attributes:
-        summary: Counts of pairs read and left out, in words.
+        summary: Counts of pairs read and left out, as text.
         entailing: Pairs whose premise entails the hypothesis.
         neutral: Pairs whose premise neither entails nor contradicts it.
     """
@@ -265,7 +265,7 @@ def measure_claims(
 
 
 def summarise_claims(figure: Relevance) -> str:
-    """Return the result of Figure 2 in words."""
+    """Return the result of Figure 2 as text."""
     gold, negative = figure.groups.values()
     above = figure.above("hard negatives")
     higher = int((gold > negative).sum())
@@ -278,7 +278,7 @@ def summarise_claims(figure: Relevance) -> str:
 
 
 def summarise_premises(figure: Relevance) -> str:
-    """Return the result of Figure 3 in words."""
+    """Return the result of Figure 3 as text."""
     means = ", ".join(f"{values.mean():.2f} {name}" for name, values in figure.groups.items())
     words = (
         f"Entailing premises score above neutral ones in **{percent(figure.above('neutral'))} of "

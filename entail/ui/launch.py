@@ -23,7 +23,7 @@ def launch(*, port: int = 8501, address: str | None = None, api: bool = False) -
 
     Raises:
         SettingsError: If the API has no token although the pages require sign-in, the secrets cannot be
-            used, or secrets beside the package would not be read.
+            used, or secrets next to the package would not be read.
     """
     _check_secrets()
     flags = ["--server.port", str(port), *(["--server.address", address] if address is not None else [])]
@@ -52,7 +52,7 @@ def _check_secrets() -> None:
     ):
         raise SettingsError(
             f"expected the secrets in {path} of the folder where the app is started, or of your home, found "
-            f"them beside the package; start it in {checkout}, or copy the file"
+            f"them next to the package; start it in {checkout}, or copy the file"
         )
 
 

@@ -84,7 +84,7 @@ def test_authors_who_never_reject_give_no_negatives_however_one_samples(
 ) -> None:
     """Only trees say no to what nobody looked at."""
     accepted = [("ba be", text, True) for text in facts.texts[:3]]
-    with pytest.raises(TrainingError, match="expected hard negatives, found none beside 3 positives"):
+    with pytest.raises(TrainingError, match="expected hard negatives, found none with 3 positives"):
         train_aeenc(facts, replace(SETTINGS, **changes), judgements=said(*accepted))
 
 
@@ -96,7 +96,7 @@ def test_trees_without_negatives_are_an_error(home: Path) -> None:
         steps=(Step(("sent1", "sent2"), "hypothesis"),),
     )
     for rounds in (0, 1):
-        with pytest.raises(TrainingError, match="found none beside 2 positives"):
+        with pytest.raises(TrainingError, match="found none with 2 positives"):
             train_aeenc(
                 Corpus.of("two", ["da de", "fa fe"]), replace(SETTINGS, rounds=rounds), trees=[judgement]
             )

@@ -30,6 +30,6 @@ class RerankerConfig(TrainingConfig):
         float, Ge(0), Le(1), "Share of steps with a rising learning rate; then it falls to 0"
     ] = 0.06
     max_gradient_norm: Annotated[float, Gt(0), "Maximum gradient norm; larger gradients are clipped"] = 1.0
-    weight: Annotated[float, Ge(0), "Weight of its score beside the retriever's"] = 0.04
+    weight: Annotated[float, Ge(0), "Weight of its score relative to the retriever's"] = 0.04
     depth: Annotated[int, Ge(1), "Nearest premises that it reads when it ranks"] = 64
     dev_queries: Annotated[int, Ge(0), "Dev queries that select the weights; 0: all"] = 200

@@ -74,7 +74,7 @@ class RerankTask(BatchTask):
         return torch.stack(losses).mean(), {"all lead": leading / len(sizes)}
 
     def evaluate(self) -> tuple[float, Mapping[str, float]] | None:
-        """Evaluate the current weights by the MAP of the dev lists, beside the retriever's score."""
+        """Evaluate the current weights by the MAP of the dev lists, combined with the retriever's score."""
         if not self.dev:
             return None
         scores = self.read(self.dev)

@@ -181,7 +181,7 @@ def next_id(stem: str, ids: Iterable[str]) -> str:
 
 
 def full_text_proof(tree: ExplanationTree) -> str:
-    """Return the proof in words: sentences and conclusions as texts, intermediate premises as ids."""
+    """Return the proof as text: sentences and conclusions as texts, intermediate premises as ids."""
     root = hypothesis_id(tree.steps, tree.intermediates)
     return "".join(
         f" [BECAUSE] {' [AND] '.join(tree.sentences.get(p, p) for p in step.premises)}"

@@ -102,7 +102,7 @@ def tree_to_row(tree: ExplanationTree) -> dict[str, Any]:
     What the official files derive from the tree (`context`, `full_text_proof`, `depth_of_proof`,
     `meta.triples`, `meta.lisp_proof` ...) is derived here. A tree that is still what its row (`extra`) says
     gives every field of the row back as it was read, and only absent ones are derived; if the tree was
-    changed since, all are derived anew, and what cannot be (`meta.core_concepts` ...) is carried over.
+    changed since, all are derived again, and what cannot be (`meta.core_concepts` ...) is carried over.
 
     Raises:
         ProofError: If the proof is not sound, or a text cannot be written in the proof language.

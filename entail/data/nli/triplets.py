@@ -52,7 +52,7 @@ class NliTriplets:
 
     @property
     def premises_with_both(self) -> int:
-        """Of these, the ones with a contradicted hypothesis beside the entailed one."""
+        """Of these, the ones with a contradicted hypothesis in addition to the entailed one."""
         return len({fold(triplet.premise) for triplet in self.triplets if triplet.contradicted})
 
     @property

@@ -5,7 +5,7 @@
 ===========  =======================================================================================
 squad        SQuAD JSON: paragraphs are the passages, each the gold passage of its questions
 dpr          official DPR JSON (an array): questions with positive and negative passages
-dpr tsv      `psgs_w100.tsv`: id, text, title; and questions with a list of answers beside
+dpr tsv      `psgs_w100.tsv`: id, text, title; and questions each with a list of answers
 nq-open      JSONL with `question` and `answer`; with a gold passage where `ctxs` has one
 ms marco     `collection.tsv`, `queries.tsv`; judgements by `read_qrels`
 table        CSV or TSV with a header: `text` or `passage`, perhaps `id` and `title`; or one of

@@ -159,7 +159,7 @@ def read_questions(file: Path) -> QuestionReading:
 
 
 def stem_and_answer(question: str, key: str) -> tuple[str, str]:
-    """Take a multiple-choice question apart; its answers stand behind letters or digits, see `choices`.
+    """Split a multiple-choice question; its answers stand behind letters or digits, see `choices`.
 
     >>> stem_and_answer("What melts (if warm)? (A) ice (B) a rock", "A")
     ('What melts (if warm)?', 'ice')
@@ -223,7 +223,7 @@ class WorldtreeRelease:
 
 
 def read_release(release: Path, *, name: str | None = None) -> WorldtreeRelease:
-    """Read a folder or a ZIP: `tables/` and, beside it or in `questions/`, the files of questions.
+    """Read a folder or a ZIP: `tables/` and, next to it or in `questions/`, the files of questions.
 
     Raises:
         FormatError: If it is absent, damaged or too large, or has no tables; having no questions is no error.

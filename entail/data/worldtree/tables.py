@@ -134,7 +134,7 @@ def _read_tables(folder: Path, source: Path) -> FactTables:
 
 @contextlib.contextmanager
 def open_release(release: Path) -> Iterator[Path]:
-    """Yield the folder of a release, or its files unpacked from a ZIP: tables in `tables/`, others beside it.
+    """Yield the folder of a release, or its files unpacked from a ZIP: its tables in `tables/`.
 
     A ZIP without a folder `tables` holds nothing but tables.
 

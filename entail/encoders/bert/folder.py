@@ -189,7 +189,7 @@ def _is_plain(
 ) -> bool:
     """Return whether `tokenizer.json` is what transformers makes of the folder.
 
-    It builds BERT's tokenizer anew, from the vocabulary there and the settings in `tokenizer_config.json`.
+    It builds BERT's tokenizer again, from the vocabulary there and the settings in `tokenizer_config.json`.
     """
     model = {
         "type": "WordPiece",

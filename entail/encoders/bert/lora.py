@@ -38,7 +38,7 @@ _IGNORED = frozenset(
         *("rank_pattern", "revision", "target_modules", "task_type"),
     )
 )
-"""Fields of `adapter_config.json` that change nothing beside the tensors."""
+"""Fields of `adapter_config.json` that say nothing about the tensors."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def read_lora(config: LoraConfig, bert: Bert, *, name: str) -> LowRank | None:
         if config.targets and (stray := sorted(adapted - covered)):
             raise EncoderError(
                 f"{name}: {path.name}: expected tensors of the layers in adapter_config.json, found "
-                f"{stray[0]!r}; get it anew"
+                f"{stray[0]!r}; download it again"
             )
         for module in sorted(adapted | covered):
             linear, rows, inputs = modules[module]

@@ -68,9 +68,7 @@ def read_tokenizer(content: str, *, name: str, padding: int | None = None) -> tu
     first = _find(both.ids, first_ids, 0)
     second = _find(both.ids, second_ids, first + len(first_ids))
     if not first_ids or not second_ids or second < first or first < 0:
-        raise EncoderError(
-            f"{name}: expected a tokenizer that sets two texts beside each other, found another"
-        )
+        raise EncoderError(f"{name}: expected a tokenizer that has a pair template, found another")
     if padding is None:
         ids = [tokenizer.token_to_id(token) for token in ("[PAD]", "<pad>")]
         padding = next((token for token in ids if token is not None), 0)

@@ -44,7 +44,7 @@ class RerankerForm:
 
     Attributes:
         max_length: Maximum number of tokens of premise and query together.
-        weight: Weight of its score beside the retriever's.
+        weight: Weight of its score relative to the retriever's.
         depth: Number of nearest premises that it reads.
     """
 

@@ -9,7 +9,7 @@ length             the longer sentence entails, in characters: the baseline, whi
 =================  ======================================================================================
 
 Where the longer sentence is the entailed one the baseline is wrong every time: accuracy there is what an
-encoder knows beside length.
+encoder knows besides length.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from entail.data.text import fold
 from entail.evaluation.passages.wordings import LIST_KEYS, ListKey, PassageLists
 
 FILE = "claim_lists.json"
-"""File beside the bundled corpus; `scripts/build_openings.py` writes it."""
+"""File next to the bundled corpus; `scripts/build_openings.py` writes it."""
 
 
 @dataclass(frozen=True)

@@ -69,7 +69,7 @@ class PassageEvaluation:
     def to_json(self) -> dict[str, Any]:
         """Return the figures; those at the top are by gold passage, by answer where there is none.
 
-        `questions` beside figures are those over which they are taken; `asked` are all that were looked up.
+        `questions` next to figures are those over which they are taken; `asked` are all that were looked up.
         """
         return {
             **(self.gold or self.answer or {}),

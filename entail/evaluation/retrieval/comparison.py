@@ -25,7 +25,7 @@ class ComparedPremise:
         ranks: Its ranks over the whole corpus, from 1.
         scores: Its similarities.
         gold: Whether it is known to explain the query; None if unknown.
-        decision: Whether authors accepted it as a premise of the query; None if nobody judged it, or they
+        decision: Whether authors accepted it as a premise of the query; None if it was not judged, or they
             disagree.
     """
 

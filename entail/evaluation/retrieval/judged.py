@@ -1,8 +1,7 @@
 """Comparison of retrievers on an author's judgements: accepted premises above rejected ones.
 
-Only premises that were judged are ranked (condensed lists; Sakai, 2007, "Alternatives to bpref"): a premise
-that nobody looked at counts as neither. What was judged came from the lists of one retriever, so figures over
-the whole corpus would favour that one.
+Only premises that were judged are ranked (condensed lists; Sakai, 2007, "Alternatives to bpref"). What was
+judged came from the lists of one retriever, so figures over the whole corpus would favour that one.
 """
 
 from __future__ import annotations

@@ -259,8 +259,8 @@ def require_base(base: EncoderEntry) -> None:
         )
     if not base.symmetric:
         raise TrainingError(
-            f"expected a base that encodes queries and premises alike, found {base.name!r}, which has routes "
-            "or prompts; take one without"
+            f"expected a base that encodes queries and premises equally, found {base.name!r}, which has "
+            "routes or prompts; take one without"
         )
 
 

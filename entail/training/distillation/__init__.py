@@ -1,1 +1,1 @@
-"""Distillation of teachers over sentences that nobody judged."""
+"""Distillation of teachers over sentences without judgements."""

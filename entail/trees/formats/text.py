@@ -16,7 +16,7 @@ def printable(text: str) -> str:
     r"""Return the text with characters invalid in XML 1.0 or UTF-8 replaced by U+FFFD, or by a space.
 
     These are control characters, lone surrogates and the last two code points of the first plane. A premise
-    with a form feed keeps its key, for which all white space is alike.
+    with a form feed keeps its key, for which all white space is equal.
 
     >>> printable("a\x07b\x0cc")
     'a\ufffdb c'

@@ -37,7 +37,7 @@ def arrange(
         boxes: Boxes; where they begin, and the widths of those of a level or a list, are set.
         direction: Where premises stand.
         listed: From top to bottom, height up to which a subtree is a list, all boxes below each other.
-        beside_first: From left to right, whether conclusions stand beside their first premise.
+        beside_first: From left to right, whether conclusions stand next to their first premise.
     """
     down = direction == "down"
     lists = {id for id, height in _listed_heights(boxes).items() if height <= listed} if down else set()
@@ -208,7 +208,7 @@ def draw_steps(
 
     Args:
         id: Conclusion.
-        stacks: Its premises as they stand beside each other; those of a stack stand below each other.
+        stacks: Its premises as they stand next to each other; those of a stack stand below each other.
         boxes: Boxes.
         direction: Where premises stand.
         listed: Whether the premises are a list, even if there is only one.

@@ -60,7 +60,7 @@ class PlacedBox:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Lines from the premises of a conclusion to it, accepted and rejected ones apart.
+    """Lines from the premises of a conclusion to it, accepted and rejected ones separately.
 
     Attributes:
         parent: Id of the conclusion.

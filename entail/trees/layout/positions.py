@@ -2,7 +2,7 @@
 
 The hypothesis stands at the left with its premises to the right of it, or on top with its premises below. The
 premises of one step are stacked and joined by one rail. Subtrees are packed by their outlines (Reingold and
-Tilford 1981), so that a short subtree stands beside a deep one.
+Tilford 1981), so that a short subtree stands next to a deep one.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def layout(
     """Return the boxes of all visible nodes and the lines between them.
 
     A conclusion stands before the only one of its premises that is explained further, else before the middle
-    of its premises; in a tree from left to right that is too large for a screen, beside the first. Premises
+    of its premises; in a tree from left to right that is too large for a screen, next to the first. Premises
     keep their order. Direction and widths of the boxes are those of the whole tree,
     whatever is collapsed.
 

@@ -395,6 +395,6 @@ class TreeLog:
 def _summary(row: sa.Row[Any]) -> TreeSummary:
     values = row._mapping
     columns: dict[str, Any] = {field.name: values.get(field.name) for field in fields(TreeSummary)}
-    # Damaged ones are none; the next act writes them anew.
+    # Damaged ones are none; the next act writes them again.
     authors = tuple(map(str, values["authors"])) if isinstance(values["authors"], list) else ()
     return TreeSummary(**{**columns, "authors": authors, "archived": values["archived_at"] is not None})

@@ -1,4 +1,4 @@
-"""Provenance of judgements in words: retriever or scorer, rank, and whether it is still available."""
+"""Provenance of judgements as text: retriever or scorer, rank, and whether it is still available."""
 
 from __future__ import annotations
 

@@ -161,7 +161,7 @@ def reorder(pool: Sequence[Candidate], scores: Floats, *, weight: float) -> tupl
     Args:
         pool: Candidates, best first.
         scores: Scores of the first `len(scores)` by the re-ranker.
-        weight: Weight of these beside the retriever's; see `entail.index.reranked`.
+        weight: Weight of these relative to the retriever's; see `entail.index.reranked`.
     """
     first, rest = pool[: len(scores)], pool[len(scores) :]
     summed = combine(

@@ -299,7 +299,7 @@ def _sign_in(connection: sa.Connection, identity: Identity, *, adopt: bool) -> s
     author = _row_of(connection, identity)
     typed = _find_name(connection, identity.name, typed=True) if adopt else None
     name = str(author.name) if author is not None else typed
-    called = _free(connection, identity.name, besides=name)
+    called = _free(connection, identity.name, exempt=name)
     vouch = {"issuer": identity.issuer, "subject": identity.subject, "called": called}
     if name is not None:
         connection.execute(sa.update(authors).where(authors.c.name == name).values(vouch))
@@ -310,11 +310,11 @@ def _sign_in(connection: sa.Connection, identity: Identity, *, adopt: bool) -> s
     return _sign_in(connection, identity, adopt=adopt)  # the same person in another tab, or a namesake
 
 
-def _free(connection: sa.Connection, name: str, *, besides: str | None) -> str:
+def _free(connection: sa.Connection, name: str, *, exempt: str | None) -> str:
     """Return the name, numbered if another author has it."""
     folded_names: set[str] = set()
     for own, called in connection.execute(sa.select(authors.c.name, authors.c.called)):
-        if own != besides:
+        if own != exempt:
             folded_names |= {fold_name(own), fold_name(called or own)}
     free, number = name, 1
     while fold_name(free) in folded_names:

@@ -253,7 +253,7 @@ def _move_aside(url: str | None) -> Path:
 
 
 def _stage_models(archive: Archive, models: Path) -> Path | None:
-    """Write the models of the archive into a folder beside `models`; return it, None without any."""
+    """Write the models of the archive into a folder next to `models`; return it, None without any."""
     names = [name for name in archive.parts if name.startswith("models/")]
     if not names:
         return None
@@ -267,7 +267,7 @@ def _stage_models(archive: Archive, models: Path) -> Path | None:
     except OSError as error:
         shutil.rmtree(staged, ignore_errors=True)
         raise DataError(
-            f"nothing was restored: the models cannot be written beside {models} ({error.strerror}); "
+            f"nothing was restored: the models cannot be written next to {models} ({error.strerror}); "
             "make room there, and let this user write"
         ) from error
     return staged

@@ -183,7 +183,7 @@ def _open_sqlite(url: URL, display_url: str, wait_seconds: float, *, read_only: 
                 f"the folder {path.parent} for the database cannot be made ({error.strerror}); "
                 "set ENTAIL_DATA_DIR to a folder that this user may write"
             ) from error
-        # SQLite gives new files beside it the same rights.
+        # SQLite gives new files next to it the same rights.
         create_private(path)
         for end in ("-wal", "-shm"):
             make_private(path.with_name(path.name + end))
@@ -196,8 +196,8 @@ def _open_sqlite(url: URL, display_url: str, wait_seconds: float, *, read_only: 
         if writable:
             return _ensure_tables(Database(engine, display_url, wait_seconds=wait_seconds))
         engine.dispose()
-    # A database in WAL mode needs its -shm file beside it. Where the folder does not let SQLite make one, the
-    # file may be read as it is (`immutable`), unless a WAL is left that has to be read with it.
+    # A database in WAL mode needs a -shm file. Where the folder does not let SQLite make one, the file may be
+    # read as it is (`immutable`), unless a WAL is left that has to be read with it.
     wal = path.with_name(path.name + "-wal")
     read = {"mode": "ro", "uri": "true"}
     uri = URL.create("sqlite", database=f"file:{quote(path.as_posix())}", query=read)

@@ -1,8 +1,8 @@
 """Swap of the models folder that belongs to the transaction which restores a database.
 
-The folders are renamed just before the commit. A journal beside them, and a table that the transaction makes,
-tell the next opening of the database whether a killed restore was committed: then the new models stay, else
-the old ones come back.
+The folders are renamed just before the commit. A journal next to them, and a table that the transaction
+makes, tell the next opening of the database whether a killed restore was committed: then the new models stay,
+else the old ones come back.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class FolderSwap:
         _journal().unlink(missing_ok=True)
 
     def finish(self, connection: sa.Connection) -> None:
-        """Put the pointers beside the models; remove the old models unless they stay, table and journal."""
+        """Put the pointers next to the models; remove the old models unless they stay, table and journal."""
         active = self.models / pointers.FILE
         if active.is_file():
             destination = self.models.parent / pointers.FILE
@@ -145,6 +145,6 @@ def _read_journal() -> FolderSwap | None:
     return read_json(
         _journal(),
         FolderSwap,
-        remedy="it is the journal of an interrupted restore: see that the folder of models beside it is the "
+        remedy="it is the journal of an interrupted restore: see that the folder of models next to it is the "
         "right one, then delete the journal",
     )

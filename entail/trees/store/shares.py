@@ -1,4 +1,4 @@
-"""Read-only links to a tree or to a comparison of retrievers, by tokens that nobody can guess."""
+"""Read-only links to a tree or to a comparison of retrievers, by tokens that cannot be guessed."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def end_message(walk: Chain, *, length: int, is_baseline: bool) -> str:
 
 
 def count_candidates(step: Step) -> str:
-    """Return the number of a step's candidates in words.
+    """Return the number of a step's candidates as text.
 
     >>> count_candidates(Step((3,), (1, 2), (0.5, 0.2), None, frozenset({2})))
     '2 candidates, 1 new'

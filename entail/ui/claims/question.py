@@ -30,7 +30,7 @@ HOW = {
     "answer": "answer alone, already a statement",
     "claim": "claim",
 }
-"""Ways to combine claim and answer, in words."""
+"""Ways to combine claim and answer, as text."""
 
 
 @dataclass(frozen=True)

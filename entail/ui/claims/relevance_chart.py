@@ -90,7 +90,7 @@ def draw_relevance(data: Mapping[str, Any]) -> alt.LayerChart | alt.FacetChart:
         scale=alt.Scale(domain=[low, high], nice=False),
         axis=alt.Axis(tickCount=8),
     )
-    # The title stands above the axis, not beside it: both charts then begin at the same place.
+    # The title stands above the axis, not next to it: both charts then begin at the same place.
     above: dict[str, Any] = {"titleAngle": 0, "titleAnchor": "end", "titleAlign": "left"}
     above |= {"titleX": -_MARGIN, "titleY": -8}
     y = alt.Y(
@@ -130,7 +130,7 @@ def draw_quartiles(data: Mapping[str, Any]) -> alt.LayerChart | alt.FacetChart:
     scale, order = scales(marks_of(list(data["groups"]))), list(data["groups"])
     span = alt.Scale(domain=list(drawn_bounds(data)), nice=False)
     measure = _capitalise(data["measure"])
-    # A name stands above its line: beside it, it would take the room of the lines on a telephone.
+    # A name stands above its line: next to it, it would take the room of the lines on a telephone.
     names = alt.Axis(
         labelAlign="left",
         labelPadding=-2,

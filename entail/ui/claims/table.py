@@ -177,5 +177,5 @@ def counts_chart(claimed: Claimed) -> alt.Chart:
 
 
 def counts_in_words(claimed: Claimed) -> str:
-    """Return the uses of each rule in words."""
+    """Return the uses of each rule as text."""
     return ", ".join(f"{rule} {count:,}" for rule, count in claimed.counts())

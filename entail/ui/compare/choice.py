@@ -86,7 +86,7 @@ def default_pair(names: Sequence[str], preferred: Sequence[str] = ()) -> tuple[s
 
 
 def _preferred(corpus: str) -> list[str]:
-    """Return the active encoder of a corpus and the default: never one that nobody has measured."""
+    """Return the active encoder of a corpus and the default: never one without measured figures."""
     try:
         return [active(corpus).encoder, SHIPPED]
     except EntailError:  # the Models page says what is wrong

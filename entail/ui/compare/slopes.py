@@ -28,7 +28,7 @@ _MARGIN = 0.36
 
 @dataclass(frozen=True, slots=True)
 class Slope:
-    """Line of one premise: its text, its ranks left and right from 1, the decisions on it in words."""
+    """Line of one premise: its text, its ranks left and right from 1, the decisions on it as text."""
 
     premise: str
     ranks: tuple[int, int]

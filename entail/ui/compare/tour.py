@@ -112,7 +112,7 @@ def _draw_end(
     else:
         st.caption(_interval_words(measured["query_excluded"]["MAP"], pair.names))
     if not stops and not closing:
-        st.info("Both rank all reference premises alike: no examples.", icon=":material/balance:")
+        st.info("Both rank all reference premises equally: no examples.", icon=":material/balance:")
     draw_training_notice(split.gold.texts, split.names)
     if stops:
         with st.container(horizontal=True):

@@ -1,4 +1,4 @@
-"""Elements that pages draw alike: errors, choice of a view, tables, ranked lists."""
+"""Elements that several pages draw: errors, choice of a view, tables, ranked lists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Archived corpora: hidden from every list until somebody restores them."""
+"""Archived corpora: hidden from every list until they are restored."""
 
 from __future__ import annotations
 

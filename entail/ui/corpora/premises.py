@@ -162,7 +162,7 @@ def draw_premises(shared: Workspace, author: str | None, corpus: CorpusInfo) -> 
     if rows and rows[0] < len(matches):
         st.session_state[_SELECTED] = search, key, matches[rows[0]]
     selected = st.session_state.get(_SELECTED)
-    # Somebody else's change makes a new table; the correction that is being typed stays.
+    # Another author's change makes a new table; the correction that is being typed stays.
     if selected is not None and selected[0] == search and (rows or selected[1] != key):
         _draw_premise(shared, author, corpus, selected[2])
 
@@ -199,7 +199,7 @@ def draw_growth(shared: Workspace, author: str | None, corpus: CorpusInfo) -> No
     if is_demo():
         return
     with st.form(f"grow-{corpus.id}"):
-        # A saved text is cleared; a failed one stays, and so does one beside a change of somebody else.
+        # A saved text is cleared; a failed one stays, and so does one that meets a change of another author.
         done = st.session_state.get("corpora_grown", 0)
         text = st.text_area(
             "Add premises", placeholder="One premise a line", height=100, key=f"grow-{corpus.id}-{done}"

@@ -13,7 +13,7 @@ from entail.ui.frame import sign_in
 from entail.ui.shared.text import label
 
 UNVERIFIED, VERIFIED = ":gray[unverified]", ":material/verified_user:"
-"""Marks of a typed name, which nobody vouches for, and of a signed-in one."""
+"""Marks of a typed name, which is not verified, and of a signed-in one."""
 
 FIELD = "author_name-"
 """Beginning of the keys of the fields for the name, one at each form that needs it."""

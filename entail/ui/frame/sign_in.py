@@ -55,7 +55,7 @@ def is_configured() -> bool:
 
 
 def find_mistake() -> str | None:
-    """Return why nobody can sign in with these secrets, without their contents; None if they are right."""
+    """Return why these secrets cannot be used to sign in, without their contents; None if they are right."""
     files, is_named = config.get_option("secrets.files"), config.is_manually_set("secrets.files")
     required = [file for file in files if is_named or os.path.lexists(file)]
     if unreadable := [file for file in required if not os.access(file, os.R_OK)]:
@@ -81,13 +81,13 @@ def is_required_to_read() -> bool:
 
 
 def provider_claims() -> Mapping[str, Any] | None:
-    """Return the provider's claims about the signed-in user, None if nobody is signed in."""
+    """Return the provider's claims about the signed-in user, None if no user is signed in."""
     user = {} if find_mistake() else st.user.to_dict()
     return user if user.get("is_logged_in") else None
 
 
 def current_identity() -> Identity | None:
-    """Return the identity of the signed-in user, None if nobody is signed in.
+    """Return the identity of the signed-in user, None if no user is signed in.
 
     Raises:
         ActError: If the provider's claims name no user.

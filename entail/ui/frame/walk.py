@@ -12,7 +12,7 @@ from entail.ui.shared.example_tree import smallest_example
 from entail.ui.shared.start_question import CLAIM, open_start_with
 
 STATE: Final = "walk"
-"""Key of the session state: index of the current step; missing while nobody walks."""
+"""Key of the session state: index of the current step; missing while no walk is in progress."""
 
 
 class Step(NamedTuple):

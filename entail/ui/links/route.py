@@ -32,7 +32,7 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
     "X-Robots-Tag": "noindex, nofollow",
 }
-"""Headers of every answer: the page may do nothing, is not kept, and its address is passed to nobody."""
+"""Headers of every answer: the page may do nothing, is not kept, and its address is not passed on."""
 
 GONE = "This link does not exist, or was revoked."
 
@@ -58,7 +58,7 @@ def is_served() -> bool:
 
 
 async def answer(request: Request) -> Response:
-    """Answer with the page behind a link, or 404 alike for an unknown and for a revoked one."""
+    """Answer with the page behind a link, or the same 404 for an unknown and for a revoked one."""
     return await run_in_threadpool(_answer, request.path_params["token"])
 
 

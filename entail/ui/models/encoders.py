@@ -113,7 +113,7 @@ def _draw_list(encoders: Sequence[EncoderSummary], *, selected: str) -> None:
         pd.DataFrame([_cells(encoder) for encoder in encoders]),
         height="content" if len(encoders) <= _ROWS_SHOWN else 36 * (_ROWS_SHOWN + 1),
         column_config={
-            "MAP": number(format="%.3f", help="MAP without the claim itself, on the split beside."),
+            "MAP": number(format="%.3f", help="MAP without the claim itself, on the split in the same row."),
             "MAP, paper": number(
                 format="%.3f", help="MAP as in the AE-Enc paper: the claim itself is a candidate."
             ),
@@ -171,7 +171,7 @@ def _draw_fetch() -> None:
 
 
 def _fetch(name: str) -> None:
-    """Start the download of a Hub id and draw the page anew; local names and paths are refused.
+    """Start the download of a Hub id and draw the page again; local names and paths are refused.
 
     Raises:
         EncoderError: If it is no Hub id.

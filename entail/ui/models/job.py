@@ -67,7 +67,7 @@ def _draw(job_id: str, state: str, author: str | None) -> None:
         return
     if job.state != state:
         st.rerun()  # other actions apply, and an ended job needs no refresh
-    with show_errors():  # somebody may delete it meanwhile
+    with show_errors():  # another user may delete it meanwhile
         _draw_head(job, author)
         _draw_state(job)
         _draw_charts(job)

@@ -156,7 +156,7 @@ def _draw_preview(preview: Preview) -> None:
         if not preview.rows:
             return
         names = preview.header or tuple(map(str, range(1, len(preview.rows[0]) + 1)))
-        # Trailing spaces keep equal column names apart.
+        # Trailing spaces distinguish equal column names.
         columns = [name + " " * names[:index].count(name) for index, name in enumerate(names)]
         st.dataframe(pd.DataFrame(list(preview.rows), columns=columns), hide_index=True, height=260)
         st.caption(f"The first {len(preview.rows):,} pairs.")

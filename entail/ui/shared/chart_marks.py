@@ -1,7 +1,7 @@
 """Colours, shapes and dashes of the charts, for light and dark themes.
 
 Every colour has a contrast of at least 3:1 with either theme's page (WCAG 2.2, 1.4.11), so a chart is not
-redrawn when the theme changes. The colours are Okabe and Ito's, which colour-blind readers can tell apart.
+redrawn when the theme changes. The colours are Okabe and Ito's, which colour-blind readers can distinguish.
 None is used without its own shape or dash.
 """
 
@@ -62,7 +62,7 @@ def mark_of(row: ComparedPremise) -> Mark:
 
 
 def words_of(row: ComparedPremise) -> str:
-    """Return the decisions on a premise in words."""
+    """Return the decisions on a premise as text."""
     names = [REFERENCE.name] if row.gold else []
     if row.decision is not None:
         names.append(mark_of(row).name)

@@ -19,7 +19,7 @@ LIVE = 1.0
 """Seconds between two refreshes while a job is queued or running."""
 
 IDLE = 5.0
-"""Seconds between two refreshes while none is, since somebody else may start one."""
+"""Seconds between two refreshes while none is, since another user may start one."""
 
 NEW = "new"
 """Value of `job` in the address for the form of a new training."""
@@ -90,7 +90,7 @@ def describe_job(job: Job) -> str:
 
 
 def format_duration(seconds: float) -> str:
-    """Return a duration in words.
+    """Return a duration as text.
 
     >>> format_duration(0.4), format_duration(75), format_duration(180), format_duration(3700)
     ('1 s', '1 min 15 s', '3 min', '1 h 1 min')

@@ -71,7 +71,7 @@ def local(at: datetime) -> datetime:
 
 
 def ago(then: datetime, *, now: datetime | None = None) -> str:
-    """Return the time since a moment, in words.
+    """Return the time since a moment as text.
 
     >>> ago(datetime(2026, 5, 1, 12, 0, tzinfo=UTC), now=datetime(2026, 5, 1, 12, 5, tzinfo=UTC))
     '5 min ago'

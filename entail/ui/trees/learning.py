@@ -114,7 +114,7 @@ def _draw_busy(job_id: str, author: str | None) -> None:
 
 
 def _draw_end(job: Job, author: str | None) -> None:
-    """Draw the result of the last training, until somebody dismisses it."""
+    """Draw the result of the last training, until a user dismisses it."""
     if job.state == "done":
         words = f"trained in {format_duration(job.seconds)}"
         if counts := (job.result or {}).get("counts"):
@@ -271,7 +271,7 @@ def _draw_lesson(lesson: Lesson, corpus_name: str) -> None:
             f"- Including {count_of(len(lesson.outside), 'sentence')} that the corpus lacks (conclusions, "
             "your own statements, retired premises)."
         )
-    lines.append("- A premise that nobody judged counts as rejected for these sentences.")
+    lines.append("- A premise without a judgement counts as rejected for these sentences.")
     lines.append("- Imported trees count, example trees do not.")
     st.markdown("\n".join(lines))
     with st.expander(f"The {sum(1 for _ in lesson.rows()):,} decisions", expanded=False):

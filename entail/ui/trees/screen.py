@@ -36,7 +36,7 @@ class PendingAct:
 
     Attributes:
         act: The act, or `undo` or `redo`.
-        description: The act in words.
+        description: The act as text.
         run: Tries it.
         base: Seq of the version that its author saw.
     """
