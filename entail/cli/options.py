@@ -61,7 +61,7 @@ def with_options(
     """Return a command whose parameter `instead_of` is replaced by options, for typer."""
     signature = inspect.signature(command, eval_str=True)
     own = [parameter for parameter in signature.parameters.values() if parameter.name != instead_of]
-    command.__signature__ = signature.replace(parameters=[*own, *options])  # type: ignore[attr-defined]
+    command.__signature__ = signature.replace(parameters=[*own, *options])  # type: ignore[attr-defined]  # typer reads it
     return command
 
 

@@ -21,9 +21,6 @@ from entail.index.protocol import Floats, Ints
 from entail.progress import Meter, ProgressCallback
 from entail.statistics.ranking import GoldRanks, Values, average_precision, bootstrap_interval
 
-Hops = Callable[[Question, Sequence[int]], Sequence[int | None]]
-"""Question and positions of its gold facts -> hops to each of these."""
-
 Similarities = Callable[[Sequence[str]], Floats]
 """Texts -> similarity of each to every fact, shape (texts, facts)."""
 
@@ -112,9 +109,6 @@ def evaluate_chains(
     questions: Sequence[Question],
     facts: FactTables,
     rankings: Iterable[Ints],
-    *,
-    hops: Mapping[str, Hops] | None = None,
-    forgiving: bool = False,
 ) -> ChainEvaluation:
     """Measure rankings, one a question, of positions among the facts, best first.
 
@@ -122,17 +116,16 @@ def evaluate_chains(
         questions: Questions; those without gold are left out, but need a ranking, which may be empty.
         facts: All facts.
         rankings: Rankings in the order of the questions; a fact outside its ranking is never found.
-        hops: Further kinds of hops by name, in addition to those of shared words.
-        forgiving: Whether a gold fact that is not found adds nothing, instead of making the value 0.
 
     Raises:
         EvaluationError: If there are not as many rankings as questions, a ranking repeats a fact or holds an
             unknown one, or no question has gold.
     """
-    kinds = {"hops_overlap": _by_words(facts), **(hops or {})}
     ids: list[str] = []
     values: list[float] = []
-    parts: dict[str, dict[str, list[float]]] = {kind: {} for kind in ("role", "level", "gold", *kinds)}
+    parts: dict[str, dict[str, list[float]]] = {
+        kind: {} for kind in ("role", "level", "gold", "hops_overlap")
+    }
     missing: list[tuple[str, str]] = []
     without_gold = len(questions) - len(with_gold(questions))
     for question, ranking in _paired(questions, rankings):
@@ -144,16 +137,18 @@ def evaluate_chains(
         gold_ranks = np.array(
             [ranks[gold_positions[uid]] if uid in gold_positions else np.inf for uid in question.gold]
         )
-        value = ap(gold_ranks) if forgiving or np.isfinite(gold_ranks).all() else 0.0
+        value = ap(gold_ranks) if np.isfinite(gold_ranks).all() else 0.0
         ids.append(question.id)
         values.append(value)
         if question.level:
             parts["level"].setdefault(question.level, []).append(value)
         parts["gold"].setdefault(str(len(question.gold)), []).append(value)
-        labels = {"role": list(question.gold.values())}
-        for kind, count in kinds.items():
-            of = dict(zip(gold_positions, count(question, list(gold_positions.values())), strict=True))
-            labels[kind] = [str(of.get(uid) or "infinity") for uid in question.gold]
+        words = [stemmed_words(facts.texts[at]) for at in gold_positions.values()]
+        hops = dict(zip(gold_positions, overlap_hops(stemmed_words(question.text), words), strict=True))
+        labels = {
+            "role": list(question.gold.values()),
+            "hops_overlap": [str(hops.get(uid) or "infinity") for uid in question.gold],
+        }
         for kind, fact_labels in labels.items():
             for label in dict.fromkeys(fact_labels):
                 mask = np.array([fact_label == label for fact_label in fact_labels])
@@ -245,12 +240,6 @@ def _overlap(facts: FactTables) -> Similarities:
         return shared.astype(np.float32)
 
     return similarities
-
-
-def _by_words(facts: FactTables) -> Hops:
-    return lambda question, gold: overlap_hops(
-        stemmed_words(question.text), [stemmed_words(facts.texts[at]) for at in gold]
-    )
 
 
 def _sorted(kind: str, values: Iterable[str]) -> list[str]:

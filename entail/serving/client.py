@@ -137,7 +137,7 @@ class Client:
         request = _make(messages.ClaimRequest, questions=questions, answers=answers)
         return self.ask("/claim", request, messages.ClaimAnswer)
 
-    def chain(self, question: str, answer: str, **options: Any) -> messages.ChainAnswer:  # noqa: ANN401
+    def chain(self, question: str, answer: str, **options: Any) -> messages.ChainAnswer:  # noqa: ANN401 - fields of the request
         """Return the chain of facts that explains an answer, from a `corpus` by name or from `facts`.
 
         The options are the other fields of `messages.ChainRequest`.

@@ -185,7 +185,7 @@ def test_train_from_decisions(run_json: Any, train: list[str], team: str, dev: l
     [
         ([], "either --trees FILE or --from-log CORPUS"),
         (["--trees", "a", "--from-log", "b"], "either --trees FILE or --from-log CORPUS"),
-        (["--trees", "nowhere.jsonl"], "--corpus FILE beside --trees"),
+        (["--trees", "nowhere.jsonl"], "--corpus FILE with --trees"),
         (["--from-log", "nothing"], "nothing"),
         (["--from-log", "new"], "accept some candidates of a tree first"),
         (["--trees", "nowhere.jsonl", "--corpus", "nowhere.txt"], "nowhere.txt"),

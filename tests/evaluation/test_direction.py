@@ -11,7 +11,6 @@ from entail.encoders.gaussian.distributions import Gaussians
 from entail.errors import EncoderError, EvaluationError
 from entail.evaluation.nli.direction import (
     evaluate_direction,
-    length_ratios,
 )
 
 
@@ -125,19 +124,3 @@ def test_the_length_baseline_counts_characters_as_they_stand() -> None:
         NliPair("long premise", "h", "neutral"),
     ]
     assert evaluate_direction(pairs, Told(defaultdict(lambda: MIDDLE))).length_baseline == 0.25
-
-
-def test_ratios_of_lengths() -> None:
-    pairs = [
-        entailment("aa", "aaaa"),
-        entailment("aaaa", "aaaa"),
-        entailment("aaa", "aa"),
-        entailment("a" * 24, "a"),
-        entailment("a" * 8, "a"),
-    ]
-    ratios = length_ratios(pairs)
-    assert ratios.counts[2] == ratios.counts[4] == ratios.counts[6] == 1
-    assert (sum(ratios.counts), len(ratios.counts), ratios.beyond) == (3, 32, 2)
-    assert ratios.median == 1.5
-    with pytest.raises(EvaluationError):
-        length_ratios([])

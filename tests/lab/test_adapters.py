@@ -23,8 +23,8 @@ def data(
     tiny_home: Path,
     grove: dict[str, Any],
     tmp_path: Path,
-    squad: dict[str, Path],  # noqa: F811
-    release: dict[str, Path],  # noqa: F811
+    squad: dict[str, Path],  # noqa: F811 - the imported fixture
+    release: dict[str, Path],  # noqa: F811 - the imported fixture
 ) -> DataFolder:
     """The grove, whose first five trees are those of training, labelled pairs, passages and a release."""
     labels = ("entailment", "neutral", "contradiction")

@@ -15,7 +15,7 @@ encoder knows besides length.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -32,33 +32,10 @@ from entail.evaluation.nli.pair_similarity import (
 from entail.progress import ProgressCallback
 from entail.statistics.classification import Booleans, Values
 
-RATIO_WIDTH = 0.25
-"""Width of a bin of `length_ratios`."""
-
-RATIO_LIMIT = 8.0
-"""Ratios from here on are counted together."""
-
-
-@dataclass(frozen=True)
-class LengthRatios:
-    """Histogram of premise length / hypothesis length (Figure 2 of the paper).
-
-    Bin i counts the ratios from i * width up to, but not with, (i + 1) * width; `beyond` those past the last.
-    """
-
-    width: float
-    counts: tuple[int, ...]
-    beyond: int
-    median: float
-
-    def to_json(self) -> dict[str, Any]:
-        """Return a JSON-serialisable dict."""
-        return asdict(self) | {"counts": list(self.counts)}
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class DirectionEvaluation(PairEvaluation):
-    """Accuracy of an encoder on the direction of entailment, beside the length baseline.
+    """Accuracy of an encoder on the direction of entailment, compared with the length baseline.
 
     Attributes:
         margins: sim(h || p) - sim(p || h) of each pair, shape (n,).
@@ -66,7 +43,6 @@ class DirectionEvaluation(PairEvaluation):
         longer: Characters of the premise less those of the hypothesis, shape (n,).
         bilateral: Pairs left out because each sentence is known to entail the other (SICK).
         equal: Pairs of two equal sentences, which no rule can decide; they are among the n, as wrong.
-        ratios: Histogram of lengths.
     """
 
     margins: Values = field(repr=False)
@@ -74,7 +50,6 @@ class DirectionEvaluation(PairEvaluation):
     longer: Values = field(repr=False)
     bilateral: int
     equal: int
-    ratios: LengthRatios
 
     @property
     def correct(self) -> Booleans:
@@ -106,7 +81,6 @@ class DirectionEvaluation(PairEvaluation):
             "by_variance": {**correct_share(right), "longer_entailed": longer},
             "equal_sentences": self.equal,
             "bilateral_left_out": self.bilateral,
-            "length_ratios": self.ratios.to_json(),
         }
 
 
@@ -134,7 +108,6 @@ def evaluate_direction(
         ),
         bilateral=bilateral,
         equal=sum(pair.premise == pair.hypothesis for pair in directed_pairs),
-        ratios=length_ratios(directed_pairs),
         truncated=similarities.truncated,
     )
 
@@ -153,29 +126,3 @@ def direction_pairs(pairs: Sequence[NliPair]) -> tuple[list[NliPair], int]:
             f"{len(entailment):,} of them of entailment and bilateral"
         )
     return directed_pairs, len(entailment) - len(directed_pairs)
-
-
-def length_ratios(pairs: Sequence[NliPair]) -> LengthRatios:
-    """Count pairs by premise length / hypothesis length, in characters.
-
-    >>> some = [NliPair("four", "to", "neutral"), NliPair("a", "four", "neutral")]
-    >>> np.flatnonzero(length_ratios(some).counts).tolist()
-    [1, 8]
-
-    Raises:
-        EvaluationError: If there is no pair.
-    """
-    if not pairs:
-        raise EvaluationError("expected pairs, found none")
-    # An empty hypothesis is shorter than any other by any factor.
-    lengths = np.array([[len(pair.premise), len(pair.hypothesis)] for pair in pairs], dtype=np.float64)
-    premise, hypothesis = lengths[:, 0], lengths[:, 1]
-    ratios = np.divide(premise, hypothesis, out=np.full(len(pairs), np.inf), where=hypothesis > 0)
-    inside = ratios[ratios < RATIO_LIMIT]
-    counts = np.bincount((inside / RATIO_WIDTH).astype(np.int64), minlength=round(RATIO_LIMIT / RATIO_WIDTH))
-    return LengthRatios(
-        width=RATIO_WIDTH,
-        counts=tuple(counts.tolist()),
-        beyond=len(ratios) - len(inside),
-        median=float(np.median(ratios)),
-    )
