@@ -142,9 +142,10 @@ LOST = """async (source) => {
   const outbox = new Outbox(), sent = [];
   const hear = (name, value) => sent.push(value.messages.map((message) => message.key).join());
   const later = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
+  const count = async (most) => { for (let i = 0; i < 1000 && sent.length < most; i++) await later(10); };
   outbox.connect(hear, null);
   outbox.send({ key: "2" });
-  await later(100);
+  await count(2);
   const again = sent.length;
   outbox.send({ key: "u" });
   outbox.connect(hear, { mount: outbox.mount, seen: 2 });
@@ -152,7 +153,8 @@ LOST = """async (source) => {
   await later(100);
   const quiet = sent.length === before;
   outbox.send({ key: "3" });
-  await later(600);
+  await count(before + 6);
+  await later(100);
   const tries = sent.length - before;
   const app = document.body.appendChild(document.createElement("div"));
   app.dataset.testScriptState = "running";
