@@ -17,8 +17,8 @@ PAGES = sorted(page for page in RESULTS.glob("*.md") if page.stem != "speed")
 
 def lines_of(page: Path, program: ModuleType) -> Iterable[str]:
     """Return the lines that a program makes for a page."""
-    result, name = json.loads(page.with_suffix(".json").read_text(encoding="utf-8")), program.__name__
-    if name == "report":
+    result = json.loads(page.with_suffix(".json").read_text(encoding="utf-8"))
+    if program.__name__ == "lab/report":
         return program.page(read_experiment(page.stem), result)
     return program.markdown(result)
 
