@@ -68,7 +68,7 @@ attack: $(TEST_STAMP) ## the standing attack in full
 bench: $(TEST_STAMP) ## measure speed, write docs/results/
 	$(BIN)/python scripts/bench_search.py
 	$(BIN)/python scripts/bench_app.py
-	$(BIN)/python scripts/write_speed.py
+	for name in search app; do $(BIN)/python scripts/lab report $$name; done
 
 clean: ## remove the environment and caches
 	rm -rf $(VENV) $(VENV)-wheel build .pytest_cache .mypy_cache .ruff_cache .hypothesis

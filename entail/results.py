@@ -9,7 +9,7 @@ import platform
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -87,18 +87,6 @@ def provenance() -> dict[str, Any]:
         "gpus": machine["gpus"],
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-
-
-def write_page(result: Path, markdown: Callable[[dict[str, Any]], Iterable[str]]) -> Path:
-    """Write the page of a result file next to it, by the lines that `markdown` makes; return it.
-
-    Raises:
-        OSError: If there is no such file, or the page cannot be written.
-    """
-    lines = markdown(json.loads(result.read_text(encoding="utf-8")))
-    page = result.with_suffix(".md")
-    page.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
-    return page
 
 
 def commit(root: Path = _ROOT) -> str | None:

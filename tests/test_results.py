@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from entail import results
-from entail.results import commit, provenance, versions, write_page, write_result
+from entail.results import commit, provenance, versions, write_result
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -116,14 +116,3 @@ def test_bad_records_are_refused(tmp_path: Path, figure: float, started: datetim
     with pytest.raises(ValueError, match=r"JSON|time zone"):
         write_result(tmp_path / "r.json", figures={"x": figure}, seed=None, started=started)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_page_stands_beside_its_figures_and_ends_with_one_line_end(tmp_path: Path) -> None:
-    result = tmp_path / "some.json"
-    write_result(result, figures={"MAP": 0.5}, seed=0, started=datetime.now(UTC))
-    page = write_page(result, lambda record: ["# Some", "", f"{record['figures']['MAP']:.3f}", "", ""])
-    assert page == tmp_path / "some.md"
-    assert page.read_text(encoding="utf-8") == "# Some\n\n0.500\n"
-    with pytest.raises(OSError, match=r"none\.json"):
-        write_page(tmp_path / "none.json", lambda record: [])
-    assert not (tmp_path / "none.md").exists()

@@ -89,8 +89,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _report(options: argparse.Namespace) -> int:
-    from lab.experiment import read_experiment
     from lab.report import write_page
 
-    print(f"wrote {write_page(read_experiment(options.name), options.results)}")
+    print(f"wrote {write_page(options.name, options.results)}")
     return 0

@@ -20,7 +20,8 @@ from entail.data.writing import write_text
 from entail.statistics.paired import paired_difference
 from lab.adapters import Values
 from lab.errors import LabError
-from lab.experiment import Experiment
+from lab.experiment import Experiment, read_experiment
+from lab.record import record_page
 from lab.run import MEAN, Run
 from lab.ship import Checked
 
@@ -117,21 +118,26 @@ def write_result(experiment: Experiment, result: Mapping[str, Any], folder: Path
     folder.mkdir(parents=True, exist_ok=True)
     text = json.dumps(result, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     write_text(folder / f"{experiment.name}.json", text)
-    return write_page(experiment, folder)
+    return write_page(experiment.name, folder, experiment)
 
 
-def write_page(experiment: Experiment, folder: Path = RESULTS) -> Path:
-    """Write page and chart from the result file; return the page.
+def write_page(name: str, folder: Path = RESULTS, experiment: Experiment | None = None) -> Path:
+    """Write the page of a result file, and the chart of an experiment; return the page.
 
     Raises:
         LabError: If there is no result file.
     """
-    file = folder / f"{experiment.name}.json"
+    file = folder / f"{name}.json"
     if not file.is_file():
-        raise LabError(f"expected the results of {experiment.name} in {file}, found none; run it first")
+        raise LabError(f"expected the results of {name} in {file}, found none; run it first")
     result = json.loads(file.read_text(encoding="utf-8"))
-    write_text(file.with_suffix(".svg"), chart(experiment, result))
-    write_text(file.with_suffix(".md"), "\n".join(page(experiment, result)) + "\n")
+    if "experiment" in result:
+        experiment = experiment or read_experiment(name)
+        write_text(file.with_suffix(".svg"), chart(experiment, result))
+        lines = page(experiment, result)
+    else:
+        lines = record_page(name, result)
+    write_text(file.with_suffix(".md"), "\n".join(lines) + "\n")
     return file.with_suffix(".md")
 
 

@@ -1,5 +1,4 @@
-from collections.abc import Callable, Sequence
-from types import ModuleType
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,16 +16,11 @@ from entail.evaluation.retrieval.effort import (
     rank_sentences,
     sentence_positions,
 )
-from entail.index.protocol import Floats, Ints
+from entail.index.protocol import Ints
 from entail.statistics.ranking import NOT_THERE
 
 MakeIndex = Callable[..., Any]
 MakeTree = Callable[..., ExplanationTree]
-
-
-@pytest.fixture(scope="module")
-def script(load_script: Callable[[str], ModuleType]) -> ModuleType:
-    return load_script("measure_chain_effort")
 
 
 def test_reads_by_hand(facts: Corpus, solar: ExplanationTree, listed_index: MakeIndex) -> None:
@@ -126,7 +120,7 @@ def reference_author(
 
 @settings(max_examples=40)
 @given(data=st.data(), limit=st.integers(1, 12))
-def test_equals_a_person_reading_one_by_one(script: ModuleType, data: st.DataObject, limit: int) -> None:
+def test_equals_a_person_reading_one_by_one(data: st.DataObject, limit: int) -> None:
     corpus = Corpus.of("c", [f"t{i}" for i in range(12)])
     words = st.sampled_from([*corpus.texts, "x0", "x1"])  # x: not in the corpus; texts may repeat
     sentences = {f"sent{i}": data.draw(words) for i in range(1, 5)}
@@ -147,85 +141,6 @@ def test_equals_a_person_reading_one_by_one(script: ModuleType, data: st.DataObj
     ranks = rank_sentences(sentence_positions(corpus, [tree]), list(orders), scores)
     effort = reference_author(corpus, tree, in_words, limit)
     assert author_effort(corpus, tree, ranks, limit=limit) == effort
-    first = data.draw(st.integers(1, 12))
-    same = script.reordered_effort(
-        corpus,
-        tree,
-        orders.__getitem__,
-        lambda *arguments: np.zeros(len(arguments[2])),
-        first=first,
-        limit=limit,
-    )
-    assert same == effort, "what orders nothing anew changes nothing"
-
-
-class Prefers:
-    """Orders anew by a list of texts, the first one best, and remembers what it was asked."""
-
-    def __init__(self, *texts: str) -> None:
-        self.texts = texts
-        self.asked: list[tuple[str, list[str], list[str]]] = []
-
-    def __call__(self, sentence: str, accepted: Sequence[str], candidates: Sequence[str]) -> Floats:
-        self.asked.append((sentence, list(accepted), list(candidates)))
-        return np.array([self.texts[::-1].index(c) + 1 if c in self.texts else 0 for c in candidates])
-
-
-def order(facts: Corpus, *texts: str) -> Callable[[str], Ints]:
-    """Return a ranking that begins with these texts at every node."""
-    first = [facts.texts.index(text) for text in texts]
-    rest = [position for position in range(len(facts)) if position not in first]
-    return lambda node: np.array([*first, *rest])
-
-
-def test_the_best_are_ordered_anew_after_each_accept(
-    script: ModuleType, facts: Corpus, tree_of: MakeTree
-) -> None:
-    reordered_effort = script.reordered_effort
-    tree = tree_of("h", [(["a", "b"], "h")])
-    ranked = order(facts, "h", "f0", "f1", "a", "f2", "b")
-    reorder = Prefers("a", "b")
-    # a comes to the front; b, no longer beyond the first four, comes to the front in its turn
-    assert reordered_effort(facts, tree, ranked, reorder, first=4) == Effort(2, 2, 0, 0, 1)
-    assert reorder.asked == [("h", [], ["f0", "f1", "a", "f2"]), ("h", ["a"], ["f0", "f1", "f2", "b"])]
-    # of three, b stays behind them: f0, f1 and f2 are read before it
-    assert reordered_effort(facts, tree, ranked, Prefers("a", "b"), first=3) == Effort(5, 2, 0, 0, 1)
-    assert reordered_effort(facts, tree, ranked, Prefers("a", "b"), first=3, limit=4).missing == 1
-
-
-def test_what_is_linked_stands_below_from_the_beginning(
-    script: ModuleType, facts: Corpus, tree_of: MakeTree
-) -> None:
-    tree = tree_of("h", [(["a", "b"], "mid"), (["mid", "a"], "h")])
-    reorder = Prefers("mid", "a", "b")
-    assert script.reordered_effort(facts, tree, order(facts), reorder, first=154) == Effort(3, 3, 0, 1, 2)
-    assert [(sentence, accepted) for sentence, accepted, _ in reorder.asked] == [
-        ("h", []),
-        ("h", ["mid"]),
-        ("mid", ["a"]),
-    ]
-
-
-def test_a_corpus_may_end_before_the_limit(script: ModuleType, tree_of: MakeTree) -> None:
-    few = Corpus.of("few", ["h", "a", "x"])
-    tree = tree_of("h", [(["a", "b"], "h")])
-    effort = script.reordered_effort(few, tree, lambda node: np.arange(3), Prefers("x"), first=2)
-    assert effort == Effort(2, 1, 1, 0, 1)
-
-
-def test_the_difference_of_two_efforts_has_an_interval(script: ModuleType) -> None:
-    reads_difference = script.reads_difference
-    read_more = [Effort(reads=10, accepted=2, missing=0, linked=0, nodes=1)] * 4
-    read_less = [Effort(reads=6, accepted=2, missing=0, linked=0, nodes=1)] * 4
-    assert reads_difference(read_more, read_less, samples=50) == (-2.0, -2.0)
-    mixed = [*read_less[:2], *read_more[:2]]
-    low, high = reads_difference(read_more, mixed, samples=500)
-    assert low == -2.0
-    assert high == 0.0
-    with pytest.raises(RetrievalError, match="the same trees"):
-        reads_difference(read_more, read_less[:2])
-    with pytest.raises(RetrievalError, match="something accepted"):
-        reads_difference(read_more, [Effort(9, 0, 1, 0, 1)] * 4)
 
 
 def test_ranks_that_are_known_are_not_asked_for_again(

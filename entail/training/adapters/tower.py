@@ -118,7 +118,7 @@ class Tower:
         """Choose the attention of transformers: `eager` (matrix products) or `sdpa` (torch's fused kernel).
 
         On a CPU the gradient of `sdpa` is slow over many short sequences: in bf16 without dropout it takes a
-        third of a step (`scripts/bench_attention.py`). Towers on a CPU are `eager`.
+        third of a step (`docs/results/speed.md`). Towers on a CPU are `eager`.
         """
         modules: list[Any] = list(self.model.modules())
         for module in modules:
