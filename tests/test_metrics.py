@@ -1,4 +1,4 @@
-from collections.abc import Callable
+"""Ranking measures: by hand, against a stable sort and against trec_eval (ir_measures)."""
 
 import ir_measures
 import numpy as np
@@ -12,8 +12,6 @@ from entail.statistics.ranking import (
     NOT_THERE,
     GoldRanks,
     average_precision,
-    bootstrap_interval,
-    hit_rate,
     ndcg,
     query_values,
     ranks_both_ways,
@@ -30,82 +28,32 @@ def gold(*rows: list[float]) -> GoldRanks:
     return GoldRanks.of(rows)
 
 
-# --- values by hand ----------------------------------------------------------------------------------------
-
-
-def test_average_precision_by_hand() -> None:
+def test_measures_by_hand() -> None:
     # 1/1 and 2/4 over two items; 1/2 over three, two of them never found
     assert average_precision(gold([4, 1], [2, INF, INF])) == pytest.approx([0.75, 0.5 / 3])
-
-
-def test_ndcg_by_hand() -> None:
     # gains 1/log2(2) + 1/log2(4) = 1.5, ideal 1 + 1/log2(3)
     assert ndcg(gold([1, 3])) == pytest.approx([1.5 / (1 + 1 / np.log2(3))])
-    assert ndcg(gold([1, 2, 9]), 2) == pytest.approx([1.0])  # the ideal is cut, too
-    assert ndcg(gold([1, 2, 9]), 3)[0] < 1
-    assert ndcg(gold([11]), 10) == pytest.approx([0.0])
-
-
-def test_recall_is_a_mean_over_queries_and_hit_rate_over_pairs() -> None:
-    uneven = gold([1, 2, 30, 40], [5])
-    assert recall(uneven, 10) == pytest.approx([0.5, 1.0])
-    assert hit_rate(uneven, 10) == pytest.approx(3 / 5)
-    figures = summary(uneven, ks=[10])
+    assert ndcg(gold([1, 2, 9], [11]), 2) == pytest.approx([1, 0])  # the ideal is cut, too
+    assert reciprocal_rank(gold([9, 4], [INF])) == pytest.approx([0.25, 0])
+    assert recall(gold([10], [11]), 10) == pytest.approx([1, 0])  # a rank equal to the cut-off counts
+    # a mean over queries; a share of pairs
+    figures = summary(gold([1, 2, 30, 40], [5]), ks=[10])
     assert (figures["Recall@10"], figures["Hit@10"]) == pytest.approx((0.75, 0.6))
-    assert recall(gold([10], [11]), 10) == pytest.approx([1.0, 0.0])  # a rank equal to the cut-off counts
-
-
-def test_reciprocal_rank_takes_the_best_rank() -> None:
-    assert reciprocal_rank(gold([9, 4], [INF])) == pytest.approx([0.25, 0.0])
-
-
-def test_perfect_and_hopeless_rankings() -> None:
-    assert set(summary(gold([1, 2, 3], [1]), ks=[10]).values()) == {1.0}
-    assert set(summary(gold([INF, INF], [INF]), ks=[10]).values()) == {0.0}
-
-
-def test_query_values_average_to_the_summary() -> None:
-    uneven = gold([1, 2, 30, 40], [5], [INF, 3])
-    weighted = {
-        name: np.average(values, weights=weights)
-        for name, (values, weights) in query_values(uneven, ks=[1, 10, 30]).items()
-    }
-    assert weighted == pytest.approx(summary(uneven, ks=[1, 10, 30]))
-    assert list(weighted) == list(summary(uneven, ks=[1, 10, 30]))
-
-
-# --- ranks from scores -------------------------------------------------------------------------------------
+    assert set(summary(gold([1, 2, 3], [1]), ks=[10]).values()) == {1}
+    assert set(summary(gold([INF, INF], [INF]), ks=[10]).values()) == {0}
+    assert list(query_values(gold([1]), ks=[1, 10])) == list(summary(gold([1]), ks=[1, 10]))
 
 
 def test_ranks_by_hand() -> None:
-    scores = np.array([[0.5, 0.9, 0.5, 0.5, 0.1]])  # ties go by position
-    assert ranks_of(scores, [[0, 1, 2, 3, 4]]).ranks.tolist() == [
-        2,
-        1,
-        3,
-        4,
-        5,
-    ]
-    # in the order of the relevant items
-    ranks = ranks_of(np.array([[0.1, 0.2, 0.3], [0.3, 0.2, 0.1]]), [[0, 2], [1, NOT_THERE]])
-    assert ranks.ranks.tolist() == [3, 1, 2, INF]
-    assert ranks.ascending.tolist() == [1, 3, 2, INF]
-    assert recall(ranks, 2) == pytest.approx([0.5, 0.5])  # a missing item counts
+    scores = np.array([[0.5, 0.9, 0.5, 0.5, 0.1], [0.3, 0.2, 0.1, 0, 0]])  # ties go by position
+    ranks = ranks_of(scores, [[4, 0, 1, 2, 3], [1, NOT_THERE]])
+    assert ranks.ranks.tolist() == [5, 2, 1, 3, 4, 2, INF]  # in the order of the relevant items
+    assert ranks.ascending.tolist() == [1, 2, 3, 4, 5, 2, INF]
+    assert recall(ranks, 2) == pytest.approx([0.4, 0.5])  # a missing item counts
+    assert ranks.take([1]).ranks.tolist() == [2, INF]
 
 
-def test_the_excluded_candidate_leaves_the_ranking() -> None:
-    scores = np.array([[0.9, 0.8, 0.8, 0.1], [0.9, 0.8, 0.8, 0.1]])
-    assert ranks_of(scores, [[2, 3], [2, 3]], excluded=[0, NOT_THERE]).ranks.tolist() == [2, 3, 3, 4]
-    # a tied candidate before the item moves it up, one behind it does not
-    assert ranks_of(scores, [[2], [1]], excluded=[1, 2]).ranks.tolist() == [2, 2]
-    assert ranks_of(scores[:1], [[0, 1]], excluded=[0]).ranks.tolist() == [INF, 1]
-
-
-@given(
-    data=st.data(),
-    queries=st.integers(1, 4),
-    candidates=st.integers(1, 12),
-)
+@given(data=st.data(), queries=st.integers(1, 4), candidates=st.integers(1, 12))
 def test_ranks_equal_those_of_a_stable_sort(data: st.DataObject, queries: int, candidates: int) -> None:
     row_of_few_values = st.lists(st.integers(0, 3).map(float), min_size=candidates, max_size=candidates)
     scores = np.array(data.draw(st.lists(row_of_few_values, min_size=queries, max_size=queries)))
@@ -119,7 +67,7 @@ def test_ranks_equal_those_of_a_stable_sort(data: st.DataObject, queries: int, c
         expected += [order.index(i) + 1 if i in order else INF for i in items]
     whole, without = ranks_both_ways(scores, relevant_items, excluded=out)
     assert whole.ranks.tolist() == ranks_of(scores, relevant_items).ranks.tolist()
-    assert without.ranks.tolist() == ranks_of(scores, relevant_items, excluded=out).ranks.tolist() == expected
+    assert without.ranks.tolist() == expected
 
 
 def test_joined_parts_equal_the_whole() -> None:
@@ -129,11 +77,7 @@ def test_joined_parts_equal_the_whole() -> None:
     assert parts.offsets.tolist() == whole.offsets.tolist()
 
 
-# --- agreement with trec_eval ------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_agrees_with_trec_eval_on_random_runs_with_ties(seed: int) -> None:
+def test_agrees_with_trec_eval_on_random_runs_with_ties() -> None:
     """Every query's value of every measure equals that of ir_measures (trec_eval) to 1e-9.
 
     trec_eval keeps scores as 32-bit floats and puts documents with equal scores in *descending* order of
@@ -141,7 +85,7 @@ def test_agrees_with_trec_eval_on_random_runs_with_ties(seed: int) -> None:
     by the zero-padded number `candidates - p`: descending ids are then ascending positions, and both rules
     say the same. Relevant items that are no candidates are judged relevant but absent from the run.
     """
-    draw = np.random.default_rng(seed)
+    draw = np.random.default_rng(0)
     queries, candidates = 40, 120
     scores = draw.integers(0, 12, (queries, candidates)).astype(np.float32) / 8  # many ties, exact in 32 bits
     relevant_items = [
@@ -162,71 +106,36 @@ def test_agrees_with_trec_eval_on_random_runs_with_ties(seed: int) -> None:
         for p in range(candidates)
     ]
     mine = {AP: average_precision(ranks), nDCG: ndcg(ranks), RR: reciprocal_rank(ranks)}
-    for k in (1, 5, 10, 20, 50):
+    for k in (1, 10, 50):
         mine |= {nDCG @ k: ndcg(ranks, k), R @ k: recall(ranks, k)}
-    count = 0
-    for value in ir_measures.iter_calc(list(mine), qrels, run):
+    values = list(ir_measures.iter_calc(list(mine), qrels, run))
+    assert len(values) == queries * len(mine)
+    for value in values:
         assert value.value == pytest.approx(mine[value.measure][int(value.query_id)], abs=1e-9), value
-        count += 1
-    assert count == queries * len(mine)
-
-
-# --- intervals ---------------------------------------------------------------------------------------------
-
-
-def test_bootstrap_is_seeded_and_covers_the_mean() -> None:
-    values = np.random.default_rng(0).normal(0.4, 0.2, 400)
-    low, high = bootstrap_interval(values, seed=5)
-    assert (low, high) == bootstrap_interval(values, seed=5)
-    assert (low, high) != bootstrap_interval(values, seed=6)
-    assert low < values.mean() < high
-    # the normal approximation of the same interval
-    half = 1.96 * values.std() / np.sqrt(len(values))
-    assert high - low == pytest.approx(2 * half, rel=0.1)
-
-
-def test_bootstrap_with_weights_is_around_the_weighted_mean() -> None:
-    ranks = gold(*([[1, 1, 1, 99]] * 30 + [[1]] * 30 + [[99]] * 10))
-    low, high = bootstrap_interval(recall(ranks, 10), weights=ranks.counts)
-    assert low < hit_rate(ranks, 10) < high
-    assert bootstrap_interval(np.full(9, 0.5)) == (0.5, 0.5)
-
-
-# --- bad input ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("scores", "wanted", "excluded", "message"),
+    ("scores", "wanted", "excluded"),
     [
-        (np.zeros((1, 2)), [[]], None, "no relevant item"),
-        (np.zeros((1, 3)), [[-2, 0]], None, "gold positions"),
-        (np.zeros((1, 3)), [[3, 0]], None, "gold positions"),
-        (np.zeros((1, 3)), [[0]], [3], "excluded positions"),
-        (np.array([[0.1, np.nan]]), [[0]], None, "1 of 2 scores"),
-        (np.zeros((2, 3)), [[0]], None, "2 queries, but gold of 1"),
+        (np.zeros((1, 2)), [[]], [-1]),
+        (np.zeros((1, 3)), [[-2, 0]], [-1]),
+        (np.zeros((1, 3)), [[3, 0]], [-1]),
+        (np.zeros((1, 3)), [[0]], [3]),
+        (np.array([[0.1, np.nan]]), [[0]], [-1]),
+        (np.zeros((2, 3)), [[0]], [-1, -1]),
     ],
 )
 def test_bad_scores_and_positions_are_refused(
-    scores: np.ndarray, wanted: list[list[int]], excluded: list[int] | None, message: str
+    scores: np.ndarray, wanted: list[list[int]], excluded: list[int]
 ) -> None:
-    with pytest.raises(RetrievalError, match=message):
-        ranks_of(scores, wanted, excluded=excluded)
+    with pytest.raises(RetrievalError):
+        ranks_both_ways(scores, wanted, excluded=excluded)
 
 
-@pytest.mark.parametrize("measure", [recall, hit_rate, ndcg])
-def test_a_cut_off_below_one_is_refused(measure: Callable[..., object]) -> None:
-    with pytest.raises(RetrievalError, match="at least 1, found 0"):
-        measure(gold([1]), 0)
-
-
-def test_bad_ranks_and_empty_input_are_refused() -> None:
-    with pytest.raises(RetrievalError, match="query 1"):
-        gold([1], [])
-    with pytest.raises(RetrievalError, match="count from 1"):
-        gold([0])
-    with pytest.raises(RetrievalError, match="no query"):
-        summary(GoldRanks.of([]), ks=[10])
-    with pytest.raises(RetrievalError, match="no pair"):
-        hit_rate(GoldRanks.of([]), 10)
-    with pytest.raises(RetrievalError, match="one value"):
-        bootstrap_interval(np.empty(0))
+def test_bad_ranks_and_cut_offs_are_refused() -> None:
+    for bad in ([[1], []], [[0]]):
+        with pytest.raises(RetrievalError):
+            GoldRanks.of(bad)
+    for ranks, k in ((GoldRanks.of([]), 10), (gold([1]), 0)):
+        with pytest.raises(RetrievalError):
+            summary(ranks, ks=[k])

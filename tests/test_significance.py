@@ -1,3 +1,5 @@
+"""Paired tests, intervals and separation: by hand, by enumeration, and together as alone."""
+
 import itertools
 import math
 from dataclasses import asdict
@@ -11,31 +13,19 @@ from hypothesis import strategies as st
 
 from entail.errors import RetrievalError
 from entail.statistics import paired
-from entail.statistics.paired import ComparedFigure, compare_many, paired_difference
-from entail.statistics.ranking import GoldRanks, bootstrap_interval, query_values, resamples, summary
+from entail.statistics.paired import compare_many, interval, paired_difference, resamples
+from entail.statistics.ranking import GoldRanks, Values, query_values, summary
+from entail.statistics.separation import separation
 
-INF = math.inf
 VALUES = st.lists(st.floats(0, 1, width=16), min_size=1, max_size=8)
 
 
-def gold(*rows: list[float]) -> GoldRanks:
-    return GoldRanks.of(rows)
-
-
-def random_ranks(seed: int, queries: int = 60, *, shift: int = 0) -> GoldRanks:
-    draw = np.random.default_rng(7)  # the numbers of relevant items are the same for every seed
-    counts = draw.integers(1, 5, queries)
+def random_ranks(seed: int, *, shift: int = 0) -> GoldRanks:
+    counts = np.random.default_rng(7).integers(1, 5, 60)  # of relevant items: the same for every seed
     draw = np.random.default_rng(seed)
     return GoldRanks.of(
         [np.maximum(1, draw.choice(40, size=count, replace=False) + 1 - shift) for count in counts]
     )
-
-
-def compare(first: GoldRanks, second: GoldRanks, *, ks: list[int], samples: int) -> dict[str, ComparedFigure]:
-    return compare_many({"": (first, second)}, ks=ks, samples=samples)[""]
-
-
-# --- one number a query ------------------------------------------------------------------------------------
 
 
 def test_values_by_hand() -> None:
@@ -44,46 +34,22 @@ def test_values_by_hand() -> None:
     result = paired_difference([0, 0, 1, 0.5], [1, 1, 0, 0.5])
     assert (result.first, result.second, result.difference) == (0.375, 0.625, 0.25)
     assert (result.better, result.worse, result.queries, result.p) == (2, 1, 4, 1.0)
-
-
-def test_smallest_p_values() -> None:
     exact = paired_difference([0.0] * 6, [0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
     assert exact.p == 2 / 2**6  # as observed, and all signs flipped
     assert exact.low > 0
     assert paired_difference(np.zeros(400), np.ones(400), samples=1000).p == 1 / 1001
-
-
-def test_sums_that_are_equal_but_for_rounding_are_ties() -> None:
     # 0.1 + 0.2 - 0.3 is 5.6e-17: every flip is as far from 0 as nothing
     assert paired_difference([0, 0, 0.3], [0.1, 0.2, 0]).p == 1.0
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_exact_p_agrees_with_scipy(seed: int) -> None:
-    first, second = np.random.default_rng(seed).random((2, 9))
-    expected = scipy.stats.permutation_test(
-        (second - first,), np.mean, permutation_type="samples", n_resamples=np.inf
-    ).pvalue
-    assert paired_difference(first, second).p == pytest.approx(expected, abs=1e-12)
-
-
-def test_drawn_p_and_interval_agree_with_scipy() -> None:
-    draw = np.random.default_rng(2)
-    first = draw.random(200)
-    second = first + draw.normal(0.03, 0.25, 200)
-    result = paired_difference(first, second, samples=20_000)
-    assert result.p == pytest.approx(scipy.stats.ttest_rel(second, first).pvalue, abs=0.01)
-    expected = scipy.stats.bootstrap(
-        (second - first,), np.mean, method="percentile", n_resamples=9999, rng=1
-    ).confidence_interval
-    assert (result.low, result.high) == pytest.approx(expected, abs=0.003)
 
 
 def test_exact_and_drawn_p_agree() -> None:
     first, second = np.random.default_rng(5).random((2, 13))
     exact = paired_difference(first, second, samples=2**13).p
     assert paired_difference(first, second, samples=2**13 - 1).p == pytest.approx(exact, abs=0.02)
-    assert exact * 2**13 == pytest.approx(round(exact * 2**13))
+    expected = scipy.stats.permutation_test(
+        (second - first,), np.mean, permutation_type="samples", n_resamples=np.inf
+    ).pvalue
+    assert exact == pytest.approx(expected, abs=1e-12)
 
 
 def test_weights_make_a_ratio(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,83 +79,84 @@ def test_exchanged_rankings_negate_the_difference(data: st.DataObject, first: li
     assert (same.difference, same.low, same.high, same.p) == (0, 0, 0, 1)
 
 
-def test_the_seed_decides() -> None:
-    first, second = np.random.default_rng(6).random((2, 50))
-    assert paired_difference(first, second, seed=3) == paired_difference(first, second, seed=3)
-    assert paired_difference(first, second, seed=3) != paired_difference(first, second, seed=4)
-
-
 def test_batches_of_draws_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = np.concatenate(list(resamples(7, samples=50, seed=1)))
-    monkeypatch.setattr("entail.statistics.ranking._DRAWS_AT_ONCE", 21)
+    monkeypatch.setattr(paired, "_AT_ONCE", 21)
     parts = list(resamples(7, samples=50, seed=1))
     assert len(parts) == 17
     assert np.array_equal(np.concatenate(parts), whole)
     assert (whole.sum(axis=1) == 7).all()
 
 
-# --- rankings ----------------------------------------------------------------------------------------------
-
-
-def test_every_measure_of_the_summary_is_compared() -> None:
-    first, second = random_ranks(1), random_ranks(2, shift=4)
-    compared = {name: figure.paired for name, figure in compare(first, second, ks=[5], samples=400).items()}
-    for which, ranks in (("first", first), ("second", second)):
-        expected = summary(ranks, ks=[5])
-        assert list(compared) == list(expected)
-        assert {name: getattr(value, which) for name, value in compared.items()} == pytest.approx(expected)
-    assert all(value.low < value.difference < value.high for value in compared.values())
-
-
 def test_rankings_and_measures_together_are_those_alone() -> None:
     pairs = {"one": (random_ranks(5), random_ranks(6)), "two": (random_ranks(7), random_ranks(8, shift=3))}
     together = compare_many(pairs, ks=[10], samples=2500, seed=4)
     for name, sides in pairs.items():
+        assert {measure: figure.paired.second for measure, figure in together[name].items()} == pytest.approx(
+            summary(sides[1], ks=[10])
+        )
         for measure, figure in together[name].items():
             (left, weights), (right, _) = (query_values(side, ks=[10])[measure] for side in sides)
             alone = paired_difference(left, right, weights=weights, samples=2500, seed=4)
             assert asdict(figure.paired) == pytest.approx(asdict(alone), abs=1e-12), measure
+            # from the first draws, against a ranking that finds nothing
             for values, own in zip((left, right), figure.intervals, strict=True):
-                expected = bootstrap_interval(values, weights=weights, samples=2000, seed=4)
-                assert own == pytest.approx(expected, abs=1e-12), measure
-
-
-def test_hit_rate_is_compared_over_pairs() -> None:
-    compared = compare(gold([1, 50, 60], [70]), gold([1, 2, 3], [70]), ks=[10], samples=10_000)
-    hits = compared["Hit@10"].paired
-    assert hits.difference == pytest.approx(2 / 4)
-    assert compared["Recall@10"].paired.difference == pytest.approx(1 / 3)
-    # both queries drawn twice alike, or one of each: 0, 2 / 4 or 2 / 3 of the pairs
-    assert (hits.low, hits.high) == pytest.approx((0, 2 / 3))
-
-
-def test_identical_rankings_do_not_differ() -> None:
-    ranks = gold([1, 3], [INF], [2])
-    for figure in compare(ranks, ranks, ks=[1, 10], samples=100).values():
-        value = figure.paired
-        assert (value.difference, value.low, value.high, value.p, value.better) == (0, 0, 0, 1, 0)
+                against_nothing = paired_difference(
+                    np.zeros(len(values)), values, weights=weights, samples=2000, seed=4
+                )
+                assert own == pytest.approx((against_nothing.low, against_nothing.high), abs=1e-12), measure
 
 
 @pytest.mark.parametrize("other", [[[1], [2]], [[1, 2, 3]], [[1], [2, 3]]])
 def test_rankings_of_other_items_or_queries_are_refused(other: list[list[float]]) -> None:
-    ranks, other_ranks = gold([1, 2], [3], [4]), gold(*other)
-    with pytest.raises(RetrievalError, match="3 queries with 4 items"):
-        compare(ranks, other_ranks, ks=[10], samples=9)
-    with pytest.raises(RetrievalError, match=r"3 queries \(a\)"):
-        compare_many({"a": (ranks, ranks), "b": (other_ranks, other_ranks)}, ks=[10])
+    with pytest.raises(RetrievalError):
+        compare_many({"": (GoldRanks.of([[1, 2], [3], [4]]), GoldRanks.of(other))}, ks=[10], samples=9)
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "options", "message"),
+    ("first", "second", "options"),
     [
-        ([], [], {}, "no query"),
-        ([1, 2], [1, 2, 3], {}, "shapes"),
-        ([[1, 2]], [[1, 2]], {}, "shapes"),
-        ([1, np.nan], [1, 2], {}, "finite"),
-        ([1], [2], {"weights": [0]}, "weights"),
-        ([1], [2], {"samples": 0}, "sample"),
+        ([], [], {}),
+        ([1, 2], [1, 2, 3], {}),
+        ([[1, 2]], [[1, 2]], {}),
+        ([1, np.nan], [1, 2], {}),
+        ([1], [2], {"weights": [0]}),
+        ([1], [2], {"samples": 0}),
     ],
 )
-def test_bad_input_is_refused(first: list[float], second: list[float], options: Any, message: str) -> None:
-    with pytest.raises(RetrievalError, match=message):
+def test_bad_input_is_refused(first: list[float], second: list[float], options: Any) -> None:
+    with pytest.raises(RetrievalError):
         paired_difference(first, second, **options)
+
+
+def test_separation_is_that_of_scipy_in_every_draw_of_queries() -> None:
+    draw = np.random.default_rng(4)
+    query = np.repeat(np.arange(12), 6)
+    upper = draw.random(72) < 0.6
+    values = (draw.integers(0, 6, 72) + 3 * upper) / 4
+    result = separation(values, upper=upper, lower=~upper, query=query, samples=20, seed=9)
+    assert result is not None
+
+    def auc(tops: Values, bottoms: Values) -> float:
+        return float(scipy.stats.mannwhitneyu(tops, bottoms).statistic / (len(tops) * len(bottoms)))
+
+    assert result.auc == pytest.approx(auc(values[upper], values[~upper]))
+    assert result.delta == pytest.approx(2 * result.auc - 1)
+    counts = np.concatenate(list(resamples(12, samples=20, seed=9)))
+    for row, auc_draw in zip(counts, result.auc_draws, strict=True):
+        times = row[query].astype(int)
+        groups = np.repeat(values[upper], times[upper]), np.repeat(values[~upper], times[~upper])
+        assert auc_draw == pytest.approx(auc(*groups))
+    assert result.auc_interval == interval(result.auc_draws)
+
+
+def test_separation_of_missing_groups_and_of_bad_values() -> None:
+    first, nobody, query = np.array([True, False]), np.zeros(2, dtype=bool), np.arange(2)
+    assert separation(np.zeros(2), upper=~nobody, lower=nobody, query=query) is None
+    result = separation(np.array([1.0, 0.0]), upper=first, lower=~first, query=query, samples=40)
+    assert result is not None
+    assert np.isnan(result.auc_draws).any()  # samples without one of the groups
+    assert result.auc_interval == (1, 1)
+    for value, samples in ((math.nan, 9), (0.1, 0)):
+        with pytest.raises(RetrievalError):
+            separation(np.array([value, 0.2]), upper=first, lower=~first, query=query, samples=samples)

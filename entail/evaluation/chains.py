@@ -19,7 +19,8 @@ from entail.index.factory import retriever
 from entail.index.lexical import StemmedIndex, stemmed_words
 from entail.index.protocol import Floats, Ints
 from entail.progress import Meter, ProgressCallback
-from entail.statistics.ranking import GoldRanks, Values, average_precision, bootstrap_interval
+from entail.statistics.paired import bootstrap_interval
+from entail.statistics.ranking import GoldRanks, Values, average_precision
 
 Similarities = Callable[[Sequence[str]], Floats]
 """Texts -> similarity of each to every fact, shape (texts, facts)."""

@@ -27,7 +27,7 @@ def evaluate(encoder: str | Path, data: NliData, progress: ProgressCallback | No
     import numpy as np
 
     from entail.encoders.gaussian.encoder import GaussianEncoder, is_gaussian
-    from entail.evaluation.nli.direction import direction_pairs, evaluate_direction
+    from entail.evaluation.nli.decisions import direction_pairs, evaluate_direction
     from entail.evaluation.retrieval.paired import QueryFigures
 
     if not data.dev or not is_gaussian(encoder):

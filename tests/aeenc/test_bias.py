@@ -15,7 +15,7 @@ from entail.data.text import jaccard, premise_key, tokens
 from entail.errors import ManifestMismatchError, RetrievalError
 from entail.evaluation.retrieval.premises import evaluate_premises
 from entail.index.protocol import Floats, Hits, Manifest
-from entail.statistics.ranking import hit_rate
+from entail.statistics.ranking import summary
 
 H, M = "the sun is a star near earth", "the sun is a star"
 A, B, C = "the sun makes light", "what makes light is a star", "the sun is near earth"
@@ -131,7 +131,7 @@ def test_labels_agree_with_the_evaluation(seed: int, k: int) -> None:
     index = ScoredIndex("random", scores)
     report, evaluation = bias(CORPUS, trees, [index], k=k), evaluate_premises(CORPUS, trees, index)
     counts = report.counts("all")
-    assert counts["TP"] / evaluation.pairs == hit_rate(evaluation.paper, k)
+    assert counts["TP"] / evaluation.pairs == pytest.approx(summary(evaluation.paper, ks=[k])[f"Hit@{k}"])
     assert counts["TP"] + counts["FN"] + report.missing_pairs == evaluation.pairs
     assert counts["TP"] + counts["FP"] == len(evaluation.queries) * min(k, len(CORPUS))
     outside = report.counts("outside_tree")

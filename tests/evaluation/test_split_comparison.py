@@ -18,7 +18,8 @@ from entail.evaluation.retrieval.split_comparison import (
     most_changed,
 )
 from entail.progress import Progress
-from entail.statistics.ranking import average_precision, bootstrap_interval
+from entail.statistics.paired import bootstrap_interval
+from entail.statistics.ranking import average_precision
 
 
 @pytest.fixture

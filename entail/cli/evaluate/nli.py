@@ -67,7 +67,7 @@ def nli(
 def _entailment(
     reading: NliReading, encoder: str, split: str | None, dev: NliReading | None, out: Path | None
 ) -> Report:
-    from entail.evaluation.nli.entailment import evaluate_nli
+    from entail.evaluation.nli.decisions import evaluate_nli
     from entail.evaluation.nli.pair_similarity import pair_encoder
 
     with progress_bar() as progress:
@@ -76,15 +76,13 @@ def _entailment(
         )
     figures = evaluation.to_json()
     origin = {
-        "given": "given",
         "encoder": "stored with the encoder",
         "dev": f"best on {dev.source if dev else ''}",
         "data": "best on the evaluated pairs: optimistic",
     }[evaluation.threshold_from]
     rows: list[list[object]] = [["accuracy", figures["accuracy"], _interval(figures)]]
-    for label, key in (("AUPRC", "auprc"), ("AUPRC, steps of 0.001", "auprc_stepped")):
-        if figures[key] is not None:
-            rows.append([label, figures[key], ""])
+    if figures["auprc"] is not None:
+        rows.append(["AUPRC", figures["auprc"], ""])
     rows += [["majority class", figures["majority"], ""], ["threshold", figures["threshold"], origin]]
     heading = (
         f"{evaluation.encoder} on {reading.source}: {evaluation.n:,} pairs, "
@@ -96,8 +94,7 @@ def _entailment(
 
 
 def _direction(reading: NliReading, encoder: str, split: str | None, out: Path | None) -> Report:
-    from entail.evaluation.nli.direction import evaluate_direction
-    from entail.evaluation.nli.equivalence import evaluate_equivalence
+    from entail.evaluation.nli.decisions import evaluate_direction, evaluate_equivalence
     from entail.evaluation.nli.pair_similarity import pair_encoder
 
     with progress_bar() as progress:
@@ -107,7 +104,7 @@ def _direction(reading: NliReading, encoder: str, split: str | None, out: Path |
         equivalence = None
         if threshold is not None:
             equivalence = evaluate_equivalence(reading.pairs, loaded, threshold=threshold, progress=progress)
-    figures = {**evaluation.to_json(), "equivalence": equivalence.to_json() if equivalence else None}
+    figures = {**evaluation.to_json(), "equivalence": equivalence}
     shares = {
         "similarity": figures,
         "similarity, longer entailed": figures["longer_entailed"],

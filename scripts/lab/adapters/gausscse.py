@@ -14,8 +14,7 @@ import numpy as np
 
 from entail.data.nli.triplets import nli_triplets
 from entail.encoders.gaussian.encoder import GaussianEncoder
-from entail.evaluation.nli.direction import evaluate_direction
-from entail.evaluation.nli.entailment import evaluate_nli
+from entail.evaluation.nli.decisions import evaluate_direction, evaluate_nli
 from entail.evaluation.nli.sources import load_nli
 from entail.gausscse.method import GAUSSCSE
 from entail.gausscse.training import train_gausscse

@@ -1,0 +1,244 @@
+"""Similarities of pairs, and decisions by them, by hand: encoders are told what to say."""
+
+import json
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from entail.data.nli.pairs import NliPair
+from entail.encoders.encoder import BiEncoder
+from entail.encoders.gaussian.distributions import Gaussians
+from entail.errors import EncoderError, EvaluationError, UnknownEncoderError
+from entail.evaluation.nli.decisions import evaluate_direction, evaluate_equivalence, evaluate_nli
+from entail.evaluation.nli.pair_similarity import pair_encoder, pair_similarities
+
+
+class Told:
+    """A Gaussian encoder, told each sentence's means and then its log variances."""
+
+    name, revision, dimension, kind = "told", "told@1", 1, "kl"
+
+    def __init__(self, told: Mapping[str, tuple[float, ...]]) -> None:
+        self.told = told
+        self.asked: list[list[str]] = []
+
+    def encode(self, texts: Sequence[str], *, progress: Any = None) -> Gaussians:
+        self.asked.append(list(texts))
+        return Gaussians.of(np.array([self.told[text] for text in texts], dtype=np.float32))
+
+
+class Points:
+    """An encoder of points at told angles, or at 15 degrees a letter."""
+
+    name, revision, premise_revision, dimension = "points", "points@1", "points@1", 2
+
+    def __init__(
+        self, angles: Mapping[str, float] | None = None, *, symmetric: bool = False, threshold: Any = None
+    ) -> None:
+        self.angles, self.symmetric, self.threshold = angles, symmetric, threshold
+        self.asked: list[tuple[str, list[str]]] = []
+
+    def encode_queries(self, texts: Sequence[str], *, progress: Any = None) -> Any:
+        self.asked.append(("query", list(texts)))
+        return self._vectors(texts)
+
+    def encode_premises(self, texts: Sequence[str], *, progress: Any = None) -> Any:
+        self.asked.append(("premise", list(texts)))
+        return self._vectors(texts)
+
+    def cut(self, texts: Sequence[str]) -> list[bool]:
+        return [len(text) > 2 for text in texts]
+
+    def _vectors(self, texts: Sequence[str]) -> Any:
+        default = {text: len(text) * math.pi / 12 for text in texts}
+        angles = np.array([default[text] if self.angles is None else self.angles[text] for text in texts])
+        return np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
+
+
+WIDE, MIDDLE, NARROW = (0.0, 2.0), (0.0, 1.0), (0.0, 0.0)
+GAUSSIAN = Told(
+    {
+        "a long premise": WIDE,
+        "short": NARROW,
+        "brief": WIDE,
+        "a longer hypothesis": NARROW,
+        "an even longer one": WIDE,
+        "same": MIDDLE,
+        "size": MIDDLE,
+    }
+)
+
+
+def entailment(premise: str, hypothesis: str, **more: Any) -> NliPair:
+    return NliPair(premise, hypothesis, "entailment", **more)
+
+
+# --- similarities ------------------------------------------------------------------------------------------
+
+
+def test_gaussians_by_hand() -> None:
+    encoder = Told({"p": (0.0, 2.0), "h": (0.0, 0.0), "g": (1.0, 2.0)})
+    pairs = [entailment("p", "h"), NliPair("p", "g", "neutral"), entailment("h", "h")]
+    similarities = pair_similarities(pairs, encoder)
+    # KL(h || p) = (2 + e^-2 - 1) / 2, KL(p || h) = (-2 + e^2 - 1) / 2; of equal variances v 1 / (2 v).
+    narrow = 1 / (1 + (2 + math.exp(-2) - 1) / 2)
+    wide = 1 / (1 + (-2 + math.exp(2) - 1) / 2)
+    same = 1 / (1 + math.exp(-2) / 2)
+    assert similarities.forward == pytest.approx([narrow, same, 1])
+    assert similarities.backward == pytest.approx([wide, same, 1])
+    assert similarities.wider == pytest.approx([1, 0, 0])
+    assert similarities.truncated is None
+    (sentences,) = encoder.asked  # each once
+    assert sorted(sentences) == ["g", "h", "p"]
+
+
+def test_points_are_compared_by_cosine_and_the_hypothesis_is_the_query() -> None:
+    pairs = [NliPair("ab", "abcd", "neutral"), entailment("ab", "ab")]
+    for symmetric, calls in (
+        (True, [("premise", ["ab", "abcd"])]),
+        (False, [("premise", ["ab"]), ("query", ["abcd", "ab"])]),
+    ):
+        encoder = Points(symmetric=symmetric)
+        similarities = pair_similarities(pairs, encoder)
+        assert similarities.forward == pytest.approx([math.cos(math.pi / 6), 1], abs=1e-6)
+        assert (similarities.backward, similarities.wider, similarities.truncated) == (None, None, 1)
+        assert encoder.asked == calls
+
+
+def test_what_is_no_similarity_is_refused() -> None:
+    with pytest.raises(EvaluationError):
+        pair_similarities([NliPair("p", "h", "neutral")], Points({"p": math.nan, "h": 0}))
+    with pytest.raises(EvaluationError):
+        pair_similarities([], Points())
+
+
+def test_an_encoder_by_name(tiny_home: Path) -> None:
+    encoder = pair_encoder("tiny")
+    assert isinstance(encoder, BiEncoder)
+    same = NliPair("ba be", "ba be", "entailment")
+    assert pair_similarities([same], encoder).forward == pytest.approx([1])
+    with pytest.raises(UnknownEncoderError):
+        pair_encoder("gausscse-none")
+
+
+# --- entailment or not -------------------------------------------------------------------------------------
+
+COSINES = {"a": 0.9, "b": 0.6, "c": 0.5, "d": 0.2, "e": 0.0, "x": 0.55, "y": 0.3, "p": 1.0}
+ANGLES = {text: math.acos(cosine) for text, cosine in COSINES.items()}
+PAIRS = [
+    NliPair("p", "a", "entailment"),
+    NliPair("p", "b", "neutral"),
+    NliPair("p", "c", "contradiction"),
+    NliPair("p", "d", "entailment"),
+    NliPair("p", "e", "neutral"),
+]
+
+
+def test_entailment_by_hand() -> None:
+    evaluation = evaluate_nli(PAIRS, Points(ANGLES, threshold=0.55))
+    assert evaluation.correct.tolist() == [True, False, True, False, True]
+    figures = evaluation.to_json()
+    json.dumps(figures, allow_nan=False)
+    assert (figures["n"], figures["accuracy"], figures["majority"], figures["entailment"]) == (5, 0.6, 0.6, 2)
+    assert figures["auprc"] == pytest.approx(0.5 * 1 + 0.5 * 2 / 4)
+    low, high = figures["interval"]
+    assert 0 < low < 0.6 < high < 1
+    without = evaluate_nli(PAIRS[1:3], Points(ANGLES)).to_json()
+    assert (without["auprc"], without["accuracy"], without["majority"]) == (None, 1, 1)
+
+
+def test_where_the_threshold_comes_from() -> None:
+    dev = [NliPair("p", "x", "entailment"), NliPair("p", "y", "neutral")]
+    for stored in (0.3, 0.0):  # 0 is a threshold like any other
+        evaluation = evaluate_nli(PAIRS, Points(ANGLES, threshold=stored))
+        assert (evaluation.threshold, evaluation.threshold_from) == (stored, "encoder")
+    fitted = evaluate_nli(PAIRS, Points(ANGLES, threshold=0.3), dev=dev)
+    assert (fitted.threshold, fitted.threshold_from, fitted.n) == (pytest.approx(0.425), "dev", 5)
+    own = evaluate_nli(PAIRS, Points(ANGLES))
+    assert (own.threshold, own.threshold_from) == (pytest.approx(0.75), "data")
+    with pytest.raises(EvaluationError):
+        evaluate_nli(PAIRS, Points(ANGLES), dev=[])
+
+
+# --- direction ---------------------------------------------------------------------------------------------
+
+DIRECTED = [
+    entailment("a long premise", "short"),  # right; length is right, too
+    entailment("brief", "a longer hypothesis"),  # right; length is wrong
+    entailment("short", "an even longer one"),  # wrong; length is wrong
+    entailment("same", "size"),  # a tie, and of the same length
+    entailment("same", "same"),  # equal
+    entailment("short", "brief", forward="entailment", backward="entailment"),  # bilateral
+    NliPair("short", "a long premise", "neutral"),
+]
+
+
+def test_direction_by_hand() -> None:
+    evaluation = evaluate_direction(DIRECTED, GAUSSIAN)
+    assert evaluation.correct.tolist() == [True, True, False, False, False]
+    assert (evaluation.wider > 0).tolist() == [True, True, False, False, False]
+    figures = evaluation.to_json()
+    json.dumps(figures, allow_nan=False)
+    assert (figures["accuracy"], figures["n"], figures["length_baseline"]) == (0.4, 5, 0.2)
+    longer = figures["longer_entailed"]
+    assert (longer["accuracy"], longer["n"]) == (0.5, 2)
+    assert longer["interval"] == pytest.approx([0.0945, 0.9055], abs=1e-4)
+    assert figures["bilateral_left_out"] == 1
+    assert (figures["by_variance"]["accuracy"], figures["by_variance"]["longer_entailed"]["n"]) == (0.4, 2)
+    assert (figures["encoder"], figures["revision"]) == ("told", "told@1")
+    nothing = evaluate_direction(DIRECTED[:1], GAUSSIAN).to_json()["longer_entailed"]
+    assert nothing == {"accuracy": None, "n": 0, "interval": None}
+
+
+def test_variance_is_a_rule_of_its_own() -> None:
+    # Of two dimensions: the premise is wider in all, but narrow where the means are apart.
+    encoder = Told({"p": (0.0, 0.0, 2.0, -1.5), "h": (0.0, 3.0, 0.0, 0.0)})
+    evaluation = evaluate_direction([entailment("p", "h")], encoder)
+    assert evaluation.margins[0] < 0
+    assert evaluation.wider == pytest.approx([0.25])
+    assert (evaluation.accuracy, evaluation.to_json()["by_variance"]["accuracy"]) == (0, 1)
+
+
+def test_what_has_no_direction_is_refused() -> None:
+    points = Points(symmetric=True)
+    with pytest.raises(EncoderError):
+        evaluate_direction(DIRECTED, points)
+    assert points.asked == []  # before anything is encoded
+    for pairs in (DIRECTED[6:], DIRECTED[5:]):
+        with pytest.raises(EvaluationError):
+            evaluate_direction(pairs, GAUSSIAN)
+
+
+def test_the_length_baseline_counts_characters_as_they_stand() -> None:
+    pairs = [
+        entailment("one two ", "one two"),
+        entailment("é", "é"),
+        entailment("ab", "abc"),
+        entailment("abcd", "ab c"),
+    ]
+    assert evaluate_direction(pairs, Told(defaultdict(lambda: MIDDLE))).length_baseline == 0.25
+
+
+# --- equivalence -------------------------------------------------------------------------------------------
+
+
+def test_a_pair_is_equivalent_if_both_similarities_exceed_the_threshold() -> None:
+    same = entailment("same", "size", forward="entailment", backward="entailment")  # equal Gaussians
+    wider = entailment("a long premise", "short", forward="entailment", backward="neutral")
+    backward = NliPair("short", "brief", "neutral", "neutral", "entailment")
+    missed = entailment("brief", "short", forward="entailment", backward="entailment")
+    neither = NliPair("short", "a longer hypothesis", "neutral", "neutral", "neutral")
+    figures = evaluate_equivalence([same, wider, backward, missed, neither], GAUSSIAN, threshold=0.9)
+    assert figures is not None
+    json.dumps(figures, allow_nan=False)
+    # of four that entail, two both ways, of which one is called equivalent
+    assert (figures["n"], figures["accuracy"], figures["majority"]) == (4, 0.75, 0.5)
+    assert (figures["recall"]["accuracy"], figures["recall"]["n"]) == (0.5, 2)
+    assert (figures["precision"]["accuracy"], figures["precision"]["n"]) == (1, 1)
+    assert evaluate_equivalence([wider, backward], GAUSSIAN, threshold=0.9) is None
+    assert evaluate_equivalence([entailment("same", "size")], GAUSSIAN, threshold=0.9) is None
