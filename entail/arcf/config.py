@@ -41,9 +41,7 @@ class ArcfConfig(TrainingConfig):
     ] = 4.0
     similarity: Annotated[float, Ge(0), "Initial weight of lexical similarity to the question; 0: none"] = 6.0
     k: Annotated[int, Ge(1), "Visible facts: the nearest to the question or to a chosen fact"] = 180
-    metric: Annotated[str, "Similarity of facts: tfidf, overlap, or a retriever such as bm25, minilm"] = (
-        "tfidf"
-    )
+    metric: Annotated[str, "Similarity of facts: tfidf, or a retriever such as bm25, minilm"] = "tfidf"
     prefixes_a_step: Annotated[int, Ge(1), "Prefixes per step"] = 32
     batch_tokens: Annotated[
         int, Ge(64), "Maximum tokens of a prefix's samples; further negatives are dropped"

@@ -36,9 +36,7 @@ class RankingOptions:
         "Scorer: a name under models/, or a folder with a slash in its path; default: the active one",
     ] = None
     k: Annotated[int, "Visible facts: the nearest to the question and to each chosen fact; paper: 290"] = 60
-    metric: Annotated[str, "Similarity of facts: tfidf, overlap, or a retriever such as bm25, minilm"] = (
-        "tfidf"
-    )
+    metric: Annotated[str, "Similarity of facts: tfidf, or a retriever such as bm25, minilm"] = "tfidf"
     length: Annotated[int, "Maximum facts of a chain"] = 9
     min_length: Annotated[int, "Minimum facts of a chain"] = 3
     precision: Annotated[

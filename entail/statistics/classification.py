@@ -95,9 +95,7 @@ def mcnemar(first: ArrayLike, second: ArrayLike) -> McNemar:
 
     left, right = np.asarray(first, dtype=np.bool_), np.asarray(second, dtype=np.bool_)
     if left.shape != right.shape:
-        raise EvaluationError(
-            f"expected the same cases, found shapes {left.shape}, {right.shape}"
-        )
+        raise EvaluationError(f"expected the same cases, found shapes {left.shape}, {right.shape}")
     only = int((left & ~right).sum()), int((right & ~left).sum())
     return McNemar(*only, float(binomtest(only[0], sum(only)).pvalue) if any(only) else 1.0)
 

@@ -190,19 +190,14 @@ def _paired(
             part = slice(min(remaining, len(counts)))
             own.append((counts[part] @ sides) / np.tile(mass[part], 2))
             remaining -= len(own[-1])
-    ends = _interval(np.concatenate(draws)).T
-    own_ends = _interval(np.concatenate(own)).reshape(2, 2, -1).T  # (measures, sides, ends)
+    own_ends: Any = _interval(np.concatenate(own)).reshape(2, 2, -1).T.tolist()  # (measures, sides, ends)
     p = _sign_flips(differences, samples=samples, seed=seed)
-    figures = (sides.sum(axis=0).reshape(2, -1) / weights.sum(axis=0)).T
-    moved = np.stack([differences > 0, differences < 0]).sum(axis=1).T
+    figures = sides.sum(axis=0).reshape(2, -1) / weights.sum(axis=0)
+    rows = np.column_stack([*figures, *_interval(np.concatenate(draws)), p]).tolist()
+    moved = np.column_stack([(differences > 0).sum(axis=0), (differences < 0).sum(axis=0)]).tolist()
     return [
-        ComparedFigure(
-            PairedDifference(
-                *map(float, (*figures[i], *ends[i], p[i])), *map(int, moved[i]), queries=len(first)
-            ),
-            tuple(tuple(side) for side in own_ends[i].tolist()),  # type: ignore[arg-type]  # two of two
-        )
-        for i in range(first.shape[1])
+        ComparedFigure(PairedDifference(*[*row, *counts, len(first)]), (tuple(ends[0]), tuple(ends[1])))
+        for row, counts, ends in zip(rows, moved, own_ends, strict=True)
     ]
 
 

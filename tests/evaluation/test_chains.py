@@ -11,9 +11,6 @@ from entail.errors import EvaluationError
 from entail.evaluation.chains import (
     evaluate_chains,
     fact_similarities,
-    gold_hops,
-    overlap_hops,
-    ranks_in,
     tfidf_rankings,
 )
 from entail.index.lexical import stemmed_words
@@ -45,7 +42,6 @@ IN_ORDER = np.arange(6)
 def test_average_precision_of_the_shared_task() -> None:
     # Gold at ranks 1, 2, 3 and at rank 4; a gold fact in no table makes the whole question 0.
     evaluation = evaluate_chains([ONE, TWO, LOST, BLIND], FACTS, [IN_ORDER] * 4)
-    assert evaluation.ids == ("Q1", "Q2", "Q3")
     assert evaluation.values.tolist() == [1.0, 0.25, 0.0]
     assert evaluation.map == pytest.approx(1.25 / 3)
     assert evaluation.missing == (("Q3", "gone"),)
@@ -56,7 +52,6 @@ def test_average_precision_of_the_shared_task() -> None:
         "Challenge": {"MAP": 0.25, "questions": 1},
         "Easy": {"MAP": 0.5, "questions": 2},
     }
-    assert figures["by_gold"]["1"] == {"MAP": 0.25, "questions": 1}
     assert figures["missing_gold"] == [["Q3", "gone"]]
     backwards = evaluate_chains([ONE], FACTS, [IN_ORDER[::-1]])
     assert backwards.map == pytest.approx((1 / 4 + 2 / 5 + 3 / 6) / 3)
@@ -66,19 +61,9 @@ def test_a_role_is_measured_without_the_gold_facts_of_others() -> None:
     evaluation = evaluate_chains([ONE, TWO], FACTS, [np.array([2, 5, 1, 0, 3, 4]), IN_ORDER])
     roles = evaluation.slices["role"]
     # u2 (grounding) stands first: without it u1 and u0 have ranks 2 and 3.
-    assert roles["CENTRAL"].map == pytest.approx(((1 / 2 + 2 / 3) / 2 + 1 / 4) / 2)
-    assert roles["CENTRAL"].questions == 2
-    assert roles["GROUNDING"].map == 1.0
     assert list(roles) == ["CENTRAL", "GROUNDING"]
-
-
-def test_hops_go_from_gold_fact_to_gold_fact() -> None:
-    evaluation = evaluate_chains([ONE], FACTS, [IN_ORDER])
-    # "melts", "ice" reach u1 and u2 by a word; u0 shares none with either.
-    assert {label: s.questions for label, s in evaluation.slices["hops_overlap"].items()} == {
-        "1": 1,
-        "infinity": 1,
-    }
+    assert roles["CENTRAL"] == pytest.approx([(1 / 2 + 2 / 3) / 2, 1 / 4])
+    assert roles["GROUNDING"] == [1]
 
 
 def test_what_is_left_out_of_a_ranking() -> None:
@@ -86,13 +71,10 @@ def test_what_is_left_out_of_a_ranking() -> None:
     assert evaluate_chains([ONE], FACTS, [short]).map == 0.0
 
 
-@pytest.mark.parametrize(
-    ("ranking", "message"),
-    [([0, 0], "found one twice"), ([9], "expected positions of 6 facts"), ([-1], "expected positions")],
-)
-def test_rankings_that_cannot_be(ranking: list[int], message: str) -> None:
-    with pytest.raises(EvaluationError, match=message):
-        ranks_in(np.array(ranking), 6, name="Q1")
+@pytest.mark.parametrize("rankings", [[[0, 0]], [[9]], [[-1]], [], [[0], [1]]])
+def test_rankings_that_cannot_be(rankings: list[list[int]]) -> None:
+    with pytest.raises(EvaluationError):
+        evaluate_chains([ONE], FACTS, map(np.array, rankings))
 
 
 def test_facts_are_ranked_by_their_words() -> None:
@@ -102,29 +84,13 @@ def test_facts_are_ranked_by_their_words() -> None:
     assert sorted(ranking.tolist()) == [0, 1, 2, 3, 4, 5]
     rows = similarities(["ice"])
     assert rows[0, 2] == rows[0, 4] > 0  # equal words, other uids
-    shares = fact_similarities(FACTS, "overlap")(["melting ice", "of the"])
-    assert shares[0].tolist() == [0.0, 0.5, 0.5, 0.0, 0.5, 0.0]
-    assert not shares[1].any()
 
 
-@pytest.mark.parametrize("metric", ["bm25", "ngrams"])
-def test_the_metric_can_be_any_retriever(
-    metric: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_metric_can_be_any_retriever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ENTAIL_DATA_DIR", str(tmp_path))
-    rows = fact_similarities(FACTS, metric)(["solid ice"])
+    rows = fact_similarities(FACTS, "bm25")(["solid ice"])
     assert rows.shape == (1, 6)
     assert int(rows[0].argmax()) == 2
-
-
-def test_hops_by_hand() -> None:
-    links = np.zeros((4, 4), dtype=bool)
-    links[0, 1] = links[1, 2] = links[2, 0] = True
-    assert gold_hops(np.array([True, False, False, False]), links) == [1, 2, 3, None]
-    assert gold_hops(np.zeros(4, dtype=bool), links) == [None] * 4
-    assert gold_hops(np.zeros(0, dtype=bool), np.zeros((0, 0), dtype=bool)) == []
-    assert overlap_hops(["a"], [["a", "b"], ["b", "c"], ["c"], ["x"]]) == [1, 2, 3, None]
-    assert overlap_hops([], []) == []
 
 
 def test_words_are_stemmed_and_stop_words_left_out() -> None:

@@ -46,7 +46,7 @@ def chains(
 ) -> Report:
     """Evaluate rankings of facts by MAP, as in the TextGraphs shared tasks of 2019 and 2020.
 
-    Also by role, Easy and Challenge, number of gold facts, and hops in shared words.
+    Also by role, Easy and Challenge.
     """
     import time
 
@@ -120,8 +120,8 @@ def chains(
         parts.append(table(head, rows))
     parts += [
         table(
-            [kind.replace("_", " "), "MAP", "questions"],
-            [[value, group.map, group.questions] for value, group in groups.items()],
+            [kind, "MAP", "questions"],
+            [[value, row["MAP"], row["questions"]] for value, row in figures[f"by_{kind}"].items()],
         )
         for kind, groups in evaluation.slices.items()
         if groups
