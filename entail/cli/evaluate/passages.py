@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from entail.cli.console import Report, command, progress_bar, table
 from entail.cli.options import Out
-
-if TYPE_CHECKING:
-    pass
 
 app = typer.Typer()
 

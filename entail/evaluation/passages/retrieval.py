@@ -10,10 +10,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from entail.data.passages.files import Question, read_qrels, read_questions
+from entail.data.passages.files import read_qrels, read_questions
+from entail.data.passages.rows import Question
 from entail.encoders.device import Precision
 from entail.errors import EvaluationError
 from entail.evaluation.passages.search import PassageWords, Positions, search_vectors
@@ -22,6 +20,8 @@ from entail.index.lexical import load_bm25s
 from entail.progress import ProgressCallback
 
 KS = (1, 5, 20, 100)
+"""Cut-offs of R@k; MRR uses the largest."""
+
 NAMED = 5
 """Limit of unknown ids that are named."""
 
@@ -61,10 +61,10 @@ class PassageEvaluation:
     questions: int
     with_gold: int
     with_answer: int
-    gold_not_in_pool: int = 0
-    unknown_passages: tuple[str, ...] = ()
-    unknown_questions: tuple[str, ...] = ()
-    first_hits: tuple[int, ...] = field(default=(), repr=False)
+    gold_not_in_pool: int
+    unknown_passages: tuple[str, ...]
+    unknown_questions: tuple[str, ...]
+    first_hits: tuple[int, ...] = field(repr=False)
 
     def to_json(self) -> dict[str, Any]:
         """Return the figures; those at the top are by gold passage, by answer where there is none.
@@ -92,9 +92,7 @@ def _count(ids: Sequence[str]) -> dict[str, Any]:
     return {"count": len(ids), "first": list(ids[:NAMED])}
 
 
-def judged_questions(
-    file: Path, *, qrels: Path | None = None, split: str = "test", limit: int | None = None
-) -> Judged:
+def judged_questions(file: Path, *, qrels: Path | None = None, split: str = "test") -> Judged:
     """Read questions, with the judgements of a separate file if one is given.
 
     Raises:
@@ -112,7 +110,7 @@ def judged_questions(
             if question.id in gold
         ]
         unknown += list(gold)
-    return Judged(tuple(questions[:limit]), tuple(unknown))
+    return Judged(tuple(questions), tuple(unknown))
 
 
 def evaluate_passages(
@@ -121,61 +119,34 @@ def evaluate_passages(
     *,
     encoder: str = "bm25",
     precision: Precision = "auto",
-    ks: Sequence[int] = KS,
-    mrr_at: Sequence[int] = (),
     progress: ProgressCallback | None = None,
 ) -> PassageEvaluation:
-    """Search for every question and count the hits.
-
-    Args:
-        store: The pool.
-        judged: The questions.
-        encoder: `bm25`, or an encoder as `entail.load` takes it.
-        precision: Precision of the encoder.
-        ks: Cut-offs of R@k; MRR uses the largest.
-        mrr_at: Further cut-offs of MRR: 10 for the `MRR@10` of MS MARCO.
-        progress: See `Meter`.
+    """Search a pool for every question by `bm25` or an encoder, as `entail.load` takes it; count the hits.
 
     Raises:
-        EvaluationError: If there is no question, or none with an answer or a gold passage of the pool; if a
-            cut-off is below 1, or there is no R@k.
+        EvaluationError: If there is no question, or none with an answer or a gold passage of the pool.
     """
-    if not ks or min(*ks, *mrr_at, 1) < 1:
-        raise EvaluationError(f"expected ranks from 1, such as 1, 5, 20, found {[*ks, *mrr_at]}")
     questions = judged.questions
     if not questions:
         named = ", ".join(judged.unknown_questions[:NAMED])
         hint = f"; the judgements name {named}, which are not among them" if named else ""
         raise EvaluationError(f"expected questions, found none{hint}")
-    positions = store.positions(passage_id for question in questions for passage_id in question.gold)
-    unknown = tuple(
-        dict.fromkeys(
-            passage_id
-            for question in questions
-            for passage_id in question.gold
-            if passage_id not in positions
-        )
-    )
-    gold = [
-        {positions[passage_id] for passage_id in question.gold if passage_id in positions}
-        for question in questions
-    ]
-    answers = [
-        [words for text in question.answers if (words := answer_tokens(text))] for question in questions
-    ]
-    if not any(question.gold for question in questions) and not any(answers):
-        raise EvaluationError(
-            f"expected questions with an answer or a gold passage, found none of {len(questions):,}; give "
-            "the judgements that come with them, a file of question and passage ids: --qrels FILE"
-        )
+    gold_ids = dict.fromkeys(id_ for question in questions for id_ in question.gold)
+    positions = store.positions(gold_ids)
+    unknown = tuple(id_ for id_ in gold_ids if id_ not in positions)
+    gold = [{positions[id_] for id_ in question.gold if id_ in positions} for question in questions]
+    answers = [list(filter(None, map(answer_tokens, question.answers))) for question in questions]
     if not any(gold) and not any(answers):
-        named = f" (such as {', '.join(unknown[:NAMED])})" if unknown else ""
-        raise EvaluationError(
-            f"expected questions with an answer or a gold passage, found none: {len(unknown):,} gold ids"
-            f"{named} are no passages of the pool; are questions and passages of the same release?"
+        reason = (
+            f"none: {len(unknown):,} gold ids (such as {', '.join(unknown[:NAMED])}) are no passages of the "
+            "pool; are questions and passages of the same release?"
+            if unknown
+            else f"none of {len(questions):,}; give the judgements that come with them, a file of question "
+            "and passage ids: --qrels FILE"
         )
+        raise EvaluationError(f"expected questions with an answer or a gold passage, found {reason}")
     search = search_passages(store, encoder, precision=precision, progress=progress)
-    hits = search([question.text for question in questions], max(*ks, *mrr_at, 1), progress=progress)
+    hits = search([question.text for question in questions], max(KS), progress=progress)
 
     @lru_cache(maxsize=1 << 15)  # the same passages are found for many questions
     def tokens(position: int) -> tuple[str, ...]:
@@ -183,19 +154,17 @@ def evaluate_passages(
 
     by_gold = _ranks(hits, gold, lambda position, ids: position in ids)
     by_answer = _ranks(hits, answers, lambda position, texts: has_answer(tokens(position), texts))
+    judged_ranks = [rank for rank, question in zip(by_gold, questions, strict=True) if question.gold]
+    answered_ranks = [rank for rank, texts in zip(by_answer, answers, strict=True) if texts]
     return PassageEvaluation(
         retriever=search.name,
         revision=search.revision,
         passages=len(store),
-        gold=_figures(
-            [rank for rank, question in zip(by_gold, questions, strict=True) if question.gold], ks, mrr_at
-        )
-        if any(gold)
-        else None,
-        answer=_figures([rank for rank, texts in zip(by_answer, answers, strict=True) if texts], ks, mrr_at),
+        gold=_figures(judged_ranks) if any(gold) else None,
+        answer=_figures(answered_ranks) if answered_ranks else None,
         questions=len(questions),
-        with_gold=sum(bool(question.gold) for question in questions),
-        with_answer=sum(map(bool, answers)),
+        with_gold=len(judged_ranks),
+        with_answer=len(answered_ranks),
         gold_not_in_pool=sum(
             bool(question.gold) and not ids for question, ids in zip(questions, gold, strict=True)
         ),
@@ -253,32 +222,17 @@ def search_passages(
     )
 
 
-def _ranks(
-    positions: NDArray[np.int64], targets: Iterable[Any], hit: Callable[[int, Any], bool]
-) -> list[int]:
+def _ranks(positions: Positions, targets: Iterable[Any], hit: Callable[[int, Any], bool]) -> list[int]:
     """Return the rank of each question's first hit, from 1; 0 where there is none."""
     return [
         next((rank for rank, at in enumerate(row.tolist(), 1) if at >= 0 and hit(at, target)), 0)
-        if target
-        else 0
         for row, target in zip(positions, targets, strict=True)
     ]
 
 
-def _figures(ranks: Sequence[int], ks: Sequence[int], mrr_at: Sequence[int]) -> dict[str, float] | None:
-    """Return R@k and MRR of ranks, 0 standing for none.
-
-    >>> _figures([1, 2, 0, 4], (1, 5), (2,))
-    {'R@1': 0.25, 'R@5': 0.75, 'MRR': 0.4375, 'MRR@2': 0.375}
-    """
-    if not ranks:
-        return None
-
-    def mrr(last: int) -> float:
-        return sum(1 / rank for rank in ranks if 0 < rank <= last) / len(ranks)
-
-    figures = {f"R@{k}": sum(0 < rank <= k for rank in ranks) / len(ranks) for k in ks}
-    return {**figures, "MRR": mrr(max(ks)), **{f"MRR@{k}": mrr(k) for k in mrr_at}}
+def _figures(ranks: Sequence[int]) -> dict[str, float]:
+    figures = {f"R@{k}": sum(0 < rank <= k for rank in ranks) / len(ranks) for k in KS}
+    return {**figures, "MRR": sum(1 / rank for rank in ranks if rank) / len(ranks)}
 
 
 Tokens = tuple[str, ...]

@@ -2,11 +2,8 @@
 
 A folder holds `texts.jsonl` (id, title, text), `offsets.i64` (start of each line) and, for each encoder,
 `vectors-<revision>/00000-<hash of its texts>.npy` ...: float32, shape (passages of the shard, d). Shards are
-written atomically, so encoding resumes, and texts that did not change are not encoded again, even where more
-follow them now. At most one shard is in memory.
-
-A malformed file leaves what precedes the mistake as a pool (`cut` in `passages.json`), which is read again
-from its files the next time.
+written atomically, so encoding resumes, and texts that did not change are not encoded again. At most one
+shard is in memory.
 """
 
 from __future__ import annotations
@@ -14,25 +11,22 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from entail.data.passages.files import Passage, PassageTally, read_passages
+from entail.data.passages.files import PassageTally, read_passages
+from entail.data.passages.rows import Passage
 from entail.data.stored import read_json
 from entail.data.writing import replacing, write_text
-from entail.errors import EvaluationError, FormatError
+from entail.errors import EvaluationError
 from entail.index.vectors import slug
 from entail.progress import Meter, ProgressCallback
 
 if TYPE_CHECKING:
     from entail.encoders.encoder import BiEncoder
-
-Floats = NDArray[np.float32]
 
 SHARD = 50_000
 """Passages of a shard: 77 MB at 384 dimensions."""
@@ -41,13 +35,8 @@ _BATCH = 1_000
 _READING = 3
 """Version of the readers; a pool of another version is read again, and vectors of equal texts stay."""
 
-
 _ABOUT = "passages.json"
 _REMEDY = "remove the folder, and they are stored again"
-
-
-def _read_about(folder: Path) -> dict[str, object] | None:
-    return read_json(folder / _ABOUT, dict[str, object], error=EvaluationError, remedy=_REMEDY)
 
 
 class PassageStore:
@@ -75,8 +64,7 @@ class PassageStore:
 
     def __iter__(self) -> Iterator[Passage]:
         with (self.folder / "texts.jsonl").open("rb") as file:
-            for line in file:
-                yield self._parse(line)
+            yield from map(self._parse, file)
 
     def _parse(self, line: bytes) -> Passage:
         try:
@@ -96,122 +84,55 @@ class PassageStore:
 
 
 def store_passages(
-    files: Sequence[Path],
-    folder: Path,
-    *,
-    progress: ProgressCallback | None = None,
+    files: Sequence[Path], folder: Path, *, progress: ProgressCallback | None = None
 ) -> PassageStore:
-    """Write the passages of files into a folder, or open the pool of the same files there.
+    """Write the passages of files, in their order, into a folder, or open the pool of the same files there.
 
     Of passages of the same id the first counts.
 
-    Args:
-        files: Files in the order of their passages' positions.
-        folder: Folder of the pool, changed once something was read.
-        progress: See `Meter`.
-
     Raises:
-        FormatError: If a file is malformed; what precedes the mistake is the pool of the folder.
+        FormatError: If a file is malformed; a pool in the folder stays.
         EvaluationError: If there is no passage.
     """
-    key = f"{_content_key(files)}-{_READING}"
-    about_file = folder / _ABOUT
+    parts = [part for file in files for part in _parts(file)]
+    states = [(str(part.resolve()), part.stat().st_size, part.stat().st_mtime_ns) for part in parts]
+    key = f"{_hashed([store_name(files), states])}-{_READING}"
     if (_read_about(folder) or {}).get("key") == key:
         return PassageStore(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    total = sum(path.stat().st_size for file in files for path in _parts(file))
-    meter = Meter(total, "reading passages", unit="bytes", report=progress)
+    meter = Meter(sum(size for _, size, _ in states), "reading passages", unit="bytes", report=progress)
     tallies = [PassageTally() for _ in files]
-    with replacing(folder / "texts.jsonl") as texts, replacing(folder / "offsets.i64") as offsets:
-        ids, mistake = _write(files, tallies, texts, offsets, meter)
-        if mistake is not None and not ids:
-            raise mistake
-        repeated = _repeated(ids)
-        if len(repeated):
-            _leave_out(repeated, texts, offsets)
-        count = len(ids) - len(repeated)
-        if not count:
-            raise EvaluationError("expected passages to search, found none in " + ", ".join(map(str, files)))
-        about_file.unlink(missing_ok=True)  # it would belong to other texts
-    about = {
-        "key": key if mistake is None else "",  # a cut pool is that of no files: they are read again
-        "passages": count,
-        "repeated": len(repeated),
-        "files": [{"name": path.name, **tally.to_json()} for path, tally in zip(files, tallies, strict=True)],
-        **({"cut": str(mistake)} if mistake is not None else {}),
-    }
-    write_text(about_file, json.dumps(about, indent=2) + "\n")
-    if mistake is not None:
-        raise mistake
-    return PassageStore(folder)
-
-
-def _write(
-    files: Sequence[Path], tallies: Sequence[PassageTally], texts: Path, offsets: Path, meter: Meter
-) -> tuple[array[int], FormatError | None]:
-    """Write passages and their offsets; return a hash of each id, and the mistake that ended the reading."""
-    ids = array("Q")  # 168 MB of 21 million
+    ids: set[bytes] = set()  # hashes: 2 GB of 21 million
     offset = 0
-    with texts.open("wb") as file, offsets.open("wb") as offset_file:
-        offset_file.write(np.int64(0).tobytes())
-        try:
+    with replacing(folder / "texts.jsonl") as texts, replacing(folder / "offsets.i64") as offsets:
+        with texts.open("wb") as file, offsets.open("wb") as offset_file:
+            offset_file.write(np.int64(0).tobytes())
             for path, tally in zip(files, tallies, strict=True):
                 for passage in read_passages(path, tally=tally):
                     row = json.dumps([passage.id, passage.text, passage.title]).encode() + b"\n"
-                    file.write(row)
-                    offset += len(row)
-                    ids.append(_hash(passage.id))
-                    offset_file.write(np.int64(offset).tobytes())
                     meter.add(len(row))
-        except FormatError as error:
-            return ids, error
-    return ids, None
-
-
-def _hash(passage_id: str) -> int:
-    hasher = hashlib.blake2b(passage_id.encode("utf-8", "surrogatepass"), digest_size=8)
-    return int.from_bytes(hasher.digest(), "little")
-
-
-def _repeated(ids: array[int]) -> NDArray[np.int64]:
-    """Return the positions of ids that occurred before."""
-    _, first = np.unique(np.frombuffer(ids, dtype=np.uint64), return_index=True)
-    is_repeated = np.ones(len(ids), dtype=np.bool_)
-    is_repeated[first] = False
-    return np.flatnonzero(is_repeated)
-
-
-def _leave_out(repeated: NDArray[np.int64], texts: Path, offsets: Path) -> None:
-    """Write the texts and their offsets again without some of them."""
-    skipped = set(repeated.tolist())
-    new_texts = texts.with_name(f"{texts.name}.kept")
-    sizes = array("q", [0])
-    with texts.open("rb") as before, new_texts.open("wb") as file:
-        for number, row in enumerate(before):
-            if number not in skipped:
-                sizes.append(file.write(row))
-    np.cumsum(np.frombuffer(sizes, dtype=np.int64)).tofile(offsets)
-    new_texts.replace(texts)
+                    id_hash = hashlib.blake2b(passage.id.encode("utf-8", "surrogatepass"), digest_size=8)
+                    if id_hash.digest() in ids:
+                        continue
+                    ids.add(id_hash.digest())
+                    offset += file.write(row)
+                    offset_file.write(np.int64(offset).tobytes())
+        if not ids:
+            raise EvaluationError("expected passages to search, found none in " + ", ".join(map(str, files)))
+        (folder / _ABOUT).unlink(missing_ok=True)  # it would belong to other texts
+    about = {
+        "key": key,
+        "passages": len(ids),
+        "repeated": sum(tally.read for tally in tallies) - len(ids),
+        "files": [{"name": path.name, **tally.to_json()} for path, tally in zip(files, tallies, strict=True)],
+    }
+    write_text(folder / _ABOUT, json.dumps(about, indent=2) + "\n")
+    return PassageStore(folder)
 
 
 def store_name(files: Sequence[Path]) -> str:
     """Return the name of the store of some files: a hash of their paths, the same when they change."""
     return _hashed([str(file.resolve()) for file in files])
-
-
-def _content_key(files: Sequence[Path]) -> str:
-    """Return a hash of the paths, sizes and modification times of some files."""
-    return _hashed(
-        [
-            (str(path.resolve()), path.stat().st_size, path.stat().st_mtime_ns)
-            for file in files
-            for path in _parts(file)
-        ]
-    )
-
-
-def _hashed(value: object) -> str:
-    return hashlib.sha256(json.dumps(value).encode()).hexdigest()[:16]
 
 
 def encode_store(
@@ -223,7 +144,7 @@ def encode_store(
 ) -> list[Path]:
     """Encode all passages by an encoder's premise tower; return the files of their vectors, in order.
 
-    Existing shards, and the beginning of one that has grown, are not encoded again.
+    Existing shards are not encoded again.
 
     Raises:
         EncoderError: If the weights cannot be loaded or make no vectors.
@@ -233,22 +154,16 @@ def encode_store(
     meter = Meter(len(store), f"encoding passages by {encoder.name}", unit="passages", report=progress)
     files = []
     for number, start in enumerate(range(0, len(store), shard)):
-        size = min(shard, len(store) - start)
-        file = folder / f"{number:05}-{store.digest(start, start + size)}.npy"
+        shape = min(shard, len(store) - start), encoder.dimension
+        file = folder / f"{number:05}-{store.digest(start, start + shape[0])}.npy"
         files.append(file)
-        whole = _vectors(file)
-        if whole is not None and whole.shape == (size, encoder.dimension):
-            meter.add(size)
+        if _is_whole(file, shape):
+            meter.add(shape[0])
             continue
         with replacing(file) as partial:
-            vectors = np.lib.format.open_memmap(
-                partial, mode="w+", dtype=np.float32, shape=(size, encoder.dimension)
-            )
-            beginning = _beginning(folder, number, store, start, vectors.shape)
-            vectors[: len(beginning)] = beginning
-            meter.add(len(beginning))
-            for at in range(len(beginning), size, _BATCH):
-                texts = [store[start + index].whole for index in range(at, min(at + _BATCH, size))]
+            vectors = np.lib.format.open_memmap(partial, mode="w+", dtype=np.float32, shape=shape)
+            for at in range(0, shape[0], _BATCH):
+                texts = [store[start + index].whole for index in range(at, min(at + _BATCH, shape[0]))]
                 vectors[at : at + len(texts)] = encoder.encode_premises(texts)
                 meter.add(len(texts))
             vectors.flush()
@@ -256,25 +171,19 @@ def encode_store(
     return files
 
 
-def _vectors(file: Path) -> Floats | None:
-    """Return the vectors of a shard, None if it cannot be read."""
+def _is_whole(file: Path, shape: tuple[int, int]) -> bool:
     try:
-        vectors: Floats = np.load(file, mmap_mode="r")
+        return bool(np.load(file, mmap_mode="r").shape == shape)
     except (OSError, ValueError):
-        return None
-    return vectors
+        return False
 
 
-def _beginning(folder: Path, number: int, store: PassageStore, start: int, shape: tuple[int, ...]) -> Floats:
-    """Return the vectors of a shard's first passages that were encoded when fewer were there."""
-    longest: Floats = np.empty((0, shape[1]), dtype=np.float32)
-    for file in folder.glob(f"{number:05}-*.npy"):
-        vectors = _vectors(file)
-        if vectors is None or vectors.shape[1:] != shape[1:] or not len(longest) < len(vectors) < shape[0]:
-            continue
-        if store.digest(start, start + len(vectors)) == file.stem.partition("-")[2]:
-            longest = vectors
-    return longest
+def _read_about(folder: Path) -> dict[str, object] | None:
+    return read_json(folder / _ABOUT, dict[str, object], error=EvaluationError, remedy=_REMEDY)
+
+
+def _hashed(value: object) -> str:
+    return hashlib.sha256(json.dumps(value).encode()).hexdigest()[:16]
 
 
 def _parts(path: Path) -> list[Path]:
