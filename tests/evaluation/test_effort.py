@@ -162,9 +162,9 @@ def test_ranks_that_are_known_are_not_asked_for_again(
 def test_bad_input_is_refused(
     facts: Corpus, solar: ExplanationTree, listed_index: MakeIndex, tree_of: MakeTree
 ) -> None:
-    with pytest.raises(RetrievalError, match="limit of 0"):
+    with pytest.raises(RetrievalError):
         measure_effort(facts, [solar], listed_index(facts, {}), limit=0)
     with pytest.raises(ManifestMismatchError):
         measure_effort(facts, [solar], listed_index(Corpus.of("other", ["a"]), {}))
-    with pytest.raises(DataError, match="nothing to build"):
+    with pytest.raises(DataError):
         measure_effort(facts, [tree_of("h", [])], listed_index(facts, {}))

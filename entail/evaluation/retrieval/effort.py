@@ -82,8 +82,7 @@ def measure_effort(
 ) -> Effort:
     """Let the simulated author build every tree, and sum up the effort.
 
-    All nodes are scored first, in batches, unless `ranks` has those of `rank_sentences`; the walk itself only
-    looks ranks up.
+    All nodes are scored first, unless `ranks` has those of `rank_sentences`; the walk only looks ranks up.
 
     Raises:
         ManifestMismatchError: If the index was made from another corpus.
@@ -96,17 +95,13 @@ def measure_effort(
     if not any(tree.pairs for tree in trees):
         raise DataError("no tree has a proof, so there is nothing to build")
     if ranks is None:
-        sentence_ranks: dict[str, Mapping[int, float]] = {}
         positions = sentence_positions(corpus, trees)
         queries = tuple(positions)
-        for batch, scores in score_batches(
-            index, queries, description=f"searching with {index.name}", progress=progress
-        ):
-            sentence_ranks |= rank_sentences(positions, queries[batch], scores)
-        ranks = sentence_ranks
-    return sum(
-        (author_effort(corpus, tree, ranks, limit=limit) for tree in trees), Effort(0, 0, 0, 0, 0, limit)
-    )
+        batches = score_batches(index, queries, description=f"searching with {index.name}", progress=progress)
+        ranked = [rank_sentences(positions, queries[batch], scores) for batch, scores in batches]
+        ranks = {node: row for part in ranked for node, row in part.items()}
+    efforts = (author_effort(corpus, tree, ranks, limit=limit) for tree in trees)
+    return sum(efforts, Effort(0, 0, 0, 0, 0, limit))
 
 
 def sentence_positions(corpus: Corpus, trees: Iterable[ExplanationTree]) -> dict[str, Positions]:
@@ -116,28 +111,26 @@ def sentence_positions(corpus: Corpus, trees: Iterable[ExplanationTree]) -> dict
     """
     positions: dict[str, dict[int, None]] = {}
     for tree in trees:
-        corpus_positions = locate_texts(corpus, tree)
-        tree_positions = {corpus_positions[fold(tree.hypothesis)]: None}
+        located = locate_texts(corpus, tree)
+        in_tree = {located[fold(tree.hypothesis)]: None}
         for parent, _ in tree.pairs:
-            positions.setdefault(fold(parent), {}).update(tree_positions)
+            positions.setdefault(fold(parent), {}).update(in_tree)
         for sentence, children in walk_sentences(tree):
-            tree_positions.update((corpus_positions[fold(tree.text(child))], None) for child in children)
-            positions[fold(tree.text(sentence))].update(tree_positions)
-    return {
-        parent: np.array(list(node_positions), dtype=np.int64) for parent, node_positions in positions.items()
-    }
+            in_tree |= dict.fromkeys(located[fold(tree.text(child))] for child in children)
+            positions[fold(tree.text(sentence))].update(in_tree)
+    return {parent: np.array(list(nodes), dtype=np.int64) for parent, nodes in positions.items()}
 
 
 def rank_sentences(
     node_positions: Mapping[str, Positions], nodes: Sequence[str], scores: Floats
 ) -> dict[str, Mapping[int, float]]:
     """Return node -> position -> rank of `sentence_positions`, by scores of shape (nodes, premises)."""
-    positions = [node_positions[node] for node in nodes]
-    node_ranks = ranks_of(scores, positions)
-    parts = np.split(node_ranks.ranks, node_ranks.offsets[1:-1])
+    positions = [node_positions[node].tolist() for node in nodes]
+    ranks = ranks_of(scores, positions)
+    parts = np.split(ranks.ranks, ranks.offsets[1:-1])
     return {
-        node: dict(zip(tree_positions.tolist(), ranks.tolist(), strict=True))
-        for node, tree_positions, ranks in zip(nodes, positions, parts, strict=True)
+        node: dict(zip(row, part.tolist(), strict=True))
+        for node, row, part in zip(nodes, positions, parts, strict=True)
     }
 
 
@@ -154,7 +147,7 @@ def author_effort(
     in the tree. Without a proof the effort is zero.
     """
     reads = accepted = missing = linked = nodes = 0
-    corpus_positions = locate_texts(corpus, tree)
+    located = locate_texts(corpus, tree)
     in_tree = {fold(tree.hypothesis)}
     for sentence, children in walk_sentences(tree):
         nodes += 1
@@ -162,14 +155,10 @@ def author_effort(
         targets = [text for text in texts if text not in in_tree]
         linked += len(texts) - len(targets)
         ranking = ranks[fold(tree.text(sentence))]
-        tree_ranks = sorted(
-            ranking[corpus_positions[text]] for text in in_tree if corpus_positions[text] != NOT_THERE
-        )
-        read_until = {
-            text: (rank := ranking[corpus_positions[text]]) - bisect_left(tree_ranks, rank)
-            for text in targets
-        }
-        hits = {text: int(reads) for text, reads in read_until.items() if reads <= limit}
+        tree_ranks = sorted(ranking[located[text]] for text in in_tree if located[text] != NOT_THERE)
+        target_ranks = {text: ranking[located[text]] for text in targets}
+        until = {text: rank - bisect_left(tree_ranks, rank) for text, rank in target_ranks.items()}
+        hits = {text: int(count) for text, count in until.items() if count <= limit}
         offered = min(limit, len(corpus) - len(tree_ranks))
         reads += max(hits.values(), default=0) if len(hits) == len(targets) else offered
         accepted += len(hits)

@@ -73,25 +73,15 @@ class QueryFigures:
         queries = tuple(query for part in parts for query in part.queries)
         return replace(parts[0], queries=queries, values=values)
 
-    @property
-    def digest(self) -> str:
-        """Digest of the queries, 12 hexadecimal digits."""
-        return hashlib.sha256(json.dumps(self.queries).encode()).hexdigest()[:12]
-
     def without(self, queries: Collection[str]) -> QueryFigures:
         """Return the figures on the other queries."""
-        indices = [index for index, query in enumerate(self.queries) if query not in queries]
-        return replace(
-            self,
-            queries=tuple(self.queries[index] for index in indices),
-            values={name: (value[indices], weight[indices]) for name, (value, weight) in self.values.items()},
-        )
+        rest = [index for index, query in enumerate(self.queries) if query not in queries]
+        values = {name: (value[rest], weight[rest]) for name, (value, weight) in self.values.items()}
+        return replace(self, queries=tuple(self.queries[index] for index in rest), values=values)
 
     def figures(self) -> dict[str, float]:
         """Return measure -> figure."""
-        return {
-            name: float(np.average(value, weights=weight)) for name, (value, weight) in self.values.items()
-        }
+        return {name: float(np.average(term[0], weights=term[1])) for name, term in self.values.items()}
 
 
 @dataclass(frozen=True)
@@ -137,7 +127,7 @@ class PairedComparison:
 
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-serialisable dict."""
-        return asdict(self) | {"measures": {name: asdict(figures) for name, figures in self.measures.items()}}
+        return asdict(self)
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> PairedComparison:
@@ -164,7 +154,7 @@ def compare_paired(
         candidate=candidate.revision,
         active=active.revision,
         split=candidate.split,
-        digest=candidate.digest,
+        digest=hashlib.sha256(json.dumps(candidate.queries).encode()).hexdigest()[:12],
         primary=candidate.primary,
         measures={
             name: paired_difference(

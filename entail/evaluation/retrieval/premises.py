@@ -62,16 +62,12 @@ class GoldQueries:
                 "no tree has a proof, so there is no parent with children to look for; "
                 "give trees of task 1 or 2 (task 3 comes without proofs)"
             )
+        children = dict.fromkeys(child for texts in gold.values() for child in texts)
         return cls(
             texts=tuple(gold),
-            own=np.array([_position(corpus, query) for query in gold], dtype=np.int64),
-            children=tuple(
-                np.array([_position(corpus, child) for child in texts], dtype=np.int64)
-                for texts in gold.values()
-            ),
-            missing=tuple(
-                dict.fromkeys(c for texts in gold.values() for c in texts if corpus.position(c) is None)
-            ),
+            own=_positions(corpus, gold),
+            children=tuple(_positions(corpus, texts) for texts in gold.values()),
+            missing=tuple(child for child in children if corpus.position(child) is None),
         )
 
     def __len__(self) -> int:
@@ -151,8 +147,7 @@ def evaluate_premises(
 ) -> PremiseEvaluation:
     """Rank every gold child of every parent among the whole corpus, by both protocols.
 
-    Queries are scored in batches, so memory does not grow with the number of trees. Batches go to `on_scores`
-    as `score_batches` yields them; `gold` saves looking the queries up again.
+    Batches go to `on_scores` as `score_batches` yields them; `gold` saves looking the queries up again.
 
     Raises:
         ManifestMismatchError: If the index was made from another corpus.
@@ -166,9 +161,7 @@ def evaluate_premises(
     ):
         if on_scores is not None:
             on_scores(batch, scores)
-        children = gold.children[batch]
-        parts.append(ranks_both_ways(scores, children, excluded=gold.own[batch]))
-
+        parts.append(ranks_both_ways(scores, gold.children[batch], excluded=gold.own[batch]))
     return PremiseEvaluation(
         retriever=index.name,
         manifest=index.manifest,
@@ -230,6 +223,6 @@ def require_same_corpus(corpus: Corpus, index: PremiseIndex) -> None:
         )
 
 
-def _position(corpus: Corpus, text: str) -> int:
-    position = corpus.position(text)
-    return NOT_THERE if position is None else position
+def _positions(corpus: Corpus, texts: Iterable[str]) -> Positions:
+    positions = map(corpus.position, texts)
+    return np.array([NOT_THERE if at is None else at for at in positions], dtype=np.int64)

@@ -99,24 +99,14 @@ class SplitComparison:
         """Return a query's gold premises that are candidates, in the order of the proofs."""
         return tuple(self.corpus.texts[p] for p in self.gold.children[position] if p != NOT_THERE)
 
-    def _changes(self, protocol: Protocol) -> list[QueryChange]:
+    def _changes(self, protocol: Protocol) -> Iterator[QueryChange]:
         first, second = (evaluation.ranks[protocol] for evaluation in self.evaluations)
-        ap = [average_precision(first), average_precision(second)]
-        changes = []
-        for position, query in enumerate(self.gold.texts):
-            own = slice(first.offsets[position], first.offsets[position + 1])
-            ranks = [tuple(side.ranks[own].tolist()) for side in (first, second)]
-            changes.append(
-                QueryChange(
-                    index=position,
-                    query=query,
-                    ap=(float(ap[0][position]), float(ap[1][position])),
-                    found=(sum(r <= FOUND_AT for r in ranks[0]), sum(r <= FOUND_AT for r in ranks[1])),
-                    premises=len(ranks[0]),
-                    ranks=(ranks[0], ranks[1]),
-                )
-            )
-        return changes
+        precisions = zip(average_precision(first).tolist(), average_precision(second).tolist(), strict=True)
+        for index, (query, ap) in enumerate(zip(self.gold.texts, precisions, strict=True)):
+            own = slice(first.offsets[index], first.offsets[index + 1])
+            before, after = tuple(first.ranks[own].tolist()), tuple(second.ranks[own].tolist())
+            found = sum(rank <= FOUND_AT for rank in before), sum(rank <= FOUND_AT for rank in after)
+            yield QueryChange(index, query, ap, found, len(before), (before, after))
 
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-serialisable dict."""

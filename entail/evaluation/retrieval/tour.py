@@ -6,10 +6,9 @@ each the gold premise whose rank changed most in that direction; each premise on
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from entail.evaluation.retrieval.split_comparison import (
     SplitComparison,
     most_changed,
 )
-from entail.index.protocol import Floats, PremiseIndex
+from entail.index.protocol import PremiseIndex
 from entail.statistics.ranking import NOT_THERE
 
 STOPS = 7
@@ -110,26 +109,29 @@ def tell(stop: Stop, names: tuple[str, str]) -> str:
 
 def headline(split: SplitComparison, names: tuple[str, str]) -> tuple[str, ...]:
     """Return the summary of a comparison in a few sentences: quality, uncertainty, effort."""
-    figure, hits = split.figure("MAP"), split.figure(f"Hit@{FOUND_AT}")
+    figure, hits = split.figure("MAP"), split.figure(f"Hit@{FOUND_AT}").paired
     paired = figure.paired
-    sure = paired.low > 0 or paired.high < 0
+    sides = " and ".join(
+        f"{value:.3f} [{low:.3f}, {high:.3f}] with {name}"
+        for value, (low, high), name in zip(
+            (paired.first, paired.second), figure.intervals, names, strict=True
+        )
+    )
     better = names[1] if paired.difference > 0 else names[0]
-    first, second = (effort.reads_per_accepted for effort in split.efforts)
+    sure = paired.low > 0 or paired.high < 0
+    p = paired.p_shown if paired.p < 0.001 else f"= {paired.p_shown}"
     sentences = [
-        f"Over {paired.queries:,} claims and {len(split.corpus):,} facts, mean average precision is "
-        f"{_figure(paired.first, figure.intervals[0])} with {names[0]} and "
-        f"{_figure(paired.second, figure.intervals[1])} with {names[1]} (95 % intervals over claims).",
-        f"{better} is better, hardly by chance: the difference lies between {paired.low:+.3f} and "
-        f"{paired.high:+.3f} (95 %, p {_p(paired.p)})."
-        if sure
-        else f"Which one is better cannot be said: the difference lies between {paired.low:+.3f} and "
-        f"{paired.high:+.3f} (95 %, p {_p(paired.p)}).",
-        f"Of all known premises, {hits.paired.first:.0%} stand among the first {FOUND_AT} with {names[0]}, "
-        f"{hits.paired.second:.0%} with {names[1]}.",
+        f"Over {paired.queries:,} claims and {len(split.corpus):,} facts, mean average precision is {sides} "
+        "(95 % intervals over claims).",
+        f"{f'{better} is better, hardly by chance' if sure else 'Which one is better cannot be said'}: the "
+        f"difference lies between {paired.low:+.3f} and {paired.high:+.3f} (95 %, p {p}).",
+        f"Of all known premises, {hits.first:.0%} stand among the first {FOUND_AT} with {names[0]}, "
+        f"{hits.second:.0%} with {names[1]}.",
     ]
     if missing := len(split.gold.missing):
         are = "1 known premise is no fact" if missing == 1 else f"{missing:,} known premises are no facts"
         sentences.append(f"{are} of this corpus, out of reach of any search; that counts against both.")
+    first, second = (effort.reads_per_accepted for effort in split.efforts)
     if first and second:
         sentences.append(
             f"An author reads {first:.1f} candidates for each premise accepted with {names[0]}, {second:.1f} "
@@ -140,48 +142,6 @@ def headline(split: SplitComparison, names: tuple[str, str]) -> tuple[str, ...]:
         f"{paired.queries - paired.better - paired.worse:,} equally well."
     )
     return tuple(sentences)
-
-
-def tour_rows(stops: Sequence[Stop], names: tuple[str, str]) -> Iterator[tuple[object, ...]]:
-    """Yield a header, then the examples of a tour, each with its sentence."""
-    columns = [f"{measure} {name}" for measure in ("place", "AP") for name in names]
-    yield "example", "claim", "told", "premise", *columns, "better", "before it", "alike", "first alike"
-    for number, stop in enumerate(stops, start=1):
-        yield (
-            *(number, stop.change.query, tell(stop, names), stop.premise, *stop.ranks),
-            *(round(ap, 6) for ap in stop.change.ap),
-            *(names[stop.better], stop.before, stop.alike, stop.first_alike or ""),
-        )
-
-
-def tour_json(split: SplitComparison, stops: Sequence[Stop], names: tuple[str, str]) -> dict[str, Any]:
-    """Return the examples with their sentences, and the summary of the comparison."""
-    return {
-        "retrievers": list(names),
-        "examples": [
-            {
-                "claim": stop.change.query,
-                "told": tell(stop, names),
-                "premise": stop.premise,
-                "places": list(stop.ranks),
-                "average_precision": list(stop.change.ap),
-                "better": names[stop.better],
-                "before": stop.before,
-                "alike": stop.alike,
-                "first_alike": stop.first_alike,
-            }
-            for stop in stops
-        ],
-        "comes_to": list(headline(split, names)),
-    }
-
-
-def _figure(value: float, interval: tuple[float, float]) -> str:
-    return f"{value:.3f} [{interval[0]:.3f}, {interval[1]:.3f}]"
-
-
-def _p(p: float) -> str:
-    return f"= {p:.3f}" if p >= 0.001 else "< 0.001"
 
 
 def _stops(
@@ -198,35 +158,29 @@ def _stops(
 
 
 def _stop(split: SplitComparison, indexes: tuple[PremiseIndex, PremiseIndex], change: QueryChange) -> Stop:
-    children = split.gold.children[change.index]
+    children = split.gold.children[change.index].tolist()
     better = int(change.difference > 0)
-    child_indices = [i for i, child in enumerate(children) if child != NOT_THERE]
 
     def moved(i: int) -> float:
         worse, good = change.ranks[1 - better][i], change.ranks[better][i]
         return rank_weight(worse, good) * (1 if good < worse else -1)
 
-    at = max(child_indices, key=lambda i: (moved(i), -i))
-    target = int(children[at])
-    own = int(split.gold.own[change.index])
-    ahead = _ahead(indexes[1 - better].scores([change.query])[0], target)
-    distractors = [int(p) for p in ahead if p != own and p not in set(children.tolist())]
+    at = max((i for i, child in enumerate(children) if child != NOT_THERE), key=lambda i: (moved(i), -i))
+    target, texts = children[at], split.corpus.texts
+    scores = indexes[1 - better].scores([change.query])[0]
+    # What ranks before the target, best first; ties by position, as everywhere.
+    ahead = np.argsort(-scores, kind="stable").tolist()
+    others = {int(split.gold.own[change.index]), *children}
+    distractors = [p for p in ahead[: ahead.index(target)] if p not in others]
     query = tokens(change.query)
-    limit = jaccard(query, tokens(split.corpus.texts[target]))
-    alike = [p for p in distractors if jaccard(query, tokens(split.corpus.texts[p])) > limit]
+    limit = jaccard(query, tokens(texts[target]))
+    alike = [p for p in distractors if jaccard(query, tokens(texts[p])) > limit]
     return Stop(
         change=change,
-        premise=split.corpus.texts[target],
+        premise=texts[target],
         ranks=(int(change.ranks[0][at]), int(change.ranks[1][at])),
         better=better,
         before=len(distractors),
         alike=len(alike),
-        first_alike=split.corpus.texts[alike[0]] if alike else None,
+        first_alike=texts[alike[0]] if alike else None,
     )
-
-
-def _ahead(scores: Floats, target: int) -> list[int]:
-    """Return the positions that rank before a premise, best first; ties by position, as everywhere."""
-    own = scores[target]
-    before = np.flatnonzero((scores > own) | ((scores == own) & (np.arange(len(scores)) < target)))
-    return [int(p) for p in before[np.argsort(-scores[before], kind="stable")]]

@@ -13,10 +13,9 @@ from entail.encoders.training_queries import training_queries_of
 from entail.evaluation.retrieval.comparison import (
     ComparedPremise,
     Comparison,
-    comparison_json,
     comparison_rows,
 )
-from entail.evaluation.retrieval.comparison_page import keep, to_json
+from entail.evaluation.retrieval.comparison_page import keep
 from entail.evaluation.retrieval.split_comparison import FOUND_AT, QueryChange
 from entail.trees.log.wording import quote
 from entail.trees.store.corpus_versions import CorpusInfo
@@ -94,7 +93,6 @@ def draw_query(
         st.caption(f"**Largest differences:** {label(changes)} Log scale below rank {comparison.k}")
     with st.container(horizontal=True):
         draw_download("Ranks (CSV)", "comparison.csv", lambda: comparison_rows(comparison))
-        draw_download("Figures (JSON)", "comparison.json", lambda: comparison_json(comparison))
     return comparison
 
 
@@ -104,9 +102,7 @@ def draw_share(
     """Draw the read-only links to this comparison and to earlier ones."""
 
     def snapshot() -> object:
-        return to_json(
-            keep(comparison, names=pair.names, corpus=info.name, version=info.version, count=info.count)
-        )
+        return keep(comparison, names=pair.names, corpus=info.name, version=info.version, count=info.count)
 
     with st.popover("Share", icon=":material/ios_share:"):
         draw_comparison_links(shared, author, snapshot)

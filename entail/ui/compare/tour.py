@@ -6,12 +6,11 @@ import streamlit as st
 
 from entail.data.bundled import HELD_OUT_NAME
 from entail.evaluation.retrieval.split_comparison import SplitComparison
-from entail.evaluation.retrieval.tour import Stop, choose_stops, headline, tell, tour_json, tour_rows
+from entail.evaluation.retrieval.tour import Stop, choose_stops, headline, tell
 from entail.runtime.tasks import COMPARISONS, Task
 from entail.statistics.paired import ComparedFigure
 from entail.ui.compare.choice import EXAMPLES, KINDS, LINK, Pair, Source, draw_training_notice
 from entail.ui.compare.split import Figures, draw_change, take_figures, take_split
-from entail.ui.shared.downloads import draw_download
 from entail.ui.shared.text import label
 from entail.ui.shared.waiting import await_value, draw_progress
 
@@ -85,7 +84,7 @@ def _draw_end(
     closing: bool,
     is_held_out: bool,
 ) -> None:
-    """Draw the opening or the closing card, with the figures over all claims and the files."""
+    """Draw the opening or the closing card, with the figures over all claims."""
     first, second = map(label, pair.names)
     measured = figures.value  # read once: it may be there before the card is drawn to its end
     if closing:
@@ -114,10 +113,6 @@ def _draw_end(
     if not stops and not closing:
         st.info("Both rank all reference premises equally: no examples.", icon=":material/balance:")
     draw_training_notice(split.gold.texts, split.names)
-    if stops:
-        with st.container(horizontal=True):
-            draw_download("Examples (CSV)", "tour.csv", lambda: tour_rows(stops, pair.names))
-            draw_download("Examples (JSON)", "tour.json", lambda: tour_json(split, stops, pair.names))
 
 
 def _interval_words(figure: ComparedFigure, names: tuple[str, str]) -> str:
