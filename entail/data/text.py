@@ -15,7 +15,7 @@ _UNSEEN = re.compile(
     r"\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3"
     r"\U0001d173-\U0001d17a\U000e0000-\U000e0fff]*"
 )
-_SURROGATES = re.compile("[\ud800-\udfff]")
+SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 @lru_cache(maxsize=1 << 15)  # the same few thousand sentences are looked up again and again
@@ -61,7 +61,7 @@ def without_surrogates(text: str) -> str:
     >>> without_surrogates("a\ud800b") == "a\ufffdb"
     True
     """
-    if text.isascii() or not _SURROGATES.search(text):
+    if text.isascii() or not SURROGATES.search(text):
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
@@ -91,3 +91,17 @@ def jaccard(first: frozenset[str], second: frozenset[str]) -> float:
     """Return the size of the intersection over that of the union, 0 for two empty sets."""
     both = len(first & second)
     return both / (len(first) + len(second) - both) if both else 0.0
+
+
+def quote(text: str, *, longest: int = 60) -> str:
+    """Return the text in quotation marks, truncated to `longest` characters."""
+    return f"“{text if len(text) <= longest else text[: longest - 1].rstrip() + '…'}”"
+
+
+def count_of(number: int, noun: str) -> str:
+    """Return a number with its noun.
+
+    >>> count_of(1, "premise"), count_of(2000, "premise")
+    ('1 premise', '2,000 premises')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from entail.data.records import Premise
 from entail.data.stored import parse_as
+from entail.data.text import quote
 from entail.trees.log.acts import (
     Accept,
     Conclude,
@@ -30,10 +31,10 @@ from entail.trees.log.acts import (
     Undo,
     Write,
     act_to_json,
+    describe,
     evidence_to_json,
     parse_act,
 )
-from entail.trees.log.wording import describe, quote
 
 PREMISE = Premise("ice is cold", "uid-1")
 EVERY_ACT = [

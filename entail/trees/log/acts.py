@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 
 from entail.data.records import Premise
 from entail.data.stored import parse_as
+from entail.data.text import count_of, quote
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,3 +268,41 @@ def evidence_to_json(evidence: Evidence | None) -> dict[str, Any] | None:
 
 def _without_none(record: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in record.items() if value is not None}
+
+
+def describe(act: AnyAct, texts: Mapping[str, str]) -> str:
+    """Return a description of an act in the past tense, without its author.
+
+    >>> describe(Edit(node="n1", text="ice melts"), {"n1": "ice can melt"})
+    'reworded “ice can melt” as “ice melts”'
+    """
+
+    def node(node_id: str) -> str:
+        return quote(texts[node_id]) if node_id in texts else node_id
+
+    match act:
+        case Create(hypothesis=hypothesis):
+            return f"started the tree {quote(hypothesis)}"
+        case Accept(node=parent, premise=premise):
+            return f"accepted {quote(premise.text)} for {node(parent)}"
+        case Reject(node=parent, premise=premise):
+            return f"rejected {quote(premise.text)} for {node(parent)}"
+        case Finish(node=parent, premises=premises):
+            count = "no candidate" if not premises else count_of(len(premises), "candidate")
+            return f"finished {node(parent)}, {count} rejected"
+        case Write(node=parent, text=text):
+            return f"wrote {quote(text)} below {node(parent)}"
+        case Conclude(premises=premises, text=text):
+            return f"concluded {quote(text)} from {count_of(len(premises), 'premise')}"
+        case Edit(node=edited, text=text):
+            return f"reworded {node(edited)} as {quote(text)}"
+        case Remove(node=removed, keep_premises=keep):
+            return f"removed {node(removed)}" + (", its premises kept" if keep else "")
+        case Reorder(node=parent):
+            return f"reordered premises of {node(parent)}"
+        case Move(node=moved, parent=parent):
+            return f"moved {node(moved)} below {node(parent)}"
+        case Undo(seq=seq):
+            return f"undid act {seq}"
+        case Redo(seq=seq):
+            return f"redid act {seq}"

@@ -10,10 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from entail.errors import ActError, ConflictError, TreeError, UndoError
-from entail.trees.log.acts import Accept, Act, Conclude, Create, Event, Redo, Undo, Write
+from entail.trees.log.acts import Accept, Act, Conclude, Create, Event, Redo, Undo, Write, describe
 from entail.trees.log.rules import Footprint, check, footprint
 from entail.trees.log.tree import ROOT, Tree, TreeBuilder
-from entail.trees.log.wording import describe
 
 
 @dataclass(frozen=True)

@@ -20,24 +20,19 @@ node (both write its children, neither reads them), but not while another reorde
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from entail.data.records import Premise
 from entail.data.stored import parse_as
-from entail.data.text import fold, premise_key
+from entail.data.text import SURROGATES, fold, premise_key, quote
 from entail.errors import ActError
 from entail.trees.log import acts
 from entail.trees.log.tree import ROOT, Node, Tree
-from entail.trees.log.wording import quote
 
 LONGEST_SENTENCE = 10_000
 """Most characters of a sentence that an author writes."""
-
-HALF_CHARACTER = re.compile("[\ud800-\udfff]")
-"""Pattern of a lone surrogate, which no encoding can represent."""
 
 Fact = tuple[str, ...]
 
@@ -124,7 +119,7 @@ def _check_text(text: str) -> None:
         raise ActError("the sentence is empty")
     if "\0" in text:
         raise ActError("a sentence cannot contain a NUL character")
-    if HALF_CHARACTER.search(text):
+    if SURROGATES.search(text):
         raise ActError("a sentence cannot contain half a character (a lone surrogate)")
 
 

@@ -17,14 +17,13 @@ from weakref import WeakKeyDictionary
 from entail.aeenc.pairs import TrainingPairs, judged_pairs, training_corpus
 from entail.data.judgements import JudgedPair, Judgements
 from entail.data.records import Corpus
-from entail.data.text import fold
+from entail.data.text import count_of, fold
 from entail.errors import TrainingError
 from entail.index.factory import is_reserved
 from entail.progress import ProgressCallback
 from entail.training.method import Source
 from entail.trees.log.event_log import TreeLog, TreeSummary
 from entail.trees.log.tree import ROOT, Tree
-from entail.trees.log.wording import count_of
 from entail.trees.store.corpora import CorpusStore
 from entail.trees.store.database import open_database
 

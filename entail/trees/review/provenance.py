@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from entail.data.text import count_of, quote
 from entail.trees.log.acts import Accept, AnyAct, Evidence, Finish, Reject
-from entail.trees.log.wording import count_of, quote
 
 
 def ordinal(number: int) -> str:

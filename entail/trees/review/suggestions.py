@@ -8,13 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from entail.data.records import Corpus, Premise
-from entail.data.text import fold, premise_key
+from entail.data.text import count_of, fold, premise_key
 from entail.errors import ManifestMismatchError, RetrievalError
 from entail.index.protocol import Floats, PremiseIndex
 from entail.index.reranked import combine
 from entail.trees.log.acts import ShownCandidate
 from entail.trees.log.tree import Judgement, Tree
-from entail.trees.log.wording import count_of
 
 
 @dataclass(frozen=True, slots=True)

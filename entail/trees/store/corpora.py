@@ -11,8 +11,8 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from entail.data.records import Corpus, Premise
+from entail.data.text import quote
 from entail.errors import CorpusError
-from entail.trees.log.wording import quote
 from entail.trees.store import schema
 from entail.trees.store.corpus_versions import (
     ARCHIVE,

@@ -11,11 +11,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from entail.data.records import Corpus, Premise
-from entail.data.text import fold
+from entail.data.text import SURROGATES, fold, quote
 from entail.errors import CorpusError
 from entail.settings import load_settings
-from entail.trees.log.rules import HALF_CHARACTER
-from entail.trees.log.wording import quote
 from entail.trees.store import schema
 from entail.trees.store.authors import enter, fold_name, is_signed_in
 
@@ -64,7 +62,7 @@ def check_premises(premises: Iterable[Premise]) -> None:
 def _check_storable(text: str, field: str) -> None:
     if "\0" in text:
         raise CorpusError(f"{field} cannot hold a NUL character: {quote(text.replace(chr(0), '␀'))}")
-    if HALF_CHARACTER.search(text):
+    if SURROGATES.search(text):
         raise CorpusError(f"{field} holds half a character (a lone surrogate); see how its file was encoded")
 
 

@@ -16,11 +16,11 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
+from entail.data.text import quote
 from entail.errors import DemoError
 from entail.trees.log.acts import Create, Evidence
 from entail.trees.log.event_log import TreeLog, TreeSummary
 from entail.trees.log.replay import History
-from entail.trees.log.wording import quote
 from entail.trees.store import schema
 from entail.trees.store.corpora import CorpusStore
 from entail.trees.store.database import DEMO_REMEDY, Database, open_database

@@ -14,10 +14,10 @@ import streamlit as st
 from entail.arcf.chains.chain import Chain, Search, Step, follow
 from entail.arcf.chains.comparison import gold_roles, select_candidates
 from entail.arcf.scoring.inputs import worst_dropped
+from entail.data.text import count_of
 from entail.data.worldtree.questions import CENTRAL, GROUNDING, LEXICAL_GLUE
 from entail.runtime.chains import Builder, take_step
 from entail.runtime.tasks import Task
-from entail.trees.log.wording import count_of
 from entail.ui.chains.fields import Picks, Source, store_picks
 from entail.ui.components.elements import pick_view
 from entail.ui.shared.text import label, marked, words_of

@@ -10,9 +10,9 @@ import streamlit as st
 from entail.claims import FALLBACK
 from entail.claims.table import Claimed, claim_rows, claim_table, merge_edits
 from entail.data.passages.question_table import QuestionTable, read_pasted, read_table
+from entail.data.text import count_of
 from entail.progress import ProgressCallback
 from entail.runtime.tasks import COMPARISONS
-from entail.trees.log.wording import count_of
 from entail.ui.components.inbox import widget_value
 from entail.ui.shared.chart_marks import BLUE, VERMILION
 from entail.ui.shared.downloads import draw_download

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from entail.data.text import fold
+from entail.data.text import fold, quote
 from entail.encoders.training_queries import training_queries_of
 from entail.evaluation.retrieval.comparison import (
     ComparedPremise,
@@ -17,7 +17,6 @@ from entail.evaluation.retrieval.comparison import (
 )
 from entail.evaluation.retrieval.comparison_page import keep
 from entail.evaluation.retrieval.split_comparison import FOUND_AT, QueryChange
-from entail.trees.log.wording import quote
 from entail.trees.store.corpus_versions import CorpusInfo
 from entail.ui.compare.choice import LINK, Pair, draw_training_notice
 from entail.ui.compare.slopes import show_slopes, slopes_of

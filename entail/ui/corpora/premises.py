@@ -10,9 +10,9 @@ import streamlit as st
 
 from entail.data.corpora import corpus_name, likely_text_column, read_corpus, sample_columns, text_column
 from entail.data.records import Premise
+from entail.data.text import quote
 from entail.errors import EntailError
 from entail.settings import is_demo
-from entail.trees.log.wording import quote
 from entail.trees.store.corpora import CorpusChange
 from entail.trees.store.corpus_versions import CorpusInfo
 from entail.ui.components.elements import show_errors

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from entail.trees.log.wording import quote
+from entail.data.text import quote
 from entail.trees.review.commands import PAGE, Command
 from entail.trees.review.provenance import describe_rank, describe_retriever, ordinal
 from entail.trees.review.suggestions import Candidate

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from entail.data.text import count_of
 from entail.errors import EntailError
 from entail.settings import is_demo
 from entail.trees.log.acts import Create
 from entail.trees.log.event_log import TreeLog, TreeSummary
-from entail.trees.log.wording import count_of
 from entail.trees.store.corpus_versions import CorpusInfo
 from entail.ui.components.elements import pick_view, show_errors
 from entail.ui.components.graph import show_picture

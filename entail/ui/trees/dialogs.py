@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from entail.data.text import count_of, quote
 from entail.trees.log.acts import Act, Conclude, Edit, Move, Remove, Write
 from entail.trees.log.tree import ROOT, Node
-from entail.trees.log.wording import count_of, quote
 from entail.trees.review.commands import KEYS
 from entail.ui.frame.author import ask_name, read_author
 from entail.ui.shared.resources import workspace

@@ -9,12 +9,12 @@ from typing import Any
 import streamlit as st
 
 from entail.aeenc.config import AeencConfig, decisions_config
+from entail.data.text import count_of
 from entail.encoders.catalogue import resolve
 from entail.errors import EntailError
 from entail.evaluation.retrieval.paired import FEW, PairedComparison
 from entail.jobs.record import Job
 from entail.registry.models import active, default_retriever
-from entail.trees.log.wording import count_of
 from entail.trees.review.decisions import (
     Lesson,
     count_decisions,

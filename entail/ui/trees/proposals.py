@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from entail.trees.log.wording import count_of
+from entail.data.text import count_of
 from entail.trees.review.commands import Command
 from entail.ui.components.elements import pick_view
 from entail.ui.components.inbox import widget_value

@@ -11,11 +11,10 @@ import streamlit as st
 
 from entail.errors import ConflictError, EntailError, LockedDatabaseError
 from entail.runtime.tasks import Task
-from entail.trees.log.acts import Accept, Act, Evidence, Finish, Reject, Remove, Reorder, TypedAct
+from entail.trees.log.acts import Accept, Act, Evidence, Finish, Reject, Remove, Reorder, TypedAct, describe
 from entail.trees.log.event_log import TreeLog
 from entail.trees.log.replay import History
 from entail.trees.log.tree import ROOT, Node, Tree
-from entail.trees.log.wording import describe
 from entail.trees.review.commands import PAGE, Command, restore_text, swap_siblings
 from entail.trees.review.suggestions import Basis, Candidate, basis_of
 from entail.ui.frame.author import Visitor

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from entail.data.text import quote
 from entail.errors import EntailError
 from entail.trees.log.acts import Act, TypedAct
 from entail.trees.log.tree import ROOT
-from entail.trees.log.wording import quote
 from entail.trees.review.commands import Command
 from entail.ui.frame.author import with_mark
 from entail.ui.shared.model_names import model_name
