@@ -14,8 +14,8 @@
 `ENTAIL_MAX_PREMISE_CHARS` most characters of a premise of a corpus (default 10,000)
 `ENTAIL_SERVE_TOKEN`       token that clients of `entail serve` send as `Authorization: Bearer ...`, at
                            least 16 printable characters (default: none)
-`ENTAIL_DEMO`              `1`: demo, see `entail.trees.store.demo`: visitors write only their own trees,
-                           which are removed when they leave (default `0`)
+`ENTAIL_DEMO`              `1`: demo, see `entail.trees.installation.demo`: visitors write only trees of
+                           their own, which are removed when they leave (default `0`)
 `ENTAIL_SIGN_IN`           when authors sign in (see docs/operating.md): `to-write` (default), or `to-read`
 `ENTAIL_OPERATORS`         e-mail addresses, separated by commas, that may see and use the operator's
                            page (default: every author)

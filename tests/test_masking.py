@@ -10,8 +10,7 @@ from entail.errors import DatabaseError, EntailError, SettingsError
 from entail.jobs.queue import JobQueue
 from entail.masking import mask_secrets, mask_url
 from entail.settings import load_settings
-from entail.trees.store.database import open_database
-from entail.trees.store.urls import parse_url, shown_url
+from entail.trees.store.database import open_database, parse_url, shown_url
 
 SECRETS = [
     "postgresql://ann:p%40ssw0rd@db.example/entail",

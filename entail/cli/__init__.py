@@ -13,7 +13,7 @@ Add a function to the module it fits, or a module with its name in `_PARTS`::
         overwrite: Annotated[bool, "Replace an existing FILE."] = False,
     ) -> Report:
         \"\"\"Back up trees, corpora, authors and models into one file.\"\"\"
-        from entail.trees.store.backup import write_backup  # imports that take time
+        from entail.trees.installation.backup import write_backup  # imports that take time
 
         with progress_bar() as progress:
             written = write_backup(file, overwrite=overwrite, progress=progress)

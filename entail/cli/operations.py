@@ -88,7 +88,7 @@ def backup(
 
     The backup holds the models of the data folder, and no cached vectors.
     """
-    from entail.trees.store.backup import backup
+    from entail.trees.installation.backup import backup
 
     with progress_bar() as progress:
         done = backup(file, overwrite=overwrite, progress=progress)
@@ -107,7 +107,7 @@ def restore(
 
     The models of the backup are restored too.
     """
-    from entail.trees.store.backup import restore
+    from entail.trees.installation.backup import restore
 
     with progress_bar() as progress:
         done = restore(file, replace=replace, progress=progress)
@@ -295,8 +295,7 @@ def _licences() -> Report:
 def _corpora() -> Iterator[CorpusStore | None]:
     """Yield the corpora; None without a database."""
     from entail.trees.store.corpora import CorpusStore
-    from entail.trees.store.database import open_database
-    from entail.trees.store.urls import sqlite_file
+    from entail.trees.store.database import open_database, sqlite_file
 
     file = sqlite_file()
     if file is not None and not file.exists():

@@ -23,8 +23,7 @@ from entail.settings import load_settings
 from entail.training.method import Method, Run, method, methods
 from entail.trees.log.event_log import TreeLog
 from entail.trees.review.decisions import read_source
-from entail.trees.store.corpora import CorpusStore
-from entail.trees.store.corpus_versions import CorpusInfo
+from entail.trees.store.corpora import CorpusInfo, CorpusStore
 
 _SUFFIXES = (".jsonl", ".jsonl.gz")
 _MIN_TREES = 3

@@ -20,9 +20,8 @@ from entail.operations.storage import existing_parent
 from entail.progress import ProgressCallback
 from entail.results import versions
 from entail.settings import Settings, load_settings
-from entail.trees.store.database import open_database
-from entail.trees.store.health import examine
-from entail.trees.store.urls import parse_url, shown_url, sqlite_file
+from entail.trees.installation.health import examine
+from entail.trees.store.database import open_database, parse_url, shown_url, sqlite_file
 
 NEEDED = ("sentence-transformers", "torch", "scikit-learn", "streamlit", "SQLAlchemy", "alembic")
 """Required packages; one FAISS is required in addition."""

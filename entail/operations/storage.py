@@ -16,8 +16,8 @@ from entail.data.reading import size_of
 from entail.errors import DatabaseError
 from entail.progress import ProgressCallback
 from entail.settings import Settings, load_settings, refuse_in_demo
-from entail.trees.store.backup import Backup, backup
-from entail.trees.store.urls import sqlite_file
+from entail.trees.installation.backup import Backup, backup
+from entail.trees.store.database import sqlite_file
 
 
 @dataclass(frozen=True, slots=True)

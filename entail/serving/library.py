@@ -28,9 +28,8 @@ from entail.serving.limits import Limits
 from entail.settings import is_demo
 
 if TYPE_CHECKING:
-    from entail.trees.store.corpora import CorpusStore
-    from entail.trees.store.corpus_versions import CorpusInfo
-    from entail.trees.store.demo import Scratch
+    from entail.trees.installation.demo import Scratch
+    from entail.trees.store.corpora import CorpusInfo, CorpusStore
 
 CATALOGUE_SECONDS = 2.0
 """Seconds until the list of encoders is read again."""
@@ -235,10 +234,10 @@ class Library:
     def _store(self) -> CorpusStore:
         with self._lock:
             if self._corpora is None:
+                from entail.trees.installation.demo import open_shown
+                from entail.trees.installation.seed import seed_sample
                 from entail.trees.store.corpora import CorpusStore
                 from entail.trees.store.database import open_database
-                from entail.trees.store.demo import open_shown
-                from entail.trees.store.seed import seed_sample
 
                 if is_demo():
                     database, self._sample = open_shown()

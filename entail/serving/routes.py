@@ -37,7 +37,7 @@ from entail.serving.service import Service, ServiceDep
 from entail.version import __version__
 
 if TYPE_CHECKING:
-    from entail.trees.store.corpus_versions import CorpusInfo as StoredCorpus
+    from entail.trees.store.corpora import CorpusInfo as StoredCorpus
 
 _LIMITED = [Depends(admit)]
 

@@ -4,12 +4,12 @@ from contextlib import closing
 
 from entail.data.records import Corpus
 from entail.settings import load_settings
+from entail.trees.installation.health import examine
 from entail.trees.log.acts import Create, Write
 from entail.trees.log.event_log import TreeLog
 from entail.trees.store import schema
 from entail.trees.store.corpora import CorpusStore
 from entail.trees.store.database import open_database
-from entail.trees.store.health import examine
 
 
 def empty(url: str) -> None:

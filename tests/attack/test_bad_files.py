@@ -29,9 +29,9 @@ from entail.encoders.card import read_card
 from entail.errors import EntailError, FormatError
 from entail.trees.formats.convert import read_acts
 from entail.trees.formats.graphs import to_graphml
+from entail.trees.installation.archive import open_archive, write_archive
 from entail.trees.log.event_log import Event
 from entail.trees.log.replay import replay
-from entail.trees.store.archive import open_archive, write_archive
 from tests.attack.bad_files import bad_backups, bomb, damages, zip_of
 from tests.attack.conftest import FULL, Tally
 

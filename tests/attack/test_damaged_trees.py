@@ -11,6 +11,8 @@ import pytest
 from entail.data.records import Corpus, Premise
 from entail.errors import DamagedTreeError
 from entail.trees import formats
+from entail.trees.installation.backup import backup, restore
+from entail.trees.installation.health import examine
 from entail.trees.log.acts import (
     Accept,
     Conclude,
@@ -28,10 +30,8 @@ from entail.trees.log.acts import (
 )
 from entail.trees.log.event_log import TreeLog
 from entail.trees.review.decisions import judgements_of
-from entail.trees.store.backup import backup, restore
 from entail.trees.store.corpora import CorpusStore
 from entail.trees.store.database import open_database
-from entail.trees.store.health import examine
 from tests.attack.bad_files import damages
 from tests.attack.conftest import Tally
 from tests.attack.test_bad_files import FULL

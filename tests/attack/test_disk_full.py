@@ -19,13 +19,12 @@ from entail.errors import EntailError
 from entail.jobs.jobs import Jobs
 from entail.jobs.record import RESUMABLE, Job
 from entail.jobs.worker import run_job
+from entail.trees.installation.archive import open_archive
+from entail.trees.installation.backup import backup, restore
 from entail.trees.log.acts import Create, Write
 from entail.trees.log.event_log import TreeLog
-from entail.trees.store.archive import open_archive
-from entail.trees.store.backup import backup, restore
 from entail.trees.store.corpora import CorpusStore
-from entail.trees.store.database import open_database
-from entail.trees.store.urls import parse_url
+from entail.trees.store.database import open_database, parse_url
 from tests.attack.conftest import FULL, Tally
 from tests.attack.forks import Fork, Report, Work, run
 from tests.attack.installation import check_health, empty, fill, read_names

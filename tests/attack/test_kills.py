@@ -14,10 +14,10 @@ import pytest
 
 from entail.operations.cleaning import MIN_AGE, clean
 from entail.operations.doctor import diagnose
+from entail.trees.installation.archive import open_archive
+from entail.trees.installation.backup import backup, restore
 from entail.trees.log.acts import Create, Edit, Write
 from entail.trees.log.event_log import TreeLog
-from entail.trees.store.archive import open_archive
-from entail.trees.store.backup import backup, restore
 from entail.trees.store.database import open_database
 from tests.attack.conftest import FULL, SEED, Tally
 from tests.attack.forks import Report, Striker, Work, run

@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
+from entail.trees.installation.backup import backup, restore
+from entail.trees.installation.seed import SAMPLE_ID, seed_sample
 from entail.trees.log.acts import Create
 from entail.trees.log.event_log import TreeLog
-from entail.trees.store.backup import backup, restore
 from entail.trees.store.database import open_database
-from entail.trees.store.seed import SAMPLE_ID, seed_sample
 from entail.trees.store.shares import Shares
 from tests.attack.conftest import Tally
 from tests.attack.visitor import USER_COOKIE, XSRF_COOKIE, Answer, Visitor, ask

@@ -6,10 +6,10 @@ from itertools import groupby
 import pytest
 
 from entail.errors import LockedDatabaseError
+from entail.trees.installation.health import examine
 from entail.trees.log.acts import Create, Write
 from entail.trees.log.event_log import TreeLog
 from entail.trees.store.database import open_database
-from entail.trees.store.health import examine
 from tests.attack.conftest import FULL, Tally
 from tests.attack.forks import Report, Work, run
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from entail.trees.installation.seed import seed_sample
 from entail.trees.log.event_log import TreeLog
 from entail.trees.store.database import open_database
-from entail.trees.store.seed import seed_sample
 
 ROOT = Path(__file__).parents[2]
 WIDE = """() => [document.documentElement, document.querySelector('[data-testid="stMain"]')]

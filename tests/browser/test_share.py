@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from entail.trees.installation.seed import seed_sample
 from entail.trees.log.event_log import TreeLog
 from entail.trees.store.database import open_database
-from entail.trees.store.seed import seed_sample
 from entail.ui.app import ASGI
 from tests.browser.steps import say_name
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from entail.trees.installation.seed import SAMPLE_ID, seed_sample
 from entail.trees.log.acts import Create
 from entail.trees.log.event_log import TreeLog
 from entail.trees.store.database import open_database
-from entail.trees.store.seed import SAMPLE_ID, seed_sample
 from tests.browser.oidc import SECRET, Provider
 
 ROOT = Path(__file__).parents[2]

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from entail.trees.installation.seed import SAMPLE_ID, seed_sample
 from entail.trees.log.acts import Create
 from entail.trees.log.event_log import TreeLog
 from entail.trees.store.database import open_database
-from entail.trees.store.seed import SAMPLE_ID, seed_sample
 from tests.browser.steps import say_name
 
 ROOT = Path(__file__).parents[2]

@@ -15,7 +15,7 @@ from entail.operations.licences import UNKNOWN, _licence, data_licences, encoder
 from entail.operations.storage import back_up, backups
 from entail.runtime import machine as machine_module
 from entail.runtime.machine import inspect_machine, list_gpus, parse_gpus
-from entail.trees.store.backup import restore
+from entail.trees.installation.backup import restore
 from entail.trees.store.corpora import CorpusStore
 from entail.trees.store.database import open_database
 from tests.operations.conftest import add_job

@@ -28,8 +28,7 @@ from entail.trees.log.replay import History, replay
 from entail.trees.log.tree import Tree
 from entail.trees.store import database as database_module
 from entail.trees.store import migrations, schema
-from entail.trees.store.database import Database, open_database
-from entail.trees.store.urls import parse_url
+from entail.trees.store.database import Database, open_database, parse_url
 
 START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 

@@ -10,14 +10,14 @@ import sqlalchemy as sa
 
 from entail.data.records import Corpus, Premise
 from entail.errors import DamagedTreeError
+from entail.trees.installation.archive import open_archive
+from entail.trees.installation.backup import backup, restore
+from entail.trees.installation.health import examine
 from entail.trees.log.acts import Accept, Create, Edit, Evidence, ShownCandidate, Write
 from entail.trees.log.event_log import TreeLog
 from entail.trees.review.decisions import count_decisions, judgements_of
-from entail.trees.store.archive import open_archive
-from entail.trees.store.backup import backup, restore
 from entail.trees.store.corpora import CorpusStore
 from entail.trees.store.database import Database, open_database
-from entail.trees.store.health import examine
 
 ICE = Premise("ice is cold")
 EVIDENCE = Evidence(

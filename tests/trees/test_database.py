@@ -15,16 +15,15 @@ import pytest
 import sqlalchemy as sa
 
 from entail.errors import DamagedDatabaseError, DatabaseError, LockedDatabaseError
+from entail.trees.installation.health import examine
 from entail.trees.log.acts import Create, Write
 from entail.trees.log.event_log import TreeLog
 from entail.trees.store import database as database_module
 from entail.trees.store import schema
 from entail.trees.store.authors import Authors
-from entail.trees.store.database import Database, open_database
-from entail.trees.store.health import examine
+from entail.trees.store.database import Database, open_database, parse_url, sqlite_file
 from entail.trees.store.migrations import schema_revision
 from entail.trees.store.schema import REVISION
-from entail.trees.store.urls import parse_url, sqlite_file
 from tests.trees.conftest import at_once, damage, fill_database
 
 # --- as it should be ---

@@ -10,15 +10,15 @@ import pytest
 from entail.data.records import Corpus
 from entail.errors import CorpusError, DatabaseError, DemoError, SettingsError, UnknownTreeError
 from entail.settings import is_demo, load_settings, refuse_in_demo
+from entail.trees.installation import demo
+from entail.trees.installation.backup import restore
+from entail.trees.installation.demo import VisitorLog, open_shown
+from entail.trees.installation.seed import HELD_OUT_ID, SAMPLE_ID
 from entail.trees.log.acts import Create, Edit, Write
 from entail.trees.log.event_log import TreeLog
-from entail.trees.store import demo
 from entail.trees.store.authors import Authors
-from entail.trees.store.backup import restore
 from entail.trees.store.corpora import CorpusStore
 from entail.trees.store.database import open_database
-from entail.trees.store.demo import VisitorLog, open_shown
-from entail.trees.store.seed import HELD_OUT_ID, SAMPLE_ID
 
 
 @pytest.fixture

@@ -15,12 +15,12 @@ import sqlalchemy as sa
 from entail.data.records import Corpus
 from entail.operations import doctor as doctor_module
 from entail.operations.doctor import diagnose
+from entail.trees.installation.health import examine
 from entail.trees.log.acts import Create, Write
 from entail.trees.log.event_log import TreeLog
 from entail.trees.store import schema
 from entail.trees.store.corpora import CorpusStore
 from entail.trees.store.database import Database, open_database
-from entail.trees.store.health import examine
 
 
 def fill(database: Database) -> Database:

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from entail.trees.installation.backup import restore
 from entail.trees.log.acts import Write
 from entail.trees.log.event_log import TreeLog
 from entail.trees.store.authors import Authors
-from entail.trees.store.backup import restore
 from entail.trees.store.corpora import CorpusStore
 from entail.trees.store.database import open_database
 

@@ -21,6 +21,7 @@ from entail.errors import (
     UndoError,
     UnknownTreeError,
 )
+from entail.trees.installation.health import examine
 from entail.trees.log import event_log as log_module
 from entail.trees.log.acts import (
     Accept,
@@ -39,7 +40,6 @@ from entail.trees.log.tree import ROOT
 from entail.trees.store import schema
 from entail.trees.store.corpora import CorpusStore
 from entail.trees.store.database import Database, open_database
-from entail.trees.store.health import examine
 from tests.trees.conftest import at_once
 
 ICE, FIRE = Premise("ice is cold", "u1"), Premise("fire is hot")

@@ -7,12 +7,12 @@ import pytest
 from entail.data.bundled import SAMPLE_NAME, held_out_trees, sample_trees
 from entail.data.records import Corpus
 from entail.trees.formats.entailment_bank import refold
+from entail.trees.installation import seed
+from entail.trees.installation.health import examine
+from entail.trees.installation.seed import BUNDLES, HELD_OUT_ID, SAMPLE_ID, seed_sample
 from entail.trees.log.event_log import TreeLog
-from entail.trees.store import seed
 from entail.trees.store.corpora import CorpusStore
 from entail.trees.store.database import Database, open_database
-from entail.trees.store.health import examine
-from entail.trees.store.seed import BUNDLES, HELD_OUT_ID, SAMPLE_ID, seed_sample
 from tests.trees.conftest import at_once
 
 

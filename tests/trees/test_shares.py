@@ -7,10 +7,10 @@ import pytest
 import sqlalchemy as sa
 
 from entail.errors import DatabaseError, UnknownTreeError
+from entail.trees.installation.backup import backup, restore
 from entail.trees.log.acts import Create
 from entail.trees.log.event_log import TreeLog
 from entail.trees.store import schema
-from entail.trees.store.backup import backup, restore
 from entail.trees.store.database import Database, open_database
 from entail.trees.store.shares import TOKEN_LENGTH, Shares
 

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from entail.data.records import Corpus, Premise
 from entail.data.text import premise_key
 from entail.errors import CorpusError
+from entail.trees.installation.health import examine
 from entail.trees.store import corpora as corpora_module
 from entail.trees.store.corpora import CorpusInfo, CorpusStore
 from entail.trees.store.database import Database, open_database
-from entail.trees.store.health import examine
 from tests.trees.conftest import at_once
 
 ICE, FIRE, SNOW = Premise("ice is cold", "u1"), Premise("fire is hot", "u2"), Premise("snow is ice")
@@ -114,7 +114,7 @@ def test_repeats_count_once_and_texts_are_stored_raw(store: CorpusStore, facts: 
         (lambda s, i: s.add(i, [], author="Ann"), "nothing to add"),
         (lambda s, i: s.add(i, ["new", " "], author="Ann"), "is empty"),
         (lambda s, i: s.add(i, ["a\0b"], author="Ann"), "NUL character: “a␀b”"),
-        (lambda s, i: s.add(i, ["a\ud800b"], author="Ann"), "half a character"),
+        (lambda s, i: s.add(i, ["a\ud800b"], author="Ann"), "unpaired surrogate"),
         (lambda s, i: s.add(i, [Premise("new", "u\0")], author="Ann"), "NUL"),
         (lambda s, i: s.add(i, ["x" * 10_001], author="Ann"), "at most 10,000 .*ENTAIL_MAX_PREMISE_CHARS"),
         (lambda s, i: s.correct(i, ICE.key, " ice  is cold", author="Ann"), "the same as before"),

@@ -20,10 +20,10 @@ from entail.index.lexical import TfidfIndex
 from entail.runtime.models import INDEXES, ModelCache, model_cache
 from entail.runtime.tasks import CACHE, COMPARISONS, Task
 from entail.training import method
+from entail.trees.installation.seed import seed_sample
 from entail.trees.log.acts import Create
 from entail.trees.store import database as database_module
 from entail.trees.store.database import open_database
-from entail.trees.store.seed import seed_sample
 from entail.ui.components.keyboard import KeyPress
 from entail.ui.frame import sign_in
 from entail.ui.frame.author import Visitor

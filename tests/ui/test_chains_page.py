@@ -14,7 +14,7 @@ from entail.arcf.scoring.scorer import ListedScorer, Scorer, ScorerForm
 from entail.data.records import Corpus
 from entail.runtime.chains import take_step
 from entail.runtime.tasks import Task
-from entail.trees.store.seed import SAMPLE_ID
+from entail.trees.installation.seed import SAMPLE_ID
 from entail.ui.chains.fields import Picks
 from entail.ui.chains.steps import end_message, role_badge, truncation_message
 from entail.ui.shared.resources import Workspace

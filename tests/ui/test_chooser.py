@@ -7,8 +7,8 @@ from entail.data.records import Corpus
 from entail.errors import DataError
 from entail.trees.formats.entailment_bank import grow
 from entail.trees.formats.graphs import to_graphml
+from entail.trees.installation.seed import SAMPLE_ID
 from entail.trees.log.acts import Create, GivenNode, Write
-from entail.trees.store.seed import SAMPLE_ID
 from entail.ui.shared.corpus_choice import default_corpus
 from entail.ui.shared.resources import Workspace
 from entail.ui.trees.chooser import import_trees

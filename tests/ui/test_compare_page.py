@@ -14,9 +14,9 @@ from entail.data.records import Corpus, Premise
 from entail.encoders.training_queries import training_queries_of
 from entail.evaluation.retrieval.split_comparison import SplitComparison
 from entail.runtime.tasks import CACHE
+from entail.trees.installation.seed import HELD_OUT_ID
 from entail.trees.log.acts import Accept, Create, Reject
 from entail.trees.log.replay import CREATED
-from entail.trees.store.seed import HELD_OUT_ID
 from entail.ui.compare.choice import stored_trees
 from entail.ui.compare.query import OPENING_CLAIM
 from entail.ui.compare.tour import HELD_OUT

@@ -8,8 +8,8 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import InitialValue, Selectbox
 
 from entail.data.records import Corpus
+from entail.trees.installation.seed import SAMPLE_ID
 from entail.trees.log.acts import Create, Write
-from entail.trees.store.seed import SAMPLE_ID
 from entail.ui.shared.resources import Workspace
 from tests.ui.conftest import by, named, settled
 

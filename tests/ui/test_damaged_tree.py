@@ -5,8 +5,8 @@ import sqlite3
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from entail.trees.installation.seed import SAMPLE_ID
 from entail.trees.log.acts import Create, Write
-from entail.trees.store.seed import SAMPLE_ID
 from entail.ui.shared.resources import Workspace
 from tests.ui.conftest import accepts, on_tree, opened, opens, said
 

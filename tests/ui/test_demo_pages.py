@@ -8,9 +8,9 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from entail.trees.installation.seed import SAMPLE_ID
 from entail.trees.log.event_log import TreeLog
 from entail.trees.store.database import open_database
-from entail.trees.store.seed import SAMPLE_ID
 from entail.ui.shared.resources import Workspace
 from tests.ui.conftest import said, settled
 

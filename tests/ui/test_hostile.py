@@ -14,9 +14,9 @@ from entail.data.bundled import SAMPLE_NAME
 from entail.data.reading import MAX_BYTES
 from entail.errors import DatabaseError
 from entail.settings import MAX_UPLOAD_MB
+from entail.trees.installation.seed import SAMPLE_ID
 from entail.trees.log.acts import Create, Write
 from entail.trees.log.event_log import TreeLog
-from entail.trees.store.seed import SAMPLE_ID
 from entail.ui.components.keyboard import KeyPress
 from entail.ui.frame.author import Visitor
 from entail.ui.shared.form import upload_limit

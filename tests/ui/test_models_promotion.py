@@ -24,8 +24,8 @@ from entail.registry.models import active, promote
 from entail.registry.pointers import history
 from entail.statistics.paired import PairedDifference
 from entail.training.cards.metrics import MetricPair
+from entail.trees.installation.seed import SAMPLE_ID
 from entail.trees.log.acts import Create
-from entail.trees.store.seed import SAMPLE_ID
 from entail.ui.components.elements import differences_table
 from entail.ui.models.comparison import card_figures_table
 from entail.ui.shared.resources import Workspace, jobs

@@ -6,8 +6,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from entail.data.records import Corpus
+from entail.trees.installation.seed import SAMPLE_ID
 from entail.trees.log.acts import Create, Edit, Remove, Write
-from entail.trees.store.seed import SAMPLE_ID
 from entail.ui.components.inbox import NodeEvent
 from entail.ui.frame.author import Visitor
 from entail.ui.shared.resources import Workspace

@@ -9,8 +9,8 @@ from streamlit.testing.v1 import AppTest
 
 from entail.errors import SettingsError
 from entail.settings import load_settings
+from entail.trees.installation.seed import SAMPLE_ID
 from entail.trees.log.acts import Create, Write
-from entail.trees.store.seed import SAMPLE_ID
 from entail.ui.frame import sign_in
 from entail.ui.shared.resources import Workspace
 from tests.ui.conftest import by, opens, said

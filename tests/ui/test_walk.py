@@ -3,8 +3,8 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from entail.trees.installation.seed import SAMPLE_ID
 from entail.trees.log.acts import Create
-from entail.trees.store.seed import SAMPLE_ID
 from entail.ui.frame.shell import PAGES
 from entail.ui.frame.walk import STATE, STEPS
 from entail.ui.shared.example_tree import smallest_example

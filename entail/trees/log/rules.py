@@ -120,7 +120,7 @@ def _check_text(text: str) -> None:
     if "\0" in text:
         raise ActError("a sentence cannot contain a NUL character")
     if SURROGATES.search(text):
-        raise ActError("a sentence cannot contain half a character (a lone surrogate)")
+        raise ActError("the sentence has invalid Unicode (unpaired surrogate)")
 
 
 def _check_own_text(text: str) -> None:

@@ -1,1 +1,1 @@
-"""Database of trees, corpora and authors; backup and restore."""
+"""Database of corpora and authors, and the tables of trees."""

@@ -2,37 +2,54 @@
 
 from __future__ import annotations
 
+import secrets
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
+from typing import Any
 
 import sqlalchemy as sa
 
 from entail.data.records import Corpus, Premise
-from entail.data.text import quote
+from entail.data.text import SURROGATES, fold, quote
 from entail.errors import CorpusError
+from entail.settings import load_settings
 from entail.trees.store import schema
-from entail.trees.store.corpus_versions import (
-    ARCHIVE,
-    INFO,
-    IS_ARCHIVED,
-    CorpusInfo,
-    check_premises,
-    insert_corpus,
-    insert_version,
-    live_keys,
-    live_premises,
-    read_info,
-)
+from entail.trees.store.authors import enter, fold_name, is_signed_in
 from entail.trees.store.database import Database
+
+LONGEST_NAME = 100
+"""Most characters of a corpus's name."""
 
 QUOTED = 5
 """Most premises that a `CorpusChange` quotes as added or retired."""
 
 CACHED_CORPORA = 8
 """Corpora in the cache of a `CorpusStore`."""
+
+_ARCHIVE = "archive"  # the change that archives a corpus; any other brings it back
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusInfo:
+    """Summary of a corpus, with author and time (UTC) of its creation.
+
+    `name` is unique in the database, `count` is the number of premises in `version`. A corpus is archived
+    if that was its last change.
+    """
+
+    id: str
+    name: str
+    version: int
+    count: int
+    licence: str
+    source: str
+    created_at: datetime
+    created_by: str
+    archived: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +93,9 @@ class CorpusStore:
 
     def corpora(self, *, archived: bool | None = False) -> list[CorpusInfo]:
         """Return the corpora by name: only archived ones, only others, or with None both."""
-        query = INFO.order_by(schema.corpora.c.folded)
+        query = _INFO.order_by(schema.corpora.c.folded)
         if archived is not None:
-            query = query.where(IS_ARCHIVED if archived else ~IS_ARCHIVED)
+            query = query.where(_IS_ARCHIVED if archived else ~_IS_ARCHIVED)
         with self._database.reading() as connection:
             return [CorpusInfo(*row) for row in connection.execute(query)]
 
@@ -94,7 +111,7 @@ class CorpusStore:
     def info(self, corpus_id: str) -> CorpusInfo:
         """Return the summary of a corpus."""
         with self._database.reading() as connection:
-            return read_info(connection, corpus_id)
+            return _read_info(connection, corpus_id)
 
     def corpus(self, corpus_id: str, *, version: int | None = None) -> Corpus:
         """Return the premises of a version, the newest by default; later versions append at the end.
@@ -102,14 +119,14 @@ class CorpusStore:
         Raises:
             CorpusError: If there is no such corpus or version.
         """
+        changes, premises = schema.corpus_changes.c, schema.premises.c
         with self._database.reading() as connection:
-            info = read_info(connection, corpus_id)
+            info = _read_info(connection, corpus_id)
             number = info.version if version is None else version
             if not 1 <= number <= info.version:
                 raise CorpusError(f"{info.name!r} has the versions 1 to {info.version}, found {number}")
-            changes = schema.corpus_changes
             at = connection.scalar(
-                sa.select(changes.c.at).where(changes.c.corpus_id == corpus_id, changes.c.version == number)
+                sa.select(changes.at).where(changes.corpus_id == corpus_id, changes.version == number)
             )
             # With the time, since another corpus may be restored under the same id.
             slot = (corpus_id, number, at)
@@ -117,7 +134,9 @@ class CorpusStore:
                 if slot in self._corpora:
                     self._corpora.move_to_end(slot)
                     return self._corpora[slot]
-            corpus = Corpus(info.name, live_premises(connection, corpus_id, number))
+            query = sa.select(premises.text, premises.source_id).where(_in_version(corpus_id, number))
+            rows = connection.execute(query.order_by(premises.position))
+            corpus = Corpus(info.name, tuple(Premise(text, source_id) for text, source_id in rows))
         with self._lock:
             self._corpora[slot] = corpus
             while len(self._corpora) > CACHED_CORPORA:
@@ -132,19 +151,17 @@ class CorpusStore:
         """
         entries = [texts] if isinstance(texts, str) else texts
         premises = [text if isinstance(text, Premise) else Premise(text) for text in entries]
-        check_premises(premises)
+        _check_premises(premises)
         added = Corpus.of("added", premises)
-        with self._database.writing() as connection:
-            info = read_info(connection, corpus_id, lock=True)
-            live = live_keys(connection, corpus_id, info.version)
+        with self._changing(corpus_id) as (connection, name, live):
             if duplicates := [p for p in added.premises if p.key in live]:
                 raise CorpusError(
-                    f"{len(duplicates)} of {len(added)} are in {info.name!r} already (the first: "
+                    f"{len(duplicates)} of {len(added)} are in {name!r} already (the first: "
                     f"{quote(duplicates[0].text)}); nothing was added"
                 )
             if not added:
                 raise CorpusError("there is nothing to add; expected at least one premise")
-            return insert_version(connection, corpus_id, "add", author, added=added)
+            return _insert_version(connection, corpus_id, "add", author, added=added)
 
     def correct(self, corpus_id: str, key: str, text: str, *, author: str) -> CorpusInfo:
         """Retire the premise with this key and add the corrected text at the end, in one version.
@@ -152,19 +169,17 @@ class CorpusStore:
         Raises:
             CorpusError: If there is no such premise, or the text is invalid or already in the corpus.
         """
-        check_premises([Premise(text)])
-        with self._database.writing() as connection:
-            info = read_info(connection, corpus_id, lock=True)
-            live = live_keys(connection, corpus_id, info.version)
+        _check_premises([Premise(text)])
+        with self._changing(corpus_id) as (connection, name, live):
             if key not in live:
-                raise CorpusError(f"{info.name!r} has no premise {key!r}; it may have been retired")
+                raise CorpusError(f"{name!r} has no premise {key!r}; it may have been retired")
             premise = Premise(text, source_id=live[key])
             if premise.key == key:
                 raise CorpusError("the corrected text is the same as before, white space aside")
             if premise.key in live:
-                raise CorpusError(f"{quote(text)} is in {info.name!r} already; retire the other one instead")
+                raise CorpusError(f"{quote(text)} is in {name!r} already; retire the other one instead")
             new = Corpus("corrected", (premise,))
-            return insert_version(
+            return _insert_version(
                 connection, corpus_id, "correct", author, added=new, retired=[key], corrects=key
             )
 
@@ -175,25 +190,23 @@ class CorpusStore:
             CorpusError: If one is missing, or none would be left.
         """
         retired = list(dict.fromkeys(keys))
-        with self._database.writing() as connection:
-            info = read_info(connection, corpus_id, lock=True)
-            live = live_keys(connection, corpus_id, info.version)
+        with self._changing(corpus_id) as (connection, name, live):
             if missing := [key for key in retired if key not in live]:
-                raise CorpusError(f"{info.name!r} has no premise {missing[0]!r}; it may have been retired")
+                raise CorpusError(f"{name!r} has no premise {missing[0]!r}; it may have been retired")
             if not retired:
                 raise CorpusError("there is nothing to retire; expected at least one key")
             if len(retired) == len(live):
-                raise CorpusError(f"{info.name!r} would be left without a premise; nothing was retired")
-            return insert_version(connection, corpus_id, "retire", author, retired=retired)
+                raise CorpusError(f"{name!r} would be left without a premise; nothing was retired")
+            return _insert_version(connection, corpus_id, "retire", author, retired=retired)
 
     def archive(self, corpus_id: str, *, author: str, archived: bool = True) -> CorpusInfo:
         """Hide a corpus from lists, or restore it; its premises and trees stay, and any edit restores it."""
         with self._database.writing() as connection:
-            read_info(connection, corpus_id, lock=True)
-            info = read_info(connection, corpus_id)  # with the change that was waited for
+            _read_info(connection, corpus_id, lock=True)
+            info = _read_info(connection, corpus_id)  # with the change that was waited for
             if info.archived == archived:
                 return info
-            return insert_version(connection, corpus_id, ARCHIVE if archived else "restore", author)
+            return _insert_version(connection, corpus_id, _ARCHIVE if archived else "restore", author)
 
     def changes(self, corpus_id: str) -> list[CorpusChange]:
         """Return the versions of a corpus, the newest first."""
@@ -204,20 +217,176 @@ class CorpusStore:
             .where(changes.c.corpus_id == corpus_id)
             .order_by(changes.c.version.desc())
         )
+
+        def quoted(connection: sa.Connection, column: str, version: int) -> tuple[str, ...]:
+            texts = sa.select(premises.c.text).where(
+                premises.c.corpus_id == corpus_id, premises.c[column] == version
+            )
+            return tuple(connection.scalars(texts.order_by(premises.c.position).limit(QUOTED)))
+
         with self._database.reading() as connection:
-            read_info(connection, corpus_id)
-            versions = []
-            for row in connection.execute(query).all():
-                quoted = {
-                    f"{column}_texts": tuple(
-                        connection.scalars(
-                            sa.select(premises.c.text)
-                            .where(premises.c.corpus_id == corpus_id, premises.c[column] == row.version)
-                            .order_by(premises.c.position)
-                            .limit(QUOTED)
-                        )
-                    )
-                    for column in ("added", "retired")
-                }
-                versions.append(CorpusChange(**{**row._mapping, **quoted}))
-        return versions
+            _read_info(connection, corpus_id)
+            return [
+                CorpusChange(
+                    **row._mapping,
+                    added_texts=quoted(connection, "added", row.version),
+                    retired_texts=quoted(connection, "retired", row.version),
+                )
+                for row in connection.execute(query).all()
+            ]
+
+    @contextmanager
+    def _changing(self, corpus_id: str) -> Iterator[tuple[sa.Connection, str, Mapping[str, str | None]]]:
+        """Yield a locked corpus: connection, name, and source ids of its premises by key."""
+        premises = schema.premises.c
+        with self._database.writing() as connection:
+            info = _read_info(connection, corpus_id, lock=True)
+            query = sa.select(premises.key, premises.source_id).where(_in_version(corpus_id, info.version))
+            yield connection, info.name, {row.key: row.source_id for row in connection.execute(query)}
+
+
+def insert_corpus(
+    connection: sa.Connection,
+    corpus: Corpus,
+    *,
+    author: str,
+    licence: str = "",
+    source: str = "",
+    corpus_id: str | None = None,
+) -> CorpusInfo:
+    """Add a corpus in the caller's transaction; raises as `CorpusStore.add_corpus`."""
+    name = _clean_name(corpus.name)
+    if not corpus.premises:
+        raise CorpusError(f"the corpus {name!r} has no premise; expected at least one")
+    _check_premises(corpus.premises)
+    _check_storable(f"{licence}{source}", "the licence or source of a corpus")
+    table = schema.corpora
+    if connection.scalar(sa.select(table.c.id).where(table.c.folded == fold_name(name))) is not None:
+        raise CorpusError(
+            f"a corpus {name!r} exists already, maybe archived; choose another name or add to it"
+        )
+    corpus_id = corpus_id or secrets.token_hex(4)
+    row = {"id": corpus_id, "name": name, "folded": fold_name(name), "version": 0, "count": 0}
+    connection.execute(sa.insert(table).values(**row, licence=licence.strip(), source=source.strip()))
+    return _insert_version(connection, corpus_id, "create", author, added=corpus)
+
+
+def _clean_name(name: str) -> str:
+    """Return the name with white space normalised; refuse one that could be taken for a path."""
+    clean = " ".join(name.split())
+    if not 1 <= len(clean) <= LONGEST_NAME:
+        raise CorpusError(f"a corpus's name has 1 to {LONGEST_NAME} characters, found {len(clean)}")
+    if not clean.isprintable():
+        raise CorpusError("a corpus's name cannot hold invisible characters")
+    if "/" in clean or "\\" in clean or clean.startswith("."):
+        raise CorpusError(f"a corpus's name cannot hold / or \\ or begin with a dot, found {clean!r}")
+    return clean
+
+
+def _check_premises(premises: Iterable[Premise]) -> None:
+    longest = load_settings().max_premise_chars
+    for premise in premises:
+        text = premise.text
+        if len(text) > longest:
+            raise CorpusError(
+                f"a premise has at most {longest:,} characters, found {len(text):,} in {quote(text)}; "
+                "split it, or set ENTAIL_MAX_PREMISE_CHARS"
+            )
+        if not fold(text):
+            raise CorpusError("the premise is empty")
+        _check_storable(f"{text}{premise.source_id or ''}", "a premise")
+
+
+def _check_storable(text: str, field: str) -> None:
+    if "\0" in text:
+        raise CorpusError(f"{field} cannot hold a NUL character: {quote(text.replace(chr(0), '␀'))}")
+    if SURROGATES.search(text):
+        raise CorpusError(f"{field} has invalid Unicode (unpaired surrogate); see how its file was encoded")
+
+
+_LAST = schema.corpus_changes.alias("last")
+
+# Not joined: after a wait for the row, PostgreSQL knows its new version but not yet the change that made it.
+_IS_ARCHIVED = (
+    sa.select(_LAST.c.change)
+    .where(_LAST.c.corpus_id == schema.corpora.c.id)
+    .order_by(_LAST.c.version.desc())
+    .limit(1)
+    .scalar_subquery()
+) == _ARCHIVE
+
+_INFO: sa.Select[Any] = sa.select(
+    *(schema.corpora.c[name] for name in ("id", "name", "version", "count", "licence", "source")),
+    schema.corpus_changes.c.at,
+    schema.corpus_changes.c.author,
+    _IS_ARCHIVED,
+).join(
+    schema.corpus_changes,
+    (schema.corpus_changes.c.corpus_id == schema.corpora.c.id) & (schema.corpus_changes.c.version == 1),
+)
+
+
+def _read_info(connection: sa.Connection, corpus_id: str, *, lock: bool = False) -> CorpusInfo:
+    """Return the summary of a corpus; with `lock`, others cannot change it until the transaction ends."""
+    query = _INFO.where(schema.corpora.c.id == corpus_id)
+    if lock:
+        query = query.with_for_update(of=schema.corpora)
+    row = connection.execute(query).first() if corpus_id.isascii() else None
+    if row is None:
+        raise CorpusError(f"there is no corpus {corpus_id!r}; it may be in another database")
+    return CorpusInfo(*row)
+
+
+def _in_version(corpus_id: str, version: int) -> sa.ColumnElement[bool]:
+    premises = schema.premises.c
+    return sa.and_(
+        premises.corpus_id == corpus_id,
+        premises.added <= version,
+        sa.or_(premises.retired.is_(None), premises.retired > version),
+    )
+
+
+def _insert_version(
+    connection: sa.Connection,
+    corpus_id: str,
+    change: str,
+    author: str,
+    *,
+    added: Corpus | None = None,
+    retired: Sequence[str] = (),
+    corrects: str | None = None,
+) -> CorpusInfo:
+    """Insert the next version of a corpus, which the caller has locked: retire keys, append premises."""
+    corpora, changes, premises = schema.corpora, schema.corpus_changes, schema.premises
+    version = 1 + (connection.scalar(sa.select(corpora.c.version).where(corpora.c.id == corpus_id)) or 0)
+    counts = {"added": len(added or ()), "retired": len(retired)}
+    by = {"author": enter(connection, author), "at": datetime.now(UTC), "verified": is_signed_in(author)}
+    connection.execute(
+        sa.insert(changes).values(corpus_id=corpus_id, version=version, change=change, **counts, **by)
+    )
+    if retired:
+        of_key = (premises.c.key == sa.bindparam("gone")) & premises.c.retired.is_(None)
+        update = sa.update(premises).where(premises.c.corpus_id == corpus_id, of_key)
+        connection.execute(update.values(retired=version), [{"gone": key} for key in retired])
+    if added:
+        last = sa.select(sa.func.max(premises.c.position)).where(premises.c.corpus_id == corpus_id)
+        position = connection.scalar(last)
+        rows = [
+            {
+                "corpus_id": corpus_id,
+                "position": at,
+                "key": premise.key,
+                "text": premise.text,
+                "source_id": premise.source_id,
+                "added": version,
+                "corrects": corrects,
+            }
+            for at, premise in enumerate(added.premises, start=0 if position is None else position + 1)
+        ]
+        connection.execute(sa.insert(premises), rows)
+    connection.execute(
+        sa.update(corpora)
+        .where(corpora.c.id == corpus_id)
+        .values(version=version, count=corpora.c.count + counts["added"] - counts["retired"])
+    )
+    return _read_info(connection, corpus_id)

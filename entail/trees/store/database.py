@@ -1,10 +1,11 @@
-"""Connections to the database, SQLite or PostgreSQL: timeouts, migration, errors with a remedy."""
+"""Connections to the database, SQLite or PostgreSQL: URLs, timeouts, migration, errors with a remedy."""
 
 from __future__ import annotations
 
 import json
 import math
 import os
+import re
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -13,20 +14,19 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 import sqlalchemy as sa
-from sqlalchemy.engine import URL
+from sqlalchemy.engine import URL, make_url
 
 from entail.data.private import create_private, make_folder, make_private
 from entail.data.stored import parse_as
 from entail.errors import DamagedDatabaseError, DatabaseError, LockedDatabaseError
-from entail.masking import mask_secrets
+from entail.masking import MASK, is_credential, mask_secrets
 from entail.settings import is_demo, load_settings
 from entail.trees.store.migrations import migrate, schema_revision
 from entail.trees.store.restoration import is_interrupted, recover
 from entail.trees.store.schema import REVISION
-from entail.trees.store.urls import parse_url, path_of, shown_url
 
 ACT_WAIT = 3.0
 """Seconds that an act waits for a lock before it fails."""
@@ -71,14 +71,13 @@ class Database:
     @property
     def file(self) -> Path | None:
         """The SQLite file, None on a server."""
-        return path_of(self.engine.url) if self.engine.dialect.name == "sqlite" else None
+        return _path_of(self.engine.url) if self.engine.dialect.name == "sqlite" else None
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
         """Yield a connection with one consistent snapshot; raise `DatabaseError` if there is no answer."""
-        options: dict[str, Any] = (
-            {} if self.engine.dialect.name == "sqlite" else {"isolation_level": "REPEATABLE READ"}
-        )
+        sqlite = self.engine.dialect.name == "sqlite"
+        options: dict[str, Any] = {} if sqlite else {"isolation_level": "REPEATABLE READ"}
         with translate_errors(self.url), self.engine.connect().execution_options(**options) as connection:
             yield connection
 
@@ -116,6 +115,48 @@ class Database:
         self.engine.dispose()
 
 
+def parse_url(url: str) -> URL:
+    """Return the URL with the supported driver.
+
+    Raises:
+        DatabaseError: If it is not the URL of an SQLite file or a PostgreSQL server.
+
+    >>> parse_url("postgres://ann@localhost/trees").drivername
+    'postgresql+psycopg'
+    """
+    hint = "expected sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME; check ENTAIL_DATABASE_URL"
+    try:
+        parsed = make_url(re.sub(r"^postgres(?=:|\+)", "postgresql", url))
+        backend = parsed.get_backend_name()
+    except (sa.exc.SQLAlchemyError, ValueError):
+        # Their messages quote the URL, which may have a password.
+        raise DatabaseError(f"this is no database URL: {hint}") from None
+    if backend == "postgresql":
+        return parsed.set(drivername="postgresql+psycopg")
+    if backend != "sqlite":
+        raise DatabaseError(f"a database of the kind {backend!r} is not supported: {hint}")
+    if not parsed.database or parsed.database == ":memory:":
+        raise DatabaseError(f"a database in memory would lose everything: {hint}")
+    return parsed.set(drivername="sqlite")
+
+
+def shown_url(url: URL) -> str:
+    """Return a URL without its password and other credentials, for messages."""
+    secret = {name: MASK for name in url.query if is_credential(name)}
+    return url.update_query_dict(secret).render_as_string(hide_password=True)
+
+
+def sqlite_file(url: str | None = None) -> Path | None:
+    """Return the SQLite file of a URL, of the settings by default; None for a server."""
+    parsed = parse_url(url if url is not None else load_settings().database_url)
+    return _path_of(parsed) if parsed.get_backend_name() == "sqlite" else None
+
+
+def _path_of(url: URL) -> Path:
+    name = url.database or ""
+    return Path(unquote(name.removeprefix("file:")) if "uri" in url.query else name).absolute()
+
+
 def open_database(
     url: str | None = None, *, wait_seconds: float = 10.0, read_only: bool = False, scratch: bool = False
 ) -> Database:
@@ -138,8 +179,7 @@ def open_database(
     parsed = parse_url(url if url is not None else load_settings().database_url)
     display_url = shown_url(parsed)
     if is_demo() and not (read_only or scratch):
-        opened = open_database(url, wait_seconds=wait_seconds, read_only=True)
-        return replace(opened, remedy=DEMO_REMEDY)
+        return replace(open_database(url, wait_seconds=wait_seconds, read_only=True), remedy=DEMO_REMEDY)
     with translate_errors(display_url):
         if parsed.get_backend_name() == "sqlite":
             return _open_sqlite(parsed, display_url, wait_seconds, read_only=read_only)
@@ -154,25 +194,27 @@ def open_database(
 
 
 def _engine(url: URL, **options: Any) -> sa.Engine:  # noqa: ANN401 - passed on
+    dumps = partial(json.dumps, allow_nan=False)
     return sa.create_engine(
-        url,
-        hide_parameters=True,
-        json_serializer=partial(json.dumps, allow_nan=False),
-        json_deserializer=_load_json,
-        **options,
+        url, hide_parameters=True, json_serializer=dumps, json_deserializer=_load_json, **options
     )
 
 
 def _load_json(text: str | bytes) -> Any:  # noqa: ANN401 - JSON is of any type
     """Return the content of a JSON column, None if it is damaged: the rest of its row can be read."""
-    try:
+    with suppress(ValueError):
         return parse_as(object, text)
-    except ValueError:
-        return None
+
+
+def _limit_wait(connection: sa.Connection) -> None:
+    """Let a transaction that writes to PostgreSQL wait for a lock no longer than its option says."""
+    wait: float | None = connection.get_execution_options().get(_WRITING)
+    if wait is not None:
+        connection.exec_driver_sql(f"SET LOCAL lock_timeout = {max(1, round(1000 * wait))}")
 
 
 def _open_sqlite(url: URL, display_url: str, wait_seconds: float, *, read_only: bool) -> Database:
-    path = path_of(url)
+    path = _path_of(url)
     if path.is_dir():
         raise DatabaseError(f"{path} is a folder; the database is a file: check ENTAIL_DATABASE_URL")
     if not (read_only or "uri" in url.query):
@@ -216,7 +258,8 @@ def _sqlite_engine(url: URL, wait_seconds: float) -> sa.Engine:
     @sa.event.listens_for(engine, "connect")
     def _configure(connection: sqlite3.Connection, _record: object) -> None:
         connection.isolation_level = None  # transactions begin where `_begin` says
-        connection.text_factory = _decode_text
+        # A damaged text would make its whole table unreadable.
+        connection.text_factory = lambda text: text.decode("utf-8", "backslashreplace")
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA synchronous = FULL")
 
@@ -228,18 +271,6 @@ def _sqlite_engine(url: URL, wait_seconds: float) -> sa.Engine:
         connection.exec_driver_sql("BEGIN" if wait is None else "BEGIN IMMEDIATE")
 
     return engine
-
-
-def _decode_text(text: bytes) -> str:
-    # A damaged text would make its whole table unreadable.
-    return text.decode("utf-8", "backslashreplace")
-
-
-def _limit_wait(connection: sa.Connection) -> None:
-    """Let a transaction that writes to PostgreSQL wait for a lock no longer than its option says."""
-    wait: float | None = connection.get_execution_options().get(_WRITING)
-    if wait is not None:
-        connection.exec_driver_sql(f"SET LOCAL lock_timeout = {max(1, round(1000 * wait))}")
 
 
 def _is_writable(engine: sa.Engine, path: Path, wait_seconds: float) -> bool:
@@ -267,11 +298,7 @@ def _is_writable(engine: sa.Engine, path: Path, wait_seconds: float) -> bool:
 
 
 def _use_wal(connection: sqlite3.Connection, wait_seconds: float) -> None:
-    """Set the journal to WAL, and try again while another process does the same.
-
-    Two who change a new file's journal at once would wait for each other; SQLite refuses one of them at once,
-    without its timeout.
-    """
+    """Set the journal to WAL; try again while another process does, since SQLite's timeout does not count."""
     deadline = time.monotonic() + wait_seconds
     while True:
         try:
@@ -291,17 +318,14 @@ def _ensure_tables(database: Database) -> Database:
         if revision != REVISION and database.read_only:
             raise DatabaseError(
                 f"the tables of {database.url} are of revision {revision or 'none'}, expected {REVISION}, "
-                "and it can only be read here; who may write it brings them up to date by starting entail"
+                "and it can only be read here; start entail with write access to migrate it"
             )
         if revision != REVISION:
             with database.writing(wait_seconds=database.wait_seconds) as connection:
                 migrate(connection)
         if not database.read_only and is_interrupted():
             # A restore that is under way holds the lock.
-            with (
-                suppress(LockedDatabaseError),
-                database.writing(wait_seconds=GLANCE) as connection,
-            ):
+            with suppress(LockedDatabaseError), database.writing(wait_seconds=GLANCE) as connection:
                 recover(connection)
     except BaseException:
         database.close()
@@ -318,7 +342,7 @@ def translate_errors(url: str) -> Iterator[None]:
         raise _explain(error, url) from error
     except UnicodeEncodeError as error:
         raise DatabaseError(
-            f"nothing was saved: half a character (a lone surrogate) in {error.object!r}"
+            f"nothing was saved: invalid Unicode (unpaired surrogate) in {error.object!r}"
         ) from error
 
 
@@ -353,21 +377,17 @@ _DAMAGED = (
     "the damaged file"
 )
 _FULL = "could not be written: the disk is full; make room and try again, nothing was lost"
+_READ_ONLY = "can only be read; make the file and its folder writable for this user, then restart"
+_UNREADABLE = "cannot be opened: see that its folder exists and that this user may read and write it"
 _FOREIGN = "does not have the tables of this version; see `entail doctor`"
 _SQLITE_ERRORS: dict[str, tuple[type[DatabaseError], str]] = {
-    "readonly": (
-        DatabaseError,
-        "can only be read; make the file and its folder writable for this user, then restart",
-    ),
+    "readonly": (DatabaseError, _READ_ONLY),
     "locked": (LockedDatabaseError, _LOCKED),
     "not a database": (DamagedDatabaseError, _DAMAGED),
     "malformed": (DamagedDatabaseError, _DAMAGED),
     "disk i/o": (DatabaseError, "could not be read or written: see that the disk works and has room"),
     "full": (DatabaseError, _FULL),
-    "unable to open": (
-        DatabaseError,
-        "cannot be opened: see that its folder exists and that this user may read and write it",
-    ),
+    "unable to open": (DatabaseError, _UNREADABLE),
     "no such table": (DatabaseError, _FOREIGN),
     "no such column": (DatabaseError, _FOREIGN),
 }

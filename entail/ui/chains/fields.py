@@ -24,7 +24,7 @@ from entail.runtime.chains import (
     take_scorer,
 )
 from entail.runtime.tasks import TaskGroup, finish
-from entail.trees.store.corpus_versions import CorpusInfo
+from entail.trees.store.corpora import CorpusInfo
 from entail.ui.shared.active import draw_notice, sync_with_active
 from entail.ui.shared.file_source import FileSource
 from entail.ui.shared.link import Link

@@ -13,7 +13,7 @@ from entail.errors import EncoderError
 from entail.evaluation.passages.pool import Pool, corpus_pool, read_pool
 from entail.index.factory import LEXICAL
 from entail.runtime.tasks import TaskGroup, finish
-from entail.trees.store.corpus_versions import CorpusInfo
+from entail.trees.store.corpora import CorpusInfo
 from entail.ui.shared.file_source import FileSource
 from entail.ui.shared.link import Link
 from entail.ui.shared.model_names import model_label

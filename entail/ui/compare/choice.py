@@ -25,7 +25,7 @@ from entail.settings import load_settings
 from entail.trees.formats.entailment_bank import refold
 from entail.trees.log.replay import CREATED
 from entail.trees.review.decisions import judgements_of
-from entail.trees.store.corpus_versions import CorpusInfo
+from entail.trees.store.corpora import CorpusInfo
 from entail.ui.components.elements import pick_view
 from entail.ui.shared.chart_marks import Mark
 from entail.ui.shared.form import upload_limit

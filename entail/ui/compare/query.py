@@ -17,7 +17,7 @@ from entail.evaluation.retrieval.comparison import (
 )
 from entail.evaluation.retrieval.comparison_page import keep
 from entail.evaluation.retrieval.split_comparison import FOUND_AT, QueryChange
-from entail.trees.store.corpus_versions import CorpusInfo
+from entail.trees.store.corpora import CorpusInfo
 from entail.ui.compare.choice import LINK, Pair, draw_training_notice
 from entail.ui.compare.slopes import show_slopes, slopes_of
 from entail.ui.components.elements import draw_ranked_list, moved_mark, pick_view

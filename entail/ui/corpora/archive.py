@@ -7,7 +7,7 @@ import streamlit as st
 from entail.data.text import count_of
 from entail.errors import EntailError
 from entail.settings import is_demo
-from entail.trees.store.corpus_versions import CorpusInfo
+from entail.trees.store.corpora import CorpusInfo
 from entail.ui.shared.resources import Workspace
 from entail.ui.shared.text import label
 

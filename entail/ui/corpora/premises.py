@@ -13,8 +13,7 @@ from entail.data.records import Premise
 from entail.data.text import quote
 from entail.errors import EntailError
 from entail.settings import is_demo
-from entail.trees.store.corpora import CorpusChange
-from entail.trees.store.corpus_versions import CorpusInfo
+from entail.trees.store.corpora import CorpusChange, CorpusInfo
 from entail.ui.components.elements import show_errors
 from entail.ui.corpora.archive import draw_archive_button
 from entail.ui.frame.author import ask_name, with_mark

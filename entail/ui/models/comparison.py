@@ -13,7 +13,7 @@ from entail.jobs.candidates import Candidate, find_candidate, list_splits
 from entail.registry.models import Active, card_figures
 from entail.settings import is_demo
 from entail.training.cards.metrics import OWN_DEV, MetricPair
-from entail.trees.store.corpus_versions import CorpusInfo
+from entail.trees.store.corpora import CorpusInfo
 from entail.ui.components.elements import differences_table, draw_table
 from entail.ui.models.details import ENCODER_TASKS
 from entail.ui.shared.model_names import model_label

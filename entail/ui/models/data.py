@@ -19,7 +19,7 @@ from entail.settings import load_settings
 from entail.training.fields import Field
 from entail.training.method import DECISIONS, Method
 from entail.trees.review.decisions import count_decisions, describe_missing
-from entail.trees.store.corpus_versions import CorpusInfo
+from entail.trees.store.corpora import CorpusInfo
 from entail.ui.components.elements import show_errors
 from entail.ui.frame.author import lacks_name
 from entail.ui.shared.form import draw_fields, setting_label, upload_limit

@@ -28,7 +28,7 @@ from entail.registry.pointers import Pointer, list_moves, list_pointers, rollbac
 from entail.registry.roles import DESCRIPTIONS, PACKAGED_MODELS, list_usable
 from entail.settings import is_demo
 from entail.training.method import Role
-from entail.trees.store.corpus_versions import CorpusInfo
+from entail.trees.store.corpora import CorpusInfo
 from entail.ui.components.elements import draw_error
 from entail.ui.frame.author import ask_name
 from entail.ui.models.comparison import candidate_of, compare_on_split, draw_card_figures, draw_comparison

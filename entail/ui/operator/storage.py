@@ -15,9 +15,9 @@ from entail.operations.licences import Licence, data_licences, encoder_licences,
 from entail.operations.storage import back_up, backups, in_words, measure_storage
 from entail.runtime.tasks import TaskGroup
 from entail.settings import MAX_UPLOAD_MB
+from entail.trees.installation.backup import Backup
+from entail.trees.installation.health import counts
 from entail.trees.store import schema
-from entail.trees.store.backup import Backup
-from entail.trees.store.health import counts
 from entail.ui.components.elements import draw_table, show_errors
 from entail.ui.frame.author import ask_name
 from entail.ui.shared.downloads import draw_download

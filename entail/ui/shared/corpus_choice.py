@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from entail.trees.installation.seed import HELD_OUT_ID
 from entail.trees.log.event_log import TreeSummary
-from entail.trees.store.corpus_versions import CorpusInfo
-from entail.trees.store.seed import HELD_OUT_ID
+from entail.trees.store.corpora import CorpusInfo
 
 
 def default_corpus(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 from entail.settings import is_demo
+from entail.trees.installation.demo import VisitorLog
 from entail.trees.log.event_log import TreeLog
 from entail.trees.store.corpora import CorpusStore
-from entail.trees.store.demo import VisitorLog
 
 BANNER = (
     "This is a demo. The team's data cannot be changed. Trees that you start are private and are deleted "

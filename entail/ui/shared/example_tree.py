@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from entail.trees.installation.seed import HELD_OUT_ID
 from entail.trees.log.event_log import TreeSummary
-from entail.trees.store.seed import HELD_OUT_ID
 
 
 def smallest_example(trees: Iterable[TreeSummary]) -> TreeSummary | None:

@@ -16,7 +16,7 @@ from entail.data.reading import read_content
 from entail.progress import ProgressCallback
 from entail.runtime.tasks import Task, TaskGroup
 from entail.settings import load_settings
-from entail.trees.store.corpus_versions import CorpusInfo
+from entail.trees.store.corpora import CorpusInfo
 from entail.ui.shared.form import upload_limit
 from entail.ui.shared.link import Link
 from entail.ui.shared.resources import Workspace

@@ -13,13 +13,13 @@ from entail.errors import EntailError
 from entail.index.factory import LEXICAL, retriever_names
 from entail.registry.pointers import list_pointers
 from entail.settings import is_demo
+from entail.trees.installation.demo import open_shown
+from entail.trees.installation.seed import seed_sample
 from entail.trees.log.event_log import TreeLog
 from entail.trees.log.replay import CREATED
 from entail.trees.store.authors import Authors
 from entail.trees.store.corpora import CorpusStore
 from entail.trees.store.database import Database, open_database
-from entail.trees.store.demo import open_shown
-from entail.trees.store.seed import seed_sample
 from entail.ui.shared.demo import visitor_log
 
 if TYPE_CHECKING:

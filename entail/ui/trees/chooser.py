@@ -13,7 +13,7 @@ from entail.errors import EntailError
 from entail.settings import is_demo
 from entail.trees.log.acts import Create
 from entail.trees.log.event_log import TreeLog, TreeSummary
-from entail.trees.store.corpus_versions import CorpusInfo
+from entail.trees.store.corpora import CorpusInfo
 from entail.ui.components.elements import pick_view, show_errors
 from entail.ui.components.graph import show_picture
 from entail.ui.frame import sign_in

@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 
 from entail.data.records import Corpus, Premise
+from entail.trees.installation.backup import backup
+from entail.trees.installation.health import examine
 from entail.trees.log.acts import Accept, Create, Evidence, Finish, GivenNode, Reject, ShownCandidate
 from entail.trees.log.event_log import TreeLog
 from entail.trees.log.tree import ROOT
 from entail.trees.store.authors import Authors
-from entail.trees.store.backup import backup
 from entail.trees.store.corpora import CorpusStore
 from entail.trees.store.database import Database, open_database
-from entail.trees.store.health import examine
 
 ICE = Premise("ice is cold", "u1")
 EVIDENCE = Evidence(

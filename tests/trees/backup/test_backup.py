@@ -14,11 +14,11 @@ from entail.errors import DamagedDatabaseError, DatabaseError, DataError, Format
 from entail.progress import Progress
 from entail.registry.models import promote
 from entail.registry.pointers import list_moves
+from entail.trees.installation import backup as backup_module
+from entail.trees.installation.archive import write_archive
+from entail.trees.installation.backup import backup, restore
 from entail.trees.log.acts import Create
 from entail.trees.log.event_log import TreeLog
-from entail.trees.store import backup as backup_module
-from entail.trees.store.archive import write_archive
-from entail.trees.store.backup import backup, restore
 from entail.trees.store.database import open_database
 from tests.trees.backup.conftest import content, fill, new_url, read, rewrite, table
 from tests.trees.conftest import damage

@@ -13,12 +13,12 @@ import pytest
 import sqlalchemy as sa
 
 from entail.errors import DataError, EntailError
+from entail.trees.installation import backup as backup_module
+from entail.trees.installation.backup import restore
+from entail.trees.installation.health import examine
 from entail.trees.log.acts import Create
 from entail.trees.log.event_log import TreeLog
-from entail.trees.store import backup as backup_module
-from entail.trees.store.backup import restore
 from entail.trees.store.database import Database, open_database
-from entail.trees.store.health import examine
 from tests.trees.backup.conftest import new_url, read, rewrite
 
 
@@ -149,7 +149,8 @@ def test_a_restore_that_is_killed_leaves_the_old_state_or_the_new_one(
     code = f"""
 import os, signal
 from pathlib import Path
-from entail.trees.store import backup, restoration
+from entail.trees.installation import backup
+from entail.trees.store import restoration
 rename = Path.rename
 def die(*arguments, **options):
     os.kill(os.getpid(), signal.SIGKILL)

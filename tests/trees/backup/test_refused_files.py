@@ -12,9 +12,9 @@ import pytest
 import sqlalchemy as sa
 
 from entail.errors import DatabaseError, DataError, FormatError
-from entail.trees.store.backup import restore
+from entail.trees.installation.backup import restore
+from entail.trees.installation.health import examine
 from entail.trees.store.database import open_database
-from entail.trees.store.health import examine
 from tests.trees.backup.conftest import new_url, rewrite, table
 
 

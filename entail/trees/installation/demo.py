@@ -18,14 +18,13 @@ import sqlalchemy as sa
 
 from entail.data.text import quote
 from entail.errors import DemoError
+from entail.trees.installation.seed import seed_sample
 from entail.trees.log.acts import Create, Evidence
 from entail.trees.log.event_log import TreeLog, TreeSummary
 from entail.trees.log.replay import History
 from entail.trees.store import schema
 from entail.trees.store.corpora import CorpusStore
-from entail.trees.store.database import DEMO_REMEDY, Database, open_database
-from entail.trees.store.seed import seed_sample
-from entail.trees.store.urls import sqlite_file
+from entail.trees.store.database import DEMO_REMEDY, Database, open_database, sqlite_file
 
 TREES = 50
 """Most trees of a visitor."""

@@ -30,13 +30,12 @@ from entail.errors import DamagedDatabaseError, DatabaseError, DataError, Format
 from entail.progress import Meter, ProgressCallback
 from entail.registry import pointers
 from entail.settings import load_settings, refuse_in_demo
+from entail.trees.installation.archive import Archive, open_archive, read_chunks, write_archive
+from entail.trees.installation.health import corpus_problems, tree_problems
 from entail.trees.store import schema
-from entail.trees.store.archive import Archive, open_archive, read_chunks, write_archive
-from entail.trees.store.database import Database, open_database
-from entail.trees.store.health import corpus_problems, tree_problems
+from entail.trees.store.database import Database, open_database, sqlite_file
 from entail.trees.store.migrations import migrate
 from entail.trees.store.restoration import FolderSwap, forget
-from entail.trees.store.urls import sqlite_file
 
 _BATCH = 2_000
 

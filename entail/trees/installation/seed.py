@@ -21,7 +21,7 @@ from entail.trees.formats.entailment_bank import unfold
 from entail.trees.log.event_log import insert_trees
 from entail.trees.store import schema
 from entail.trees.store.authors import fold_name
-from entail.trees.store.corpus_versions import insert_corpus
+from entail.trees.store.corpora import insert_corpus
 from entail.trees.store.database import Database
 
 SAMPLE_ID = "5a3b1e00"

@@ -1,0 +1,1 @@
+"""Installation as a whole: bundled sample, demo, health, backup and restore."""
