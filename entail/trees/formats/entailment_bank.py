@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 from entail.data.entailment_bank.proof import MAX_NODES, next_id
@@ -39,12 +40,9 @@ def unfold(tree: ExplanationTree, *, corpus: Corpus | None = None) -> Create:
     """Return the act that creates an authored tree from an official row.
 
     Each use of a sentence is a node, depth first, in the order of its step; a premise that a step names twice
-    is one node. Intermediate conclusions without a use are loose nodes. Labels are the row's ids.
-
-    The key of a node identifies the premise of the corpus, so it is set if `corpus` has its text. Without a
-    corpus every leaf gets the key of its text.
-
-    `source` keeps, as plain JSON, what `refold` needs to write the row again.
+    is one node. Intermediate conclusions without a use are loose nodes. Labels are the row's ids. A node has
+    a key if `corpus` has its text; without a corpus every leaf has one. `source` keeps, as plain JSON, what
+    `refold` needs to write the row again.
 
     Raises:
         ProofError: If the proof names an unknown sentence, has a cycle, or unfolds to more than
@@ -59,17 +57,13 @@ def unfold(tree: ExplanationTree, *, corpus: Corpus | None = None) -> Create:
         premises.setdefault(step.conclusion, {}).update(dict.fromkeys(step.premises))
     used = {premise for below in premises.values() for premise in below}
     loose = [conclusion for conclusion in premises if conclusion != HYPOTHESIS and conclusion not in used]
-    stack: list[tuple[str, int | None]] = [(label, None) for label in reversed(loose)]
-    stack += [(label, -1) for label in reversed(premises.get(HYPOTHESIS, {}))]
     nodes: list[GivenNode] = []
-    while stack:
-        label, parent = stack.pop()
+    for label, parent in depth_first(HYPOTHESIS, loose, lambda label: [*premises.get(label, ())]):
         if len(nodes) == MAX_NODES:
             raise ProofError(
                 f"the proof of row {tree.id!r} unfolds to more than {MAX_NODES} nodes: it has a cycle, or "
                 "its steps use each other too often to be shown as a tree"
             )
-        below = premises.get(label, {})
         try:
             text = tree.text(label)
         except KeyError:
@@ -77,14 +71,27 @@ def unfold(tree: ExplanationTree, *, corpus: Corpus | None = None) -> Create:
                 f"the proof of row {tree.id!r} names {label}, which is neither one of its "
                 f"{len(tree.sentences)} sentences nor one of its {len(tree.intermediates)} conclusions"
             ) from None
-        is_premise = corpus.position(text) is not None if corpus else not below
+        is_premise = corpus.position(text) is not None if corpus else label not in premises
         nodes.append(GivenNode(text, parent, label, premise_key(text) if is_premise else None))
-        stack += [(premise, len(nodes) - 1) for premise in reversed(below)]
     lost = premises.keys() - {HYPOTHESIS} - {node.label for node in nodes}
     if lost or HYPOTHESIS in used:
         cycle = ", ".join(sorted(lost or {HYPOTHESIS}))
         raise ProofError(f"the proof of row {tree.id!r} has a cycle: {cycle}")
     return Create(hypothesis=tree.hypothesis, nodes=tuple(nodes), source=_source(tree))
+
+
+def depth_first(
+    root: str, loose: Sequence[str], below: Callable[[str], Sequence[str]]
+) -> Iterator[tuple[str, int | None]]:
+    """Yield what is below a root and then loose trees, depth first, with the `GivenNode.parent` of each."""
+    stack: list[tuple[str, int | None]] = [(id, None) for id in reversed(loose)]
+    stack += [(id, -1) for id in reversed(below(root))]
+    for index in count():
+        if not stack:
+            return
+        id, parent = stack.pop()
+        yield id, parent
+        stack += [(child, index) for child in reversed(below(id))]
 
 
 def grow(act: Create) -> Tree:
@@ -148,16 +155,10 @@ def refold(tree: Tree, *, corpus: Corpus | None = None) -> ExplanationTree:
     free `sentN` and `intN`; other trees are numbered in the order of their steps. An untouched imported tree
     gives exactly its original steps. Every conclusion precedes its uses.
 
-    The context has the sentences of the proof, the imported sentences, and the rejected premises whose text
-    is not in the tree: the last two are its distractors. An imported sentence that now has premises is an
-    intermediate, and no longer in the context.
-
-    A conclusion without premises is a leaf of the export, a `sentN`, since the format has no conclusion
-    without a step. Loose nodes without premises are left out, and all steps if the hypothesis has no
-    premises.
-
-    With a corpus, `premise_ids` in the other fields of the row has the ids of the sentences there. The id of
-    a tree that was not imported is the key of its hypothesis.
+    The context has the sentences of the proof, and as distractors the imported sentences that are not used
+    and the rejected premises whose text is not in the tree. A conclusion without premises is a `sentN`, since
+    the format has no conclusion without a step. Loose nodes without premises are left out, and all steps if
+    the hypothesis has no premises. With a corpus, `premise_ids` has the ids of the sentences there.
     """
     source = _imported_row(tree)
     imported = {step.conclusion: step.premises for step in source.steps}
@@ -233,21 +234,16 @@ def _keep_labels(sentences: list[_Sentence], source: ExplanationTree) -> None:
     by_text: dict[tuple[bool, str], list[str]] = {}
     for label, text in texts.items():
         by_text.setdefault((label in source.intermediates, fold(text)), []).append(label)
-    used_labels: set[str] = set()
-
-    def claim(sentence: _Sentence, label: str | None) -> None:
-        if sentence.label is None and label is not None and label not in used_labels:
+    claims = [
+        *((s, s.preferred) for s in sentences if fold(texts.get(s.preferred or "", "")) == fold(s.text)),
+        *((s, label) for s in sentences for label in by_text.get((bool(s.below), fold(s.text)), ())),
+        *((s, s.preferred) for s in sentences),
+    ]
+    labels: set[str] = set()
+    for sentence, label in claims:
+        if sentence.label is None and label is not None and label not in labels:
             sentence.label = label
-            used_labels.add(label)
-
-    for sentence in sentences:
-        if sentence.preferred and fold(texts.get(sentence.preferred, "")) == fold(sentence.text):
-            claim(sentence, sentence.preferred)
-    for sentence in sentences:
-        for label in by_text.get((bool(sentence.below), fold(sentence.text)), ()):
-            claim(sentence, label)
-    for sentence in sentences:
-        claim(sentence, sentence.preferred)
+            labels.add(label)
 
 
 def _order(sentences: list[_Sentence], hypothesis: int, imported: Mapping[str, Any]) -> list[int]:

@@ -69,7 +69,7 @@ class _Manifest(_Head):
 
 @dataclass(frozen=True)
 class Archive:
-    """Verified archive: name of the file for messages, revision of its tables, its parts by name."""
+    """Verified archive: name of the file, revision of its tables, its parts by name."""
 
     name: str
     revision: str
@@ -81,21 +81,14 @@ class Archive:
         return read_chunks(self._zip.open(part))
 
     def rows(self, part: str) -> Generator[dict[str, Any]]:
-        """Yield the rows of a table.
-
-        Raises:
-            FormatError: If a line is not a JSON object.
-        """
+        """Yield the rows of a table; raise `FormatError` if a line is not a JSON object."""
         with self._zip.open(part) as stream:
             for number, line in enumerate(iter(partial(stream.readline, _LONGEST_LINE), b""), 1):
                 try:
-                    row = parse_as(dict[str, Any], line)
+                    yield parse_as(dict[str, Any], line)
                 except ValueError as error:
-                    source = f"{self.name}: {part}"
-                    raise FormatError(
-                        f"expected a JSON object ({error})", source=source, line=number
-                    ) from error
-                yield row
+                    reason, source = f"expected a JSON object ({error})", f"{self.name}: {part}"
+                    raise FormatError(reason, source=source, line=number) from error
 
 
 def read_chunks(stream: IO[bytes]) -> Generator[bytes]:
@@ -121,7 +114,10 @@ def write_archive(
         create_private(partial)
         with partial.open("wb") as raw:
             with zipfile.ZipFile(raw, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
-                written = {name: _write_part(archive, name, pieces) for name, pieces in parts}
+                written = {}
+                for name, chunks in parts:
+                    with archive.open(name, "w", force_zip64=True) as stream:
+                        written[name] = _measure(chunks, stream.write)
                 manifest = _Manifest(
                     format=FORMAT,
                     format_version=FORMAT_VERSION,
@@ -144,12 +140,7 @@ def write_archive(
     return written
 
 
-def _write_part(archive: zipfile.ZipFile, name: str, chunks: Iterable[bytes]) -> Part:
-    with archive.open(name, "w", force_zip64=True) as stream:
-        return _measure(chunks, stream.write)
-
-
-def _measure(chunks: Iterable[bytes], use: Callable[[bytes], object]) -> Part:
+def _measure(chunks: Iterable[bytes], use: Callable[[bytes], object] = len) -> Part:
     digest, size, lines = sha256(), 0, 0
     for chunk in chunks:
         digest.update(chunk)
@@ -176,7 +167,14 @@ def open_archive(file: Path) -> Iterator[Archive]:
             revision, parts = _read_manifest(archive, name)
             _check_names(archive, parts, name)
             for part, expected in parts.items():
-                _check_part(archive, part, expected, name)
+                actual = _measure(read_chunks(archive.open(part)))
+                if actual != expected:
+                    raise FormatError(
+                        f"{part} is not what was written (expected {expected.size:,} bytes with the digest "
+                        f"{expected.sha256[:12]}, found {actual.size:,} with {actual.sha256[:12]}); take "
+                        "another backup",
+                        source=name,
+                    )
         except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
             raise FormatError(
                 f"this is no backup of entail, or it is cut off ({error})", source=name
@@ -232,13 +230,3 @@ def _check_names(archive: zipfile.ZipFile, parts: Mapping[str, Part], name: str)
     for part in parts:
         if not _TABLE.fullmatch(part) and not _MODEL.fullmatch(part):
             raise FormatError(f"a backup has no part called {part!r}; nothing was taken from it", source=name)
-
-
-def _check_part(archive: zipfile.ZipFile, part: str, expected: Part, name: str) -> None:
-    actual = _measure(read_chunks(archive.open(part)), use=lambda chunk: None)
-    if actual != expected:
-        raise FormatError(
-            f"{part} is not what was written (expected {expected.size:,} bytes with the digest "
-            f"{expected.sha256[:12]}, found {actual.size:,} with {actual.sha256[:12]}); take another backup",
-            source=name,
-        )

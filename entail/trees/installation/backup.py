@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -31,7 +31,7 @@ from entail.progress import Meter, ProgressCallback
 from entail.registry import pointers
 from entail.settings import load_settings, refuse_in_demo
 from entail.trees.installation.archive import Archive, open_archive, read_chunks, write_archive
-from entail.trees.installation.health import corpus_problems, tree_problems
+from entail.trees.installation.health import corpus_problems, row_counts, tree_problems
 from entail.trees.store import schema
 from entail.trees.store.database import Database, open_database, sqlite_file
 from entail.trees.store.migrations import migrate
@@ -78,8 +78,7 @@ def backup(
         DataError: If the file exists and `overwrite` is not set, or it cannot be written.
         DatabaseError: If the database cannot be read.
     """
-    path = sqlite_file(url)
-    if path is not None and not path.exists():
+    if (path := sqlite_file(url)) is not None and not path.exists():
         raise DatabaseError(f"there is no database at {path} yet, so nothing to back up; see `entail doctor`")
     with closing(open_database(url)) as database:
         return _write(database, file, overwrite=overwrite, progress=progress)
@@ -113,52 +112,47 @@ def restore(
             damaged = _move_aside(url)
             database = open_database(url)
         try:
-            filled = _is_filled(database) or (models.parent / pointers.FILE).exists()
-            if filled or any(path.is_file() for path in models.rglob("*")):
+            with database.reading() as connection:
+                rows = row_counts(connection)
+            files = (models.parent / pointers.FILE, *models.rglob("*"))
+            if any(rows.values()) or any(path.is_file() for path in files):
                 if not replace:
                     raise DatabaseError(
                         f"nothing was restored, for {database.url} or {models} is not empty; say --replace "
                         "to have it replaced (a backup of it is written first)"
                     )
+                folder = database.file.parent if database.file else load_settings().data_dir
                 try:
-                    before = _back_up_before(database)
+                    before = _write(database, folder / f"before-restore-{_stamp()}.zip").file
                 except DamagedDatabaseError:
                     database.close()
                     damaged = _move_aside(url)
                     database = open_database(url)
-            rows, problems, revoked = _restore(database, archive, models, progress, keeps=before is None)
+            stamp = _stamp()
+            old = models.with_name(f"models.before-restore-{stamp}")
+            swap = FolderSwap(stamp, models, _stage_models(archive, models), old, keeps=before is None)
+            try:
+                rows, problems, revoked = _fill(database, archive, progress, last=swap.apply)
+            except BaseException as error:
+                swap.revert(error)
+                raise
+            with database.writing(wait_seconds=database.wait_seconds) as connection:
+                swap.finish(connection)
         finally:
             database.close()
     count = sum(name.startswith("models/") for name in archive.parts)
     return Restoration(rows, count, before, damaged, problems, revoked)
 
 
-def _restore(
-    database: Database, archive: Archive, models: Path, progress: ProgressCallback | None, *, keeps: bool
-) -> tuple[dict[str, int], tuple[str, ...], int]:
-    stamp = _stamp()
-    before = models.with_name(f"models.before-restore-{stamp}")
-    swap = FolderSwap(stamp, models, _stage_models(archive, models), before, keeps)
-    try:
-        filled = _fill(database, archive, progress, last=swap.apply)
-    except BaseException as error:
-        swap.revert(error)
-        raise
-    with database.writing(wait_seconds=database.wait_seconds) as connection:
-        swap.finish(connection)
-    return filled
-
-
 def _write(
     database: Database, file: Path, *, overwrite: bool = False, progress: ProgressCallback | None = None
 ) -> Backup:
     with database.reading() as connection:
-        tables = schema.metadata.sorted_tables
-        counts = [connection.scalar(sa.select(sa.func.count()).select_from(table)) or 0 for table in tables]
-        meter = Meter(sum(counts), "writing the backup", unit="rows", report=progress)
+        counts = row_counts(connection)
+        meter = Meter(sum(counts.values()), "writing the backup", unit="rows", report=progress)
 
         def parts() -> Iterator[tuple[str, Iterator[bytes]]]:
-            for table in tables:
+            for table in schema.metadata.sorted_tables:
                 yield f"tables/{table.name}.jsonl", _lines(connection, table, meter)
             for name, path in _model_files():
                 try:
@@ -173,7 +167,7 @@ def _write(
                 yield name, read_chunks(stream)
 
         written = write_archive(file, parts(), revision=schema.REVISION, overwrite=overwrite)
-    rows = {table.name: written[f"tables/{table.name}.jsonl"].lines for table in tables}
+    rows = {name: written[f"tables/{name}.jsonl"].lines for name in counts}
     return Backup(file=file, size=file.stat().st_size, rows=rows, models=len(written) - len(rows))
 
 
@@ -194,36 +188,28 @@ def _model_files() -> Iterator[tuple[str, Path]]:
 
 def _lines(connection: sa.Connection, table: sa.Table, meter: Meter) -> Iterator[bytes]:
     is_json = {column.name: isinstance(column.type, sa.JSON) for column in table.columns}
-    columns = [sa.cast(column, sa.Text) if is_json[column.name] else column for column in table.columns]
+    columns = [
+        sa.cast(column, sa.Text).label(column.name) if is_json[column.name] else column
+        for column in table.columns
+    ]
     query = sa.select(*columns).order_by(*table.primary_key.columns).execution_options(yield_per=_BATCH)
     for batch in connection.execute(query).partitions():
-        yield "".join(_line(row, is_json) for row in batch).encode()
+        rows = (
+            {name: _parsed(value) if is_json[name] else value for name, value in row._mapping.items()}
+            for row in batch
+        )
+        yield "".join(f"{json.dumps(row, default=datetime.isoformat)}\n" for row in rows).encode()
         meter.add(len(batch))
 
 
-def _line(row: Sequence[Any], is_json: Mapping[str, bool]) -> str:
-    fields = (
-        f'"{name}": {_as_json(value) if is_json[name] else json.dumps(value, default=datetime.isoformat)}'
-        for name, value in zip(is_json, row, strict=True)
-    )
-    return f"{{{', '.join(fields)}}}\n"
-
-
-def _as_json(text: str | None) -> str:
+def _parsed(text: str | None) -> Any:  # noqa: ANN401 - JSON is of any type
     """Return the content of a JSON column; of a damaged one, its text, so that nothing is lost."""
     with suppress(ValueError):
         (content,) = parse_as(list[Any], f"[{text}]")  # as deep as in the line
+        json.dumps(content, allow_nan=False)
         if content is not None:  # which would be no content at all where it is restored
-            return json.dumps(content, allow_nan=False)
-    return json.dumps(text)
-
-
-def _is_filled(database: Database) -> bool:
-    with database.reading() as connection:
-        return any(
-            connection.execute(sa.select(sa.literal(1)).select_from(table).limit(1)).first()
-            for table in schema.metadata.sorted_tables
-        )
+            return content
+    return text
 
 
 def _models_dir() -> Path:
@@ -232,11 +218,6 @@ def _models_dir() -> Path:
 
 def _stamp() -> str:
     return f"{datetime.now(UTC):%Y%m%dT%H%M%S%fZ}"
-
-
-def _back_up_before(database: Database) -> Path:
-    folder = database.file.parent if database.file else load_settings().data_dir
-    return _write(database, folder / f"before-restore-{_stamp()}.zip").file
 
 
 def _move_aside(url: str | None) -> Path:

@@ -34,7 +34,7 @@ def examine(database: Database, *, progress: ProgressCallback | None = None) -> 
         return Health(
             revision=schema_revision(connection),
             size=_size(connection, database),
-            rows=_rows(connection),
+            rows=row_counts(connection),
             problems=(
                 *_file_problems(connection),
                 *corpus_problems(connection),
@@ -46,10 +46,11 @@ def examine(database: Database, *, progress: ProgressCallback | None = None) -> 
 def counts(database: Database) -> tuple[Mapping[str, int], int, str | None]:
     """Return the rows of each table, the bytes on the disk and the revision of the tables."""
     with database.reading() as connection:
-        return _rows(connection), _size(connection, database), schema_revision(connection)
+        return row_counts(connection), _size(connection, database), schema_revision(connection)
 
 
-def _rows(connection: sa.Connection) -> dict[str, int]:
+def row_counts(connection: sa.Connection) -> dict[str, int]:
+    """Return the number of rows by table."""
     return {
         table.name: connection.scalar(sa.select(sa.func.count()).select_from(table)) or 0
         for table in schema.metadata.sorted_tables
@@ -72,9 +73,8 @@ def tree_problems(connection: sa.Connection, *, progress: ProgressCallback | Non
             if history is None:
                 yield f"tree {row.id} is damaged: it has no acts; {DAMAGED_REMEDY}"
                 continue
-            summary = summarise(history)
-            wrong = [f"{k}: {stored[k]!r}, by its log {v!r}" for k, v in summary.items() if stored[k] != v]
-            if wrong:
+            columns = summarise(history).items()
+            if wrong := [f"{k}: {stored[k]!r}, by its log {v!r}" for k, v in columns if stored[k] != v]:
                 yield (
                     f"the summary of tree {row.id} is wrong ({'; '.join(wrong)}): its next act corrects it, "
                     "nothing is lost"

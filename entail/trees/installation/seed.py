@@ -24,11 +24,8 @@ from entail.trees.store.authors import fold_name
 from entail.trees.store.corpora import insert_corpus
 from entail.trees.store.database import Database
 
-SAMPLE_ID = "5a3b1e00"
-"""Id of the bundled corpus, the same in every database."""
-
-HELD_OUT_ID = "5a3b1e01"
-"""Id of the bundled corpus of the held-out trees, the same in every database."""
+SAMPLE_ID, HELD_OUT_ID = "5a3b1e00", "5a3b1e01"
+"""Ids of the bundled corpora, the same in every database."""
 
 SAMPLE_AUTHOR = "EntailmentBank"
 """Author of the bundled trees."""
@@ -41,6 +38,12 @@ class Bundle(NamedTuple):
     name: str
     corpus: Callable[[], Corpus]
     trees: Callable[[], tuple[ExplanationTree, ...]]
+
+    def is_seeded(self, connection: sa.Connection) -> bool:
+        """Return whether the corpus, or another of its name, was added."""
+        corpora = schema.corpora.c
+        same = sa.or_(corpora.id == self.id, corpora.folded == fold_name(self.name))
+        return connection.scalar(sa.select(corpora.id).where(same)) is not None
 
 
 BUNDLES = (
@@ -59,40 +62,29 @@ def seed_sample(database: Database) -> None:
     Raises:
         DatabaseError: If the database cannot be written.
     """
-    if not database.read_only:
-        for bundle in BUNDLES:
-            if not _is_seeded(database, bundle):
-                _seed(database, bundle)
-
-
-def _seed(database: Database, bundle: Bundle) -> None:
-    corpus = bundle.corpus()
-    acts = [unfold(tree, corpus=corpus) for tree in bundle.trees()]
-    try:
-        with database.writing(wait_seconds=database.wait_seconds) as connection:
-            if connection.scalar(_seeded(bundle)) is not None:
-                return
-            insert_corpus(
-                connection,
-                corpus,
-                author=SAMPLE_AUTHOR,
-                licence="Apache-2.0 (EntailmentBank), CC BY-SA 4.0 (WorldTree)",
-                source="EntailmentBank and WorldTree, Allen Institute for AI",
-                corpus_id=bundle.id,
-            )
-            insert_trees(connection, acts, author=SAMPLE_AUTHOR, corpus_id=bundle.id, example=True)
-    except DatabaseError:
-        if not _is_seeded(database, bundle):  # another process was quicker
-            raise
-
-
-def _seeded(bundle: Bundle) -> sa.Select[tuple[str]]:
-    corpora = schema.corpora.c
-    return sa.select(corpora.id).where(
-        sa.or_(corpora.id == bundle.id, corpora.folded == fold_name(bundle.name))
-    )
+    for bundle in () if database.read_only else BUNDLES:
+        if _is_seeded(database, bundle):
+            continue
+        corpus = bundle.corpus()
+        acts = [unfold(tree, corpus=corpus) for tree in bundle.trees()]
+        try:
+            with database.writing(wait_seconds=database.wait_seconds) as connection:
+                if bundle.is_seeded(connection):
+                    continue
+                insert_corpus(
+                    connection,
+                    corpus,
+                    author=SAMPLE_AUTHOR,
+                    licence="Apache-2.0 (EntailmentBank), CC BY-SA 4.0 (WorldTree)",
+                    source="EntailmentBank and WorldTree, Allen Institute for AI",
+                    corpus_id=bundle.id,
+                )
+                insert_trees(connection, acts, author=SAMPLE_AUTHOR, corpus_id=bundle.id, example=True)
+        except DatabaseError:
+            if not _is_seeded(database, bundle):  # another process was quicker
+                raise
 
 
 def _is_seeded(database: Database, bundle: Bundle) -> bool:
     with database.reading() as connection:
-        return connection.scalar(_seeded(bundle)) is not None
+        return bundle.is_seeded(connection)

@@ -48,11 +48,7 @@ def is_signed_in(author: str) -> bool:
 class Identity:
     """Identity of a person from a provider's claims.
 
-    Attributes:
-        issuer: Provider (`iss`).
-        subject: Permanent unique id of the person at the provider (`sub`).
-        name: Name of the person.
-        email: Verified address.
+    `subject` is the person's permanent id at the `issuer`; the `email` is verified.
     """
 
     issuer: str
@@ -94,14 +90,10 @@ def clean_name(name: str) -> str:
     return clean
 
 
-def usable_name(name: str) -> str:
-    """Return a name without control and format characters, white space normalised, truncated; or nothing.
-
-    >>> usable_name("  Ada" + chr(7) + "  Lovelace ")
-    'Ada Lovelace'
-    """
-    visible = "".join(char for char in name if not _is_invisible(char))
-    clean = " ".join(visible.split())[:LONGEST_NAME].rstrip()
+def _usable_name(name: str) -> str:
+    """Return a name without control and format characters, truncated; empty if nothing of it can be seen."""
+    clean = " ".join("".join(char for char in name if not _is_invisible(char)).split())
+    clean = clean[:LONGEST_NAME].rstrip()
     return clean if fold_name(clean) else ""
 
 
@@ -144,7 +136,7 @@ def identity_of(claims: Mapping[str, object]) -> Identity:
         email.partition("@")[0],
         f"author {subject}",
     )
-    name = next(filter(None, map(usable_name, candidates)))
+    name = next(filter(None, map(_usable_name, candidates)))
     return Identity(issuer=issuer, subject=subject, name=name, email=email.lower() or None)
 
 
@@ -155,8 +147,7 @@ def enter(connection: sa.Connection, name: str) -> str:
         ActError: If the name is invalid, see `clean_name`.
     """
     clean = clean_name(name)
-    stored_name = _find_name(connection, clean)
-    if stored_name is not None:
+    if (stored_name := _find_name(connection, clean)) is not None:
         return stored_name
     row = {"name": clean, "folded": fold_name(clean), "entered_at": datetime.now(UTC)}
     return clean if _insert(connection, authors, row) else str(_find_name(connection, clean))
@@ -257,34 +248,24 @@ class Authors:
         """
         if self._database.read_only:
             return
+        values = {"node": node[:40], "at": datetime.now(UTC), "verified": is_signed_in(author)}
         with suppress(LockedDatabaseError), self._database.writing(wait_seconds=GLANCE) as connection:
-            _record_presence(connection, tree_id, author, node)
+            query = sa.select(trees.c.id).where(trees.c.id == tree_id)
+            if not tree_id.isascii() or connection.scalar(query) is None:
+                raise UnknownTreeError(f"there is no tree {tree_id!r}")
+            name = enter(connection, author)
+            own = (presence.c.tree_id == tree_id) & (presence.c.author == name)
+            if not connection.execute(sa.update(presence).where(own).values(values)).rowcount:
+                # It fails for the same author in another tab, who was there at the same moment.
+                _insert(connection, presence, {"tree_id": tree_id, "author": name, **values})
 
-    def list_presences(self, *, within_seconds: float = 60) -> list[Presence]:
-        """Return the presences of the last seconds, the latest first."""
-        since = datetime.now(UTC) - timedelta(seconds=within_seconds)
-        rows = (
-            sa.select(*(presence.c[name] for name in ("tree_id", "author", "node", "at", "verified")))
-            .where(presence.c.at >= since)
-            .order_by(presence.c.at.desc(), presence.c.author)
-        )
+    def list_presences(self) -> list[Presence]:
+        """Return the presences of the last minute, the latest first."""
+        since = datetime.now(UTC) - timedelta(seconds=60)
+        query = sa.select(*(presence.c[name] for name in Presence.__slots__)).where(presence.c.at >= since)
+        query = query.order_by(presence.c.at.desc(), presence.c.author)
         with self._database.reading() as connection:
-            return [Presence(*row) for row in connection.execute(rows)]
-
-
-def _record_presence(connection: sa.Connection, tree_id: str, author: str, node: str) -> None:
-    query = sa.select(trees.c.id).where(trees.c.id == tree_id)
-    if not tree_id.isascii() or connection.scalar(query) is None:
-        raise UnknownTreeError(f"there is no tree {tree_id!r}")
-    values = {"node": node[:40], "at": datetime.now(UTC), "verified": is_signed_in(author)}
-    name = enter(connection, author)
-    update = (
-        sa.update(presence).where(presence.c.tree_id == tree_id, presence.c.author == name).values(values)
-    )
-    if connection.execute(update).rowcount:
-        return
-    if not _insert(connection, presence, {"tree_id": tree_id, "author": name, **values}):
-        connection.execute(update)  # the same author, in another tab
+            return [Presence(*row) for row in connection.execute(query)]
 
 
 def _row_of(connection: sa.Connection, identity: Identity) -> sa.Row[Any, Any] | None:

@@ -61,7 +61,7 @@ def content(database: Database) -> dict[str, Any]:
         "versions": [store.corpus(c.id, version=v + 1) for c in corpora for v in range(c.version)],
         "changes": [store.changes(corpus.id) for corpus in corpora],
         "authors": Authors(database).names(),
-        "here": Authors(database).list_presences(within_seconds=1e6),
+        "here": Authors(database).list_presences(),
     }
 
 
