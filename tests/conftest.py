@@ -24,6 +24,10 @@ settings.load_profile("entail")
 SYLLABLES = [a + b for a in "bdfglmnprst" for b in "aeiou"]
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update", action="store_true", help="write the golden files again")
+
+
 @pytest.fixture(autouse=True)
 def closed_databases() -> Iterator[None]:
     """Close the databases that a test leaves open."""

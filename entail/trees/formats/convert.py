@@ -43,7 +43,6 @@ _MANY: dict[str, Callable[[Sequence[Tree]], str]] = {
     ".csv": lambda trees: to_pairs_csv({str(row): tree for row, tree in enumerate(trees, start=1)}),
     ".jsonl": to_jsonl,
 }
-_PACKED = ".gz"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +79,9 @@ def convert(
     if suffix in _MANY:
         texts = {target: _MANY[suffix](trees)}
     else:
-        files = [target] if len(trees) == 1 else _numbered(target, len(trees))
+        digits = max(3, len(str(len(trees))))
+        names = [f"{target.stem}-{row:0{digits}}{target.suffix}" for row in range(1, len(trees) + 1)]
+        files = [target] if len(trees) == 1 else [target.with_name(name) for name in names]
         texts = {file: _ONE[suffix](tree) for file, tree in zip(files, trees, strict=True)}
     for path, text in texts.items():
         write_text(path, text)
@@ -88,13 +89,10 @@ def convert(
 
 
 def read_acts(source: Source, *, name: str | None = None, corpus: Corpus | None = None) -> list[Create]:
-    """Return the acts that create the trees of a file, in the format of its suffix.
+    """Return the acts that create the trees of a file, or of its content, by the suffix of its name.
 
-    Args:
-        source: Path, or content, of a `.jsonl` (official EntailmentBank), `.jsonl.gz` or `.graphml` file, or
-            of a `.txt` file with a claim a line.
-        name: Name of the file, for content.
-        corpus: Corpus to look the premises up in.
+    It is `.jsonl` (official EntailmentBank), `.jsonl.gz`, `.graphml`, or `.txt` with a claim a line. Premises
+    are looked up in the corpus.
 
     Raises:
         FormatError: If the suffix is unknown, or the source is malformed.
@@ -107,8 +105,8 @@ def read_acts(source: Source, *, name: str | None = None, corpus: Corpus | None 
 
 def _suffix(path: Path, suffixes: list[str], action: str) -> str:
     name = path.name.lower()
-    packed = name.endswith(_PACKED)
-    suffix = Path(name.removesuffix(_PACKED)).suffix
+    packed = name.endswith(".gz")
+    suffix = Path(name.removesuffix(".gz")).suffix
     if suffix not in suffixes or (packed and suffix not in _MANY):
         raise FormatError(
             f"expected a name that ends in one of {', '.join(suffixes)} to {action} "
@@ -116,8 +114,3 @@ def _suffix(path: Path, suffixes: list[str], action: str) -> str:
             source=str(path),
         )
     return suffix
-
-
-def _numbered(path: Path, count: int) -> list[Path]:
-    digits = max(3, len(str(count)))
-    return [path.with_name(f"{path.stem}-{row:0{digits}}{path.suffix}") for row in range(1, count + 1)]

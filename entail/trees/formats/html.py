@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cache
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
 from entail.trees.formats.network import OPTIONS, SAMPLE, SMALLEST, groups_of, to_network, vis_script
-from entail.trees.formats.text import outline, printable
+from entail.trees.formats.text import outline, printable, template
 from entail.trees.layout.appearance import BORDER_WIDTH, DARK, FONT_SIZE, FONTS, KINDS, LIGHT, NAMES, SHAPES
 from entail.trees.layout.drawing import Direction
 from entail.trees.layout.positions import choose_direction, layout
 from entail.trees.log.tree import Tree
-
-if TYPE_CHECKING:
-    import jinja2
 
 
 def to_html(
@@ -34,11 +27,12 @@ def to_html(
     """
     with_rejected = with_rejected and any(not judgement.accepted for judgement in tree.judgements.values())
     direction = direction or choose_direction(tree)
-    drawings = [_drawing(tree, direction, with_rejected=False)]
-    if with_rejected:
-        drawings.append(_drawing(tree, direction, with_rejected=True))
+    drawings = []
+    for rejected in (False, True) if with_rejected else (False,):
+        network = to_network(layout(tree, with_rejected=rejected, direction=direction))
+        drawings.append({"nodes": network.nodes, "edges": network.edges})
     groups = {node["group"] for node in drawings[-1]["nodes"]}
-    return _template().render(
+    return template("page.html").render(
         title=printable(tree.root.text),
         note=note,
         fonts=FONTS,
@@ -57,18 +51,3 @@ def to_html(
         smallest=SMALLEST / FONT_SIZE,
         sample=SAMPLE,
     )
-
-
-@cache
-def _template() -> jinja2.Template:
-    from jinja2 import Environment
-
-    environment = Environment(autoescape=True, trim_blocks=True, keep_trailing_newline=True)
-    environment.filters["printable"] = printable
-    return environment.from_string((Path(__file__).parent / "page.html").read_text(encoding="utf-8"))
-
-
-def _drawing(tree: Tree, direction: Direction, *, with_rejected: bool) -> dict[str, Any]:
-    """Return nodes and edges as vis-network takes them."""
-    network = to_network(layout(tree, with_rejected=with_rejected, direction=direction))
-    return {"nodes": network.nodes, "edges": network.edges}

@@ -79,7 +79,7 @@ def to_network(drawing: Layout) -> Network:
         )
     for step in drawing.steps:
         group = "rejected-step" if step.rejected else "step"
-        for line in (*step.rails, *([step.stem] if step.stem else [])):
+        for line in step.lines:
             points = []
             for x, y in line:
                 points.append(ends.get((x, y)) or f"{step.parent}@{group}@{x:.1f},{y:.1f}")

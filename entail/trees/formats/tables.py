@@ -25,25 +25,9 @@ def to_pairs_csv(trees: Mapping[str, Tree]) -> str:
 
 
 JUDGED_COLUMNS = (
-    "tree",
-    "node",
-    "query",
-    "premise",
-    "key",
-    "verdict",
-    "author",
-    "time",
-    "retriever",
-    "revision",
-    "corpus_version",
-    "searched",
-    "own_words",
-    "rank",
-    "score",
-    "verified",
-    "proposed",
-    "after",
-    "retrieved",
+    *("tree", "node", "query", "premise", "key", "verdict", "author", "time"),
+    *("retriever", "revision", "corpus_version", "searched", "own_words", "rank", "score"),
+    *("verified", "proposed", "after", "retrieved"),
 )
 
 
@@ -70,9 +54,7 @@ def judged_rows(
         judgements = sorted(history.tree.judgements.items(), key=lambda item: item[1].seq)
         for (node, key), judgement in judgements:
             event = history.event(judgement.seq)
-            act_evidence = evidence.get(judgement.seq) or event.evidence
-            yield {
-                **dict.fromkeys(JUDGED_COLUMNS, ""),
+            row: dict[str, Any] = dict.fromkeys(JUDGED_COLUMNS, "") | {
                 "tree": tree_id,
                 "node": node,
                 "query": judgement.query,
@@ -82,20 +64,12 @@ def judged_rows(
                 "author": judgement.author,
                 "time": event.at.isoformat(timespec="seconds"),
                 "verified": "yes" if event.verified else "no",
-                **(_evidence_columns(act_evidence, key) if act_evidence is not None else {}),
             }
-
-
-def _evidence_columns(evidence: Evidence, key: str) -> dict[str, Any]:
-    columns: dict[str, Any] = {
-        "retriever": evidence.retriever,
-        "revision": evidence.revision,
-        "corpus_version": evidence.corpus_version,
-        "searched": evidence.query,
-        "own_words": "yes" if evidence.own_words else "no",
-    }
-    if (candidate := next((s for s in evidence.shown if s.key == key), None)) is not None:
-        columns |= {"rank": candidate.rank, "score": candidate.score, "retrieved": candidate.retrieved}
-    if (proposal := evidence.proposal) is not None:
-        columns |= {"proposed": proposal.means, "after": " ".join(proposal.after)}
-    return columns
+            if (seen := evidence.get(judgement.seq) or event.evidence) is not None:
+                row |= {name: getattr(seen, name) for name in ("retriever", "revision", "corpus_version")}
+                row |= {"searched": seen.query, "own_words": "yes" if seen.own_words else "no"}
+                for shown_candidate in (candidate for candidate in seen.shown if candidate.key == key):
+                    row |= {name: getattr(shown_candidate, name) for name in ("rank", "score", "retrieved")}
+                if (proposal := seen.proposal) is not None:
+                    row |= {"proposed": proposal.means, "after": " ".join(proposal.after)}
+            yield row

@@ -1,13 +1,19 @@
-"""Tree as text: its outline, and any text inside XML or DOT."""
+"""Tree as text: its outline, any text inside XML, and templates."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from entail.trees.layout.appearance import NAMES, DrawnKind
 from entail.trees.layout.drawing import rejected_id
 from entail.trees.log.tree import Node, Tree
+
+if TYPE_CHECKING:
+    import jinja2
 
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -24,16 +30,14 @@ def printable(text: str) -> str:
     return _NO_XML.sub(lambda match: " " if match[0].isspace() else "\ufffd", text)
 
 
-def quote_dot(text: str) -> str:
-    r"""Return the text as a quoted DOT string.
+@cache
+def template(name: str) -> jinja2.Template:
+    """Return a template of this folder, whose values are escaped; filter `n` is a number with one decimal."""
+    from jinja2 import Environment
 
-    Graphviz interprets backslash sequences and HTML entities in labels, so `\` and `&` are escaped, too.
-
-    >>> print(quote_dot('a "b" \\N &lt;'))
-    "a \"b\" \\N &amp;lt;"
-    """
-    escaped = printable(text).replace("&", "&amp;").replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + re.sub(r"\r\n|\r|\n", r"\\n", escaped) + '"'
+    environment = Environment(autoescape=True, trim_blocks=True, keep_trailing_newline=True)
+    environment.filters |= {"printable": printable, "n": lambda value: f"{value:.1f}".removesuffix(".0")}
+    return environment.from_string((Path(__file__).parent / name).read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +48,6 @@ class Line:
         id: Id of the node; for a rejected premise, of its box in the graph.
         node: Node of the tree: itself, or the one that it was rejected for.
         parent: Id of the parent line; None for the hypothesis and for loose nodes.
-        kind: Kind of node.
-        text: Sentence.
         level: Depth, 1 for lines without a parent.
         caption: Kind, label and author.
         marks: Further notes: `finished`, `no premises yet`, `rejected by …`.
@@ -70,7 +72,8 @@ def outline(tree: Tree, *, with_rejected: bool = False) -> list[Line]:
     levels: dict[str, int] = {}
     for node in tree.walk():
         level = levels[node.id] = 1 if node.parent is None else levels[node.parent] + 1
-        marks = _marks(tree, node)
+        empty = node.kind == "intermediate" and not node.children
+        marks = ("finished",) if node.id in tree.finished else ("no premises yet",) if empty else ()
         lines.append(
             Line(node.id, node.id, node.parent, node.kind, node.text, level, caption_of(node), marks)
         )
@@ -84,11 +87,3 @@ def outline(tree: Tree, *, with_rejected: bool = False) -> list[Line]:
 def caption_of(node: Node) -> str:
     """Return kind, label and author of a node."""
     return f"{NAMES[node.kind]} {node.label or node.id}, by {node.author}"
-
-
-def _marks(tree: Tree, node: Node) -> tuple[str, ...]:
-    if node.id in tree.finished:
-        return ("finished",)
-    if node.kind == "intermediate" and not node.children:
-        return ("no premises yet",)
-    return ()

@@ -74,6 +74,11 @@ class Step:
     rails: tuple[Segment, ...]
     rejected: bool
 
+    @property
+    def lines(self) -> tuple[Segment, ...]:
+        """All lines, the stem last."""
+        return self.rails if self.stem is None else (*self.rails, self.stem)
+
 
 @dataclass(frozen=True)
 class Layout:

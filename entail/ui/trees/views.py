@@ -133,7 +133,6 @@ def draw_export(shared: Workspace, session: AuthoringSession, corpus: Corpus) ->
             lambda: formats.to_svg(
                 tree,
                 with_rejected=screen.show_rejected,
-                collapsed=screen.collapsed,
                 direction=view.direction,
                 start=view.focus,
             ),

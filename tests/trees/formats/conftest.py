@@ -1,4 +1,4 @@
-"""A tree of texts that try to be something else."""
+"""Trees to be written, and their files as they should be (`pytest --update` writes these again)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import pytest
 
 from entail.data.records import Premise
 from entail.trees.formats.entailment_bank import grow
-from entail.trees.formats.text import printable
 from entail.trees.log.acts import Accept, Create, GivenNode, Reject, Write
 from entail.trees.log.tree import Tree, TreeBuilder
 
@@ -29,6 +28,7 @@ NASTY = (
     "w" * 2000,
     "long words " * 200,
 )
+"""Texts that try to be something else."""
 
 
 @pytest.fixture
@@ -39,12 +39,6 @@ def nasty() -> Tree:
     for seq, text in enumerate(NASTY, start=2):
         builder.apply(Reject(node="n1", premise=Premise(f"not {text}")), seq=seq, author="Ann <ann@x>")
     return builder.freeze(seq=99)
-
-
-@pytest.fixture
-def nasty_texts() -> tuple[str, ...]:
-    """The texts as XML and UTF-8 can hold them."""
-    return tuple(printable(text) for text in NASTY)
 
 
 @pytest.fixture
