@@ -14,7 +14,7 @@ from entail.data.records import Premise
 from entail.trees.formats.entailment_bank import grow
 from entail.trees.layout import appearance
 from entail.trees.layout.boxes import SCREEN, STACK_GAP, WIDTHS, columns_of, width_of, wrap
-from entail.trees.layout.drawing import Direction, Layout, PlacedBox, Segment, rejected_id
+from entail.trees.layout.drawing import Box, Direction, Layout, Segment, rejected_id
 from entail.trees.layout.positions import PANE, choose_direction, layout
 from entail.trees.log.acts import Accept, Create, GivenNode, Reject, Write
 from entail.trees.log.tree import Tree, TreeBuilder
@@ -245,14 +245,14 @@ def trees(draw: st.DrawFn) -> Tree:
 DIRECTION = st.sampled_from(DIRECTIONS)
 
 
-def apart(one: PlacedBox, other: PlacedBox) -> bool:
+def apart(one: Box, other: Box) -> bool:
     """Return whether there is room between two boxes."""
     aside = max(one.left - other.right, other.left - one.right)
     below = max(one.top - other.bottom, other.top - one.bottom)
     return max(aside, below) >= STACK_GAP - 1e-6
 
 
-def crosses(segment: Segment, place: PlacedBox) -> bool:
+def crosses(segment: Segment, place: Box) -> bool:
     """Return whether a horizontal or vertical line runs through a box."""
     (x1, y1), (x2, y2) = segment
     inside = max(x1, x2) > place.left + 1 and min(x1, x2) < place.right - 1

@@ -6,11 +6,11 @@ The premises of a step meet at a rail, which one arrow leaves.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from itertools import accumulate, groupby, pairwise
+from itertools import accumulate, chain, groupby, pairwise
 from types import MappingProxyType
 
-from entail.trees.layout.boxes import LEVEL_GAP, LIST_GAP, STACK_GAP, Box
-from entail.trees.layout.drawing import Direction, Layout, PlacedBox, Segment, Step
+from entail.trees.layout.boxes import LEVEL_GAP, LIST_GAP, STACK_GAP
+from entail.trees.layout.drawing import Box, Direction, Layout, Segment, Step
 
 SUBTREE_GAP, COLUMN_GAP, LOOSE_GAP = 16, 22, 48
 """Pixels between subtrees, one below the other and side by side, and before a loose tree."""
@@ -31,10 +31,10 @@ begins at the end of the next piece."""
 def arrange(
     boxes: dict[str, Box], direction: Direction, *, listed: float = 0, beside_first: bool = False
 ) -> Layout:
-    """Return the places of measured boxes, each after its parent.
+    """Set the places of measured boxes, and the widths of those of a level or a list.
 
     Args:
-        boxes: Boxes; where they begin, and the widths of those of a level or a list, are set.
+        boxes: Boxes, each after its parent.
         direction: Where premises stand.
         listed: From top to bottom, height up to which a subtree is a list, all boxes below each other.
         beside_first: From left to right, whether conclusions stand next to their first premise.
@@ -52,25 +52,17 @@ def arrange(
     for id in reversed(boxes):
         outlines[id] = _pack_children(boxes, id, stacks[id], outlines, down, beside_first, id in lists)
 
-    placed_boxes: dict[str, PlacedBox] = {}
-    end = 0.0
+    end: float = -LOOSE_GAP
     for id, box in boxes.items():
         if box.parent is not None:
-            above = placed_boxes[box.parent]
+            above = boxes[box.parent]
             across = (above.x if down else above.y) + box.across
         else:
-            across = end + (LOOSE_GAP if placed_boxes else 0) - min(low for _, low, _ in outlines[id])
+            across = end + LOOSE_GAP - min(low for _, low, _ in outlines[id])
             end = across + max(high for _, _, high in outlines[id])
-        x, y = (across, box.start + box.height / 2) if down else (box.start + box.width / 2, across)
-        about = (box.lines, box.kind, box.text, box.layer, box.parent, box.hidden)
-        placed_boxes[id] = PlacedBox(x, y, box.width, box.height, *about)
-    steps = [
-        step
-        for id in boxes
-        if stacks[id]
-        for step in draw_steps(id, stacks[id], placed_boxes, direction, listed=id in lists)
-    ]
-    return Layout(MappingProxyType(placed_boxes), tuple(steps), direction)
+        box.x, box.y = (across, box.start + box.height / 2) if down else (box.start + box.width / 2, across)
+    steps = (_draw_steps(id, stacks[id], boxes, direction, listed=id in lists) for id in boxes if stacks[id])
+    return Layout(MappingProxyType(boxes), tuple(chain.from_iterable(steps)), direction)
 
 
 def _gap(boxes: Mapping[str, Box], upper: str, lower: str) -> int:
@@ -194,24 +186,12 @@ def _pack(parts: list[_Outline], gaps: list[int]) -> tuple[_Outline, list[float]
     return whole, offsets
 
 
-def draw_steps(
-    id: str,
-    stacks: _Stacks,
-    boxes: Mapping[str, PlacedBox],
-    direction: Direction,
-    *,
-    listed: bool = False,
+def _draw_steps(
+    id: str, stacks: _Stacks, boxes: Mapping[str, Box], direction: Direction, *, listed: bool
 ) -> list[Step]:
     """Return the lines to a conclusion: of its premises, and of those that were rejected for it.
 
-    The lines of rejected premises go on where those of the premises end.
-
-    Args:
-        id: Conclusion.
-        stacks: Its premises as they stand next to each other; those of a stack stand below each other.
-        boxes: Boxes.
-        direction: Where premises stand.
-        listed: Whether the premises are a list, even if there is only one.
+    The lines of rejected premises go on where those of the premises end. A list may have only one premise.
     """
     down = direction == "down"
     parent, first = boxes[id], boxes[stacks[0][0]]

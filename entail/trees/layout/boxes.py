@@ -1,4 +1,4 @@
-"""Boxes of the nodes of a tree before they have a place: which are drawn, their lines and their size.
+"""Boxes of the nodes of a tree: which are drawn, their lines and their size.
 
 Text has the same width on any machine: that of Helvetica.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
 
 from entail.trees.layout.appearance import (
@@ -19,7 +18,7 @@ from entail.trees.layout.appearance import (
     SHAPES,
     DrawnKind,
 )
-from entail.trees.layout.drawing import rejected_id
+from entail.trees.layout.drawing import Box, rejected_id
 from entail.trees.log.tree import ROOT, Tree
 
 COLUMN = FONT_SIZE / 2
@@ -50,31 +49,6 @@ SCREEN = (1840, 1115)
 """Pixels of a drawing that a full screen of 1400 x 900 shows with letters of 11 pixels."""
 BOLD = 1.07
 """Width of a bold text, compared to the same text in regular weight."""
-
-
-@dataclass(slots=True)
-class Box:
-    """Box without a place.
-
-    Attributes:
-        hidden: Number of nodes below that are not drawn.
-        children: Ids of the drawn premises, rejected ones last.
-        lines: Text, wrapped; with `width` and `height` set by the one who measures.
-        start: Near edge along the direction of growth.
-        across: Offset of its centre from that of its parent, across the direction of growth.
-    """
-
-    kind: DrawnKind
-    text: str
-    parent: str | None
-    layer: int
-    hidden: int
-    children: list[str] = field(default_factory=list)
-    lines: tuple[str, ...] = ()
-    width: float = 0.0
-    height: float = 0.0
-    start: float = 0.0
-    across: float = 0.0
 
 
 def visible_boxes(

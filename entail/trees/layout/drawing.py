@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from entail.trees.layout.appearance import DrawnKind
@@ -15,27 +15,33 @@ Segment = tuple[tuple[float, float], tuple[float, float]]
 """Straight line between two points."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedBox:
+@dataclass(slots=True)
+class Box:
     """Box of a node in pixels, outline included: centre (x to the right, y downwards), width, height.
 
     Attributes:
-        lines: Text, wrapped.
         layer: 0 for the hypothesis, 1 for its premises and for loose nodes ...
         parent: Id of the parent's box, None for the hypothesis and loose nodes.
         hidden: Number of nodes below that are not drawn since the node is collapsed.
+        children: Ids of the drawn premises, rejected ones last.
+        lines: Text, wrapped.
+        start: Near edge along the direction of growth.
+        across: Offset of its centre from that of its parent, across the direction of growth.
     """
 
-    x: float
-    y: float
-    width: float
-    height: float
-    lines: tuple[str, ...]
     kind: DrawnKind
     text: str
-    layer: int
     parent: str | None
+    layer: int
     hidden: int = 0
+    children: list[str] = field(default_factory=list)
+    lines: tuple[str, ...] = ()
+    width: float = 0.0
+    height: float = 0.0
+    x: float = 0.0
+    y: float = 0.0
+    start: float = 0.0
+    across: float = 0.0
 
     @property
     def top(self) -> float:
@@ -60,13 +66,9 @@ class PlacedBox:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Lines from the premises of a conclusion to it, accepted and rejected ones separately.
+    """Lines from the premises of a conclusion (`parent`) to it, accepted and rejected ones separately.
 
-    Attributes:
-        parent: Id of the conclusion.
-        stem: Line into the conclusion; None where the lines of rejected premises join those of the others.
-        rails: The other lines.
-        rejected: Whether these are the lines of rejected premises.
+    `stem` is the line into the conclusion, None where lines of rejected premises join those of the others.
     """
 
     parent: str
@@ -88,10 +90,9 @@ class Layout:
         boxes: Node id (`rejected_id` for a rejected premise) -> box; parents before their premises, depth
             first, loose trees after the hypothesis's, rejected premises last.
         steps: Lines of each step.
-        direction: Side of the premises, seen from their conclusion.
     """
 
-    boxes: Mapping[str, PlacedBox]
+    boxes: Mapping[str, Box]
     steps: tuple[Step, ...]
     direction: Direction
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 from entail.trees.layout.arrangement import arrange
-from entail.trees.layout.boxes import DEEP, SCREEN, WIDTHS, Box, level_widths, measure, visible_boxes
-from entail.trees.layout.drawing import Direction, Layout
+from entail.trees.layout.boxes import DEEP, SCREEN, WIDTHS, level_widths, measure, visible_boxes
+from entail.trees.layout.drawing import Box, Direction, Layout
 from entail.trees.log.tree import ROOT, Tree
 
 BELOW = (32, 40, 54)

@@ -13,7 +13,7 @@ from entail.trees.formats.network import OPTIONS, SAMPLE, SMALLEST, groups_of, t
 from entail.trees.formats.svg import to_svg
 from entail.trees.formats.text import caption_of, printable
 from entail.trees.layout import appearance
-from entail.trees.layout.drawing import Direction, Layout, PlacedBox, rejected_id
+from entail.trees.layout.drawing import Box, Direction, Layout, rejected_id
 from entail.trees.layout.positions import choose_direction, layout
 from entail.trees.log.tree import ROOT, Tree
 from entail.ui.components.inbox import FIRST_HINT, NodeEvent, node_handler, read_assets
@@ -208,7 +208,7 @@ def network_of(
 def _add_signs(
     network: Network,
     id: str,
-    box: PlacedBox,
+    box: Box,
     joint: tuple[float, float] | None,
     *,
     finished: bool,
