@@ -38,66 +38,56 @@ def test_undo_takes_back_ones_own_last_act_and_redo_puts_it_back(story: Any) -> 
     story.undo()
     assert story.outline == ["snow melts in spring", "  ice melts"]
     story.undo()
-    assert story.outline == ["snow melts in spring"]
     story.redo()
     story.redo()
     assert state(story.tree) == state(before)
-    with pytest.raises(UndoError, match="no act of yours to redo"):
-        story.redo()
-    with pytest.raises(UndoError, match="no act of yours to undo"):
-        story.undo("Bob")
+    for attempt in (story.redo, lambda: story.undo("Bob")):
+        with pytest.raises(UndoError):
+            attempt()
+    story.undo()
+    story.bob(Write(node=ROOT, text="sun shines"))
+    assert story.history.redoable("Ann").seq == 3
+    story.ann(Write(node=ROOT, text="snow is white"))
+    assert story.history.redoable("Ann") is None, "a new act forgets what could be redone"
 
 
-def test_undo_is_refused_when_a_later_act_rests_on_it(story: Any) -> None:
-    n2 = story.ann(Write(node=ROOT, text="ice melts"))
-    story.bob(Write(node=n2, text="ice is frozen water"))
-    with pytest.raises(UndoError) as refused:
+A, B, C = (Write(node=ROOT, text=text) for text in "abc")
+
+
+@pytest.mark.parametrize(
+    ("own", "other"),
+    [([A], Write(node="n2", text="below a")), ([A, Remove(node="n2")], A)],
+    ids=["rests on it", "would break a rule without it"],
+)
+def test_undo_is_refused_when_a_later_act_needs_it(story: Any, own: list[Any], other: Any) -> None:
+    for act in own:
+        story.ann(act)
+    story.bob(other)
+    with pytest.raises(UndoError):
         story.undo("Ann")
-    assert "wrote “ice melts” below “snow melts in spring”" in str(refused.value)
-    assert "Bob wrote “ice is frozen water” below “ice melts”" in str(refused.value)
     story.undo("Bob")
     story.undo("Ann")
-    assert story.outline == ["snow melts in spring"]
 
 
-def test_undo_is_refused_when_a_later_act_would_break_a_rule_without_it(story: Any) -> None:
-    n2 = story.ann(Write(node=ROOT, text="ice melts"))
-    story.ann(Remove(node=n2))
-    story.bob(Write(node=ROOT, text="ice melts"))
-    with pytest.raises(UndoError, match="a later act would become invalid"):
-        story.undo("Ann")
-
-
-def test_a_new_act_forgets_what_could_be_redone(story: Any) -> None:
-    story.ann(Write(node=ROOT, text="ice melts"))
+@pytest.mark.parametrize(
+    ("own", "other"),
+    [
+        ([Accept(node=ROOT, premise=Premise("ice melts"))], Edit(node=ROOT, text="snow melts in May")),
+        ([A, B, C], Reorder(node=ROOT, order=("n3", "n2"))),
+    ],
+    ids=["what it needs was changed", "a later act would have seen it"],
+)
+def test_redo_is_refused_when_the_tree_has_changed(story: Any, own: list[Any], other: Any) -> None:
+    for act in own:
+        story.ann(act)
     story.undo()
-    story.bob(Write(node=ROOT, text="spring is warm"))
-    assert story.history.redoable("Ann").seq == 2
-    story.ann(Write(node=ROOT, text="sun shines"))
-    assert story.history.redoable("Ann") is None
-
-
-def test_redo_is_refused_when_what_it_needs_was_changed(story: Any) -> None:
-    story.ann(Accept(node=ROOT, premise=Premise("ice melts")))
-    story.undo()
-    story.bob(Edit(node=ROOT, text="snow melts in May"))
-    with pytest.raises(UndoError, match=r"cannot redo.*Bob.*reworded"):
-        story.redo()
-    assert story.outline == ["snow melts in May"]
-
-
-def test_redo_is_refused_when_a_later_act_would_have_seen_it(story: Any) -> None:
-    story.ann(Write(node=ROOT, text="a"))
-    story.ann(Write(node=ROOT, text="b"))
-    story.ann(Write(node=ROOT, text="c"))
-    story.undo()
-    story.bob(Reorder(node=ROOT, order=("n3", "n2")))
-    with pytest.raises(UndoError, match="reordered"):
+    story.bob(other)
+    with pytest.raises(UndoError, match="Bob"):
         story.redo()
 
 
-def test_undo_gives_back_the_place(story: Any) -> None:
-    _a, b, c = (story.ann(Write(node=ROOT, text=text)) for text in "abc")
+def test_undo_gives_back_the_position(story: Any) -> None:
+    _a, b, c = map(story.ann, (A, B, C))
     story.ann(Write(node=b, text="below b"))
     before = story.tree
     for act in (Move(node=b, parent=c), Remove(node=b), Remove(node=b, keep_premises=True)):
@@ -162,70 +152,61 @@ def test_conflicts_name_the_change(story: Any, first: Act, second: Act) -> None:
     assert change in str(refused.value)
 
 
-def test_what_was_undone_or_undone_and_redone_meanwhile_is_no_change(story: Any) -> None:
+def test_undo_and_redo_are_changes_unless_nothing_is_left_of_them(story: Any) -> None:
     n2 = story.ann(Write(node=ROOT, text="ice melts"))
     base = story.history.seq
     story.undo()
+    with pytest.raises(ConflictError):
+        story.bob(Edit(node=n2, text="all ice melts"), base=base)
+    undone = story.history.seq
     story.redo()
+    with pytest.raises(ConflictError):
+        story.bob(Write(node=ROOT, text="ice melts"), base=undone)
     story.ann(Edit(node=n2, text="ice can melt"))
     story.undo()
     story.bob(Edit(node=n2, text="all ice melts"), base=base)
 
 
-def test_an_undo_and_a_redo_are_changes(story: Any) -> None:
-    n2 = story.ann(Write(node=ROOT, text="ice melts"))
-    base = story.history.seq
-    story.undo()
-    with pytest.raises(ConflictError, match=r"Ann undid: wrote “ice melts”"):
-        story.bob(Edit(node=n2, text="all ice melts"), base=base)
-    base = story.history.seq
-    story.redo()
-    with pytest.raises(ConflictError, match=r"Ann redid: wrote “ice melts”"):
-        story.bob(Write(node=ROOT, text="ice melts"), base=base)
-
-
 def test_an_act_that_never_made_sense_is_not_called_a_conflict(story: Any) -> None:
     base = story.history.seq
     story.ann(Write(node=ROOT, text="ice melts"))
-    with pytest.raises(ActError, match="no node n9"):
-        story.bob(Remove(node="n9"), base=base)
-    with pytest.raises(ActError, match="cannot explain itself"):
-        story.bob(Write(node=ROOT, text="snow melts in spring"), base=base)
-
-
-@pytest.mark.parametrize("base", [0, -1, 3])
-def test_a_version_that_never_was_is_refused(story: Any, base: int) -> None:
-    story.ann(Write(node=ROOT, text="ice melts"))
-    with pytest.raises(TreeError, match=f"versions 1 to 2, found {base}"):
-        story.bob(Write(node=ROOT, text="x"), base=base)
+    for act in (Remove(node="n9"), Write(node=ROOT, text="snow melts in spring")):
+        with pytest.raises(ActError) as refused:
+            story.bob(act, base=base)
+        assert not isinstance(refused.value, ConflictError)
+    for unknown in (0, -1, 3):
+        with pytest.raises(TreeError):
+            story.bob(Write(node=ROOT, text="x"), base=unknown)
 
 
 # --- damaged logs ---
 
+CREATE, WRITE = Create(hypothesis="h"), Write(node=ROOT, text="x")
+
 
 @pytest.mark.parametrize(
-    ("acts", "message"),
+    "acts",
     [
-        ([], "starts with the act that creates"),
-        ([Write(node=ROOT, text="x")], "starts with the act that creates"),
-        ([Create(hypothesis="h"), Write(node="n7", text="x")], "act 2 .* does not fit"),
-        ([Create(hypothesis="h"), Remove(node="n7")], "act 2 .* n7"),
-        ([Create(hypothesis="h"), Undo(seq=1)], "cannot undo act 1"),
-        ([Create(hypothesis="h"), Undo(seq=2)], "cannot undo act 2"),
-        ([Create(hypothesis="h"), Undo(seq=0)], "cannot undo act 0"),
-        ([Create(hypothesis="h"), Write(node=ROOT, text="x"), Redo(seq=2)], "cannot redo act 2"),
-        ([Create(hypothesis="h"), Write(node=ROOT, text="x"), Undo(seq=2), Undo(seq=2)], "cannot undo act 2"),
-        ([Create(hypothesis="h"), Write(node=ROOT, text="x"), Undo(seq=2), Undo(seq=3)], "cannot undo act 3"),
+        [],
+        [WRITE],
+        [CREATE, Write(node="n7", text="x")],
+        [CREATE, Remove(node="n7")],
+        [CREATE, Undo(seq=1)],
+        [CREATE, Undo(seq=2)],
+        [CREATE, Undo(seq=0)],
+        [CREATE, WRITE, Redo(seq=2)],
+        [CREATE, WRITE, Undo(seq=2), Undo(seq=2)],
+        [CREATE, WRITE, Undo(seq=2), Undo(seq=3)],
     ],
 )
-def test_a_damaged_log_is_refused(acts: list[Any], message: str) -> None:
-    with pytest.raises(TreeError, match=message):
+def test_a_damaged_log_is_refused(acts: list[Any]) -> None:
+    with pytest.raises(TreeError):
         replay([event(i, act) for i, act in enumerate(acts, 1)])
 
 
-def test_a_gap_in_the_log_and_an_undo_by_somebody_else_are_refused() -> None:
-    log = [event(1, Create(hypothesis="h")), event(2, Write(node=ROOT, text="x"))]
-    with pytest.raises(TreeError, match="go on with seq 2 to 2, found 3 to 3"):
-        replay(log[:1]).extend([event(3, Write(node=ROOT, text="x"))])
-    with pytest.raises(TreeError, match="cannot undo act 2"):
+def test_a_gap_in_the_log_and_an_undo_by_another_author_are_refused() -> None:
+    log = [event(1, CREATE), event(2, WRITE)]
+    with pytest.raises(TreeError):
+        replay(log[:1]).extend([event(3, WRITE)])
+    with pytest.raises(TreeError):
         replay([*log, event(3, Undo(seq=2), "Bob")])
