@@ -28,8 +28,6 @@ from entail.trees.store.corpora import CorpusInfo, CorpusStore
 _SUFFIXES = (".jsonl", ".jsonl.gz")
 _MIN_TREES = 3
 
-_Trees = tuple[Corpus, Sequence[ExplanationTree]]
-
 
 @dataclass(frozen=True)
 class Candidate:
@@ -69,28 +67,20 @@ class Candidate:
 
 def candidates(jobs: Jobs) -> list[Candidate]:
     """Return the models of finished jobs, newest first."""
-    return [candidate(job) for job in jobs.jobs() if job.state == "done"]
-
-
-def candidate(job: Job) -> Candidate:
-    """Return the model of a job.
-
-    Raises:
-        JobError: If the job is not done.
-    """
-    if job.state != "done":
-        raise JobError(f"job {job.id} is {job.state}: expected one that is done")
-    try:
-        revision = resolve(job.name).revision
-    except EncoderError:
-        revision = None
-    evaluation = PairedComparison.from_json(job.evaluation) if job.evaluation else None
-    return Candidate(job, revision, evaluation)
+    return [_candidate(job) for job in jobs.jobs() if job.state == "done"]
 
 
 def find_candidate(jobs: Jobs, name: str) -> Candidate | None:
     """Return the candidate of a name, None where no job trained it."""
-    return next((candidate for candidate in candidates(jobs) if candidate.name == name), None)
+    return next((_candidate(job) for job in jobs.jobs() if job.state == "done" and job.name == name), None)
+
+
+def _candidate(job: Job) -> Candidate:
+    try:
+        revision = resolve(job.name).revision
+    except EncoderError:
+        revision = None
+    return Candidate(job, revision, PairedComparison.from_json(job.evaluation) if job.evaluation else None)
 
 
 def compare_anew(
@@ -99,14 +89,12 @@ def compare_anew(
     """Compare the model of a job with the active one (of a corpus), on the dev data of the job.
 
     Raises:
-        JobError: If the job is not done.
         EntailError: If its data or an encoder cannot be read.
     """
     job = jobs.job(job_id)
-    name = candidate(job).name
     trainer = method(job.spec.method)
     data = read_source(trainer.make_source(job.spec.source), keep=jobs.folder_of(job.id).path)
-    return compare_with_active(trainer, name, data, corpus=corpus, progress=progress)
+    return compare_with_active(trainer, job.name, data, corpus=corpus, progress=progress)
 
 
 def compare_on(
@@ -138,15 +126,11 @@ def compare_with_active(
     name: str | None = None,
     progress: ProgressCallback | None = None,
 ) -> PairedComparison | None:
-    """Compare a model with the active one of its method's role; None where one cannot be measured.
+    """Compare a model with the active one (of a corpus) of its method's role, on the method's own dev data.
 
-    Args:
-        trainer: Method of the model.
-        encoder: Name or folder of the model.
-        data: Data of the method, with a dev split.
-        corpus: Name of the corpus whose active model to compare with; None for the default.
-        name: Name of the model in the comparison, if it is not the folder's.
-        progress: Callback for progress.
+    Returns:
+        The comparison, under another `name` than the folder's where one is given; None where one of the two
+        cannot be measured.
     """
     if trainer.evaluate is None or (measured := trainer.evaluate(encoder, data, progress)) is None:
         return None
@@ -169,37 +153,22 @@ def cross_validate(
     """Compare trainings on parts of the data with the active model, each on the queries of the rest.
 
     So a model without dev data is judged by its recipe, on every query that it was trained on itself. Queries
-    that the active model was trained on are left out.
-
-    Args:
-        trainer: Method of the model.
-        config: Its settings.
-        data: Its training data.
-        run: Device and callbacks of the trainings; their models go next to `run.out`.
-        encoder: Folder of the model.
-        corpus: Name of the corpus whose active model to compare with; None for the default.
+    that the active model was trained on are left out. The trainings write next to `run.out`.
 
     Returns:
         The comparison; None where the data are not split (`Method.folds`), or no query is left.
     """
-    if trainer.evaluate is None or trainer.folds is None or run.out is None:
+    present = active(corpus, role=trainer.role).encoder
+    if trainer.evaluate is None or trainer.folds is None or run.out is None or not present:
         return None
-    present, folds = active(corpus, role=trainer.role).encoder, trainer.folds(data)
-    if not present:
-        return None
+    folds = trainer.folds(data)
     pairs: list[tuple[QueryFigures, QueryFigures]] = []
     for number, (part, rest) in enumerate(folds, start=1):
-        words = f"check {number} of {len(folds)}"
-        trial = replace(
-            run,
-            out=run.out.with_name(f"{run.out.name}.{number}"),
-            work=None,
-            watch=None,
-            progress=_prefixed(run.progress, words),
-        )
-        trainer.train(part, config, trial)
-        names = (present, str(trial.out))
-        first, second = (trainer.evaluate(name, rest, trial.progress) for name in names)
+        out = run.out.with_name(f"{run.out.name}.{number}")
+        report = _prefixed(run.progress, f"check {number} of {len(folds)}")
+        trainer.train(part, config, replace(run, out=out, work=None, watch=None, progress=report))
+        names = (present, str(out))
+        first, second = (trainer.evaluate(name, rest, report) for name in names)
         if first is None or second is None:
             return None
         overlap = frozenset().union(*(training_queries_of(name, first.queries) for name in names))
@@ -221,34 +190,26 @@ def _prefixed(report: ProgressCallback | None, words: str) -> ProgressCallback |
 def compare_on_unseen(
     present: QueryFigures, candidate: QueryFigures, *, names: tuple[str, str]
 ) -> PairedComparison:
-    """Compare two models on the queries that neither was trained on.
+    """Compare two models, by name or folder, on the queries that neither was trained on.
 
-    If that leaves none, all queries are compared and `PairedComparison.seen` is set. `names` are the names or
-    folders of the two.
+    If that leaves none, all queries are compared and `PairedComparison.seen` is set.
 
     Raises:
         RetrievalError: If the two were not measured on the same queries.
     """
     overlap = frozenset().union(*(training_queries_of(name, candidate.queries) for name in names))
-    if not overlap:
-        return compare_paired(present, candidate)
-    if len(overlap) == len(candidate.queries):
+    if len(overlap) in (0, len(candidate.queries)):
         return replace(compare_paired(present, candidate), seen=len(overlap))
     comparison = compare_paired(present.without(overlap), candidate.without(overlap))
-    return replace(
-        comparison,
-        split=f"{comparison.split}, without the {len(overlap):,} claims that one of the two was trained on",
-    )
+    split = f"{comparison.split}, without the {len(overlap):,} claims that one of the two was trained on"
+    return replace(comparison, split=split)
 
 
 @dataclass(frozen=True)
 class Split:
-    """Trees to compare two encoders on.
+    """Trees to compare two encoders on: the name on the page, and a cache key that changes with the trees.
 
-    Attributes:
-        name: Name on the page.
-        stamp: Cache key that changes with the trees.
-        compare: Compares an encoder, by name, with the one that is active for a corpus.
+    `compare` compares an encoder, by name, with the one that is active for a corpus.
     """
 
     name: str
@@ -259,21 +220,14 @@ class Split:
 def list_splits(
     jobs: Jobs, log: TreeLog, corpora: CorpusStore, info: CorpusInfo, candidate: Candidate | None
 ) -> list[Split]:
-    """Return the splits to compare an encoder on, the most informative first.
+    """Return the splits to compare an encoder on, over a corpus of premises; the most informative first.
 
-    These are the dev trees of its training, the files in `splits` of the data folder, and stored trees.
-
-    Args:
-        jobs: The installation's jobs.
-        log: Stored trees.
-        corpora: Stored corpora.
-        info: Corpus of the premises.
-        candidate: Candidate of the job that trained the encoder, if any.
+    These are the dev trees of the candidate's training, the files in `splits` of the data folder, and stored
+    trees.
     """
     splits: list[Split] = []
     source = candidate.job.spec.source if candidate is not None else {}
-    dev = source.get("dev") or source.get("hold_out")
-    if candidate is not None and dev:
+    if candidate is not None and (source.get("dev") or source.get("hold_out")):
         job, file_name = candidate.job.id, str(source.get("dev") or "held out").replace("\\", "/")
         name = f"dev trees of its training ({file_name.rpartition('/')[2]})"
         splits.append(Split(name, ("job", job), partial(_compare_job, jobs, job)))
@@ -282,11 +236,10 @@ def list_splits(
     for file in sorted((load_settings().data_dir / "splits").glob("*")):
         if file.is_file() and file.name.endswith(_SUFFIXES):
             stamp = ("file", file.name, file.stat().st_mtime_ns)
-            corpus_reader, own_reader = partial(_read_file, file, premises), partial(_read_file, file, None)
-            splits += [
-                Split(f"{file.name} over {info.name}", (*stamp, version), partial(_compare, corpus_reader)),
-                Split(f"{file.name} over its own sentences", (*stamp, None), partial(_compare, own_reader)),
-            ]
+            over = partial(_compare, premises, partial(_read_file, file))
+            own = partial(_compare, partial(_read_sentences, file), partial(_read_file, file))
+            splits.append(Split(f"{file.name} over {info.name}", (*stamp, version), over))
+            splits.append(Split(f"{file.name} over its own sentences", (*stamp, None), own))
     for kind, example in (("your team's trees", False), ("example trees", True)):
         trees = tuple(
             (tree.id, tree.seq)
@@ -294,9 +247,9 @@ def list_splits(
             if tree.example == example and tree.steps
         )
         if len(trees) >= _MIN_TREES:
-            read = partial(_read_stored, log, [tree_id for tree_id, _ in trees], premises)
+            read = partial(_read_stored, log, [tree_id for tree_id, _ in trees])
             name = f"{kind} ({len(trees):,}) over {info.name}"
-            splits.append(Split(name, ("trees", trees, *version), partial(_compare, read)))
+            splits.append(Split(name, ("trees", trees, *version), partial(_compare, premises, read)))
     return splits
 
 
@@ -310,25 +263,28 @@ def _compare_job(
 
 
 def _compare(
-    read: Callable[[], _Trees], encoder: str, corpus: str | None, report: ProgressCallback
+    premises: Callable[[], Corpus],
+    trees: Callable[[], Sequence[ExplanationTree]],
+    encoder: str,
+    corpus: str | None,
+    report: ProgressCallback,
 ) -> PairedComparison:
-    premises, trees = read()
-    return compare_on(encoder, premises, trees, corpus=corpus, progress=report)
+    return compare_on(encoder, premises(), trees(), corpus=corpus, progress=report)
 
 
-def _read_file(file: Path, premises: Callable[[], Corpus] | None) -> _Trees:
-    """Return the trees of a file over these premises, or over the file's own sentences."""
+def _read_sentences(file: Path) -> Corpus:
     from entail.data.corpora import read_corpus
+
+    return read_corpus(file, skip_too_long=True).corpus
+
+
+def _read_file(file: Path) -> list[ExplanationTree]:
     from entail.data.entailment_bank.trees import read_trees
 
-    try:
-        trees = tuple(read_trees(file))
-        return premises() if premises is not None else read_corpus(file, skip_too_long=True).corpus, trees
-    except OSError as error:
-        raise JobError(f"{file.name} cannot be read: {error.strerror}") from error
+    return list(read_trees(file))
 
 
-def _read_stored(log: TreeLog, tree_ids: Sequence[str], premises: Callable[[], Corpus]) -> _Trees:
+def _read_stored(log: TreeLog, tree_ids: Sequence[str]) -> list[ExplanationTree]:
     from entail.trees.formats.entailment_bank import refold
 
-    return premises(), tuple(refold(history.tree) for _, history in log.histories(tree_ids))
+    return [refold(history.tree) for _, history in log.histories(tree_ids)]

@@ -16,35 +16,26 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from entail.data.stored import read_json
 from entail.data.writing import write_text
 from entail.errors import DataError, EntailError, JobError
+from entail.jobs.candidates import compare_with_active, cross_validate
 from entail.jobs.endings import EXITS, make_outcome, outcome_of_error
 from entail.jobs.events import EventWriter
 from entail.jobs.folder import JobFolder, staging_folder
 from entail.jobs.record import Outcome
 from entail.progress import Progress
 from entail.settings import load_settings
-from entail.training.method import Method, Run, method
+from entail.training.method import Run, method
 from entail.trees.review.decisions import read_source
 
 _ORPHAN_TIMEOUT = 30.0
 """Seconds in which a training without a worker has to write its checkpoint."""
 
 _PROGRESS_EVERY = 0.25
-
-
-@dataclass(frozen=True)
-class _Done:
-    """Content of `result.json`: the method's result, and the comparison with the active model."""
-
-    result: Mapping[str, Any]
-    evaluation: Mapping[str, Any] | None
 
 
 class Attempt:
@@ -64,7 +55,11 @@ class Attempt:
         """Train, compare, publish the model; every error becomes an outcome."""
         events = EventWriter(self.job.events, attempt=self.attempt)
         try:
-            outcome = self._work(events)
+            # An earlier attempt may have been killed before it wrote its outcome.
+            done = (
+                self.job.read("result.json", dict[str, Any]) if self._is_published() else self._train(events)
+            )
+            outcome = Outcome(self.attempt, "done", result=done["result"], evaluation=done["evaluation"])
         except BaseException as error:
             # On a full disk the log cannot be written.
             with contextlib.suppress(OSError):
@@ -82,11 +77,9 @@ class Attempt:
         """Return whether to stop: a user cancelled the job, or the worker is gone."""
         return self.orphaned.is_set() or self.job.cancel_request is not None
 
-    def _work(self, events: EventWriter) -> Outcome:
+    def _train(self, events: EventWriter) -> dict[str, Any]:
+        """Return the content of `result.json`: result of the method, comparison with the active model."""
         spec = self.job.spec
-        if self._is_published():
-            # An earlier attempt was killed before it wrote its outcome.
-            return self._done(self.job.read("result.json", _Done))
         if self._target.exists():
             raise JobError(
                 f"a model called {spec.name!r} exists meanwhile; submit the job again under another name"
@@ -105,40 +98,24 @@ class Attempt:
             watch=events,
             stop=self.stop,
         )
-        result = trainer.train(data, config, run)
+        result = {**trainer.train(data, config, run), "name": spec.name}
         if not self._staged.is_dir():
             raise JobError(f"the method {trainer.name!r} wrote no model into its folder")
-        evaluation, failures = self._compare(trainer, config, data, run)
-        warnings = {"warnings": [*result.get("warnings", ()), *failures]} if failures else {}
-        done = _Done({**result, **warnings, "name": spec.name}, evaluation)
-        write_text(self.job.path / "result.json", json.dumps(asdict(done), ensure_ascii=False))
-        self._publish()
-        return self._done(done)
-
-    def _done(self, done: _Done) -> Outcome:
-        return Outcome(self.attempt, "done", result=done.result, evaluation=done.evaluation)
-
-    def _compare(
-        self,
-        trainer: Method,
-        config: Any,  # noqa: ANN401 - the method's own
-        data: Any,  # noqa: ANN401 - the method's own
-        run: Run,
-    ) -> tuple[dict[str, Any] | None, list[str]]:
-        """Return the comparison with the active model, None without one; and the error that prevented it."""
-        from entail.jobs.candidates import compare_with_active, cross_validate
-
-        premises = getattr(data, "given", None)
-        corpus, name = premises.name if premises is not None else None, self.job.spec.name
+        comparison, premises = None, getattr(data, "given", None)
+        corpus = premises.name if premises is not None else None
         try:
             comparison = compare_with_active(
-                trainer, self._staged, data, corpus=corpus, name=name, progress=self._report
+                trainer, self._staged, data, corpus=corpus, name=spec.name, progress=self._report
             ) or cross_validate(trainer, config, data, run, encoder=self._staged, corpus=corpus)
         except EntailError as error:
             if self.stop():
                 raise
-            return None, [f"it could not be compared with the active model: {error}"]
-        return comparison.to_json() if comparison is not None else None, []
+            failure = f"it could not be compared with the active model: {error}"
+            result["warnings"] = [*result.get("warnings", ()), failure]
+        done = {"result": result, "evaluation": comparison.to_json() if comparison is not None else None}
+        write_text(self.job.path / "result.json", json.dumps(done, ensure_ascii=False))
+        self._publish()
+        return done
 
     def _publish(self) -> None:
         """Move the model under `models/` in one move; its inode is written first, see `_is_published`."""

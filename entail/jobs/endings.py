@@ -8,16 +8,15 @@ import re
 import shutil
 import signal
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from entail.errors import DivergedError, EntailError
 from entail.jobs.record import Ending, Outcome, State
 from entail.masking import mask_secrets
 
 
-@dataclass(frozen=True)
-class _Kind:
+class _Kind(NamedTuple):
     state: State
     cause: str
     todo: str
@@ -25,37 +24,23 @@ class _Kind:
 
 
 _RESUME = "resume it to continue from its last checkpoint"
+_LOST = "the worker disappeared: it was killed, or the machine restarted"
+_SPACE = "free space (deleting old jobs removes their checkpoints), then resume it"
+_SMALLER = "free memory, then resume it; or submit it again with a smaller batch_size"
+_LOWER = "submit it again with a lower learning_rate or precision=fp32; resumed it would diverge again"
+_REPORT = "report the trace in its log, please; resume it to try again"
+_FIX = "fix the cause, then resume it or submit it again"
+
 _KINDS: dict[Ending, _Kind] = {
     "cancelled": _Kind("cancelled", "it was cancelled", f"{_RESUME}, or delete it", 80),
     "killed": _Kind("interrupted", "its process was killed from outside", _RESUME),
-    "lost_worker": _Kind(
-        "interrupted", "the worker disappeared: it was killed, or the machine restarted", _RESUME
-    ),
+    "lost_worker": _Kind("interrupted", _LOST, _RESUME),
     "stopped_worker": _Kind("interrupted", "the worker was stopped", _RESUME, 81),
-    "disk_full": _Kind(
-        "failed",
-        "the disk is full",
-        "free space (deleting old jobs removes their checkpoints), then resume it",
-        82,
-    ),
-    "out_of_memory": _Kind(
-        "failed",
-        "the memory ran out",
-        "free memory, then resume it; or submit it again with a smaller batch_size",
-        83,
-    ),
-    "diverged": _Kind(
-        "failed",
-        "the loss is no number any more",
-        "submit it again with a lower learning_rate or precision=fp32; resumed it would diverge again",
-        84,
-    ),
-    "refused": _Kind(
-        "failed", "it could not continue", "fix the cause, then resume it or submit it again", 85
-    ),
-    "error": _Kind(
-        "failed", "an unexpected error", "report the trace in its log, please; resume it to try again", 86
-    ),
+    "disk_full": _Kind("failed", "the disk is full", _SPACE, 82),
+    "out_of_memory": _Kind("failed", "the memory ran out", _SMALLER, 83),
+    "diverged": _Kind("failed", "the loss is no number any more", _LOWER, 84),
+    "refused": _Kind("failed", "it could not continue", _FIX, 85),
+    "error": _Kind("failed", "an unexpected error", _REPORT, 86),
 }
 TODO: dict[Ending, str] = {ending: kind.todo for ending, kind in _KINDS.items()}
 EXITS: dict[Ending, int] = {
@@ -96,29 +81,22 @@ def outcome_of_error(attempt: int, error: BaseException) -> Outcome:
 
 
 def outcome_of_exit(attempt: int, code: int, *, folder: Path, out_of_memory: bool) -> Outcome:
-    """Return the outcome of an attempt whose process wrote none.
+    """Return the outcome of an attempt whose process wrote none, by its exit code.
 
-    Args:
-        attempt: Number of the attempt.
-        code: Exit code, below 0 for a signal.
-        folder: Folder that the process wrote into.
-        out_of_memory: Whether the system killed a process for lack of memory meanwhile.
+    `folder` is the one that it wrote into; with `out_of_memory` the system killed a process meanwhile.
     """
-    for ending, number in EXITS.items():
-        if code == number:
-            return make_outcome(attempt, ending)
+    if ending := next((ending for ending, number in EXITS.items() if code == number), None):
+        return make_outcome(attempt, ending)
     if code == -signal.SIGKILL and out_of_memory:
-        return make_outcome(
-            attempt, "out_of_memory", "the memory ran out, and the system killed it (signal 9, OOM killer)"
-        )
+        cause = "the memory ran out, and the system killed it (signal 9, OOM killer)"
+        return make_outcome(attempt, "out_of_memory", cause)
     with contextlib.suppress(OSError):
         if shutil.disk_usage(folder).free < _LITTLE_SPACE:
             return make_outcome(attempt, "disk_full")
     if code < 0:
-        name = ""
-        with contextlib.suppress(ValueError):
-            name = f", {signal.Signals(-code).name}"
-        return make_outcome(attempt, "killed", f"its process was killed from outside (signal {-code}{name})")
+        names = [name.name for name in signal.Signals if name == -code]
+        signals = ", ".join([f"signal {-code}", *names])
+        return make_outcome(attempt, "killed", f"its process was killed from outside ({signals})")
     return make_outcome(attempt, "error", f"its process ended without a message, with exit code {code}")
 
 
@@ -145,6 +123,6 @@ def _is_full(error: BaseException) -> bool:
 def _is_memory(error: BaseException) -> bool:
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
         return True
-    if isinstance(error, OSError) and error.errno == errno.ENOMEM:
-        return True
+    if isinstance(error, OSError):
+        return error.errno == errno.ENOMEM
     return isinstance(error, RuntimeError) and bool(_MEMORY_WORDS.search(str(error)))

@@ -5,8 +5,8 @@
 ===============  ======================================================================================
 `begin`          none; a resumed training replays the steps after its checkpoint
 `step`           `step`, `steps`, `epoch`, `learning_rate`, `terms` (means over `over` steps: `loss`, its
-                 terms, `gradient_norm`, `active`, `variance`, `drift` ... as the method has them), `memory`
-                 (bytes: `resident`, `peak`, `gpu`, `gpu_peak`), `rate` (steps a second), `seconds_left`
+                 terms, `gradient_norm`, `active`, `variance` ... as the method has them), `memory` (bytes:
+                 `resident`, `gpu`), `rate` (steps a second), `seconds_left`
 `evaluation`     `step`, `epoch`, `score`, `figures`
 `warning`        `step`, `text`
 `end`            `state`, `ending`, `what`
@@ -20,7 +20,6 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-import os
 import sys
 import threading
 import time
@@ -39,10 +38,7 @@ _READ_AT_ONCE = 1 << 22
 
 
 class EventWriter:
-    """Writer of the events of an attempt; a file that cannot be written does not stop the training.
-
-    Two `step` lines have at least `every` seconds between them.
-    """
+    """Writer of the events of an attempt; a file that cannot be written does not stop the training."""
 
     def __init__(self, file: Path, *, attempt: int, every: float = EVERY) -> None:
         self._file, self._attempt, self._every = file, attempt, every
@@ -50,31 +46,27 @@ class EventWriter:
         self._last = float("-inf")
         self._sums: dict[str, float] = {}
         self._over = 0
-        self._torn = _is_torn(file)
+        # An earlier attempt may have been killed within a line; a blank one is skipped.
+        with contextlib.suppress(OSError), file.open("a", encoding="utf-8") as opened:
+            opened.write("\n")
         self.write("begin")
 
     def __call__(self, event: Event) -> None:
         """Write an event of the training loop."""
         if event.warning:
             self.write("warning", step=event.step, text=event.warning)
-        if event.evaluated is not None:
-            evaluation = event.evaluated
-            figures = dict(evaluation.figures)
-            self.write(
-                "evaluation", step=event.step, epoch=evaluation.epoch, score=evaluation.score, figures=figures
-            )
+        if (done := event.evaluated) is not None:
+            figures = dict(done.figures)
+            self.write("evaluation", step=event.step, epoch=done.epoch, score=done.score, figures=figures)
         elif event.terms:
             self._step(event)
 
     def write(self, kind: str, **fields: object) -> None:
         """Append one line."""
-        line = json.dumps(
-            {"kind": kind, "at": round(time.time(), 3), "attempt": self._attempt, **_finite(fields)}
-        )
+        event = {"kind": kind, "at": round(time.time(), 3), "attempt": self._attempt, **_finite(fields)}
         # On a full disk the checkpoint fails, with a clear error.
         with contextlib.suppress(OSError), self._file.open("a", encoding="utf-8") as file:
-            file.write(("\n" if self._torn else "") + line + "\n")
-            self._torn = False
+            file.write(json.dumps(event) + "\n")
 
     def _step(self, event: Event) -> None:
         now = time.perf_counter()
@@ -106,7 +98,7 @@ class EventWriter:
 class EventFile:
     """Cached reader of an event file: each line is read once, for all sessions.
 
-    Of a long training every second step is dropped once there are more than `most`.
+    Every second step is dropped once there are more than `most`.
     """
 
     def __init__(self, file: Path, *, most: int = 4000) -> None:
@@ -114,30 +106,18 @@ class EventFile:
         self._cached: list[Mapping[str, Any]] = []
         self._offset = 0
         self._lock = threading.Lock()
-        self._points: tuple[int, int, list[dict[str, Any]]] | None = None
 
     def events(self) -> list[Mapping[str, Any]]:
         """Return the events up to now without replayed ones."""
         with self._lock:
-            return list(self._update())
-
-    def points(self, *, most: int = 500) -> list[dict[str, Any]]:
-        """Return `points` of the events up to now; the same list again until there are new events."""
-        with self._lock:
-            events = self._update()
-            if self._points is None or self._points[:2] != (self._offset, most):
-                self._points = (self._offset, most, points(events, most=most))
-            return self._points[2]
-
-    def _update(self) -> list[Mapping[str, Any]]:
-        while (batch := read_events(self._file, after=self._offset))[1] > self._offset:
-            self._offset = batch[1]
-            self._cached = drop_replayed([*self._cached, *batch[0]])
-            steps = [event["step"] for event in self._cached if event["kind"] == "step"]
-            if len(steps) > self._most:
-                gone = set(steps[-2::-2])
-                self._cached = [e for e in self._cached if e["kind"] != "step" or e["step"] not in gone]
-        return self._cached
+            while (batch := read_events(self._file, after=self._offset))[1] > self._offset:
+                self._offset = batch[1]
+                self._cached = drop_replayed([*self._cached, *batch[0]])
+                steps = [event["step"] for event in self._cached if event["kind"] == "step"]
+                if len(steps) > self._most:
+                    gone = set(steps[-2::-2])
+                    self._cached = [e for e in self._cached if e["kind"] != "step" or e["step"] not in gone]
+            return list(self._cached)
 
 
 def read_events(file: Path, *, after: int = 0) -> tuple[list[Mapping[str, Any]], int]:
@@ -177,8 +157,8 @@ def drop_replayed(events: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]
     return remaining_events
 
 
-def points(events: Iterable[Mapping[str, Any]], *, most: int = 500) -> list[dict[str, Any]]:
-    """Return rows for charts, one per step and series, of at most `most` steps.
+def points(events: Sequence[Mapping[str, Any]], *, most: int = 500) -> list[dict[str, Any]]:
+    """Return events without replayed ones as rows for charts, one per step and series, `most` steps at most.
 
     Rows are ``{"step", "epoch", "kind", "series", "value"}``. Series of kind `term`: the terms by their
     names; of kind `step`: `learning rate`, `memory` and `GPU memory` in MiB, `steps a second`; of kind
@@ -188,7 +168,6 @@ def points(events: Iterable[Mapping[str, Any]], *, most: int = 500) -> list[dict
     >>> [(row["kind"], row["series"], row["value"]) for row in rows]
     [('term', 'loss', 2.0), ('step', 'learning rate', 0.1)]
     """
-    events = drop_replayed(events)
     steps = [event for event in events if event["kind"] == "step"]
     stride = max(1, math.ceil(len(steps) / most))
     # Counted from the end, so that the newest point is always shown.
@@ -265,19 +244,13 @@ def _is_dev_repeated(figures: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def memory() -> dict[str, int]:
-    """Return the memory of this process in bytes, now and at its peak; also of the GPU, if it uses one."""
-    sizes: dict[str, int] = {}
-    with contextlib.suppress(ImportError, OSError, ValueError):
-        import resource
+    """Return the memory of this process in bytes, also of the GPU, if it uses one."""
+    import psutil
 
-        unit = 1 if sys.platform == "darwin" else 1024
-        sizes["peak"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
-        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-        sizes["resident"] = pages * resource.getpagesize()
+    sizes = {"resident": int(psutil.Process().memory_info().rss)}
     torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_available() and torch.cuda.is_initialized():
         sizes["gpu"] = torch.cuda.memory_allocated()
-        sizes["gpu_peak"] = torch.cuda.max_memory_allocated()
     return sizes
 
 
@@ -288,10 +261,12 @@ def _series(event: Mapping[str, Any]) -> Iterator[tuple[str, str, float | None]]
         return
     yield from (("term", name, value) for name, value in event["terms"].items())
     yield "step", "learning rate", event["learning_rate"]
-    memory_in_use = event.get("memory", {})
-    for series, name in (("memory", "resident"), ("GPU memory", "gpu")):
-        if name in memory_in_use:
-            yield "step", series, memory_in_use[name] / 2**20
+    sizes = event.get("memory", {})
+    yield from (
+        ("step", series, sizes[name] / 2**20)
+        for series, name in (("memory", "resident"), ("GPU memory", "gpu"))
+        if name in sizes
+    )
     yield "step", "steps a second", event.get("rate")
 
 
@@ -300,11 +275,3 @@ def _finite(value: Any) -> Any:  # noqa: ANN401 - of JSON's types
     if isinstance(value, Mapping):
         return {name: _finite(part) for name, part in value.items()}
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _is_torn(file: Path) -> bool:
-    """Return whether the last line is incomplete."""
-    with contextlib.suppress(OSError), file.open("rb") as opened:  # an empty file cannot be sought before
-        opened.seek(-1, os.SEEK_END)
-        return opened.read(1) != b"\n"
-    return False

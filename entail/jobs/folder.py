@@ -59,7 +59,7 @@ _LOCK_TIMEOUT = 1.0
 class JobFolder:
     """Folder of one job; a file is read again only after it changed.
 
-    A specification or status that cannot be read is a `JobError`.
+    A specification or status that cannot be read is a `JobError`; other files are then None.
     """
 
     def __init__(self, path: Path) -> None:
@@ -70,14 +70,11 @@ class JobFolder:
         self.log = path / "log.txt"
         self.lock = path / "lock"
         self._cache: dict[str, tuple[tuple[int, int, int] | None, Any]] = {}
-        self._spec: JobSpec | None = None
 
     @property
     def spec(self) -> JobSpec:
         """Specification of the job."""
-        if self._spec is None:
-            self._spec = self.read("spec.json", JobSpec)
-        return self._spec
+        return self.read("spec.json", JobSpec)
 
     @property
     def status(self) -> Status:
@@ -91,7 +88,7 @@ class JobFolder:
 
     @property
     def progress(self) -> Progress | None:
-        """Progress of the current piece of work; None where it is unknown."""
+        """Progress of the current piece of work."""
         return self._read_optional("progress.json", Progress)
 
     @property
@@ -102,7 +99,7 @@ class JobFolder:
     def load(self) -> Job:
         """Return the job as it is now; an attempt whose processes are gone is settled first."""
         spec, status = self.spec, self.status
-        if status.state == "running" and not is_demo() and not self.is_alive(status):
+        if status.state == "running" and not is_demo() and not self._is_alive(status):
             status = self._settle()
         state = status.state
         request = self.cancel_request if state in ("running", "cancelled") else None
@@ -127,10 +124,6 @@ class JobFolder:
         except OSError:
             return "", offset
         return mask_secrets(content.decode(errors="replace")), offset + len(content)
-
-    def is_alive(self, status: Status) -> bool:
-        """Return whether a worker, or the training process, works on the job."""
-        return is_alive(status.host, lock=self.lock, beat=self.path / "beat")
 
     def beat(self) -> None:
         """Write a heartbeat."""
@@ -164,11 +157,7 @@ class JobFolder:
         write_text(self.path / "status.json", json.dumps(status.to_json(), ensure_ascii=False))
 
     def write_outcome(self, outcome: Outcome) -> None:
-        """Write the outcome of an attempt.
-
-        Raises:
-            DataError: If it cannot be written.
-        """
+        """Write the outcome of an attempt; raises `DataError` if it cannot be written."""
         write_text(self.path / "outcome.json", json.dumps(outcome.to_json(), ensure_ascii=False))
 
     def finish(self, outcome: Outcome) -> Status:
@@ -193,33 +182,8 @@ class JobFolder:
             shutil.rmtree(self.checkpoints, ignore_errors=True)
         return status
 
-    def _settle(self) -> Status:
-        """Write how an attempt ended whose processes are gone; return the status."""
-        with self.lock_status() as status:
-            if status.state != "running" or self.is_alive(status):
-                return status
-        outcome = self.outcome
-        # The process only saw that the worker was gone; a worker that is stopped writes that itself.
-        if outcome is None or outcome.attempt != status.attempt or outcome.ending == "stopped_worker":
-            worker = f"the worker on {status.host}" if status.host else "the worker"
-            lost = f"{worker} disappeared: it was killed, or the machine restarted"
-            ending: Ending = "cancelled" if self.cancel_request else "lost_worker"
-            outcome = make_outcome(status.attempt, ending, None if self.cancel_request else lost)
-        return self.finish(outcome)
-
-    def _last_sign(self, status: Status) -> datetime:
-        stamps = [(status.started or status.since).timestamp()]
-        for name in ("beat", "progress.json", "events.jsonl", "log.txt"):
-            with contextlib.suppress(OSError):
-                stamps.append((self.path / name).stat().st_mtime)
-        return datetime.fromtimestamp(max(stamps), UTC)
-
     def read(self, name: str, kind: type[T]) -> T:
-        """Return the content of a JSON file as a type, see `entail.data.stored`.
-
-        Raises:
-            JobError: If it is missing or cannot be read.
-        """
+        """Return the content of a JSON file as a type; raise `JobError` if it cannot be read as that."""
         file, stamp = self.path / name, None
         with contextlib.suppress(OSError):
             stat = file.stat()
@@ -238,6 +202,30 @@ class JobFolder:
         except JobError:
             return None
 
+    def _is_alive(self, status: Status) -> bool:
+        return is_alive(status.host, lock=self.lock, beat=self.path / "beat")
+
+    def _settle(self) -> Status:
+        """Write how an attempt ended whose processes are gone; return the status."""
+        with self.lock_status() as status:
+            if status.state != "running" or self._is_alive(status):
+                return status
+        outcome = self.outcome
+        # The process only saw that the worker was gone; a worker that is stopped writes that itself.
+        if outcome is None or outcome.attempt != status.attempt or outcome.ending == "stopped_worker":
+            worker = f"the worker on {status.host}" if status.host else "the worker"
+            lost = f"{worker} disappeared: it was killed, or the machine restarted"
+            ending: Ending = "cancelled" if self.cancel_request else "lost_worker"
+            outcome = make_outcome(status.attempt, ending, None if self.cancel_request else lost)
+        return self.finish(outcome)
+
+    def _last_sign(self, status: Status) -> datetime:
+        stamps = [(status.started or status.since).timestamp()]
+        for name in ("beat", "progress.json", "events.jsonl", "log.txt"):
+            with contextlib.suppress(OSError):
+                stamps.append((self.path / name).stat().st_mtime)
+        return datetime.fromtimestamp(max(stamps), UTC)
+
 
 def staging_folder(models: Path, job_id: str) -> Path:
     """Return the folder in which a job writes its model; catalogues skip names that begin with a dot."""
@@ -249,10 +237,6 @@ def acquire(file: Path) -> int | None:
 
     A child process that inherits the descriptor holds the lock too: the system releases it when all have
     ended. `filelock` cannot do this, as it unlocks the file itself on release.
-
-    Raises:
-        JobError: If the system has no such locks.
-        OSError: If the file cannot be opened.
     """
     deadline = time.monotonic() + _LOCK_TIMEOUT
     while (lock := _try_lock(file, shared=False)) is None and time.monotonic() < deadline:
@@ -262,13 +246,11 @@ def acquire(file: Path) -> int | None:
 
 def is_locked(file: Path) -> bool:
     """Return whether a process holds the lock of a file."""
-    if not file.exists():
-        return False
     try:
-        lock = _try_lock(file, shared=True)
+        lock = _try_lock(file, shared=True) if file.exists() else -1
     except OSError:
         return False
-    if lock is not None:
+    if lock is not None and lock >= 0:
         os.close(lock)
     return lock is None
 

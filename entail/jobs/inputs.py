@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import shutil
 import time
 from collections.abc import Collection
 from pathlib import Path, PurePath
@@ -39,21 +38,13 @@ def store(folder: Path, name: str, content: bytes) -> Path:
 
 
 def prune(folder: Path, used: Collection[str]) -> None:
-    """Remove stored files that no job reads and that are older than `MAX_AGE`.
-
-    Args:
-        folder: Folder of the stored files.
-        used: Paths that jobs read.
-    """
+    """Remove stored files that are not among the `used` paths and older than `MAX_AGE`."""
     paths = {Path(path) for path in used}
     for file in folder.glob("*/*"):
         with contextlib.suppress(OSError):
             if file not in paths and time.time() - file.stat().st_mtime > MAX_AGE:
                 file.unlink()
-    for parent in folder.glob("*"):
-        with contextlib.suppress(OSError):
-            if not any(parent.iterdir()):
-                shutil.rmtree(parent)
+                file.parent.rmdir()
 
 
 def absolute(source: object) -> dict[str, Any]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import re
 import secrets
 import shutil
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -31,17 +31,16 @@ from entail.trees.review.decisions import check_name
 
 _ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{6}")
 _TIMEOUT = 20.0
+_INPUTS = "given"
 _START_EVERY = 10.0
 
 
 class Jobs:
     """All jobs of an installation; one object serves all sessions of a process.
 
-    A job is named by its id, or by a beginning of the id that no other job has; methods raise
-    `UnknownJobError` if there is no such job, and `JobError` if it cannot be read or changed.
-
-    Args:
-        settings: Settings; default: those of the environment.
+    A job is named by its id, or by a beginning of the id that no other job has. Methods raise
+    `UnknownJobError` if there is no such job, `JobError` if it cannot be read or changed, and `DemoError` if
+    they would change something in a demo.
     """
 
     def __init__(self, settings: Settings | None = None) -> None:
@@ -111,7 +110,8 @@ class Jobs:
             check_name(name, self.names_taken())
             self._create(spec, Status(state="queued", since=now, queued=now))
         try:
-            self._queue(spec.id)
+            self.queue.put(spec.id)
+            self.start_worker()
         except JobError:
             # Nothing would train it before the queue is back: the name is free for another try.
             self._discard(spec.id)
@@ -189,40 +189,25 @@ class Jobs:
                 folder.write_status(
                     Status(state="queued", since=now, queued=now, attempt=attempt, seconds=job.seconds)
                 )
-        self._queue(job.id)
+        self.queue.put(job.id)
+        self.start_worker()
         return self.job(job.id)
 
     def delete(self, job_id: str) -> None:
         """Remove a job with its checkpoints, log and events; the model it trained stays."""
         refuse_in_demo("a training cannot be deleted")
         folder = self.folder_of(job_id)
-        job_id = folder.path.name
         try:
             job = folder.load()
         except JobError:
             job = None
         if job is not None and job.open:
-            raise JobError(f"job {job_id} is {job.state}; cancel it first")
-        self._discard(job_id)
-        self._prune_files()
-
-    def _prune_files(self) -> None:
-        values = [value for job in self.jobs() for value in job.spec.source.values()]
-        used = [str(path) for value in values for path in (value if isinstance(value, list) else [value])]
-        prune(self.folder / "given", used)
-
-    def _discard(self, job_id: str) -> None:
-        gone = self.folder / f".deleted-{job_id}"
-        try:
-            (self.folder / job_id).rename(gone)
-        except OSError as error:
-            raise JobError(f"job {job_id} cannot be deleted: {error}") from error
-        self._folders.pop(job_id, None)
-        shutil.rmtree(gone, ignore_errors=True)
-        shutil.rmtree(staging_folder(self.settings.models_dir, job_id), ignore_errors=True)
+            raise JobError(f"job {job.id} is {job.state}; cancel it first")
+        self._discard(folder.path.name)
+        self._prune_inputs()
 
     def note(self, job_id: str) -> None:
-        """Dismiss the notice of a job's end, for everybody."""
+        """Dismiss the notice of a job's end, for all users."""
         refuse_in_demo("notices of others cannot be dismissed")
         try:
             (self.folder_of(job_id).path / "noted").touch()
@@ -232,19 +217,15 @@ class Jobs:
     def keep_file(self, name: str, content: bytes) -> Path:
         """Store a file for a training, as long as a job reads it; see `entail.jobs.inputs`."""
         refuse_in_demo("a training cannot be started")
-        self._prune_files()
-        return store(self.folder / "given", name, content)
+        self._prune_inputs()
+        return store(self.folder / _INPUTS, name, content)
 
     def list_events(self, job_id: str) -> list[Mapping[str, Any]]:
         """Return the events of a training without replayed ones, cheaply for repeated calls."""
         return self.folder_of(job_id).reader.events()
 
-    def points(self, job_id: str, *, most: int = 500) -> list[dict[str, Any]]:
-        """Return the events as rows for charts, of at most `most` steps; see `entail.jobs.events.points`."""
-        return self.folder_of(job_id).reader.points(most=most)
-
     def log_tail(self, job_id: str, *, lines: int = 100) -> str:
-        """Return the last lines of a job's log, of its last 64 KiB."""
+        """Return the last lines of a job's log, of its last 64 KiB, secrets masked."""
         return log_tail(self.folder_of(job_id).log, lines=lines)
 
     def log_after(self, job_id: str, offset: int) -> tuple[str, int]:
@@ -270,11 +251,7 @@ class Jobs:
         return self.start_worker()
 
     def start_worker(self) -> bool:
-        """Start a worker on this machine, unless there is one or the settings forbid it.
-
-        Returns:
-            Whether it was started.
-        """
+        """Start a worker on this machine, unless there is one or the settings forbid it; return whether."""
         return self.settings.starts_worker and not is_demo() and ensure_worker(self.folder)
 
     def requeue_missing(self) -> None:
@@ -306,7 +283,7 @@ class Jobs:
     def _ids(self) -> list[str]:
         if not self.folder.is_dir():
             return []
-        return sorted((f.name for f in self.folder.iterdir() if _ID.fullmatch(f.name)), reverse=True)
+        return [folder.name for folder in self.folder.iterdir() if _ID.fullmatch(folder.name)]
 
     def _load_all(self) -> tuple[list[Job], dict[str, str]]:
         jobs: list[Job] = []
@@ -314,10 +291,8 @@ class Jobs:
         for job_id in self._ids():
             try:
                 jobs.append(self.folder_of(job_id).load())
-            except UnknownJobError:
-                continue  # deleted meanwhile
             except JobError as error:
-                if (self.folder / job_id).is_dir():
+                if (self.folder / job_id).is_dir():  # else it was deleted meanwhile
                     unreadable[job_id] = str(error)
         queued = sorted((job for job in jobs if job.state == "queued"), key=_order)
         positions = {job.id: position for position, job in enumerate(queued, start=1)}
@@ -331,24 +306,34 @@ class Jobs:
         try:
             make_folder(unfinished)
             write_text(unfinished / "spec.json", json.dumps(spec.to_json(), indent=1, ensure_ascii=False))
-            write_text(unfinished / "status.json", json.dumps(status.to_json(), ensure_ascii=False))
+            JobFolder(unfinished).write_status(status)
             unfinished.rename(self.folder / spec.id)
         except (OSError, DataError) as error:
             shutil.rmtree(unfinished, ignore_errors=True)
             raise JobError(f"the job cannot be written: {error}") from error
 
-    def _queue(self, job_id: str) -> None:
-        self.queue.put(job_id)
-        self.start_worker()
+    def _discard(self, job_id: str) -> None:
+        gone = self.folder / f".deleted-{job_id}"
+        try:
+            (self.folder / job_id).rename(gone)
+        except OSError as error:
+            raise JobError(f"job {job_id} cannot be deleted: {error}") from error
+        self._folders.pop(job_id, None)
+        shutil.rmtree(gone, ignore_errors=True)
+        shutil.rmtree(staging_folder(self.settings.models_dir, job_id), ignore_errors=True)
 
-    @contextlib.contextmanager
-    def _lock_submission(self) -> Iterator[None]:
+    def _prune_inputs(self) -> None:
+        values = [value for job in self.jobs() for value in job.spec.source.values()]
+        used = [str(path) for value in values for path in (value if isinstance(value, list) else [value])]
+        prune(self.folder / _INPUTS, used)
+
+    def _lock_submission(self) -> AbstractContextManager[object]:
         from filelock import FileLock, Timeout
 
         file = self.folder / "submit.lock"
         try:
             make_folder(self.folder)
-            lock = FileLock(file, timeout=_TIMEOUT).acquire()
+            return FileLock(file, timeout=_TIMEOUT).acquire()
         except Timeout as error:
             raise JobError("another process is submitting a job; try again") from error
         except OSError as error:
@@ -356,8 +341,6 @@ class Jobs:
                 f"jobs cannot be written into {self.folder} ({error.strerror}); let this user write there, "
                 f"{file.name} included"
             ) from error
-        with lock:
-            yield
 
 
 def _order(job: Job) -> tuple[datetime, str]:

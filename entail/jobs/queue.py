@@ -6,10 +6,11 @@ enqueues again what is `queued`.
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,19 +23,16 @@ _TASK = "train"
 
 
 class JobQueue:
-    """First-in, first-out queue of job ids.
+    """First-in, first-out queue of job ids; its methods raise `JobError` if it cannot be used.
 
-    Args:
-        folder: Folder of SQLite's file.
-        url: `redis://...` or `postgresql://...` instead; never shown, as it may contain a password.
-
-    Raises:
-        JobError: If it cannot be opened; `put` and `waiting` raise it too.
+    It is a file of SQLite in a folder, or at a `redis://` or `postgresql://` URL, which is never shown, as it
+    may contain a password.
     """
 
     def __init__(self, folder: Path, url: str | None = None) -> None:
         self._url = url or ""
-        self.huey = _open_huey(folder, url)
+        with self._explained("the queue cannot be opened"):
+            self.huey = _open_huey(folder, url)
         # Huey leaves its connection to the garbage collector, which Python 3.13 warns of.
         weakref.finalize(self, self.huey.storage.close)
         self._work: Callable[[str], None] | None = None
@@ -42,17 +40,13 @@ class JobQueue:
 
     def put(self, job_id: str) -> None:
         """Enqueue a job."""
-        try:
+        with self._explained("the job cannot be queued"):
             self._put(job_id)
-        except Exception as error:
-            raise self._error("the job cannot be queued", error) from None
 
     def waiting(self) -> list[str]:
         """Return the queued ids, the next one first."""
-        try:
+        with self._explained("the queue cannot be read"):
             return [task.args[0] for task in self.huey.pending()]
-        except Exception as error:
-            raise self._error("the queue cannot be read", error) from None
 
     def consumer(self, work: Callable[[str], None], *, jobs: int) -> Any:  # noqa: ANN401 - Huey has no types
         """Return a consumer that calls `work` with each id, in `jobs` threads."""
@@ -67,13 +61,20 @@ class JobQueue:
             shutdown_timeout=0.1,
         )
 
-    def _error(self, message: str, error: Exception) -> JobError:
-        return JobError(f"{message}: {type(error).__name__}: {mask_url(str(error), self._url)}")
-
     def _run(self, job_id: str) -> None:
         if self._work is None:
             raise JobError(f"job {job_id} was dequeued by a process that is no worker")
         self._work(job_id)
+
+    @contextlib.contextmanager
+    def _explained(self, message: str) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:
+            missing = "redis" in str(error) and importlib.util.find_spec("redis") is None
+            hint = "; pip install redis" if missing else ""
+            reason = f"{type(error).__name__}: {mask_url(str(error), self._url)}{hint}"
+            raise JobError(f"{message}: {reason}") from None
 
 
 def _open_huey(folder: Path, url: str | None) -> Any:  # noqa: ANN401 - Huey has no types
@@ -91,15 +92,9 @@ def _open_huey(folder: Path, url: str | None) -> Any:  # noqa: ANN401 - Huey has
             return Message(*json.loads(data))
 
     options: dict[str, Any] = {"results": False, "serializer": Json()}
-    try:
-        if url is None:
-            make_folder(folder)
-            return huey.SqliteHuey(_NAME, filename=str(folder / "queue.db"), strict_fifo=True, **options)
-        if url.startswith("postgresql://"):
-            return huey.PostgresHuey(_NAME, dsn=url, **options)
-        return huey.RedisHuey(_NAME, url=url, **options)
-    except Exception as error:
-        missing = "redis" in str(error) and importlib.util.find_spec("redis") is None
-        hint = "; pip install redis" if missing else ""
-        reason = f"{type(error).__name__}: {mask_url(str(error), url or '')}{hint}"
-        raise JobError(f"the queue cannot be opened: {reason}") from None
+    if url is None:
+        make_folder(folder)
+        return huey.SqliteHuey(_NAME, filename=str(folder / "queue.db"), strict_fifo=True, **options)
+    if url.startswith("postgresql://"):
+        return huey.PostgresHuey(_NAME, dsn=url, **options)
+    return huey.RedisHuey(_NAME, url=url, **options)

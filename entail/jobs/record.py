@@ -20,17 +20,9 @@ State = Literal["queued", "running", "cancelling", "cancelled", "done", "failed"
     cancelled | failed | interrupted ──(resume)──> queued
 """
 
-Ending = Literal[
-    "cancelled",
-    "killed",
-    "lost_worker",
-    "stopped_worker",
-    "disk_full",
-    "out_of_memory",
-    "diverged",
-    "refused",
-    "error",
-]
+_Interruption = Literal["cancelled", "killed", "lost_worker", "stopped_worker"]
+_Failure = Literal["disk_full", "out_of_memory", "diverged", "refused", "error"]
+Ending = Literal[_Interruption, _Failure]
 """Kind of ending of a job that is not done; `entail.jobs.endings` describes each."""
 
 OPEN: frozenset[State] = frozenset({"queued", "running", "cancelling"})
@@ -48,15 +40,10 @@ class Stored:
 
 @dataclass(frozen=True)
 class JobSpec(Stored):
-    """Immutable specification of a job.
+    """Immutable specification of a job; ids sort by time, and `name` is that of the model.
 
-    Attributes:
-        id: Time of submission and random digits; ids sort by time.
-        config: Settings of the method, as JSON values.
-        source: Data to train on, as JSON values; `about` describes it for people.
-        name: Name of the model to train, a folder under `models/`.
-        at: Time of submission, UTC.
-        device: Device to train on; None: the worker's setting.
+    `config` and `source` are of JSON's types; `about` describes the source for people. Times are UTC.
+    Without a device the worker's setting counts.
     """
 
     id: str
@@ -75,11 +62,9 @@ class Status(Stored):
     """Stored status of a job; a request to cancel is in a file next to it.
 
     Attributes:
-        since: Time of the state, UTC.
-        queued: Time of the last enqueueing.
+        since: Time of the state, UTC; `queued` is that of the last enqueueing.
         attempt: Number of attempts; `started` and `ended` are of the last one.
-        host: Machine of the worker; `worker` is its process id.
-        pid: Process id of the training, which leads a process group.
+        host: Machine of the worker; `worker` is its process id, `pid` that of the training.
         seconds: Duration of the earlier attempts.
         ending: Kind of ending, unless it is done; `what` is its cause and `todo` the remedy, for people.
     """
@@ -107,9 +92,7 @@ class Job:
         queue_position: Position in the queue, 1 is next; None unless it is queued.
         progress: Progress of the current piece of work, while it runs.
         cancelled_by: Author of the request to cancel, if there is one.
-        result: Result of the method, once it is done.
-        evaluation: Comparison with the active encoder (`PairedComparison.to_json`), once it is done; None
-            without a dev split.
+        result: Result of the method, once it is done; `evaluation` compares with the active encoder.
         noted: Whether a user dismissed the notice of its end.
     """
 

@@ -38,7 +38,6 @@ KILL_AFTER = 5.0
 """Seconds after SIGTERM until SIGKILL."""
 
 _POLL = 0.1
-_TRIES = 5
 
 _REQUEUE_EVERY = 5.0
 """Seconds between two looks for queued jobs that the broker lacks."""
@@ -53,12 +52,8 @@ Spawn = Callable[[JobFolder, int, int, int], subprocess.Popen[bytes]]
 def work(jobs: Jobs, *, idle: float | None = None, at_once: int = 1) -> bool:
     """Run the jobs of the queue in the main thread; return False if this machine has a worker already.
 
-    On Ctrl+C or SIGTERM the trainings write a checkpoint, and the worker ends.
-
-    Args:
-        jobs: The installation's jobs.
-        idle: Seconds without work after which it ends; None: never.
-        at_once: Number of jobs at a time.
+    The worker runs `at_once` jobs at a time and ends after `idle` seconds without work. On Ctrl+C or SIGTERM
+    the trainings write a checkpoint, and it ends.
 
     Raises:
         JobError: If the queue cannot be opened.
@@ -85,7 +80,6 @@ class _WorkerLoop:
         self._self = Worker(platform.node(), os.getpid(), datetime.now(UTC), at_once)
         self._at: set[str] = set()
         self._last_work = time.monotonic()
-        self._lock = threading.Lock()
         self._stopping = threading.Event()
 
     def run(self) -> None:
@@ -98,8 +92,7 @@ class _WorkerLoop:
         self._file.unlink(missing_ok=True)
 
     def _work(self, job_id: str) -> None:
-        with self._lock:
-            self._at.add(job_id)
+        self._at.add(job_id)
         try:
             self._beat()
             status = run_job(self._jobs.folder_of(job_id), stopping=self._stopping.is_set)
@@ -108,9 +101,8 @@ class _WorkerLoop:
         except EntailError as error:
             _log.error("job %s: %s", job_id, error)
         finally:
-            with self._lock:
-                self._at.discard(job_id)
-                self._last_work = time.monotonic()
+            self._last_work = time.monotonic()  # first: an idle worker without a job ends
+            self._at.discard(job_id)
 
     def _watch(self, stop: Callable[[], None]) -> None:
         """Write heartbeats, requeue missing jobs, and stop after a time without work."""
@@ -122,9 +114,8 @@ class _WorkerLoop:
                     self._jobs.requeue_missing()
                     requeued = time.monotonic()
                 idle = time.monotonic() - self._last_work
-                if self._idle is not None and idle >= self._idle and not self._at:
-                    if self._jobs.queue.waiting():
-                        continue
+                is_idle = self._idle is not None and idle >= self._idle and not self._at
+                if is_idle and not self._jobs.queue.waiting():
                     stop()
                     return
             self._stopping.wait(min(BEAT, self._idle or BEAT))
@@ -153,8 +144,7 @@ def run_job(job: JobFolder, *, stopping: Callable[[], bool], spawn: Spawn | None
         status = _start(job)
         if status is None:
             return None
-        outcome = _attempt(job, status, lock, stopping=stopping, spawn=spawn or spawn_child)
-        return job.finish(outcome)
+        return job.finish(_attempt(job, status, lock, stopping=stopping, spawn=spawn or spawn_child))
     finally:
         os.close(lock)
 
@@ -197,12 +187,7 @@ def lower_priority(pid: int, *, proc: Path = Path("/proc")) -> None:
     with contextlib.suppress(OSError, ValueError):
         # Without a session of its own, as in a container, the file is empty: the default is 0.
         own = int((proc / "self" / "autogroup").read_text(encoding="ascii").rpartition(" ")[2] or 0)
-        for _ in range(_TRIES):
-            try:
-                (proc / str(pid) / "autogroup").write_text(str(min(19, own + NICE)), encoding="ascii")
-                return
-            except BlockingIOError:  # the system accepts one such change in a tenth of a second
-                time.sleep(0.1)
+        (proc / str(pid) / "autogroup").write_text(str(min(19, own + NICE)), encoding="ascii")
 
 
 def _start(job: JobFolder) -> Status | None:

@@ -27,16 +27,7 @@ IDLE = 60.0
 
 @dataclass(frozen=True)
 class Worker(Stored):
-    """A worker as of its last heartbeat.
-
-    Attributes:
-        host: Its machine.
-        pid: Its process.
-        since: Its start, UTC.
-        jobs: Number of jobs it runs at a time.
-        at: Ids of the jobs it works on.
-        alive: Whether it is alive.
-    """
+    """A worker as of its last heartbeat, which runs `jobs` at a time and works `at` those with these ids."""
 
     host: str
     pid: int

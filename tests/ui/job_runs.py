@@ -54,4 +54,3 @@ def rewrite(job: Job, file: str, change: Callable[[dict[str, Any]], None]) -> No
     content = json.loads(path.read_text(encoding="utf-8"))
     change(content)
     path.write_text(json.dumps(content), encoding="utf-8")
-    jobs().folder_of(job.id)._spec = None  # cached since it never changes
