@@ -35,12 +35,6 @@ def test_store_ignores_folders_of_the_name(tmp_path: Path, name: str) -> None:
     assert path.name == "up.txt"
 
 
-def test_store_into_an_unwritable_folder(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    with pytest.raises(JobError, match=r"a.txt cannot be stored"):
-        store(tmp_path / "file", "a.txt", b"x")
-
-
 def test_prune(tmp_path: Path) -> None:
     old, read, new = (store(tmp_path, name, name.encode()) for name in ("old", "read", "new"))
     for path in (old, read):

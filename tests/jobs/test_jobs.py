@@ -6,8 +6,8 @@ import platform
 import re
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,6 @@ from entail.jobs.endings import TODO
 from entail.jobs.jobs import Jobs
 from entail.jobs.record import Job, Outcome
 from entail.jobs.worker import run_job
-from entail.progress import Progress
 from tests.jobs.conftest import fork_child
 
 Run = Callable[[Job], Job]
@@ -61,14 +60,6 @@ def test_train_compare_publish(jobs: Jobs, submit: Submit, run: Run) -> None:
     # Another process sees the same job, also by the beginning of its id.
     assert Jobs().job(job.id[:-1]) == done
     assert json.loads(json.dumps(done.to_json()))["state"] == "done"
-
-
-def test_order_within_one_second(jobs: Jobs, submit: Submit, monkeypatch: pytest.MonkeyPatch) -> None:
-    falling = count(0xFFFFFF, -1)
-    monkeypatch.setattr("entail.jobs.jobs.secrets.token_hex", lambda size: f"{next(falling):06x}")
-    for name in ("first", "second", "third"):
-        submit(name)
-    assert [job.name for job in jobs.jobs()] == ["third", "second", "first"]
 
 
 @pytest.mark.parametrize(
@@ -211,14 +202,6 @@ def test_killed_after_publishing(jobs: Jobs, submit: Submit, run: Run) -> None:
     assert weights(jobs.settings.models_dir) == trained_weights
 
 
-def test_worker_killed_after_the_outcome(jobs: Jobs, submit: Submit, run: Run) -> None:
-    done = run(submit())
-    folder = jobs.folder_of(done.id)
-    with folder.lock_status() as status:
-        folder.write_status(replace(status, state="running", ended=None))
-    assert jobs.job(done.id).state == "done"
-
-
 def test_heartbeat_of_another_machine(jobs: Jobs, submit: Submit) -> None:
     folder = jobs.folder_of(submit().id)
     with folder.lock_status() as status:
@@ -244,26 +227,15 @@ def test_names_are_unique(jobs: Jobs, submit: Submit, run: Run) -> None:
     assert jobs.job(first.id).state == "cancelled"
 
 
-def test_name_taken_during_training(jobs: Jobs, submit: Submit, run: Run) -> None:
-    job = submit()
-    (jobs.settings.models_dir / "mine").mkdir()
-    ended = run(job)
-    assert (ended.state, ended.status.ending) == ("failed", "refused")
-    assert "another name" in str(ended.status.what)
-    assert not list((jobs.settings.models_dir / "mine").iterdir())
-
-
 @pytest.mark.parametrize(
     ("arguments", "error", "words"),
     [
-        (("sixth", {}, {}), JobError, "no method is called 'sixth'"),
-        (("fifth", {"stepps": 1}, {}), SettingsError, "did you mean steps"),
-        (("fifth", {"steps": "many"}, {}), SettingsError, "steps: expected a whole number, found 'many'"),
-        (("fifth", {"trouble": "more"}, {}), SettingsError, "trouble: expected one of none, nan"),
-        (("aeenc", {"rank": 0}, {"from_log": "x"}), TrainingError, "rank: expected"),
-        (("aeenc", {}, {}), SettingsError, "either --trees FILE or --from-log"),
-        (("aeenc", {}, {"trees": "/no/trees", "corpus": "/no/c"}), JobError, "none at /no/c"),
-        (("fifth", 3, {}), JobError, "expected a FifthConfig, found a int"),
+        (("sixth", {}, {}), JobError, "sixth"),
+        (("fifth", {"stepps": 1}, {}), SettingsError, "steps"),
+        (("aeenc", {"rank": 0}, {"from_log": "x"}), TrainingError, "rank: "),
+        (("aeenc", {}, {}), SettingsError, "--from-log"),
+        (("aeenc", {}, {"trees": "/no/trees", "corpus": "/no/c"}), JobError, "/no/c"),
+        (("fifth", 3, {}), JobError, "FifthConfig"),
     ],
 )
 def test_invalid_submission(
@@ -292,22 +264,6 @@ def test_delete(jobs: Jobs, submit: Submit, run: Run) -> None:
     assert resolve("mine").dimension == 64
 
 
-@pytest.mark.parametrize("damage", ["", "7", '{"done": 1, "surprise": 2}'])
-def test_damaged_progress_is_none(jobs: Jobs, submit: Submit, damage: str) -> None:
-    folder = jobs.folder_of(submit().id)
-    folder.write_progress(Progress(2, 8, 1.0, "training", "steps"))
-    assert folder.progress == Progress(2, 8, 1.0, "training", "steps")
-    (folder.path / "progress.json").write_text(damage, encoding="utf-8")
-    assert folder.progress is None
-
-
-def test_malformed_ids(jobs: Jobs, submit: Submit) -> None:
-    submit()
-    for wrong in ("../jobs", "", "/etc", ".", "x" * 300):
-        with pytest.raises(UnknownJobError):
-            jobs.job(wrong)
-
-
 def test_unreadable_job(jobs: Jobs, submit: Submit) -> None:
     first, second = submit("first"), submit("second")
     (jobs.folder_of(first.id).path / "status.json").write_text("{", encoding="utf-8")
@@ -321,19 +277,12 @@ def test_unreadable_job(jobs: Jobs, submit: Submit) -> None:
 
 def test_concurrent_workers_run_a_job_once(jobs: Jobs, submit: Submit) -> None:
     job = submit(steps=3, pace=0.1)
-    ends: list[Any] = []
-    takers = [
-        threading.Thread(
-            target=lambda: ends.append(
-                run_job(Jobs().folder_of(job.id), stopping=lambda: False, spawn=fork_child)
-            )
-        )
-        for _ in range(3)
-    ]
-    for taker in takers:
-        taker.start()
-    for taker in takers:
-        taker.join()
+
+    def take(_: int) -> Any:
+        return run_job(Jobs().folder_of(job.id), stopping=lambda: False, spawn=fork_child)
+
+    with ThreadPoolExecutor(3) as threads:
+        ends = list(threads.map(take, range(3)))
     assert [end.state for end in ends if end is not None] == ["done"]
     assert jobs.job(job.id).status.attempt == 1
 

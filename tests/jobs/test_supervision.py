@@ -1,5 +1,6 @@
-"""Priority, session and environment of the training process."""
+"""Priority, session and environment of the training process; open files of a queue."""
 
+import gc
 import os
 import subprocess
 import time
@@ -7,12 +8,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from entail.jobs.folder import JobFolder
 from entail.jobs.jobs import Jobs
+from entail.jobs.queue import JobQueue
 from entail.jobs.record import Job
-from entail.jobs.worker import NICE, lower_priority, run_job, spawn_child
+from entail.jobs.worker import NICE, run_job, spawn_child
 
 
 def environment(pid: int) -> list[str]:
@@ -48,13 +51,17 @@ def test_training_has_lower_priority_and_half_of_the_cores(
     assert properties["OMP_WAIT_POLICY"] == "PASSIVE"
 
 
-@pytest.mark.parametrize(("own", "then"), [("", NICE), ("/autogroup-7 nice 3\n", 3 + NICE)])
-def test_autogroup_of_the_session(tmp_path: Path, own: str, then: int) -> None:
-    for name, content in (("self", own), ("started", "/autogroup-8 nice 0\n")):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "autogroup").write_text(content, encoding="ascii")
-    with subprocess.Popen(["sleep", "60"], start_new_session=True) as process:
-        (tmp_path / "started").rename(tmp_path / str(process.pid))
-        lower_priority(process.pid, proc=tmp_path)
-        process.kill()
-    assert (tmp_path / str(process.pid) / "autogroup").read_text(encoding="ascii") == str(then)
+def test_a_queue_that_is_gone_leaves_no_file_open(tmp_path: Path) -> None:
+    queue = JobQueue(tmp_path)
+    queue.put("a")
+    assert open_files(tmp_path)
+    connection = queue.huey.storage.conn
+    del queue
+    gc.collect()
+    # Held here, the connection is closed by nobody but the queue.
+    assert connection is not None
+    assert not open_files(tmp_path)
+
+
+def open_files(folder: Path) -> list[str]:
+    return [file.path for file in psutil.Process().open_files() if Path(file.path).parent == folder]
