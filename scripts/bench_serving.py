@@ -32,13 +32,12 @@ ROOT = Path(__file__).parent.parent
 CLIENTS = (1, 8, 32)
 SERVER = """
 import sys, uvicorn
+from entail.runtime import batching
 from entail.serving.app import create_app
-from entail.serving.library import Library
-from entail.serving.limits import Limits
 from entail.serving.service import Service
 encoder, port, batch = sys.argv[1:]
-service = Service(Library([encoder], limits=Limits(batch=int(batch))), warm=(encoder,))
-uvicorn.run(create_app(service), port=int(port), log_level="warning", access_log=False)
+batching.BATCH = int(batch)
+uvicorn.run(create_app(Service([encoder])), port=int(port), log_level="warning", access_log=False)
 """
 
 

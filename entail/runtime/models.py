@@ -7,19 +7,25 @@ import functools
 import gc
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from weakref import WeakSet
 
 from entail.data.records import Corpus
-from entail.encoders.catalogue import model_folder, resolve
+from entail.encoders.catalogue import EncoderEntry, Tower, model_folder, resolve
 from entail.encoders.cross.reranker import Reranker
 from entail.encoders.device import give_back_memory
-from entail.encoders.encoder import BiEncoder
+from entail.encoders.encoder import BiEncoder, Floats
+from entail.encoders.gaussian.distributions import EncodesGaussians
+from entail.encoders.gaussian.encoder import GaussianEncoder
 from entail.errors import EncoderError, EntailError
 from entail.index.factory import LEXICAL, retriever
+from entail.index.gaussian import GaussianIndex
+from entail.index.lifted import Direction
 from entail.index.protocol import PremiseIndex
 from entail.judge.judges import NliJudge
 from entail.progress import ProgressCallback
+from entail.runtime.batching import Batcher, Lane, current_call
 from entail.runtime.tasks import Task, TaskGroup, failed, finish
 
 SHARED_WORDS = "+bm25"
@@ -30,10 +36,41 @@ WARM_AFTER = 0.3
 
 
 INDEXES = TaskGroup("indexes", failure="the index could not be built")
-"""Indexes by retriever, its revision and corpus content."""
+"""Indexes by retriever, its revision, corpus content, and direction of an index of Gaussians."""
 
 _CROSS = TaskGroup("cross-encoders", failure="the model could not be loaded")
 """Judges and re-rankers by name and revision."""
+
+
+class SharedEncoder(BiEncoder):
+    """The process's copy of an encoder, which encodes texts of several requests over HTTP together.
+
+    Pages and the construction of an index bypass its queue, one forward pass at a time.
+    """
+
+    def __init__(self, encoder: str | EncoderEntry) -> None:
+        super().__init__(encoder)
+        self.batcher = Batcher()
+
+    def encode(
+        self,
+        texts: Sequence[str],
+        tower: Tower,
+        *,
+        normalised: bool = True,
+        progress: ProgressCallback | None = None,
+    ) -> Floats:
+        """Return vectors, shape (texts, d); see `BiEncoder.encode`."""
+        call, lane = current_call.get(None), Lane(tower, normalised)
+        if call is None or not texts:
+            return self.encode_now(texts, lane, progress=progress)
+        return call.result(self.batcher.submit(texts, lane, self.encode_now))
+
+    def encode_now(
+        self, texts: Sequence[str], lane: Lane, *, progress: ProgressCallback | None = None
+    ) -> Floats:
+        """Return vectors without waiting for other requests."""
+        return super().encode(texts, lane.tower, normalised=lane.normalised, progress=progress)
 
 
 class ModelCache:
@@ -44,19 +81,26 @@ class ModelCache:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._encoders: dict[str, tuple[str | None, BiEncoder]] = {}
+        self._encoders: dict[str, tuple[str | None, SharedEncoder]] = {}
         self._making: dict[tuple[str, str], threading.Lock] = {}
         self._built: WeakSet[PremiseIndex] = WeakSet()
         self._warmed: set[str] = set()
 
-    def get_or_start(self, name: str, corpus: Corpus, *, wait: float = 1.0) -> Task[PremiseIndex]:
-        """Return the task that builds a corpus's index, and wait up to `wait` seconds for it."""
+    def get_or_start(
+        self, name: str, corpus: Corpus, *, direction: Direction | None = None, wait: float = 1.0
+    ) -> Task[PremiseIndex]:
+        """Return the task that builds a corpus's index, and wait up to `wait` seconds for it.
+
+        An index of Gaussians is prepared for a direction.
+        """
         try:
             revision = model_revision(name)
         except EncoderError as error:
             return failed(error)
         return INDEXES.get_or_start(
-            (name, revision, corpus.hash), lambda report: self._build(name, corpus, report), wait=wait
+            (name, revision, corpus.hash, direction),
+            lambda report: self._build(name, corpus, direction, report),
+            wait=wait,
         )
 
     def warm(self, name: str = "minilm") -> None:
@@ -81,7 +125,7 @@ class ModelCache:
         gc.collect()
         gc.freeze()
 
-    def encoder(self, name: str) -> BiEncoder:
+    def encoder(self, name: str) -> SharedEncoder:
         """Return the process's copy of an encoder, renewed when its revision changes.
 
         Raises:
@@ -91,10 +135,10 @@ class ModelCache:
         with self._lock:
             cached_encoder = self._encoders.get(name)
             if cached_encoder is None or cached_encoder[0] != entry.revision:
-                cached_encoder = self._encoders[name] = (entry.revision, BiEncoder(entry))
+                cached_encoder = self._encoders[name] = (entry.revision, SharedEncoder(entry))
             return cached_encoder[1]
 
-    def loaded(self, name: str) -> BiEncoder | None:
+    def loaded(self, name: str) -> SharedEncoder | None:
         """Return an encoder whose weights are in memory, None if they are not."""
         with self._lock:
             _, encoder = self._encoders.get(name, (None, None))
@@ -104,10 +148,28 @@ class ModelCache:
         """Free an encoder and its indexes; the next search loads it again."""
         with self._lock:
             self._encoders.pop(name, None)
-        names = (name, f"{name}{SHARED_WORDS}")
-        INDEXES.drop(*(key for key in INDEXES.tasks() if isinstance(key, tuple) and key[0] in names))
+        keys = [key for key in INDEXES.tasks() if isinstance(key, tuple)]
+        INDEXES.drop(*(key for key in keys if key[0].partition("+")[0] == name))
         gc.collect()
         give_back_memory()
+
+    def build(
+        self,
+        name: str,
+        corpus: Corpus,
+        *,
+        cached: bool = True,
+        existing: Sequence[PremiseIndex] = (),
+        progress: ProgressCallback | None = None,
+    ) -> PremiseIndex:
+        """Return an index by the process's copy of its encoder; see `entail.index.factory.retriever`."""
+        encoder: SharedEncoder | EncodesGaussians | None = self._encoder_of(name)
+        if isinstance(encoder, SharedEncoder) and encoder.entry.gaussian is not None:
+            encoder = GaussianEncoder(encoder)
+        return retriever(name, corpus, encoder=encoder, existing=existing, cached=cached, progress=progress)
+
+    def _encoder_of(self, retriever: str) -> SharedEncoder | None:
+        return None if retriever in LEXICAL else self.encoder(retriever.partition("+")[0])
 
     def _premise_lock(
         self, corpus: Corpus, encoder: BiEncoder | None
@@ -119,13 +181,16 @@ class ModelCache:
         with self._lock:
             return self._making.setdefault(key, threading.Lock())
 
-    def _build(self, name: str, corpus: Corpus, report: ProgressCallback) -> PremiseIndex:
-        encoder = None if name in LEXICAL else self.encoder(name.removesuffix(SHARED_WORDS))
-        with self._premise_lock(corpus, encoder):
+    def _build(
+        self, name: str, corpus: Corpus, direction: Direction | None, report: ProgressCallback
+    ) -> PremiseIndex:
+        with self._premise_lock(corpus, self._encoder_of(name)):
             # The lock is free before the task has the index, so the next holder finds it here.
             with self._lock:
                 existing = list(self._built)
-            index = retriever(name, corpus, encoder=encoder, existing=existing, progress=report)
+            index = self.build(name, corpus, existing=existing, progress=report)
+            if isinstance(index, GaussianIndex):
+                index.prepare(direction or "entailing")
             with self._lock:
                 self._built.add(index)
             return index
@@ -137,7 +202,7 @@ def model_revision(name: str) -> str | None:
     Raises:
         EncoderError: If there is no encoder of this name.
     """
-    return None if name in LEXICAL else resolve(name.removesuffix(SHARED_WORDS)).revision
+    return None if name in LEXICAL else resolve(name.partition("+")[0]).revision
 
 
 @functools.cache

@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from entail.cancellation import cancelled_by
 from entail.errors import ServingError
-from entail.serving.batching import Call, current_call, timeout_error
+from entail.runtime.batching import Call, current_call, timeout_error
 from entail.serving.errors import error_response, to_serving_error
 from entail.serving.service import ServiceDep, get_service
 

@@ -17,7 +17,6 @@ from entail.errors import SettingsError
 from entail.serving import routes
 from entail.serving.admission import AccessMiddleware
 from entail.serving.errors import add_error_handlers, error_responses
-from entail.serving.library import Library
 from entail.serving.service import Service
 from entail.settings import load_settings
 from entail.version import __version__
@@ -47,7 +46,7 @@ def create_app(service: Service | None = None, *, token: str | None = None) -> F
         service: Encoders, corpora and scorers; by default all of the installation.
         token: Token that clients send as `Authorization: Bearer ...`; None for an open API.
     """
-    service = service or Service(Library())
+    service = service or Service()
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -130,5 +129,4 @@ def serve(
 def app_from_environment() -> FastAPI:
     """Return the API with token, encoders and data folder of the environment."""
     names = tuple(name for name in os.environ.get(_ENCODERS, "").split("\n") if name)
-    service = Service(Library(names or None), warm=names or None)
-    return create_app(service, token=load_settings().serve_token)
+    return create_app(Service(names or None), token=load_settings().serve_token)

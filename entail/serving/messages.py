@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Literal, Self
 
 import numpy as np
@@ -17,10 +18,39 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 from entail.data.text import is_blank
 from entail.encoders.gaussian.distributions import Gaussians
 from entail.errors import ServingError
-from entail.serving.limits import RERANKED, Limits
+
+RERANKED = 16
+"""Queries of a request whose lists are re-ranked: each takes about half a second of one core."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """Limits of a server; `GET /info` lists them.
+
+    Those of a request's fields, from `texts` to `chain`, are checked by the models below: `chars` of a text,
+    `chars_in_all` of the texts of a field, `premises` of a request, `k` hits of a query, `hits` of all
+    queries, `visible` neighbours of a fact, facts of a `chain`.
+    """
+
+    request_bytes: int = 2 * 2**20
+    texts: int = 256
+    chars: int = 10_000
+    chars_in_all: int = 500_000
+    premises: int = 2_000
+    k: int = 1_000
+    hits: int = 20_000
+    visible: int = 300
+    chain: int = 20
+    requests: int = 128
+    """Requests at a time, over all clients."""
+    seconds: float = 30.0
+    """Seconds until an answer; `body_seconds` until a body has arrived."""
+    body_seconds: float = 10.0
+    build_seconds: float = 5.0
+    """Seconds that a request waits for an index in construction."""
+
 
 LIMITS = Limits()
-"""Limits of the fields of a request."""
 
 Floats = NDArray[np.float32]
 Packed = list[list[float]] | str

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -18,21 +17,22 @@ from entail.data.text import premise_key
 from entail.data.worldtree.questions import Question
 from entail.encoders.cross.reranker import list_rerankers
 from entail.encoders.device import device_name
+from entail.encoders.gaussian.encoder import GaussianEncoder
 from entail.errors import ServingError, UnknownEncoderError
 from entail.evaluation.chains import TFIDF
-from entail.gausscse.verdict import find_truncated, judge_gaussians
+from entail.gausscse.verdict import judge
 from entail.index.factory import rerank
 from entail.index.gaussian import GaussianIndex
 from entail.index.lifted import Direction
 from entail.index.protocol import Hits
 from entail.registry.models import active_name
+from entail.runtime.batching import current_call
 from entail.runtime.chains import is_loaded, make_builder, take_builder, take_scorer
+from entail.runtime.models import model_cache
 from entail.runtime.tasks import finish
 from entail.serving import messages
 from entail.serving.admission import ApiRoute, admit
-from entail.serving.batching import Lane, current_call
 from entail.serving.errors import GET_ERRORS, POST_ERRORS, error_responses
-from entail.serving.library import Library
 from entail.serving.service import Service, ServiceDep
 from entail.version import __version__
 
@@ -57,11 +57,14 @@ async def encode(request: messages.EncodeRequest, service: ServiceDep) -> messag
     An encoder of Gaussians (GaussCSE) has one tower and answers with means and log variances. Texts of
     simultaneous requests are encoded together.
     """
-    encoder = service.library.encoder(request.encoder)
+    return await service.in_thread(lambda: _encode(service, request))
+
+
+def _encode(service: Service, request: messages.EncodeRequest) -> messages.EncodeAnswer:
+    encoder = service.encoder(request.encoder)
     about = {"encoder": encoder.name, "revision": encoder.revision}
-    if encoder.gaussians is None:
-        lane = Lane(request.tower, normalised=request.normalised)
-        vectors = await asyncio.wrap_future(encoder.batcher.submit(request.texts, lane))
+    if encoder.entry.gaussian is None:
+        vectors = encoder.encode(request.texts, request.tower, normalised=request.normalised)
         return messages.EncodeAnswer.of(vectors, request, **about)
     if request.normalised and "normalised" in request.model_fields_set:
         raise ServingError(
@@ -69,7 +72,7 @@ async def encode(request: messages.EncodeRequest, service: ServiceDep) -> messag
             "are not normalised; in Python call Client.encode_gaussians",
             field="normalised",
         )
-    return messages.EncodeAnswer.of(await encoder.gaussians.encode_async(request.texts), request, **about)
+    return messages.EncodeAnswer.of(GaussianEncoder(encoder).encode(request.texts), request, **about)
 
 
 @queries.post("/search", summary="Queries to the nearest premises")
@@ -79,28 +82,28 @@ async def search(request: messages.SearchRequest, service: ServiceDep) -> messag
     An encoder of Gaussians (GaussCSE) finds the premises that entail a query, or those that it entails. While
     the index of a corpus is in construction, the answer is 503 with Retry-After.
     """
-    return await service.in_thread(lambda: _search(service.library, request))
+    return await service.in_thread(lambda: _search(service, request))
 
 
-def _search(library: Library, request: messages.SearchRequest) -> messages.SearchAnswer:
-    call = current_call.get()
+def _search(service: Service, request: messages.SearchRequest) -> messages.SearchAnswer:
     name = request.retriever
     if name is None and request.direction is not None:
-        name = library.encoder(gaussian=True).name
-    name = name or library.default(request.corpus)
-    direction = _direction(library, name, request)
-    way = _DIRECTIONS[direction or "entails"]
+        name = service.encoder(gaussian=True).name
+    name = name or service.default(request.corpus)
+    direction = _direction(service, name, request)
+    way = _DIRECTIONS[direction] if direction is not None else None
     info = None
     if request.premises is not None:
-        corpus, index = library.index_premises(name, request.premises)
+        corpus = Corpus.of("request", request.premises)
+        index = model_cache().build(name, corpus, cached=False)
     else:
-        info, corpus = library.corpus(request.corpus or "")
-        index = library.index(name, corpus, call, direction=way)
+        info, corpus = service.corpus(request.corpus or "")
+        index = service.index(name, corpus, current_call.get(), direction=way)
     if request.reranker is not None:
-        index = rerank(index, corpus, library.reranker(request.reranker))
+        index = rerank(index, corpus, service.reranker(request.reranker))
     k = request.k + request.exclude_own
     if isinstance(index, GaussianIndex):
-        hits = index.search(request.queries, k=k, direction=way)
+        hits = index.search(request.queries, k=k, direction=way or "entailing")
     else:
         hits = index.search(request.queries, k=k)
     return messages.SearchAnswer(
@@ -112,16 +115,12 @@ def _search(library: Library, request: messages.SearchRequest) -> messages.Searc
     )
 
 
-def _direction(library: Library, name: str, request: messages.SearchRequest) -> messages.Way | None:
+def _direction(service: Service, name: str, request: messages.SearchRequest) -> messages.Way | None:
     """Return the direction of a search, None for a retriever of points."""
-    if name not in library.retrievers():
-        raise ServingError(
-            f"no retriever of this name is served; available: {', '.join(library.retrievers())}",
-            kind="unknown_encoder",
-            status=404,
-            field="retriever",
-        )
-    gaussian = library.entries(gaussian=True)
+    if name not in (names := service.retrievers()):
+        message = f"no retriever of this name is served; available: {', '.join(names)}"
+        raise ServingError(message, kind="unknown_encoder", status=404, field="retriever")
+    gaussian = service.entries(gaussian=True)
     if name in gaussian:
         return request.direction or "entails"
     if request.direction is not None:
@@ -146,14 +145,12 @@ def _to_messages(hits: Hits, corpus: Corpus, request: messages.SearchRequest) ->
 @queries.post("/direction", summary="Which of two sentences entails the other")
 async def direction(request: messages.DirectionRequest, service: ServiceDep) -> messages.DirectionAnswer:
     """Judge each pair by an encoder of Gaussians (GaussCSE); 404 if none is served."""
-    encoder = service.library.encoder(request.encoder, gaussian=True).gaussians
-    assert encoder is not None
-    distinct = list(dict.fromkeys([*request.first, *request.second]))
-    row = {text: number for number, text in enumerate(distinct)}
-    encoded = await encoder.encode_async(distinct)
-    first, second = (encoded[[row[text] for text in texts]] for texts in (request.first, request.second))
-    longer = await service.in_thread(lambda: find_truncated(encoder.cut, distinct))
-    verdicts = judge_gaussians(encoder.form, request.first, request.second, first, second, truncated=longer)
+    return await service.in_thread(lambda: _judge(service, request))
+
+
+def _judge(service: Service, request: messages.DirectionRequest) -> messages.DirectionAnswer:
+    encoder = GaussianEncoder(service.encoder(request.encoder, gaussian=True))
+    verdicts = judge(encoder, request.first, request.second)
     return messages.DirectionAnswer(
         encoder=encoder.name,
         revision=encoder.revision,
@@ -205,7 +202,7 @@ def _build_chain(service: Service, request: messages.ChainRequest) -> messages.C
     if request.facts is not None:
         corpus = Corpus.of("request", request.facts)
     else:
-        info, corpus = service.library.corpus(request.corpus or "")
+        info, corpus = service.corpus(request.corpus or "")
         if not len(corpus):
             raise ServingError("expected a corpus with facts, found an empty one", field="corpus")
     listed = _scorers()
@@ -303,10 +300,9 @@ async def info(request: Request, service: ServiceDep) -> messages.Info:
 
 
 def _collect(service: Service, endpoints: list[messages.EndpointInfo]) -> messages.Info:
-    library = service.library
     encoders = []
-    for name, entry in library.entries().items():
-        loaded = library.peek(name)
+    for name, entry in service.entries().items():
+        loaded = model_cache().loaded(name)
         encoders.append(
             messages.EncoderInfo(
                 name=name,
@@ -316,7 +312,7 @@ def _collect(service: Service, endpoints: list[messages.EndpointInfo]) -> messag
                 dimension=entry.space_dimension,
                 symmetric=entry.symmetric,
                 licence=entry.licence,
-                loaded=loaded is not None and loaded.encoder.loaded,
+                loaded=loaded is not None,
                 waiting=loaded.batcher.waiting if loaded else 0,
             )
         )
@@ -326,16 +322,16 @@ def _collect(service: Service, endpoints: list[messages.EndpointInfo]) -> messag
             version=corpus.version,
             count=corpus.count,
             licence=corpus.licence,
-            active=library.default(corpus.name),
+            active=service.default(corpus.name),
         )
-        for corpus in library.corpora()
+        for corpus in service.corpora()
     ]
     return messages.Info(
         version=__version__,
         device=device_name(),
-        default_encoder=library.default(),
+        default_encoder=service.default(),
         encoders=encoders,
-        retrievers=library.retrievers(),
+        retrievers=service.retrievers(),
         rerankers=list_rerankers(),
         scorers=[
             messages.ScorerInfo(

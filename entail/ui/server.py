@@ -53,7 +53,6 @@ def open_service() -> Service:
         SettingsError: If the pages require sign-in and the API has no token.
     """
     from entail.serving.app import LOOPBACK
-    from entail.serving.library import Library
     from entail.serving.service import Service
 
     if load_settings().serve_token is None:
@@ -67,7 +66,7 @@ def open_service() -> Service:
                 "the API is open to anybody who reaches this machine: set ENTAIL_SERVE_TOKEN, or --address "
                 "127.0.0.1"
             )
-    return Service(Library())
+    return Service()
 
 
 def routes(service: Service | None) -> Sequence[BaseRoute]:

@@ -20,13 +20,12 @@ from schemathesis.checks import (
 
 import entail
 from entail.serving.app import create_app
-from entail.serving.library import Library
 from entail.serving.service import Service
 from tests.attack.conftest import FULL, SEED, Tally
 from tests.serving.conftest import Served
 
 TOKEN = "a-token-of-some-length"
-DOCUMENT = create_app(Service(Library([]))).openapi()
+DOCUMENT = create_app(Service([])).openapi()
 for path in DOCUMENT["paths"].values():
     for method in path.values():
         method.pop("security", None)  # tokens are the test's own

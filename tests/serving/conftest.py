@@ -21,11 +21,12 @@ import uvicorn
 from fastapi import APIRouter, FastAPI
 
 from entail.data.records import Corpus
-from entail.encoders.encoder import BiEncoder
+from entail.runtime import models
+from entail.runtime.batching import Lane
+from entail.runtime.models import SharedEncoder, model_cache
 from entail.runtime.tasks import CACHE
 from entail.serving.app import create_app
-from entail.serving.library import Library
-from entail.serving.limits import Limits
+from entail.serving.messages import Limits
 from entail.serving.service import Service
 from entail.trees.store.corpora import CorpusStore
 from entail.trees.store.database import open_database
@@ -33,24 +34,24 @@ from entail.trees.store.database import open_database
 SOON = 20.0
 
 
-class HeldEncoder(BiEncoder):
+class HeldEncoder(SharedEncoder):
     """Counts what it is asked for, and answers only while its gate is open."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(name, device="cpu")
+    def __init__(self, encoder: Any) -> None:
+        super().__init__(encoder)
         self.gate = threading.Event()
         self.gate.set()
         self.asked = threading.Semaphore(0)
         self.calls: list[tuple[list[str], str]] = []
         self.fault: Exception | None = None
 
-    def encode(self, texts: Sequence[str], tower: Any, **options: Any) -> Any:
-        self.calls.append((list(texts), tower))
+    def encode_now(self, texts: Sequence[str], lane: Lane, **options: Any) -> Any:
+        self.calls.append((list(texts), lane.tower))
         self.asked.release()
         assert self.gate.wait(SOON)
         if self.fault is not None:
             raise self.fault
-        return super().encode(texts, tower, **options)
+        return super().encode_now(texts, lane, **options)
 
 
 @dataclass
@@ -121,7 +122,7 @@ class Served:
 
     @property
     def waiting(self) -> int:
-        return self.service.library.encoder("tiny").batcher.waiting
+        return self.encoder.batcher.waiting
 
 
 def until(true: Callable[[], bool]) -> None:
@@ -183,10 +184,15 @@ def _listens(port: int) -> bool:
 
 
 @pytest.fixture
-def serve(tiny_home: Path, tmp_path: Path, grove: dict[str, Any]) -> Iterator[Callable[..., Served]]:
+def serve(
+    tiny_home: Path, tmp_path: Path, grove: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[..., Served]]:
     """Return what starts a server of `tiny` and the corpus `grove`; it is ready unless `ready=False`."""
     with CACHE.lock:  # of an earlier test, whose models had the same names
         CACHE.tasks.clear()
+    model_cache.cache_clear()
+    monkeypatch.setattr(models, "SharedEncoder", HeldEncoder)
+    monkeypatch.setenv("ENTAIL_DEVICE", "cpu")
     store = CorpusStore(open_database(f"sqlite:///{tmp_path / 'served.db'}"))
     store.add_corpus(Corpus.of("grove", grove["facts"]), author="Ada")
     with contextlib.ExitStack() as stack:
@@ -199,14 +205,9 @@ def serve(tiny_home: Path, tmp_path: Path, grove: dict[str, Any]) -> Iterator[Ca
             limits: Limits | None = None,
             routers: Sequence[APIRouter] = (),
         ) -> Served:
-            encoder = HeldEncoder("tiny")
-            library = Library(
-                ["tiny", *others],
-                corpora=store,
-                limits=limits,
-                encoder_of=lambda name: encoder if name == "tiny" else BiEncoder(name),
-            )
-            service = Service(library, warm=("tiny",))
+            encoder = model_cache().encoder("tiny")
+            assert isinstance(encoder, HeldEncoder)
+            service = Service(["tiny", *others], corpora=store, limits=limits)
             stack.callback(encoder.gate.set)
             if not ready:
                 encoder.gate.clear()

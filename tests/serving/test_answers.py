@@ -17,10 +17,8 @@ from entail.data.text import premise_key
 from entail.encoders.encoder import BiEncoder
 from entail.index.factory import LEXICAL, retriever
 from entail.serving.admission import ApiRoute
-from entail.serving.library import Library
-from entail.serving.limits import Limits
-from entail.serving.messages import EncodeAnswer, Info, SearchAnswer
-from entail.serving.service import ServiceDep
+from entail.serving.messages import EncodeAnswer, Info, Limits, SearchAnswer
+from entail.serving.service import Service, ServiceDep
 from tests.serving.conftest import Served, until
 
 TEXTS = ["ba be bi", "do", "ba  be bi", "mu sa ti ru lo"]
@@ -84,24 +82,22 @@ def test_search_without_the_own_text(served: Served, grove: dict[str, Any]) -> N
 def test_replaced_encoder_is_loaded_again(
     tiny_home: Path, trained: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from entail.serving import library as module
-
-    monkeypatch.setattr(module, "CATALOGUE_SECONDS", 0.0)
-    library = Library(None, limits=Limits())
-    assert "mine" not in library.entries()
+    monkeypatch.setattr("entail.serving.service.CATALOGUE_SECONDS", 0.0)
+    service = Service()
+    assert "mine" not in service.entries()
     trained("mine")
-    before = library.encoder("mine")
-    assert library.encoder("mine") is before
-    config = before.encoder.entry.path / "adapter_config.json"
+    before = service.encoder("mine")
+    assert service.encoder("mine") is before
+    config = before.entry.path / "adapter_config.json"
     config.write_text(config.read_text(encoding="utf-8") + "\n", encoding="utf-8")
-    assert library.encoder("mine").revision != before.revision
-    library.close()
+    assert service.encoder("mine").revision != before.revision
+    service.close()
 
 
 def test_an_index_that_failed_is_built_at_the_next_request(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from entail.serving import library as module
+    from entail.runtime import models as module
 
     build, failures = module.retriever, [MemoryError("no room")]
 

@@ -25,7 +25,7 @@ from entail.index.lexical import TfidfIndex, load_bm25s
 from entail.index.lifted import LiftedGaussians
 from entail.runtime import chains
 from entail.serving import routes
-from entail.serving.limits import Limits
+from entail.serving.messages import Limits
 from tests.arcf.conftest import FakeScorer
 from tests.serving.conftest import SOON, Served, until
 

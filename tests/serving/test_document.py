@@ -6,7 +6,6 @@ import jsonschema
 import pytest
 
 from entail.serving.app import create_app
-from entail.serving.library import Library
 from entail.serving.service import Service
 
 GET = {200, 400, 429, 500, 503}
@@ -21,7 +20,7 @@ STATUSES = {
 
 @pytest.fixture(scope="module")
 def document() -> dict[str, Any]:
-    return create_app(Service(Library([]))).openapi()
+    return create_app(Service([])).openapi()
 
 
 def test_operations(document: dict[str, Any]) -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from entail.errors import ServingError
 from entail.serving.client import Client
-from entail.serving.limits import Limits
+from entail.serving.messages import Limits
 from tests.serving.conftest import SOON, Served, until
 
 TOKEN = "a-token-of-some-length"
@@ -36,8 +36,8 @@ def test_requests_share_a_call(served: Served) -> None:
     assert sorted(served.encoder.calls[1][0]) == ["li ba", "lo ba", "ru"]
 
 
-def test_full_queue(serve: Callable[..., Served]) -> None:
-    served = serve(limits=Limits(queue=3))
+def test_full_queue(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("entail.runtime.batching.QUEUE", 3)
     served.hold()
     replies = served.send_together(("/encode", {"texts": ["ba", "be"]}))
     until(lambda: served.waiting == 2)

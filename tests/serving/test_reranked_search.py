@@ -8,7 +8,7 @@ import pytest
 
 from entail.data.records import Corpus
 from entail.index.factory import retriever
-from entail.serving.limits import RERANKED
+from entail.serving.messages import RERANKED
 from tests.serving.conftest import Served
 
 

@@ -35,16 +35,27 @@ class GaussianEncoder:
     """
 
     def __init__(
-        self, encoder: str | Path | EncoderEntry, *, device: str | None = None, batch_size: int = 64
+        self,
+        encoder: str | Path | EncoderEntry | BiEncoder,
+        *,
+        device: str | None = None,
+        batch_size: int = 64,
     ) -> None:
-        entry = fetch(encoder if isinstance(encoder, EncoderEntry) else resolve(encoder))
+        if isinstance(encoder, BiEncoder):  # in memory already
+            entry = encoder.entry
+        else:
+            entry = fetch(encoder if isinstance(encoder, EncoderEntry) else resolve(encoder))
         if entry.gaussian is None:
             raise EncoderError(
                 f"{entry.name}: expected an encoder of Gaussians, found one of points, which have no "
                 "direction; use one trained by `entail train gausscse`"
             )
         self.form: GaussianForm = entry.gaussian
-        self._values = BiEncoder(entry, device=device, precision="fp32", batch_size=batch_size)
+        self._values = (
+            encoder
+            if isinstance(encoder, BiEncoder)
+            else BiEncoder(entry, device=device, precision="fp32", batch_size=batch_size)
+        )
 
     def __repr__(self) -> str:
         return f"GaussianEncoder({self.name!r}, loaded={self._values.loaded})"
