@@ -33,12 +33,8 @@ def triplet_margin(
 ) -> tuple[Tensor, Tensor]:
     """Return the triplet margin loss (eq. 1b, corrected), and the share of triplets that violate the margin.
 
-    Args:
-        similarities: Cosines, shape (queries, premises).
-        labels: +1, -1 or 0, same shape.
-        margin: m.
-        reduction: `mean` over all triplets, as in the paper; `sum` over the triplets of a query, then the
-            mean over queries: few triplets violate the margin, so a mean over all is small.
+    The reduction is the `mean` over all triplets, as in the paper, or the `sum` over the triplets of a query,
+    then the mean over queries: few triplets violate the margin, so a mean over all is small.
     """
     import torch
 
@@ -157,9 +153,3 @@ def drift(vectors: Tensor, base: Tensor) -> Tensor:
         base: Unit vectors of the frozen base, same shape.
     """
     return (vectors - base).square().sum(dim=1).mean()
-
-
-def variance(vectors: Tensor) -> float:
-    r"""Return :math:`\frac{n}{n-1} (1 - \|\bar{x}\|^2)` of n >= 2 unit vectors: 0 if all are equal."""
-    n = len(vectors)
-    return (1 - float(vectors.mean(dim=0).square().sum())) * n / (n - 1)

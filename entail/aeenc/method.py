@@ -82,21 +82,14 @@ def preview(data: TrainingData, config: AeencConfig) -> Preview:
     )
 
 
-def notes(result: Mapping[str, Any], folder: Path) -> list[str]:
-    """Return a note on gold premises that the corpus lacks, if there are any."""
-    missing = result["missing"]
-    if not missing["count"]:
-        return []
-    return [
-        f"{missing['count']:,} gold premises are not in the corpus and were not trained on (extend=true adds "
-        f"them); the first: {missing['texts'][0]!r}"
-    ]
-
-
-CARD = CardText(
-    title="Active entailment encoding (AE-Enc)",
-    idea="ranks the premises that *explain* a claim above those that merely resemble it",
-    citation=r"""@misc{bogatu2022active,
+AEENC = Method(
+    name="aeenc",
+    source=TreeSource,
+    title="AE-Enc: learn what explains and what only looks similar",
+    card=CardText(
+        title="Active entailment encoding (AE-Enc)",
+        idea="ranks the premises that *explain* a claim above those that merely resemble it",
+        citation=r"""@misc{bogatu2022active,
   title  = {Active entailment encoding for explanation tree construction using parsimonious generation of
             hard negatives},
   author = {Bogatu, Alex and Zhou, Zili and Landers, D{\'o}nal and Freitas, Andr{\'e}},
@@ -104,25 +97,15 @@ CARD = CardText(
   eprint = {2208.01376},
   archivePrefix = {arXiv}
 }""",
-    tags=("hard-negatives",),
-    losses={name: loss.formula for name, loss in LOSSES.items()},
-)
-
-AEENC = Method(
-    name="aeenc",
-    source=TreeSource,
-    title="AE-Enc: learn what explains and what only looks similar",
-    card=CARD,
+        tags=("hard-negatives",),
+        losses={name: loss.formula for name, loss in LOSSES.items()},
+    ),
     config=AeencConfig,
     train=train,
     evaluate=evaluate,
     folds=decision_halves,
     preview=preview,
-    notes=notes,
-    common=(
-        *("base", "initial", "towers", "rank"),
-        *("live_k", "rounds", "epochs", "learning_rate"),
-    ),
+    common=("base", "initial", "towers", "rank", "live_k", "rounds", "epochs", "learning_rate"),
     presets={"paper": PAPER, "decisions": decisions_config()},
     for_decisions=decisions_config,
 )

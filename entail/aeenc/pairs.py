@@ -119,11 +119,6 @@ def training_corpus(
     >>> said = Judgements.of_pairs([JudgedPair("ice melts", "ice is cold", True)])
     >>> training_corpus(Corpus.of("facts", ["fire is hot"]), judgements=said).texts
     ('fire is hot', 'ice is cold')
-
-    Args:
-        corpus: Premises.
-        trees: Gold trees, whose children and distractors are added.
-        judgements: Judgements of a team, whose premises are added.
     """
     trees = list(trees)
     judged = [child for tree in trees for _, child in tree.pairs]
@@ -170,20 +165,15 @@ def sampled_pairs(corpus: Corpus, sample: Sample) -> TrainingPairs:
 
 
 def _of_judged(corpus: Corpus, judged: Iterable[JudgedPair], message: str) -> TrainingPairs:
-    missing: list[JudgedPair] = []
-    rows: list[tuple[str, int, bool]] = []
-    for pair in judged:
-        position = corpus.position(pair.premise)
-        if position is None:
-            missing.append(pair)
-        else:
-            rows.append((fold(pair.query), position, pair.accepted))
-    if not any(positive for _, _, positive in rows):
+    rows = [(pair, corpus.position(pair.premise)) for pair in judged]
+    missing = [pair for pair, position in rows if position is None]
+    flat = [(fold(pair.query), position, pair.accepted) for pair, position in rows if position is not None]
+    if not any(positive for _, _, positive in flat):
         lost = f"; {len(missing)} judged premises are not in corpus {corpus.name!r}" if missing else ""
         raise TrainingError(f"{message}{lost}")
     return _gather(
         corpus.hash,
-        rows,
+        flat,
         dropped={"missing": len(missing)},
         missing=tuple(dict.fromkeys(fold(pair.premise) for pair in missing if pair.accepted)),
         corpus=corpus,

@@ -8,11 +8,8 @@ recursion; its positives are merged here too, or the lower branches would be los
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any
-
-import numpy as np
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
 from entail.data.judgements import Judgements
 from entail.data.records import Corpus
@@ -21,8 +18,6 @@ from entail.errors import SamplingError
 from entail.evaluation.retrieval.premises import require_same_corpus
 from entail.index.protocol import PremiseIndex
 from entail.progress import Meter, ProgressCallback
-
-PERCENTILES = (0, 5, 25, 50, 75, 95, 100)
 
 _QUERIES_AT_ONCE = 128
 _RULES = ("unjudged", "own_text_explains", "visited", "too_deep")
@@ -46,8 +41,6 @@ class SampleReport:
         depth: Depth of the deepest query, 0 for the first ones.
         dropped: Rule -> number of pairs: `unjudged` (neither accepted nor rejected), `own_text_explains` (a
             query equal to its positive), `visited` (a branch queried before), `too_deep` (not queried).
-        positive_scores: `PERCENTILES` of the positives' similarities, empty without any.
-        negative_scores: `PERCENTILES` of the negatives' similarities.
         k: Premises retrieved per query, at most the corpus.
         missing: Folded texts of accepted premises that the corpus lacks.
     """
@@ -59,29 +52,14 @@ class SampleReport:
     without_negative: int
     depth: int
     dropped: dict[str, int]
-    positive_scores: dict[str, float]
-    negative_scores: dict[str, float]
     k: int
-    missing: tuple[str, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        """Return a JSON-serialisable dict, for `from_json`."""
-        return {**asdict(self), "missing": {"count": len(self.missing), "texts": list(self.missing)}}
-
-    @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> SampleReport:
-        """Return the report that `to_json` wrote; early checkpoints have no missing premises."""
-        missing = record.get("missing", {"texts": ()})["texts"]
-        return cls(**{**record, "missing": tuple(missing)})
+    missing: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Pairs of a sampling pass in order of retrieval, P and N of Algorithm 1, with retriever and corpus."""
+    """Pairs of a sampling pass in order of retrieval, P and N of Algorithm 1."""
 
-    retriever: str
-    revision: str
-    corpus_hash: str
     pairs: tuple[SampledPair, ...]
     report: SampleReport = field(repr=False)
 
@@ -100,15 +78,9 @@ def sample(
 
     Each text is queried once, since its branches do not depend on its parents.
 
-    Args:
-        corpus: Premises.
-        judgements: Oracle of what explains what.
-        index: Index of the current encoder.
-        k: Premises retrieved per query, K.
-        start: First queries; default: every judged one. Algorithm 1 starts from hypotheses
-            (`judgements.roots`), but then an intermediate conclusion that is not retrieved hides its subtree.
-        max_depth: Maximum depth of a query.
-        progress: Callback for progress.
+    The judgements are the oracle of what explains what; `k` premises are retrieved per query. The first
+    queries (`start`) are by default all judged ones. Algorithm 1 starts from hypotheses
+    (`judgements.roots`), but then an intermediate conclusion that is not retrieved hides its subtree.
 
     Raises:
         SamplingError: If there is no query, or `k` or `max_depth` is out of range.
@@ -140,11 +112,8 @@ def sample(
                 for position, score in zip(positions.tolist(), scores.tolist(), strict=True):
                     text = texts[position]
                     explains = judgements.explains(query, text)
-                    if explains is None:
-                        dropped["unjudged"] += 1
-                        continue
-                    if explains and text == query:
-                        dropped["own_text_explains"] += 1
+                    if explains is None or (explains and text == query):
+                        dropped["unjudged" if explains is None else "own_text_explains"] += 1
                         continue
                     pairs.append(SampledPair(query, position, explains, score))
                     if not explains or text not in judged:  # nothing is judged below a leaf
@@ -160,24 +129,17 @@ def sample(
         level = list(branches)
         depth += bool(level)
     accepted = (text for premises in judgements.accepted.values() for text in premises)
-    figures: dict[str, Any] = {
-        "queries": len(visited),
-        "depth": depth,
-        "dropped": dict(dropped),
-        "k": k,
-        "missing": tuple(dict.fromkeys(text for text in accepted if corpus.position(text) is None)),
-    }
-    for side, positive in (("positive", True), ("negative", False)):
-        of_side = [pair for pair in pairs if pair.positive is positive]
-        figures[f"{side}s"] = len(of_side)
-        figures[f"without_{side}"] = len(visited) - len({pair.query for pair in of_side})
-        figures[f"{side}_scores"] = _percentiles([pair.score for pair in of_side])
-    report = SampleReport(**figures)
-    return Sample(index.name, index.manifest.revision, corpus.hash, tuple(pairs), report)
-
-
-def _percentiles(scores: Sequence[float]) -> dict[str, float]:
-    if not scores:
-        return {}
-    values = np.percentile(scores, PERCENTILES)
-    return {f"p{p}": round(float(v), 4) for p, v in zip(PERCENTILES, values, strict=True)}
+    positives = [pair for pair in pairs if pair.positive]
+    negatives = [pair for pair in pairs if not pair.positive]
+    report = SampleReport(
+        queries=len(visited),
+        positives=len(positives),
+        negatives=len(negatives),
+        without_positive=len(visited) - len({pair.query for pair in positives}),
+        without_negative=len(visited) - len({pair.query for pair in negatives}),
+        depth=depth,
+        dropped=dict(dropped),
+        k=k,
+        missing=tuple(dict.fromkeys(text for text in accepted if corpus.position(text) is None)),
+    )
+    return Sample(tuple(pairs), report)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,14 +25,9 @@ _SNAPSHOT = "decisions.json"
 
 @dataclass(frozen=True)
 class TrainingData:
-    """Training data of premise retrieval.
+    """Gold trees, or judgements of a team, over a corpus that may be extended; `original` is for evaluation.
 
-    Attributes:
-        corpus: Premises for training, extended on request.
-        original: The corpus as it was given, for evaluation.
-        trees: Gold trees, empty with `judgements`.
-        dev: Trees that select the weights.
-        names: Names of the data sets that are known, for the card.
+    `dev` trees select the weights. `names` are those of known data sets, for the card.
     """
 
     corpus: Corpus
@@ -66,7 +61,6 @@ class TreeSource:
     ] = None
 
     def __post_init__(self) -> None:
-        """Check that there is one source."""
         if (self.trees is None) == (self.from_log is None):
             raise SettingsError("expected either --trees FILE or --from-log CORPUS; give one of them")
         if self.trees is not None and self.corpus is None:
@@ -74,16 +68,11 @@ class TreeSource:
         check_values(self, SettingsError)
 
     def read(self, *, keep: Path | None = None, decisions: DecisionReader | None = None) -> TrainingData:
-        """Return the data.
-
-        Args:
-            keep: Folder of the job. A team's decisions are stored there at the first read and read from there
-                afterwards.
-            decisions: Reader of a corpus and its judgements, required by `from_log`
-                (`entail.trees.review.decisions.read_source` passes it).
+        """Return the data; a team's decisions are those that the folder `keep` of the job has, if any.
 
         Raises:
-            SettingsError: If `from_log` is given and `decisions` is not.
+            SettingsError: If `from_log` is given without `decisions`, which
+                `entail.trees.review.decisions.read_source` passes.
             EntailError: If a file or the database cannot be read.
         """
         from entail.aeenc.pairs import training_corpus
@@ -159,15 +148,15 @@ class _Snapshot:
 def _write_snapshot(file: Path, corpus: Corpus, original: Corpus, judgements: Judgements) -> None:
     from entail.data.writing import write_text
 
-    record = _Snapshot(
-        corpus=_Texts(corpus.name, corpus.texts),
-        given=_Texts(original.name, original.texts),
-        accepted={query: tuple(premises) for query, premises in judgements.accepted.items()},
-        rejected={query: tuple(premises) for query, premises in judgements.rejected.items()},
-        contradictions=judgements.contradictions,
-        roots=judgements.roots,
-    )
-    write_text(file, json.dumps(asdict(record), ensure_ascii=False))
+    record = {
+        "corpus": {"name": corpus.name, "texts": corpus.texts},
+        "given": {"name": original.name, "texts": original.texts},
+        "accepted": {query: list(premises) for query, premises in judgements.accepted.items()},
+        "rejected": {query: list(premises) for query, premises in judgements.rejected.items()},
+        "contradictions": judgements.contradictions,
+        "roots": judgements.roots,
+    }
+    write_text(file, json.dumps(record, ensure_ascii=False))
 
 
 def _read_snapshot(file: Path) -> tuple[Corpus, Corpus, tuple[()], Judgements]:

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from entail.aeenc import losses
 from entail.aeenc.config import AeencConfig
-from entail.aeenc.pairs import TrainingPairs, sort_positions
-from entail.aeenc.sampling import SampleReport
+from entail.aeenc.pairs import TrainingPairs, sampled_pairs, sort_positions
+from entail.aeenc.sampling import Sample, SampleReport
 from entail.data.judgements import Judgements
 from entail.data.records import Corpus
 from entail.errors import TrainingError
@@ -29,36 +30,19 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 Evaluate = Callable[[], tuple[float, Mapping[str, float]] | None]
-Resample = Callable[[], tuple[TrainingPairs, SampleReport]]
-
-COLLAPSED = 0.1
-"""Share of the base's variance below which vectors count as collapsed."""
-
-_MIN_VECTORS = 8
-"""Number of vectors from which on their variance is watched."""
-
-_BASE_QUERIES = 256
 
 
 class AeencTask(BatchTask):
     """Task of the training loop (`entail.training.loop.task.Task`).
 
     Args:
-        config: Settings.
-        corpus: Premises.
-        pairs: Training pairs of the first round.
+        pairs: Training pairs of the first round; those of an ACS pass (`samples`) are added to them.
         judgements: Oracle of live negatives and of premises of other queries.
-        queries: Query tower.
         premises: Premise tower: the same object for siamese, another one for dual, None for single.
-        base_premises: Unit vectors of all premises under the frozen base, shape (premises, d).
-        base_queries: Returns unit vectors of texts under the frozen base, shape (texts, d).
-        resample: Returns the pairs of an ACS pass with the current weights, and its report.
+        base_premises: Unit vectors of all premises at the start, shape (premises, d).
+        base_queries: Returns unit vectors of texts at the start, shape (texts, d).
+        resample: Runs ACS with the current weights.
         evaluate: Evaluates the current weights on dev.
-
-    Attributes:
-        pairs: Current training pairs.
-        samples: Report of each round's ACS pass.
-        warnings: Warnings for people.
     """
 
     def __init__(
@@ -72,7 +56,7 @@ class AeencTask(BatchTask):
         premises: Tower | None,
         base_premises: Floats,
         base_queries: Callable[[Sequence[str]], Floats],
-        resample: Resample,
+        resample: Callable[[], Sample],
         evaluate: Evaluate,
     ) -> None:
         import torch
@@ -88,11 +72,6 @@ class AeencTask(BatchTask):
             self._equals[text.casefold()].append(text)
         self._round = -1
         self.samples: list[SampleReport] = []
-        self.warnings: list[str] = []
-        query_vectors = base_queries(pairs.queries[:: max(1, -(-len(pairs.queries) // _BASE_QUERIES))])
-        self._base_variance = (
-            losses.variance(torch.from_numpy(query_vectors)) if len(query_vectors) > 1 else 0.0
-        )
         self._set_pairs(pairs)
 
     def _set_pairs(self, pairs: TrainingPairs) -> None:
@@ -130,13 +109,13 @@ class AeencTask(BatchTask):
             # One process samples for all: others might rank equal scores in another order.
             pairs, report = from_first(self._sample)
             self._round = current
-            self.samples.append(SampleReport.from_json(report))
+            self.samples.append(SampleReport(**report))
             self._set_pairs(self.pairs.join(TrainingPairs.from_json(pairs)))
         require_both_classes(self.pairs, self.config, closed=self.judgements.closed, sampled=True)
 
     def _sample(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        pairs, report = self.resample()
-        return pairs.to_json(), report.to_json()
+        acs = self.resample()
+        return sampled_pairs(self.corpus, acs).to_json(), asdict(acs.report)
 
     def loss(self, batch: Ints) -> tuple[Tensor, dict[str, float]]:
         """Return the loss of some queries, regularised by eq. 2, and its terms."""
@@ -161,39 +140,21 @@ class AeencTask(BatchTask):
                         drift = drift + losses.drift(premises[side], base[side])
             total = total + self.config.alpha * drift
             terms["drift"] = float(drift.detach())
-        if len(batch) >= min(_MIN_VECTORS, max(2, len(self.pairs.queries))):
-            terms["variance"] = losses.variance(vectors.detach())
-            self._warn_collapse("queries", terms["variance"], self._base_variance)
-        if self.premises is not None and len(columns) >= min(_MIN_VECTORS, max(2, len(self.corpus))):
-            # The candidates of a step are similar by choice, so they are compared with their base vectors.
-            terms["premise_variance"] = losses.variance(premises.detach())
-            usual = losses.variance(self.base_premises[columns])
-            self._warn_collapse("premises", terms["premise_variance"], usual)
         return total, terms
 
-    def _warn_collapse(self, side: str, variance: float, usual: float) -> None:
-        if variance < COLLAPSED * usual and not self.warnings:
-            self.warnings.append(
-                f"in epoch {self._epoch + 1} the {side} of a batch have collapsed into nearly one vector "
-                f"(variance {variance:.4f}, under the base {usual:.4f}); lower the learning "
-                "rate or raise alpha"
-            )
-
     def state(self) -> dict[str, Any]:
-        """Return results of earlier weights: pairs, reports, warnings."""
+        """Return results of earlier weights: pairs and reports."""
         return {
             "epoch": self._epoch,
             "round": self._round,
             "pairs": self.pairs.to_json(),
-            "samples": [report.to_json() for report in self.samples],
-            "warnings": list(self.warnings),
+            "samples": [asdict(report) for report in self.samples],
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Restore what `state` returned."""
         self._epoch, self._round = state["epoch"], state["round"]
-        self.samples = [SampleReport.from_json(report) for report in state["samples"]]
-        self.warnings = list(state["warnings"])
+        self.samples = [SampleReport(**report) for report in state["samples"]]
         self._set_pairs(TrainingPairs.from_json(state["pairs"]))
 
     def _candidates(self, batch: Ints, vectors: Tensor) -> tuple[Tensor, Tensor]:
@@ -220,17 +181,15 @@ class AeencTask(BatchTask):
 
         similarities = vectors @ self.base_premises.T
         for row, i in enumerate(batch):
-            excluded = torch.zeros(len(self.corpus), dtype=torch.bool, device=vectors.device)
             if self.judgements.closed:
-                excluded[self._spared[i]] = True
+                similarities[row, self._spared[i]] = float("-inf")
             else:
-                excluded[:] = True
+                excluded = torch.ones(len(self.corpus), dtype=torch.bool, device=vectors.device)
                 excluded[self._rejected[i]] = False
-            similarities[row].masked_fill_(excluded, float("-inf"))
+                similarities[row].masked_fill_(excluded, float("-inf"))
         nearest = similarities.topk(min(self.config.live_k, len(self.corpus)), dim=1)
         marks = torch.where(torch.isfinite(nearest.values), -1, 0).to(labels.dtype)
-        live_labels = torch.zeros_like(labels).scatter_(1, nearest.indices, marks)
-        labels[live_labels < 0] = -1
+        labels.copy_(torch.minimum(labels, torch.zeros_like(labels).scatter_(1, nearest.indices, marks)))
 
     def _draw(self, labels: Tensor, columns: Tensor, *, seed: int) -> Tensor:
         """Draw the premises to encode: positives first, but a quarter of negatives."""
@@ -253,12 +212,8 @@ def require_both_classes(
 ) -> None:
     """Check that there are positives and negatives.
 
-    Args:
-        pairs: Training pairs.
-        config: Settings, by which negatives may follow.
-        closed: Whether every premise that is not accepted is rejected, as in trees. The rejections of authors
-            are all among the pairs.
-        sampled: Whether the round was sampled already.
+    Where every premise that is not accepted is rejected, as in trees (`closed`), more negatives may follow by
+    the settings, unless the round was `sampled` already.
 
     Raises:
         TrainingError: If there is no positive, or no query has a negative and none will follow.

@@ -5,17 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-import warnings
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 
 from entail.aeenc.config import AeencConfig
-from entail.aeenc.pairs import TrainingPairs, gold_pairs, judged_pairs, sampled_pairs
-from entail.aeenc.sampling import SampleReport, sample
+from entail.aeenc.pairs import TrainingPairs, gold_pairs, judged_pairs
+from entail.aeenc.sampling import sample
 from entail.aeenc.task import AeencTask, require_both_classes
 from entail.data.judgements import Judgements
 from entail.data.records import Corpus, ExplanationTree, gold_children
@@ -27,55 +26,17 @@ from entail.encoders.stock import sentence_transformer
 from entail.errors import TrainingError
 from entail.evaluation.retrieval.premises import PremiseEvaluation, evaluate_premises
 from entail.index.flat import DenseIndex
-from entail.index.protocol import Floats
 from entail.index.vectors import QueryVectors, premise_vectors
-from entail.progress import ProgressCallback
 from entail.settings import load_settings
 from entail.training.adapters.saving import name_of
 from entail.training.adapters.tower import Tower, TowerEncoder, save_both, save_routes
 from entail.training.distillation.task import DistillationTask
 from entail.training.distillation.teachers import Teaching
-from entail.training.loop.task import Event, Task, Watch
+from entail.training.loop.task import Task
 from entail.training.method import Run
 from entail.training.run import Setup, Training, prepare
 
 METHOD = "aeenc"
-
-
-@dataclass(frozen=True, kw_only=True)
-class AeencTraining(Training[AeencConfig]):
-    """Result of a training, with the final counts of queries, positives, negatives and triplets.
-
-    Attributes:
-        pairs: Training pairs of all rounds.
-        samples: Report of each round's ACS pass.
-        teachers: Names of the teachers.
-        sentences: Number of distilled sentences.
-    """
-
-    pairs: TrainingPairs
-    samples: tuple[SampleReport, ...]
-    teachers: tuple[str, ...] = ()
-    sentences: int = 0
-
-    @property
-    def dropped(self) -> Mapping[str, int]:
-        """Rule -> number of pairs left out, see `TrainingPairs`."""
-        return self.pairs.dropped
-
-    @property
-    def missing(self) -> tuple[str, ...]:
-        """Gold premises that the corpus lacks."""
-        return self.pairs.missing
-
-    def to_json(self) -> dict[str, Any]:
-        """Return a JSON-serialisable dict, without the pairs and the path of the folder."""
-        return {
-            **super().to_json(),
-            "dropped": dict(self.dropped),
-            "missing": {"count": len(self.missing), "texts": list(self.missing)},
-            "samples": [report.to_json() for report in self.samples],
-        }
 
 
 def train_aeenc(
@@ -90,10 +51,12 @@ def train_aeenc(
     premise_teaching: Teaching | None = None,
     cache_dir: Path | None = None,
     run: Run | None = None,
-) -> AeencTraining:
+) -> Training[AeencConfig]:
     """Train an encoder on gold trees, or on what authors accepted and rejected.
 
-    Under `torchrun` all processes train one encoder; only the first evaluates, writes and reports.
+    Under `torchrun` all processes train one encoder; only the first evaluates, writes and reports. The result
+    counts queries, positives, negatives and triplets of all rounds; `further` has the rules by which pairs
+    were left out (`TrainingPairs`), gold premises that the corpus lacks, and a report of each ACS pass.
 
     Args:
         corpus: Premises, the candidates of ACS; see `training_corpus`.
@@ -120,30 +83,40 @@ def train_aeenc(
     if config.complete:
         oracle = replace(oracle, closed=True)
     _require_compatible(config, teaching, premise_teaching)
-    pairs = _first_pairs(corpus, config, trees, oracle)
+    pairs = gold_pairs(corpus, trees) if trees else judged_pairs(corpus, oracle)
+    if trees and not config.gold:
+        pairs = replace(pairs, negatives=tuple(np.empty(0, dtype=np.int64) for _ in pairs.queries))
+    require_both_classes(pairs, config, closed=oracle.closed)
     setup = prepare(config, run, method=METHOD, initial=config.initial)
-    run, progress = setup.run, setup.run.progress
+    run, progress, initial = setup.run, setup.run.progress, setup.initial
     frozen = BiEncoder(_premises_of(setup), device=setup.tower["device"])
+    start = frozen if initial is None else BiEncoder(initial, device=setup.tower["device"])
     cache = load_settings().vectors_dir if cache_dir is None else cache_dir
-    base_premises = premise_vectors(corpus, frozen, cache_dir=cache, progress=progress)
     towers = {"queries": Tower(setup.base, **setup.tower)}
     if config.towers == "dual":
         of_premises = setup.tower.copy()
-        of_premises["initial"] = setup.initial.adapter("premise") if setup.initial else None
+        of_premises["initial"] = initial.adapter("premise") if initial else None
         towers["premises"] = Tower(setup.base, **of_premises)
     queries = towers["queries"]
     premises = towers.get("premises", queries if config.towers == "siamese" else None)
     encoder = TowerEncoder(run.out.name if run.out else "training", queries, premises, frozen)
-    indexes = _Indexes(encoder, frozen, cache, progress)
+    indexes: dict[str, DenseIndex] = {}
 
-    def resample() -> tuple[TrainingPairs, SampleReport]:
-        acs_sample = sample(corpus, oracle, indexes.of(corpus), k=config.k, progress=progress)
-        return sampled_pairs(corpus, acs_sample), acs_sample.report
+    def index_of(candidates: Corpus) -> DenseIndex:
+        """Return an index with the current weights; the vectors of frozen premises are computed once."""
+        encoder.invalidate()
+        if premises is not None:
+            vectors = encoder.encode_premises(candidates.texts, progress=progress)
+            return DenseIndex(encoder, candidates, vectors)
+        if candidates.hash not in indexes:
+            vectors = premise_vectors(candidates, frozen, cache_dir=cache, progress=progress)
+            indexes[candidates.hash] = DenseIndex(frozen, candidates, vectors)
+        return indexes[candidates.hash].by(encoder)
 
     def evaluate() -> tuple[float, dict[str, float]] | None:
         if not dev:
             return None
-        return dev_figures(evaluate_premises(dev_corpus or corpus, dev, indexes.of(dev_corpus or corpus)))
+        return dev_figures(evaluate_premises(dev_corpus or corpus, dev, index_of(dev_corpus or corpus)))
 
     task = AeencTask(
         config,
@@ -152,47 +125,55 @@ def train_aeenc(
         oracle,
         queries=queries,
         premises=premises,
-        base_premises=base_premises,
-        base_queries=_initial_queries(setup, frozen, corpus, base_premises),
-        resample=resample,
+        base_premises=premise_vectors(corpus, frozen, cache_dir=cache, progress=progress),
+        base_queries=QueryVectors(start, capacity=1 << 20).encode,
+        resample=lambda: sample(corpus, oracle, index_of(corpus), k=config.k, progress=progress),
         evaluate=evaluate,
     )
+    taught = cast(Task, task)
     if teaching is not None:
         teaching = teaching.without({*oracle.queries, *gold_children(dev)})
-    teachings = {"queries": teaching, "premises": premise_teaching}
+    teachings = [t for t in (("queries", teaching), ("premises", premise_teaching)) if t[1] is not None]
+    for side, sentences in teachings:
+        taught = DistillationTask(
+            taught,
+            sentences,
+            towers[side],
+            weight=config.distil,
+            sentences=config.sentences,
+            seed=config.seed,
+            term="distil" if side == "queries" else f"distil_{side}",
+        )
     fitted = setup.fit(
-        _with_teachings(task, teachings, towers),
+        taught,
         {f"{name}.{key}": p for name, tower in towers.items() for key, p in tower.parameters.items()},
         bound_to={
             "corpus": corpus.hash[:12],
             "data": _digest(pairs.digest, oracle.closed, oracle.accepted, oracle.rejected, oracle.roots),
-            **({"teaching": teaching.digest} if teaching else {}),
-            **({"premise teaching": premise_teaching.digest} if premise_teaching else {}),
+            **{f"teaching of {side}": sentences.digest for side, sentences in teachings},
             "dev": _digest((dev_corpus or corpus).hash, [tree.pairs for tree in dev]),
         },
         epochs=config.total_epochs,
         patience=config.patience or None,
-        watch=_with_warnings(run.watch, task),
     )
-    teaching_sets = [teaching_set for teaching_set in teachings.values() if teaching_set is not None]
-    advice = "lower the learning rate, raise alpha, or sample more rounds"
-    card = setup.initial.card if setup.initial else None
-    before = card.trained_on.get("data", ()) if card else ()
-    training = AeencTraining(
-        config=config,
-        fitted=fitted,
-        counts=task.pairs.counts,
-        pairs=task.pairs,
-        samples=tuple(task.samples),
-        warnings=(*task.warnings, *fitted.warnings("MAP", advice=advice)),
-        folder=run.out,
-        teachers=tuple(
-            dict.fromkeys(name for teaching_set in teaching_sets for name in teaching_set.teachers)
-        ),
-        sentences=sum(len(teaching_set.sentences) for teaching_set in teaching_sets),
-        data=tuple(dict.fromkeys((*before, *run.data))),
+    lost = task.pairs.missing
+    missing = (
+        f"{len(lost):,} gold premises are not in corpus {corpus.name!r} and were not trained on (extend=true "
+        f"adds them); the first: {next(iter(lost), '')!r}"
     )
-    _save(training, towers, setup)
+    training = setup.result(
+        fitted,
+        task.pairs.counts,
+        measure="MAP",
+        warnings=[missing] if lost else [],
+        data=initial.card.trained_on.get("data", ()) if initial and initial.card else (),
+        dropped=dict(task.pairs.dropped),
+        missing=list(lost),
+        samples=[asdict(report) for report in task.samples],
+    )
+    names = dict.fromkeys(name for _, sentences in teachings for name in sentences.teachers)
+    count = sum(len(sentences.sentences) for _, sentences in teachings)
+    _save(training, towers, setup, task.pairs, {"sentences": count, "teachers": list(names)} if names else {})
     return training
 
 
@@ -213,43 +194,6 @@ def _premises_of(setup: Setup) -> EncoderEntry:
     return replace(encoder, similarity="cosine")
 
 
-class _Indexes:
-    """Indexes with the current weights of the towers; the vectors of frozen premises are computed once."""
-
-    def __init__(
-        self, encoder: TowerEncoder, frozen: BiEncoder, cache: Path, progress: ProgressCallback | None
-    ) -> None:
-        self._encoder, self._frozen, self._cache, self._progress = encoder, frozen, cache, progress
-        self._of_base: dict[str, DenseIndex] = {}
-
-    def of(self, corpus: Corpus) -> DenseIndex:
-        """Return an index of a corpus with the current weights."""
-        self._encoder.invalidate()
-        if self._encoder.premise_revision != self._frozen.premise_revision:
-            vectors = self._encoder.encode_premises(corpus.texts, progress=self._progress)
-            return DenseIndex(self._encoder, corpus, vectors)
-        if corpus.hash not in self._of_base:
-            vectors = premise_vectors(corpus, self._frozen, cache_dir=self._cache, progress=self._progress)
-            self._of_base[corpus.hash] = DenseIndex(self._frozen, corpus, vectors)
-        return self._of_base[corpus.hash].by(self._encoder)
-
-
-def _initial_queries(
-    setup: Setup, frozen: BiEncoder, corpus: Corpus, base_premises: Floats
-) -> Callable[[Sequence[str]], Floats]:
-    """Return a cached encoder of queries by the weights that the training starts from."""
-    if setup.initial is not None:
-        return QueryVectors(BiEncoder(setup.initial, device=setup.tower["device"]), capacity=1 << 20).encode
-    cached = QueryVectors(frozen, capacity=1 << 20)
-
-    def encode(texts: Sequence[str]) -> Floats:
-        positions = ((text, corpus.position(text)) for text in texts)
-        also = {premise_key(text): base_premises[at] for text, at in positions if at is not None}
-        return cached.encode(texts, also=also)
-
-    return encode
-
-
 def _require_compatible(
     config: AeencConfig, teaching: Teaching | None, premise_teaching: Teaching | None
 ) -> None:
@@ -263,24 +207,13 @@ def _require_compatible(
         )
 
 
-def _first_pairs(
-    corpus: Corpus, config: AeencConfig, trees: Sequence[ExplanationTree], oracle: Judgements
-) -> TrainingPairs:
-    pairs = gold_pairs(corpus, trees) if trees else judged_pairs(corpus, oracle)
-    if trees and not config.gold:
-        none = tuple(np.empty(0, dtype=np.int64) for _ in pairs.queries)
-        pairs = replace(pairs, negatives=none)
-    require_both_classes(pairs, config, closed=oracle.closed)
-    if pairs.missing:
-        warnings.warn(
-            f"{len(pairs.missing)} gold premises are not in corpus {corpus.name!r} and are not trained on; "
-            f"the first: {pairs.missing[0]!r}; training_corpus() adds them",
-            stacklevel=3,
-        )
-    return pairs
-
-
-def _save(training: AeencTraining, towers: Mapping[str, Tower], setup: Setup) -> None:
+def _save(
+    training: Training[AeencConfig],
+    towers: Mapping[str, Tower],
+    setup: Setup,
+    pairs: TrainingPairs,
+    taught: Mapping[str, Any],
+) -> None:
     """Write the towers `queries` and, for dual, `premises`.
 
     Adapters are written as such, the premise tower's into `premise_tower/`: one that was trained, or that of
@@ -303,53 +236,17 @@ def _save(training: AeencTraining, towers: Mapping[str, Tower], setup: Setup) ->
             if premise_adapter:
                 shutil.copytree(premise_adapter, folder / PREMISE_TOWER)
         before = read_training_queries(setup.initial.path) if setup.initial and setup.initial.path else ()
-        write_training_queries(folder, {*before, *map(premise_key, training.pairs.queries)})
+        write_training_queries(folder, {*before, *map(premise_key, pairs.queries)})
 
-    taught = {"sentences": training.sentences, "teachers": list(training.teachers)}
     setup.save(
         training,
         write,
         licence="licence",
-        trained_on={"missing": len(training.missing), **(taught if training.teachers else {})},
+        trained_on={"missing": len(pairs.missing), **taught},
         base=name_of(base),
         base_revision=base.revision,
         towers="dual" if premise_adapter else config.towers,
     )
-
-
-def _with_teachings(
-    task: AeencTask, teachings: Mapping[str, Teaching | None], towers: Mapping[str, Tower]
-) -> Task:
-    """Return the task with a distillation of each tower that has a teaching."""
-    config, taught = task.config, cast(Task, task)
-    for name, teaching in teachings.items():
-        if teaching is not None:
-            taught = DistillationTask(
-                taught,
-                teaching,
-                towers[name],
-                weight=config.distil,
-                sentences=config.sentences,
-                seed=config.seed,
-                term="distil" if name == "queries" else f"distil_{name}",
-            )
-    return taught
-
-
-def _with_warnings(watch: Watch | None, task: AeencTask) -> Watch | None:
-    """Return a callback whose events bear each warning of the task once."""
-    if watch is None:
-        return None
-    reported = 0
-
-    def report(event: Event) -> None:
-        nonlocal reported
-        if len(task.warnings) > reported:
-            reported = len(task.warnings)
-            event = replace(event, warning=task.warnings[-1])
-        watch(event)
-
-    return report
 
 
 def _digest(*parts: object) -> str:

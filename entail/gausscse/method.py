@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any
 from entail.gausscse.config import PAPER, GausscseConfig
 from entail.progress import ProgressCallback
 from entail.training.method import CardText, Method, Preview, Run
-from entail.training.nli_source import NliData, NliSource
+from entail.training.nli_source import PairData, PairSource
 
 if TYPE_CHECKING:
     from entail.evaluation.retrieval.paired import QueryFigures
 
 
-def train(data: NliData, config: GausscseConfig, run: Run) -> Mapping[str, Any]:
+def train(data: PairData, config: GausscseConfig, run: Run) -> Mapping[str, Any]:
     """Train; see `train_gausscse`."""
     from entail.gausscse.training import train_gausscse
 
     return train_gausscse(data.triplets, config, dev=data.dev, run=run).to_json()
 
 
-def evaluate(encoder: str | Path, data: NliData, progress: ProgressCallback | None) -> QueryFigures | None:
+def evaluate(encoder: str | Path, data: PairData, progress: ProgressCallback | None) -> QueryFigures | None:
     """Measure the accuracy of direction on the dev entailments; None without them, or for points."""
     import numpy as np
 
@@ -46,7 +46,7 @@ def evaluate(encoder: str | Path, data: NliData, progress: ProgressCallback | No
     )
 
 
-def preview(data: NliData, config: GausscseConfig) -> Preview:
+def preview(data: PairData, config: GausscseConfig) -> Preview:
     """Count the triplets."""
     counts = data.triplets.to_json()
     rows = data.triplets.draw(seed=config.seed, epoch=0)
@@ -90,7 +90,7 @@ GAUSSCSE = Method(
     train=train,
     evaluate=evaluate,
     presets={"paper": PAPER},
-    source=NliSource,
+    source=PairSource,
     preview=preview,
     role="direction",
     common=(

@@ -53,8 +53,6 @@ class EventWriter:
 
     def __call__(self, event: Event) -> None:
         """Write an event of the training loop."""
-        if event.warning:
-            self.write("warning", step=event.step, text=event.warning)
         if (done := event.evaluated) is not None:
             figures = dict(done.figures)
             self.write("evaluation", step=event.step, epoch=done.epoch, score=done.score, figures=figures)

@@ -3,26 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from entail.judge.config import JudgeConfig
 from entail.training.method import CardText, CrossEncoderText, Method, Preview, Run
 from entail.training.nli_source import PairData, PairSource
-
-
-@dataclass(frozen=True, kw_only=True)
-class JudgeSource(PairSource):
-    """Source of pairs of every label; training leaves out those of dev."""
-
-    def read(self, *, keep: Path | None = None) -> PairData:
-        """Read the files.
-
-        Raises:
-            EntailError: If a file or a data set cannot be read, or has no such split.
-        """
-        return self.read_pairs()
 
 
 def train(data: PairData, config: JudgeConfig, run: Run) -> Mapping[str, Any]:
@@ -98,7 +84,7 @@ JUDGE = Method(
     card=CARD,
     config=JudgeConfig,
     train=train,
-    source=JudgeSource,
+    source=PairSource,
     preview=preview,
     notes=notes,
     encodes=False,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,28 +18,23 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class NliData:
-    """Training triplets, and dev pairs as in `PairData`."""
-
-    triplets: NliTriplets
-    dev: tuple[NliPair, ...]
-    skipped: int
-    split: str
-
-
-@dataclass(frozen=True)
 class PairData:
-    """Training pairs in the order of the files, and dev pairs that select the weights, possibly none.
+    """Training pairs in the order of the files, and dev pairs of a split that select the weights.
 
-    Attributes:
-        skipped: Number of training rows with another label, or unreadable.
-        split: Name of the dev pairs.
+    `skipped` training rows have another label or are unreadable.
     """
 
     pairs: tuple[NliPair, ...]
     dev: tuple[NliPair, ...]
     skipped: int
     split: str
+
+    @cached_property
+    def triplets(self) -> NliTriplets:
+        """Entailment pairs, each with a contradicted hypothesis of its premise where there is one."""
+        from entail.data.nli.triplets import nli_triplets
+
+        return nli_triplets(self.pairs)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +67,6 @@ class PairSource:
     ] = None
 
     def __post_init__(self) -> None:
-        """Check that training pairs are given."""
         check_values(self, SettingsError)
         if not self.pairs:
             raise SettingsError(
@@ -108,25 +103,19 @@ class PairSource:
             f"organisation/name@revision:configuration), found {shorten(name)!r}"
         )
 
-    def read_pairs(self) -> PairData:
+    def read(self, *, keep: Path | None = None) -> PairData:
         """Return the pairs of all labels.
 
         Raises:
             EntailError: If a file or a data set cannot be read, or has no such split.
         """
-        readings = [self._load(file, self.split, "train") for file in self.pairs]
+        readings = [load_pairs(file, self.split, "train") for file in self.pairs]
         return PairData(
             pairs=tuple(pair for reading in readings for pair in reading.pairs),
-            dev=tuple(self._load(self.dev, self.dev_split, "dev").pairs) if self.dev else (),
+            dev=tuple(load_pairs(self.dev, self.dev_split, "dev").pairs) if self.dev else (),
             skipped=sum(reading.skipped for reading in readings),
             split=self._describe(self.dev, self.dev_split) if self.dev else "",
         )
-
-    def _load(self, file: Path, split: str | None, usual: str) -> NliReading:
-        from entail.evaluation.nli.sources import load_nli
-
-        on_hub = self.is_elsewhere(file)
-        return load_nli(str(file) if on_hub else file, split=split or (usual if on_hub else None))
 
     def _describe(self, file: Path, split: str | None) -> str:
         name = str(file) if self.is_elsewhere(file) else file.name
@@ -136,20 +125,12 @@ class PairSource:
         return ", ".join(self._describe(file, self.split) for file in self.pairs)
 
 
-@dataclass(frozen=True, kw_only=True)
-class NliSource(PairSource):
-    """Entailment pairs, each with a contradicted hypothesis of its premise where there is one."""
+def load_pairs(file: Path, split: str | None, usual: str) -> NliReading:
+    """Return the pairs of a file or a data set of the Hub, there by default those of the usual split."""
+    from entail.evaluation.nli.sources import is_on_hub, load_nli
 
-    def read(self, *, keep: Path | None = None) -> NliData:
-        """Return the data.
-
-        Raises:
-            EntailError: If a file or a data set cannot be read, or has no such split.
-        """
-        from entail.data.nli.triplets import nli_triplets
-
-        whole = self.read_pairs()
-        return NliData(nli_triplets(whole.pairs), whole.dev, whole.skipped, whole.split)
+    on_hub = is_on_hub(str(file))
+    return load_nli(str(file) if on_hub else file, split=split or (usual if on_hub else None))
 
 
 def take_evenly(rows: Sequence[Any], count: int | None) -> tuple[Any, ...]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -24,7 +24,7 @@ from entail.training.adapters.tower import (
 from entail.training.config import TrainingConfig
 from entail.training.loop.distributed import from_first, world
 from entail.training.loop.fit import Fitted, fit
-from entail.training.loop.task import Schedule, Task, Watch
+from entail.training.loop.task import Schedule, Task
 from entail.training.method import Run
 
 if TYPE_CHECKING:
@@ -37,12 +37,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True)
 class Setup:
-    """Start of a training: its arguments, checked, the base, and an initial adapter on it.
+    """Start of a training: its arguments, checked, the base, an initial adapter on it, the towers' arguments.
 
-    Attributes:
-        method: Name of the method.
-        run: Output folder, device and callbacks; only the first process reports progress.
-        tower: Arguments of the towers.
+    Only the first of several processes reports progress.
     """
 
     method: str
@@ -61,46 +58,64 @@ class Setup:
         epochs: int | None = None,
         warmup: float | None = None,
         patience: int | None = None,
-        watch: Watch | None = None,
     ) -> Fitted:
-        """Fit weights to the task of the method.
+        """Fit weights by name to the task of the method; the defaults are those of settings and run.
 
-        Args:
-            task: Batches, loss and evaluation.
-            parameters: Trained weights by name.
-            bound_to: Names and values that a checkpoint is bound to, in addition to base, initial adapter and
-                settings.
-            epochs: Number of epochs; default: that of the settings.
-            warmup: Share of all steps in which the learning rate rises; default: that of the settings.
-            patience: Evaluations without a better score before it stops; None never stops early.
-            watch: Callback for every step; default: that of the run.
+        A checkpoint is bound to base, initial adapter, settings and the names and values of `bound_to`.
+        `warmup` is the share of all steps in which the learning rate rises.
         """
         config, run = self.config, self.run
+        schedule = Schedule(
+            epochs=config.epochs if epochs is None else epochs,
+            learning_rate=config.highest_rate,
+            warmup=config.warmup if warmup is None else warmup,
+            weight_decay=config.weight_decay,
+            max_gradient_norm=config.max_gradient_norm,
+            evaluate_steps=config.evaluate_every,
+            checkpoint_seconds=run.checkpoint_seconds,
+            seed=config.seed,
+        )
+        fingerprint = {
+            "base": str(self.base.revision),
+            **({"initial": str(self.initial.revision)} if self.initial else {}),
+            **bound_to,
+            **{f"config.{name}": str(value) for name, value in asdict(config).items()},
+        }
         return fit(
             task,
             parameters,
-            Schedule(
-                epochs=config.epochs if epochs is None else epochs,
-                learning_rate=config.highest_rate,
-                warmup=config.warmup if warmup is None else warmup,
-                weight_decay=config.weight_decay,
-                max_gradient_norm=config.max_gradient_norm,
-                evaluate_steps=config.evaluate_every,
-                checkpoint_seconds=run.checkpoint_seconds,
-                seed=config.seed,
-            ),
+            schedule,
             folder=run.checkpoints,
-            fingerprint={
-                "base": str(self.base.revision),
-                **({"initial": str(self.initial.revision)} if self.initial else {}),
-                **bound_to,
-                **{f"config.{name}": str(value) for name, value in asdict(config).items()},
-            },
+            fingerprint=fingerprint,
             resume=run.resume,
             patience=patience,
             progress=run.progress,
-            watch=watch or run.watch,
+            watch=run.watch,
             stop=run.stop,
+        )
+
+    def result(
+        self,
+        fitted: Fitted,
+        counts: Mapping[str, int],
+        *,
+        measure: str,
+        warnings: Iterable[str] = (),
+        data: Iterable[str] = (),
+        **further: object,
+    ) -> Training[Any]:
+        """Return the result of a training, with a warning if its measure did not rise on dev.
+
+        `data` are names of data sets that the initial model was trained on; `further` are JSON values.
+        """
+        return Training(
+            config=self.config,
+            fitted=fitted,
+            counts=counts,
+            warnings=(*warnings, *fitted.warnings(measure)),
+            folder=self.run.out,
+            data=tuple(dict.fromkeys((*data, *self.run.data))),
+            further=further,
         )
 
     def save(
@@ -151,12 +166,6 @@ class Setup:
 def prepare(config: TrainingConfig, run: Run | None, *, method: str, initial: str = "") -> Setup:
     """Check the output folder, resolve the base and the initial adapter by name, and seed torch.
 
-    Args:
-        config: Settings.
-        run: Output folder, device and callbacks.
-        method: Name of the method.
-        initial: Name of the initial adapter; empty for none.
-
     Raises:
         TrainingError: If the folder holds anything else, the base cannot be trained on, or `initial` is no
             adapter on it.
@@ -179,7 +188,7 @@ def prepare(config: TrainingConfig, run: Run | None, *, method: str, initial: st
     device = training_device(run.device)
     torch.manual_seed(config.seed)
     tower = TowerOptions(
-        lora=lora_of(config),
+        lora=Lora(rank=config.rank, alpha=2 * config.rank) if config.tuning == "lora" else None,
         device=device,
         precision=cast_precision(config.precision, device),
         dropout=config.dropout,
@@ -190,12 +199,13 @@ def prepare(config: TrainingConfig, run: Run | None, *, method: str, initial: st
 
 @dataclass(frozen=True, kw_only=True)
 class Training(Generic[C]):
-    """Result of a training over all its resumptions; methods add fields.
+    """Result of a training over all its resumptions.
 
     Attributes:
         counts: Sizes of the training data by name.
         folder: Folder of the model; None if it was not written.
         data: Names of the data sets, for the card.
+        further: Results of the method alone, as JSON values.
     """
 
     config: C
@@ -204,6 +214,7 @@ class Training(Generic[C]):
     warnings: tuple[str, ...]
     folder: Path | None
     data: tuple[str, ...] = ()
+    further: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-serialisable dict, without the path of the folder."""
@@ -213,12 +224,8 @@ class Training(Generic[C]):
             "counts": dict(self.counts),
             "warnings": list(self.warnings),
             "name": self.folder.name if self.folder else None,
+            **self.further,
         }
-
-
-def lora_of(config: TrainingConfig) -> Lora | None:
-    """Return the form of the trained adapter; None where every weight is trained."""
-    return Lora(rank=config.rank, alpha=2 * config.rank) if config.tuning == "lora" else None
 
 
 def digest(rows: object) -> str:

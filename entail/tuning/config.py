@@ -15,28 +15,31 @@ Prompt = Literal["hypothesis", "full", "question", "plain"]
 Pooled = Literal["base", "cls"]
 Towers = Literal["siamese", "dual"]
 
-_RANK = "LoRA rank; equal ranks carry over exactly between both stages"
-_DROPOUT = "Dropout in training; none: that of the base"
-_WORDS = "Words of a passage, around the first answer; hard negatives are cut at the same place; 0: all"
-_MAX_LENGTH = "Maximum tokens in training, up to the base's maximum"
+
+@dataclass(frozen=True, kw_only=True)
+class PassageConfig(TrainingConfig):
+    """Settings that both stages share."""
+
+    dropout: Annotated[float | None, Ge(0), Lt(1), "Dropout in training; none: that of the base"] = 0.0
+    words: Annotated[
+        int, Ge(0), "Words of a passage, around the first answer; hard negatives are cut there too; 0: all"
+    ] = 100
+    max_length: Annotated[
+        int, Ge(8), "Maximum tokens in training, up to the base's maximum; truncates passages, never claims"
+    ] = 128
+    epochs: Annotated[int, Ge(1), "Epochs over the questions"] = 1
+    batch_size: Annotated[int, Ge(2), "Questions or pairs per step"] = 128
+    warmup_steps: Annotated[int, Ge(0), "Warm-up steps; then the learning rate falls to 0"] = 20
+    max_gradient_norm: Annotated[float, Gt(0), "Maximum gradient norm; larger gradients are clipped"] = 1.0
+    evaluate_every: Annotated[int, Ge(0), "Steps between dev evaluations within an epoch; 0: none"] = 0
 
 
 @dataclass(frozen=True, kw_only=True)
-class TuningConfig(TrainingConfig):
-    """Settings of the first stage, masked hypothesis prediction, such as a row of the paper's Table 5.
-
-    Raises:
-        TrainingError: If a value is out of range.
-    """
+class TuningConfig(PassageConfig):
+    """Settings of the first stage, masked hypothesis prediction, such as a row of the paper's Table 5."""
 
     RATES: ClassVar = {"lora": 5e-4, "full": 2e-5}
 
-    base: Annotated[
-        str,
-        "Base encoder: minilm, a folder under models/ or a Hub id; one without a masked-LM head gets a new "
-        "one",
-    ] = "minilm"
-    rank: Annotated[int, Ge(1), _RANK] = 32
     prompt: Annotated[
         Prompt,
         "hypothesis: `passage entails that claim`, masks the claim; full: masks all of it; question: "
@@ -44,22 +47,11 @@ class TuningConfig(TrainingConfig):
         "control arm",
     ] = "hypothesis"
     beta: Annotated[float, Gt(0), Le(1), "Share of masked tokens; for plain as in BERT: 0.15"] = 0.8
-    dropout: Annotated[float | None, Ge(0), Lt(1), _DROPOUT] = 0.0
-    words: Annotated[int, Ge(0), _WORDS] = 100
-    max_length: Annotated[int, Ge(8), f"{_MAX_LENGTH}; truncates the passage, never the claim"] = 128
-    epochs: Annotated[int, Ge(1), "Epochs over the pairs"] = 1
-    batch_size: Annotated[int, Ge(2), "Pairs per step"] = 128
-    learning_rate: Annotated[
-        float | None, Gt(0), "Peak learning rate; default: 2e-5 for all weights, 5e-4 for an adapter"
-    ] = None
-    warmup_steps: Annotated[int, Ge(0), "Warm-up steps; then the learning rate falls to 0"] = 20
-    max_gradient_norm: Annotated[float, Gt(0), "Maximum gradient norm; larger gradients are clipped"] = 1.0
-    evaluate_every: Annotated[int, Ge(0), "Steps between dev evaluations within an epoch; 0: none"] = 0
     dev_pairs: Annotated[int, Ge(0), "Dev pairs that select the weights; 0: all"] = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
-class DprConfig(TrainingConfig):
+class DprConfig(PassageConfig):
     """Settings of the second, contrastive stage.
 
     Raises:
@@ -68,62 +60,34 @@ class DprConfig(TrainingConfig):
 
     RATES: ClassVar = {"lora": 2e-4, "full": 1e-5}
 
-    base: Annotated[
-        str, "Base encoder: minilm, a folder under models/ or a Hub id, or a fully tuned model"
-    ] = "minilm"
     initial: Annotated[
         str, "Initial adapter on the same base, such as one of `entail train tuning`; default: none"
     ] = ""
-    rank: Annotated[int, Ge(1), _RANK] = 32
-    pooling: Annotated[
-        Pooled,
-        "Pooling: as in the base, or [CLS] (paper), which replaces that of the base and needs tuning=full",
-    ] = "base"
+    pooling: Annotated[Pooled, "As in the base, or [CLS] (paper), which needs tuning=full"] = "base"
     towers: Annotated[Towers, "siamese: one tower for questions and passages; dual: one for each (paper)"] = (
         "siamese"
     )
-    negatives: Annotated[
-        int,
-        Ge(0),
-        "Hard negatives per question and step; 0: in-batch negatives only",
-    ] = 1
+    negatives: Annotated[int, Ge(0), "Hard negatives per question and step; 0: in-batch negatives only"] = 1
     depth: Annotated[
-        int,
-        Ge(0),
-        "BM25 passages that provide hard negatives for questions without any; 0: only those of the file",
+        int, Ge(0), "BM25 passages from which questions without hard negatives get some; 0: none"
     ] = 20
     similarity: Annotated[
         Similarity,
         "cosine, or dot: the inner product of vectors that keep their lengths (paper); needs tuning=full",
     ] = "cosine"
     temperature: Annotated[float, Gt(0), "Temperature of similarities; with dot: 1 (paper)"] = 0.05
-    dropout: Annotated[float | None, Ge(0), Lt(1), _DROPOUT] = 0.0
-    words: Annotated[int, Ge(0), _WORDS] = 100
-    max_length: Annotated[int, Ge(8), _MAX_LENGTH] = 128
-    epochs: Annotated[int, Ge(1), "Epochs over the questions; paper: 40 on NQ, 2 on MS MARCO"] = 1
-    batch_size: Annotated[int, Ge(2), "Questions per step"] = 128
-    learning_rate: Annotated[
-        float | None, Gt(0), "Peak learning rate; default: 1e-5 for all weights, 2e-4 for an adapter"
-    ] = None
     warmup_steps: Annotated[
         int, Ge(0), "Warm-up steps, at most a tenth of all; then the learning rate falls"
     ] = 100
-    max_gradient_norm: Annotated[float, Gt(0), "Maximum gradient norm; larger gradients are clipped"] = 1.0
-    evaluate_every: Annotated[int, Ge(0), "Steps between dev evaluations within an epoch; 0: none"] = 0
     dev_questions: Annotated[int, Ge(0), "Dev questions that select the weights; 0: all"] = 500
 
     def __post_init__(self) -> None:
         """Check every value."""
         super().__post_init__()
-        if self.pooling != "base" and self.tuning != "full":
+        if self.tuning != "full" and (self.pooling, self.similarity) != ("base", "cosine"):
             raise TrainingError(
-                f"pooling={self.pooling} needs tuning=full, found tuning={self.tuning}: an adapter keeps the "
-                "pooling of its base"
-            )
-        if self.similarity != "cosine" and self.tuning != "full":
-            raise TrainingError(
-                f"similarity={self.similarity} needs tuning=full, found tuning={self.tuning}: an adapter is "
-                "compared by cosine"
+                f"pooling={self.pooling} and similarity={self.similarity} need tuning=full, found "
+                f"tuning={self.tuning}: an adapter keeps the pooling of its base, and is compared by cosine"
             )
         if self.initial and self.tuning != "lora":
             raise TrainingError(
@@ -167,7 +131,7 @@ DPR_PAPER = DprConfig(
     warmup_steps=100,
     dev_questions=0,
 )
-"""Second stage, as in DPR (Karpukhin et al. 2020) on Natural Questions.
+"""Second stage, as in DPR (Karpukhin et al. 2020) on Natural Questions; on MS MARCO it trains 2 epochs.
 
-`base` names the first stage's folder, where there is one; on MS MARCO the paper trains 2 epochs.
+`base` names the first stage's folder, where there is one.
 """

@@ -24,13 +24,9 @@ from entail.progress import ProgressCallback
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """Question with its passages.
+    """Question with positions of its passages.
 
-    Attributes:
-        question: Its text.
-        answers: Accepted answers.
-        gold: Positions of the passages that answer it; training uses the first.
-        negatives: Positions of its hard negatives, the hardest first.
+    Training uses the first of the gold ones. Negatives are hard ones, the hardest first.
     """
 
     question: str
@@ -41,13 +37,7 @@ class Example:
 
 @dataclass(frozen=True)
 class Examples:
-    """Questions over a pool of passages.
-
-    Attributes:
-        store: The pool.
-        examples: Questions with a gold passage in the pool.
-        without_gold: Number of questions without one, left out.
-    """
+    """Questions with a gold passage in a pool; `without_gold` others were left out."""
 
     store: PassageStore
     examples: tuple[Example, ...]
@@ -77,13 +67,7 @@ class Examples:
 
 @dataclass(frozen=True, slots=True)
 class EntailedPair:
-    """Premise and an entailed hypothesis.
-
-    Attributes:
-        premise: Passage, or premise of an NLI pair.
-        hypothesis: Existence claim of the question, or hypothesis of the pair.
-        question: The question; of an NLI pair the hypothesis.
-    """
+    """Passage and the claim of its question, or an NLI pair, whose question is its hypothesis."""
 
     premise: str
     hypothesis: str
@@ -110,12 +94,8 @@ def with_hard_negatives(
 ) -> Examples:
     """Add hard negatives found by BM25, as DPR does, after those that a question came with.
 
-    A passage that contains an answer, or has the text of a gold passage, is no negative.
-
-    Args:
-        examples: Questions, whose pool is searched.
-        depth: Number of passages that BM25 ranks for each.
-        progress: Callback for progress.
+    A passage that contains an answer, or has the text of a gold passage, is no negative. BM25 ranks `depth`
+    passages for each question.
 
     Raises:
         EvaluationError: If the pool is too large for BM25 in memory.
@@ -127,13 +107,14 @@ def with_hard_negatives(
     for example, row in zip(examples.examples, hits.tolist(), strict=True):
         answers = [tokens for text in example.answers if (tokens := answer_tokens(text))]
         gold = {premise_key(store[at].text) for at in example.gold}
-        mined = []
-        for at in row:
-            if at < 0 or at in example.gold or at in example.negatives:
-                continue
-            text = store[at].text
-            if premise_key(text) not in gold and not has_answer(answer_tokens(text), answers):
-                mined.append(at)
+        mined = (
+            at
+            for at in row
+            if at >= 0
+            and at not in (*example.gold, *example.negatives)
+            and premise_key(text := store[at].text) not in gold
+            and not has_answer(answer_tokens(text), answers)
+        )
         new_examples.append(replace(example, negatives=(*example.negatives, *mined)))
     return replace(examples, examples=tuple(new_examples))
 
@@ -170,12 +151,7 @@ def entailed_pairs(
 ) -> tuple[EntailedPair, ...]:
     """Return the claim of each question with its gold passage, then the entailments of NLI pairs.
 
-    `premise entails that hypothesis` is false of pairs with another label.
-
-    Args:
-        examples: Questions.
-        nli: Pairs of any label.
-        words: Maximum number of words of a passage, see `excerpt`.
+    Passages are cut to `words` words, see `excerpt`. NLI pairs of another label are left out.
     """
     pairs = []
     for example in examples.examples:
@@ -189,28 +165,8 @@ def entailed_pairs(
     return (*pairs, *(EntailedPair(premise, hypothesis, hypothesis) for premise, hypothesis in texts))
 
 
-def exchange_premises(pairs: Sequence[EntailedPair]) -> list[EntailedPair]:
-    """Return the pairs with the premise of another one, half of them away, which differs from their own.
-
-    Questions of one passage stand side by side. A pair without another premise is left as it is.
-
-    >>> [one.premise for one in exchange_premises([EntailedPair(p, "", "") for p in "aabb"])]
-    ['b', 'b', 'a', 'a']
-    """
-    count, half = len(pairs), len(pairs) // 2
-    new_pairs = []
-    for at, pair in enumerate(pairs):
-        premises = (pairs[(at + half + i) % count].premise for i in range(count))
-        new_pairs.append(
-            replace(
-                pair, premise=next((premise for premise in premises if premise != pair.premise), pair.premise)
-            )
-        )
-    return new_pairs
-
-
 def excerpt(text: str, *, words: int, answers: Sequence[str] = (), share: float = 0.0) -> str:
-    """Return a part of a text around the first answer in it, else around a place.
+    """Return at most `words` words of a text (0: all) around its first answer, else around a place.
 
     >>> excerpt("a b c d e f", words=3, answers=["e"])
     'd e f'
@@ -219,11 +175,8 @@ def excerpt(text: str, *, words: int, answers: Sequence[str] = (), share: float 
     >>> excerpt("a b c d", words=3), excerpt("a b", words=0)
     ('a b c', 'a b')
 
-    Args:
-        text: Passage.
-        words: Maximum number of words; 0 keeps all.
-        answers: Answers; the first one found, in any case, is centred.
-        share: Share of the words before the centre, where no answer is found; see `answer_position`.
+    The first answer that is found, in any case, is centred; without one, the word that has this share of the
+    words before it, see `answer_position`.
     """
     parts = text.split()
     if not words or len(parts) <= words:

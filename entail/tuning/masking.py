@@ -37,17 +37,11 @@ _AT_ONCE = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """One pair as tokens.
+    """One pair as tokens, frame included: those from `first` to before `last` are maskable.
 
-    Attributes:
-        pair: The pair.
-        ids: All tokens, frame included, shape (tokens,).
-        first: First maskable token.
-        last: End of the maskable tokens.
-        dropped: Number of tokens of the premise that did not fit.
+    `dropped` tokens of the premise did not fit.
     """
 
-    pair: EntailedPair
     ids: Ids
     first: int
     last: int
@@ -56,13 +50,7 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class MaskedPrompt:
-    """A prompt with masked tokens.
-
-    Attributes:
-        ids: Tokens to read, shape (tokens,).
-        masked: Whether a token is to be predicted, shape (tokens,).
-        labels: Original tokens of the masked ones, shape (masked tokens,).
-    """
+    """A prompt with masked tokens: ids and mask, shape (tokens,), and the masked original tokens."""
 
     ids: Ids
     masked: Booleans
@@ -72,16 +60,7 @@ class MaskedPrompt:
 class Prompts:
     """Builder of prompts of one variant, with a base's tokenizer.
 
-    A pair that is too long loses tokens from the end of the premise, never of the hypothesis.
-
-    Args:
-        tokenizer: Fast tokenizer of transformers, with a mask and a separator.
-        variant: Variant of the prompt.
-        max_length: Maximum number of tokens of a prompt.
-        name: Name of the base, for messages.
-
-    Attributes:
-        whole: Whether the premise is masked, too.
+    A pair of more than `max_length` tokens loses some from the end of the premise, never of the hypothesis.
 
     Raises:
         TrainingError: If the tokenizer is slow or has no [MASK] or [SEP].
@@ -96,7 +75,6 @@ class Prompts:
         if variant == "question" and tokenizer.sep_token_id is None:
             raise TrainingError(f"{name}: expected a tokenizer with a separator, for prompt=question")
         self._tokenizer, self.variant, self.max_length, self.name = tokenizer, variant, max_length, name
-        self.whole = variant in ("full", "plain")
         self.mask_id = int(tokenizer.mask_token_id)
         self.padding = int(tokenizer.pad_token_id or 0)
         self.size = len(tokenizer)
@@ -113,16 +91,17 @@ class Prompts:
             batch = pairs[at : at + _AT_ONCE]
             premises = self._ids([pair.premise for pair in batch])
             hypotheses = self._hypotheses(batch)
-            for pair, premise, (separator, hypothesis) in zip(batch, premises, hypotheses, strict=True):
+            for premise, (separator, hypothesis) in zip(premises, hypotheses, strict=True):
                 room = self.max_length - sum(map(len, (self.head, self.tail, separator, hypothesis)))
                 if room < 0 or not hypothesis:
                     continue
                 premise_ids = premise[:room]
                 ids = [*self.head, *premise_ids, *separator, *hypothesis, *self.tail]
                 last = len(ids) - len(self.tail)
-                first = len(self.head) if self.whole else last - len(hypothesis)
+                is_whole = self.variant in ("full", "plain")
+                first = len(self.head) if is_whole else last - len(hypothesis)
                 dropped = len(premise) - len(premise_ids)
-                prompts.append(Prompt(pair, np.array(ids, dtype=np.int64), first, last, dropped))
+                prompts.append(Prompt(np.array(ids, dtype=np.int64), first, last, dropped))
         return prompts
 
     def mask(self, prompt: Prompt, *, beta: float, draw: np.random.Generator) -> MaskedPrompt:
@@ -140,22 +119,19 @@ class Prompts:
 
     def pad(self, rows: Sequence[MaskedPrompt]) -> tuple[Ids, Booleans, Booleans, Ids]:
         """Return ids, attended tokens and masked tokens, each (rows, tokens), and all labels in order."""
-        length = max(len(row.ids) for row in rows)
-        ids = np.full((len(rows), length), self.padding, dtype=np.int64)
-        attended, masked = np.zeros((2, len(rows), length), dtype=bool)
-        for number, row in enumerate(rows):
-            ids[number, : len(row.ids)] = row.ids
-            attended[number, : len(row.ids)] = True
-            masked[number, : len(row.ids)] = row.masked
+        lengths = np.array([len(row.ids) for row in rows])
+        attended = np.arange(lengths.max()) < lengths[:, None]
+        ids = np.full(attended.shape, self.padding, dtype=np.int64)
+        masked = np.zeros_like(attended)
+        ids[attended] = np.concatenate([row.ids for row in rows])
+        masked[attended] = np.concatenate([row.masked for row in rows])
         return ids, attended, masked, np.concatenate([row.labels for row in rows])
 
     def frequencies(self, prompts: Iterable[Prompt]) -> NDArray[np.float64]:
         """Return the smoothed share of each token among the maskable ones, shape (vocabulary,)."""
-        counts = np.ones(self.size)
-        for prompt in prompts:
-            np.add.at(counts, prompt.ids[prompt.first : prompt.last], 1)
-        shares: NDArray[np.float64] = counts / counts.sum()
-        return shares
+        maskable = np.concatenate([prompt.ids[prompt.first : prompt.last] for prompt in prompts])
+        counts = 1 + np.bincount(maskable, minlength=self.size)
+        return counts / counts.sum()
 
     def _hypotheses(self, pairs: Sequence[EntailedPair]) -> list[tuple[list[int], list[int]]]:
         """Return the tokens of separator and hypothesis of each pair."""

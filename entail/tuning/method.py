@@ -20,12 +20,9 @@ def train_masked(data: PassageData, config: TuningConfig, run: Run) -> Mapping[s
     from entail.tuning.examples import entailed_pairs
     from entail.tuning.training import train_tuning
 
-    return train_tuning(
-        entailed_pairs(data.examples, data.nli, words=config.words),
-        config,
-        dev=entailed_pairs(data.dev, words=config.words) if data.dev else (),
-        run=run,
-    ).to_json()
+    pairs = entailed_pairs(data.examples, data.nli, words=config.words)
+    dev = entailed_pairs(data.dev, words=config.words) if data.dev else ()
+    return train_tuning(pairs, config, dev=dev, run=run).to_json()
 
 
 def train_contrast(data: PassageData, config: DprConfig, run: Run) -> Mapping[str, Any]:
@@ -119,26 +116,16 @@ _KARPUKHIN = r"""@inproceedings{karpukhin2020dense,
   year      = {2020}
 }"""
 
-TUNING_CARD = CardText(
-    title="Entailment tuning",
-    idea="predicts the claim that a passage entails, as a start for training a passage retriever",
-    citation=_DAI,
-    tags=("entailment-tuning",),
-    dev_data="pairs",
-)
-
-DPR_CARD = CardText(
-    title="Dense passage retrieval (DPR)",
-    idea="ranks the passages that answer a question above the others",
-    citation=f"{_KARPUKHIN}\n\n{_DAI}",
-    tags=("passage-retrieval", "hard-negatives"),
-    dev_data="questions",
-)
-
 TUNING = Method(
     name="tuning",
     title="Entailment tuning: learn to predict what passages entail, as a start for DPR",
-    card=TUNING_CARD,
+    card=CardText(
+        title="Entailment tuning",
+        idea="predicts the claim that a passage entails, as a start for training a passage retriever",
+        citation=_DAI,
+        tags=("entailment-tuning",),
+        dev_data="pairs",
+    ),
     config=TuningConfig,
     train=train_masked,
     evaluate=evaluate,
@@ -146,24 +133,24 @@ TUNING = Method(
     preview=preview,
     notes=masked_notes,
     presets={"paper": PAPER},
-    common=(
-        *("base", "prompt", "beta", "tuning"),
-        *("rank", "epochs", "batch_size", "learning_rate"),
-    ),
+    common=("base", "prompt", "beta", "tuning", "rank", "epochs", "batch_size", "learning_rate"),
 )
 
 DPR = Method(
     name="dpr",
     title="DPR: learn which passages answer a question",
-    card=DPR_CARD,
+    card=CardText(
+        title="Dense passage retrieval (DPR)",
+        idea="ranks the passages that answer a question above the others",
+        citation=f"{_KARPUKHIN}\n\n{_DAI}",
+        tags=("passage-retrieval", "hard-negatives"),
+        dev_data="questions",
+    ),
     config=DprConfig,
     train=train_contrast,
     evaluate=evaluate,
     source=PassageSource,
     preview=preview,
     presets={"paper": DPR_PAPER},
-    common=(
-        *("base", "initial", "tuning", "rank"),
-        *("negatives", "epochs", "batch_size", "learning_rate"),
-    ),
+    common=("base", "initial", "tuning", "rank", "negatives", "epochs", "batch_size", "learning_rate"),
 )

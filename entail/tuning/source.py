@@ -20,11 +20,8 @@ if TYPE_CHECKING:
 class PassageData:
     """Training data of passage retrieval.
 
-    Attributes:
-        dev: Dev questions over the same pool; None without a dev file.
-        dev_questions: Dev questions as the file has them, for evaluation.
-        split: Name of the dev file.
-        nli: Entailment pairs of the first stage.
+    `dev_questions` are those of the dev file `split`, for evaluation; `dev` those with a gold passage in the
+    pool. `nli` are entailment pairs of the first stage.
     """
 
     examples: Examples
@@ -60,16 +57,9 @@ class PassageSource:
     dev_split: Annotated[str, "Dev split of a BEIR folder"] = "dev"
 
     def __post_init__(self) -> None:
-        """Check the files."""
         if self.questions is None:
             raise SettingsError("expected --questions FILE; give questions with gold passages to learn from")
         check_values(self, SettingsError)
-
-    @property
-    def pool(self) -> tuple[Path, ...]:
-        """Files of the pool."""
-        files = self.passages or (self.questions, self.dev)
-        return tuple(dict.fromkeys(file for file in files if file is not None))
 
     def read(self, *, keep: Path | None = None, progress: ProgressCallback | None = None) -> PassageData:
         """Return the data; the passages are stored in the data folder.
@@ -83,8 +73,10 @@ class PassageSource:
         from entail.tuning.examples import examples_of
 
         assert self.questions is not None
-        folder = load_settings().data_dir / "passages" / store_name(self.pool)
-        store = store_passages(self.pool, folder, progress=progress)
+        files = self.passages or (self.questions, self.dev)
+        pool = tuple(dict.fromkeys(file for file in files if file is not None))
+        folder = load_settings().data_dir / "passages" / store_name(pool)
+        store = store_passages(pool, folder, progress=progress)
         questions = judged_questions(self.questions, qrels=self.qrels, split=self.split).questions
         dev = judged_questions(self.dev, split=self.dev_split).questions if self.dev else ()
         return PassageData(
@@ -101,11 +93,7 @@ class PassageSource:
 
 @dataclass(frozen=True, kw_only=True)
 class TuningSource(PassageSource):
-    """Questions with gold passages, and entailment pairs to mix in.
-
-    Raises:
-        SettingsError: See `PassageSource`.
-    """
+    """Questions with gold passages, and entailment pairs to mix in."""
 
     nli: Annotated[tuple[Path, ...], "Entailment pairs to mix in: files, or Hub data sets such as snli"] = ()
 
@@ -117,17 +105,11 @@ class TuningSource(PassageSource):
 
     def read(self, *, keep: Path | None = None, progress: ProgressCallback | None = None) -> PassageData:
         """Return the data, with the entailment pairs; see `PassageSource.read`."""
-        return replace(super().read(keep=keep, progress=progress), nli=self._entailments())
+        from entail.training.nli_source import load_pairs
 
-    def _entailments(self) -> tuple[NliPair, ...]:
-        from entail.evaluation.nli.sources import load_nli
-
-        entailments: list[NliPair] = []
-        for file in self.nli:
-            on_hub = self.is_elsewhere(file)
-            pairs = load_nli(str(file) if on_hub else file, split="train" if on_hub else None).pairs
-            entailments += (pair for pair in pairs if pair.label == "entailment")
-        return tuple(entailments)
+        pairs = (pair for file in self.nli for pair in load_pairs(file, None, "train").pairs)
+        entailments = tuple(pair for pair in pairs if pair.label == "entailment")
+        return replace(super().read(keep=keep, progress=progress), nli=entailments)
 
     def __str__(self) -> str:
         nli = ", ".join(file.name for file in self.nli)

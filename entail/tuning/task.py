@@ -11,7 +11,7 @@ from entail.index.protocol import Ints
 from entail.training.adapters.tower import Tower
 from entail.training.loop.batches import BatchTask
 from entail.tuning.config import DprConfig, TuningConfig
-from entail.tuning.examples import Example, Examples, answer_position, excerpt, exchange_premises
+from entail.tuning.examples import Example, Examples, answer_position, excerpt
 from entail.tuning.masking import MaskedPrompt, Prompt, Prompts
 from entail.tuning.tower import MaskedTower
 
@@ -25,13 +25,6 @@ class MaskedTask(BatchTask):
     .. math:: L = -\frac{1}{|M|} \sum_{i \in M} \log P(t_i \mid \text{prompt without } M)
 
     M are the masked tokens of a batch, which depend only on seed, epoch and pair.
-
-    Args:
-        config: Settings.
-        form: Builder of the prompts.
-        prompts: Training prompts.
-        tower: Trained tower.
-        dev: Prompts that select the weights.
     """
 
     def __init__(
@@ -45,19 +38,16 @@ class MaskedTask(BatchTask):
     ) -> None:
         super().__init__(config, [len(prompt.ids) for prompt in prompts])
         self.config, self.form, self.prompts, self.tower = config, form, prompts, tower
-        self._dev = self._mask_dev(dev)
-        # Where the premise itself is masked, another one would have other masks.
-        exchanged = [] if form.whole else form.of(exchange_premises([prompt.pair for prompt in dev]))
-        self._others = self._mask_dev(exchanged)
+        # Masked once, the same for every seed, so that evaluations and seeds can be compared.
+        rows = [self._mask(prompt, 0, row) for row, prompt in enumerate(dev)]
+        self._dev = sorted(rows, key=lambda row: len(row.ids))
 
     def loss(self, batch: Ints) -> tuple[Tensor, Mapping[str, float]]:
         """Return the mean loss of the masked tokens, and its diagnostics."""
-        seed, beta = self.config.seed, self.config.beta
-        rows = [
-            self.form.mask(self.prompts[row], beta=beta, draw=np.random.default_rng((seed, self._epoch, row)))
-            for row in batch.tolist()
-        ]
-        losses, correct, tokens = self._losses(rows)
+        seed = self.config.seed
+        losses, correct, tokens = self._losses(
+            [self._mask(self.prompts[row], seed, self._epoch, row) for row in batch.tolist()]
+        )
         count = len(losses)
         terms = {
             "accuracy": float(correct.float().mean()) if count else 0.0,
@@ -68,46 +58,26 @@ class MaskedTask(BatchTask):
         return losses.mean() if count else losses.sum(), terms
 
     def evaluate(self) -> tuple[float, Mapping[str, float]] | None:
-        """Return the negative dev loss as score; None without masked dev tokens.
-
-        `premise_gain` is what the premise gains: the loss with another pair's premise and the same masks,
-        minus the loss.
-        """
-        loss, accuracy = self._evaluate(self._dev)
-        if loss is None:
-            return None
-        figures = {"loss": loss, "accuracy": accuracy}
-        other, _ = self._evaluate(self._others)
-        if other is not None:
-            figures["premise_gain"] = other - loss
-        return -loss, figures
-
-    def _mask_dev(self, prompts: Sequence[Prompt]) -> list[MaskedPrompt]:
-        """Mask dev prompts once, the same for every seed, so that evaluations and seeds can be compared."""
-        return [
-            self.form.mask(prompt, beta=self.config.beta, draw=np.random.default_rng((0, row)))
-            for row, prompt in enumerate(prompts)
-        ]
-
-    def _evaluate(self, dev: Sequence[MaskedPrompt]) -> tuple[float | None, float]:
-        """Return mean loss and accuracy of the masked tokens; None without any."""
-        order = sorted(dev, key=lambda row: len(row.ids))
+        """Return the negative loss of the masked dev tokens as score; None without any."""
         total, count, hits = 0.0, 0, 0
         with self.tower.inference():
-            for at in range(0, len(order), self.config.batch_size):
-                losses, correct, _ = self._losses(order[at : at + self.config.batch_size])
+            for at in range(0, len(self._dev), self.config.batch_size):
+                losses, correct, _ = self._losses(self._dev[at : at + self.config.batch_size])
                 total += float(losses.sum())
                 count, hits = count + len(losses), hits + int(correct.sum())
-        return (total / count, hits / count) if count else (None, 0.0)
+        return (-total / count, {"loss": total / count, "accuracy": hits / count}) if count else None
+
+    def _mask(self, prompt: Prompt, *seed: int) -> MaskedPrompt:
+        return self.form.mask(prompt, beta=self.config.beta, draw=np.random.default_rng(seed))
 
     def _losses(self, rows: Sequence[MaskedPrompt]) -> tuple[Tensor, Tensor, int]:
         """Return -log P of each masked token, whether it was the likeliest, and the number of tokens."""
         import torch
 
-        ids, attended, masked, labels = (torch.from_numpy(part) for part in self.form.pad(rows))
-        on = self.tower.device
-        losses, correct = self.tower.token_losses(ids.to(on), attended.to(on), masked.to(on), labels.to(on))
-        return losses, correct, int(attended.sum())
+        ids, attended, masked, labels = (
+            torch.from_numpy(part).to(self.tower.device) for part in self.form.pad(rows)
+        )
+        return *self.tower.token_losses(ids, attended, masked, labels), int(attended.sum())
 
 
 class DprTask(BatchTask):
@@ -117,14 +87,7 @@ class DprTask(BatchTask):
 
     The similarity s is the cosine, or the inner product as in the paper, which has the temperature t = 1.
     Negatives of a question are its hard ones and every other passage of the batch that is not gold for it. A
-    passage that several questions share is encoded once.
-
-    Args:
-        config: Settings.
-        examples: Training questions.
-        tower: Trained tower of questions.
-        passages: Trained tower of passages; default: that of the questions.
-        dev: Questions that select the weights.
+    passage that several questions share is encoded once. `passages` is a tower of its own for passages.
     """
 
     def __init__(
@@ -137,9 +100,8 @@ class DprTask(BatchTask):
         dev: Examples | None = None,
     ) -> None:
         self.config, self.examples, self.dev = config, examples, dev
-        self.tower, self.passage_tower = tower, tower if passages is None else passages
-        texts = [self._gold_text(example) for example in examples.examples]
-        super().__init__(config, tower.lengths(texts))
+        self.tower, self.passage_tower = tower, passages or tower
+        super().__init__(config, tower.lengths([self._gold_text(example) for example in examples.examples]))
 
     def passages_of(self, batch: Ints) -> tuple[list[Example], dict[int, str]]:
         """Return the questions of a batch, and position -> text of their passages."""
@@ -150,7 +112,10 @@ class DprTask(BatchTask):
         store, words = self.examples.store, self.config.words
         for question in questions:
             share = answer_position(store[question.gold[0]].whole, question.answers)
-            for at in self._hard_negatives(question):
+            # The hardest first, as in DPR; every epoch takes the next ones.
+            count = min(self.config.negatives, len(question.negatives))
+            for i in range(count):
+                at = question.negatives[(self._epoch * count + i) % len(question.negatives)]
                 texts.setdefault(at, excerpt(store[at].whole, words=words, share=share))
         return questions, texts
 
@@ -166,9 +131,8 @@ class DprTask(BatchTask):
         gold = torch.tensor([column[example.gold[0]] for example in examples], device=scores.device)
         excluded = torch.zeros(scores.shape, dtype=torch.bool)
         for row, example in enumerate(examples):
-            excluded[
-                row, [column[at] for at in example.gold[1:] if at in column and at != example.gold[0]]
-            ] = True
+            further = set(example.gold[1:]) & column.keys() - {example.gold[0]}
+            excluded[row, [column[at] for at in further]] = True
         scores = scores.masked_fill(excluded.to(scores.device), float("-inf"))
         with torch.no_grad():
             first = (scores.argmax(dim=1) == gold).float().mean()
@@ -188,20 +152,13 @@ class DprTask(BatchTask):
         column = {position: number for number, position in enumerate(pool)}
         passages = self.passage_tower.encode([self.dev.store[position].whole for position in pool])
         scores = self.tower.encode([example.question for example in examples]) @ passages.T
-        ranks = np.array(
-            [
-                1 + (row > row[[column[at] for at in example.gold]].max()).sum()
-                for row, example in zip(scores, examples, strict=True)
-            ]
-        )
+        best = [
+            row[[column[at] for at in example.gold]].max()
+            for row, example in zip(scores, examples, strict=True)
+        ]
+        ranks = 1 + (scores > np.array(best)[:, None]).sum(axis=1)
         figures = {"MRR": float((1 / ranks).mean()), "R@1": float((ranks == 1).mean())}
         return figures["MRR"], figures
-
-    def _hard_negatives(self, example: Example) -> list[int]:
-        """Return the hard negatives of this epoch: the hardest first as in DPR, then the next ones."""
-        several = len(example.negatives)
-        count = min(self.config.negatives, several)
-        return [example.negatives[(self._epoch * count + i) % several] for i in range(count)]
 
     def _gold_text(self, example: Example) -> str:
         whole = self.examples.store[example.gold[0]].whole

@@ -39,7 +39,7 @@ In pieces, each read again in the backward pass, it is half a GB, in about the s
 class PassageTower(Tower):
     """Trainable passage encoder; it reads many texts in pieces.
 
-    `max_length` is the maximum number of tokens in training, at most that of the base. A `pooling` other than
+    `max_length` is the maximum number of tokens in training; the base's is saved. A `pooling` other than
     `base` replaces all modules behind the base's transformer. Vectors that are compared by `dot` keep their
     lengths. The options are those of `Tower`.
 
@@ -92,30 +92,14 @@ class PassageTower(Tower):
         return self.device == "cpu" and tokens > WHOLE
 
     def save(self, folder: Path, *, passages: PassageTower | None = None) -> None:
-        """Write the adapter (fp16), or the whole model with the base's maximum number of tokens.
-
-        Args:
-            folder: New or empty folder.
-            passages: Tower of passages, where this one is of questions alone.
-
-        Raises:
-            OSError: If the folder cannot be written.
-        """
-        with self._reading_all():
-            if passages is None:
-                super().save(folder)
-            else:
-                with passages._reading_all():
-                    save_both(folder, self, passages)
-
-    @contextlib.contextmanager
-    def _reading_all(self) -> Iterator[None]:
-        """Have the base's maximum number of tokens meanwhile."""
-        self.model.max_seq_length, max_length = self._reads, self.model.max_seq_length
-        try:
-            yield
-        finally:
-            self.model.max_seq_length = max_length
+        """Write adapter (fp16) or whole model into a new folder, and that of passages, if it is another."""
+        for tower in (self, passages):
+            if tower is not None:
+                tower.model.max_seq_length = tower._reads
+        if passages is None:
+            super().save(folder)
+        else:
+            save_both(folder, self, passages)
 
 
 def _with_end(model: SentenceTransformer, *, pooling: Pooled, similarity: Similarity) -> SentenceTransformer:
@@ -150,10 +134,9 @@ class MaskedTower(PassageTower):
     ) -> None:
         super().__init__(base, max_length=max_length, **options)
         first: Any = next(iter(self.model.children()))
-        if not hasattr(first, "auto_model") or not hasattr(first.auto_model, "get_input_embeddings"):
+        if not hasattr(first, "auto_model"):
             raise TrainingError(
-                f"{base.name}: expected a base that begins with a transformer, found {type(first).__name__}; "
-                "pass one that can have a masked-LM head, such as minilm or google-bert/bert-base-uncased"
+                f"{base.name}: expected a base that begins with a transformer, found {type(first).__name__}"
             )
         self._transformer: Any = first.auto_model
         self.tokenizer: Any = first.tokenizer
@@ -192,13 +175,8 @@ class MaskedTower(PassageTower):
     ) -> tuple[Tensor, Tensor]:
         """Return -log P of each masked token with its gradient, and whether it was the likeliest.
 
+        Tokens and masks are of shape (rows, tokens), labels are original tokens of the masked ones.
         Scores over the vocabulary are computed for masked tokens only.
-
-        Args:
-            ids: Tokens to read, shape (rows, tokens).
-            attended: Whether a token is no padding, same shape.
-            masked: Whether a token is to be predicted, same shape.
-            labels: Original tokens of the masked ones, shape (masked tokens,), row by row.
         """
         import torch
         from torch.utils.checkpoint import checkpoint
@@ -230,31 +208,27 @@ class MaskedTower(PassageTower):
         from torch.nn.functional import cross_entropy
 
         with self._autocast():
-            scores: Tensor = self.head(vectors).float()
+            scores: Tensor = self.head(inputs_embeds=vectors[None]).logits[0].float()
         return cross_entropy(scores, labels, reduction="none"), scores.detach().argmax(dim=1) == labels
 
 
 def masked_head(base: EncoderEntry, transformer: Any, *, seed: int) -> tuple[Any, bool]:  # noqa: ANN401 - of transformers, not typed
-    """Return a masked-LM head, (tokens, d) -> (tokens, vocabulary), and whether it is newly initialised.
+    """Return a masked-LM model whose transformer passes `inputs_embeds` on, and whether its head is new.
 
-    Args:
-        base: Whole model; its checkpoint may have no head, or not all of one.
-        transformer: Trained transformer, whose word embeddings the head shares.
-        seed: Random seed of a new head.
+    It shares the word embeddings of the trained transformer. The base's checkpoint may have no head.
 
     Raises:
         TrainingError: If the base's architecture has no masked-LM form.
     """
     import torch
     from transformers import AutoModelForMaskedLM
+    from transformers.modeling_outputs import BaseModelOutput
 
-    def refuse() -> TrainingError:
-        return TrainingError(
-            f"{base.name}: expected a base that can predict masked tokens, found a model of the kind "
-            f"{transformer.config.model_type}, which has no masked-LM head; pass an encoder that was trained "
-            "by masking, such as minilm, google-bert/bert-base-uncased or FacebookAI/roberta-base"
-        )
-
+    refusal = TrainingError(
+        f"{base.name}: expected a base that can predict masked tokens, found a model of the kind "
+        f"{transformer.config.model_type}, which has no masked-LM head; pass an encoder that was trained by "
+        "masking, such as minilm, google-bert/bert-base-uncased or FacebookAI/roberta-base"
+    )
     assert base.path is not None
     stages = weights.modules(base.path)
     folder = base.path / str(stages[0].get("path", "")) if stages else base.path
@@ -270,38 +244,18 @@ def masked_head(base: EncoderEntry, transformer: Any, *, seed: int) -> tuple[Any
                 output_loading_info=True,
             )
         except Exception as error:  # a foreign folder may raise anything
-            raise refuse() from error
+            raise refusal from error
     inner = getattr(model, "base_model_prefix", "")
     decoder = model.get_output_embeddings()
     if not inner or not hasattr(model, inner) or decoder is None:
-        raise refuse()
+        raise refusal
     new = any(not name.startswith(f"{inner}.") for name in report["missing_keys"])
     if getattr(model.config, "tie_word_embeddings", True):
         decoder.weight = transformer.get_input_embeddings().weight
-    return _head(model, inner), new
-
-
-def _head(model: Any, inner: str) -> Any:  # noqa: ANN401 - of transformers, not typed
-    """Return a module that takes vectors around a masked-LM model without its inner transformer."""
-    import torch
-    from transformers.modeling_outputs import BaseModelOutput
 
     class Identity(torch.nn.Module):
         def forward(self, *_: Any, inputs_embeds: torch.Tensor, **__: Any) -> BaseModelOutput:  # noqa: ANN401 - arguments of any architecture
             return BaseModelOutput(last_hidden_state=inputs_embeds)
 
     setattr(model, inner, Identity())
-
-    class Head(torch.nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.model = model
-
-        def forward(self, vectors: torch.Tensor) -> torch.Tensor:
-            scores: torch.Tensor = self.model(inputs_embeds=vectors[None]).logits
-            return scores[0]
-
-        def get_output_embeddings(self) -> Any:  # noqa: ANN401 - a linear layer of any architecture
-            return self.model.get_output_embeddings()
-
-    return Head()
+    return model, new

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import astuple, replace
+from pathlib import Path
 from typing import Any
 
 from entail.errors import TrainingError
 from entail.training.method import Run
-from entail.training.run import Setup, Training, prepare, sample_rows
+from entail.training.run import Setup, Training, digest, prepare, sample_rows
 from entail.tuning.config import DprConfig, TuningConfig
 from entail.tuning.examples import EntailedPair, Examples
 from entail.tuning.masking import Prompts
@@ -20,42 +19,18 @@ from entail.tuning.tower import MaskedTower, PassageTower
 METHOD, DPR_METHOD = "tuning", "dpr"
 
 
-@dataclass(frozen=True, kw_only=True)
-class TuningTraining(Training[TuningConfig]):
-    """Result of the first stage, with counts of pairs, pairs left out, truncated premises and steps.
-
-    Attributes:
-        new_head: Whether the base's checkpoint had no masked-LM head.
-    """
-
-    new_head: bool
-
-    def to_json(self) -> dict[str, Any]:
-        """Return a JSON-serialisable dict, without the path of the folder."""
-        return {**super().to_json(), "new_head": self.new_head}
-
-
-@dataclass(frozen=True, kw_only=True)
-class DprTraining(Training[DprConfig]):
-    """Result of the second stage, with counts of questions, passages, hard negatives and steps."""
-
-
 def train_tuning(
     pairs: Sequence[EntailedPair],
     config: TuningConfig,
     *,
     dev: Sequence[EntailedPair] = (),
     run: Run | None = None,
-) -> TuningTraining:
+) -> Training[TuningConfig]:
     """Train an encoder to predict masked hypotheses from premises, as a start for `train_dpr`.
 
-    Under `torchrun` all processes train one encoder.
-
-    Args:
-        pairs: Training pairs, see `entail.tuning.examples.entailed_pairs`.
-        config: Settings.
-        dev: Pairs that select the weights by their loss; without them the last weights are kept.
-        run: Output folder, device and callbacks.
+    Pairs of dev select the weights by their loss; without them the last weights are kept. Under `torchrun`
+    all processes train one encoder. The result counts pairs, pairs left out, truncated premises and steps;
+    `new_head` tells that the base's checkpoint had no masked-LM head.
 
     Raises:
         TrainingError: If no pair fits, the base cannot have a masked-LM head, the loss is not finite, the
@@ -64,12 +39,7 @@ def train_tuning(
         EncoderError: If the base cannot be loaded.
     """
     setup = prepare(config, run, method=METHOD)
-    tower = MaskedTower(
-        setup.base,
-        **setup.tower,
-        max_length=config.max_length,
-        seed=config.seed,
-    )
+    tower = MaskedTower(setup.base, **setup.tower, max_length=config.max_length, seed=config.seed)
     form = Prompts(tower.tokenizer, variant=config.prompt, max_length=tower.max_length, name=setup.base.name)
     prompts = form.of(pairs)
     if not prompts:
@@ -78,38 +48,28 @@ def train_tuning(
             f"{len(pairs)} pairs, none of which fits; give more pairs, or a higher max_length"
         )
     tower.set_frequencies(form.frequencies(prompts))
-    dev_prompts = form.of(sample_rows(dev, config.dev_pairs))
-    task = MaskedTask(config, form, prompts, tower, dev=dev_prompts)
+    task = MaskedTask(config, form, prompts, tower, dev=form.of(sample_rows(dev, config.dev_pairs)))
     steps = task.steps(config.epochs)
     fitted = setup.fit(
         task,
         tower.parameters,
         warmup=min(1.0, config.warmup_steps / steps),
-        bound_to={"data": _digest(pairs), "dev": _digest(dev)},
+        bound_to={"data": digest(list(map(astuple, pairs))), "dev": digest(list(map(astuple, dev)))},
     )
-    warnings = list(fitted.warnings("loss"))
-    if config.warmup_steps >= steps:
-        warnings.insert(
-            0,
-            f"the rate rises for {config.warmup_steps} steps, and there are only {steps}: it never falls; "
-            "lower warmup_steps, or give more pairs or epochs",
-        )
-    training = TuningTraining(
-        config=config,
-        fitted=fitted,
-        counts={
-            "pairs": len(prompts),
-            "too_long": len(pairs) - len(prompts),
-            "premises_cut": sum(prompt.dropped > 0 for prompt in prompts),
-            "premise_tokens_dropped": sum(prompt.dropped for prompt in prompts),
-            "steps": fitted.steps,
-        },
-        new_head=tower.new_head,
-        warnings=tuple(warnings),
-        folder=setup.run.out,
-        data=tuple(setup.run.data),
+    rising = (
+        f"the rate rises for {config.warmup_steps} steps, and there are only {steps}: it never falls; lower "
+        "warmup_steps, or give more pairs or epochs"
     )
-    _save(training, tower, setup)
+    counts = {
+        "pairs": len(prompts),
+        "too_long": len(pairs) - len(prompts),
+        "premises_cut": sum(prompt.dropped > 0 for prompt in prompts),
+        "premise_tokens_dropped": sum(prompt.dropped for prompt in prompts),
+        "steps": fitted.steps,
+    }
+    warnings = [rising] if config.warmup_steps >= steps else []
+    training = setup.result(fitted, counts, measure="loss", warnings=warnings, new_head=tower.new_head)
+    _save(training, setup, tower.save)
     return training
 
 
@@ -119,17 +79,12 @@ def train_dpr(
     *,
     dev: Examples | None = None,
     run: Run | None = None,
-) -> DprTraining:
-    """Train a retriever of passages on in-batch and hard negatives.
+) -> Training[DprConfig]:
+    """Train a retriever of passages on in-batch and hard negatives; `with_hard_negatives` finds some.
 
-    Under `torchrun` all processes train one encoder; the negatives of a question are those of its process.
-
-    Args:
-        examples: Training questions; `with_hard_negatives` adds hard negatives.
-        config: Settings.
-        dev: Questions that select the weights by MRR over their own passages; without them the last weights
-            are kept.
-        run: Output folder, device and callbacks.
+    Questions of dev select the weights by MRR over their own passages; without them the last weights are
+    kept. Under `torchrun` all processes train one encoder; the negatives of a question are those of its
+    process.
 
     Raises:
         TrainingError: If there are fewer than two questions, `initial` is no adapter on the base, the loss is
@@ -143,71 +98,50 @@ def train_dpr(
             f"({examples.without_gold} without one); are questions and passages of the same release?"
         )
     setup = prepare(config, run, method=DPR_METHOD, initial=config.initial)
-    tower, *passage_towers = (
-        PassageTower(
+
+    def make_tower() -> PassageTower:
+        return PassageTower(
             setup.base,
             **setup.tower,
             max_length=config.max_length,
             pooling=config.pooling,
             similarity=config.similarity,
         )
-        for _ in range(2 if config.towers == "dual" else 1)
-    )
-    passages = passage_towers[0] if passage_towers else None
+
+    tower = make_tower()
+    passages = make_tower() if config.towers == "dual" else None
+    parameters = dict(tower.parameters)
+    if passages:
+        parameters |= {f"passages.{name}": parameter for name, parameter in passages.parameters.items()}
     if dev is not None:
         dev = replace(dev, examples=tuple(sample_rows(dev.examples, config.dev_questions)))
     task = DprTask(config, examples, tower, passages=passages, dev=dev)
-    of_passages = {
-        f"passages.{name}": parameter for name, parameter in (passages.parameters if passages else {}).items()
-    }
     fitted = setup.fit(
         task,
-        tower.parameters | of_passages,
+        parameters,
         warmup=min(0.1, config.warmup_steps / task.steps(config.epochs)),
         bound_to={"data": examples.digest, "dev": dev.digest if dev else ""},
     )
-    warnings = list(fitted.warnings("MRR"))
-    if config.negatives and not any(example.negatives for example in examples.examples):
-        warnings.insert(0, "no question has a hard negative, only those of its batch; find some by BM25")
-    training = DprTraining(
-        config=config,
-        fitted=fitted,
-        counts={**examples.to_json(), "steps": fitted.steps},
-        warnings=tuple(warnings),
-        folder=setup.run.out,
-        data=tuple(setup.run.data),
+    has_negatives = any(example.negatives for example in examples.examples)
+    warning = "no question has a hard negative, only those of its batch; find some by BM25"
+    training = setup.result(
+        fitted,
+        {**examples.to_json(), "steps": fitted.steps},
+        measure="MRR",
+        warnings=[warning] if config.negatives and not has_negatives else [],
     )
-    _save(training, tower, setup, passages=passages)
+    _save(training, setup, lambda folder: tower.save(folder, passages=passages))
     return training
 
 
-def _save(
-    training: TuningTraining | DprTraining,
-    tower: PassageTower,
-    setup: Setup,
-    *,
-    passages: PassageTower | None = None,
-) -> None:
-    """Write an adapter, or a whole model where every weight was trained, without a masked-LM head.
-
-    A first stage is part of the second one's `entail.json`.
-    """
+def _save(training: Training[Any], setup: Setup, write: Callable[[Path], None]) -> None:
+    """Write the model; the settings of a first stage are part of the second one's `entail.json`."""
     start = setup.initial or setup.base
-    tuned: dict[str, Any] = {}
-    if start.method == METHOD:
-        config = start.card.config if start.card is not None else {}
-        tuned = {"tuned": {"revision": start.revision, "config": dict(config)}}
+    tuned = {"revision": start.revision, "config": dict(start.card.config if start.card else {})}
     setup.save(
         training,
-        lambda folder: tower.save(folder, passages=passages),
+        write,
         licence="licence",
-        towers="dual" if passages else "siamese",
-        **tuned,
+        towers=getattr(training.config, "towers", "siamese"),
+        **({"tuned": tuned} if start.method == METHOD else {}),
     )
-
-
-def _digest(pairs: Sequence[EntailedPair]) -> str:
-    digest = hashlib.sha256()
-    for pair in pairs:
-        digest.update(json.dumps([pair.premise, pair.hypothesis, pair.question]).encode() + b"\n")
-    return digest.hexdigest()[:12]

@@ -38,7 +38,7 @@ def train(trees: str, facts: str, out: Path, watch: Callable[[Any], None] | None
         run=Run(out=out, checkpoint_seconds=0.0, watch=watch),
     )
     return {
-        "samples": len(done.samples),
+        "samples": len(done.further["samples"]),
         "resumed": done.fitted.resumed,
         "steps": done.fitted.steps,
         "evaluations": [[e.epoch, e.score] for e in done.fitted.evaluations],

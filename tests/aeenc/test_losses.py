@@ -4,16 +4,7 @@ from typing import Any
 import pytest
 import torch
 
-from entail.aeenc.losses import (
-    LOSSES,
-    Loss,
-    LossOptions,
-    contrastive,
-    drift,
-    softmax,
-    triplet_margin,
-    variance,
-)
+from entail.aeenc.losses import LOSSES, Loss, LossOptions, contrastive, drift, softmax, triplet_margin
 from entail.aeenc.method import AEENC
 
 SIMILARITIES = torch.tensor([[0.9, 0.8, 0.2, 0.5], [0.1, 0.4, 0.3, 0.0]])
@@ -89,13 +80,3 @@ def test_drift_is_the_squared_distance_to_the_base() -> None:
     base = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
     assert drift(base, base).item() == 0
     assert drift(torch.tensor([[0.0, 1.0], [0.0, 1.0]]), base).item() == pytest.approx(1.0)
-
-
-def test_variance_is_nothing_when_all_are_one_and_does_not_depend_on_their_number() -> None:
-    assert variance(torch.tensor([[1.0, 0.0]] * 3)) == pytest.approx(0)
-    assert variance(torch.tensor([[1.0, 0.0], [-1.0, 0.0]])) == pytest.approx(2)
-    draw = torch.Generator().manual_seed(0)
-    spread = torch.nn.functional.normalize(torch.randn(4000, 8, generator=draw), dim=1)
-    assert variance(spread) == pytest.approx(1, abs=0.01)
-    few = [variance(spread[at : at + 4]) for at in range(0, 4000, 4)]
-    assert sum(few) / len(few) == pytest.approx(1, abs=0.05)

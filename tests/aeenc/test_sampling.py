@@ -1,11 +1,10 @@
-import json
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
-from entail.aeenc.sampling import Sample, SampleReport, sample
+from entail.aeenc.sampling import Sample, sample
 from entail.data.judgements import JudgedPair, Judgements
 from entail.data.records import Corpus, ExplanationTree, Step
 from entail.errors import ManifestMismatchError, SamplingError
@@ -66,7 +65,6 @@ def test_branches_are_queried_in_their_turn_and_their_pairs_kept() -> None:
     }
     report = got.report
     assert (report.depth, report.queries, report.positives, report.negatives) == (1, 2, 3, 3)
-    assert report.positive_scores["p100"] == pytest.approx(1.0)
 
 
 def test_an_intermediate_that_is_not_retrieved_hides_its_subtree_unless_one_starts_from_all_parents() -> None:
@@ -113,12 +111,8 @@ def test_gold_premises_that_the_corpus_lacks_are_counted_and_named() -> None:
     few = Corpus.of("few", ["mid", "leaf a", "noise"])
     report = sample(few, Judgements.of_trees([tree()]), Scripted(few, {}), k=3).report
     assert report.missing == ("leaf b",)  # below two parents, and lost once
-    assert report.to_json()["missing"] == {"count": 1, "texts": ["leaf b"]}
-    assert SampleReport.from_json(json.loads(json.dumps(report.to_json()))) == report
     whole = sample(corpus(), Judgements.of_trees([tree()]), Scripted(corpus(), {}), k=3).report
     assert whole.missing == ()
-    of_before = {name: value for name, value in whole.to_json().items() if name != "missing"}
-    assert SampleReport.from_json(of_before) == whole
 
 
 def test_bad_requests_are_named() -> None:

@@ -10,7 +10,6 @@ import pytest
 import torch
 
 from entail.aeenc.config import AeencConfig
-from entail.aeenc.losses import variance
 from entail.aeenc.pairs import TrainingPairs, judged_pairs
 from entail.aeenc.task import AeencTask
 from entail.data.judgements import JudgedPair, Judgements
@@ -42,13 +41,6 @@ class Given:
 
     def vectors(self, texts: Sequence[str]) -> torch.Tensor:
         return torch.from_numpy(unit(texts)).requires_grad_()
-
-
-class Collapsed(Given):
-    """A tower to which all texts are one."""
-
-    def vectors(self, texts: Sequence[str]) -> torch.Tensor:
-        return super().vectors(["other"] * len(texts))
 
 
 def closed(**accepted: tuple[str, ...]) -> Judgements:
@@ -142,24 +134,3 @@ def test_a_step_that_encodes_premises_takes_a_quarter_of_negatives_at_least() ->
         aeenc_task.begin_epoch(epoch)
         lots.add(tuple(labels_of(aeenc_task, 0)[0]))
     assert len(lots) > 1
-
-
-@pytest.mark.parametrize("towers", ["siamese", "dual"])
-def test_premises_that_collapse_are_warned_of_once_with_the_evidence(towers: str) -> None:
-    judgements = Judgements.of_pairs(
-        [JudgedPair("q", text, True) for text in ("near", "child")]
-        + [JudgedPair("q", text, False) for text in ("far", "other", "q")]
-    )
-    aeenc_task = task(judgements, judged_pairs(FACTS, judgements), towers=towers)
-    _, terms = aeenc_task.loss(np.array([0]))
-    assert terms["premise_variance"] == pytest.approx(variance(torch.from_numpy(unit(FACTS.texts))))
-    assert not aeenc_task.warnings
-    tower: Any = Collapsed()
-    aeenc_task.premises = tower
-    for _ in range(2):
-        _, terms = aeenc_task.loss(np.array([0]))
-    assert terms["premise_variance"] == pytest.approx(0.0, abs=1e-6)
-    assert "variance" not in terms  # of queries there is one
-    (warning,) = aeenc_task.warnings
-    assert "premises" in warning
-    assert f"{variance(torch.from_numpy(unit(FACTS.texts))):.4f}" in warning  # under the base

@@ -14,13 +14,14 @@ from entail.aeenc.config import AeencConfig
 from entail.aeenc.losses import LOSSES
 from entail.aeenc.pairs import TrainingPairs, gold_pairs, judged_pairs, sampled_pairs
 from entail.aeenc.sampling import sample
-from entail.aeenc.training import AeencTraining, train_aeenc
+from entail.aeenc.training import train_aeenc
 from entail.data.judgements import JudgedPair, Judgements
 from entail.data.records import Corpus, ExplanationTree
 from entail.encoders.encoder import BiEncoder
 from entail.index.factory import retriever
 from entail.index.protocol import Floats
 from entail.training.method import Run
+from entail.training.run import Training
 
 TOWERS = ("single", "siamese", "dual")
 # Every two of loss, architecture and number of rounds together; alpha and source in turn.
@@ -34,7 +35,7 @@ WAYS = [
 class Trained:
     """Result of a training, and its vectors of all queries (in order of text) and premises."""
 
-    training: AeencTraining | None
+    training: Training[AeencConfig] | None
     queries: Floats
     premises: Floats
 
@@ -156,7 +157,7 @@ def test_every_way_to_train_learns(
     source: str,
 ) -> None:
     run = runs(source, loss=loss, towers=towers, alpha=alpha, rounds=rounds)
-    assert len(run.training.samples) == rounds
+    assert len(run.training.further["samples"]) == rounds
     pairs = own_pairs(source, rounds, facts, trees)
     before, after = (standing(vectors, pairs, trees, loss) for vectors in (runs("base"), run))
     assert all(better > worse for better, worse in zip(after, before, strict=True))

@@ -14,7 +14,7 @@ from entail.data.nli.pairs import NliPair
 from entail.errors import DemoError, FormatError, HubError, JobError, SettingsError
 from entail.evaluation.nli.sources import CONVERTED, load_nli
 from entail.jobs.inputs import absolute
-from entail.training.nli_source import NliSource
+from entail.training.nli_source import PairSource
 
 SICK_COLUMNS = {
     "sentence_A": ["a", "b"],
@@ -242,14 +242,14 @@ def test_a_demo_fetches_nothing(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_training_reads_train_and_dev_by_name(hub: Hub, tmp_path: Path) -> None:
-    source = NliSource(pairs=(Path("snli"),), dev=Path("stanfordnlp/snli"))
+    source = PairSource(pairs=(Path("snli"),), dev=Path("stanfordnlp/snli"))
     data = source.read()
     assert [pair.premise for pair in data.dev] == ["v"]
     assert (data.split, str(source)) == ("stanfordnlp/snli", "snli")
     assert data.triplets.to_json()["triplets"] == 1
     # A name is kept for the worker as it is, a file by where it lies.
     assert absolute(source) | {"pairs": ["snli"], "dev": "stanfordnlp/snli"} == absolute(source)
-    matched = NliSource(
+    matched = PairSource(
         pairs=(Path("me/mine@main:other"), Path("multi_nli")),
         dev=Path("multi_nli"),
         dev_split="validation_mismatched",
@@ -264,12 +264,12 @@ def test_a_training_reads_a_part_of_a_file(hub: Hub, tmp_path: Path) -> None:
     rows_of = ("a\tb\tENTAILMENT\tTRAIN", "c\td\tENTAILMENT\tTRAIN", "e\tf\tNEUTRAL\tTRIAL")
     header = "sentence_A\tsentence_B\tentailment_label\tSemEval_set"
     file.write_text("\n".join((header, *rows_of)), encoding="utf-8")
-    source = NliSource(pairs=(file,), split="TRAIN", dev=file, dev_split="TRIAL")
+    source = PairSource(pairs=(file,), split="TRAIN", dev=file, dev_split="TRIAL")
     data = source.read()
     assert [pair.premise for pair in data.dev] == ["e"]
     assert (data.triplets.to_json()["triplets"], data.split) == (2, "SICK.txt, TRIAL")
-    assert len(NliSource(pairs=(file,), dev=file).read().dev) == 3
+    assert len(PairSource(pairs=(file,), dev=file).read().dev) == 3
     assert absolute(source)["pairs"] == [str(file)]
     with pytest.raises(JobError, match="expected a file, found none"):
-        absolute(NliSource(pairs=(Path("gone.jsonl"),)))
+        absolute(PairSource(pairs=(Path("gone.jsonl"),)))
     assert hub.asked == []

@@ -13,7 +13,7 @@ from entail.encoders.gaussian.encoder import GaussianEncoder
 from entail.errors import SettingsError
 from entail.gausscse.method import evaluate, preview
 from entail.training.method import method
-from entail.training.nli_source import NliSource
+from entail.training.nli_source import PairSource
 
 Pairs = Callable[..., list[NliPair]]
 
@@ -97,12 +97,12 @@ def test_points_have_no_threshold_to_be_found(
 
 def test_a_file_has_to_be_given(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SettingsError, match="--pairs"):
-        NliSource()
+        PairSource()
 
 
 def test_what_would_be_trained_on_is_shown_first(files: dict[str, Path]) -> None:
     how = method("gausscse")
-    source = NliSource(pairs=(files["train"],), dev=files["dev"])
+    source = PairSource(pairs=(files["train"],), dev=files["dev"])
     data_preview = preview(source.read(), how.make_config({}))
     assert data_preview.counts == {
         "triplets": 20,

@@ -20,11 +20,12 @@ from entail.errors import EncoderError, EvaluationError, SettingsError, Training
 from entail.jobs.candidates import Candidate
 from entail.judge.config import JudgeConfig
 from entail.judge.evaluation import JudgeEvaluation, evaluate_judge
-from entail.judge.judges import NliJudge, list_judges
-from entail.judge.method import JudgeSource, preview
+from entail.judge.judges import NliJudge, join_premises, judge_steps, list_judges
+from entail.judge.method import preview
 from entail.judge.training import clean_pairs, train_judge
 from entail.training.loop.task import Event
 from entail.training.method import Run, method
+from entail.training.nli_source import PairSource
 
 WORDS = [a + b for a in "bdfgl" for b in "aeiou"]
 MARKS = {"entailment": "mu", "neutral": "na", "contradiction": "po"}
@@ -142,19 +143,6 @@ def test_labels_stand_in_the_order_that_the_folder_tells(mine: Path) -> None:
     (mine / "entail.json").write_text(json.dumps(record), encoding="utf-8")
     after = NliJudge("mine").probabilities(premises, hypotheses)[0]
     assert after == pytest.approx([before[1], before[2], before[0]])
-
-
-def test_a_killed_training_goes_on_bit_for_bit(tiny_home: Path) -> None:
-    config = replace(SETTINGS, epochs=2, dropout=0.1)
-    train_judge(pairs(96), config, dev=pairs(24, seed=1), run=Run(out=tiny_home / "whole"))
-    steps = iter(range(100))
-    dev, run = pairs(24, seed=1), Run(out=tiny_home / "halved")
-    with pytest.raises(TrainingError, match="stopped on request"):
-        train_judge(pairs(96), config, dev=dev, run=replace(run, stop=lambda: next(steps) == 8))
-    done = train_judge(pairs(96), config, dev=dev, run=run)
-    assert done.fitted.resumed == 1
-    for file in (HEAD, f"{ADAPTER}/adapter_model.safetensors"):
-        assert (tiny_home / "whole" / file).read_bytes() == (tiny_home / "halved" / file).read_bytes()
 
 
 def test_pairs_that_cannot_be_learnt_from_are_left_out() -> None:
@@ -284,4 +272,22 @@ def test_as_a_job(tiny_home: Path, tmp_path: Path) -> None:
     job: Any = SimpleNamespace(name="mine", spec=SimpleNamespace(method="judge"))
     assert "judge of entailment" in str(Candidate(job, None, None).problem)
     with pytest.raises(SettingsError, match="--pairs"):
-        JudgeSource()
+        PairSource()
+
+
+class Words:
+    """A judge that gives the share of the conclusion's words that the premises hold."""
+
+    name, revision = "words", "words@1"
+
+    def entailment(self, premises: Sequence[str], hypotheses: Sequence[str], **_: Any) -> Any:
+        pairs = zip(premises, hypotheses, strict=True)
+        return np.array([np.mean([word in p.split() for word in h.split()]) for p, h in pairs])
+
+
+def test_a_step_is_all_its_premises_together() -> None:
+    judge: Any = Words()
+    steps = [(["snow is ice.", "ice is cold"], "snow is cold"), (["snow is ice"], "snow is cold")]
+    assert judge_steps(judge, steps).tolist() == pytest.approx([1, 2 / 3])
+    assert judge_steps(judge, []).shape == (0,)
+    assert join_premises(["", " . "]) == ""

@@ -86,7 +86,8 @@ def test_heads_of_every_form_are_taken(tmp_path: Path, kind: str) -> None:
     ids = torch.arange(5, 11)[None]
     with torch.no_grad():
         expected = whole(input_ids=ids).logits[0, 2:4]
-        logits = head(transformer(input_ids=ids).last_hidden_state[0, 2:4])
+        hidden = transformer(input_ids=ids).last_hidden_state[:, 2:4]
+        logits = head(inputs_embeds=hidden).logits[0]
     assert torch.allclose(logits, expected, atol=1e-5)
 
 

@@ -19,7 +19,7 @@ from entail.errors import HubError, SettingsError
 from entail.jobs.record import Job
 from entail.settings import load_settings
 from entail.training import method
-from entail.training.nli_source import NliSource
+from entail.training.nli_source import PairSource
 from entail.trees.log.acts import Accept, Create
 from entail.ui.shared.form import MAX_COMMON, setting_label
 from entail.ui.shared.resources import Workspace, jobs
@@ -341,7 +341,7 @@ def test_a_name_that_is_no_data_set_is_refused_at_its_field(
     assert not choose(app, "Pairs", "stanfordnlp/snli").error
     for name in ("a b/c", "../up/there", "pairs.jsonl", "http://x/y", "x" * 300, "a\0b/c"):
         with pytest.raises(SettingsError, match="data set on the Hub"):
-            NliSource.named(name)
+            PairSource.named(name)
 
 
 @pytest.mark.parametrize(("name", "field"), [("aeenc", "Trees"), ("arcf", "Questions")])

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from entail.aeenc.pairs import gold_pairs, judged_pairs
 from entail.aeenc.reranking.config import RerankerConfig
@@ -23,24 +21,6 @@ from entail.training.method import Run
 from entail.training.run import Training, digest, prepare, sample_rows
 
 
-@dataclass(frozen=True, kw_only=True)
-class RerankerTraining(Training[RerankerConfig]):
-    """Result of the training of a re-ranker.
-
-    Attributes:
-        form: Settings of the re-ranker.
-        missing: Folded texts of gold premises that the corpus lacks.
-    """
-
-    form: RerankerForm
-    missing: tuple[str, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        """Return a JSON-serialisable dict, without the path of the folder."""
-        missing = {"count": len(self.missing), "texts": list(self.missing)}
-        return {**super().to_json(), "reranker": self.form.to_json(), "missing": missing}
-
-
 def train_reranker(
     corpus: Corpus,
     config: RerankerConfig,
@@ -50,20 +30,14 @@ def train_reranker(
     judgements: Judgements | None = None,
     dev: Sequence[RankedList] = (),
     run: Run | None = None,
-) -> RerankerTraining:
+) -> Training[RerankerConfig]:
     """Train a re-ranker.
 
-    The best weights are those of the highest MAP of the dev lists, see `RerankTask.evaluate`. Processes
+    The best weights are those of the highest MAP of the dev lists; without them the last are kept. Processes
     started by `torchrun` train one re-ranker together.
 
-    Args:
-        corpus: Premises.
-        config: Settings.
-        index: Retriever over the corpus, whose lists it learns to order.
-        trees: Gold trees. Premises of a list that do not explain the query are negatives.
-        judgements: Instead of trees: the decisions of a team. Negatives are rejected premises.
-        dev: Lists that choose the best weights; without them the last are kept.
-        run: Output folder, device and callbacks.
+    The index is a retriever over the corpus, whose lists it learns to order. With gold trees, premises of a
+    list that do not explain the query are negatives; with judgements of a team, rejected premises are.
 
     Raises:
         TrainingError: If there is no query with positives and negatives, a loss is not finite, the folder
@@ -82,30 +56,25 @@ def train_reranker(
     tower = CrossTower(setup.base, max_length=config.max_length, seed=config.seed, **setup.tower)
     dev_sample = sample_rows(dev, config.dev_queries)
     task = RerankTask(config, corpus, lists, tower, dev=dev_sample)
-    rows = [
-        [query_list.query, query_list.positives.tolist(), query_list.negatives.tolist()]
-        for query_list in lists
-    ]
+    rows = [[item.query, item.positives.tolist(), item.negatives.tolist()] for item in lists]
     bound_to = {
         "corpus": corpus.hash,
         "data": digest(rows),
         "dev": digest([[ranked_list.query, ranked_list.positions.tolist()] for ranked_list in dev_sample]),
     }
     fitted = setup.fit(task, tower.parameters, bound_to=bound_to)
-    training = RerankerTraining(
-        config=config,
-        fitted=fitted,
-        counts={
+    form = RerankerForm(max_length=tower.max_length, weight=config.weight, depth=config.depth)
+    training = setup.result(
+        fitted,
+        {
             "queries": len(lists),
             "positives": sum(len(query_list.positives) for query_list in lists),
             "negatives to sample from": sum(len(query_list.negatives) for query_list in lists),
             "steps": fitted.steps,
         },
-        warnings=fitted.warnings("MAP"),
-        folder=setup.run.out,
-        data=tuple(setup.run.data),
-        form=RerankerForm(max_length=tower.max_length, weight=config.weight, depth=config.depth),
-        missing=pairs.missing,
+        measure="MAP",
+        reranker=form.to_json(),
+        missing=list(pairs.missing),
     )
     keys = [premise_key(query_list.query) for query_list in lists]
 
@@ -116,7 +85,7 @@ def train_reranker(
     setup.save(
         training,
         write,
-        reranker=training.form.to_json(),
+        reranker=form.to_json(),
         retriever={"name": index.name, "revision": index.manifest.revision},
     )
     return training

@@ -29,7 +29,7 @@ class Evaluated:
 
 @dataclass(frozen=True)
 class Event:
-    """Event of the training loop: loss terms, learning rate and diagnostics of a step, or a warning."""
+    """Event of the training loop: loss terms, learning rate and diagnostics of a step, or an evaluation."""
 
     step: int
     steps: int
@@ -37,7 +37,6 @@ class Event:
     terms: Mapping[str, float] = field(default_factory=dict)
     learning_rate: float = 0.0
     evaluated: Evaluated | None = None
-    warning: str | None = None
 
 
 Watch = Callable[[Event], None]

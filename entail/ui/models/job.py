@@ -153,11 +153,7 @@ def _draw_state(job: Job) -> None:
         _draw_done(job)
     else:
         draw_unfinished(job)
-    events = [
-        str(event.get("text", "")) for event in jobs().list_events(job.id) if event["kind"] == "warning"
-    ]
-    # The result repeats the warnings of the run.
-    for warning in list(dict.fromkeys([*events, *job.warnings]))[-WARNINGS_SHOWN:]:
+    for warning in job.warnings[-WARNINGS_SHOWN:]:
         st.warning(label(warning), icon=":material/warning:")
 
 
