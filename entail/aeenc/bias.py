@@ -28,7 +28,7 @@ only the comparison across queries is informative. Intervals are 95 % over queri
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
 
@@ -39,8 +39,7 @@ from entail.data.records import Corpus, ExplanationTree
 from entail.data.text import fold, jaccard, tokens
 from entail.errors import RetrievalError
 from entail.evaluation.retrieval.premises import GoldQueries, require_same_corpus, score_batches
-from entail.index.factory import LEXICAL, retriever
-from entail.index.protocol import Manifest, PremiseIndex
+from entail.index.protocol import PremiseIndex
 from entail.index.ranking import checked_k, top_k
 from entail.progress import ProgressCallback
 from entail.statistics.ranking import NOT_THERE, Positions, Values
@@ -60,46 +59,15 @@ RULES = ("all", "outside_tree")
 
 
 @dataclass(frozen=True, slots=True)
-class GroupSummary:
-    """Summary of one group in one panel; all but the count are None for a group without pairs.
-
-    The standard deviation is that of a population.
-    """
-
-    count: int
-    mean: float | None
-    sd: float | None
-    quartiles: tuple[float, float, float] | None
-
-    @classmethod
-    def of(cls, values: Values) -> GroupSummary:
-        """Return the summary of some values.
-
-        >>> GroupSummary.of(np.array([0.0, 0.5, 1.0])).quartiles
-        (0.25, 0.5, 0.75)
-        """
-        if not values.size:
-            return cls(0, None, None, None)
-        first, median, third = (float(value) for value in np.quantile(values, (0.25, 0.5, 0.75)))
-        return cls(len(values), float(values.mean()), float(values.std()), (first, median, third))
-
-
-@dataclass(frozen=True, slots=True)
 class Panel:
-    """One panel by one rule for false positives.
+    """One panel: (a) token overlap, (b) the cosine under the labelling encoder, (c) and so on under others.
 
-    Attributes:
-        letter: `a` for token overlap, `b` for the labelling encoder, `c` and so on for the others.
-        measure: `token overlap` or `cosine`.
-        retriever: Name of the encoder; None for token overlap.
-        groups: `TP`, `FN`, `FP` -> summary.
-        separation: FP against FN; None if one is empty.
+    `separation` is that of FP against FN; None if one is empty.
     """
 
     letter: str
     measure: str
     retriever: str | None
-    groups: Mapping[str, GroupSummary]
     separation: Separation | None
 
     @property
@@ -125,7 +93,6 @@ class Panel:
             "panel": self.letter,
             "measure": self.measure,
             "retriever": self.retriever,
-            "groups": {name: asdict(group) for name, group in self.groups.items()},
             "finding": self.finding,
             "fp_against_fn": None if self.separation is None else self.separation.to_json(),
         }
@@ -142,53 +109,39 @@ class SimilarityBias:
         k: Premises retrieved per query, at most the corpus.
         queries: Folded text of each query.
         retrievers: Names of the encoders; the first labelled the pairs.
-        manifests: Manifests of their indexes.
         query: Position of each pair's query in `queries`, ascending, shape (pairs,).
         premise: Position of its premise in the corpus, shape (pairs,).
         group: Rule -> code of each pair's group, see `GROUPS` and `LEFT_OUT`, shape (pairs,).
         overlap: Token overlap of each pair, shape (pairs,).
         cosine: Cosine of each pair under each encoder, shape (retrievers, pairs).
         missing: Folded texts of gold children that the corpus lacks, which are in no pair.
-        missing_pairs: Number of pairs of parent and child without them.
     """
 
     corpus: Corpus
     k: int
     queries: tuple[str, ...]
     retrievers: tuple[str, ...]
-    manifests: tuple[Manifest, ...]
     query: Positions
     premise: Positions
     group: Mapping[str, NDArray[np.int8]]
     overlap: Values
     cosine: Values
     missing: tuple[str, ...]
-    missing_pairs: int
 
     def __len__(self) -> int:
         return len(self.query)
 
     def counts(self, rule: str) -> dict[str, int]:
-        """Return the number of pairs of each group.
-
-        Raises:
-            RetrievalError: If there is no such rule.
-        """
-        codes = self._codes(rule)
-        return {name: int((codes == code).sum()) for code, name in enumerate(GROUPS)}
+        """Return the number of pairs of each group."""
+        return {name: int((self.group[rule] == code).sum()) for code, name in enumerate(GROUPS)}
 
     def sample(self, rule: str, *, most: int, seed: int = 0) -> Positions:
-        """Return a sample of at most `most` pairs of each group, ascending.
-
-        Raises:
-            RetrievalError: If there is no such rule.
-        """
-        codes, draw = self._codes(rule), np.random.default_rng(seed)
-        samples = []
-        for code in range(len(GROUPS)):
-            pairs = np.flatnonzero(codes == code)
-            samples.append(pairs if len(pairs) <= most else draw.choice(pairs, most, replace=False))
-        return np.sort(np.concatenate(samples))
+        """Return a sample of at most `most` pairs of each group, ascending."""
+        draw = np.random.default_rng(seed)
+        groups = [np.flatnonzero(self.group[rule] == code) for code in range(len(GROUPS))]
+        return np.sort(
+            np.concatenate([draw.choice(pairs, min(most, len(pairs)), replace=False) for pairs in groups])
+        )
 
     @cached_property
     def panels(self) -> Mapping[str, tuple[Panel, ...]]:
@@ -222,12 +175,7 @@ class SimilarityBias:
             "queries": len(self.queries),
             "pairs": len(self),
             "retrievers": list(self.retrievers),
-            "manifests": [asdict(manifest) for manifest in self.manifests],
-            "missing": {
-                "count": len(self.missing),
-                "pairs": self.missing_pairs,
-                "texts": list(self.missing),
-            },
+            "missing": list(self.missing),
             "rules": {
                 rule: {
                     "counts": self.counts(rule),
@@ -237,14 +185,8 @@ class SimilarityBias:
             },
         }
 
-    def _codes(self, rule: str) -> NDArray[np.int8]:
-        if rule not in self.group:
-            raise RetrievalError(f"expected a rule for false positives of {', '.join(RULES)}, found {rule!r}")
-        return self.group[rule]
-
     def _panels(self, rule: str) -> Iterator[Panel]:
-        codes = self._codes(rule)
-        masks = {name: codes == code for code, name in enumerate(GROUPS)}
+        codes = self.group[rule]
         columns: list[tuple[str, str | None, Values]] = [("token overlap", None, self.overlap)]
         columns += [("cosine", *column) for column in zip(self.retrievers, self.cosine, strict=True)]
         for number, (measure, name, values) in enumerate(columns):
@@ -252,8 +194,7 @@ class SimilarityBias:
                 letter=chr(ord("a") + number),
                 measure=measure,
                 retriever=name,
-                groups={group: GroupSummary.of(values[mask]) for group, mask in masks.items()},
-                separation=separation(values, upper=masks["FP"], lower=masks["FN"], query=self.query),
+                separation=separation(values, upper=codes == 2, lower=codes == 1, query=self.query),
             )
 
 
@@ -267,13 +208,8 @@ def bias(
 ) -> SimilarityBias:
     """Label pairs by the first index and measure them under every index.
 
-    Args:
-        corpus: Candidates.
-        trees: Gold trees.
-        indexes: Indexes of encoders over this corpus: first the pre-trained one; in the paper then one tuned
-            on gold triplets (panel c) and one tuned on Iterative AE-Enc data (d).
-        k: Premises retrieved per query.
-        progress: Callback for progress.
+    The indexes are those of encoders over this corpus: first the pre-trained one; in the paper then one tuned
+    on gold triplets (panel c) and one tuned on Iterative AE-Enc data (d). A query retrieves `k` premises.
 
     Raises:
         RetrievalError: If there is no index, one has no cosine (TF-IDF, BM25), k is below 1, or a cosine is
@@ -286,7 +222,10 @@ def bias(
     for index in indexes:
         require_same_corpus(corpus, index)
         if index.manifest.metric != "inner_product":
-            raise _no_cosine(index.name)
+            raise RetrievalError(
+                f"{index.name!r} has no vectors, so there is no cosine to measure similarity bias by; give "
+                "encoders: minilm, a folder under models/, or a Hub id"
+            )
     k = checked_k(k, len(corpus))
     trees = list(trees)
     gold = GoldQueries.of(corpus, trees)
@@ -316,30 +255,13 @@ def bias(
         k=k,
         queries=gold.texts,
         retrievers=tuple(index.name for index in indexes),
-        manifests=tuple(index.manifest for index in indexes),
         query=query,
         premise=premise,
         group={"all": code, "outside_tree": np.where((code == 2) & inside, LEFT_OUT, code).astype(np.int8)},
         overlap=_overlaps(corpus, gold, query, premise),
         cosine=np.stack(cosine),
         missing=gold.missing,
-        missing_pairs=sum(int((children == NOT_THERE).sum()) for children in gold.children),
     )
-
-
-def encoder_indexes(
-    names: Sequence[str], corpus: Corpus, *, progress: ProgressCallback | None = None
-) -> list[PremiseIndex]:
-    """Return the indexes of encoders by name, as `bias` takes them.
-
-    Raises:
-        RetrievalError: If a name is unknown or that of a lexical retriever.
-        EncoderError: If an encoder cannot be loaded.
-    """
-    for name in names:
-        if name in LEXICAL:
-            raise _no_cosine(name)
-    return [retriever(name, corpus, progress=progress) for name in names]
 
 
 def _overlaps(corpus: Corpus, gold: GoldQueries, query: Positions, premise: Positions) -> Values:
@@ -386,10 +308,3 @@ def _require_numbers(scores: NDArray[np.float32], index: PremiseIndex) -> None:
             f"expected finite cosines from {index.name!r}, found NaN or infinity; its weights are "
             "damaged, or its training diverged"
         )
-
-
-def _no_cosine(name: str) -> RetrievalError:
-    return RetrievalError(
-        f"{name!r} has no vectors, so there is no cosine to measure similarity bias by; give encoders: "
-        "minilm, a folder under models/, or a Hub id"
-    )

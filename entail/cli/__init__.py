@@ -1,8 +1,6 @@
 """Command line ``entail ...``: thin wrappers of library functions.
 
-How to add a command
---------------------
-Add a function to the module it fits, or a module with its name in `_PARTS`::
+A command is a function of a module in `_PARTS`, or of a new one with its name there::
 
     app = typer.Typer()                             # single commands: `entail backup`
     app = typer.Typer(name="evaluate", help="...")  # a group: `entail evaluate premises`
@@ -19,12 +17,10 @@ Add a function to the module it fits, or a module with its name in `_PARTS`::
             written = write_backup(file, overwrite=overwrite, progress=progress)
         return Report(data=written.to_json(), text=f"wrote {written.trees:,} trees to {file}")
 
-A command calls one library function and returns a `Report`; `console.command` adds ``--json``,
-``--progress/--no-progress`` and ``--debug``, prints the report (and writes it to `Report.out`, a result
-file), and keeps stdout clean. A parameter that is
-annotated with its help text is an option. Errors are those of `entail.errors`; checks stay in the library, so
-a missing file is its error (exit code 1), not one of usage (2). Modules import only the standard library,
-typer and `entail.cli` at the top: ``entail --help`` is quick.
+It calls one library function and returns a `Report`; `console.command` adds ``--json``, ``--progress`` and
+``--debug``, prints the report and keeps stdout clean. Checks stay in the library, so a missing file is an
+error of `entail.errors` (exit code 1), not one of usage (2). Modules import only the standard library, typer
+and `entail.cli` at the top: ``entail --help`` is quick.
 """
 
 from __future__ import annotations

@@ -107,40 +107,13 @@ def answer(
         evidence = [{"id": id_, "text": texts[id_]} for id_ in answer.passages]
         data = {**about, "answer": {**answer.to_json(), "passages": evidence}}
         source = f" (from {answer.passage})" if answer.passage is not None else ""
-        return Report(data=data, text=f"{answer.text or 'no answer'}{source}{_cut(answer.cut)}")
+        cut = "\ntruncated: passages and question exceed the model's input" if answer.cut else ""
+        return Report(data=data, text=f"{answer.text or 'no answer'}{source}{cut}")
     data = {**about, **answer_figures(answers, entries), "answered_before": before}
     if rater is not None:
         rated = rate_answers(answers, entries, rater.write).to_json()
         data["judge"] = {"name": rater.name, "revision": rater.revision, **rated}
-    return Report(data=data, text=_text(data, out), out=figures)
-
-
-def _cut(cut: bool) -> str:
-    return "\ntruncated: passages and question exceed the model's input" if cut else ""
-
-
-def _text(data: dict[str, Any], out: Path | None) -> str:
-    parts = [
-        f"{data['model']} answered {data['questions']:,} questions from {data['k']} passages each, found by "
-        f"{data['retriever']} among {data['passages']:,}; "
-        f"{data['answered_before']:,} answered in an earlier run"
-    ]
-    if data["with_answer"]:
-        low, high = data["interval"]
-        parts.append(
-            f"of {data['with_answer']:,} whose answer is known: exact match {data['exact_match']:.3f} (95 % "
-            f"interval {low:.3f} to {high:.3f}), F1 {data['f1']:.3f}, ROUGE-L {data['rouge_l']:.3f}"
-        )
-    if judge := data.get("judge"):
-        correctness, relevancy = (
-            "none" if judge[name] is None else f"{judge[name]:.3f}" for name in ("correctness", "relevancy")
-        )
-        parts.append(f"rated by {judge['name']}: correctness {correctness} of 5, relevancy {relevancy}")
-    if data["cut"]:
-        parts.append(f"truncated: {data['cut']:,} questions exceed the model's input")
-    if data["without_passages"]:
-        parts.append(f"without passages: {data['without_passages']:,} questions")
-    return "\n\n".join([*parts, f"wrote {out}"])
+    return Report(data=data, out=figures)
 
 
 @command(app)

@@ -52,6 +52,9 @@ _COMMON: Mapping[str, tuple[Any, Any]] = {
     "debug": (Annotated[bool, "Show library warnings, and the trace of an error."], False),
 }
 
+_LISTED = 5
+"""Values of a list that are shown."""
+
 _show_progress: ContextVar[bool | None] = ContextVar("show_progress", default=None)
 
 
@@ -61,14 +64,14 @@ class Report:
 
     Attributes:
         data: JSON-serialisable output of ``--json``.
-        text: The same for a person, without a line break at the end.
+        text: The same for a person; default: as `describe` writes it.
         ok: False makes the exit code 1, for a check that failed.
         out: Result file of the data, if one is wanted.
         seed: Random seed of the data, for the result file.
     """
 
     data: Mapping[str, Any]
-    text: str
+    text: str = ""
     ok: bool = True
     out: Path | None = None
     seed: int | None = None
@@ -82,8 +85,7 @@ def command(app: typer.Typer, name: str | None = None) -> Callable[[Callable[P, 
 def reports(command: Callable[P, Report]) -> Callable[P, None]:
     """Turn a function that returns a `Report` into a command with ``--json``, ``--progress``, ``--debug``.
 
-    A parameter of type ``Annotated[T, help]`` or ``Annotated[T, help,
-    metavar]`` is an option of its name, as a field of a configuration is.
+    A parameter of type ``Annotated[T, help]`` or ``Annotated[T, help, metavar]`` is an option of its name.
     """
 
     @functools.wraps(command)
@@ -100,11 +102,11 @@ def reports(command: Callable[P, Report]) -> Callable[P, None]:
                     try:
                         write_result(report.out, figures=report.data, seed=report.seed, started=started)
                     except EntailError:
-                        _write(_to_json(report.data) if json else report.text)  # it may have taken hours
+                        _write(_to_json(report.data) if json else _to_text(report))  # it may have taken hours
                         raise
         finally:
             _show_progress.reset(token)
-        _write(_to_json(report.data) if json else report.text)
+        _write(_to_json(report.data) if json else _to_text(report))
         if not report.ok:
             raise typer.Exit(1)
 
@@ -171,7 +173,7 @@ def progress_bar() -> Iterator[ProgressCallback | None]:
             bar.close()
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+def table(header: Sequence[str] | None, rows: Sequence[Sequence[object]]) -> str:
     """Format rows as columns: text to the left, numbers to the right, floats with three digits.
 
     >>> print(table(["measure", "paper"], [["MAP", 0.36781], ["queries", 594]]))
@@ -179,9 +181,10 @@ def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     MAP      0.368
     queries    594
     """
-    cells = [list(header), *([_cell(value) for value in row] for row in rows)]
-    widths = [max(len(row[column]) for row in cells) for column in range(len(header))]
-    numeric = [bool(rows) and isinstance(rows[0][column], int | float) for column in range(len(header))]
+    cells = [*([list(header)] if header else []), *([_cell(value) for value in row] for row in rows)]
+    columns = range(len(cells[0]))
+    widths = [max(len(row[column]) for row in cells) for column in columns]
+    numeric = [any(isinstance(row[column], int | float) for row in rows) for column in columns]
     return "\n".join(
         "  ".join(
             cell.rjust(width) if right else cell.ljust(width)
@@ -189,6 +192,44 @@ def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
         ).rstrip()
         for row in cells
     )
+
+
+def describe(data: Mapping[str, Any]) -> str:
+    """Return data for a person: values as rows, mappings and records as tables; what is empty is left out.
+
+    >>> print(describe({"queries": 3, "missing": [], "MAP": {"mine": {"n": 0.5}, "base": {"n": 0.25}}}))
+    queries  3
+    <BLANKLINE>
+    MAP       n
+    mine  0.500
+    base  0.250
+    """
+    values: list[list[object]] = []
+    parts: list[str] = []
+    for name, value in data.items():
+        title = name.replace("_", " ")
+        if isinstance(value, Mapping):
+            records = list(value.values())
+            if records and all(isinstance(record, Mapping) for record in records):
+                rows = {key: record for key, record in value.items() if record}
+                parts.append(_records(title, rows) if rows else "")
+            else:
+                text = describe(value)
+                parts.append(f"{title}\n{text}" if text else "")
+        elif isinstance(value, Sequence) and value and isinstance(value[0], Mapping):
+            parts.append(_records(title, dict(enumerate(value, 1))))
+        elif value not in (None, "", [], ()):
+            values.append([title, _cell(value)])
+    return "\n\n".join(filter(None, [table(None, values) if values else "", *parts]))
+
+
+def _records(title: str, records: Mapping[Any, Mapping[str, Any]]) -> str:
+    """Return records as a table, or one below the other if they hold further records."""
+    columns = list(dict.fromkeys(name for record in records.values() for name in record))
+    if any(isinstance(value, Mapping) for record in records.values() for value in record.values()):
+        return "\n\n".join(f"{title} {key}\n{describe(record)}" for key, record in records.items())
+    rows = [[str(key), *(record.get(name) for name in columns)] for key, record in records.items()]
+    return table([title, *(name.replace("_", " ") for name in columns)], rows)
 
 
 def login_name() -> str:
@@ -302,9 +343,23 @@ def _to_json(data: Mapping[str, Any]) -> str:
 
 
 def _cell(value: object) -> str:
-    if isinstance(value, float):
-        return f"{value:.3f}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
+    match value:
+        case None:
+            return ""
+        case bool():
+            return "yes" if value else "no"
+        case float():
+            return f"{value:.3f}"
+        case int():
+            return f"{value:,}"
+        case list() | tuple():
+            more = f" … ({len(value):,} in all)" if len(value) > _LISTED else ""
+            return ", ".join(map(_cell, value[:_LISTED])) + more
+    return str(value)
+
+
+def _to_text(report: Report) -> str:
+    return report.text or describe(report.data)
 
 
 def _first_line(error: Exception) -> str:

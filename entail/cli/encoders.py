@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -49,10 +50,8 @@ def card(
     update_facts(folder, results=results or (), data=data or (), licence=licence, notes=note or ())
     written = write_card(folder)
     text = written.read_text(encoding="utf-8")
-    return Report(
-        data={"file": str(written), "card": text},
-        text=text.rstrip("\n") if show else f"wrote {written}",
-    )
+    printed = text.rstrip("\n") if show else f"wrote {written}"
+    return Report(data={"file": str(written), "card": text}, text=printed)
 
 
 @command(app)
@@ -74,17 +73,15 @@ def export(
 
     done = export_encoder(name, out, routes=routes)
     also = f" and {', '.join(route.name for route in done.routes)}" if done.routes else ""
-    return Report(
-        data={
-            "folder": str(done.folder),
-            "routes": [str(route) for route in done.routes],
-            "files": done.files,
-            "bytes": done.size,
-            "difference": done.difference,
-        },
-        text=f"wrote {done.folder}{also}: {len(done.files)} files, {done.size / 1e6:.1f} MB; maximum "
-        f"difference of vectors {done.difference:.1e}",
-    )
+    data = {
+        "folder": str(done.folder),
+        "routes": [str(route) for route in done.routes],
+        "files": done.files,
+        "bytes": done.size,
+        "difference": done.difference,
+    }
+    text = f"wrote {done.folder}{also}: {_size(done.files, done.size)}; maximum difference of vectors "
+    return Report(data=data, text=f"{text}{done.difference:.1e}")
 
 
 @command(app)
@@ -125,8 +122,7 @@ def average(
     note = "" if pairs or not (out / HEAD).is_dir() else "; it has no threshold yet: pass --dev"
     return Report(
         data={"encoders": [f.name for f in folders], "name": out.name, "lost": lost, "bytes": size},
-        text=f"wrote {out}: the mean of {len(folders)} {'cross-encoders' if is_cross else 'encoders'}, "
-        f"{size / 1e6:.1f} MB; rank loses {lost:.2%}{note}",
+        text=f"wrote {out}: mean of {len(folders)}, {size / 1e6:.1f} MB; rank loses {lost:.2%}{note}",
     )
 
 
@@ -155,34 +151,27 @@ def push(
     """
     if (form and trees) or ((names or licence) and not trees):
         raise SettingsError("expected --form without --trees, and --names and --licence with --trees")
-    if trees:
-        return _report(
-            _push_trees(name, repo, private=not public, dry_run=dry_run, names=names, licence=licence)
-        )
-    from entail.hub.push import push_encoder
+    if not trees:
+        from entail.hub.push import push_encoder
 
-    return _report(push_encoder(name, repo, form=form, private=not public, dry_run=dry_run))
-
-
-def _push_trees(
-    corpus: str, repo: str, *, private: bool, dry_run: bool, names: bool, licence: str | None
-) -> PushResult:
+        return _report(push_encoder(name, repo, form=form, private=not public, dry_run=dry_run))
     from entail.hub.trees import push_trees
     from entail.trees.log.event_log import TreeLog
     from entail.trees.store.corpora import CorpusStore
     from entail.trees.store.database import open_database
 
     with closing(open_database()) as database:
-        return push_trees(
-            corpus,
+        pushed = push_trees(
+            name,
             repo,
             log=TreeLog(database),
             store=CorpusStore(database),
-            private=private,
+            private=not public,
             dry_run=dry_run,
             names=names,
             licence=licence,
         )
+    return _report(pushed)
 
 
 @command(app)
@@ -200,28 +189,21 @@ def pull(
         done = pull_encoder(
             repo, revision=revision, name=name, form="merged" if merged else None, progress=progress
         )
-    size = sum(done.files.values())
     left = f"; skipped: {', '.join(done.left_out)}" if done.left_out else ""
-    return Report(
-        data=done.to_json(),
-        text=f"pulled {done.repo} at {done.commit[:12]} as {done.name}: {len(done.files)} files, "
-        f"{size / 1e6:.1f} MB{left}",
-    )
+    text = f"pulled {done.repo} at {done.commit[:12]} as {done.name}: "
+    return Report(data=done.to_json(), text=f"{text}{_size(done.files, sum(done.files.values()))}{left}")
 
 
 def _report(done: PushResult) -> Report:
-    data = done.to_json()
-    visibility = "private" if done.private else "public"
+    sent = f"{_size(done.files, done.size)}, to {done.repo} ({'private' if done.private else 'public'})"
     if done.url is None:
-        files = table(["file", "bytes"], [[name, size] for name, size in done.files.items()])
-        return Report(
-            data=data,
-            text=f"{done.card}\n{files}\n\nwould push {len(done.files)} files, {done.size / 1e6:.1f} MB, to "
-            f"{done.repo} ({visibility}); nothing was sent",
-        )
-    gone = f"; removed: {', '.join(done.removed)}" if done.removed else ""
-    return Report(
-        data=data,
-        text=f"pushed {len(done.files)} files, {done.size / 1e6:.1f} MB, to {done.repo} ({visibility}): "
-        f"{done.url}{gone}",
-    )
+        files = table(["file", "bytes"], list(done.files.items()))
+        text = f"{done.card}\n{files}\n\nwould push {sent}; nothing was sent"
+    else:
+        gone = f"; removed: {', '.join(done.removed)}" if done.removed else ""
+        text = f"pushed {sent}: {done.url}{gone}"
+    return Report(data=done.to_json(), text=text)
+
+
+def _size(files: Sized, size: int) -> str:
+    return f"{len(files)} files, {size / 1e6:.1f} MB"

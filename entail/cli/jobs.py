@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from entail.cli.console import Report, command, login_name, table
+from entail.cli.console import Report, command, describe, login_name, table
 from entail.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -54,7 +54,10 @@ def jobs(
 
 def _list(jobs: Jobs) -> Report:
     all_jobs, workers = jobs.jobs(), [worker for worker in jobs.workers() if worker.alive]
-    rows = [[job.id, job.spec.method, job.name, _state(job), job.spec.by, _clock(job)] for job in all_jobs]
+    rows = [
+        [job.id, job.spec.method, job.name, _state(job), job.spec.by, f"{job.seconds:,.0f} s"]
+        for job in all_jobs
+    ]
     parts = [table(["job", "method", "encoder", "state", "by", "time"], rows) if rows else "no jobs"]
     parts.extend(f"{job_id}: {why}" for job_id, why in jobs.unreadable().items())
     if workers:
@@ -74,28 +77,25 @@ def _show(jobs: Jobs, job: Job) -> Report:
     from entail.training.method import methods
 
     method = methods().get(job.spec.method)
-    settings = method.list_changes(job.spec.config) if method is not None else job.spec.config
-    rows: list[list[Any]] = [
-        ["job", job.id],
-        ["encoder", job.name],
-        ["method", job.spec.method],
-        ["data", job.spec.about],
-        ["submitted by", f"{job.spec.by}, {job.spec.at.astimezone():%Y-%m-%d %H:%M}"],
-        ["state", _state(job)],
-        ["time", _clock(job)],
-        ["attempts", str(job.status.attempt)],
-        ["on disk", f"{jobs.disk(job.id) / 2**20:,.1f} MiB"],
-        *([name, str(value)] for name, value in settings.items()),
-    ]
-    parts = [table(["field", "value"], rows)]
-    if job.progress:
-        parts.append(str(job.progress))
-    if job.status.what:
-        parts.append(f"{job.status.what}\nwhat to do: {job.status.todo}")
-    if job.evaluation:
-        parts.append(str(PairedComparison.from_json(job.evaluation)))
-    parts.extend(f"warning: {warning}" for warning in job.warnings)
-    return Report(data=job.to_json() | {"disk": jobs.disk(job.id)}, text="\n\n".join(parts))
+    disk = jobs.disk(job.id)
+    about = {
+        "job": job.id,
+        "encoder": job.name,
+        "method": job.spec.method,
+        "data": job.spec.about,
+        "submitted by": f"{job.spec.by}, {job.spec.at.astimezone():%Y-%m-%d %H:%M}",
+        "state": _state(job),
+        "time": f"{job.seconds:,.0f} s",
+        "attempts": job.status.attempt,
+        "on disk": f"{disk / 2**20:,.1f} MiB",
+        **(method.list_changes(job.spec.config) if method is not None else job.spec.config),
+        "progress": str(job.progress or ""),
+        "error": job.status.what,
+        "what to do": job.status.todo,
+        "warnings": list(job.warnings),
+    }
+    comparison = f"\n\n{PairedComparison.from_json(job.evaluation)}" if job.evaluation else ""
+    return Report(data=job.to_json() | {"disk": disk}, text=describe(about) + comparison)
 
 
 def _state(job: Job) -> str:
@@ -104,7 +104,3 @@ def _state(job: Job) -> str:
     if job.state == "cancelling" and job.cancelled_by:
         return f"cancel requested by {job.cancelled_by}"
     return f"{job.state} ({job.status.ending})" if job.status.ending else job.state
-
-
-def _clock(job: Job) -> str:
-    return f"{job.seconds:,.0f} s" if job.seconds else "-"

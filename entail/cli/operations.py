@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from entail.cli.console import Report, command, progress_bar, table
+from entail.cli.console import Report, command, describe, progress_bar, table
 
 if TYPE_CHECKING:
     from entail.trees.store.corpora import CorpusStore
@@ -111,24 +111,22 @@ def restore(
 
     with progress_bar() as progress:
         done = restore(file, replace=replace, progress=progress)
-    notes = [
-        f"the previous data is in {done.before}" if done.before else "",
-        f"the damaged database was moved to {done.damaged}" if done.damaged else "",
-        f"read-only links of the backup that were revoked: {done.revoked:,}" if done.revoked else "",
-        *done.problems,
-    ]
-    return Report(
-        data={
-            "file": str(file),
-            "rows": dict(done.rows),
-            "models": done.models,
-            "before": str(done.before) if done.before else None,
-            "damaged": str(done.damaged) if done.damaged else None,
-            "problems": list(done.problems),
-            "revoked": done.revoked,
-        },
-        text="\n".join([f"restored {_counts(done.rows)} from {file}", *filter(None, notes)]),
-    )
+    data = {
+        "file": str(file),
+        "rows": dict(done.rows),
+        "models": done.models,
+        "before": str(done.before) if done.before else None,
+        "damaged": str(done.damaged) if done.damaged else None,
+        "problems": list(done.problems),
+        "revoked": done.revoked,
+    }
+    notes = {
+        "the previous data is in": data["before"],
+        "the damaged database was moved to": data["damaged"],
+        "revoked read-only links of the backup": done.revoked or None,
+        "problems": data["problems"],
+    }
+    return Report(data=data, text=f"restored {_counts(done.rows)} from {file}\n{describe(notes)}".rstrip())
 
 
 @command(app)
@@ -153,34 +151,31 @@ def doctor(
     machine, room, jobs = inspect_machine(), measure_storage(), Jobs()
     waiting, workers = len(jobs.queued()), [worker for worker in jobs.workers() if worker.alive]
     data, database = diagnosis.data, diagnosis.database
-    gpus = diagnosis.device["gpus"]
-    rows: list[tuple[str, Any]] = [
-        *diagnosis.versions.items(),
-        ("device", f"{diagnosis.device['asked']}, {gpus or 'no'} GPU{'' if gpus == 1 else 's'}"),
-        *((gpu.name, f"{_size(gpu.total - gpu.used)} of {_size(gpu.total)} free") for gpu in machine.gpus),
-        ("memory", f"{_size(machine.memory_free)} of {_size(machine.memory)} free, {machine.cores} cores"),
-        ("data folder", f"{data['folder']} ({_size(data['free_bytes'])} free)"),
-        ("cached vectors", _size(data["vectors_bytes"])),
-        ("own models", _size(data["models_bytes"])),
-        *((use.what, _size(use.size)) for use in room.kept if use.what in _SIZES_SHOWN),
-        ("jobs", f"{waiting} waiting, {len(workers)} worker{'' if len(workers) == 1 else 's'} alive"),
-        ("database", f"{database['url']}: {database['state']}"),
-    ]
+    rows: dict[str, Any] = {
+        **diagnosis.versions,
+        "device": f"{diagnosis.device['asked']}, GPUs: {diagnosis.device['gpus']}",
+        **{gpu.name: f"{_size(gpu.total - gpu.used)} of {_size(gpu.total)} free" for gpu in machine.gpus},
+        "memory": f"{_size(machine.memory_free)} of {_size(machine.memory)} free, {machine.cores} cores",
+        "data folder": f"{data['folder']} ({_size(data['free_bytes'])} free)",
+        "cached vectors": _size(data["vectors_bytes"]),
+        "own models": _size(data["models_bytes"]),
+        **{use.what: _size(use.size) for use in room.kept if use.what in _SIZES_SHOWN},
+        "jobs": f"{waiting} waiting, workers alive: {len(workers)}",
+        "database": f"{database['url']}: {database['state']}",
+    }
     if "rows" in database:
         about = f"{_size(database['bytes'])}, revision {database['revision']}, {_counts(database['rows'])}"
-        rows.append(("contents", about))
+        rows["contents"] = about
     wrong = [f"PROBLEM: {problem}" for problem in diagnosis.problems] or ["no problems found"]
+    since = [{"host": w.host, "pid": w.pid, "since": w.since.isoformat()} for w in workers]
     return Report(
         data={
             **diagnosis.to_json(),
             "machine": machine.to_json(),
             "room": room.to_json(),
-            "jobs": {
-                "waiting": waiting,
-                "workers": [{"host": w.host, "pid": w.pid, "since": w.since.isoformat()} for w in workers],
-            },
+            "jobs": {"waiting": waiting, "workers": since},
         },
-        text="\n".join([table(["what", "found"], rows), "", *wrong]),
+        text="\n".join([describe(rows), "", *wrong]),
         ok=not diagnosis.problems,
     )
 
@@ -281,14 +276,7 @@ def _licences() -> Report:
         *data_licences([(corpus.name, corpus.version, corpus.licence) for corpus in corpora]),
         *package_licences(),
     ]
-    rows = [
-        [entry.kind, entry.name, entry.version, entry.licence, "review" if entry.look else ""]
-        for entry in entries
-    ]
-    return Report(
-        data={"licences": [entry.to_json() for entry in entries]},
-        text=table(["what", "name", "version", "licence", ""], rows),
-    )
+    return Report(data={"licences": [entry.to_json() for entry in entries]})
 
 
 @contextlib.contextmanager

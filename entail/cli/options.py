@@ -24,33 +24,22 @@ CorpusFile = Annotated[
 TreesFile = Annotated[
     Path, typer.Option(help="Reference trees: EntailmentBank JSONL; may be gzipped.", metavar="FILE")
 ]
+Limit = Annotated[int | None, typer.Option(min=1, help="Only the first ones.", metavar="N")]
 Out = Annotated[Path | None, "Also write the figures to a result file."]
 Device = Annotated[str | None, "auto, cpu, cuda, cuda:1 ..."]
 
 
-def options_of(
-    config_type: type[Any], *, into: str = "config", panel: str = "Settings"
-) -> Callable[[Callable[..., R]], Callable[..., R]]:
-    """Give a command one option per field of a dataclass; the command receives an instance.
-
-    Put this below ``@reports``.
-
-    Args:
-        config_type: The dataclass.
-        into: Parameter of the command that receives the instance.
-        panel: Heading of the options.
-    """
+def options_of(config_type: type[Any], *, into: str) -> Callable[[Callable[..., R]], Callable[..., R]]:
+    """Give a command one option per field of a dataclass, and an instance as parameter `into`."""
     fields = fields_of(config_type)
 
     def decorate(command: Callable[..., R]) -> Callable[..., R]:
         @functools.wraps(command)
         def run(*args: Any, **kwargs: Any) -> R:  # noqa: ANN401 - whatever the command takes
-            config = config_type(
-                **{field.name: kwargs.pop(field.name) for field in fields if field.name in kwargs}
-            )
+            config = config_type(**{field.name: kwargs.pop(field.name) for field in fields})
             return command(*args, **{into: config}, **kwargs)
 
-        return with_options(run, (option_of(field, panel=panel) for field in fields), instead_of=into)
+        return with_options(run, map(option_of, fields), instead_of=into)
 
     return decorate
 
@@ -65,14 +54,8 @@ def with_options(
     return command
 
 
-def option_of(field: Field, *, panel: str, is_override: bool = False) -> inspect.Parameter:
-    """Return a field as an option.
-
-    Args:
-        field: The field.
-        panel: Heading of the option.
-        is_override: Whether the option is None unless it is given; the help names the default.
-    """
+def option_of(field: Field, *, is_override: bool = False) -> inspect.Parameter:
+    """Return a field as an option; an override is None unless it is given, and its help has the default."""
     kind, default, help_ = field.type, field.default, field.help
     if field.kind == "files":
         kind, default, help_ = list[Path] | None, None, f"{help_}; may be given again"
@@ -82,7 +65,7 @@ def option_of(field: Field, *, panel: str, is_override: bool = False) -> inspect
         field.name,
         inspect.Parameter.KEYWORD_ONLY,
         default=inspect.Parameter.empty if field.required else default,
-        annotation=Annotated[kind, typer.Option(help=help_, rich_help_panel=panel)],
+        annotation=Annotated[kind, typer.Option(help=help_)],
     )
 
 

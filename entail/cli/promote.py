@@ -6,11 +6,11 @@ import shlex
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from entail.cli.console import Report, command, login_name, progress_bar, table
+from entail.cli.console import Report, command, describe, login_name, progress_bar
 from entail.errors import SettingsError
 from entail.training.method import Role
 
@@ -82,22 +82,17 @@ def promote(
             number=now.number,
             progress=progress,
         )
-    lines = [str(comparison)] if comparison else []
-    if rows and now.encoder not in ("", encoder):
-        cells = [
-            [row.measure, row.data, _share(row.first), _share(row.second), "" if row.same_data else "no"]
-            for row in rows
-        ]
-        lines.append(table(["measure", "on", now.encoder, encoder, "same data"], cells))
-    option = f"--corpus {shlex.quote(corpus)}" if corpus else f"--role {model_role}"
-    lines.append(
-        f"{pointer.encoder} ({pointer.revision}) {DESCRIPTIONS[model_role]} for {corpus or 'all corpora'} "
-        f"now; `entail promote --back {option}` undoes it"
-    )
     card_rows = [asdict(row) | {"same_data": row.same_data} for row in rows]
+    option = f"--corpus {shlex.quote(corpus)}" if corpus else f"--role {model_role}"
+    lines = [
+        str(comparison or ""),
+        describe({"measures": card_rows}) if now.encoder not in ("", encoder) else "",
+        f"{pointer.encoder} ({pointer.revision}) {DESCRIPTIONS[model_role]} for {corpus or 'all corpora'} "
+        f"now; `entail promote --back {option}` undoes it",
+    ]
     return Report(
         data=pointer.to_json() | ({"known": card_rows} if model_role != "retriever" else {}),
-        text="\n\n".join(lines),
+        text="\n\n".join(filter(None, lines)),
     )
 
 
@@ -113,10 +108,6 @@ def _role_to_roll_back(role: Role | None, corpus: str | None) -> Role:
     if role is None and len(promoted) > 1:
         raise SettingsError(f"expected --role {' or '.join(promoted)}: models of each were promoted")
     return role or (promoted[0] if promoted else "retriever")
-
-
-def _share(value: float | None) -> str:
-    return "" if value is None else f"{value:.3f}"
 
 
 def _comparison(
@@ -165,24 +156,30 @@ def _active(corpus: str | None) -> Report:
     from entail.registry.pointers import history, list_moves, list_pointers
     from entail.registry.roles import PACKAGED_MODELS
 
-    default, pointers = active(), list_pointers()
-    active_models = {role: active(role=role) for role in PACKAGED_MODELS}
-    rows: list[list[Any]] = [["all corpora", default.encoder, default.revision]]
-    rows.extend([p.corpus, p.encoder, p.revision] for p in pointers if p.corpus)
-    rows.extend([role, now.encoder or "nothing", now.revision] for role, now in active_models.items())
+    pointers, active_models = list_pointers(), {role: active(role=role) for role in PACKAGED_MODELS}
     moves = sorted([*history(corpus), *list_moves(*PACKAGED_MODELS)], key=lambda move: -move.number)
-    parts = [table(["active for", "encoder", "revision"], rows)]
-    if moves:
-        cells = [
-            [m.number, m.role, m.encoder or "none of its own", m.by, f"{m.at.astimezone():%Y-%m-%d %H:%M}"]
+    in_use = {"all corpora": active(), **active_models}
+    about = {
+        "active for": {
+            **{name: {"encoder": now.encoder, "revision": now.revision} for name, now in in_use.items()},
+            **{p.corpus: {"encoder": p.encoder, "revision": p.revision} for p in pointers if p.corpus},
+        },
+        "moves": [
+            {
+                "number": m.number,
+                "role": m.role,
+                "encoder": m.encoder,
+                "by": m.by,
+                "at": f"{m.at:%Y-%m-%d %H:%M}",
+            }
             for m in moves
-        ]
-        parts.append(table(["move", "role", "encoder", "by", "at"], cells))
-    parts.extend(now.notice for now in active_models.values() if now.notice)
+        ],
+        "notices": [now.notice for now in active_models.values() if now.notice],
+    }
     data = {
         "active": active(corpus).to_json(),
         "pointers": [pointer.to_json() for pointer in pointers],
         "history": [move.to_json() for move in moves],
         "in_use": {role: now.to_json() for role, now in active_models.items()},
     }
-    return Report(data=data, text="\n\n".join(parts))
+    return Report(data=data, text=describe(about))

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from entail.cli.console import Report, command, progress_bar, table
-from entail.cli.options import active_or_packaged, options_of
+from entail.cli.console import Report, command, progress_bar
+from entail.cli.options import Limit, active_or_packaged, options_of
 from entail.errors import SettingsError
 from entail.progress import ProgressCallback
 
 if TYPE_CHECKING:
     from entail.arcf.chains.ranking import ChainRanker, Ranked, Truncation
     from entail.arcf.neighbourhoods import Neighbourhoods
-    from entail.data.worldtree.questions import Question, QuestionReading
+    from entail.data.worldtree.questions import Question
     from entail.data.worldtree.tables import FactTables
 
 app = typer.Typer()
@@ -119,29 +119,15 @@ class Ranking:
         return asdict(self.ranker.scorer.pairs.spent) if self.ranker else {}
 
 
-def select_questions(
-    questions: Sequence[Question], *, limit: int | None, sample: int | None, seed: int
-) -> tuple[Question, ...]:
-    """Return the first questions, or a random sample, in order; `SettingsError` if both are wanted."""
-    import numpy as np
-
-    if limit is not None and sample is not None:
-        raise SettingsError("expected --limit or --sample, found both")
-    if sample is None or sample >= len(questions):
-        return tuple(questions[:limit])
-    indices = np.sort(np.random.default_rng(seed).permutation(len(questions))[:sample])
-    return tuple(questions[int(at)] for at in indices)
-
-
 @command(app)
-@options_of(RankingOptions, into="how", panel="Ranking")
+@options_of(RankingOptions, into="how")
 def rank(
     tables: Annotated[Path, "Folder of fact tables, as released.", "DIR"],
     question: Annotated[str | None, "Question."] = None,
     answer: Annotated[str | None, "Correct answer."] = None,
     questions: Annotated[Path | None, "File of questions, as released."] = None,
     out: Annotated[Path | None, "Rankings of --questions: question id, tab, uid."] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Only the first questions.", metavar="N")] = None,
+    limit: Limit = None,
     top: Annotated[
         int | None,
         typer.Option(min=1, help="Facts per question; default: 20 on screen, all in a file.", metavar="N"),
@@ -152,7 +138,9 @@ def rank(
 ) -> Report:
     """Rank facts by how well they explain an answer, and show the chain.
 
-    A file of questions is ranked one by one; the same command resumes an interrupted run.
+    A chain stops where the bare explanation scores above every visible fact, at its maximum length, or where
+    nothing else is visible. A file of questions is ranked one by one; the same command resumes an interrupted
+    run.
     """
     from entail.data.worldtree.questions import Question, read_questions
     from entail.data.worldtree.tables import read_fact_tables
@@ -167,7 +155,16 @@ def rank(
             reading = read_questions(questions)
             usable = reading.usable[:limit]
             written = loaded.write(out, usable, top=top, resume=resume, progress=progress)
-            return _file_report(loaded, reading, written, out, count=len(usable))
+            data = {
+                "questions": len(usable),
+                "ranked_now": len(written),
+                "there_before": len(usable) - len(written),
+                "facts": len(facts),
+                "problems": [*facts.problems, *reading.problems],
+                "warnings": list(reading.warnings),
+                "truncated": loaded.truncation(written).to_json(),
+            }
+            return Report(data=data)
         if not (question or "").strip() or not (answer or "").strip():
             raise SettingsError("expected a question and an answer, found an empty one")
         (ranked,) = loaded.rank([Question("question", str(question), str(answer), {})], progress=progress)
@@ -176,16 +173,17 @@ def rank(
 
 def _chain_report(ranked: Ranked, facts: FactTables, truncation: Truncation, *, top: int) -> Report:
     chain = ranked.chain
-    chain_order = {fact: number for number, fact in enumerate(chain.facts, 1)} if chain else {}
-    rows: list[list[object]] = []
-    entries: list[dict[str, Any]] = []
-    for rank, at in enumerate(ranked.ranking[:top], 1):
-        fact = facts.facts[int(at)]
-        entries.append({"rank": rank, "uid": fact.uid, "text": fact.text, "chosen": int(at) in chain_order})
-        rows.append([rank, "*" if int(at) in chain_order else "", fact.text])
-    data: dict[str, Any] = {"ranking": entries, "stopped": chain.stopped if chain else None}
-    data |= {"dropped": max(0, ranked.dropped), "truncated": truncation.to_json()}
-    parts = [table(["rank", "chosen", "fact"], rows)]
+    chain_facts = set(chain.facts) if chain else set()
+    ranking = [
+        {"rank": rank, "uid": facts.facts[at].uid, "text": facts.facts[at].text, "chosen": at in chain_facts}
+        for rank, at in enumerate(ranked.ranking[:top].tolist(), 1)
+    ]
+    data: dict[str, Any] = {
+        "ranking": ranking,
+        "stopped": chain.stopped if chain else None,
+        "dropped": max(0, ranked.dropped),
+        "truncated": truncation.to_json(),
+    }
     if chain is not None:
         data["steps"] = [
             {
@@ -197,36 +195,4 @@ def _chain_report(ranked: Ranked, facts: FactTables, truncation: Truncation, *, 
             }
             for number, step in enumerate(chain.steps)
         ]
-        assert chain.stopped is not None
-        why = {
-            "bare prefix": "no visible fact scored above the bare explanation",
-            "length": "it reached the maximum length",
-            "nothing visible": "no other fact was visible",
-        }[chain.stopped]
-        parts.append(f"a chain of {len(chain.facts)} facts (*), which stopped because {why}")
-    parts += truncation.messages()
-    return Report(data=data, text="\n\n".join(parts))
-
-
-def _file_report(
-    loaded: Ranking, reading: QuestionReading, written: Sequence[Ranked], out: Path, *, count: int
-) -> Report:
-    facts, truncation = loaded.neighbourhoods.facts, loaded.truncation(written)
-    before = count - len(written)
-    data = {
-        "questions": count,
-        "ranked_now": len(written),
-        "there_before": before,
-        "facts": len(facts),
-        "problems": [*facts.problems, *reading.problems],
-        "warnings": list(reading.warnings),
-        "truncated": truncation.to_json(),
-    }
-    parts = [
-        f"ranked {len(written):,} questions, {before:,} were ranked before; wrote {out}",
-        str(facts),
-        *(f"cannot be read: {problem}" for problem in reading.problems),
-        *(f"read in part: {warning}" for warning in reading.warnings),
-        *truncation.messages(),
-    ]
-    return Report(data=data, text="\n\n".join(parts))
+    return Report(data=data)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from entail.cli.console import Report, login_name, progress_bar, reports, table
+from entail.cli.console import Report, describe, login_name, progress_bar, reports
 from entail.cli.options import Device, option_of, with_options
 from entail.errors import SettingsError
 from entail.training.fields import Field, format_toml, read_toml, values_of
@@ -67,8 +67,7 @@ def _command(method: Method) -> Callable[..., None]:
             return _submit(method, config, source, out, device)
         return _train(method, config, source, Path(out), resume=resume, device=device)
 
-    options = [option_of(field, panel="Data") for field in data]
-    options += [option_of(field, panel="Settings", is_override=True) for field in flags]
+    options = [*map(option_of, data), *(option_of(field, is_override=True) for field in flags)]
     return reports(with_options(train, options, instead_of="values"))
 
 
@@ -125,32 +124,20 @@ def _train(
         data = read_source(source, progress=progress)
         run = Run(out=out, resume=resume, device=device, progress=progress)
         result = method.train(data, config, run)
-    seconds = result.get("fitted", {}).get("seconds")
+    fitted = result.get("fitted", {})
+    best = fitted.get("best")
+    about = {
+        "left out": method.preview(data, config).left_out if method.preview is not None else {},
+        "evaluations": [
+            {"step": evaluation["step"], "epoch": evaluation["epoch"], **evaluation["figures"]}
+            for evaluation in fitted.get("evaluations", ())
+        ],
+    }
     counts = ", ".join(f"{count:,} {name}" for name, count in result.get("counts", {}).items() if count)
-    left_out = method.preview(data, config).left_out if method.preview is not None else {}
-    parts = [
-        f"trained on {counts or 'its data'}" + (f" in {seconds:,.0f} s" if seconds is not None else ""),
-        *_evaluations(result.get("fitted", {})),
-    ]
-    if left_out:
-        parts.append("left out: " + "; ".join(f"{count:,} {reason}" for reason, count in left_out.items()))
+    parts = [f"trained on {counts or 'its data'}", describe(about)]
+    if best:
+        parts.append(f"kept the weights of epoch {best['epoch']}, step {best['step']}")
     parts.extend(f"warning: {warning}" for warning in result.get("warnings", ()))
     parts.extend(method.notes(result, out) if method.notes is not None else ())
-    parts.append(f"wrote {out}")
-    return Report(data=result, text="\n\n".join(parts))
-
-
-def _evaluations(fitted: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the evaluations as a table, and which weights were kept."""
-    evaluations: Sequence[Mapping[str, Any]] = fitted.get("evaluations", ())
-    if evaluations:
-        names = list(evaluations[0]["figures"])
-        rows = [
-            [evaluation["step"], evaluation["epoch"], *(evaluation["figures"][name] for name in names)]
-            for evaluation in evaluations
-        ]
-        yield table(["step", "epoch", *names], rows)
-    if best := fitted.get("best"):
-        yield (
-            f"kept the weights of epoch {best['epoch']}, step {best['step']}, dev score {best['score']:.4f}"
-        )
+    parts.append(f"wrote {out} in {fitted.get('seconds', 0):,.0f} s")
+    return Report(data=result, text="\n\n".join(filter(None, parts)))

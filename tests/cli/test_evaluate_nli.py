@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from entail.cli import main
 from entail.encoders.gaussian.distributions import Gaussians
 from entail.evaluation.nli import pair_similarity
 
@@ -83,20 +82,6 @@ def test_threshold_fitted_on_dev(evaluate: Callable[..., Any], tmp_path: Path) -
     dev.write_text("premise\thypothesis\tlabel\nice\tice\tentailment\nice\tfire\tneutral\n", encoding="utf-8")
     figures = evaluate("--encoder", "words", "--dev", str(dev))
     assert (figures["threshold_from"], figures["dev"]["pairs"]) == ("dev", 2)
-
-
-def test_text(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["evaluate", "nli", "--direction", "--encoder", "words", *arguments]) == 0
-    out = capsys.readouterr().out
-    assert "words on " in out
-    assert "2 entailment pairs" in out
-    assert "length baseline" in out
-    assert "similarity, longer entailed" in out
-    assert "truncated: 1 " in out
-    assert "1 with another label" in out
-    assert "line 6" in out
-    assert main(["evaluate", "nli", "--encoder", "words", *arguments]) == 0
-    assert "majority class" in capsys.readouterr().out
 
 
 def test_point_encoder(evaluate: Callable[..., Any]) -> None:

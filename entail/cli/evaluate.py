@@ -1,0 +1,293 @@
+"""``entail evaluate ...``: premises, nli, chains and passages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from entail.cli.console import Report, command, progress_bar
+from entail.cli.options import CorpusFile, Limit, Out, TreesFile, active_or_packaged, options_of
+from entail.cli.rank import RankingOptions
+from entail.errors import SettingsError
+
+if TYPE_CHECKING:
+    from entail.data.nli.pairs import NliReading
+
+app = typer.Typer(name="evaluate", help="Evaluate retrievers, encoders, scorers and judges.")
+
+
+@command(app)
+def premises(
+    corpus: CorpusFile,
+    trees: TreesFile,
+    retriever: Annotated[
+        list[str] | None,
+        "Retriever: tfidf, bm25, minilm, a folder under models/, a Hub id, or a hybrid NAME+bm25, each also "
+        "followed by +RERANKER. Repeat to compare others with the first.  [default: minilm]",
+        "NAME",
+    ] = None,
+    effort: Annotated[bool, "Also measure candidates read per accepted premise."] = True,
+    bias: Annotated[
+        bool,
+        "Also measure the similarity bias of encoders (Figure 3 of the AE-Enc paper); the first one labels "
+        "the pairs.",
+    ] = False,
+    limit: Limit = None,
+    out: Out = None,
+) -> Report:
+    """Evaluate the retrieval of every parent's children.
+
+    Each parent of the trees is a query over the whole corpus. The protocol `paper` keeps the query's own text
+    among the candidates, `query_excluded` removes it. `unseen` are queries that a model was not trained on.
+
+    Further retrievers are compared with the first, query by query: difference, 95 % bootstrap interval over
+    queries, and p-value of a paired randomisation test.
+    """
+    from entail.aeenc.bias import bias as measure_bias
+    from entail.data.corpora import read_corpus
+    from entail.data.entailment_bank.trees import read_trees
+    from entail.encoders.training_queries import training_queries_of
+    from entail.evaluation.retrieval.effort import measure_effort
+    from entail.evaluation.retrieval.premises import compare_evaluations, evaluate_premises
+    from entail.index.factory import retriever as make_retriever
+    from entail.statistics.paired import SAMPLES, SEED
+    from entail.statistics.ranking import LEVEL
+
+    candidates = read_corpus(corpus).corpus
+    gold = list(read_trees(trees))[:limit]
+    with progress_bar() as progress:
+        names = retriever or ["minilm"]
+        indexes = [make_retriever(name, candidates, progress=progress) for name in names]
+        analysis = measure_bias(candidates, gold, indexes, progress=progress).to_json() if bias else None
+        evaluations = [evaluate_premises(candidates, gold, index, progress=progress) for index in indexes]
+        measured: list[dict[str, Any]] = []
+        for name, index, evaluation in zip(names, indexes, evaluations, strict=True):
+            data = {**evaluation.to_json(), "trees": len(gold)}
+            if trained := training_queries_of(name, evaluation.queries):
+                unseen = frozenset(evaluation.queries) - trained
+                figures = evaluation.figures(unseen) if unseen else {}
+                data["unseen"] = {"queries": len(unseen), **figures}
+            if effort:
+                data["effort"] = measure_effort(candidates, gold, index, progress=progress).to_json()
+            measured.append(data)
+    report, *further = measured
+    for other, evaluation in zip(further, evaluations[1:], strict=True):
+        other["against_first"] = {
+            protocol: {name: figure.paired.to_json() for name, figure in figures.items()}
+            for protocol, figures in compare_evaluations(evaluations[0], evaluation).items()
+        }
+    if further:
+        report |= {"comparison": {"level": LEVEL, "samples": SAMPLES, "seed": SEED}, "others": further}
+    if analysis is not None:
+        report["bias"] = analysis
+    return Report(data=report, out=out, seed=SEED if further else None)
+
+
+@command(app)
+def nli(
+    data: Annotated[
+        str,
+        "SNLI, MultiNLI or SICK as released; CSV or TSV with premise, hypothesis and label; or the "
+        "name of a Hub data set. Files may be gzipped.",
+        "FILE",
+    ],
+    encoder: Annotated[
+        str | None,
+        "Encoder: minilm, a folder under models/, or a Hub id; default: the active direction model.",
+        "NAME",
+    ] = None,
+    judge: Annotated[
+        str | None, "Instead of an encoder: a judge such as nli-minilm, on all three labels.", "NAME"
+    ] = None,
+    direction: Annotated[
+        bool, "Instead of entailment: which sentence of an entailment pair entails the other."
+    ] = False,
+    split: Annotated[str | None, "Split of the file or data set: TRAIN, TRIAL, test ...", "SPLIT"] = None,
+    dev: Annotated[str | None, "Fit the threshold of the encoder on this file.", "FILE"] = None,
+    dev_split: Annotated[str | None, "Split of the dev file.", "SPLIT"] = None,
+    out: Out = None,
+) -> Report:
+    """Evaluate an encoder, or a judge, on labelled pairs; rows with other labels are skipped and counted.
+
+    Of an encoder: entailment against the rest. Without a threshold, its own or one fitted on dev, the best
+    one on the evaluated pairs is used, which is optimistic; `threshold_from` is `data` then.
+
+    With --direction: pairs of SICK that entail both ways are told from the others in a row of their own. The
+    length baseline says that the longer sentence entails; it is always wrong on pairs where the longer one is
+    entailed.
+    """
+    from entail.evaluation.nli.sources import load_nli
+
+    if sum([judge is not None, direction, dev is not None]) > 1 or (judge and encoder):
+        raise SettingsError("expected one of --judge, --direction and --dev, and no encoder with --judge")
+    reading = load_nli(data, split=split)
+    if judge is not None:
+        figures = _judge(reading, judge) | {"data": reading.source}
+    else:
+        name = encoder or active_or_packaged("direction")
+        pairs = load_nli(dev, split=dev_split) if dev else None
+        figures = _direction(reading, name) if direction else _entailment(reading, name, pairs)
+        figures |= {"split": split, "data": reading.to_json()}
+    return Report(data=figures, out=out)
+
+
+def _entailment(reading: NliReading, name: str, dev: NliReading | None) -> dict[str, Any]:
+    from entail.evaluation.nli.entailment import evaluate_nli
+    from entail.evaluation.nli.pair_similarity import pair_encoder
+
+    pairs = dev.pairs if dev else None
+    with progress_bar() as progress:
+        evaluation = evaluate_nli(reading.pairs, pair_encoder(name), dev=pairs, progress=progress)
+    return {**evaluation.to_json(), "dev": dev.to_json() if dev else None}
+
+
+def _direction(reading: NliReading, name: str) -> dict[str, Any]:
+    from entail.evaluation.nli.direction import evaluate_direction
+    from entail.evaluation.nli.equivalence import evaluate_equivalence
+    from entail.evaluation.nli.pair_similarity import pair_encoder
+
+    with progress_bar() as progress:
+        loaded = pair_encoder(name)
+        figures = evaluate_direction(reading.pairs, loaded, progress=progress).to_json()
+        equivalence = None
+        if (threshold := getattr(loaded, "threshold", None)) is not None:
+            equivalence = evaluate_equivalence(reading.pairs, loaded, threshold=threshold, progress=progress)
+    return {**figures, "equivalence": equivalence.to_json() if equivalence else None}
+
+
+def _judge(reading: NliReading, name: str) -> dict[str, Any]:
+    from entail.judge.evaluation import evaluate_judge
+    from entail.judge.judges import NliJudge
+
+    judge = NliJudge(name)
+    with progress_bar() as progress:
+        figures = evaluate_judge(reading.pairs, judge, progress=progress).to_json()
+    return {"judge": judge.name, "revision": judge.revision, **figures}
+
+
+@command(app)
+@options_of(RankingOptions, into="how")
+def chains(
+    tables: Annotated[Path, "Folder of fact tables, as released.", "DIR"],
+    questions: Annotated[Path, "Questions with explanations, as released 2019 or 2020."],
+    limit: Limit = None,
+    sample: Annotated[int | None, typer.Option(min=1, help="Size of a random sample.", metavar="N")] = None,
+    seed: Annotated[int, "Random seed of the sample."] = 0,
+    predictions: Annotated[Path | None, "Also write the rankings in the format of the shared task."] = None,
+    resume: Annotated[bool, "Continue an existing --predictions file."] = True,
+    compare_with: Annotated[
+        list[Path] | None,
+        "Other rankings of the same questions, in the format of the shared task, to compare with; "
+        "repeat for more.",
+    ] = None,
+    out: Annotated[
+        Path | None,
+        "Also write the figures to a result file; `entail card FOLDER --results FILE` puts them on "
+        "the scorer's card, which `entail promote` compares.",
+    ] = None,
+    *,
+    how: RankingOptions,
+) -> Report:
+    """Evaluate rankings of facts by MAP, as in the TextGraphs shared tasks of 2019 and 2020.
+
+    Also by role, Easy and Challenge, number of gold facts, and hops in shared words.
+    """
+    import time
+
+    import numpy as np
+
+    from entail.arcf.chains.predictions import read_predictions
+    from entail.data.worldtree.questions import read_questions
+    from entail.data.worldtree.tables import read_fact_tables
+    from entail.errors import DataError
+    from entail.evaluation.chains import digest_of, evaluate_chains, with_gold
+    from entail.statistics.paired import paired_difference
+
+    facts, reading = read_fact_tables(tables), read_questions(questions)
+    if limit is not None and sample is not None:
+        raise SettingsError("expected --limit or --sample, found both")
+    selected = reading.usable[:limit]
+    if sample is not None and sample < len(selected):
+        order = np.random.default_rng(seed).permutation(len(selected))[:sample]
+        selected = tuple(selected[at] for at in np.sort(order).tolist())
+    measured = with_gold(selected)
+    with progress_bar() as progress:
+        loaded = how.load(facts, progress=progress)
+        begun = time.perf_counter()
+        if predictions is None:
+            ranked = list(loaded.rank(measured, progress=progress))
+        else:
+            ranked = loaded.write(predictions, measured, resume=resume, progress=progress)
+        seconds = time.perf_counter() - begun
+        rankings = {entry.question.id: entry.ranking for entry in ranked}
+        if predictions is not None and len(ranked) < len(measured):
+            rankings |= read_predictions(predictions, facts, skip=rankings)
+        none = np.empty(0, dtype=np.int64)
+        evaluation = evaluate_chains(
+            selected,
+            facts,
+            [rankings[question.id] if question.gold else none for question in selected],
+        )
+    compared = {}
+    for file in compare_with or ():
+        other_rankings = read_predictions(file, facts)
+        if missing := [question.id for question in measured if question.id not in other_rankings]:
+            raise DataError(
+                f"{file.name}: expected rankings of the same {len(measured):,} questions by these facts, "
+                f"found none of {len(missing):,}, first {missing[0]!r}; rank the same questions, or select "
+                "them by --limit or --sample"
+            )
+        other = evaluate_chains(measured, facts, [other_rankings[question.id] for question in measured])
+        compared[str(file)] = paired_difference(other.values, evaluation.values).to_json()
+    lengths = [len(entry.chain.facts) for entry in ranked if entry.chain is not None]
+    figures: dict[str, Any] = {
+        **evaluation.to_json(),
+        "method": how.method,
+        "release": reading.release,
+        "source": reading.source,
+        "facts": len(facts),
+        "digest": digest_of(measured, facts),
+        "settings": loaded.settings,
+        "seconds_a_question": seconds / len(ranked) if ranked else None,
+        "ranked_now": len(ranked),
+        "spent": loaded.spent,
+        "chain_length": sum(lengths) / len(lengths) if lengths else None,
+        "problems": [*facts.problems, *reading.problems],
+        "warnings": list(reading.warnings),
+        "truncated": loaded.truncation(ranked).to_json(),
+        "repeated_uids": len(facts.repeats),
+        "compared_with": compared,
+    }
+    return Report(data=figures, out=out, seed=seed if sample else None)
+
+
+@command(app)
+def passages(
+    passages: Annotated[
+        list[Path],
+        "The pool: SQuAD JSON, DPR JSON or psgs_w100.tsv, MS MARCO's collection.tsv, NQ-open with "
+        "gold passages, a BEIR folder; may be gzipped. Repeat for more files.",
+    ],
+    questions: Annotated[Path, "Questions: the same formats, or queries.tsv."],
+    encoder: Annotated[str, "Retriever: bm25, minilm, a folder under models/, or a Hub id.", "NAME"] = "bm25",
+    qrels: Annotated[Path | None, "Relevance judgements of MS MARCO or TREC."] = None,
+    split: Annotated[str, "Split of a BEIR folder: qrels/SPLIT.tsv."] = "test",
+    out: Out = None,
+) -> Report:
+    """Evaluate R@k and MRR over a pool, by gold passage and by answer (DPR's match).
+
+    A gold passage outside the pool counts as not found; questions without gold passages are skipped by gold.
+    Passages are encoded in shards on disk, and an interrupted run resumes.
+    """
+    from entail.evaluation.passages.retrieval import evaluate_passages, judged_questions
+    from entail.evaluation.passages.store import store_name, store_passages
+    from entail.settings import load_settings
+
+    folder = load_settings().data_dir / "passages" / store_name(passages)
+    with progress_bar() as progress:
+        judged = judged_questions(questions, qrels=qrels, split=split)
+        store = store_passages(passages, folder, progress=progress)
+        evaluation = evaluate_passages(store, judged, encoder=encoder, progress=progress)
+    return Report(data={**evaluation.to_json(), "pool": store.about}, out=out)
