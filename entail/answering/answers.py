@@ -1,24 +1,18 @@
-"""Answers to many questions: passages found, answers written into a resumable file, and measured."""
+"""Answers to many questions: passages found, questions answered and measured."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from entail.answering.fusion import FusionGenerator
-from entail.answering.generator import Generator
+from entail.answering.generator import FusionGenerator, Generator
 from entail.answering.loading import load_model
 from entail.answering.measures import exact_match, f1, rouge_l
 from entail.answering.reader import Reader
 from entail.answering.records import Answer, Answerer, PassageQuestion
 from entail.data.passages.files import Passage, Question
-from entail.data.reading import shorten
-from entail.data.stored import parse_as
-from entail.data.writing import append, begin_file
-from entail.errors import DataError, SettingsError
 from entail.evaluation.passages.retrieval import PassageSearch
 from entail.evaluation.passages.store import PassageStore
 from entail.progress import Meter, ProgressCallback
@@ -73,55 +67,18 @@ def answer_questions(
     answerer: Answerer,
     find: Find,
     *,
-    out: Path | None = None,
-    settings: Mapping[str, str] | None = None,
-    resume: bool = True,
     progress: ProgressCallback | None = None,
-) -> tuple[list[Answer], int]:
-    """Answer questions, and append each answer to a file.
-
-    Args:
-        questions: Questions with distinct ids.
-        answerer: Reader or generator.
-        find: Finds the passages of questions.
-        out: File of answers, a JSON object per line; None writes none.
-        settings: Further settings that the answers depend on: passages, retriever.
-        resume: Whether to resume an existing file; else it is replaced.
-        progress: Called with the progress.
-
-    Returns:
-        The answers, in the order of the questions, and the number of those that were in the file before.
-
-    Raises:
-        DataError: If the file cannot be written, or holds something else.
-        SettingsError: If it has other settings or questions, or two questions have the same id.
-    """
-    ids = [question.id for question in questions]
-    if len(set(ids)) != len(ids):
-        again = next(id_ for id_ in ids if ids.count(id_) > 1)
-        raise SettingsError(f"expected questions with ids of their own, found {again!r} twice")
-    answers: dict[str, Answer] = {}
-    if out is not None:
-        settings = {**(settings or {}), **answerer.settings, "model": answerer.revision}
-        if begin_file(out, settings, resume=resume, contents="answers"):
-            answers = _read_answers(out)
-            _require_same_questions(answers, questions, out)
-    before = sum(id_ in answers for id_ in ids)
-    left = [question for question in questions if question.id not in answers]
-    meter = Meter(len(left), f"answering by {answerer.name}", unit="questions", report=progress)
-    for at in range(0, len(left), BLOCK):
-        batch = left[at : at + BLOCK]
-        passages = find([question.text for question in batch])
-        inputs = [
-            PassageQuestion(question.id, question.text, own)
-            for question, own in zip(batch, passages, strict=True)
-        ]
-        for answer in answerer.answer(inputs):
-            if out is not None:
-                append(out, json.dumps(answer.to_json(), ensure_ascii=False) + "\n", contents="answers")
-            answers[answer.id] = answer
+) -> list[Answer]:
+    """Find passages for questions, and answer them, in order."""
+    answers: list[Answer] = []
+    meter = Meter(len(questions), f"answering by {answerer.name}", unit="questions", report=progress)
+    for start in range(0, len(questions), BLOCK):
+        batch = questions[start : start + BLOCK]
+        pairs = zip(batch, find([question.text for question in batch]), strict=True)
+        for answer in answerer.answer([PassageQuestion(q.id, q.text, passages) for q, passages in pairs]):
+            answers.append(answer)
             meter.add(1)
-    return [answers[id_] for id_ in ids], before
+    return answers
 
 
 def answer_figures(answers: Sequence[Answer], questions: Sequence[Question]) -> dict[str, Any]:
@@ -146,36 +103,3 @@ def answer_figures(answers: Sequence[Answer], questions: Sequence[Question]) -> 
         "cut": sum(answer.cut for answer in answers),
         "without_passages": sum(not answer.read for answer in answers),
     }
-
-
-def _read_answers(file: Path) -> dict[str, Answer]:
-    """Return the answers of a file, and truncate it behind its last complete line."""
-    answers: dict[str, Answer] = {}
-    whole = 0
-    with file.open("rb") as opened:
-        for number, line in enumerate(opened, 1):
-            if not line.endswith(b"\n"):
-                break
-            try:
-                answer = parse_as(Answer, line)
-            except ValueError as error:
-                raise DataError(
-                    f"{file.name}, line {number}: expected an answer as JSON, found something else; give "
-                    "another file, or start over (--no-resume)"
-                ) from error
-            answers[answer.id] = answer
-            whole += len(line)
-    with file.open("r+b") as opened:
-        opened.truncate(whole)
-    return answers
-
-
-def _require_same_questions(answers: Mapping[str, Answer], questions: Sequence[Question], file: Path) -> None:
-    """Check that known answers are to these questions."""
-    for question in questions:
-        if question.id in answers and answers[question.id].question != question.text:
-            raise SettingsError(
-                f"{file.name} holds the answer to another question of the id {question.id!r} "
-                f"({shorten(answers[question.id].question)!r}); give another file, or start over "
-                "(--no-resume)"
-            )

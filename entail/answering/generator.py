@@ -1,8 +1,7 @@
-"""Generator of answers, causal or sequence-to-sequence, from passages in the prompt (RAG)."""
+"""Generators of answers: from passages in the prompt (RAG), or fused in the decoder."""
 
 from __future__ import annotations
 
-import hashlib
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -20,6 +19,9 @@ TEMPLATE = (
 
 LEAST = 16
 """Minimum number of tokens of a truncated passage; a shorter one is left out."""
+
+_NEXT_QUESTION = ("\nQuestion:", "\nPassage ")
+"""Text with which a causal model begins another question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +65,11 @@ def rag_prompt(
         tokens: Function that counts the tokens of a prompt, special tokens included.
     """
     whole = " ".join(question.split())
-    empty = tokens(_fill("", ""))
-    short = _longest_start(whole, lambda text: tokens(_fill("", text)) <= empty + room // 2)
+    limit = tokens(TEMPLATE.format(passages="", question="")) + room // 2
+    short = _longest_start(whole, lambda text: tokens(TEMPLATE.format(passages="", question=text)) <= limit)
 
     def prompt(selection: Sequence[Passage]) -> str:
-        return _fill(passage_lines(selection), short)
+        return TEMPLATE.format(passages=passage_lines(selection), question=short)
 
     read: list[Passage] = []
     for passage in passages:
@@ -84,10 +86,6 @@ def rag_prompt(
     return Prompt(prompt(read), len(read), short != whole)
 
 
-def _fill(passages: str, question: str) -> str:
-    return TEMPLATE.format(passages=passages, question=question)
-
-
 def _longest_start(text: str, fits: Callable[[str], bool]) -> str:
     """Return as many first words of a text as fit, by bisection."""
     if fits(text):
@@ -97,17 +95,10 @@ def _longest_start(text: str, fits: Callable[[str], bool]) -> str:
     return " ".join(words[:too_long])
 
 
-_NEXT_QUESTION = ("\nQuestion:", "\nPassage ")
-"""Text with which a causal model begins another question."""
-
-
 class Generator(Answerer):
-    """Generator of answers after a prompt, greedy and thus deterministic.
+    """Causal or sequence-to-sequence model that answers after a prompt, greedy and thus deterministic.
 
-    Args:
-        loaded: Causal or sequence-to-sequence model.
-        answer_tokens: Maximum number of tokens of an answer.
-        batch_size: Prompts per forward pass.
+    The arguments are those of `Answerer`.
 
     Raises:
         SettingsError: If answers leave no room for a prompt.
@@ -116,10 +107,9 @@ class Generator(Answerer):
     def __init__(self, loaded: LoadedModel, *, answer_tokens: int = 64, batch_size: int = 8) -> None:
         super().__init__(loaded, answer_tokens=answer_tokens, batch_size=batch_size)
         self.block = 4 * batch_size  # so that prompts of similar length share a batch
-        self._chat = bool(getattr(loaded.tokenizer, "chat_template", None))
         # A causal model reads prompt and answer as one text.
         self._room = loaded.max_length - (answer_tokens if self.kind == "causal" else 0)
-        empty = self._tokens(TEMPLATE)
+        empty = len(self._ids(TEMPLATE))
         if self._room < 2 * empty:
             raise SettingsError(
                 f"{self.name} reads {loaded.max_length} tokens, of which {max(0, self._room)} are left; the "
@@ -130,60 +120,49 @@ class Generator(Answerer):
         if loaded.tokenizer.pad_token_id is None:
             loaded.tokenizer.pad_token = loaded.tokenizer.eos_token
 
-    @property
-    def settings(self) -> dict[str, str]:
-        """Further settings that the answers depend on."""
-        return super().settings | {"prompt": hashlib.sha256(TEMPLATE.encode()).hexdigest()[:12]}
-
     def prompt(self, question: PassageQuestion) -> Prompt:
         """Return the prompt of a question."""
-        return rag_prompt(question.question, question.passages, room=self._room, tokens=self._tokens)
+        return rag_prompt(
+            question.question,
+            question.passages,
+            room=self._room,
+            tokens=lambda text: len(self._ids(text)),
+        )
 
     def _answer(self, questions: Sequence[PassageQuestion]) -> Iterator[Answer]:
         prompts = [self.prompt(question) for question in questions]
-        texts = self.write([prompt.text for prompt in prompts])
-        for question, prompt, text in zip(questions, prompts, texts, strict=True):
-            yield Answer.to(question, text, read=prompt.read, cut=prompt.cut)
-
-    def write(self, prompts: Sequence[str]) -> list[str]:
-        """Return what the model writes after each prompt, up to another question or passage."""
-        order = sorted(range(len(prompts)), key=lambda at: len(prompts[at]))
+        order = sorted(range(len(prompts)), key=lambda at: len(prompts[at].text))
         texts: dict[int, str] = {}
         for start in range(0, len(order), self._batch_size):
             batch = order[start : start + self._batch_size]
-            texts |= dict(zip(batch, self._generate([prompts[at] for at in batch]), strict=True))
-        return [texts[at] for at in range(len(prompts))]
+            texts |= dict(zip(batch, self._write([prompts[at].text for at in batch]), strict=True))
+        for at, (question, prompt) in enumerate(zip(questions, prompts, strict=True)):
+            yield Answer.to(question, texts[at], read=prompt.read, cut=prompt.cut)
 
-    def _generate(self, prompts: Sequence[str]) -> list[str]:
+    def _write(self, prompts: Sequence[str]) -> list[str]:
+        """Return what the model writes after each prompt, up to another question or passage."""
         import torch
 
-        tokenizer = self._loaded.tokenizer
-        rows = [self._ids(prompt) for prompt in prompts]
-        features = tokenizer.pad({"input_ids": rows}, padding=True, return_tensors="pt").to(
-            self._loaded.device
-        )
+        tokenizer, loaded = self._loaded.tokenizer, self._loaded
+        features = tokenizer.pad(
+            {"input_ids": [self._ids(prompt) for prompt in prompts]}, padding=True, return_tensors="pt"
+        ).to(loaded.device)
+        ids = features["input_ids"]
         with torch.inference_mode():
-            out = self._loaded.generate(
-                tokens=self._answer_tokens,
-                input_ids=features["input_ids"],
-                attention_mask=features["attention_mask"],
+            out = loaded.generate(
+                tokens=self._answer_tokens, input_ids=ids, attention_mask=features["attention_mask"]
             )
-        new = out[:, features["input_ids"].shape[1] :] if self.kind == "causal" else out
+        new = out[:, ids.shape[1] :] if self.kind == "causal" else out
         return [_first_answer(text) for text in tokenizer.batch_decode(new, skip_special_tokens=True)]
 
     def _ids(self, prompt: str) -> list[int]:
         """Return a prompt as token ids, by the chat template if the model has one."""
         tokenizer = self._loaded.tokenizer
-        if self._chat:
-            messages = [{"role": "user", "content": prompt}]
-            text = tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
-            ids: list[int] = tokenizer(text, add_special_tokens=False)["input_ids"]
-            return ids
-        token_ids: list[int] = tokenizer(prompt)["input_ids"]
-        return token_ids
-
-    def _tokens(self, prompt: str) -> int:
-        return len(self._ids(prompt))
+        if not getattr(tokenizer, "chat_template", None):
+            return list(tokenizer(prompt)["input_ids"])
+        messages = [{"role": "user", "content": prompt}]
+        text = tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
+        return list(tokenizer(text, add_special_tokens=False)["input_ids"])
 
 
 def _first_answer(text: str) -> str:
@@ -193,4 +172,58 @@ def _first_answer(text: str) -> str:
     'Paris'
     """
     ends = [at for mark in _NEXT_QUESTION if (at := text.find(mark)) >= 0]
-    return text[: min(ends)].strip() if ends else text.strip()
+    return text[: min(ends, default=len(text))].strip()
+
+
+def fusion_input(question: str, passage: Passage) -> str:
+    """Return a question with one passage as the encoder reads them.
+
+    >>> fusion_input("what melts?", Passage("p1", "ice melts", "Ice"))
+    'question: what melts? title: Ice context: ice melts'
+    """
+    return " ".join(f"question: {question} title: {passage.title} context: {passage.text}".split())
+
+
+class FusionGenerator(Answerer):
+    """Fusion-in-decoder (Izacard and Grave 2021): the decoder attends to all passages at once; greedy.
+
+    The encoder reads each passage with the question; its states of n passages, shape (n, tokens, d), are
+    joined to (n * tokens, d) for the decoder. No passage is left out for lack of room. The arguments are
+    those of `Answerer`.
+
+    Raises:
+        SettingsError: If the model is none of sequence to sequence.
+    """
+
+    def __init__(self, loaded: LoadedModel, *, answer_tokens: int = 64, batch_size: int = 8) -> None:
+        if loaded.kind != "seq2seq":
+            raise SettingsError(
+                "expected a sequence-to-sequence model such as google/flan-t5-small for fusion, found "
+                f"{loaded.name}, a {loaded.kind} model; leave the fusion out, or take another model"
+            )
+        super().__init__(loaded, answer_tokens=answer_tokens, batch_size=batch_size)
+
+    def _answer(self, questions: Sequence[PassageQuestion]) -> Iterator[Answer]:
+        import torch
+        from transformers.modeling_outputs import BaseModelOutput
+
+        loaded, longest = self._loaded, self._loaded.max_length
+        for question in questions:
+            texts = [fusion_input(question.question, passage) for passage in question.passages]
+            cut = any(len(ids) > longest for ids in loaded.tokenizer(texts, verbose=False)["input_ids"])
+            features = loaded.tokenizer(
+                texts, padding=True, truncation=True, max_length=longest, return_tensors="pt"
+            ).to(loaded.device)
+            ids, mask, encoder = features["input_ids"], features["attention_mask"], loaded.model.get_encoder()
+            parts = zip(ids.split(self._batch_size), mask.split(self._batch_size), strict=True)
+            with torch.inference_mode():
+                states = torch.cat(
+                    [encoder(input_ids=rows, attention_mask=own).last_hidden_state for rows, own in parts]
+                )
+                out = loaded.generate(
+                    tokens=self._answer_tokens,
+                    encoder_outputs=BaseModelOutput(last_hidden_state=states.flatten(0, 1)[None]),
+                    attention_mask=mask.flatten()[None],
+                )
+            text = loaded.tokenizer.batch_decode(out, skip_special_tokens=True)[0].strip()
+            yield Answer.to(question, text, read=len(texts), cut=cut)

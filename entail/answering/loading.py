@@ -9,23 +9,19 @@ from typing import Any, Literal
 from entail.encoders.catalogue import fetch, resolve
 from entail.encoders.device import device_name
 from entail.encoders.stock import silent
-from entail.encoders.weights import read_json
+from entail.encoders.weights import read_object
 from entail.errors import EncoderError, UnknownEncoderError
 
 Kind = Literal["reader", "causal", "seq2seq"]
 
-_SUFFIXES: tuple[tuple[str, Kind], ...] = (
-    ("ForQuestionAnswering", "reader"),
-    ("QuestionAnsweringSimple", "reader"),
-    ("ForConditionalGeneration", "seq2seq"),
-    ("ForCausalLM", "causal"),
-    ("LMHeadModel", "causal"),
-)
-_AUTO: dict[Kind, str] = {
-    "reader": "AutoModelForQuestionAnswering",
-    "causal": "AutoModelForCausalLM",
-    "seq2seq": "AutoModelForSeq2SeqLM",
+_KINDS: dict[str, tuple[Kind, str]] = {
+    "ForQuestionAnswering": ("reader", "AutoModelForQuestionAnswering"),
+    "ForConditionalGeneration": ("seq2seq", "AutoModelForSeq2SeqLM"),
+    "ForCausalLM": ("causal", "AutoModelForCausalLM"),
+    "LMHeadModel": ("causal", "AutoModelForCausalLM"),
 }
+"""End of an architecture's name -> its kind, and the class that loads it."""
+
 _DEFAULT_LENGTH = 2048
 """Maximum number of tokens of a model that gives none."""
 
@@ -47,37 +43,9 @@ class LoadedModel:
 
     def generate(self, *, tokens: int, **inputs: Any) -> Any:  # noqa: ANN401 - of transformers
         """Return the ids that a generator writes greedily after its inputs, at most so many."""
-        return self.model.generate(
-            **inputs,
-            max_new_tokens=tokens,
-            do_sample=False,
-            num_beams=1,
-            temperature=None,
-            top_p=None,
-            top_k=None,
-            pad_token_id=self.tokenizer.pad_token_id,
-        )
-
-
-def kind_of(folder: Path, name: str) -> Kind:
-    """Return the kind of reader or generator that a folder holds.
-
-    Raises:
-        EncoderError: If its `config.json` names neither.
-    """
-    config = read_json(folder / "config.json")
-    names = config.get("architectures") if isinstance(config, dict) else None
-    architectures = [str(class_name) for class_name in names] if isinstance(names, list) else []
-    for architecture in architectures:
-        for suffix, kind in _SUFFIXES:
-            if architecture.endswith(suffix):
-                return kind
-    raise EncoderError(
-        f"{name}: expected a model that answers questions (…ForQuestionAnswering) or writes text "
-        "(…ForCausalLM, …ForConditionalGeneration), found "
-        f"{', '.join(architectures) or 'no architecture in config.json'}: it has no head for either; take "
-        "one such as deepset/minilm-uncased-squad2 or google/flan-t5-small"
-    )
+        greedy = {"do_sample": False, "num_beams": 1, "temperature": None, "top_p": None, "top_k": None}
+        padding = self.tokenizer.pad_token_id
+        return self.model.generate(**inputs, max_new_tokens=tokens, pad_token_id=padding, **greedy)
 
 
 def load_model(name: str | Path, *, device: str | None = None) -> LoadedModel:
@@ -105,19 +73,24 @@ def load_model(name: str | Path, *, device: str | None = None) -> LoadedModel:
         raise EncoderError(
             f"{entry.name}: expected a whole model of transformers, found an adapter; give its merged weights"
         )
-    kind, torch_device = kind_of(entry.path, entry.name), device_name(device)
+    architectures = [str(name) for name in read_object(entry.path / "config.json").get("architectures") or ()]
+    kinds = (kind for name in architectures for end, kind in _KINDS.items() if name.endswith(end))
+    kind, loader = next(kinds, (None, ""))
+    if kind is None:
+        raise EncoderError(
+            f"{entry.name}: expected a model that answers questions (…ForQuestionAnswering) or writes text "
+            "(…ForCausalLM, …ForConditionalGeneration), found "
+            f"{', '.join(architectures) or 'no architecture in config.json'}; take one such as "
+            "deepset/minilm-uncased-squad2 or google/flan-t5-small"
+        )
+    torch_device = device_name(device)
     safe: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
-    auto: Any = getattr(transformers, _AUTO[kind])
+    weights = {"use_safetensors": True, "dtype": torch.float32, "output_loading_info": True}
+    auto: Any = getattr(transformers, loader)
     try:
         with silent():
             tokenizer: Any = transformers.AutoTokenizer.from_pretrained(str(entry.path), **safe)
-            model, info = auto.from_pretrained(
-                str(entry.path),
-                **safe,
-                use_safetensors=True,
-                dtype=torch.float32,
-                output_loading_info=True,
-            )
+            model, info = auto.from_pretrained(str(entry.path), **safe, **weights)
     except Exception as error:  # a foreign folder may raise anything
         raise EncoderError(f"{entry.name}: cannot be loaded by transformers: {error}") from error
     # Transformers would draw missing weights at random and only warn.
@@ -126,19 +99,8 @@ def load_model(name: str | Path, *, device: str | None = None) -> LoadedModel:
             f"{entry.name}: expected all weights of the model that its config.json names, found "
             f"{len(missing)} missing, such as {missing[0]}: it was saved without its head; take another"
         )
-    return LoadedModel(
-        entry.name,
-        str(entry.revision),
-        kind,
-        model.to(torch_device).eval(),
-        tokenizer,
-        _max_length(model.config, tokenizer),
-        torch_device,
-    )
-
-
-def _max_length(config: Any, tokenizer: Any) -> int:  # noqa: ANN401 - of transformers
-    names = ("max_position_embeddings", "n_positions", "max_sequence_length")
-    lengths = [*(getattr(config, name, None) for name in names), getattr(tokenizer, "model_max_length", None)]
-    limits = [int(length) for length in lengths if isinstance(length, int) and 0 < length < _NO_LIMIT]
-    return min(limits, default=_DEFAULT_LENGTH)
+    sizes = [getattr(model.config, name, None) for name in ("max_position_embeddings", "n_positions")]
+    limits = (size for size in (*sizes, tokenizer.model_max_length) if size and size < _NO_LIMIT)
+    max_length = min(limits, default=_DEFAULT_LENGTH)
+    model = model.to(torch_device).eval()
+    return LoadedModel(entry.name, str(entry.revision), kind, model, tokenizer, max_length, torch_device)

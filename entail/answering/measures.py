@@ -1,13 +1,8 @@
-r"""Measures of answers: exact match, F1, ROUGE-L, each the best over the accepted answers.
+"""Measures of answers: exact match, F1, ROUGE-L, each the best over the accepted answers.
 
-=============  ==========================================================================================
-exact match    the same text after SQuAD's normalisation: lower case, no punctuation, no a, an, the
-F1             of the words of both after it: P and R over the words they share, each as often as in both
-ROUGE-L        2 P R / (P + R) with P = LCS / words answered and R = LCS / words accepted (Lin 2004)
-=============  ==========================================================================================
-
-They equal `squad` of the `evaluate` library, as shares instead of per cent, and its `rouge` without stemming,
-as a mean instead of the middle of a bootstrap.
+Exact match and F1 compare texts after SQuAD's normalisation: lower case, no punctuation, no a, an, the. F1
+counts shared words, each as often as in both. ROUGE-L is the F-measure of the longest common subsequence of
+words, without stemming (Lin 2004).
 """
 
 from __future__ import annotations
@@ -37,7 +32,7 @@ def exact_match(answer: str, accepted: Sequence[str]) -> float:
     >>> exact_match("the Cat.", ["dog", "cat"]), exact_match("cats", ["cat"])
     (1.0, 0.0)
     """
-    return _best(lambda reference: float(normalise(answer) == normalise(reference)), accepted)
+    return float(normalise(answer) in map(normalise, accepted))
 
 
 def f1(answer: str, accepted: Sequence[str]) -> float:
@@ -46,13 +41,11 @@ def f1(answer: str, accepted: Sequence[str]) -> float:
     >>> round(f1("the big black cat", ["a black cat"]), 3)  # P = 2/3, R = 1
     0.8
     """
-    words = normalise(answer).split()
 
-    def measure(reference: str) -> float:
-        other = normalise(reference).split()
-        return _harmonic((Counter(words) & Counter(other)).total(), len(words), len(other))
+    def shared(words: Sequence[str], other: Sequence[str]) -> int:
+        return (Counter(words) & Counter(other)).total()
 
-    return _best(measure, accepted)
+    return _best(answer, accepted, lambda text: normalise(text).split(), shared)
 
 
 def rouge_l(answer: str, accepted: Sequence[str]) -> float:
@@ -61,13 +54,7 @@ def rouge_l(answer: str, accepted: Sequence[str]) -> float:
     >>> rouge_l("police killed the gunman", ["police kill the gunman"])  # LCS = 3 of 4 and 4
     0.75
     """
-    words = _ROUGE_WORD.findall(answer.lower())
-
-    def measure(reference: str) -> float:
-        other = _ROUGE_WORD.findall(reference.lower())
-        return _harmonic(longest_common(words, other), len(words), len(other))
-
-    return _best(measure, accepted)
+    return _best(answer, accepted, lambda text: _ROUGE_WORD.findall(text.lower()), longest_common)
 
 
 def longest_common(first: Sequence[str], second: Sequence[str]) -> int:
@@ -80,16 +67,17 @@ def longest_common(first: Sequence[str], second: Sequence[str]) -> int:
     for word in first:
         before = 0
         for at, other in enumerate(second, 1):
-            above = row[at]
-            row[at] = before + 1 if word == other else max(above, row[at - 1])
-            before = above
+            before, row[at] = row[at], before + 1 if word == other else max(row[at], row[at - 1])
     return row[-1]
 
 
-def _best(measure: Callable[[str], float], accepted: Sequence[str]) -> float:
-    return max(map(measure, accepted), default=0.0)
-
-
-def _harmonic(shared: int, words: int, other: int) -> float:
-    """Return 2 P R / (P + R) with P = shared / words and R = shared / other."""
-    return 2 * shared / (words + other) if shared else 0.0
+def _best(
+    answer: str,
+    accepted: Sequence[str],
+    split: Callable[[str], list[str]],
+    shared: Callable[[Sequence[str], Sequence[str]], int],
+) -> float:
+    """Return the greatest 2 P R / (P + R), P and R by the number of shared words."""
+    words = split(answer)
+    pairs = [(shared(words, other), len(words) + len(other)) for other in map(split, accepted)]
+    return max((2 * count / size for count, size in pairs if count), default=0.0)

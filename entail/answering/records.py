@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
 
 from entail.answering.loading import LoadedModel
 from entail.data.passages.files import Passage
-from entail.progress import Meter, ProgressCallback
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,11 +17,6 @@ class PassageQuestion:
     id: str
     question: str
     passages: tuple[Passage, ...]
-
-    @property
-    def is_answerable(self) -> bool:
-        """Whether there are a question and a passage."""
-        return bool(self.question.strip() and self.passages)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +58,6 @@ class Answer:
         ids = tuple(candidate.id for candidate in question.passages)
         return cls(question.id, question.question, text, score, passage, ids, read, cut)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return a JSON-serialisable dict."""
-        return {**asdict(self), "passages": list(self.passages)}
-
 
 class Answerer(ABC):
     """Base of models that answer questions from passages.
@@ -79,35 +68,24 @@ class Answerer(ABC):
         batch_size: Inputs per forward pass.
     """
 
-    kind: Literal["reader", "causal", "seq2seq"]
-    block: int
+    block = 1
     """Questions that share batches."""
 
     def __init__(self, loaded: LoadedModel, *, answer_tokens: int, batch_size: int) -> None:
         self._loaded, self._answer_tokens, self._batch_size = loaded, answer_tokens, batch_size
         self.name, self.revision, self.kind = loaded.name, loaded.revision, loaded.kind
 
-    @property
-    def settings(self) -> dict[str, str]:
-        """Further settings that the answers depend on."""
-        return {
-            "answer_tokens": str(self._answer_tokens),
-            "longest": str(self._loaded.max_length),
-            "precision": "fp32",
-        }
-
-    def answer(
-        self, questions: Sequence[PassageQuestion], *, progress: ProgressCallback | None = None
-    ) -> Iterator[Answer]:
+    def answer(self, questions: Sequence[PassageQuestion]) -> Iterator[Answer]:
         """Yield the answer to each question, in order; empty without a question or passages."""
-        meter = Meter(len(questions), f"answering by {self.name}", unit="questions", report=progress)
-        for at in range(0, len(questions), self.block):
-            batch = questions[at : at + self.block]
-            answers = self._answer([question for question in batch if question.is_answerable])
-            for question in batch:
-                yield next(answers) if question.is_answerable else Answer.to(question)
-            meter.add(len(batch))
+        for start in range(0, len(questions), self.block):
+            batch = questions[start : start + self.block]
+            complete = [bool(question.question.strip() and question.passages) for question in batch]
+            answers = self._answer(
+                [question for question, is_whole in zip(batch, complete, strict=True) if is_whole]
+            )
+            for question, is_whole in zip(batch, complete, strict=True):
+                yield next(answers) if is_whole else Answer.to(question)
 
     @abstractmethod
     def _answer(self, questions: Sequence[PassageQuestion]) -> Iterator[Answer]:
-        """Yield the answers to answerable questions, in order."""
+        """Yield the answers to questions that have text and passages, in order."""

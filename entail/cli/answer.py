@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -37,14 +39,8 @@ def answer(
     fusion: Annotated[
         bool, "Fusion in the decoder: a sequence-to-sequence model reads the passages one by one."
     ] = False,
-    judge: Annotated[
-        str | None,
-        "Generator that rates the answers to --questions: correctness 1 to 5, relevancy 0 or 1.",
-        "NAME",
-    ] = None,
     out: Annotated[Path | None, "Output of --questions: one JSON object a line."] = None,
     figures: Out = None,
-    resume: Annotated[bool, "Continue an existing --out file."] = True,
     device: Device = None,
 ) -> Report:
     """Answer questions from retrieved passages, and score the answers.
@@ -54,44 +50,27 @@ def answer(
     such questions.
     """
     from entail.answering.answers import Finder, answer_figures, answer_questions, load_answerer
-    from entail.answering.generator import Generator
-    from entail.answering.ratings import rate_answers
     from entail.data.passages.files import Question, read_questions
+    from entail.data.writing import check_writable, write_text
     from entail.evaluation.passages.retrieval import search_passages
     from entail.evaluation.passages.store import store_name, store_passages
     from entail.settings import load_settings
 
     if (question is None) == (questions is None) or (question is not None and not question.strip()):
         raise SettingsError("expected --question TEXT or --questions FILE, found both, none or no text")
-    if (questions is None) != (out is None) or (judge is not None and questions is None):
-        raise SettingsError(
-            "expected --out FILE with --questions, from which an interrupted run resumes, and --judge only "
-            "with --questions"
-        )
+    if (questions is None) != (out is None):
+        raise SettingsError("expected --out FILE with --questions, found one of them")
+    if out is not None:
+        check_writable(out)
     entries = [Question("1", question)] if question else list(read_questions(questions or Path()))
     if not entries:
         raise SettingsError("expected questions, found none; give another file")
     answering = load_answerer(model, fusion=fusion, device=device)
-    rater = load_answerer(judge, answer_tokens=8, device=device) if judge else None
-    if rater is not None and not isinstance(rater, Generator):
-        raise SettingsError(f"expected a generator as --judge, found {rater.name}, a reader; name another")
     with progress_bar() as progress:
         pool = load_settings().data_dir / "passages" / store_name(passages)
         store = store_passages(passages, pool, progress=progress)
         find = Finder(store, search_passages(store, encoder, progress=progress), k)
-        answers, before = answer_questions(
-            entries,
-            answering,
-            find,
-            out=out,
-            settings={
-                "passages": store.digest(0, len(store)),
-                "retriever": find.search.revision,
-                "k": str(k),
-            },
-            resume=resume,
-            progress=progress,
-        )
+        answers = answer_questions(entries, answering, find, progress=progress)
     about: dict[str, Any] = {
         "model": answering.name,
         "revision": answering.revision,
@@ -105,15 +84,14 @@ def answer(
         (answer,) = answers
         texts = {passage.id: passage.whole for passage in find([question])[0]}
         evidence = [{"id": id_, "text": texts[id_]} for id_ in answer.passages]
-        data = {**about, "answer": {**answer.to_json(), "passages": evidence}}
+        data = {**about, "answer": {**asdict(answer), "passages": evidence}}
         source = f" (from {answer.passage})" if answer.passage is not None else ""
         cut = "\ntruncated: passages and question exceed the model's input" if answer.cut else ""
         return Report(data=data, text=f"{answer.text or 'no answer'}{source}{cut}")
-    data = {**about, **answer_figures(answers, entries), "answered_before": before}
-    if rater is not None:
-        rated = rate_answers(answers, entries, rater.write).to_json()
-        data["judge"] = {"name": rater.name, "revision": rater.revision, **rated}
-    return Report(data=data, out=figures)
+    if out is not None:
+        lines = (json.dumps(asdict(answer), ensure_ascii=False) for answer in answers)
+        write_text(out, "".join(f"{line}\n" for line in lines))
+    return Report(data={**about, **answer_figures(answers, entries)}, out=figures)
 
 
 @command(app)

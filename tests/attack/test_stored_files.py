@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 
 from entail.aeenc.source import TreeSource
-from entail.answering.records import Answer
 from entail.arcf.scoring.scorer import load_scorer
 from entail.data.judgements import Judgements
 from entail.data.records import Corpus
@@ -53,7 +52,6 @@ SPEC = JobSpec("20260101-000000-abcdef", "aeenc", {}, {}, "trees", "mine", "Ada"
 OUTCOME = Outcome(1, "done", result={"name": "mine"}, evaluation=None)
 POINTER = Pointer(1, None, "mine", "mine@1", "mine@1", "Ada", NOW)
 WORKER = Worker("here", 1, NOW, 1, ("20260101-000000-abcdef",))
-ANSWER = Answer("q", "why", "so", 0.5, None, ("p1", "p2"), 2, False)
 JOURNAL_TEXT = {"id": "x", "models": "/nowhere/m", "before": "/nowhere/b", "staged": None, "keeps": False}
 MANIFEST = Manifest("minilm@1", 2, "inner_product", 3, "0" * 16)
 
@@ -121,7 +119,6 @@ FILES: dict[str, tuple[str, Callable[[Path], str], Callable[[Path], Any]]] = {
         lambda _: json.dumps({"seed": "1"}),
         lambda path: begin_file(path.with_name("f"), {"seed": "1"}, resume=True, contents="answers"),
     ),
-    "answer": ("f", lambda _: json.dumps(ANSWER.to_json()), lambda path: line_of(Answer, path)),
     "training queries": (
         "seen.json",
         lambda _: json.dumps({"queries": ["a" * 16]}),
