@@ -19,13 +19,13 @@ from entail.aeenc.source import TreeSource
 from entail.arcf.scoring.scorer import load_scorer
 from entail.data.judgements import Judgements
 from entail.data.records import Corpus
-from entail.data.stored import parse_as, read_json
+from entail.data.stored import read_json
 from entail.data.writing import begin_file
 from entail.encoders.bert.lora import read_lora_config
 from entail.encoders.card import read_card, read_training_queries
 from entail.encoders.catalogue import resolve
 from entail.encoders.cross.reranker import Reranker
-from entail.errors import DataError, EncoderError, PromotionError
+from entail.errors import EncoderError, PromotionError
 from entail.evaluation.passages.store import PassageStore, store_passages
 from entail.index.protocol import Manifest
 from entail.jobs.events import read_events
@@ -130,13 +130,6 @@ FILES: dict[str, tuple[str, Callable[[Path], str], Callable[[Path], Any]]] = {
         lambda path: read_lora_config(path.parent),
     ),
 }
-
-
-def line_of(kind: type[Any], place: Path) -> Any:
-    try:
-        return parse_as(kind, place.read_bytes())
-    except ValueError as error:
-        raise DataError(str(error)) from error
 
 
 @pytest.fixture(autouse=True)

@@ -6,15 +6,14 @@ import shutil
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 from entail.data.bundled import sample_corpus
 from entail.encoders import encoder as module
 from entail.encoders.catalogue import EncoderEntry, resolve
-from entail.encoders.device import device_name
 from entail.encoders.encoder import BiEncoder, Encoder
 from entail.encoders.gaussian.encoder import GaussianEncoder
 from entail.encoders.stock import MAX_LENGTH, sentence_transformer
@@ -36,16 +35,11 @@ def encoder(tiny: Path) -> BiEncoder:
     return BiEncoder(tiny, batch_size=2)
 
 
-def test_vectors_are_of_length_one_and_of_the_dimension(encoder: BiEncoder) -> None:
-    vectors = encoder.encode_premises(TEXTS)
-    assert vectors.shape == (5, 8)
-    assert vectors.dtype == np.float32
-    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
-    assert isinstance(encoder, Encoder)
-
-
 def test_batches_by_length_come_back_in_the_order_given(encoder: BiEncoder) -> None:
     together = encoder.encode_queries(TEXTS)
+    assert isinstance(encoder, Encoder)
+    assert (together.shape, together.dtype) == ((5, 8), np.float32)
+    np.testing.assert_allclose(np.linalg.norm(together, axis=1), 1, atol=1e-6)
     for text, vector in zip(TEXTS, together, strict=True):
         np.testing.assert_allclose(encoder.encode_queries([text])[0], vector, atol=1e-5)
     assert np.linalg.norm(together[0] - together[1]) > 0.01
@@ -114,35 +108,12 @@ def test_progress_counts_every_sentence_and_starts_at_none(encoder: BiEncoder) -
     assert events[-1].what == "encoding queries"
 
 
-def test_one_text_instead_of_a_list_is_refused(encoder: BiEncoder) -> None:
-    with pytest.raises(TypeError, match="list of texts"):
-        encoder.encode_queries("ice")
-
-
 def test_prompts_separate_queries_from_premises(save_tiny: Callable[..., Path], tmp_path: Path) -> None:
     encoder = BiEncoder(save_tiny(tmp_path / "asking", prompts={"query": "fire fire ", "document": ""}))
     assert not encoder.symmetric
     query, premise = encoder.encode_queries(["ice"]), encoder.encode_premises(["ice"])
     assert np.abs(query - premise).max() > 0.01
     np.testing.assert_allclose(query, encoder.encode_premises(["fire fire ice"]), atol=1e-5)
-
-
-@pytest.mark.parametrize("name", ["no-such-encoder", "./no/such/folder"])
-def test_a_missing_model_is_an_encoder_error(name: str) -> None:
-    with pytest.raises(EncoderError):
-        sentence_transformer(name)
-
-
-def test_an_unknown_dimension_is_found_by_loading(tiny: Path) -> None:
-    encoder = BiEncoder(EncoderEntry(name="silent", kind="folder", revision="silent@1", path=tiny))
-    assert encoder.dimension == 8
-    assert encoder.loaded
-
-
-def test_a_wrong_dimension_is_refused(tiny: Path) -> None:
-    wrong = EncoderEntry(name="wrong", kind="folder", revision="wrong@1", path=tiny, dimension=9)
-    with pytest.raises(EncoderError, match=r"length 9, it makes 8"):
-        BiEncoder(wrong).load()
 
 
 def test_a_model_without_a_limit_gets_the_default(tiny: Path, tmp_path: Path) -> None:
@@ -163,24 +134,33 @@ def test_a_model_without_a_limit_gets_the_default(tiny: Path, tmp_path: Path) ->
     assert sentence_transformer(tiny, device="cpu").max_seq_length == 64  # what says its limit keeps it
 
 
-def test_weights_that_are_not_finite_are_refused(tiny: Path, tmp_path: Path) -> None:
+def _spoil(tensors: dict[str, Any]) -> None:
+    tensors["embeddings.word_embeddings.weight"][:] = float("nan")
+
+
+def _cut(tensors: dict[str, Any]) -> None:
+    name = "encoder.layer.0.attention.self.key.weight"
+    tensors[name] = tensors[name][:4].contiguous()
+
+
+@pytest.mark.parametrize(
+    "edit", [_spoil, _cut, lambda tensors: tensors.pop("embeddings.LayerNorm.bias"), None]
+)
+def test_damaged_weights_are_refused(
+    tiny: Path, tmp_path: Path, edit: Callable[[dict[str, Any]], object] | None
+) -> None:
     from safetensors.torch import load_file, save_file
 
     folder = Path(shutil.copytree(tiny, tmp_path / "broken"))
-    tensors = load_file(folder / "model.safetensors")
-    name = next(n for n in tensors if n.endswith("word_embeddings.weight"))
-    tensors[name][:] = float("nan")
-    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
-    with pytest.raises(EncoderError, match="broken: expected finite vectors"):
+    path = folder / "model.safetensors"
+    if edit is None:
+        path.write_bytes(path.read_bytes()[:-20])
+    else:
+        tensors = load_file(path)
+        edit(tensors)
+        save_file(tensors, path, metadata={"format": "pt"})
+    with pytest.raises(EncoderError, match="broken"):
         BiEncoder(folder).encode_queries(["ice"])
-
-
-def test_a_damaged_file_is_refused(tiny: Path, tmp_path: Path) -> None:
-    folder = Path(shutil.copytree(tiny, tmp_path / "torn"))
-    whole = (folder / "model.safetensors").read_bytes()
-    (folder / "model.safetensors").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(EncoderError, match=r"torn: cannot be loaded, model\.safetensors"):
-        BiEncoder(folder).load()
 
 
 def test_changed_packaged_weights_are_not_loaded(tiny_adapter: Path, tiny: Path) -> None:
@@ -191,35 +171,13 @@ def test_changed_packaged_weights_are_not_loaded(tiny_adapter: Path, tiny: Path)
             BiEncoder(entry).load()
 
 
-def test_attention_on_a_gpu_plans_nothing_for_each_shape(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = torch.backends.cuda.cudnn_sdp_enabled()
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
-    try:
-        assert device_name("cuda:0") == "cuda:0"
-        assert not torch.backends.cuda.cudnn_sdp_enabled()
-    finally:
-        torch.backends.cuda.enable_cudnn_sdp(before)
-
-
-@pytest.mark.parametrize(("device", "message"), [("cuda:99", "torch sees"), ("toaster", "such as auto")])
-def test_a_missing_device_is_refused(tiny: Path, device: str, message: str) -> None:
-    with pytest.raises(SettingsError, match=message):
+@pytest.mark.parametrize("device", ["cuda:99", "toaster"])
+def test_a_missing_device_is_refused(tiny: Path, device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(SettingsError):
         BiEncoder(tiny, device=device).load()
-
-
-def test_the_default_device_is_that_of_the_settings(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ENTAIL_DEVICE", "cuda:98")
-    with pytest.raises(SettingsError, match="cuda:98"):
+    monkeypatch.setenv("ENTAIL_DEVICE", device)
+    with pytest.raises(SettingsError):
         BiEncoder(tiny).load()
-    assert BiEncoder(tiny, device="cpu").device == "cpu"
-
-
-def test_bf16_is_close_and_has_a_revision_of_its_own(encoder: BiEncoder, tiny: Path) -> None:
-    rough = BiEncoder(tiny, precision="bf16")
-    assert rough.revision == f"{encoder.revision}+bf16"
-    cosines = (rough.encode_premises(TEXTS) * encoder.encode_premises(TEXTS)).sum(axis=1)
-    assert cosines.min() > 0.99
-    assert cosines.min() < 1 - 1e-7
 
 
 def test_gaussians_are_encoded_in_fp32_on_a_gpu(
@@ -328,10 +286,3 @@ def test_the_revision_is_available_while_weights_are_loaded(
     answered.set()
     thread.join()
     assert in_time
-
-
-def test_progress_of_gaussians(gaussian: str) -> None:
-    events: list[Progress] = []
-    GaussianEncoder(gaussian).encode(["ba be", "bi"], progress=events.append)
-    # They are neither queries nor premises: a corpus is encoded so, too.
-    assert {(event.what, event.unit) for event in events} == {("encoding as Gaussians", "sentences")}

@@ -39,14 +39,6 @@ def test_changed_packaged_weights_are_refused_with_both_digests(tmp_path: Path) 
         verify(EncoderEntry(name="minilm", kind="packaged", path=tmp_path))
 
 
-def test_a_digest_follows_its_file(tmp_path: Path) -> None:
-    path = tmp_path / "w.safetensors"
-    path.write_bytes(b"one")
-    first = weights.file_sha256(path)
-    path.write_bytes(b"another")
-    assert weights.file_sha256(path) != first
-
-
 def test_a_missing_package_is_said_with_what_to_install(
     monkeypatch: pytest.MonkeyPatch, models_dir: Path
 ) -> None:

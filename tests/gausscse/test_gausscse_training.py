@@ -258,7 +258,6 @@ def test_it_ranks_premises_by_what_entails_and_is_no_active_retriever(
 ) -> None:
     import entail
     from entail.data.records import Corpus
-    from entail.encoders.throughput import measure_throughput
     from entail.index.factory import retriever_names
     from entail.index.gaussian import GaussianIndex
 
@@ -271,4 +270,3 @@ def test_it_ranks_premises_by_what_entails_and_is_no_active_retriever(
     assert "mine" not in retriever_names()
     assert entail.promote("mine", by="Ann", anyway=True).role == "direction"
     assert entail.active().encoder != "mine"
-    assert measure_throughput(BiEncoder("mine"), seconds=0.01).rate > 0

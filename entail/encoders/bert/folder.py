@@ -1,8 +1,8 @@
 """Detection of plain `Transformer(bert) -> Pooling -> [Normalize]` folders, and their sizes.
 
-`read_bert` accepts only folders whose vectors are exactly those of sentence-transformers. It returns None for
-other architectures, activations, poolings and positions, prompts, routes, further modules, tokenizers other
-than BERT's own, and weights in several files.
+`read_bert` accepts folders whose vectors are those of sentence-transformers. It returns None for other
+architectures, activations, poolings and positions, prompts, routes, further modules, tokenizers other than
+BERT's own, and weights in several files.
 """
 
 from __future__ import annotations
@@ -23,18 +23,26 @@ _SIZES = {
     "positions": "max_position_embeddings",
 }
 _ARCHITECTURE: Mapping[str, object] = {
+    "model_type": "bert",
     "hidden_act": "gelu",
     "position_embedding_type": "absolute",
     "is_decoder": False,
-    "add_cross_attention": False,
+    "quantization_config": None,
 }
 _TRANSFORMER: Mapping[str, object] = {
     "transformer_task": "feature-extraction",
     "modality_config": {"text": {"method": "forward", "method_output_name": "last_hidden_state"}},
     "module_output_name": "token_embeddings",
 }
-_SPECIAL = {f"{name}_token": f"[{name.upper()}]" for name in ("unk", "sep", "pad", "cls", "mask")}
-_FLAGS = ("lstrip", "rstrip", "normalized", "single_word")
+_TOKENIZER: Mapping[str, object] = {
+    "padding_side": "right",
+    "truncation_side": "right",
+    "unk_token": "[UNK]",
+    "sep_token": "[SEP]",
+    "pad_token": "[PAD]",
+    "cls_token": "[CLS]",
+    "mask_token": "[MASK]",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,159 +87,71 @@ def read_bert(folder: Path) -> BertConfig | None:
     Raises:
         EncoderError: If one of its files is not JSON.
     """
-    parts = [
-        (str(module.get("type", "")), folder / str(module.get("path", ""))) for module in modules(folder)
-    ]
-    kinds = [kind.rpartition(".")[2] for kind, _ in parts if kind.startswith("sentence_transformers.")]
-    if len(kinds) != len(parts) or kinds not in (
-        ["Transformer", "Pooling"],
-        ["Transformer", "Pooling", "Normalize"],
+    stages = modules(folder)
+    kinds = [str(stage.get("type", "")).rpartition(".")[2] for stage in stages]
+    if kinds not in (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"]):
+        return None
+    transformer, pooling = (folder / str(stage.get("path", "")) for stage in stages[:2])
+    config = read_object(transformer / "config.json")
+    settings = read_object(transformer / "sentence_bert_config.json")
+    whole = read_object(folder / "config_sentence_transformers.json")
+    customised = {key for key, value in whole.items() if value} - {
+        *("__version__", "model_type", "similarity_fn_name", "prompts")
+    }
+    sizes = {name: config.get(key) for name, key in _SIZES.items()}
+    if (
+        not (transformer / "model.safetensors").is_file()
+        or not all(type(size) is int for size in sizes.values())
+        or not _agrees(config, _ARCHITECTURE)
+        or not _agrees(settings, _TRANSFORMER)
+        or any(value for key, value in settings.items() if key not in {*_TRANSFORMER, "max_seq_length"})
+        or customised
+        or any((whole.get("prompts") or {}).values())
     ):
         return None
-    transformer_folder = parts[0][1]
-    config = read_object(transformer_folder / "config.json")
-    sizes: dict[str, Any] = {name: config.get(key) for name, key in _SIZES.items()}
-    epsilon = config.get("layer_norm_eps", 1e-12)
-    plain = (
-        all(type(size) is int and size > 0 for size in sizes.values())
-        and isinstance(epsilon, float)
-        and (transformer_folder / "model.safetensors").is_file()
-        and config.get("model_type") == "bert"
-        and _agrees(config, _ARCHITECTURE)
-        and not any(config.get(key) for key in ("pruned_heads", "quantization_config", "embedding_size"))
-        and sizes["dimension"] % sizes["heads"] == 0
-        and _has_no_prompts(read_object(folder / "config_sentence_transformers.json"))
-        and all(
-            set(read_object(path / "config.json").values()) <= {"sentence_embedding"} for _, path in parts[2:]
-        )
-    )
-    if not plain:
+    positions: Any = sizes["positions"]
+    limit = read_object(transformer / "tokenizer_config.json").get("model_max_length", positions)
+    max_length = settings.get("max_seq_length") or min(limit, positions)
+    mode, padding = _pooling(read_object(pooling / "config.json")), _padding(transformer)
+    if mode is None or padding is None or max_length > positions:
         return None
-    max_length = _max_length(transformer_folder, sizes["positions"])
-    pooling = _pooling(read_object(parts[1][1] / "config.json"), sizes["dimension"])
-    padding = _padding(transformer_folder, sizes["vocabulary"])
-    if max_length is None or pooling is None or padding is None:
-        return None
-    return BertConfig(
-        folder=transformer_folder,
-        padding=padding,
-        max_length=max_length,
-        epsilon=epsilon,
-        pooling=pooling,
-        **sizes,
-    )
+    values: dict[str, Any] = {**sizes, "epsilon": config.get("layer_norm_eps", 1e-12)}
+    return BertConfig(folder=transformer, padding=padding, max_length=max_length, pooling=mode, **values)
 
 
 def _agrees(config: Mapping[str, Any], expected: Mapping[str, object]) -> bool:
     return all(config.get(key, value) == value for key, value in expected.items())
 
 
-def _has_no_prompts(config: Mapping[str, Any]) -> bool:
-    """Return whether texts are encoded unchanged; unknown settings might change them."""
-    prompts = config.get("prompts") or {}
-    neutral = {"__version__", "model_type", "prompts", "similarity_fn_name"}
-    customised = any(value for key, value in config.items() if key not in neutral)
-    whole = config.get("model_type", "SentenceTransformer") == "SentenceTransformer"
-    return whole and not customised and isinstance(prompts, dict) and not any(prompts.values())
-
-
-def _pooling(config: Mapping[str, Any], dimension: int) -> Literal["mean", "cls"] | None:
-    size = config.get("embedding_dimension", config.get("word_embedding_dimension"))
+def _pooling(config: Mapping[str, Any]) -> Literal["mean", "cls"] | None:
     # Files before sentence-transformers 5 have one flag a mode.
-    flags = {key for key, value in config.items() if key.startswith("pooling_mode_") and value}
-    modes: dict[Literal["mean", "cls"], set[str]] = {
-        "mean": {"pooling_mode_mean_tokens"},
-        "cls": {"pooling_mode_cls_token"},
-    }
-    named = config.get("pooling_mode")
-    matches = [mode for mode, flag in modes.items() if (flags == flag if named is None else mode == named)]
-    return matches[0] if matches and size == dimension else None
+    flags = [key for key, value in config.items() if key.startswith("pooling_mode_") and value is True]
+    mode = config.get("pooling_mode", flags[0] if len(flags) == 1 else None)
+    if mode in ("mean", "pooling_mode_mean_tokens"):
+        return "mean"
+    return "cls" if mode in ("cls", "pooling_mode_cls_token") else None
 
 
-def _max_length(transformer_folder: Path, positions: int) -> int | None:
-    """Return the maximum length in tokens; None if the transformer has unknown options."""
-    if not (transformer_folder / "sentence_bert_config.json").is_file():
-        return None
-    config = read_object(transformer_folder / "sentence_bert_config.json")
-    neutral = {*_TRANSFORMER, "max_seq_length"}
-    if not _agrees(config, _TRANSFORMER) or any(v for key, v in config.items() if key not in neutral):
-        return None
-    max_length = config.get("max_seq_length")
-    if max_length is None:
-        limit = read_object(transformer_folder / "tokenizer_config.json").get("model_max_length", positions)
-        max_length = min(limit, positions) if isinstance(limit, int | float) else None
-    return int(max_length) if isinstance(max_length, int) and 2 < max_length <= positions else None
+def _padding(transformer: Path) -> int | None:
+    """Return the padding token's id, None for a tokenizer that may not be BERT's own.
 
-
-def _padding(transformer_folder: Path, vocabulary: int) -> int | None:
-    """Return the padding token's id, None for a tokenizer that may not be BERT's own."""
-    tokenizer, config = (
-        read_object(transformer_folder / "tokenizer.json"),
-        read_object(transformer_folder / "tokenizer_config.json"),
-    )
-    mapped = read_object(transformer_folder / "special_tokens_map.json")
-    try:
-        names = {key: _token(config.get(key, default)) for key, default in _SPECIAL.items()}
-        vocab = tokenizer["model"]["vocab"]
-        plain = (
-            _is_plain(tokenizer, config, names)
-            and all(names.get(key) == _token(value) for key, value in mapped.items())
-            and all(name in vocab for name in names.values())
-            and max(vocab.values()) < vocabulary
-        )
-        return int(vocab[names["pad_token"]]) if plain else None
-    except (AttributeError, IndexError, KeyError, TypeError):  # not the types that a tokenizer writes
-        return None
-
-
-def _is_plain(
-    tokenizer: Mapping[str, Any], config: Mapping[str, Any], names: Mapping[str, str | None]
-) -> bool:
-    """Return whether `tokenizer.json` is what transformers makes of the folder.
-
-    It builds BERT's tokenizer again, from the vocabulary there and the settings in `tokenizer_config.json`.
+    Transformers builds it again from the vocabulary and `tokenizer_config.json`, which must agree with
+    `tokenizer.json`.
     """
-    model = {
-        "type": "WordPiece",
-        "continuing_subword_prefix": "##",
-        "max_input_chars_per_word": 100,
-        "unk_token": names["unk_token"],
-    }
-    normalizer = {
-        "type": "BertNormalizer",
-        "clean_text": True,
-        "handle_chinese_chars": config.get("tokenize_chinese_chars", True),
-        "strip_accents": config.get("strip_accents"),
-        "lowercase": config.get("do_lower_case", True),
-    }
-    unusual = ("extra_special_tokens", "additional_special_tokens", "split_special_tokens", "never_split")
-    added = [*tokenizer["added_tokens"], *(config.get("added_tokens_decoder") or {}).values()]
-    return (
-        config.get("tokenizer_class", "BertTokenizer") in ("BertTokenizer", "BertTokenizerFast")
-        and model.items() <= tokenizer["model"].items()
-        and normalizer.items() <= tokenizer["normalizer"].items()
-        and tokenizer["pre_tokenizer"] == {"type": "BertPreTokenizer"}
-        and _frame(tokenizer["post_processor"]) == [names["cls_token"], None, names["sep_token"]]
-        and all(token["special"] and _token(token) in names.values() for token in added)
-        and config.get("padding_side", "right") == config.get("truncation_side", "right") == "right"
-        and not any(config.get(key) for key in unusual)
-    )
-
-
-def _token(value: object) -> str | None:
-    """Return the text of a special token, None if it matches more than itself."""
-    if isinstance(value, dict):
-        value = None if any(value.get(flag) for flag in _FLAGS) else value.get("content")
-    return value if isinstance(value, str) else None
-
-
-def _frame(processor: Mapping[str, Any]) -> list[str | None] | None:
-    """Return the special tokens around a single text; None if they differ from BERT's."""
-    if processor["type"] == "BertProcessing":
-        return [processor["cls"][0], None, processor["sep"][0]]
-    if processor["type"] != "TemplateProcessing":
+    config = read_object(transformer / "tokenizer_config.json")
+    tokenizer = read_object(transformer / "tokenizer.json")
+    try:
+        normalizer, vocabulary = tokenizer["normalizer"], tokenizer["model"]["vocab"]
+        plain = (
+            config.get("tokenizer_class", "BertTokenizer") in ("BertTokenizer", "BertTokenizerFast")
+            and _agrees(config, _TOKENIZER)
+            and not config.get("extra_special_tokens")
+            and normalizer["type"] == "BertNormalizer"
+            and normalizer["lowercase"] == config.get("do_lower_case", True)
+            and normalizer["strip_accents"] == config.get("strip_accents")
+            and tokenizer["pre_tokenizer"]["type"] == "BertPreTokenizer"
+            and all(token["special"] for token in tokenizer["added_tokens"])
+        )
+        return int(vocabulary["[PAD]"]) if plain else None
+    except (KeyError, TypeError):  # not what a tokenizer writes
         return None
-    pieces = [next(iter(piece.items())) for piece in processor["single"]]
-    if any(piece["type_id"] for _, piece in pieces):
-        return None
-    return [piece["id"] if kind == "SpecialToken" else None for kind, piece in pieces]

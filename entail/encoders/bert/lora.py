@@ -33,12 +33,11 @@ _TENSOR = re.compile(r"(.+)\.lora_[AB]\.weight")
 _UNUSED = "pooler.dense"
 _IGNORED = frozenset(
     (
-        *("auto_mapping", "base_model_name_or_path", "exclude_modules", "inference_mode", "layers_pattern"),
-        *("layers_to_transform", "lora_dropout", "megatron_core", "peft_version", "qalora_group_size"),
-        *("rank_pattern", "revision", "target_modules", "task_type"),
+        *("auto_mapping", "base_model_name_or_path", "exclude_modules", "inference_mode", "lora_dropout"),
+        *("megatron_core", "peft_version", "qalora_group_size", "revision", "task_type"),
     )
 )
-"""Fields of `adapter_config.json` that say nothing about the tensors."""
+"""Fields of `adapter_config.json` that say nothing about the tensors; only the pooler is ever excluded."""
 
 
 @dataclass(frozen=True)
@@ -47,23 +46,17 @@ class LoraConfig:
 
     Attributes:
         folder: Folder of `adapter_model.safetensors`.
-        rank: r; None if it differs by module.
+        rank: r.
         alpha: Scale of the adapter.
         stabilised: Whether alpha is divided by the root of r.
-        targets: Adapted modules: last parts of their names, or a pattern.
-        excluded: Exceptions from `targets`.
+        targets: Ends of the names of the adapted modules.
     """
 
     folder: Path
-    rank: int | None
+    rank: int
     alpha: float
     stabilised: bool
-    targets: str | Sequence[str]
-    excluded: str | Sequence[str] = ()
-
-    def covers(self, module: str) -> bool:
-        """Return whether PEFT puts the adapter on a module of this name."""
-        return _matches(self.targets, module) and not _matches(self.excluded, module)
+    targets: tuple[str, ...]
 
     def scale(self, rank: int) -> float:
         """Return s for a module's rank."""
@@ -71,7 +64,7 @@ class LoraConfig:
 
 
 def read_lora_config(folder: Path) -> LoraConfig | None:
-    """Return an adapter's configuration, None if it is anything but plain LoRA on linear layers.
+    """Return an adapter's configuration, None if it is anything but plain LoRA on named linear layers.
 
     Raises:
         EncoderError: If the configuration is not JSON, or its scale is no number.
@@ -79,24 +72,17 @@ def read_lora_config(folder: Path) -> LoraConfig | None:
     config = read_object(folder / "adapter_config.json")
     options = {key: value for key, value in config.items() if value and key not in _IGNORED}
     rank, alpha = options.pop("r", None), options.pop("lora_alpha", None)
+    targets, stabilised = options.pop("target_modules", None), options.pop("use_rslora", False) is True
     if isinstance(alpha, float) and not isfinite(alpha):
         raise EncoderError(f"{folder.name}: expected a number as lora_alpha, found {alpha}")
-    stabilised = options.pop("use_rslora", False) is True
     plain = options.pop("peft_type", None) == "LORA" and options.pop("bias", "none") == "none"
     # Other initialisations change the base's weights too.
-    plain = plain and options.pop("init_lora_weights", True) in (True, "gaussian")
-    if not plain or options or type(rank) is not int or rank < 1 or not isinstance(alpha, int | float):
+    plain = plain and options.pop("init_lora_weights", True) in (True, "gaussian") and not options
+    if not plain or type(rank) is not int or not isinstance(alpha, int | float):
         return None
-    # If only some layers are adapted, the tensors alone say which.
-    targets = () if config.get("layers_to_transform") is not None else config.get("target_modules") or ()
-    return LoraConfig(
-        folder=folder,
-        rank=None if config.get("rank_pattern") else rank,
-        alpha=float(alpha),
-        stabilised=stabilised,
-        targets=targets,
-        excluded=config.get("exclude_modules") or (),
-    )
+    if not isinstance(targets, list):
+        return None
+    return LoraConfig(folder, rank, float(alpha), stabilised, tuple(map(str, targets)))
 
 
 def read_lora(config: LoraConfig, bert: Bert, *, name: str) -> LowRank | None:
@@ -109,25 +95,20 @@ def read_lora(config: LoraConfig, bert: Bert, *, name: str) -> LowRank | None:
 
     modules = _modules(bert.config)
     parts: dict[str, list[tuple[slice, Tensor, Tensor]]] = {}
+    ends = tuple(f".{target}" for target in config.targets)
     path = config.folder / "adapter_model.safetensors"
     with open_tensors(path, name=name, device=bert.device, dtype=torch.float32, prefix=PREFIX) as tensors:
-        matches = [_TENSOR.fullmatch(tensor) for tensor in tensors.names]
+        matches = map(_TENSOR.fullmatch, tensors.names)
         adapted = {match[1] if match else "" for match in matches} - {_UNUSED}
-        unknown = sorted(adapted - modules.keys())
-        if any(not module.startswith("encoder.layer.") for module in unknown):
+        covered = {module for module in modules if f".{module}".endswith(ends)}
+        if any(not module.startswith("encoder.layer.") for module in adapted - modules.keys()):
             return None
-        if unknown:
+        if stray := sorted(adapted - covered):
             raise EncoderError(
-                f"{name}: expected an adapter of a base of {bert.config.layers} layers, found tensors of "
-                f"{unknown[0]!r}: it was trained on another base"
+                f"{name}: {path.name}: expected tensors of the layers in adapter_config.json on a base of "
+                f"{bert.config.layers} layers, found {stray[0]!r}; it is damaged, or of another base"
             )
-        covered = {module for module in modules if config.covers(module)}
-        if config.targets and (stray := sorted(adapted - covered)):
-            raise EncoderError(
-                f"{name}: {path.name}: expected tensors of the layers in adapter_config.json, found "
-                f"{stray[0]!r}; download it again"
-            )
-        for module in sorted(adapted | covered):
+        for module in sorted(covered):
             linear, rows, inputs = modules[module]
             down = tensors.get(f"{module}.lora_A.weight", config.rank, inputs)  # (r, inputs)
             up = tensors.get(f"{module}.lora_B.weight", rows.stop - rows.start, len(down))  # (outputs, r)
@@ -169,9 +150,3 @@ def _modules(config: BertConfig) -> dict[str, tuple[str, slice, int]]:
         modules[f"{at}{INNER}.dense"] = (at + INNER, slice(0, config.inner), d)
         modules[f"{at}{OUTER}.dense"] = (at + OUTER, slice(0, d), config.inner)
     return modules
-
-
-def _matches(pattern: str | Sequence[str], module: str) -> bool:
-    if isinstance(pattern, str):
-        return pattern == "all-linear" or re.fullmatch(pattern, module) is not None
-    return any(module == part or module.endswith(f".{part}") for part in pattern)

@@ -8,7 +8,6 @@ import streamlit as st
 from entail.encoders.catalogue import EncoderEntry
 from entail.encoders.device import device_in_words
 from entail.encoders.encoder import BiEncoder
-from entail.encoders.throughput import TOKENS, Throughput, measure_throughput
 from entail.errors import EncoderError
 from entail.operations.encoders import EncoderSummary, RetrievalFigures, card_text
 from entail.operations.storage import in_words
@@ -21,7 +20,7 @@ from entail.training.cards.template import model_card
 from entail.ui.components.elements import draw_table
 from entail.ui.shared.demo import is_locked_in_demo
 from entail.ui.shared.model_names import model_label
-from entail.ui.shared.text import label, local
+from entail.ui.shared.text import label
 from entail.ui.shared.waiting import draw_result, start_task
 
 ENCODER_TASKS = TaskGroup("encoder tasks", failure="the task failed")
@@ -197,7 +196,6 @@ def draw_memory(encoder: EncoderSummary) -> None:
             args=(ENCODER_TASKS, key, lambda report: _load(encoder.name, report)),
             key=f"load-{encoder.name}",
         )
-    _draw_speed(encoder)
 
 
 def _is_running(key: tuple[str, str, str | None], verb: str) -> bool:
@@ -244,33 +242,6 @@ def _draw_loaded(encoder: EncoderSummary, model: BiEncoder) -> None:
         st.caption(
             f"It is active for {label(', '.join(encoder.active_for))}: the next search there loads it again."
         )
-
-
-def _draw_speed(encoder: EncoderSummary) -> None:
-    key = ("throughput", encoder.name, encoder.entry.revision)
-    st.markdown(f"**Speed on this machine**, texts of {TOKENS} tokens")
-    if _is_running(key, "Measuring"):
-        return
-    task = ENCODER_TASKS.peek(key)
-    result = task.value if task is not None and isinstance(task.value, Throughput) else None
-    if result is not None:
-        st.metric("Claims per second", f"{result.rate:,.0f}", border=True, width=240)
-        st.caption(
-            f"{result.texts:,} in {result.seconds:.1f} s on {label(result.machine)}, "
-            f"{local(result.at):%d %b %Y %H:%M:%S}."
-        )
-    st.button(
-        "Measure" if result is None else "Measure again",
-        icon=":material/speed:",
-        on_click=start_task,
-        args=(
-            ENCODER_TASKS,
-            key,
-            lambda report: measure_throughput(model_cache().encoder(encoder.name), progress=report),
-        ),
-        key=f"measure-{encoder.name}",
-        help="Loads it if needed and encodes for about two seconds.",
-    )
 
 
 def _release(name: str) -> None:
