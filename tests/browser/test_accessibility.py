@@ -85,7 +85,6 @@ SCREENS = {
     "Chains": Screen("/Chains", see('[class*="chain-"]')),
     "Claims": Screen("/Claims?left=tfidf&right=bm25", see("table.ranked .says")),
     "questions": Screen("/Claims?mode=many"),
-    "relevance": Screen("/Claims?mode=relevance"),
     "training": Screen("/Models?models_view=Training"),
     "hub": Screen("/Models?models_view=Hub"),
 }

@@ -9,15 +9,10 @@ import pandas as pd
 import pytest
 
 import entail
-from entail.claims.table import claim_table
-from entail.data.passages.question_table import read_pasted
 from entail.encoders.gaussian.distributions import Gaussians
 from entail.gausscse.projection import project
 from entail.index.factory import LEXICAL
 from entail.jobs.events import panels
-from entail.tuning.relevance import Relevance
-from entail.ui.claims.relevance_chart import draw_quartiles, draw_relevance
-from entail.ui.claims.table import counts_chart
 from entail.ui.compare.bias import draw_bias
 from entail.ui.compare.slopes import Slope, draw_slopes
 from entail.ui.direction.pair import draw_ellipses, draw_variances
@@ -27,11 +22,6 @@ from entail.ui.shared.model_names import RETRIEVERS, model_label, model_name, re
 
 PALETTE = {*SERIES, SKY, AMBER, VIOLET}
 SIDES = retriever_marks(["minilm", "aeenc-minilm"])
-
-
-def relevance() -> dict[str, Any]:
-    values = {"entailing": np.array([0.5, 0.9]), "neutral": np.array([0.1, 0.5])}
-    return Relevance("similarity", "minilm", values, (-1.0, 1.0)).to_json()
 
 
 def gaussians() -> Gaussians:
@@ -57,9 +47,6 @@ LINES = [Slope("ice is cold", (1, 30), ACCEPTED, ""), Slope("fire is hot", (2, 1
 CHARTS: dict[str, Callable[[], Any]] = {
     "slopes": lambda: draw_slopes(LINES, (SIDES[0], SIDES[1]), k=20),
     "bias": lambda: draw_bias(pairs(), SIDES),
-    "relevance": lambda: draw_relevance(relevance()),
-    "quartiles": lambda: draw_quartiles(relevance()),
-    "rules": lambda: counts_chart(claim_table(read_pasted("When did it rain?\nhello"))),
     "ellipses": lambda: draw_ellipses(project(gaussians())),
     "variances": lambda: draw_variances(gaussians()),
     "loss": lambda: training("loss", "triplet"),

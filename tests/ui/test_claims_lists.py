@@ -16,8 +16,8 @@ from entail.judge.judges import NliJudge
 from entail.runtime.tasks import finish
 from entail.ui.claims.fields import tuned_encoders
 from entail.ui.claims.judges import take_scores
-from entail.ui.claims.passages import View, overview
-from tests.tuning.test_relevance import classifier
+from entail.ui.claims.passages import overview
+from tests.tuning.test_nli_judge import classifier
 
 
 class FakeIndex:
@@ -52,12 +52,9 @@ def test_four_lists() -> None:
         (1, "claim"): (),
     }
     left = rankings.rows((0, "question"), (1, "question"))
-    assert [(row.position, row.rank, row.other, row.is_moved) for row in left] == [
-        (0, 1, 0, True),
-        (1, 2, 1, True),
-    ]
+    assert [(row.position, row.rank, row.other) for row in left] == [(0, 1, 0), (1, 2, 1)]
     right = rankings.rows((1, "question"), (0, "question"))
-    assert [(row.position, row.other, row.is_moved) for row in right] == [(1, 2, True), (3, 4, True)]
+    assert [(row.position, row.other) for row in right] == [(1, 2), (3, 4)]
     assert rankings.shared((0, "question"), (1, "question")) == 1
     golds = [rankings.first_gold(key) for key in rankings.positions]
     assert golds == [3, 2, 0, 0], "ties stand in order of position; without a shared word nothing is found"
@@ -79,7 +76,6 @@ def test_the_overview_and_the_file_of_the_lists() -> None:
     assert (claimed["passage"], claimed["rank"], claimed["searched with"]) == ("=p3", 1, "Somebody.")
     assert (claimed["rank by plain for question"], claimed["rank by words for claim"]) == (4, 0)
     assert (claimed["entailment by nli"], claimed["entails by nli"]) == (0.75, 1)
-    assert View(2, "wordings", False).pairs()[1] == ((1, "question"), (1, "claim"))
 
 
 def test_a_beir_folder_a_cut_one_and_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

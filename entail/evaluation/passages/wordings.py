@@ -43,11 +43,6 @@ class ListedPassage:
     score: float
     other: int
 
-    @property
-    def is_moved(self) -> bool:
-        """Whether the other list has the passage at another rank, or not at all."""
-        return self.other != self.rank
-
 
 @dataclass(frozen=True)
 class PassageLists:

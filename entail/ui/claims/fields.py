@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import streamlit as st
@@ -11,7 +11,6 @@ from entail.encoders.catalogue import catalogue
 from entail.encoders.weights import read_object
 from entail.errors import EncoderError
 from entail.evaluation.passages.pool import Pool, corpus_pool, read_pool
-from entail.index.factory import LEXICAL
 from entail.runtime.tasks import TaskGroup, finish
 from entail.trees.store.corpora import CorpusInfo
 from entail.ui.shared.file_source import FileSource
@@ -20,32 +19,16 @@ from entail.ui.shared.model_names import model_label
 from entail.ui.shared.resources import Workspace, retrievers
 from entail.ui.shared.text import label
 
-OF_RELEVANCE = ("judge", "questions", "pairs", "encoders")
-"""Parts of the link that belong to the relevance analysis."""
-
-PARTS = (
-    *("mode", "question", "answer", "claim", "over", "left", "right", "k", "beside", "by"),
-    *OF_RELEVANCE,
-)
+PARTS = ("mode", "question", "answer", "over", "left", "right", "k", "beside")
 
 LONGEST = 5000
 """Most characters of a question, an answer or a claim."""
 
 LINK = Link(
     "claims",
-    PARTS,
-    called={
-        "over": "corpus or file",
-        "left": "retriever",
-        "right": "retriever",
-        "by": "judge",
-        "questions": "number of questions",
-        "pairs": "number of pairs",
-    },
+    (*PARTS, "claim", "by"),
+    called={"over": "corpus or file", "left": "retriever", "right": "retriever", "by": "judge"},
 )
-
-BETWEEN = "|"
-"""Separator of several names in a part of the link."""
 
 UNTUNED, TUNED = "dpr-minilm", "dpr-minilm-tuned"
 """Names of the packaged encoders."""
@@ -68,25 +51,13 @@ _PASSAGES = FileSource(
 def load_link() -> None:
     """Take over a new address."""
     if LINK.load_from_url() and (claim := LINK.requested("claim")):
-        store_edit(LINK.requested("question") or "", claim[:LONGEST])
+        edits()[(LINK.requested("question") or "").strip()] = claim[:LONGEST]
 
 
-def edited_claim(question: str) -> str | None:
-    """Return the user's claim for a question, None if it was not edited."""
-    return _edits().get(question.strip())
-
-
-def store_edit(question: str, claim: str | None) -> None:
-    """Store the user's claim for a question; None removes it."""
-    if claim is None:
-        _edits().pop(question.strip(), None)
-    else:
-        _edits()[question.strip()] = claim
-
-
-def _edits() -> dict[str, str]:
-    edits: dict[str, str] = st.session_state.setdefault("claims_edits", {})
-    return edits
+def edits() -> dict[str, str]:
+    """Return the user's claims by question, without those that were not edited."""
+    claims: dict[str, str] = st.session_state.setdefault("claims_edits", {})
+    return claims
 
 
 def pick_pool(shared: Workspace) -> Pool | None:
@@ -158,49 +129,3 @@ def pick_pair() -> tuple[str, str]:
     if left == right:
         st.info(f"Both sides are {label(model_label(left))}. Choose another retriever on one side.")
     return left, right
-
-
-def pick_encoders() -> list[str]:
-    """Draw the field for one or two encoders."""
-    names = [name for name in retrievers() if name not in LEXICAL]
-    usual = default_pair(names, tuned) if (tuned := tuned_encoders()) else names[:1]
-    return pick_several(
-        "Encoders",
-        names,
-        usual,
-        key="claims_retrievers",
-        part="encoders",
-        format_func=model_label,
-        most=2,
-        placeholder="One or two encoders",
-        help_="Dense retrievers only.",
-    )
-
-
-def pick_several(
-    name: str,
-    names: Sequence[str],
-    usual: Sequence[str],
-    *,
-    key: str,
-    part: str,
-    format_func: Callable[[str], str],
-    most: int | None = None,
-    placeholder: str,
-    help_: str,
-) -> list[str]:
-    """Draw a field for several names, which a part of the link begins, and return the selected ones."""
-    if key not in st.session_state:
-        requested = LINK.requested(part)
-        st.session_state[key] = list(dict.fromkeys(usual if requested is None else requested.split(BETWEEN)))
-    st.session_state[key] = [name for name in st.session_state[key] if name in names][:most]
-    selection = st.multiselect(
-        name,
-        names,
-        key=key,
-        format_func=format_func,
-        max_selections=most,
-        placeholder=placeholder,
-        help=help_,
-    )
-    return list(selection)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import streamlit as st
 
-from entail.data.bundled import sample_dir
-from entail.evaluation.passages.example_lists import ExampleLists, find_lists, read_lists
+from entail.evaluation.passages.example_lists import find_lists
 from entail.evaluation.passages.pool import EXAMPLES, Pool
 from entail.evaluation.passages.wordings import (
     LIST_KEYS,
@@ -32,48 +30,30 @@ from entail.ui.shared.model_names import model_name
 from entail.ui.shared.text import label, marked, words_of
 from entail.ui.shared.waiting import await_value, draw_progress
 
-RETRIEVERS, WORDED = "retrievers", "wordings"
-COLUMNS = {WORDED: "Question and claim", RETRIEVERS: "Retrievers"}
+COLUMNS = {"wordings": "Question and claim", "retrievers": "Retrievers"}
+PAIRS: Mapping[str, tuple[tuple[ListKey, ListKey], ...]] = {
+    "wordings": (((0, "question"), (0, "claim")), ((1, "question"), (1, "claim"))),
+    "retrievers": (((0, "question"), (1, "question")), ((0, "claim"), (1, "claim"))),
+}
+"""Lists that are drawn side by side, by choice of the columns."""
+
 DEPTHS = (5, 10, 20, 50)
-_SHOWN, _NOTED = 320, 5
+_SHOWN = 320
+"""Characters of a passage that are not folded."""
+
 _SEARCHES = TaskGroup("claim searches", failure="the passages could not be searched")
-
-
-@dataclass(frozen=True)
-class View:
-    """Length and columns of the lists; `only_moved` hides rows of the same rank in both."""
-
-    k: int
-    columns: str
-    only_moved: bool
-
-    def pairs(self) -> tuple[tuple[ListKey, ListKey], tuple[ListKey, ListKey]]:
-        """Return the lists that are drawn side by side.
-
-        >>> View(10, "retrievers", False).pairs()[0]
-        ((0, 'question'), (1, 'question'))
-        """
-        if self.columns == WORDED:
-            return ((0, "question"), (0, "claim")), ((1, "question"), (1, "claim"))
-        return ((0, "question"), (1, "question")), ((0, "claim"), (1, "claim"))
-
-
-def _pick_view() -> View:
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        columns = LINK.pick(
-            "beside", "Side by side", COLUMNS, WORDED, draw=st.segmented_control, required=True
-        )
-        k = LINK.pick("k", "Passages", DEPTHS, 5, width=110)
-        only_moved = st.toggle("Only differences", key="claims_differing")
-    return View(k, columns, only_moved)
 
 
 def draw_passages(
     pool: Pool, claim_pair: ClaimedQuestion, names: tuple[str, str], judges: Sequence[str]
 ) -> None:
     """Draw the passages that both retrievers find for question and claim."""
-    view = _pick_view()
-    lists = _find_lists(pool, claim_pair, names, view.k)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        columns = LINK.pick(
+            "beside", "Side by side", COLUMNS, "wordings", draw=st.segmented_control, required=True
+        )
+        k = LINK.pick("k", "Passages", DEPTHS, 5, width=110)
+    lists = _find_lists(pool, claim_pair, names, k)
     if lists is None:
         return
     if not lists.all_positions:
@@ -86,9 +66,10 @@ def draw_passages(
             f"Judged: does the passage entail “{label(claim_pair.hypothesis.rstrip('.'), longest=300)}”?"
         )
     texts: Mapping[Wording, str] = {"question": claim_pair.question, "claim": claim_pair.claim}
-    for pair in view.pairs():
-        _draw_pair(pool, lists, pair, view, texts, scores)
-    _draw_examples_note(claim_pair, lists)
+    for pair in PAIRS[columns]:
+        _draw_pair(pool, lists, pair, texts, scores)
+    if claim_pair.question == EXAMPLES[0].question:
+        st.caption(":material/info: Example chosen because its lists differ.")
     st.caption(
         "Highlighted: words of the query."
         + (" ★ known to answer." if lists.gold else "")
@@ -105,28 +86,6 @@ def draw_passages(
         model_cache().get_or_start(name, pool.corpus, wait=0)
 
 
-def _draw_examples_note(claim_pair: ClaimedQuestion, lists: PassageLists) -> None:
-    """Draw, under the question of a first visit, that it was chosen, and the figures over all examples."""
-    stored = read_lists(sample_dir())
-    if stored is None or claim_pair.question != EXAMPLES[0].question or list(lists.names) != stored.names:
-        return
-    st.caption(f":material/info: {label(examples_note(stored))}")
-
-
-def examples_note(stored: ExampleLists) -> str:
-    """Return the figures of question and claim over all examples, by each retriever."""
-    sides = "; ".join(
-        f"{model_name(name)}: MRR {stored.reciprocal_rank((number, 'question')):.2f} by question, "
-        f"{stored.reciprocal_rank((number, 'claim')):.2f} by claim, "
-        f"{stored.shared(number, k=_NOTED):.1f} of {_NOTED} passages in both"
-        for number, name in enumerate(stored.names)
-    )
-    return (
-        f"Example chosen because its lists differ. All {len(stored.examples)} examples, first known passage: "
-        f"{sides}."
-    )
-
-
 def _find_lists(
     pool: Pool, claim_pair: ClaimedQuestion, names: tuple[str, str], k: int
 ) -> PassageLists | None:
@@ -134,16 +93,10 @@ def _find_lists(
 
     Those of the examples ship.
     """
-    gold = known_question.gold if (known_question := pool.find_question(claim_pair.question)) else frozenset()
-    shipped = find_lists(
-        names,
-        [model_revision(name) for name in names],
-        pool.corpus.hash,
-        claim_pair.question,
-        claim_pair.claim,
-        k=k,
-        gold=gold,
-    )
+    question, claim = claim_pair.question, claim_pair.claim
+    gold = known_question.gold if (known_question := pool.find_question(question)) else frozenset()
+    revisions = [model_revision(name) for name in names]
+    shipped = find_lists(names, revisions, pool.corpus.hash, question, claim, k=k, gold=gold)
     if shipped is not None:
         return shipped
     first, second = (model_cache().get_or_start(name, pool.corpus) for name in names)
@@ -152,10 +105,17 @@ def _find_lists(
         st.caption("Passage vectors are computed once and cached.")
         return None
     indexes = first.value, second.value
-    revisions = tuple((index.name, index.manifest.revision) for index in indexes)
     search = _SEARCHES.get_or_start(
-        (revisions, pool.corpus.hash, claim_pair.question, claim_pair.claim, k, gold),
-        lambda report: search_wordings(indexes, claim_pair.question, claim_pair.claim, k=k, gold=gold),
+        (
+            names,
+            tuple(index.manifest.revision for index in indexes),
+            pool.corpus.hash,
+            question,
+            claim,
+            k,
+            gold,
+        ),
+        lambda report: search_wordings(indexes, question, claim, k=k, gold=gold),
     )
     return await_value(search, waiting="Searching …")
 
@@ -173,10 +133,6 @@ def _judge(pool: Pool, lists: PassageLists, hypothesis: str, judges: Sequence[st
     return scores
 
 
-def _list_name(lists: PassageLists, key: ListKey) -> str:
-    return f"{model_name(lists.names[key[0]])}, {key[1]}"
-
-
 def overview(lists: PassageLists, scores: Scores) -> list[dict[str, str]]:
     """Return a row for each list: the rank of the first gold passage, and the passages that entail."""
     rows = []
@@ -192,6 +148,10 @@ def overview(lists: PassageLists, scores: Scores) -> list[dict[str, str]]:
     return rows
 
 
+def _list_name(lists: PassageLists, key: ListKey) -> str:
+    return f"{model_name(lists.names[key[0]])}, {key[1]}"
+
+
 def _draw_overview(lists: PassageLists, scores: Scores) -> None:
     import pandas as pd
 
@@ -204,30 +164,27 @@ def _draw_pair(
     pool: Pool,
     lists: PassageLists,
     keys: tuple[ListKey, ListKey],
-    view: View,
     texts: Mapping[Wording, str],
     scores: Scores,
 ) -> None:
     left, right = keys
     title = left[1].capitalize() if left[1] == right[1] else model_name(lists.names[left[0]])
-    st.markdown(f"##### {label(title)} :gray[· {lists.shared(left, right)} of {view.k} in both]")
+    st.markdown(f"##### {label(title)} :gray[· {lists.shared(left, right)} of {lists.k} in both]")
     for key, other_key, column in zip(keys, keys[::-1], st.columns(2, gap="medium"), strict=True):
-        rows = lists.rows(key, other_key)
-        visible_rows = [row for row in rows if row.is_moved or not view.only_moved]
-        words = words_of(texts[key[1]])
+        rows, words = lists.rows(key, other_key), words_of(texts[key[1]])
         with column:
             st.markdown(f"**{label(_list_name(lists, key))}**")
-            if not visible_rows:
-                st.caption("No differences." if rows else "No passage shares a word with the query.")
+            if not rows:
+                st.caption("No passage shares a word with the query.")
             draw_ranked_list(
                 (
                     row.rank,
                     _passage_html(pool, lists, row, words, scores),
                     row.score,
-                    moved_mark(row.rank, row.other, k=view.k),
+                    moved_mark(row.rank, row.other, k=lists.k),
                     row.position in lists.gold,
                 )
-                for row in visible_rows
+                for row in rows
             )
 
 

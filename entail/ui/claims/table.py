@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pandas as pd
 import streamlit as st
 
-from entail.claims import FALLBACK
 from entail.claims.table import Claimed, claim_rows, claim_table, merge_edits
 from entail.data.passages.question_table import QuestionTable, read_pasted, read_table
 from entail.data.text import count_of
 from entail.progress import ProgressCallback
 from entail.runtime.tasks import COMPARISONS
 from entail.ui.components.inbox import widget_value
-from entail.ui.shared.chart_marks import BLUE, VERMILION
 from entail.ui.shared.downloads import draw_download
 from entail.ui.shared.form import upload_limit
 from entail.ui.shared.waiting import await_value
 
-if TYPE_CHECKING:
-    import altair as alt
-    import pandas as pd
-
-_PASTED, _KEPT = "claims_pasted", "claims_pasted_kept"
-_EDITS = "claims_table_edits"
+_PASTED, _STORED = "claims_pasted", "claims_pasted_kept"
 _LONGEST = 2_000_000
 _EXAMPLE = "When did the first person walk on the Moon?\t1969\nWhich gas do plants take in?\tcarbon dioxide"
 
@@ -33,7 +27,7 @@ def draw_table() -> None:
     """Draw the fields for questions, and their claims."""
     left, right = st.columns(2, gap="large")
     if _PASTED not in st.session_state:  # back from another page or mode
-        st.session_state[_PASTED] = st.session_state.get(_KEPT, "")
+        st.session_state[_PASTED] = st.session_state.get(_STORED, "")
     pasted = left.text_area(
         "Questions, a line each",
         key=_PASTED,
@@ -47,7 +41,7 @@ def draw_table() -> None:
         key="claims_file",
         max_upload_size=upload_limit(),
     )
-    st.session_state[_KEPT] = pasted
+    st.session_state[_STORED] = pasted
     if file is None and not pasted.strip():
         st.info("Paste or upload questions.", icon=":material/edit_note:")
         return
@@ -58,9 +52,8 @@ def draw_table() -> None:
         table = read_table(content, name=name) if name else read_pasted(content.decode())
         return table, claim_table(table, progress=report)
 
-    table_and_claims = await_value(
-        COMPARISONS.get_or_start(("claims", digest), make), waiting="Reading the questions …"
-    )
+    task = COMPARISONS.get_or_start(("claims", digest), make)
+    table_and_claims = await_value(task, waiting="Reading the questions …")
     if table_and_claims is not None:
         _draw_claims(digest, *table_and_claims)
 
@@ -72,20 +65,18 @@ def _draw_claims(digest: str, table: QuestionTable, claimed: Claimed) -> None:
         f"**{count_of(count, 'question')}:** {claimed.fallback:,} by a fallback rule "
         f"({claimed.fallback / count:.1%})"
     )
-    st.altair_chart(
-        counts_chart(claimed),
-        width="stretch",
-        key=f"claims-chart-{digest}",
-        alt=f"Questions by rule: {counts_in_words(claimed)}",
+    uses = {rule: f"{rule} ({uses:,})" for rule, uses in claimed.counts()}
+    selected_rules = st.multiselect(
+        "Rules",
+        list(uses),
+        format_func=uses.__getitem__,
+        key=f"claims-rules-{digest}",
+        placeholder="All rules",
     )
-    rules = [rule for rule, _ in claimed.counts()]
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        selected_rules = st.multiselect("Rules", rules, key=f"claims-rules-{digest}", placeholder="All rules")
-        fallback = st.toggle("Only fallbacks", key=f"claims-fallback-{digest}")
     rows = [
         number
         for number, claim in enumerate(claimed.claims)
-        if (not selected_rules or claim.rule in selected_rules) and (claim.fallback or not fallback)
+        if not selected_rules or claim.rule in selected_rules
     ]
     note = st.empty()  # above the table, whose buttons would cover the fields
     edits = _draw_editor(digest, table, claimed, rows)
@@ -96,24 +87,20 @@ def _draw_claims(digest: str, table: QuestionTable, claimed: Claimed) -> None:
 
 def _draw_editor(digest: str, table: QuestionTable, claimed: Claimed, rows: list[int]) -> dict[int, str]:
     """Draw some rows with editable claims; return all edits of the table."""
-    written: dict[str, dict[int, str]] = st.session_state.setdefault(_EDITS, {})
-    which = hashlib.sha256(repr(rows).encode()).hexdigest()[:12] if len(rows) < len(table.rows) else "all"
+    written: dict[str, dict[int, str]] = st.session_state.setdefault("claims_table_edits", {})
+    which = hashlib.sha256(repr(rows).encode()).hexdigest()[:12]
     key, base = f"claims-editor-{digest}-{which}", f"claims-base-{digest}-{which}"
     # The editor forgets its edits when its first data change while it is on screen.
     if key not in st.session_state or base not in st.session_state:
         st.session_state[base] = dict(written.get(digest, {}))
-    begun: dict[int, str] = st.session_state[base]
 
     def changed() -> None:
         edited: dict[int, dict[str, Any]] = widget_value(key)["edited_rows"]
         written[digest] = merge_edits(written.get(digest, {}), edited, rows, claimed)
 
-    if not rows:
-        st.info("No questions.", icon=":material/filter_alt_off:")
-        return written.get(digest, {})
     columns = st.column_config
     st.data_editor(
-        editor_frame(table, claimed, rows, begun),
+        editor_frame(table, claimed, rows, st.session_state[base]),
         key=key,
         on_change=changed,
         hide_index=True,
@@ -135,8 +122,6 @@ def editor_frame(
     table: QuestionTable, claimed: Claimed, rows: list[int], edits: dict[int, str]
 ) -> pd.DataFrame:
     """Return some rows for the editor."""
-    import pandas as pd
-
     claims = claimed.claims
     frame = {
         "question": [table.questions[row] for row in rows],
@@ -145,37 +130,7 @@ def editor_frame(
         "no rule": [claims[row].fallback for row in rows],
     }
     if any(claimed.statements):
+        stated = [claimed.statements[row] for row in rows]
         frame["answer"] = [table.answers[row] for row in rows]
-        frame["statement"] = [
-            statement.text if (statement := claimed.statements[row]) else "" for row in rows
-        ]
+        frame["statement"] = [statement.text if statement else "" for statement in stated]
     return pd.DataFrame(frame)
-
-
-def counts_chart(claimed: Claimed) -> alt.Chart:
-    """Return the uses of each rule as bars, fallback rules in another colour."""
-    import altair as alt
-    import pandas as pd
-
-    counts, kinds = claimed.counts(), ["question rule", "fallback rule"]
-    frame = pd.DataFrame(
-        [(rule, count, kinds[rule in FALLBACK]) for rule, count in counts],
-        columns=["rule", "questions", "kind"],
-    )
-    colours = alt.Scale(domain=kinds, range=[BLUE, VERMILION])
-    bars = alt.Chart(frame).encode(
-        x=alt.X("questions:Q", title="Questions", axis=alt.Axis(tickMinStep=1, format=",d", tickCount=5)),
-        y=alt.Y("rule:N", title=None, sort=None, axis=alt.Axis(labelLimit=160, labelOverlap=False)),
-        tooltip=[
-            alt.Tooltip("rule:N", title="Rule"),
-            alt.Tooltip("questions:Q", title="Questions", format=",d"),
-        ],
-        color=alt.Color("kind:N", scale=colours, legend=alt.Legend(title=None, orient="top")),
-    )
-    chart: alt.Chart = bars.mark_bar().properties(height=24 * len(counts) + 180, title="Questions by rule")
-    return chart
-
-
-def counts_in_words(claimed: Claimed) -> str:
-    """Return the uses of each rule as text."""
-    return ", ".join(f"{rule} {count:,}" for rule, count in claimed.counts())

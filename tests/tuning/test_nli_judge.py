@@ -1,6 +1,5 @@
-"""Figure 2: entailment of claims by passages, and the judges of it."""
+"""Judges of entailment: any classifier whose labels are those of natural language inference."""
 
-import json
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,46 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from entail.errors import EncoderError, EvaluationError
-from entail.evaluation.passages.store import PassageStore
+from entail.errors import EncoderError
 from entail.judge.judges import NliJudge
-from entail.tuning.examples import Example, Examples
-from entail.tuning.relevance import judge_claims
-
-
-class Shared:
-    """A judge that finds what shares more words more probable."""
-
-    name = "shared words"
-
-    def __init__(self) -> None:
-        self.asked: list[tuple[str, str]] = []
-
-    def entailment(self, premises: Sequence[str], hypotheses: Sequence[str], *, progress: Any = None) -> Any:
-        self.asked = list(zip(premises, hypotheses, strict=True))
-        return np.array(
-            [len({*p.lower().split()} & {*h.lower().rstrip(".").split()}) / 20 for p, h in self.asked]
-        )
-
-
-def test_figure_2_by_hand(pool: PassageStore) -> None:
-    words = pool[0].text.split()
-    example = Example(f"Who saw {words[4]}?", (words[4],), (0,), (1, 2))
-    judge = Shared()
-    relevance = judge_claims(Examples(pool, (example, Example("Why?", (), (3,)))), judge, words=3)
-    claim = f"There exists a known person who saw {words[4]}."
-    other = pool[1].text.split()
-    centre = int(4 / len(words) * len(other))
-    # The negative is cut where the gold passage is.
-    negative = " ".join(other[centre - 1 : centre + 2])
-    assert judge.asked == [(" ".join(words[3:6]), claim), (negative, claim)]
-    assert relevance.groups["passages that answer"].tolist() == [0.05]
-    figures = relevance.to_json()
-    assert json.dumps(figures)
-    assert figures["by"] == "shared words"
-    assert figures["groups"]["hard negatives"]["n"] == 1
-    with pytest.raises(EvaluationError, match="expected questions with hard negatives"):
-        judge_claims(Examples(pool, (Example("Why?", (), (3,)),)), judge)
 
 
 def classifier(place: Path, tiny: Path, labels: Sequence[str]) -> Any:
