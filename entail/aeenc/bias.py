@@ -135,14 +135,6 @@ class SimilarityBias:
         """Return the number of pairs of each group."""
         return {name: int((self.group[rule] == code).sum()) for code, name in enumerate(GROUPS)}
 
-    def sample(self, rule: str, *, most: int, seed: int = 0) -> Positions:
-        """Return a sample of at most `most` pairs of each group, ascending."""
-        draw = np.random.default_rng(seed)
-        groups = [np.flatnonzero(self.group[rule] == code) for code in range(len(GROUPS))]
-        return np.sort(
-            np.concatenate([draw.choice(pairs, min(most, len(pairs)), replace=False) for pairs in groups])
-        )
-
     @cached_property
     def panels(self) -> Mapping[str, tuple[Panel, ...]]:
         """Rule -> panels (a), (b) and so on."""

@@ -1,13 +1,11 @@
 """The Compare page in a real Chromium: slopes, the split with its drill-down, Figure 3, the tour."""
 
-import csv
-import json
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.sync_api import Browser, FloatRect, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from entail.data.records import Corpus
 from entail.trees.store.corpora import CorpusStore
@@ -50,8 +48,6 @@ def test_ranks_are_slopes_and_a_premise_under_the_pointer_shows_its_whole_text(p
     expect(tip).to_contain_text("moon")
     choose(page, "Side by side")
     expect(page.locator("table.ranked")).to_have_count(2)
-    choose(page, "Rows")
-    expect(page.get_by_test_id("stDataFrame")).to_be_visible()
 
 
 def test_a_text_that_looks_like_html_is_drawn_and_told_as_text(page: Page, url: str, folder: Path) -> None:
@@ -72,7 +68,7 @@ def test_a_text_that_looks_like_html_is_drawn_and_told_as_text(page: Page, url: 
 
 def test_a_row_of_a_split_leads_to_its_rankings(page: Page, url: str) -> None:
     page.goto(f"{url}?mode=split&{WORDS}")
-    expect(page.get_by_test_id("stTable")).to_have_count(2)
+    expect(page.get_by_test_id("stTable")).to_have_count(1)
     claims = page.get_by_test_id("stDataFrame")
     expect(claims).to_have_count(1)
     expect(chart(page)).to_have_count(0)
@@ -80,43 +76,6 @@ def test_a_row_of_a_split_leads_to_its_rankings(page: Page, url: str) -> None:
     claims.click(position={"x": 18, "y": 54})  # the box of the first row
     expect(chart(page).locator("svg")).to_be_visible()
     expect(page.get_by_text("reference premises found").first).to_be_visible()
-
-
-def test_what_is_downloaded_holds_every_claim(page: Page, url: str, tmp_path: Path) -> None:
-    page.goto(f"{url}?mode=split&{WORDS}")
-    for name, file in (("Claims (CSV)", "queries.csv"), ("All figures (JSON)", "split.json")):
-        with page.expect_download() as download:
-            page.get_by_role("button", name=name).click()
-        assert download.value.suggested_filename == file
-        download.value.save_as(tmp_path / file)
-    with (tmp_path / "queries.csv").open(encoding="utf-8", newline="") as text:
-        rows = list(csv.DictReader(text))
-    figures = json.loads((tmp_path / "split.json").read_text(encoding="utf-8"))
-    assert len(rows) == 2 * figures["queries"]
-    assert figures["retrievers"] == ["tfidf", "bm25"]
-
-
-def test_a_brush_over_one_panel_leaves_its_pairs_in_the_others(page: Page, url: str) -> None:
-    page.set_viewport_size({"width": 1280, "height": 2200})
-    page.goto(f"{url}?mode=bias&left=tfidf&right=minilm")
-    canvas = chart(page).locator("canvas, svg").first
-    expect(canvas).to_be_visible()
-    expect(page.get_by_text("Do false positives stand above false negatives?")).to_be_visible()
-    box = canvas.bounding_box()
-    assert box is not None
-    boxes: FloatRect = {"x": box["x"], "y": box["y"], "width": box["width"], "height": 0.2 * box["height"]}
-    page.mouse.move(box["x"], box["y"] - 20)
-    before = page.screenshot(clip=boxes)
-    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.45 * box["height"])
-    page.mouse.down()
-    page.mouse.move(box["x"] + 0.7 * box["width"], box["y"] + 0.55 * box["height"], steps=5)
-    page.mouse.up()
-    page.mouse.move(box["x"], box["y"] - 20)
-    for _ in range(20):  # drawn anew in a frame or two
-        if page.screenshot(clip=boxes) != before:
-            return
-        page.wait_for_timeout(100)
-    pytest.fail("panel (a) is as it was before the brush")
 
 
 def test_the_tour_goes_from_card_to_card_and_can_be_sent(page: Page, browser: Browser, url: str) -> None:

@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import entail
+from entail.aeenc.bias import GROUPS as CODES
+from entail.aeenc.bias import GroupSummary, Panel
 from entail.encoders.gaussian.distributions import Gaussians
 from entail.gausscse.projection import project
 from entail.index.factory import LEXICAL
@@ -17,7 +18,7 @@ from entail.ui.compare.bias import draw_bias
 from entail.ui.compare.slopes import Slope, draw_slopes
 from entail.ui.direction.pair import draw_ellipses, draw_variances
 from entail.ui.models.job import draw_panel
-from entail.ui.shared.chart_marks import ACCEPTED, AMBER, GROUPS, OTHER, SERIES, SKY, VIOLET
+from entail.ui.shared.chart_marks import ACCEPTED, AMBER, OTHER, SERIES, SKY, VIOLET
 from entail.ui.shared.model_names import RETRIEVERS, model_label, model_name, retriever_marks
 
 PALETTE = {*SERIES, SKY, AMBER, VIOLET}
@@ -29,9 +30,10 @@ def gaussians() -> Gaussians:
     return Gaussians(draw.normal(size=(2, 8)), draw.normal(size=(2, 8)))
 
 
-def pairs() -> pd.DataFrame:
-    columns = {"overlap": [0.1, 0.2, 0.3], "cosine0": [0.1, 0.2, 0.3], "cosine1": [0.3, 0.2, 0.1]}
-    return pd.DataFrame({"group": [mark.name for mark in GROUPS], "query": "q", "premise": "p", **columns})
+def panels_of_bias() -> list[Panel]:
+    groups = {name: GroupSummary.of(np.array([0.1, 0.2])) for name in CODES}
+    names = {"a": None, "b": "minilm"}
+    return [Panel(letter, "cosine", name, groups, None) for letter, name in names.items()]
 
 
 def training(*series: str) -> Any:
@@ -46,7 +48,7 @@ def training(*series: str) -> Any:
 LINES = [Slope("ice is cold", (1, 30), ACCEPTED, ""), Slope("fire is hot", (2, 1), OTHER, "")]
 CHARTS: dict[str, Callable[[], Any]] = {
     "slopes": lambda: draw_slopes(LINES, (SIDES[0], SIDES[1]), k=20),
-    "bias": lambda: draw_bias(pairs(), SIDES),
+    "bias": lambda: draw_bias(panels_of_bias()),
     "ellipses": lambda: draw_ellipses(project(gaussians())),
     "variances": lambda: draw_variances(gaussians()),
     "loss": lambda: training("loss", "triplet"),

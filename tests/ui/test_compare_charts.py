@@ -1,17 +1,14 @@
-"""Charts of the Compare page as Vega receives them: marks, slopes, similarity bias."""
+"""Charts of the Compare page as Vega receives them: marks and slopes."""
 
 import re
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
 import pytest
 
-from entail.aeenc.bias import LEFT_OUT, SimilarityBias
 from entail.data.records import Corpus, Premise
 from entail.evaluation.retrieval.comparison import ComparedPremise, compare
 from entail.index.lexical import Bm25Index, TfidfIndex
-from entail.ui.compare.bias import MOST, draw_bias, pairs_table
 from entail.ui.compare.slopes import Slope, draw_slopes, height_of, slopes_of
 from entail.ui.shared.chart_marks import (
     ACCEPTED,
@@ -29,7 +26,6 @@ from entail.ui.shared.chart_marks import (
 from entail.ui.shared.model_names import RETRIEVERS, retriever_marks
 
 PAGES = ("#ffffff", "#11161d")  # the themes of .streamlit/config.toml
-SIZES = (30, 20, 500)
 
 
 def luminance(colour: str) -> float:
@@ -116,69 +112,3 @@ def test_ranks_of_a_comparison_are_drawn() -> None:
     lines = slopes_of(compare("ice", corpus, (TfidfIndex(corpus), Bm25Index(corpus)), k=5))
     assert len(lines) == 2
     assert drawn(lines, k=2)[0]["layer"]
-
-
-@pytest.fixture
-def found() -> SimilarityBias:
-    corpus = Corpus.of("facts", [f"fact {i}" for i in range(50)])
-    code = np.repeat(np.arange(3), SIZES).astype(np.int8)
-    count, draw = len(code), np.random.default_rng(1)
-    return SimilarityBias(
-        corpus=corpus,
-        k=20,
-        queries=("a claim", "another claim"),
-        retrievers=("one", "two"),
-        query=np.sort(draw.integers(0, 2, count)),
-        premise=draw.integers(0, 50, count),
-        group={"all": code, "outside_tree": np.where(np.arange(count) % 2, code, LEFT_OUT).astype(np.int8)},
-        overlap=draw.random(count),
-        cosine=draw.uniform(-0.2, 1, (2, count)),
-        missing=(),
-    )
-
-
-def test_large_groups_and_left_out_pairs_are_not_drawn_whole(found: SimilarityBias) -> None:
-    pairs = found.sample("all", most=100)
-    assert np.bincount(found.group["all"][pairs]).tolist() == [30, 20, 100]
-    assert pairs.tolist() == found.sample("all", most=100).tolist()
-    assert len(set(pairs.tolist())) == len(pairs)
-    pairs = found.sample("outside_tree", most=MOST)
-    assert LEFT_OUT not in found.group["outside_tree"][pairs]
-    assert len(pairs) == sum(SIZES) // 2
-
-
-def test_a_row_is_a_pair_with_its_cosine_under_each_encoder(found: SimilarityBias) -> None:
-    table = pairs_table(found, "all")
-    assert len(table) == sum(SIZES)
-    order = np.random.default_rng(0).permutation(found.sample("all", most=MOST))
-    for i in (0, 7, 300):
-        pair, row = order[i], table.iloc[i]
-        assert row["premise"] == found.corpus.texts[found.premise[pair]]
-        assert row["query"] == found.queries[found.query[pair]]
-        assert row["cosine1"] == pytest.approx(found.cosine[1][pair], abs=1e-4)
-
-
-def test_one_brush_links_all_panels(found: SimilarityBias) -> None:
-    chart: dict[str, Any] = draw_bias(pairs_table(found, "all"), retriever_marks(["one", "two"])).to_dict()
-    views = chart["vconcat"]
-    assert [view["mark"]["type"] for view in views] == ["boxplot", "point", "boxplot", "point", "boxplot"]
-    (brush,) = chart["params"]
-    assert brush["select"] == {"type": "interval", "resolve": "global"}
-    points = {view["name"] for view in views if view["mark"]["type"] == "point"}
-    assert set(brush["views"]) == points
-    for view in views:
-        if view["mark"]["type"] == "boxplot":
-            assert view["transform"] == [{"filter": {"param": "brush"}}]
-        else:
-            assert view["encoding"]["opacity"]["condition"][0]["param"] == "brush"
-            assert {"color", "shape"} <= set(view["encoding"])
-
-
-@pytest.mark.parametrize(("similarities", "domain"), [((-0.23, 0.9), [-0.3, 1]), ((0.4, 1.62), [0, 1.7])])
-def test_axes_hold_the_inner_products_of_vectors_of_any_length(
-    found: SimilarityBias, similarities: tuple[float, float], domain: list[float]
-) -> None:
-    table = pairs_table(found, "all").assign(cosine0=similarities[0], cosine1=similarities[1])
-    chart: dict[str, Any] = draw_bias(table, retriever_marks(["one", "two"])).to_dict()
-    scales = [view["encoding"]["y"]["scale"]["domain"] for view in chart["vconcat"] if "name" in view]
-    assert scales == [pytest.approx(domain)] * 2

@@ -2,8 +2,6 @@
 
 import csv
 import io
-import json
-import math
 
 import pytest
 
@@ -12,7 +10,6 @@ from entail.data.spreadsheets import to_csv
 from entail.evaluation.retrieval.comparison import compare, comparison_rows
 from entail.evaluation.retrieval.split_comparison import SplitComparison, compare_split, query_rows
 from entail.index.lexical import Bm25Index, TfidfIndex
-from entail.ui.shared.downloads import to_json
 
 ODD = Corpus.of("odd", ["=HYPERLINK(0) ice", "ice is cold, snow too"])
 
@@ -55,13 +52,3 @@ def test_queries_by_both_protocols(split: SplitComparison) -> None:
     assert {row["query"] for row in rows} == {"'+ice is cold"}
     assert all(row["ranks tfidf"].endswith(" inf") for row in rows)
     assert all(float(row["AP tfidf"]) == split.changes["paper"][0].ap[0] for row in rows)
-
-
-def test_figures_are_json_with_their_intervals(split: SplitComparison) -> None:
-    content = json.loads(to_json(split.to_json()))
-    assert {figure["protocol"] for figure in content["figures"]} == {"query_excluded", "paper"}
-    for figure in content["figures"]:
-        assert figure["first_interval"][0] <= figure["first"] <= figure["first_interval"][1]
-        assert math.isclose(figure["difference"], figure["second"] - figure["first"])
-    assert content["missing"] == ["nowhere"]
-    assert [effort["limit"] for effort in content["effort"]] == [100, 100]

@@ -1,4 +1,4 @@
-"""Comparison of two retrievers on one query."""
+"""Comparison of two retrievers on one query, as a table."""
 
 from __future__ import annotations
 

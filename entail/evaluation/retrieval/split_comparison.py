@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -107,22 +107,6 @@ class SplitComparison:
             before, after = tuple(first.ranks[own].tolist()), tuple(second.ranks[own].tolist())
             found = sum(rank <= FOUND_AT for rank in before), sum(rank <= FOUND_AT for rank in after)
             yield QueryChange(index, query, ap, found, len(before), (before, after))
-
-    def to_json(self) -> dict[str, Any]:
-        """Return a JSON-serialisable dict."""
-        return {
-            "retrievers": list(self.names),
-            "corpus": {"name": self.corpus.name, "premises": len(self.corpus), "hash": self.corpus.hash},
-            "trees": self.trees,
-            "queries": len(self.gold),
-            "missing": list(self.gold.missing),
-            "figures": [
-                {"protocol": protocol, "measure": measure, **figure.to_json()}
-                for protocol in PROTOCOLS
-                for measure, figure in self.figures[protocol].items()
-            ],
-            "effort": [effort.to_json() for effort in self.efforts],
-        }
 
 
 def compare_split(

@@ -5,11 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import streamlit as st
 
-from entail.data.corpora import read_corpus
 from entail.data.entailment_bank.trees import read_trees
 from entail.data.judgements import Judgements
 from entail.data.records import Corpus, ExplanationTree
@@ -37,19 +35,18 @@ from entail.ui.shared.waiting import draw_progress
 
 QUERY, TREE, SPLIT, BIAS, TOUR = "query", "tree", "split", "bias", "tour"
 MODES = {TOUR: "Tour", QUERY: "A claim", TREE: "A tree", SPLIT: "Many trees", BIAS: "Similarity bias"}
-DEPTHS = (10, 20, 50, 100)
 
 _ALWAYS = ("mode", "corpus", "left", "right", "depth")
 _BY_MODE = {
     QUERY: ("pick", "query"),
     TREE: ("tree",),
-    SPLIT: ("trees", "file", "among"),
-    BIAS: ("trees", "file", "among"),
-    TOUR: ("trees", "file", "among", "stop"),
+    SPLIT: ("trees", "file"),
+    BIAS: ("trees", "file"),
+    TOUR: ("trees", "file", "stop"),
 }
 LINK = Link(
     "compare",
-    tuple(dict.fromkeys((*_ALWAYS, *(part for parts in _BY_MODE.values() for part in parts)))),
+    (*_ALWAYS, *dict.fromkeys(part for parts in _BY_MODE.values() for part in parts)),
     called={
         "left": "retriever",
         "right": "retriever",
@@ -58,6 +55,10 @@ LINK = Link(
         "stop": "card",
     },
 )
+
+EXAMPLES, TEAM, FILE = "examples", "team", "file"
+KINDS = {EXAMPLES: "Example trees", TEAM: "Your team's trees", FILE: "An EntailmentBank file"}
+_UPLOAD = "Upload one …"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +109,7 @@ def draw_fields(corpora: Sequence[CorpusInfo]) -> Choice:
         )
         for cell, part, name in zip(cells[1:], ("left", "right"), defaults, strict=False)
     )
-    depth = LINK.pick("depth", "Depth", DEPTHS, 20, draw=cells[3].selectbox)
+    depth = LINK.pick("depth", "Depth", (10, 20, 50, 100), 20, draw=cells[3].selectbox)
     if first == second:
         st.info(f"Both sides are {label(model_label(first))}. Choose another retriever on one side.")
     return Choice(mode, ids[corpus], first, second, depth)
@@ -119,17 +120,6 @@ def save_link(mode: str) -> None:
     LINK.save_to_url((*_ALWAYS, *_BY_MODE[mode]))
 
 
-EXAMPLES, TEAM, FILE = "examples", "team", "file"
-KINDS = {
-    EXAMPLES: "Example trees",
-    TEAM: "Your team's trees",
-    FILE: "An EntailmentBank file",
-}
-_UPLOAD = "Upload one …"
-_OWN = "Only the file's own premises"
-_ENDINGS = (".jsonl", ".jsonl.gz")
-
-
 @dataclass(frozen=True)
 class Source:
     """Trees with the corpus in which their premises are looked for; `stamp` changes when a tree does."""
@@ -138,11 +128,6 @@ class Source:
     stamp: Hashable
     trees: tuple[ExplanationTree, ...]
     corpus: Corpus
-
-
-def splits_dir() -> Path:
-    """Return the folder whose EntailmentBank files can be picked: `splits` in the data folder."""
-    return load_settings().data_dir / "splits"
 
 
 def pick_source(shared: Workspace, info: CorpusInfo) -> Source | None:
@@ -180,12 +165,10 @@ def stored_trees(trees: tuple[tuple[str, int], ...]) -> tuple[ExplanationTree, .
 
 
 def _pick_file(corpus: Corpus) -> Source | None:
-    folder = splits_dir()
-    names = sorted(path.name for path in folder.glob("*") if path.name.endswith(_ENDINGS))
-    choice = _UPLOAD
-    if names:
-        choice = LINK.pick("file", "File", [*names, _UPLOAD], names[0])
-    if choice == _UPLOAD:
+    folder = load_settings().data_dir / "splits"
+    names = sorted(path.name for path in folder.glob("*") if path.name.endswith((".jsonl", ".jsonl.gz")))
+    name = LINK.pick("file", "File", [*names, _UPLOAD], names[0]) if names else _UPLOAD
+    if name == _UPLOAD:
         file = st.file_uploader(
             "EntailmentBank JSONL (.jsonl, .jsonl.gz)",
             key="compare_upload",
@@ -200,18 +183,14 @@ def _pick_file(corpus: Corpus) -> Source | None:
             return None
         name, content = file.name, file.getvalue()
     else:
-        name, content = choice, (folder / choice).read_bytes()
-    kinds = {"corpus": corpus.name, "own": _OWN}
-    own = LINK.pick("among", "Candidates", kinds, "corpus", draw=st.radio, horizontal=True) == "own"
+        content = (folder / name).read_bytes()
     stamp = hashlib.sha256(content).hexdigest()
-    trees, sentences = _read(stamp, name, content)
-    return Source(name, stamp, trees, sentences if own else corpus)
+    return Source(name, stamp, _read(stamp, name, content), corpus)
 
 
 @st.cache_resource(show_spinner="Reading the file …", max_entries=4)
-def _read(stamp: str, _name: str, _content: bytes) -> tuple[tuple[ExplanationTree, ...], Corpus]:
-    trees = tuple(read_trees(_content, name=_name))
-    return trees, read_corpus(_content, name=_name, skip_too_long=True).corpus
+def _read(stamp: str, _name: str, _content: bytes) -> tuple[ExplanationTree, ...]:
+    return tuple(read_trees(_content, name=_name))
 
 
 @dataclass(frozen=True)

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from entail.data.text import fold, quote
 from entail.encoders.training_queries import training_queries_of
-from entail.evaluation.retrieval.comparison import (
-    ComparedPremise,
-    Comparison,
-    comparison_rows,
-)
+from entail.evaluation.retrieval.comparison import ComparedPremise, Comparison, comparison_rows
 from entail.evaluation.retrieval.comparison_page import keep
 from entail.evaluation.retrieval.split_comparison import FOUND_AT, QueryChange
 from entail.trees.store.corpora import CorpusInfo
@@ -22,13 +17,12 @@ from entail.ui.compare.choice import LINK, Pair, draw_training_notice
 from entail.ui.compare.slopes import show_slopes, slopes_of
 from entail.ui.components.elements import draw_ranked_list, moved_mark, pick_view
 from entail.ui.links.control import draw_comparison_links
-from entail.ui.shared.chart_marks import words_of as decisions_of
 from entail.ui.shared.downloads import draw_download
 from entail.ui.shared.model_names import model_label
 from entail.ui.shared.resources import Workspace
 from entail.ui.shared.text import label, marked, words_of
 
-VIEWS = ("Slopes", "Side by side", "Rows")
+VIEWS = ("Slopes", "Side by side")
 _LONGEST = 2000
 
 OPENING_CLAIM = "andy will experience winter in southern hemisphere in august"
@@ -38,11 +32,13 @@ OPENING_CLAIM = "andy will experience winter in southern hemisphere in august"
 def pick_query(
     shared: Workspace, corpus_id: str, references: Mapping[str, Mapping[str, str]], names: Sequence[str]
 ) -> str:
-    """Draw the fields for a query of the retrievers `names` and return it; empty while there is none."""
+    """Draw the fields for a query of the retrievers `names` and return it; empty while there is none.
+
+    Claims with reference premises come first: only there can the sides be scored. Of these, unseen ones.
+    """
     trees = shared.log.trees(corpus_id=corpus_id)
     hypotheses = sorted({tree.hypothesis for tree in trees})
     training_queries = frozenset().union(*(training_queries_of(name, hypotheses) for name in names))
-    # Claims with reference premises come first: only there can the sides be scored. Of these, unseen ones.
     claims = sorted(
         hypotheses,
         key=lambda claim: (claim != OPENING_CLAIM, fold(claim) not in references, claim in training_queries),
@@ -79,8 +75,6 @@ def draw_query(
     view = pick_view("View", VIEWS, default=VIEWS[0], key="compare_view")
     if view == "Side by side":
         _draw_lists(comparison)
-    elif view == "Rows":
-        _draw_rows(pair, comparison)
     else:
         changes = largest_changes(comparison)
         show_slopes(
@@ -90,8 +84,7 @@ def draw_query(
             alt=f"Ranks of {len(comparison.rows)} premises, {' and '.join(pair.names)}. {changes}",
         )
         st.caption(f"**Largest differences:** {label(changes)} Log scale below rank {comparison.k}")
-    with st.container(horizontal=True):
-        draw_download("Ranks (CSV)", "comparison.csv", lambda: comparison_rows(comparison))
+    draw_download("Ranks (CSV)", "comparison.csv", lambda: comparison_rows(comparison))
     return comparison
 
 
@@ -148,68 +141,29 @@ def _signs(row: ComparedPremise) -> str:
     return signs
 
 
-def _draw_rows(pair: Pair, comparison: Comparison) -> None:
-    rows = comparison.by_difference
-    columns = st.column_config
-    st.dataframe(
-        pd.DataFrame(
-            {
-                "premise": [row.premise.text for row in rows],
-                "left": [row.ranks[0] for row in rows],
-                "right": [row.ranks[1] for row in rows],
-                "gained": [row.change for row in rows],
-                "score left": [row.scores[0] for row in rows],
-                "score right": [row.scores[1] for row in rows],
-                "decisions": [decisions_of(row) for row in rows],
-            }
-        ),
-        hide_index=True,
-        height=480,
-        column_config={
-            "premise": columns.TextColumn("Premise", width="large"),
-            "gained": columns.NumberColumn("Ranks gained", format="%+d"),
-            "decisions": columns.TextColumn("Judgement"),
-            **_side_columns("{}", "Rank", pair.names),
-            **_side_columns("score {}", "Score", pair.names, format="%.3f"),
-        },
-    )
-
-
-def _side_columns(name: str, title: str, names: tuple[str, str], **options: Any) -> dict[str, Any]:  # noqa: ANN401 - of Streamlit
-    """Return the columns of the left and the right retriever, titled with its name."""
-    return {
-        name.format(side): st.column_config.NumberColumn(f"{title}, {retriever}", **options)
-        for side, retriever in zip(("left", "right"), names, strict=True)
-    }
-
-
 def draw_queries(changes: Sequence[QueryChange], names: tuple[str, str], *, key: str) -> QueryChange | None:
     """Draw a row for each query, in this order, and return the selected one.
 
     The key must change with the rows, or a selection would carry over to others.
     """
     columns = st.column_config
+    table = pd.DataFrame(
+        [(change.query, change.difference, *change.ap, *change.found, change.premises) for change in changes],
+        columns=["query", "difference", "left", "right", "found left", "found right", "premises"],
+    )
+    config = {
+        "query": columns.TextColumn("Claim", width="large"),
+        "difference": columns.NumberColumn("Gained", format="%+.3f", help="Difference in AP"),
+        "premises": columns.NumberColumn("Premises"),
+    }
+    for side, retriever in zip(("left", "right"), names, strict=True):
+        config[side] = columns.NumberColumn(f"AP, {retriever}", format="%.3f")
+        config[f"found {side}"] = columns.NumberColumn(f"In top {FOUND_AT}, {retriever}")
     selection = st.dataframe(
-        pd.DataFrame(
-            {
-                "query": [change.query for change in changes],
-                "difference": [change.difference for change in changes],
-                "left": [change.ap[0] for change in changes],
-                "right": [change.ap[1] for change in changes],
-                "found left": [change.found[0] for change in changes],
-                "found right": [change.found[1] for change in changes],
-                "premises": [change.premises for change in changes],
-            }
-        ),
+        table,
         hide_index=True,
         height=min(320, 36 * (len(changes) + 1) + 4),
-        column_config={
-            "query": columns.TextColumn("Claim", width="large"),
-            "difference": columns.NumberColumn("Gained", format="%+.3f", help="Difference in AP"),
-            "premises": columns.NumberColumn("Premises"),
-            **_side_columns("{}", "AP", names, format="%.3f"),
-            **_side_columns("found {}", f"In top {FOUND_AT}", names),
-        },
+        column_config=config,
         on_select="rerun",
         selection_mode="single-row",
         key=key,

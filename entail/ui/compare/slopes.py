@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 _DECADE = 4.0
 """Height of a decade of ranks below rank k, in ranks."""
 
-_LEAST = 140
-"""Least height of a chart in pixels, for its legend."""
-
 _MARGIN = 0.36
 """Share of the width for the texts on each side."""
 
@@ -68,33 +65,15 @@ def draw_slopes(lines: Sequence[Slope], sides: tuple[Mark, Mark], *, k: int) -> 
     for side in (1, 2):  # premises of several parents may share a rank, and so a label
         table[f"label{side}"] = table.groupby(f"rank{side}")["premise"].transform(" · ".join)
         table.loc[table.duplicated(f"rank{side}"), f"label{side}"] = ""
-    marks = [mark for mark in DECISIONS if any(line.mark == mark for line in visible_lines)]
-    scale = scales(marks)
+    scale = scales([mark for mark in DECISIONS if any(line.mark == mark for line in visible_lines)])
+    legend = alt.Legend(title=None, orient="top", columns=2)
+    colour = alt.Color("mark:N", scale=scale["color"], legend=legend)
     bottom = height_of(lowest, k) + 0.6
-    ticks = {height_of(rank, k): rank for rank in _ticks(k, lowest)}
-    axis = alt.Axis(
-        title="Rank",
-        titleAngle=0,
-        titleAnchor="end",
-        titleAlign="left",
-        titleY=-8,
-        values=list(ticks),
-        labelExpr=_labels(ticks),
-        grid=True,
-        gridOpacity=0.25,
-        domain=False,
-        ticks=False,
-    )
-
-    def y(side: int) -> alt.Y:
-        return alt.Y(f"y{side}:Q", scale=alt.Scale(domain=[0.4, bottom], reverse=True, nice=False), axis=axis)
-
-    left, right = (alt.ExprRef(f"width * {share}") for share in (_MARGIN, 1 - _MARGIN))
+    heights = alt.Scale(domain=[0.4, bottom], reverse=True, nice=False)
+    axis = _rank_axis(k, lowest)
     hover = alt.selection_point(
         name="hover", on="pointerover", clear="pointerout", fields=["id"], empty=False
     )
-    legend = alt.Legend(title=None, orient="top", columns=2)
-    colour = alt.Color("mark:N", scale=scale["color"], legend=legend)
     tip = [
         alt.Tooltip("premise:N", title="Premise"),
         *([alt.Tooltip("parent:N", title="Explains")] if any(line.parent for line in visible_lines) else []),
@@ -103,26 +82,21 @@ def draw_slopes(lines: Sequence[Slope], sides: tuple[Mark, Mark], *, k: int) -> 
         alt.Tooltip("decisions:N", title="Judgement"),
     ]
     base = alt.Chart(table)
-    ends = {"x": alt.value(left), "x2": alt.value(right), "y": y(1), "y2": alt.Y2("y2:Q")}
-    line = base.mark_rule(strokeCap="round").encode(
-        **ends,
-        color=colour,
-        strokeDash=alt.StrokeDash("mark:N", scale=scale["strokeDash"], legend=legend),
-        strokeWidth=alt.when(hover).then(alt.value(5)).otherwise(alt.StrokeWidth("width:Q", scale=None)),
-        opacity=alt.when(hover).then(alt.value(1)).otherwise(alt.Opacity("opacity:Q", scale=None)),
-    )
-    wide = base.mark_rule(strokeWidth=13, opacity=0.001).encode(**ends, tooltip=tip).add_params(hover)
-    layers: list[Any] = [line, wide]
-    for side, x in ((1, alt.value(left)), (2, alt.value(right))):
-        align: Literal["right", "left"] = "right" if side == 1 else "left"
-        points = base.mark_point(filled=True, opacity=1).encode(
-            x=x,
-            y=y(side),
+    ends_x = [alt.value(alt.ExprRef(f"width * {share}")) for share in (_MARGIN, 1 - _MARGIN)]
+    rows = [alt.Y(f"y{side}:Q", scale=heights, axis=axis) for side in (1, 2)]
+    ends = {"x": ends_x[0], "x2": ends_x[1], "y": rows[0], "y2": alt.Y2("y2:Q")}
+    layers: list[Any] = [
+        base.mark_rule(strokeCap="round").encode(
+            **ends,
             color=colour,
-            size=alt.Size("size:Q", scale=None),
-            shape=alt.Shape("mark:N", scale=scale["shape"], legend=legend),
-            tooltip=tip,
-        )
+            strokeDash=alt.StrokeDash("mark:N", scale=scale["strokeDash"], legend=legend),
+            strokeWidth=alt.when(hover).then(alt.value(5)).otherwise(alt.StrokeWidth("width:Q", scale=None)),
+        ),
+        # A wide invisible line is easier to hit.
+        base.mark_rule(strokeWidth=13, opacity=0.001).encode(**ends, tooltip=tip).add_params(hover),
+    ]
+    for side, (mark, x, y) in enumerate(zip(sides, ends_x, rows, strict=True), start=1):
+        align: Literal["right", "left"] = "right" if side == 1 else "left"
         texts = base.transform_filter(alt.datum[f"rank{side}"] <= k).mark_text(
             align=align,
             baseline="middle",
@@ -130,24 +104,27 @@ def draw_slopes(lines: Sequence[Slope], sides: tuple[Mark, Mark], *, k: int) -> 
             fontSize=12,
             limit=alt.ExprRef(f"width * {_MARGIN} - 44"),
         )
-        head = alt.Chart(pd.DataFrame({"name": [sides[side - 1].name]})).mark_text(
-            align=align, baseline="bottom", fontWeight="bold", fontSize=13, y=-6
+        name = alt.Chart(pd.DataFrame({"name": [mark.name]}))
+        rail = name.mark_rule(
+            aria=False, color=mark.colour, strokeWidth=3, strokeDash=list(mark.dash or (1, 0))
         )
-        rail = alt.Chart(pd.DataFrame({"name": [sides[side - 1].name]})).mark_rule(
-            aria=False,
-            color=sides[side - 1].colour,
-            strokeWidth=3,
-            strokeDash=list(sides[side - 1].dash or (1, 0)),
-        )
+        head = name.mark_text(align=align, baseline="bottom", fontWeight="bold", fontSize=13, y=-6)
         layers += [
             rail.encode(x=x, y=alt.value(0), y2=alt.value(alt.ExprRef("height"))),
-            points,
-            texts.encode(x=x, y=y(side), text=f"label{side}:N", tooltip=tip),
+            base.mark_point(filled=True, opacity=1).encode(
+                x=x,
+                y=y,
+                color=colour,
+                size=alt.Size("size:Q", scale=None),
+                shape=alt.Shape("mark:N", scale=scale["shape"], legend=legend),
+                tooltip=tip,
+            ),
+            texts.encode(x=x, y=y, text=f"label{side}:N", tooltip=tip),
             head.encode(x=x, text="name:N"),
         ]
-    rows = bottom * (22 if len(visible_lines) >= k <= 25 else 16)
+    height = bottom * (22 if len(visible_lines) >= k <= 25 else 16)
     chart = alt.LayerChart(layer=layers).properties(
-        height=max(_LEAST, int(rows)),
+        height=max(140, int(height)),  # room for the legend
         title="Rank of each premise",
         padding={"left": 2, "right": 2, "top": 24, "bottom": 4},
     )
@@ -167,34 +144,33 @@ def _row(index: int, line: Slope, k: int) -> dict[str, Any]:
         "y1": height_of(line.ranks[0], k),
         "y2": height_of(line.ranks[1], k),
         "width": 3.0 if is_judged else 1.4,
-        "opacity": 1.0 if is_judged else 0.6,
         "size": 130.0 if is_judged else 55.0,
     }
 
 
-def _ticks(k: int, lowest: int) -> list[int]:
+def _rank_axis(k: int, lowest: int) -> alt.Axis:
+    """Return the axis that labels heights with their ranks."""
+    import altair as alt
+
     step = 5 if k <= 25 else 10
-    ticks = [1, *range(step, k + 1, step)]
-    decade = 10 ** math.ceil(math.log10(k + 1))
-    while decade <= lowest:
-        if decade > 1.5 * k:
-            ticks.append(decade)
-        decade *= 10
-    return ticks
-
-
-def _labels(ranks: dict[float, int]) -> str:
-    """Return the Vega expression that labels heights with their ranks."""
-    tests = "".join(f"abs(datum.value - {height!r}) < 1e-6 ? '{rank:,}' : " for height, rank in ranks.items())
-    return f"{tests}''"
-
-
-# Streamlit themes axes and legends, but not text marks.
-_STYLE = """
-<style>
-  [class*="st-key-slopes-"] svg .mark-text text { fill: currentColor; }
-</style>
-"""
+    decades = (10**power for power in range(1, 10))
+    ranks = [1, *range(step, k + 1, step), *(rank for rank in decades if 1.5 * k < rank <= lowest)]
+    heights = {height_of(rank, k): rank for rank in ranks}
+    tests = "".join(
+        f"abs(datum.value - {height!r}) < 1e-6 ? '{rank:,}' : " for height, rank in heights.items()
+    )
+    return alt.Axis(
+        title="Rank",
+        titleAngle=0,
+        titleAnchor="end",
+        titleAlign="left",
+        titleY=-8,
+        values=list(heights),
+        labelExpr=f"{tests}''",
+        gridOpacity=0.25,
+        domain=False,
+        ticks=False,
+    )
 
 
 def show_slopes(
@@ -202,5 +178,6 @@ def show_slopes(
 ) -> None:
     """Draw the chart with a text alternative; the key must be unique on the page."""
     with st.container(key=f"slopes-{key}"):
-        st.html(_STYLE)
+        # Streamlit themes axes and legends, but not text marks.
+        st.html('<style>[class*="st-key-slopes-"] svg .mark-text text { fill: currentColor; }</style>')
         st.altair_chart(draw_slopes(lines, sides, k=k), width="stretch", alt=alt)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-import pandas as pd
 import streamlit as st
 
 from entail.data.text import fold
@@ -26,23 +25,21 @@ from entail.trees.log.event_log import TreeSummary
 from entail.ui.compare.choice import LINK, Pair, Source, draw_training_notice, stored_trees
 from entail.ui.compare.query import draw_queries, draw_query
 from entail.ui.compare.slopes import Slope, show_slopes
-from entail.ui.components.elements import differences_table, pick_view
+from entail.ui.components.elements import differences_table
 from entail.ui.shared.chart_marks import ACCEPTED, REFERENCE
 from entail.ui.shared.downloads import draw_download
 from entail.ui.shared.resources import Workspace
 from entail.ui.shared.text import label
-from entail.ui.shared.waiting import await_value, draw_progress
+from entail.ui.shared.waiting import await_value
 
-PROTOCOL_NAMES: Mapping[Protocol, str] = {
-    "query_excluded": "Without the claim itself",
-    "paper": "As in the paper",
-}
 Figures = Mapping[str, Mapping[str, ComparedFigure]]
 """Protocol -> measure -> figures of both retrievers, with intervals and tests."""
 
-_MAIN = ("MAP", "NDCG", "NDCG@10", "Hit@10", "Hit@20", "Hit@50", "Recall@10")
+PROTOCOL: Protocol = "query_excluded"
+"""Protocol of the page: the claim itself is no candidate."""
+
+_MEASURES = ("MAP", "NDCG", "NDCG@10", "Hit@10", "Hit@20", "Hit@50", "Recall@10")
 _NAMED = 20
-_ORDERS = ("Gained most", "Lost most", "All")
 
 
 def take_split(pair: Pair, source: Source) -> SplitComparison | None:
@@ -69,16 +66,21 @@ def draw_split(pair: Pair, source: Source, *, k: int) -> None:
         with st.expander(f"{len(missing):,} reference premises are not in the corpus: counted as not found"):
             st.markdown("\n".join(f"- {label(text, longest=300)}" for text in missing[:_NAMED]))
             if len(missing) > _NAMED:
-                st.caption(f"{len(missing) - _NAMED:,} more in the download of all figures.")
+                st.caption(f"and {len(missing) - _NAMED:,} more")
     _draw_effort(split.efforts, pair.names)
     _draw_figures(split, pair, source)
-    st.markdown("##### Changed claims")
-    change = _pick_change(split, pair)
+    st.markdown("##### Claims, those that gain most first")
+    gained, lost = (most_changed(split.changes[PROTOCOL], gained=gained) for gained in (True, False))
+    equal = [change for change in split.changes[PROTOCOL] if not change.difference]
+    st.caption(
+        f"{len(gained):,} gained with {label(pair.names[1])}, {len(lost):,} lost, {len(equal):,} unchanged. "
+        "Click a row for its rankings."
+    )
+    key = f"changes-{hash((pair.key, split.names, len(split.gold)))}"
+    change = draw_queries([*gained, *equal, *reversed(lost)], pair.names, key=key)
     if change is not None:
         draw_change(pair, split, change, k=k)
-    with st.container(horizontal=True):
-        draw_download("Claims (CSV)", "queries.csv", lambda: query_rows(split))
-        draw_download("All figures (JSON)", "split.json", split.to_json)
+    draw_download("Claims (CSV)", "queries.csv", lambda: query_rows(split))
 
 
 def _draw_effort(efforts: tuple[Effort, Effort], names: tuple[str, str]) -> None:
@@ -109,65 +111,25 @@ def take_figures(split: SplitComparison, pair: Pair, source: Source, *, wait: fl
 
 
 def _draw_figures(split: SplitComparison, pair: Pair, source: Source) -> None:
-    """Draw the measures of both protocols; intervals and tests follow once they are computed."""
-    every = st.toggle("All cut-offs", key="compare_every")
-    first, second = map(label, pair.names)
-    names = first, second if second != first else f"{second} "
-    work = take_figures(split, pair, source, wait=0)
-    measured = work.value  # read once: it may be there before the page is drawn to its end
-    for protocol, title in PROTOCOL_NAMES.items():
-        if measured is None:
-            table = _plain_table(split, protocol, names)
-        else:
-            figures = measured[protocol]
-            table = differences_table(
-                {measure: figure.paired for measure, figure in figures.items()},
-                names,
-                intervals=[figure.intervals for figure in figures.values()],
-            )
-        st.markdown(f"**{title}**")
-        # A plain HTML table is drawn before the browser has loaded the interactive one.
-        st.table(
-            table if every else table[table["measure"].isin(_MAIN)],
-            hide_index=True,
-            border="horizontal",
-            alt=f"Figures of both retrievers. {title}.",
-        )
+    """Draw the measures with intervals and tests once they are computed."""
+    measured = await_value(
+        take_figures(split, pair, source, wait=0), waiting="Computing intervals and tests …"
+    )
     if measured is None:
-        draw_progress(work, waiting="Computing intervals and tests …")
+        return
+    first, second = map(label, pair.names)
+    figures = {name: measured[PROTOCOL][name] for name in _MEASURES}
+    table = differences_table(
+        {name: figure.paired for name, figure in figures.items()},
+        (first, second if second != first else f"{second} "),
+        intervals=[figure.intervals for figure in figures.values()],
+    )
+    # A plain HTML table is drawn before the browser has loaded the interactive one.
+    st.table(table, hide_index=True, border="horizontal", alt="Figures of both retrievers.")
     st.caption(
         "Brackets: 95 % bootstrap intervals over claims. p: paired randomisation test over claims, not "
         "corrected for multiple measures. ●: the interval of the difference excludes 0."
     )
-
-
-def _plain_table(split: SplitComparison, protocol: Protocol, names: tuple[str, str]) -> pd.DataFrame:
-    first, second = (evaluation.figures()[protocol] for evaluation in split.evaluations)
-    return pd.DataFrame(
-        {
-            "measure": list(first),
-            names[0]: [f"{value:.3f}" for value in first.values()],
-            names[1]: [f"{value:.3f}" for value in second.values()],
-            "difference": [f"{second[name] - value:+.3f}" for name, value in first.items()],
-            "p": "…",
-        }
-    )
-
-
-def _pick_change(split: SplitComparison, pair: Pair) -> QueryChange | None:
-    changes = split.changes["query_excluded"]
-    gained, lost = most_changed(changes, gained=True), most_changed(changes, gained=False)
-    with st.container(horizontal=True, vertical_alignment="center"):
-        order = pick_view("Order", _ORDERS, default=_ORDERS[0], key="compare_order")
-        st.caption(
-            f"{len(gained):,} gained with {label(pair.names[1])}, {len(lost):,} lost, "
-            f"{len(changes) - len(gained) - len(lost):,} unchanged. Click a row for its rankings."
-        )
-    rows = {"Gained most": gained, "Lost most": lost}.get(order, changes)
-    if not rows:
-        st.info("No claims.", icon=":material/balance:")
-        return None
-    return draw_queries(rows, pair.names, key=f"changes-{order}-{hash((pair.key, len(rows), split.names))}")
 
 
 def draw_change(
@@ -213,7 +175,7 @@ def draw_tree(pair: Pair, tree: TreeSummary, *, k: int) -> None:
             key="tree",
             alt=f"Ranks of {len(lines)} premises with {pair.names[0]} and {pair.names[1]}.",
         )
-    changes = split.changes["query_excluded"]
+    changes = split.changes[PROTOCOL]
     if lost := sum(math.isinf(rank) for change in changes for rank in change.ranks[0]):
         st.caption(f"Not drawn: {lost:,} premises that are not in the corpus, or repeat their parent.")
     st.markdown("**Nodes**")
@@ -227,7 +189,7 @@ def _tree_slopes(split: SplitComparison, *, example: bool) -> list[Slope]:
     """Return a line for every premise of every node, the largest changes first."""
     mark = REFERENCE if example else ACCEPTED
     lines: list[Slope] = []
-    for change in split.changes["query_excluded"]:
+    for change in split.changes[PROTOCOL]:
         for child, *ranks in zip(split.gold.children[change.index], *change.ranks, strict=True):
             if child != NOT_THERE and all(map(math.isfinite, ranks)):
                 text = split.corpus.texts[child]

@@ -8,11 +8,10 @@ from entail.data.bundled import HELD_OUT_NAME
 from entail.evaluation.retrieval.split_comparison import SplitComparison
 from entail.evaluation.retrieval.tour import Stop, choose_stops, headline, tell
 from entail.runtime.tasks import COMPARISONS, Task
-from entail.statistics.paired import ComparedFigure
 from entail.ui.compare.choice import EXAMPLES, KINDS, LINK, Pair, Source, draw_training_notice
-from entail.ui.compare.split import Figures, draw_change, take_figures, take_split
+from entail.ui.compare.split import PROTOCOL, Figures, draw_change, take_figures, take_split
 from entail.ui.shared.text import label
-from entail.ui.shared.waiting import await_value, draw_progress
+from entail.ui.shared.waiting import await_value
 
 HELD_OUT = (
     ":material/verified: **Held-out claims**: trees of EntailmentBank dev on which no shipped retriever or "
@@ -34,101 +33,70 @@ def draw_tour(pair: Pair, source: Source, *, k: int) -> None:
     if stops is None:
         return
     last = len(stops) + 1
-    cards = list(range(last + 1))
-    key = LINK.init_widget("stop", cards, 0)
+    key = LINK.init_widget("stop", range(last + 1), 0)
     card = int(st.session_state[key])
     with st.container(border=True):
-        if card in (0, last):
-            is_held_out = source.name == KINDS[EXAMPLES] and split.corpus.name == HELD_OUT_NAME
-            _draw_end(split, pair, stops, figures, closing=card == last, is_held_out=is_held_out)
-        else:
+        if 0 < card < last:
             stop = stops[card - 1]
             st.caption(f"{card} of {len(stops)}")
             st.markdown(f"##### {label(stop.change.query, longest=600)}")
             st.markdown(label(tell(stop, pair.names)))
+        else:
+            _draw_end(split, pair, stops, figures, closing=card == last)
+            if source.name == KINDS[EXAMPLES] and split.corpus.name == HELD_OUT_NAME:
+                st.markdown(HELD_OUT)
+            draw_training_notice(split.gold.texts, split.names)
         _draw_steps(key, card, last)
     if 0 < card < last:
         draw_change(pair, split, stops[card - 1].change, k=k, heading=False)
 
 
 def _draw_steps(key: str, card: int, last: int) -> None:
-    title, icon, target, name = "Again", ":material/replay:", 0, "tour_again"
-    if card < last:
-        title, icon = "Next" if card else "Start", ":material/arrow_forward:"
-        target, name = card + 1, "tour_next"
+    closing = card == last
+    steps = (
+        ("Back", "arrow_back", card - 1, card == 0, "tour_back"),
+        ("Again", "replay", 0, False, "tour_again")
+        if closing
+        else ("Next" if card else "Start", "arrow_forward", card + 1, False, "tour_next"),
+    )
     with st.container(horizontal=True):
-        st.button(
-            "Back",
-            icon=":material/arrow_back:",
-            on_click=st.session_state.__setitem__,
-            args=(key, card - 1),
-            disabled=card == 0,
-            key="tour_back",
-        )
-        st.button(
-            title,
-            icon=icon,
-            type="primary" if card < last else "secondary",
-            on_click=st.session_state.__setitem__,
-            args=(key, target),
-            key=name,
-        )
+        for title, icon, target, disabled, name in steps:
+            st.button(
+                title,
+                icon=f":material/{icon}:",
+                type="primary" if name == "tour_next" else "secondary",
+                on_click=st.session_state.__setitem__,
+                args=(key, target),
+                disabled=disabled,
+                key=name,
+            )
 
 
 def _draw_end(
-    split: SplitComparison,
-    pair: Pair,
-    stops: tuple[Stop, ...],
-    figures: Task[Figures],
-    *,
-    closing: bool,
-    is_held_out: bool,
+    split: SplitComparison, pair: Pair, stops: tuple[Stop, ...], figures: Task[Figures], *, closing: bool
 ) -> None:
     """Draw the opening or the closing card, with the figures over all claims."""
     first, second = map(label, pair.names)
-    measured = figures.value  # read once: it may be there before the card is drawn to its end
-    if closing:
-        better = sum(stop.better for stop in stops)
-        st.markdown("##### Summary")
-        st.markdown(
-            f"{second} is better on {better} of {len(stops)} examples, {first} on {len(stops) - better}. "
-            "Examples are extremes; over all claims:"
-        )
-        if measured is not None:
-            st.markdown("\n".join(f"- {label(sentence)}" for sentence in headline(split, pair.names)))
-    else:
+    if not closing:
         st.markdown(f"##### {first} and {second}, in {len(stops)} examples")
         st.markdown(
             "An explanation tree needs premises that *entail* a claim, not ones that only *resemble* it. "
             f"The examples are those of {len(split.gold):,} claims, over {len(split.corpus):,} premises, on "
             "which the two differ most."
         )
-    if is_held_out:
-        st.markdown(HELD_OUT)
+        if not stops:
+            st.info("Both rank all reference premises equally: no examples.", icon=":material/balance:")
+        _draw_headline(split, pair)
+        return
+    better = sum(stop.better for stop in stops)
+    st.markdown("##### Summary")
+    st.markdown(
+        f"{second} is better on {better} of {len(stops)} examples, {first} on {len(stops) - better}. "
+        "Examples are extremes; over all claims:"
+    )
     _draw_headline(split, pair)
-    if measured is None:
-        draw_progress(figures, waiting="Computing intervals and tests …")
-    else:
-        st.caption(_interval_words(measured["query_excluded"]["MAP"], pair.names))
-    if not stops and not closing:
-        st.info("Both rank all reference premises equally: no examples.", icon=":material/balance:")
-    draw_training_notice(split.gold.texts, split.names)
-
-
-def _interval_words(figure: ComparedFigure, names: tuple[str, str]) -> str:
-    """Return both mean average precisions and their difference, with 95 % intervals."""
-    paired = figure.paired
-    sides = ", ".join(
-        f"{label(name)} {value:.3f} [{low:.3f}, {high:.3f}]"
-        for name, value, (low, high) in zip(
-            names, (paired.first, paired.second), figure.intervals, strict=True
-        )
-    )
-    return (
-        f"Mean average precision over {paired.queries:,} claims: {sides}; difference "
-        f"{paired.difference:+.3f} [{paired.low:+.3f}, {paired.high:+.3f}] "
-        "(95 % bootstrap intervals over claims)."
-    )
+    if await_value(figures, waiting="Computing intervals and tests …") is not None:
+        st.markdown("\n".join(f"- {label(sentence)}" for sentence in headline(split, pair.names)))
 
 
 def _draw_headline(split: SplitComparison, pair: Pair) -> None:
@@ -136,19 +104,12 @@ def _draw_headline(split: SplitComparison, pair: Pair) -> None:
     st.caption(label(names))
     cells = st.columns(3)
     # Without intervals, which take seconds.
-    plain = [evaluation.figures()["query_excluded"] for evaluation in split.evaluations]
-    for cell, measure, title in (
-        (cells[0], "MAP", "Mean average precision"),
-        (cells[1], "Hit@10", "Reference premises in top 10"),
-    ):
+    plain = [evaluation.figures()[PROTOCOL] for evaluation in split.evaluations]
+    titles = {"MAP": "Mean average precision", "Hit@10": "Reference premises in top 10"}
+    for cell, (measure, title) in zip(cells, titles.items(), strict=False):
         before, after = (figures[measure] for figures in plain)
-        cell.metric(
-            title,
-            f"{before:.3f} → {after:.3f}",
-            delta=f"{after - before:+.3f}",
-            border=True,
-            help=names,
-        )
+        change = f"{after - before:+.3f}"
+        cell.metric(title, f"{before:.3f} → {after:.3f}", delta=change, border=True, help=names)
     first, second = (effort.reads_per_accepted for effort in split.efforts)
     reads_before, reads_after = ("?" if reads is None else f"{reads:.1f}" for reads in (first, second))
     cells[2].metric(
