@@ -1,4 +1,4 @@
-"""The Chains page: a chain step by step, premises chosen by hand, WorldTree releases, comparisons."""
+"""The Chains page: a chain step by step, premises chosen by hand, WorldTree releases."""
 
 import zipfile
 from pathlib import Path
@@ -8,7 +8,6 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from entail.arcf.chains.chain import Chain, Step
-from entail.arcf.chains.comparison import GREEDY, WORDS
 from entail.arcf.chains.example import EXAMPLE
 from entail.arcf.scoring.scorer import ListedScorer, Scorer, ScorerForm
 from entail.data.records import Corpus
@@ -72,8 +71,6 @@ def test_a_step_shows_its_candidates_and_new_ones(app: AppTest, few: dict[str, s
     assert "Step 2: " in said(app)
     assert sentences(app)[:3] == before
     assert html(app, "new here")
-    app = settled(app.segmented_control(key="chains_which").set_value("joined").run())
-    assert len(buttons(app, "chain-choose-")) == 1
 
 
 def test_a_premise_chosen_by_hand_continues_the_chain_and_is_in_the_link(
@@ -185,7 +182,7 @@ def test_a_row_of_a_release_shows_its_gold_premises(app: AppTest, release: Path)
     (table,) = html(app, '<table class="chain-gold')
     assert "<td>ice is frozen water <span" in table
     assert table.index("★ central") < table.index("★ lexical glue")
-    assert "<td>no</td><td>5</td><td>never</td>" in table
+    assert "<td>no</td><td>never</td>" in table
     app = settled(app.selectbox(key="chains_row").set_value("own").run())
     assert len(app.text_area) == 2
 
@@ -225,19 +222,12 @@ def scorers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("scorers")
-def test_a_trained_scorer_comes_first_and_is_compared(app: AppTest, few: dict[str, str]) -> None:
+def test_a_trained_scorer_comes_first_and_ends_a_chain(app: AppTest, few: dict[str, str]) -> None:
     app = opened(app, PAGE, **few)
     assert app.selectbox(key="chains_by").value == "chains"
     assert "broken cannot be used: expected int, found words" in said(app)
     assert chain(app) == 3
     assert "Complete: no candidate improves it (100.000" in said(app)
-    app = settled(app.toggle(key="chains_compare").set_value(True).run())
-    table = app.dataframe[-1].value
-    methods = (GREEDY, "chains", "endless")
-    assert list(table.columns) == ["fact", WORDS, *(c for name in methods for c in (name, f"in {name}"))]
-    longest = max(TEXTS, key=lambda text: len(text.replace(" ", "")))
-    assert table.loc[table["chains"] == 1, "fact"].item() == longest
-    assert table["in chains"].sum() == 3
     app.number_input(key="chains_length").set_value(4)
     app = settled(app.selectbox(key="chains_by").set_value("endless").run())
     assert "This scorer cannot tell when an explanation is complete" in said(app)
@@ -250,12 +240,6 @@ def test_scores_that_are_no_numbers_are_an_error(
     bad = Scorer("chains", "chains@bad", ScorerForm(), FakeScorer(lambda a, b: float("nan")))
     monkeypatch.setattr("entail.runtime.chains.load_scorer", lambda name, **_: bad)
     assert "scores are not finite" in said(opened(app, PAGE, **few))
-
-
-def test_a_comparison_without_scorers_has_the_baselines(app: AppTest, few: dict[str, str]) -> None:
-    app = settled(opened(app, PAGE, **few).toggle(key="chains_compare").set_value(True).run())
-    assert "No trained scorer" in said(app)
-    assert list(app.dataframe[-1].value.columns) == ["fact", WORDS, GREEDY, f"in {GREEDY}"]
 
 
 def walk_of(*steps: Step, stopped: Any = None) -> Chain:

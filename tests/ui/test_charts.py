@@ -16,7 +16,7 @@ from entail.index.factory import LEXICAL
 from entail.jobs.events import panels
 from entail.ui.compare.bias import draw_bias
 from entail.ui.compare.slopes import Slope, draw_slopes
-from entail.ui.direction.pair import draw_ellipses, draw_variances
+from entail.ui.direction.pair import draw_ellipses
 from entail.ui.models.job import draw_panel
 from entail.ui.shared.chart_marks import ACCEPTED, AMBER, OTHER, SERIES, SKY, VIOLET
 from entail.ui.shared.model_names import RETRIEVERS, model_label, model_name, retriever_marks
@@ -50,7 +50,6 @@ CHARTS: dict[str, Callable[[], Any]] = {
     "slopes": lambda: draw_slopes(LINES, (SIDES[0], SIDES[1]), k=20),
     "bias": lambda: draw_bias(panels_of_bias()),
     "ellipses": lambda: draw_ellipses(project(gaussians())),
-    "variances": lambda: draw_variances(gaussians()),
     "loss": lambda: training("loss", "triplet"),
     "memory": lambda: training("memory"),
 }

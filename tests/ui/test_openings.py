@@ -116,7 +116,7 @@ def without_models(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let every encoder, scorer and judge be in the making until the test ends."""
     waiting: Task[Any] = Task()
     monkeypatch.setattr(ModelCache, "get_or_start", lambda *_, **__: waiting)
-    for module in ("entail.ui.chains.comparison", "entail.ui.chains.fields", "entail.runtime.chains"):
+    for module in ("entail.ui.chains.fields", "entail.runtime.chains"):
         monkeypatch.setattr(f"{module}.take_scorer", lambda *_, **__: waiting)
     monkeypatch.setattr("entail.ui.direction.encoder.take_encoder", lambda *_, **__: waiting)
     monkeypatch.setattr("entail.ui.claims.judges.list_judges", list)

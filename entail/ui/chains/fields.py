@@ -11,7 +11,7 @@ import streamlit as st
 
 from entail.arcf.chains.chain import corpus_facts
 from entail.arcf.chains.example import EXAMPLE
-from entail.arcf.scoring.scorer import ListedScorer, Scorer, list_scorers
+from entail.arcf.scoring.scorer import Scorer, list_scorers
 from entail.data.worldtree.questions import Question, WorldtreeRelease, read_release
 from entail.data.worldtree.tables import FactTables
 from entail.evaluation.chains import TFIDF
@@ -57,12 +57,7 @@ _SHOWN = 90
 
 @dataclass(frozen=True)
 class Picks:
-    """A user's edits of one chain.
-
-    Attributes:
-        uids: Premises chosen by hand, in order.
-        alone: Whether the chain continues by itself after them.
-    """
+    """A user's edits of one chain: premises chosen by hand, and whether it continues by itself after them."""
 
     uids: tuple[str, ...] = ()
     alone: bool = True
@@ -104,13 +99,7 @@ def store_picks(about: str, picks: Picks) -> None:
 
 @dataclass(frozen=True)
 class Source:
-    """Question and premises of a chain.
-
-    Attributes:
-        facts: All premises.
-        question: The question with its answer and, where it is known, its explanation.
-        parts: Parts of the link that name them.
-    """
+    """Question and premises of a chain, and the parts of the link that name them."""
 
     facts: FactTables
     question: Question
@@ -208,8 +197,8 @@ def _enter_question(stem: str, answer: str) -> Question | None:
     return Question("question", " ".join(question.split()), " ".join(correct.split()), {})
 
 
-def pick_builder(facts: FactTables) -> tuple[Builder, int, tuple[ListedScorer, ...]] | None:
-    """Draw the fields of the scorer; return a builder, most premises of a chain, and the usable scorers.
+def pick_builder(facts: FactTables) -> tuple[Builder, int] | None:
+    """Draw the fields of the scorer; return a builder, and most premises of a chain.
 
     Returns:
         None while the scorer is loaded or the premises are prepared.
@@ -256,4 +245,4 @@ def pick_builder(facts: FactTables) -> tuple[Builder, int, tuple[ListedScorer, .
         if scorer is None:
             return None
     builder = await_value(take_builder(facts, scorer, k=k), waiting="Preparing the premises …")
-    return None if builder is None else (builder, length, tuple(usable.values()))
+    return None if builder is None else (builder, length)

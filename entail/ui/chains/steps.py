@@ -12,14 +12,13 @@ from itertools import takewhile
 import streamlit as st
 
 from entail.arcf.chains.chain import Chain, Search, Step, follow
-from entail.arcf.chains.comparison import gold_roles, select_candidates
+from entail.arcf.chains.comparison import gold_roles, locate_gold
 from entail.arcf.scoring.inputs import worst_dropped
 from entail.data.text import count_of
 from entail.data.worldtree.questions import CENTRAL, GROUNDING, LEXICAL_GLUE
 from entail.runtime.chains import Builder, take_step
 from entail.runtime.tasks import Task
 from entail.ui.chains.fields import Picks, Source, store_picks
-from entail.ui.components.elements import pick_view
 from entail.ui.shared.text import label, marked, words_of
 from entail.ui.shared.waiting import draw_progress
 
@@ -29,11 +28,10 @@ PAGE = 8
 _WAIT = 0.6
 """Seconds that the page waits for steps before it draws the finished ones."""
 
-_WHICH = {"all": "All", "joined": "New here", "gold": "Reference"}
 _ROLES = {CENTRAL: "central", GROUNDING: "grounding", LEXICAL_GLUE: "lexical glue"}
 _CLASSES = {CENTRAL: "central", GROUNDING: "grounding", LEXICAL_GLUE: "glue"}
 
-STYLE = """
+_STYLE = """
 <style>
   .chain-role { display: inline-block; padding: 0 .45em; border: 1px solid var(--role); border-radius: 1em;
       background: color-mix(in srgb, var(--role) 20%, transparent); font-size: .8rem; white-space: nowrap; }
@@ -50,11 +48,6 @@ STYLE = """
 """Roles differ by name and outline, too, never by colour alone."""
 
 
-def role_name(role: str) -> str:
-    """Return the name of a role."""
-    return _ROLES.get(role, role.lower())
-
-
 def role_badge(role: str) -> str:
     """Return the role of a gold premise as HTML.
 
@@ -62,17 +55,11 @@ def role_badge(role: str) -> str:
     '<span class="chain-role chain-glue">★ lexical glue</span>'
     """
     kind = _CLASSES.get(role, "other")
-    return f'<span class="chain-role chain-{kind}">★ {html.escape(role_name(role))}</span>'
+    return f'<span class="chain-role chain-{kind}">★ {html.escape(_ROLES.get(role, role.lower()))}</span>'
 
 
 def end_message(walk: Chain, *, length: int, is_baseline: bool) -> str:
-    """Return why a chain ended; empty where it waits for the user.
-
-    Args:
-        walk: The chain.
-        length: Most premises of it.
-        is_baseline: Whether TF-IDF built it.
-    """
+    """Return why a chain of at most `length` premises ended; empty where it waits for the user."""
     if walk.stopped == "length":
         message = f"Stopped: limit of {count_of(length, 'premise')} reached."
         if is_baseline or (walk.steps and walk.steps[-1].stop_score is None):
@@ -112,14 +99,7 @@ def truncation_message(walk: Chain) -> str:
 
 @dataclass(frozen=True)
 class Scene:
-    """State of the page.
-
-    Attributes:
-        length: Most premises of a chain.
-        picks: The user's edits.
-        walk: The chain so far.
-        making: Step that is being scored, None if none is.
-    """
+    """State of the page: the chain so far, and the step that is being scored."""
 
     source: Source
     builder: Builder
@@ -173,7 +153,7 @@ def build(source: Source, builder: Builder, *, length: int, picks: Picks) -> Sce
 
 def draw_chain(scene: Scene) -> None:
     """Draw the chain, and the candidates of the open step."""
-    st.html(STYLE)
+    st.html(_STYLE)
     walk = scene.walk
     if walk.by_hand < len(scene.picks.uids) and scene.making is None:
         st.warning(
@@ -255,12 +235,7 @@ def _draw_step(scene: Scene, number: int) -> None:
     walk, texts = scene.walk, scene.source.facts.texts
     step = walk.steps[number]
     st.markdown(f"##### Step {number + 1}: {count_candidates(step)}")
-    makes_sense = {"all": True, "joined": bool(step.chosen), "gold": bool(scene.roles)}
-    options = [which for which in _WHICH if makes_sense[which]]
-    if st.session_state.get("chains_which") not in options:
-        st.session_state["chains_which"] = "all"
-    which = pick_view("Which candidates", options, format_func=_WHICH.get, key="chains_which")
-    rows = select_candidates(step, scene.roles, which)
+    rows = list(enumerate(step.candidates, start=1))
     most = int(st.session_state.get("chains_more", PAGE))
     words = words_of(" ".join([scene.source.question.text, *(texts[fact] for fact in step.chosen)]))
     # The score of the explanation as it is stands above the first candidate that does not improve it.
@@ -318,3 +293,22 @@ def _draw_candidate(scene: Scene, number: int, rank: int, fact: int, words: froz
 def _draw_sentence(sentence: str, notes: str) -> None:
     with st.container(gap=None):  # one column next to its button
         st.html(f'<div class="entail-sentence">{sentence}</div><div class="entail-quiet">{notes}</div>')
+
+
+def draw_gold(scene: Scene) -> None:
+    """Draw where the chain has the premises of a known explanation; nothing while the chain grows."""
+    facts = scene.source.facts
+    coverage = locate_gold(scene.source.question, facts, scene.walk)
+    if scene.making is not None or coverage is None:
+        return
+    st.markdown(f"##### Known explanation: {coverage}")
+    head = "".join(
+        f'<th scope="col">{title}</th>'
+        for title in ("Reference premise", "In the chain", "Visible from step")
+    )
+    rows = "".join(
+        f"<tr><td>{html.escape(facts.texts[row.position])} {role_badge(row.role)}</td>"
+        f"<td>{row.step or 'no'}</td><td>{row.visible or 'never'}</td></tr>"
+        for row in coverage.rows
+    )
+    st.html(f'<table class="chain-gold"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>')

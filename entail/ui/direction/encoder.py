@@ -69,10 +69,6 @@ class ChosenEncoder:
         """Return the loaded encoder; draw the progress and return None while it is loaded."""
         return await_value(take_encoder(self.name, self.revision), waiting="Loading the encoder …")
 
-    def load_in_background(self) -> None:
-        """Start to load the encoder, for what is asked next."""
-        take_encoder(self.name, self.revision, wait=0)
-
 
 def pick_mode() -> tuple[str, ChosenEncoder] | None:
     """Draw the fields; return mode and encoder, None without a Gaussian encoder."""

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from typing import Literal
 
 import streamlit as st
 
-from entail.data.records import Corpus
 from entail.data.text import is_blank
 from entail.encoders.gaussian.encoder import GaussianEncoder
 from entail.gausscse.verdict import threshold_of
-from entail.index.protocol import Hits
 from entail.runtime.models import model_cache
 from entail.ui.components.elements import pick_view
 from entail.ui.direction.encoder import take_index
-from entail.ui.shared.downloads import draw_download
 from entail.ui.shared.model_names import model_name
 from entail.ui.shared.resources import Workspace
 from entail.ui.shared.text import label, marked, words_of
 from entail.ui.shared.waiting import draw_progress
 
 Direction = Literal["entailing", "entailed"]
-DIRECTIONS: dict[Direction, str] = {"entailing": "Entails the query", "entailed": "Entailed by the query"}
-SHOWN = 10
-LONGEST = 200_000
-_COSINE = "minilm"
+_DIRECTIONS: dict[Direction, str] = {"entailing": "Entails the query", "entailed": "Entailed by the query"}
+_SHOWN = 10
 
 
 def draw_search(shared: Workspace, encoder: GaussianEncoder) -> None:
@@ -36,19 +30,16 @@ def draw_search(shared: Workspace, encoder: GaussianEncoder) -> None:
         return
     left, right = st.columns([3, 2], vertical_alignment="bottom")
     query = left.text_input(
-        "Query", key="direction_query", max_chars=LONGEST, value="the moon reflects sunlight"
+        "Query", key="direction_query", max_chars=200_000, value="the moon reflects sunlight"
     )
     corpus_id = right.selectbox(
-        "Corpus",
-        list(infos),
-        format_func=lambda id_: infos[id_].name,
-        key="direction_corpus",
+        "Corpus", list(infos), format_func=lambda id_: infos[id_].name, key="direction_corpus"
     )
     direction = pick_view(
         "Direction",
-        list(DIRECTIONS),
+        list(_DIRECTIONS),
         default="entailing",
-        format_func=DIRECTIONS.get,
+        format_func=_DIRECTIONS.get,
         key="direction_way",
     )
     if is_blank(query):
@@ -56,20 +47,20 @@ def draw_search(shared: Workspace, encoder: GaussianEncoder) -> None:
         return
     corpus = shared.corpora.corpus(corpus_id, version=infos[corpus_id].version)
     by_direction = take_index(encoder, corpus)
-    by_cosine = model_cache().get_or_start(_COSINE, corpus)
+    by_cosine = model_cache().get_or_start("minilm", corpus)
     if by_direction.value is None or by_cosine.value is None:
         draw_progress(by_direction if by_direction.value is None else by_cosine)
         return
     if encoder.cut([query])[0]:
         st.warning("The query exceeds the encoder's input and was truncated.", icon=":material/content_cut:")
-    title = f"{DIRECTIONS[direction]} ({model_name(encoder.name)})"
-    sides: tuple[tuple[str, Hits], ...] = (
-        (title, by_direction.value.search([query], k=SHOWN, direction=direction)),
-        ("Plain cosine (MiniLM)", by_cosine.value.search([query], k=SHOWN)),
+    title = f"{_DIRECTIONS[direction]} ({model_name(encoder.name)})"
+    sides = (
+        (title, by_direction.value.search([query], k=_SHOWN, direction=direction)),
+        ("Plain cosine (MiniLM)", by_cosine.value.search([query], k=_SHOWN)),
     )
     threshold, words = threshold_of(encoder.form), words_of(query)
+    above = int((sides[0][1].scores[0] > threshold).sum())
     hit_sets = [frozenset(hits.positions[0].tolist()) for _, hits in sides]
-    above = count_entailing(sides[0][1], threshold)
     for number, (column, (title, hits)) in enumerate(zip(st.columns(2), sides, strict=True)):
         with column:
             st.markdown(f"**{label(title)}**")
@@ -82,24 +73,6 @@ def draw_search(shared: Workspace, encoder: GaussianEncoder) -> None:
                     f'<div class="entail-sentence">{rank}. {marked(corpus.texts[position], words)} '
                     f'<span class="entail-quiet">{score:.3f}{also}</span></div>'
                 )
-    draw_download("Results (CSV)", "search.csv", lambda: search_rows(corpus, sides, threshold))
-
-
-def count_entailing(hits: Hits, threshold: float) -> int:
-    """Return the number of the first query's hits above the threshold."""
-    return int((hits.scores[0] > threshold).sum())
-
-
-def search_rows(
-    corpus: Corpus, sides: Sequence[tuple[str, Hits]], threshold: float
-) -> Iterator[tuple[object, ...]]:
-    """Yield a header, then the hits of both searches, those by direction first with their verdicts."""
-    yield "search", "rank", "fact", "similarity", "threshold", "entailment"
-    for number, (title, hits) in enumerate(sides):
-        above = count_entailing(hits, threshold)
-        for rank, position in enumerate(hits.positions[0].tolist(), start=1):
-            verdict = (threshold, "yes" if rank <= above else "no") if number == 0 else ("", "")
-            yield title, rank, corpus.texts[position], round(hits.scores[0, rank - 1], 6), *verdict
 
 
 def _draw_threshold(threshold: float, *, fitted: bool, none: bool) -> None:

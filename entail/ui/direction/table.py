@@ -16,26 +16,23 @@ from entail.ui.shared.form import upload_limit
 from entail.ui.shared.text import label
 from entail.ui.shared.waiting import await_value
 
-MOST = 50_000
+_MOST = 50_000
 """Most pairs of one table."""
 
-KINDS = ("csv", "tsv", "txt", "jsonl", "parquet", "gz")
-"""Extensions of uploads; the format is detected from the content."""
-
-SHOWN_PROBLEMS = 3
-_SENTENCES = ("First sentence", "Second sentence")
+_KINDS = ("csv", "tsv", "txt", "jsonl", "parquet", "gz")
+_PROBLEMS_SHOWN = 3
 
 
 def draw_table(encoder: GaussianEncoder) -> None:
     """Draw the upload and its verdicts."""
     st.caption("CSV, TSV, JSONL or Parquet with two columns of sentences. Other columns are kept.")
     file = st.file_uploader(
-        "Pairs of sentences", type=list(KINDS), key="direction_file", max_upload_size=upload_limit()
+        "Pairs of sentences", type=_KINDS, key="direction_file", max_upload_size=upload_limit()
     )
     if file is None:
         return
     content = file.getvalue()
-    table = read_pairs(content, name=file.name, most=MOST)
+    table = read_pairs(content, name=file.name, most=_MOST)
     digest = hashlib.sha256(content).hexdigest()
     if not table.named:
         table = _pick_columns(table, key=digest)
@@ -56,7 +53,9 @@ def _pick_columns(table: PairTable, *, key: str) -> PairTable:
             format_func=lambda number: f"{number + 1}: {table.header[number]}",
             key=f"direction_column-{likely}-{key}",
         )
-        for field, title, likely in zip(st.columns(2), _SENTENCES, table.columns, strict=True)
+        for field, title, likely in zip(
+            st.columns(2), ("First sentence", "Second sentence"), table.columns, strict=True
+        )
     ]
     return replace(table, columns=(picked[0], picked[1]))
 
@@ -73,8 +72,8 @@ def _draw_reading(table: PairTable) -> None:
             icon=":material/table_rows:",
         )
     if table.unreadable:
-        details = " ".join(f"{label(problem, longest=400)}." for problem in table.problems[:SHOWN_PROBLEMS])
-        more = " …" if table.unreadable > SHOWN_PROBLEMS else ""
+        details = " ".join(f"{label(problem, longest=400)}." for problem in table.problems[:_PROBLEMS_SHOWN])
+        more = " …" if table.unreadable > _PROBLEMS_SHOWN else ""
         st.warning(
             f"Unreadable rows, left out: {table.unreadable:,}. {details}{more}", icon=":material/rule:"
         )

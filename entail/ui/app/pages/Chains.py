@@ -2,9 +2,8 @@
 
 import streamlit as st
 
-from entail.ui.chains.comparison import draw_compare, draw_gold
 from entail.ui.chains.fields import LINK, PARTS, load_link, load_picks, pick_builder, pick_source
-from entail.ui.chains.steps import build, draw_chain
+from entail.ui.chains.steps import build, draw_chain, draw_gold
 from entail.ui.components.elements import show_errors
 from entail.ui.frame.shell import page
 
@@ -15,10 +14,9 @@ with page("Chains") as (shared, author):
         source = pick_source(shared)
         choice = pick_builder(source.facts) if source is not None else None
         if source is not None and choice is not None:
-            builder, length, scorers = choice
+            builder, length = choice
             picks = load_picks(source.about)
             LINK.save_to_url((*source.parts, *PARTS), further=picks.to_address())
             scene = build(source, builder, length=length, picks=picks)
             draw_chain(scene)
             draw_gold(scene)
-            draw_compare(scene, scorers)

@@ -18,7 +18,6 @@ with page("Direction") as (shared, author):
     with show_errors():
         if mode == PAIR:
             draw_pair(encoder)
-            encoder.load_in_background()
         elif (loaded := encoder.load()) is not None:
             if mode == TABLE:
                 draw_table(loaded)
