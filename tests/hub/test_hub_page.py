@@ -92,7 +92,6 @@ def test_a_preview_needs_no_token_and_sends_nothing(hub: Any, stores: Workspace,
     text = said(app)
     assert "**team\\/mine**, private: 4 files" in text
     assert "apache-2.0" in text
-    assert "license: apache-2.0" in text
     assert "# team/mine\n" in text
     files = app.dataframe[0].value
     assert list(files["file"]) == sorted(files["file"])

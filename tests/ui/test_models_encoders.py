@@ -1,4 +1,4 @@
-"""Encoders view of the Models page: list, details, memory, downloads."""
+"""Encoders view of the Models page: list and details."""
 
 import json
 import shutil
@@ -8,12 +8,9 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from entail.encoders.catalogue import EncoderEntry, resolve
-from entail.errors import EncoderError
-from entail.runtime.models import model_cache
-from entail.ui.models import encoders as models_encoders
+from entail.encoders.catalogue import resolve
 from entail.ui.shared.resources import Workspace
-from tests.ui.conftest import by, said, settled
+from tests.ui.conftest import said, settled
 
 FIGURES = {"MAP": 0.5, "NDCG": 0.6, "Hit@10": 0.7}
 MEASURED = {
@@ -72,9 +69,7 @@ def test_available_encoders_are_listed_with_their_figures(app: AppTest, models: 
     ],
 )
 def test_a_refused_encoder_says_why(app: AppTest, models: Path, name: str, why: str) -> None:
-    app = opened(app, name, "Memory and speed")
-    assert why in said(app)
-    assert not [b for b in app.button if str(b.key).startswith("load-")]
+    assert why in said(opened(app, name))
 
 
 def test_figures_on_unseen_claims_stand_apart(app: AppTest, models: Path) -> None:
@@ -114,51 +109,6 @@ def test_a_card_is_drawn_without_fetching_its_pictures(app: AppTest, models: Pat
     assert "license: mit" not in text
 
 
-def test_an_encoder_is_loaded_and_released(app: AppTest, models: Path) -> None:
-    app = opened(app, "mine", "Memory and speed")
-    app = settled(app.button(key="load-mine").click().run())
-    encoder = model_cache().loaded("mine")
-    assert encoder is not None
-    assert encoder.memory is not None
-    assert {m.label: m.value for m in app.metric}["Device"] == "cpu"
-    app = settled(app.button(key="release-mine").click().run())
-    assert model_cache().loaded("mine") is None
-    settled(app.button(key="load-mine").click().run())
-    assert model_cache().loaded("mine") is not None
-
-
-def test_weights_that_cannot_be_read_are_an_error(app: AppTest, models: Path) -> None:
-    (models / "mine" / "adapter_model.safetensors").write_bytes(b"torn")
-    app = opened(app, "mine", "Memory and speed")
-    app = settled(app.button(key="load-mine").click().run())
-    assert "mine" in str(app.error[0].value)
-    assert app.button(key="load-mine")
-
-
-def asked(app: AppTest, name: str) -> AppTest:
-    app.text_input(key="models_hub_id").set_value(name)
-    return settled(next(b for b in app.button if b.label == "Download").click().run())
-
-
-def test_a_model_of_the_hub_joins_the_list_or_says_why_not(
-    app: AppTest, models: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fetched(entry: EncoderEntry) -> EncoderEntry:
-        if entry.name != "org/model":
-            raise EncoderError(f"{entry.name} is not in the local cache and the Hub cannot be reached")
-        return EncoderEntry("org/model", "hub", "org/model@abc", models / "tiny", 16)
-
-    monkeypatch.setattr(models_encoders, "fetch", fetched)
-    app = asked(opened(by(app), "minilm"), "org/gone")
-    assert "the Hub cannot be reached" in said(app)
-    app = asked(app, "org/model")
-    assert not app.exception
-    assert "org/model@abc" in set(app.dataframe[0].value["revision"])
-    for wrong in ("", "minilm", "/etc/passwd", "../up", "org/model@../x", "org/<b>"):
-        app = asked(app, wrong)
-        assert app.error
-
-
 def test_an_odd_record_is_shown_as_text_and_a_deleted_encoder_gives_way(
     app: AppTest, shared: Workspace, trained: Callable[..., Path], tiny_home: Path
 ) -> None:
@@ -169,7 +119,7 @@ def test_an_odd_record_is_shown_as_text_and_a_deleted_encoder_gives_way(
     table = next(str(m.value) for m in app.markdown if "Location" in str(m.value))
     assert "<i>" not in table
     assert "a|b" not in table
-    for view in ("Figures", "Card", "Promote", "Memory and speed"):
+    for view in ("Figures", "Card", "Promote"):
         app = app.segmented_control(key="models_encoder_view").set_value(view).run()
         assert not app.exception
     shutil.rmtree(tiny_home / "mine")

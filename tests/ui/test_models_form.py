@@ -102,7 +102,7 @@ def test_the_defaults_are_shown_with_help(view: View) -> None:
 def test_settings_of_the_table_are_used(view: View, monkeypatch: pytest.MonkeyPatch) -> None:
     edit_table(monkeypatch, Loss="softmax", Margin="0.5", Dropout="", Gold="true")
     app = view()
-    named(app.selectbox, "Premises").set_value("EntailmentBank sample")
+    named(app.selectbox, "Corpus").set_value("EntailmentBank sample")
     named(app.selectbox, "Trees").set_value("Trees of the bundled sample")
     named(app.number_input, "Rank").set_value(4).run()
     assert all(part in said(app) for part in ("Rank 4", "Loss softmax", "Margin 0.5", "Gold true"))
@@ -163,9 +163,9 @@ def test_an_invalid_setting_is_explained(view: View) -> None:
 
 def test_gold_trees_over_a_stored_corpus_are_previewed_and_queued(view: View) -> None:
     app = view()
-    named(app.selectbox, "Premises").set_value("EntailmentBank sample")
+    named(app.selectbox, "Corpus").set_value("EntailmentBank sample")
     named(app.selectbox, "Trees").set_value("Trees of the bundled sample")
-    named(app.selectbox, "Dev trees").set_value("Trees of the bundled sample").run()
+    named(app.selectbox, "Dev").set_value("Trees of the bundled sample").run()
     assert app.warning
     app = previewed(app)
     assert [(m.label, m.value) for m in app.metric][-2:] == [("Premises", "4,785"), ("Dev trees", "120")]
@@ -182,7 +182,7 @@ def test_gold_trees_over_a_stored_corpus_are_previewed_and_queued(view: View) ->
 
 def test_gold_trees_without_dev_trees_hold_some_out(view: View) -> None:
     app = view()
-    named(app.selectbox, "Premises").set_value("EntailmentBank sample")
+    named(app.selectbox, "Corpus").set_value("EntailmentBank sample")
     named(app.selectbox, "Trees").set_value("Trees of the bundled sample").run()
     app = previewed(app)
     assert [(m.label, m.value) for m in app.metric][-1] == ("Dev trees", "12")
@@ -230,8 +230,6 @@ def test_what_is_stored_or_downloaded_needs_a_name(view: View, tmp_path: Path) -
     assert not app.file_uploader
     named(app.selectbox, "Pairs").set_value(HUB_SET).run()
     assert not [field for field in app.text_input if field.label == "Data set"]
-    app.segmented_control(key="models_view").set_value("Encoders").run()
-    assert not [field for field in app.text_input if field.key == "models_hub_id"]
 
 
 def test_decisions_of_the_team_begin_with_gentle_settings(view: View, shared: Workspace) -> None:

@@ -47,14 +47,15 @@ def compare_on_split(
     comparison = None
     if candidate is not None and candidate.problem is None and not candidate.is_outdated(now.revision):
         comparison = candidate.evaluation
-    splits = list_splits(jobs(), shared.log, shared.corpora, premises, candidate)
-    options = {split.name: split for split in splits}
-    if options:
-        selected = st.selectbox("Compare on", list(options), key=f"models_split-{corpus}")
-        split = options.get(selected) or splits[0]
+    splits = {
+        split.name: split for split in list_splits(jobs(), shared.log, shared.corpora, premises, candidate)
+    }
+    if splits:
+        selected = st.selectbox("Compare on", list(splits), key=f"models_split-{corpus}")
+        split = splits.get(selected) or next(iter(splits.values()))
         key: Hashable = ("compare", revision, now.revision, split.stamp)
-        task = ENCODER_TASKS.peek(key)
         fresh = draw_result(ENCODER_TASKS, key, PairedComparison, waiting="Reading the trees …")
+        task = ENCODER_TASKS.peek(key)
         if task is not None and not task.done.is_set():
             return None
         if fresh is not None and (fresh.candidate, fresh.active) != (revision, now.revision):
@@ -69,14 +70,14 @@ def compare_on_split(
             key=f"compare-{name}",
             help="Compares both on the reference premises of the same claims.",
         )
-    if comparison is not None:
-        draw_comparison(comparison, (model_label(now.encoder), model_label(name)))
-    elif not options:
+    elif comparison is None:
         st.info(
             "There are no trees to compare on. Copy an EntailmentBank file into the folder `splits` of "
             "the data folder, or build trees over this corpus.",
             icon=":material/park:",
         )
+    if comparison is not None:
+        draw_comparison(comparison, (model_label(now.encoder), model_label(name)))
     return comparison
 
 

@@ -1,9 +1,9 @@
-"""Training data of the form: a team's decisions, gold trees, or the files of a method."""
+"""Training data of the form: a team's decisions, reference trees, or the files of a method."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -32,15 +32,13 @@ _FOLDERS = ("splits", "worldtree", "passage-files")
 Offers = Mapping[str, Callable[[], Path]]
 """Available files: title -> function that returns the path."""
 
-FromName = Callable[[str], Path]
-"""Function from the name of a Hub data set to a field's value, see `entail.training.method.Source`."""
-
 GOLD, SAME = "gold", "same"
 _KINDS = {DECISIONS: "Our decisions", GOLD: "Reference trees"}
-_WITH_WIDGET = ("from_log", "corpus", "trees", "hold_out")
 _NONE, _UPLOAD = "None", "Upload a file …"
 _HUB = "A data set on the Hub …"
 _SAMPLE = "Trees of the bundled sample"
+_HELD_OUT = 10
+"""Without dev trees, every tenth tree is one."""
 
 
 @dataclass(frozen=True)
@@ -48,14 +46,13 @@ class DataChoice:
     """Chosen training data: values of the fields of the method's source.
 
     `kind` is `decisions`, `gold`, `same` for the data of another job, or empty for a method's own fields.
+    `about` describes the data, where the source does not; `corpus` names the one that was decided on.
     """
 
     kind: str
     values: dict[str, object]
     about: str | None = None
-    """Description of the data; None for that of the source."""
     corpus: str | None = None
-    """Name of the corpus, if it is one of the app's."""
 
 
 def draw_data(shared: Workspace, method: Method, *, like: Job | None = None) -> DataChoice | None:
@@ -84,32 +81,21 @@ def draw_data(shared: Workspace, method: Method, *, like: Job | None = None) -> 
     if like is not None and kind == SAME:
         st.caption(f"Data: {label(like.spec.about)}.")
         return DataChoice(SAME, dict(like.spec.source), like.spec.about)
-    if not of_trees:
-        return _draw_own(method)
-    return _draw_decisions(shared, method) if kind == DECISIONS else _draw_gold(shared, method)
+    if kind == DECISIONS:
+        return _draw_decisions(shared, method)
+    return _draw_gold(shared, method) if of_trees else _draw_own(method)
 
 
 def _draw_own(method: Method) -> DataChoice | None:
-    files = [field for field in method.source_fields if field.kind in ("file", "files")]
-    from_name: FromName | None = getattr(method.source, "named", None)
-    key = f"data-{method.name}"
-    values: dict[str, object] = {}
-    for start in range(0, len(files), 2):
-        for cell, field in zip(st.columns(2), files[start : start + 2], strict=False):
-            with cell:
-                draw = draw_files if field.kind == "files" else draw_file
-                values[field.name] = draw(
-                    field, _data_files(), key=f"{key}-{field.name}", from_name=from_name
-                )
-    values |= draw_fields([field for field in method.source_fields if field not in files], {}, key=key)
-    filled_values = {name: value for name, value in values.items() if value not in (None, ())}
-    if files and not any(field.name in filled_values for field in files):
+    values = _draw_source(method, method.source_fields, key=f"data-{method.name}")
+    files = [field.name for field in method.source_fields if field.kind in ("file", "files")]
+    if files and not values.keys() & set(files):
         try:
-            method.make_source(filled_values)
+            method.make_source(values)
         except EntailError:  # a first hint instead of an error about empty fields
             st.info("Choose the training data.", icon=":material/upload_file:")
             return None
-    return DataChoice("", filled_values)
+    return DataChoice("", values)
 
 
 def _draw_decisions(shared: Workspace, method: Method) -> DataChoice | None:
@@ -138,84 +124,66 @@ def _draw_decisions(shared: Workspace, method: Method) -> DataChoice | None:
     )
     if missing := describe_missing(count):
         st.warning(f"Too few decisions for good results. {missing}", icon=":material/hourglass_empty:")
-    values: dict[str, object] = {"from_log": corpus_id}
-    key, first = f"data-log-{method.name}", 1 if info.name == SAMPLE_NAME else 0
-    values |= _draw_rest(method, info.name, key=key, first_dev=first)
-    return DataChoice(DECISIONS, values, f"the decisions on {info.name}", info.name)
+    fields = [field for field in method.source_fields if field.name in ("dev", "extend")]
+    offers = {"dev": _tree_offers(info.name)}
+    values = _draw_source(method, fields, key=f"data-log-{method.name}", offers=offers)
+    return DataChoice(
+        DECISIONS, {"from_log": corpus_id, **values}, f"the decisions on {info.name}", info.name
+    )
 
 
 def _draw_gold(shared: Workspace, method: Method) -> DataChoice | None:
-    infos = {info.name: info for info in shared.corpora.corpora()}
-    source_fields = {field.name: field for field in method.source_fields}
-    key = f"data-gold-{method.name}"
-    first, second = st.columns(2)
-    with first:
-        stored = {name: partial(_store_corpus, shared, info) for name, info in infos.items()}
-        corpus = draw_file(
-            source_fields["corpus"],
-            stored | _data_files(),
-            key=f"{key}-corpus",
-            title="Premises",
-            required=True,
-        )
-    with second:
-        trees = draw_file(
-            source_fields["trees"], _offers(SAMPLE_NAME), key=f"{key}-trees", title="Trees", required=True
-        )
-    values: dict[str, object] = {"corpus": corpus, "trees": trees}
-    values |= _draw_rest(method, SAMPLE_NAME, key=key)
-    if corpus is None or trees is None:
+    stored = {info.name: partial(_store_corpus, shared, info) for info in shared.corpora.corpora()}
+    trees = _tree_offers(SAMPLE_NAME)
+    fields = [field for field in method.source_fields if field.name not in ("from_log", "hold_out")]
+    offers = {"corpus": stored | _data_files(), "trees": trees, "dev": trees}
+    values = _draw_source(method, fields, key=f"data-gold-{method.name}", offers=offers)
+    corpus, trees_file = values.get("corpus"), values.get("trees")
+    if not isinstance(corpus, Path) or not isinstance(trees_file, Path):
         st.info("Choose premises, and reference trees over them.", icon=":material/upload_file:")
         return None
-    if values.get("dev") is None and st.checkbox(
-        "Hold every tenth tree out as a dev tree",
-        value=True,
-        key=f"{key}-hold_out",
-        help="Dev trees select the weights, and compare the result with the active encoder.",
-    ):
-        values["hold_out"] = 10
-    if values.get("dev") == trees:
+    if "dev" not in values:
+        values["hold_out"] = _HELD_OUT
+        st.caption("Every tenth tree is held out as a dev tree, which selects the weights.")
+    elif values["dev"] == trees_file:
         st.warning(
             "Dev and training trees are the same: dev figures will be optimistic.", icon=":material/warning:"
         )
-    name = corpus_name(corpus.name)
-    trees_name = "the bundled sample" if trees.parent == sample_dir() else trees.name
-    return DataChoice(GOLD, values, f"{trees_name} over {name}", name if name in infos else None)
+    trees_name = "the bundled sample" if trees_file.parent == sample_dir() else trees_file.name
+    return DataChoice(GOLD, values, f"{trees_name} over {corpus_name(corpus.name)}")
 
 
-def _draw_rest(method: Method, corpus: str, *, key: str, first_dev: int = 0) -> dict[str, object]:
-    """Draw the dev trees and the fields without a widget of their own; return the values that are set.
+def _draw_source(
+    method: Method, fields: Sequence[Field], *, key: str, offers: Mapping[str, Offers] | None = None
+) -> dict[str, object]:
+    """Draw fields of a source, files first, and return the values that are set.
 
-    `first_dev` is the number of the dev trees that are selected at first.
+    `offers` are the available files of a field, by default those of the data folder.
     """
-    fields = {field.name: field for field in method.source_fields}
-    dev = draw_file(fields.pop("dev"), _offers(corpus), key=f"{key}-dev", title="Dev trees", index=first_dev)
-    rest = [field for name, field in fields.items() if name not in _WITH_WIDGET]
-    values = {"dev": dev, **draw_fields(rest, {}, key=key)}
-    return {name: value for name, value in values.items() if value is not None}
+    files = [field for field in fields if field.kind in ("file", "files")]
+    from_name = getattr(method.source, "named", None)
+    values: dict[str, object] = {}
+    for start in range(0, len(files), 2):
+        for cell, field in zip(st.columns(2), files[start : start + 2], strict=False):
+            with cell:
+                own = (offers or {}).get(field.name) or _data_files()
+                draw = _draw_files if field.kind == "files" else _draw_file
+                values[field.name] = draw(field, own, key=f"{key}-{field.name}", from_name=from_name)
+    values |= draw_fields([field for field in fields if field not in files], {}, key=key)
+    return {name: value for name, value in values.items() if value not in (None, ())}
 
 
-def draw_file(
-    field: Field,
-    offers: Offers,
-    *,
-    key: str,
-    title: str | None = None,
-    index: int = 0,
-    required: bool = False,
-    from_name: FromName | None = None,
+def _draw_file(
+    field: Field, offers: Offers, *, key: str, from_name: Callable[[str], Path] | None, number: int = 1
 ) -> Path | None:
-    """Draw a field for a file: an available one, an upload, or a Hub data set.
+    """Draw a field for a file: an available one, an upload, or a Hub data set; return None without one.
 
     A Hub data set is downloaded by the preview or the training, not here. `from_name` makes a path of its
-    name, if the field takes one. Returns None while there is no file.
+    name, if the field takes one.
     """
-    name = title or setting_label(field.name)
-    options = [*([] if field.required or required else [_NONE]), *offers, _UPLOAD]
-    options += [_HUB] if from_name is not None else []
-    option = st.selectbox(
-        name, options, index=min(index, len(options) - 1), key=f"{key}-how", help=field.help or None
-    )
+    name = setting_label(field.name) + (f", file {number}" if number > 1 else "")
+    options = [*([] if field.required else [_NONE]), *offers, _UPLOAD, *([_HUB] if from_name else [])]
+    option = st.selectbox(name, options, key=f"{key}-how", help=field.help or None)
     with show_errors():
         if option == _UPLOAD:
             return _draw_upload(name, key=f"{key}-upload")
@@ -226,20 +194,15 @@ def draw_file(
     return None
 
 
-def draw_files(
-    field: Field, offers: Offers, *, key: str, from_name: FromName | None = None
+def _draw_files(
+    field: Field, offers: Offers, *, key: str, from_name: Callable[[str], Path] | None
 ) -> tuple[Path, ...]:
-    """Draw a field for several files: after each file the choice of one more; see `draw_file`."""
+    """Draw a field for several files: after each file the choice of one more."""
     files: list[Path] = []
     while True:
-        number, name = len(files) + 1, setting_label(field.name)
-        file = draw_file(
-            field,
-            offers,
-            key=key if number == 1 else f"{key}-{number}",
-            title=name if number == 1 else f"{name}, file {number}",
-            from_name=from_name,
-        )
+        number = len(files) + 1
+        own_key = key if number == 1 else f"{key}-{number}"
+        file = _draw_file(field, offers, key=own_key, from_name=from_name, number=number)
         if file is None:
             return tuple(files)
         files.append(file)
@@ -257,7 +220,7 @@ def _draw_upload(name: str, *, key: str) -> Path | None:
     return stored[file.file_id]
 
 
-def _draw_hub_name(from_name: FromName, *, key: str) -> Path | None:
+def _draw_hub_name(from_name: Callable[[str], Path], *, key: str) -> Path | None:
     if lacks_name(key):  # the preview downloads it
         return None
     name = st.text_input(
@@ -291,7 +254,7 @@ def _data_files() -> dict[str, Callable[[], Path]]:
     }
 
 
-def _offers(corpus: str) -> Offers:
+def _tree_offers(corpus: str) -> Offers:
     """Return the available trees: those of the sample for its corpus, and the files of the data folder."""
     sample = {_SAMPLE: lambda: sample_dir() / "trees.jsonl.gz"} if corpus == SAMPLE_NAME else {}
     return sample | _data_files()

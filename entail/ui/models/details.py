@@ -1,4 +1,4 @@
-"""One encoder on the Models page: description, figures, card, memory and speed."""
+"""One encoder on the Models page: description, figures and card."""
 
 from __future__ import annotations
 
@@ -6,25 +6,18 @@ import pandas as pd
 import streamlit as st
 
 from entail.encoders.catalogue import EncoderEntry
-from entail.encoders.device import device_in_words
-from entail.encoders.encoder import BiEncoder
 from entail.errors import EncoderError
 from entail.operations.encoders import EncoderSummary, RetrievalFigures, card_text
 from entail.operations.storage import in_words
-from entail.progress import Meter, ProgressCallback
-from entail.runtime.models import model_cache
 from entail.runtime.tasks import TaskGroup
 from entail.training.cards.markdown import readable_card
 from entail.training.cards.metrics import PairMetrics
 from entail.training.cards.template import model_card
 from entail.ui.components.elements import draw_table
-from entail.ui.shared.demo import is_locked_in_demo
-from entail.ui.shared.model_names import model_label
 from entail.ui.shared.text import label
-from entail.ui.shared.waiting import draw_result, start_task
 
 ENCODER_TASKS = TaskGroup("encoder tasks", failure="the task failed")
-"""Encoders fetched, loaded, measured, compared and promoted."""
+"""Encoders compared and promoted."""
 
 _MEASURES = ("MAP", "NDCG", "NDCG@10", "Hit@10", "Hit@50")
 _PROTOCOLS = {"query_excluded": "Query excluded", "paper": "As in the paper"}
@@ -175,75 +168,3 @@ def draw_card(encoder: EncoderSummary) -> None:
         return
     with st.container(border=True, height=560):
         st.markdown(readable_card(text))
-
-
-def draw_memory(encoder: EncoderSummary) -> None:
-    """Draw whether an encoder is in memory, its size there, and its speed."""
-    if encoder.entry.problem is not None:
-        st.info("It cannot be loaded, so there is nothing to measure.", icon=":material/block:")
-        return
-    if is_locked_in_demo("encoders cannot be loaded or measured by hand"):
-        return
-    model = model_cache().loaded(encoder.name)
-    if model is not None:
-        _draw_loaded(encoder, model)
-    elif not _is_running(key := ("load", encoder.name, encoder.entry.revision), "Loading"):
-        st.markdown("**Not in memory.** The first search with it loads it.")
-        st.button(
-            "Load now",
-            icon=":material/memory:",
-            on_click=start_task,
-            args=(ENCODER_TASKS, key, lambda report: _load(encoder.name, report)),
-            key=f"load-{encoder.name}",
-        )
-
-
-def _is_running(key: tuple[str, str, str | None], verb: str) -> bool:
-    """Draw the progress or the error of an encoder's task; return whether it still runs."""
-    task = ENCODER_TASKS.peek(key)
-    draw_result(ENCODER_TASKS, key, object, waiting=f"{verb} {label(model_label(key[1]))} …")
-    return task is not None and not task.done.is_set()
-
-
-def _load(name: str, report: ProgressCallback) -> str:
-    meter = Meter(3, f"loading {model_label(name)}", unit="steps", report=report, interval=0)
-    meter.add(0)
-    encoder = model_cache().encoder(name)
-    meter.add(1)
-    encoder.load()
-    meter.add(1)
-    encoder.encode_queries(["a text"])  # the first text takes longer than later ones
-    meter.add(1)
-    return encoder.revision
-
-
-def _draw_loaded(encoder: EncoderSummary, model: BiEncoder) -> None:
-    memory = model.memory
-    cells = st.columns(3)
-    cells[0].metric("Device", model.device, border=True)
-    if memory is not None:
-        cells[1].metric("Own weights", in_words(memory.own), border=True)
-        cells[2].metric(
-            "Shared base",
-            in_words(memory.shared) if memory.shared else "none",
-            border=True,
-            help="Held once for all encoders on this base.",
-        )
-    st.caption(f"On {label(device_in_words(model.device))}.")
-    st.button(
-        "Release",
-        icon=":material/eject:",
-        on_click=_release,
-        args=(encoder.name,),
-        key=f"release-{encoder.name}",
-        help="Frees its memory and that of its indexes.",
-    )
-    if encoder.active_for:
-        st.caption(
-            f"It is active for {label(', '.join(encoder.active_for))}: the next search there loads it again."
-        )
-
-
-def _release(name: str) -> None:
-    model_cache().release(name)
-    st.toast(f"Released {label(model_label(name))}.", icon=":material/eject:")

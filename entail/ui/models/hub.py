@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from functools import partial
-from typing import Literal
 
 import streamlit as st
 
 from entail.encoders.catalogue import EncoderEntry, catalogue
 from entail.encoders.cross.encoder import CrossParts
 from entail.encoders.hub import OFFICIAL, has_token
-from entail.errors import EntailError, HubError
+from entail.errors import HubError
 from entail.hub.pull import PullResult, pull_encoder
 from entail.hub.push import Form, cross_encoders, push_encoder
 from entail.hub.repository import PushResult, check_repo, check_revision
@@ -21,7 +20,7 @@ from entail.progress import ProgressCallback
 from entail.runtime.tasks import TaskGroup
 from entail.training.cards.markdown import readable_card, section
 from entail.training.cards.sources import KNOWN, OTHER
-from entail.ui.components.elements import draw_table, pick_view
+from entail.ui.components.elements import draw_table, pick_view, show_errors
 from entail.ui.frame.author import ask_name
 from entail.ui.frame.sign_in import shown_name
 from entail.ui.models.encoders import open_encoder
@@ -34,15 +33,12 @@ from entail.ui.shared.waiting import draw_result, start_task
 PUSH, TREES, PULL = "Push an encoder", "Push trees", "Pull an encoder"
 """Views, by title."""
 
-_Form = Literal["adapter", "merged"]
-_PULL_FORMS: dict[_Form | None, str] = {None: "As published; the adapter if both", "merged": "Whole model"}
-_PUSH_FORMS: dict[Form, str] = {
+_FORMS: dict[Form, str] = {
     "adapter": "Adapter: small, needs its base",
     "merged": "Whole model: loads anywhere",
     "both": "Both: whole model, adapter in adapter/",
 }
 _OF_CORPUS = "Licence of the corpus, if known"
-
 
 HUB_TASKS = TaskGroup("hub", failure="the Hub did not answer")
 """Previews, pushes and pulls."""
@@ -52,7 +48,8 @@ def draw_hub(shared: Workspace, author: str | None) -> None:
     """Draw the state of the token, and the view that is selected."""
     if is_locked_in_demo("nothing can be pushed to the Hub or pulled from it"):
         return
-    _draw_token()
+    with show_errors():
+        _draw_token()
     view = pick_view("Transfer", (PUSH, TREES, PULL), default=PUSH, key="hub_what", persist_state="session")
     if view == TREES:
         _draw_push_trees(shared, author)
@@ -68,12 +65,7 @@ def _draw_token() -> None:
 
     endpoint = constants.ENDPOINT.rstrip("/")
     hub_note = "" if endpoint == OFFICIAL else f" Hub: {label(endpoint)}."
-    try:
-        available = has_token()
-    except EntailError as error:
-        st.error(label(str(error)), icon=":material/key_off:")
-        return
-    if available:
+    if has_token():
         st.caption(f":material/key: A Hub token is set on the server.{hub_note}")
         return
     with st.expander("No Hub token: a push needs one", icon=":material/key_off:"):
@@ -102,10 +94,9 @@ def _draw_push(author: str | None) -> None:
             st.caption("A scorer or judge is pushed as it is.")
         else:
             forms: tuple[Form, ...] = ("adapter", "merged", "both") if entry.base else ("merged",)
-            form = st.radio("Form", forms, format_func=_PUSH_FORMS.__getitem__, key=f"hub_form-{name}")
+            form = st.radio("Form", forms, format_func=_FORMS.__getitem__, key=f"hub_form-{name}")
     with right:
-        repo = _pick_repo("Name on the Hub", key="hub_repo")
-        private = _pick_private(key="hub_private")
+        repo, private = _pick_repo("Name on the Hub", key="hub_repo"), _pick_private(key="hub_private")
     _draw_plan_and_push(
         partial(push_encoder, name, repo or "", form=form, private=private),
         repo,
@@ -165,22 +156,14 @@ def _draw_push_trees(shared: Workspace, author: str | None) -> None:
 
 
 def _draw_pull(author: str | None) -> None:
-    left, right = st.columns(2, gap="large")
+    left, middle, right = st.columns(3)
     with left:
         repo = _pick_repo("Name on the Hub", key="hub_pull_repo")
-        revision = st.text_input(
-            "Revision", key="hub_revision", max_chars=200, placeholder="main", help="Branch, tag or commit"
-        ).strip()
-    with right:
-        name = st.text_input(
-            "Local name",
-            key="hub_pull_name",
-            max_chars=96,
-            placeholder=repo.rpartition("/")[2] if repo else "Name of the repository",
-        ).strip()
-        form: _Form | None = st.radio(
-            "Form", list(_PULL_FORMS), format_func=_PULL_FORMS.__getitem__, key="hub_pull_form"
-        )
+    revision = middle.text_input(
+        "Revision", key="hub_revision", max_chars=200, placeholder="main", help="Branch, tag or commit"
+    ).strip()
+    own = repo.rpartition("/")[2] if repo else "Name of the repository"
+    name = right.text_input("Local name", key="hub_pull_name", max_chars=96, placeholder=own).strip()
     st.caption("Pulls safetensors, configuration, vocabulary and card of one commit. Every file is verified.")
     problem = ""
     try:
@@ -189,12 +172,10 @@ def _draw_pull(author: str | None) -> None:
     except HubError as error:
         problem = str(error).replace("x/", "")
         st.caption(f":red[{label(problem)}]")
-    key = ("pull", repo, revision, name, form)
+    key = ("pull", repo, revision, name)
 
     def pull(report: ProgressCallback) -> PullResult:
-        return pull_encoder(
-            str(repo), revision=revision or None, name=name or None, form=form, progress=report
-        )
+        return pull_encoder(str(repo), revision=revision or None, name=name or None, progress=report)
 
     _draw_start(
         "Pull",
@@ -218,14 +199,8 @@ def _draw_pulled(done: PullResult) -> None:
     )
     if done.entry is None:
         st.caption("It is a scorer or judge, for the Chains, Trees and Claims pages.")
-        return
-    st.button(
-        "Open encoder",
-        icon=":material/arrow_forward:",
-        on_click=open_encoder,
-        args=(done.name,),
-        key="hub_open",
-    )
+    else:
+        st.button("Open encoder", on_click=open_encoder, args=(done.name,), key="hub_open")
 
 
 def _pick_repo(title: str, *, key: str) -> str | None:
@@ -320,13 +295,8 @@ def _draw_plan(plan: PushResult) -> None:
         height=min(38 + 35 * len(plan.files), 320),
         column_config={"file": st.column_config.TextColumn(width="large")},
     )
-    with (
-        st.expander("Card", icon=":material/description:", expanded=True),
-        st.container(height=420, border=False),
-    ):
+    with st.container(height=420, border=True):
         st.markdown(readable_card(plan.card))
-    with st.expander("Card metadata", icon=":material/data_object:"):
-        st.code(plan.card.split("\n---\n", 1)[0].removeprefix("---\n"), language="yaml")
 
 
 def _draw_pushed(done: PushResult) -> None:

@@ -131,11 +131,11 @@ def _draw_actions(job: Job, author: str | None) -> None:
 def _draw_state(job: Job) -> None:
     """Draw the place in the queue, the progress, or the end with what to do next."""
     if job.state == "queued":
-        earlier = [
+        first = [other for other in jobs().jobs() if other.state in ("running", "cancelling")]
+        first += [
             other for other in jobs().queued() if (other.queue_position or 0) < (job.queue_position or 0)
         ]
-        running = [other for other in jobs().jobs() if other.state in ("running", "cancelling")]
-        names = ", ".join(f"**{label(other.name)}**" for other in [*running, *earlier])
+        names = ", ".join(f"**{label(other.name)}**" for other in first)
         st.info(
             f"Queued as number {job.queue_position}, after {names}." if names else "Starts in a moment.",
             icon=":material/schedule:",
@@ -168,35 +168,25 @@ def _draw_done(job: Job) -> None:
     method, role = methods().get(job.spec.method), None
     with contextlib.suppress(EntailError):  # it fits no role, or was deleted
         role = role_of(job.name)
-    if method is not None and not method.encodes:
-        st.success(f"{trained} It is {method.makes}: {method.use}.", icon=":material/school:")
-        if role == "chains":
-            _draw_promote(job.name)
-        return
-    of_direction = role == "direction"
-    pages = (
-        "Use it on the Direction page, and to check steps on the Trees page."
-        if of_direction
-        else "Select it under “Ranked by” on the Trees page."
-    )
-    st.success(f"{trained} {pages}", icon=":material/school:")
-    comparison = read_comparison(job.evaluation)
-    if comparison is not None:
-        draw_comparison(comparison, ("active", "this one"))
+    encodes = method is None or method.encodes
+    if method is not None and not encodes:
+        use = f"It is {method.makes}: {method.use}."
+    elif role == "direction":
+        use = "Use it on the Direction page, and to check steps on the Trees page."
     else:
-        reason = "" if job.evaluation else f" There were no dev {'pairs' if of_direction else 'trees'}."
-        st.markdown(f"Not compared with the active {'model' if of_direction else 'encoder'} yet.{reason}")
-    _draw_promote(job.name)
-
-
-def _draw_promote(name: str) -> None:
-    if st.button(
+        use = "Select it under “Ranked by” on the Trees page."
+    st.success(f"{trained} {use}", icon=":material/school:")
+    if encodes and (comparison := read_comparison(job.evaluation)):
+        draw_comparison(comparison, ("active", "this one"))
+    elif encodes:
+        st.markdown("Not compared with the active model yet.")
+    if (encodes or role == "chains") and st.button(
         "Compare and promote",
         icon=":material/published_with_changes:",
         type="primary",
         key="promote_job",
         on_click=_open_promotion,
-        args=(name,),
+        args=(job.name,),
     ):
         st.rerun()
 
@@ -245,12 +235,8 @@ def _act(act: Callable[[], object], *, leave: bool = False) -> None:
         st.rerun()
 
 
-HEIGHT, LEGEND = 215, 50
-"""Heights of a chart and of its legend, in pixels."""
-
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [1, 3])
 _DOTS = 40
-
 _VALUES = {LOSS: "Loss", DEV: "Score"}
 """Title of the upright axis by title of the chart, where they differ."""
 
@@ -261,8 +247,9 @@ def draw_panel(panel: Panel) -> alt.Chart:
 
     table = pd.DataFrame(panel.points, columns=["step", "epoch", "series", "value"])
     names = list(panel.series)
-    colours = list(islice(cycle(SERIES), len(names)))
-    dashes = list(islice(cycle(DASHES), len(names)))
+    colours, dashes = (
+        alt.Scale(domain=names, range=list(islice(cycle(styles), len(names)))) for styles in (SERIES, DASHES)
+    )
     legend = alt.Legend(title=None, orient="top", columns=3, symbolType="stroke") if len(names) > 1 else None
     few = len(panel.points) <= _DOTS * len(names)
     chart: alt.Chart = (
@@ -276,16 +263,11 @@ def draw_panel(panel: Panel) -> alt.Chart:
                 scale=alt.Scale(zero=False, nice=True),
                 axis=alt.Axis(tickCount=5, format=",.5~g"),
             ),
-            color=alt.Color("series:N", scale=alt.Scale(domain=names, range=colours), legend=legend),
-            strokeDash=alt.StrokeDash("series:N", scale=alt.Scale(domain=names, range=dashes), legend=legend),
-            tooltip=[
-                alt.Tooltip("series:N", title="series"),
-                alt.Tooltip("value:Q", title="value", format=".4~g"),
-                alt.Tooltip("step:Q", title="step", format=",d"),
-                alt.Tooltip("epoch:Q", title="epoch"),
-            ],
+            color=alt.Color("series:N", scale=colours, legend=legend),
+            strokeDash=alt.StrokeDash("series:N", scale=dashes, legend=legend),
+            tooltip=["series:N", alt.Tooltip("value:Q", format=".4~g"), "step:Q", "epoch:Q"],
         )
-        .properties(height=HEIGHT + (LEGEND if legend else 0), title=panel.title)
+        .properties(height=265 if legend else 215, title=panel.title)
     )
     return chart
 

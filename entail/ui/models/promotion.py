@@ -29,13 +29,12 @@ from entail.registry.roles import DESCRIPTIONS, PACKAGED_MODELS, list_usable
 from entail.settings import is_demo
 from entail.training.method import Role
 from entail.trees.store.corpora import CorpusInfo
-from entail.ui.components.elements import draw_error
 from entail.ui.frame.author import ask_name
 from entail.ui.models.comparison import candidate_of, compare_on_split, draw_card_figures, draw_comparison
 from entail.ui.models.details import ENCODER_TASKS
 from entail.ui.shared.demo import is_locked_in_demo
 from entail.ui.shared.model_names import model_label
-from entail.ui.shared.resources import Workspace, workspace
+from entail.ui.shared.resources import Workspace
 from entail.ui.shared.text import label, local
 from entail.ui.shared.waiting import draw_progress, start_task
 
@@ -45,48 +44,33 @@ SCORER = "models_scorer"
 _NOTICE = "models_notice"
 _PROMOTING = "models_moving"
 _CORPUS = "models_corpus"
-_LINKED_SCORER = "models_scorer_asked"
+_LINKED_SCORER = "models_scorer_linked"
 _MOVES_SHOWN = 50
 _DEFAULT = "all other corpora"
 _ROLES: Mapping[Role, str] = {"direction": "Directions", "chains": "Chains", "reranker": "Re-ranking"}
-_USED_BY: Mapping[Role, str] = {
-    "direction": "the Direction page, `POST /direction` and `entail evaluate`",
-    "chains": "the Chains page, proposals on the Trees page, `POST /chain` and `entail rank`",
-    "reranker": "the Trees page, where an author re-ranks the list",
-}
 
 
-def draw_active_models(shared: Workspace, author: str | None, *, linked: str | None) -> None:
-    """Draw the active models with their rollback, the promotion of a scorer, and the history.
-
-    `linked` is the name of a model that a link from its training leads to.
-    """
+def draw_notice() -> None:
+    """Draw how the last promotion or rollback of this session ended."""
     success, message = st.session_state.pop(_NOTICE, (True, ""))
     if message and success:
         st.success(label(message), icon=":material/check:")
     elif message:
         st.error(label(message), icon=":material/error:")
-    try:
-        st.markdown("##### Active retrievers")
-        with st.container(border=True):
-            for info in shared.corpora.corpora():
-                _draw_active(info.name, active(info.name), info.name, author)
-            _draw_active(_DEFAULT.capitalize(), active(), None, author)
-        st.markdown("##### Active direction, chain and re-ranking models")
-        with st.container(border=True):
-            for role, title in _ROLES.items():
-                _draw_active(title, active(role=role), None, author)
-        moves = list_moves()
-    except EntailError as error:
-        draw_error(error)
-        return
-    st.caption(
-        "Applies to everyone who uses the active model, within seconds. Promote another encoder from the "
-        "list below."
-    )
+
+
+def draw_active_models(shared: Workspace, author: str | None) -> None:
+    """Draw the active models with their rollback, and the history."""
+    st.markdown("##### Active models")
+    with st.container(border=True):
+        for info in shared.corpora.corpora():
+            _draw_active(f"Retriever: {info.name}", active(info.name), info.name, author)
+        _draw_active(f"Retriever: {_DEFAULT}", active(), None, author)
+        for role, title in _ROLES.items():
+            _draw_active(title, active(role=role), None, author)
+    st.caption("Applies to everyone who uses the active model, within seconds.")
     is_locked_in_demo("nothing can be promoted or rolled back")
-    _draw_scorers(shared, author, linked)
-    if moves:
+    if moves := list_moves():
         with st.expander(f"History ({len(moves)})", icon=":material/history:"):
             st.markdown("\n".join(f"- {_describe(move)}" for move in moves[:_MOVES_SHOWN]))
 
@@ -104,9 +88,10 @@ def _draw_active(title: str, now: Active, corpus: str | None, author: str | None
         origin = f"{verb} by {label(own.by)}, {_clock(own.at)}"
     name, model, rollback = st.columns([4, 5, 3], vertical_alignment="center")
     name.markdown(f"**{label(title, longest=80)}**")
-    encoder_label = label(model_label(now.encoder)) if now.encoder else ""
     model.markdown(
-        f":material/check_circle: {encoder_label}  \n:gray[{origin}]" if encoder_label else "none installed"
+        f":material/check_circle: {label(model_label(now.encoder))}  \n:gray[{origin}]"
+        if now.encoder
+        else "none installed"
     )
     if now.notice is not None:
         model.warning(label(now.notice))
@@ -161,9 +146,7 @@ def _clock(at: datetime) -> str:
     return f"{local(at):%d %b %Y %H:%M}"
 
 
-def _roll_back(corpus: str | None, role: Role, author: str | None, number: int) -> None:
-    if author is None:
-        return
+def _roll_back(corpus: str | None, role: Role, author: str, number: int) -> None:
     try:
         roll_back(corpus, by=author, role=role, number=number)
     except EntailError as error:
@@ -173,7 +156,8 @@ def _roll_back(corpus: str | None, role: Role, author: str | None, number: int) 
     st.session_state[_NOTICE] = (True, f"Restored {restored} for {corpus or _where(role, corpus)}.")
 
 
-def _draw_scorers(shared: Workspace, author: str | None, linked: str | None) -> None:
+def draw_scorers(shared: Workspace, author: str | None, *, linked: str | None) -> None:
+    """Draw the promotion of a chain scorer; `linked` is one that a link from its training leads to."""
     scorers = list_usable("chains")
     if linked in scorers:
         st.session_state[SCORER] = st.session_state[_LINKED_SCORER] = linked
@@ -224,18 +208,18 @@ def draw_promotion(
     names = model_label(now.encoder), model_label(name)
     if now.encoder:
         st.markdown(f"**{label(names[1])}** compared with **{label(names[0])}**, the active model")
+    comparison = None
     if role == "retriever":
         premises = info or max(corpora, key=lambda corpus_info: corpus_info.count)
         comparison = compare_on_split(shared, name, revision, now, corpus, premises)
-    else:
+    elif now.encoder:
         comparison = candidate.evaluation if candidate is not None else None
         if comparison is not None and (comparison.candidate, comparison.active) != (revision, now.revision):
             comparison = None  # of other weights, or with another model
-        if now.encoder and comparison is not None:
+        if comparison is not None:
             draw_comparison(comparison, names)
-        if now.encoder:
-            draw_card_figures(name, now)
-    _draw_promote(author, name, revision, now, info, comparison, entry)
+        draw_card_figures(name, now)
+    _draw_promote(shared, author, name, revision, now, info, comparison, entry)
 
 
 def _pick_corpus(corpora: Sequence[CorpusInfo], candidate: Candidate | None) -> CorpusInfo | None:
@@ -264,6 +248,7 @@ def _draw_training(candidate: Candidate) -> None:
 
 
 def _draw_promote(
+    shared: Workspace,
     author: str | None,
     name: str,
     revision: str,
@@ -285,8 +270,7 @@ def _draw_promote(
         return
     if author is None:
         ask_name("promotion")
-    scope = f" for {label(info.name)}" if info is not None else ""
-    corpora = workspace().corpora
+    corpora = shared.corpora
 
     def run(report: ProgressCallback) -> Pointer:
         return promote(
@@ -300,6 +284,7 @@ def _draw_promote(
             progress=report,
         )
 
+    scope = f" for {label(info.name)}" if info is not None else ""
     st.button(
         f"Promote {label(model_label(name))}{scope}",
         icon=":material/publish:",
@@ -316,21 +301,14 @@ def _effect(name: str, now: Active, info: CorpusInfo | None, entry: EncoderEntry
     """Return the effect of a promotion as Markdown."""
     scope = _where(now.role, info.name if info is not None else None)
     replaced = f" instead of **{label(model_label(now.encoder))}**" if now.encoder else ""
-    parts = [f"**{label(model_label(name))}** {DESCRIPTIONS[now.role]} for {scope}{replaced}."]
-    parts.append("Applies to everyone who uses the active model, within seconds.")
-    if now.role != "retriever":
-        parts.append(f"Used by {_USED_BY[now.role]}.")
-    elif info is None:
-        parts.append("Indexes are built on the first search.")
+    effect = f"**{label(model_label(name))}** {DESCRIPTIONS[now.role]} for {scope}{replaced}."
+    if now.role == "retriever" and info is None:
+        effect += " Indexes are built on the first search."
         if own := [pointer.corpus for pointer in list_pointers() if pointer.corpus]:
-            parts.append(f"Corpora with their own encoder keep it: {label(', '.join(map(str, own)))}.")
-    elif entry is not None:
-        parts.append(
-            "It uses the existing index."
-            if entry.premise_revision == now.premise_revision
-            else f"Its index of {info.count:,} premises is built first."
-        )
-    return " ".join(parts)
+            effect += f" Corpora with their own encoder keep it: {label(', '.join(map(str, own)))}."
+    elif info is not None and entry is not None and entry.premise_revision != now.premise_revision:
+        effect += f" Its index of {info.count:,} premises is built first."
+    return effect
 
 
 def _draw_promoting() -> bool:
