@@ -221,25 +221,26 @@ def gaussian(tiny_home: Path) -> str:
 def scorer_folder(tiny_home: Path) -> Callable[..., Path]:
     """Return what writes a folder that looks like a scorer of facts from outside; it cannot be loaded.
 
-    Its card has measured chains: whatever `chains` says otherwise than MAP .5 on nine questions of dev.tsv.
+    Its card has the MAP of chains on each of some data.
     """
 
     def write(
         name: str,
         *,
         base: str = "tiny",
-        chains: Sequence[Mapping[str, Any]] = (),
+        chains: Mapping[str, float] | None = None,
         **figures: Any,
     ) -> Path:
-        measured = {"source": "s", "method": "arcf", "data": "dev.tsv", "digest": "a1", "questions": 9}
-        measured |= {"facts": 40, "map": 0.5, "interval": [0.4, 0.6], "settings": {"k": "60"}}
-        if chains:
-            figures["measured_chains"] = [measured | chain for chain in chains]
+        measured = [
+            {"task": "chains", "measure": "MAP", "data": data, "value": value}
+            for data, value in (chains or {}).items()
+        ]
         folder = tiny_home / name
         (folder / "adapter").mkdir(parents=True)
         (folder / "head.safetensors").write_bytes(name.encode())
         (folder / "adapter" / "adapter_model.safetensors").write_bytes(b"a" + name.encode())
         about = {"method": "arcf", "base": base, "scorer": {"max_length": 32}, "figures": figures}
+        about["measured"] = measured
         (folder / "entail.json").write_text(json.dumps(about), encoding="utf-8")
         return folder
 

@@ -62,13 +62,15 @@ RULES = ("all", "outside_tree")
 class Panel:
     """One panel: (a) token overlap, (b) the cosine under the labelling encoder, (c) and so on under others.
 
-    `separation` is that of FP against FN; None if one is empty.
+    `separation` is that of FP against FN; None if one is empty. `quartiles`: group -> its quartiles, if it has
+    pairs.
     """
 
     letter: str
     measure: str
     retriever: str | None
     separation: Separation | None
+    quartiles: Mapping[str, tuple[float, float, float]]
 
     @property
     def finding(self) -> str:
@@ -187,6 +189,11 @@ class SimilarityBias:
                 measure=measure,
                 retriever=name,
                 separation=separation(values, upper=codes == 2, lower=codes == 1, query=self.query),
+                quartiles={
+                    name: tuple(np.quantile(values[codes == code], (0.25, 0.5, 0.75)).tolist())
+                    for code, name in enumerate(GROUPS)
+                    if (codes == code).any()
+                },
             )
 
 

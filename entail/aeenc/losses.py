@@ -85,13 +85,11 @@ class Loss:
 
     Attributes:
         function: (similarities, labels, **options) -> the loss and the share of active terms, both scalars.
-        formula: Formula as text, for the model card.
         options: Keyword of the function -> field of `LossOptions`.
         split_drift: Whether positives and negatives enter the regularisation as separate means.
     """
 
     function: Callable[..., tuple[Tensor, Tensor]]
-    formula: str
     options: Mapping[str, str] = field(default_factory=dict)
     split_drift: bool = True
 
@@ -103,19 +101,16 @@ class Loss:
 
 LOSSES: Mapping[str, Loss] = {
     "triplet": Loss(
-        function=triplet_margin,
-        formula="triplet margin, max(cos(h, p-) - cos(h, p+) + m, 0)",
+        function=triplet_margin,  # max(cos(h, p-) - cos(h, p+) + m, 0)
         options={"margin": "margin", "reduction": "reduction"},
     ),
     "contrastive": Loss(
-        function=contrastive,
-        formula="contrastive, y D^2 / 2 + (1 - y) max(0, m - D)^2 / 2 with D = 1 - cos(h, p)",
+        function=contrastive,  # y D^2 / 2 + (1 - y) max(0, m - D)^2 / 2 with D = 1 - cos(h, p)
         options={"margin": "contrastive_margin"},
         split_drift=False,  # footnote 2 of the paper: one mean over query and premise
     ),
     "softmax": Loss(
         function=softmax,
-        formula="softmax over the premises of a query, cosines divided by the temperature",
         options={"temperature": "temperature"},
     ),
 }

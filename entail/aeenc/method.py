@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from entail.aeenc.config import PAPER, AeencConfig, decisions_config
 from entail.aeenc.folds import decision_halves
-from entail.aeenc.losses import LOSSES
 from entail.aeenc.source import TrainingData, TreeSource
 from entail.progress import ProgressCallback
 from entail.training.method import CardText, Method, Preview, Run
@@ -82,24 +81,19 @@ def preview(data: TrainingData, config: AeencConfig) -> Preview:
     )
 
 
+CARD = CardText(
+    title="Active entailment encoding (AE-Enc)",
+    idea="ranks the premises that *explain* a claim above those that merely resemble it",
+    citation="Bogatu et al.: Active entailment encoding for explanation tree construction using parsimonious "
+    "generation of hard negatives. arXiv:2208.01376, 2022.",
+    tags=("hard-negatives",),
+)
+
 AEENC = Method(
     name="aeenc",
     source=TreeSource,
     title="AE-Enc: learn what explains and what only looks similar",
-    card=CardText(
-        title="Active entailment encoding (AE-Enc)",
-        idea="ranks the premises that *explain* a claim above those that merely resemble it",
-        citation=r"""@misc{bogatu2022active,
-  title  = {Active entailment encoding for explanation tree construction using parsimonious generation of
-            hard negatives},
-  author = {Bogatu, Alex and Zhou, Zili and Landers, D{\'o}nal and Freitas, Andr{\'e}},
-  year   = {2022},
-  eprint = {2208.01376},
-  archivePrefix = {arXiv}
-}""",
-        tags=("hard-negatives",),
-        losses={name: loss.formula for name, loss in LOSSES.items()},
-    ),
+    card=CARD,
     config=AeencConfig,
     train=train,
     evaluate=evaluate,

@@ -133,7 +133,8 @@ def train_aeenc(
     taught = cast(Task, task)
     if teaching is not None:
         teaching = teaching.without({*oracle.queries, *gold_children(dev)})
-    teachings = [t for t in (("queries", teaching), ("premises", premise_teaching)) if t[1] is not None]
+    both = (("queries", teaching), ("premises", premise_teaching))
+    teachings = [(side, sentences) for side, sentences in both if sentences is not None]
     for side, sentences in teachings:
         taught = DistillationTask(
             taught,

@@ -79,7 +79,6 @@ def scorer_text(record: Mapping[str, Any], name: str) -> CrossEncoderText:
         description=list(_description(ScorerForm.read(record.get("scorer") or {}, name=name))),
         usage=f"entail rank --scorer {name} --tables TABLES --question 'What melts?' --answer ice\n"
         f"entail evaluate chains --scorer {name} --tables TABLES --questions QUESTIONS.tsv",
-        dev_caption="Single steps on the dev questions that the checkpoint was selected on:",
         limitations="Settings of this method were compared on the dev questions of WorldTree 2020, so its "
         "figures on those questions are optimistic. It was trained on elementary science in English, over "
         "one set of facts. A high score does not prove that a fact explains an answer. Long questions lose "
@@ -103,17 +102,9 @@ def _description(form: ScorerForm) -> Iterator[str]:
 CARD = CardText(
     title="Autoregressive reasoning over chains of facts (ARCF)",
     idea="chooses the facts that explain an answer one after another, each given those before",
-    citation=r"""@inproceedings{cartuyvels2020autoregressive,
-  title     = {Autoregressive Reasoning over Chains of Facts with Transformers},
-  author    = {Cartuyvels, Ruben and Spinks, Graham and Moens, Marie-Francine},
-  booktitle = {Proceedings of COLING},
-  year      = {2020}
-}""",
+    citation="Cartuyvels et al.: Autoregressive Reasoning over Chains of Facts with Transformers. COLING "
+    "2020.",
     tags=("worldtree",),
-    losses={
-        "ranknet": "pairs of a positive and a negative after one prefix, -log sigma(s_p - s_n)",
-        "nce": "noise-contrastive: one positive among all negatives of a prefix",
-    },
     cross_encoder=scorer_text,
 )
 

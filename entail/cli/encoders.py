@@ -26,8 +26,7 @@ def card(
     *,
     results: Annotated[
         list[Path] | None,
-        "Result file of `entail evaluate premises --out` or, for a scorer of facts, of `entail "
-        "evaluate chains --out`; repeat for more.",
+        "Result file of `entail evaluate ... --out`; repeat for more.",
     ] = None,
     data: Annotated[
         list[str] | None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +15,7 @@ from entail.errors import SettingsError
 
 if TYPE_CHECKING:
     from entail.data.nli.pairs import NliReading
+    from entail.evaluation.retrieval.premises import PremiseEvaluation
 
 app = typer.Typer(name="evaluate", help="Evaluate retrievers, encoders, scorers and judges.")
 
@@ -63,12 +65,14 @@ def premises(
         analysis = measure_bias(candidates, gold, indexes, progress=progress).to_json() if bias else None
         evaluations = [evaluate_premises(candidates, gold, index, progress=progress) for index in indexes]
         measured: list[dict[str, Any]] = []
+        rows: list[dict[str, Any]] = []
         for name, index, evaluation in zip(names, indexes, evaluations, strict=True):
             data = {**evaluation.to_json(), "trees": len(gold)}
-            if trained := training_queries_of(name, evaluation.queries):
-                unseen = frozenset(evaluation.queries) - trained
-                figures = evaluation.figures(unseen) if unseen else {}
-                data["unseen"] = {"queries": len(unseen), **figures}
+            trained = training_queries_of(name, evaluation.queries)
+            unseen = frozenset(evaluation.queries) - trained
+            if trained:
+                data["unseen"] = {"queries": len(unseen), **(evaluation.figures(unseen) if unseen else {})}
+            rows += _premise_rows(evaluation, evaluations[0], unseen, trees.name)
             if effort:
                 data["effort"] = measure_effort(candidates, gold, index, progress=progress).to_json()
             measured.append(data)
@@ -80,9 +84,35 @@ def premises(
         }
     if further:
         report |= {"comparison": {"level": LEVEL, "samples": SAMPLES, "seed": SEED}, "others": further}
+    report["measured"] = rows
     if analysis is not None:
         report["bias"] = analysis
     return Report(data=report, out=out, seed=SEED if further else None)
+
+
+def _premise_rows(
+    evaluation: PremiseEvaluation, first: PremiseEvaluation, queries: Set[str], trees: str
+) -> list[dict[str, Any]]:
+    """Return the figures for the card of an encoder, over queries that it was not trained on."""
+    from entail.training.cards.figures import Figure, result_rows
+
+    if not queries:
+        return []
+    values, rival = (each.figures(queries)["query_excluded"] for each in (evaluation, first))
+    return result_rows(
+        evaluation.manifest.revision,
+        *(
+            Figure(
+                task="premises",
+                data=f"{trees}, {len(queries):,} queries, {evaluation.manifest.count:,} premises",
+                measure=name,
+                value=values[name],
+                rival="" if evaluation is first else first.retriever,
+                rival_value=None if evaluation is first else rival[name],
+            )
+            for name in ("MAP", "NDCG", "Hit@10", "Hit@50")
+        ),
+    )
 
 
 @command(app)
@@ -119,6 +149,7 @@ def nli(
     entailed.
     """
     from entail.evaluation.nli.sources import load_nli
+    from entail.training.cards.figures import Figure, result_rows
 
     if sum([judge is not None, direction, dev is not None]) > 1 or (judge and encoder):
         raise SettingsError("expected one of --judge, --direction and --dev, and no encoder with --judge")
@@ -130,11 +161,24 @@ def nli(
         pairs = load_nli(dev, split=dev_split) if dev else None
         figures = _direction(reading, name) if direction else _entailment(reading, name, pairs)
         figures |= {"split": split, "data": reading.to_json()}
+    rival = ("length baseline", "length_baseline") if direction else ("majority class", "majority")
+    figures["measured"] = result_rows(
+        figures["revision"],
+        Figure(
+            task="direction" if direction else "entailment",
+            data=f"{reading.source}, {figures['n']:,} pairs",
+            measure="accuracy",
+            value=figures["accuracy"],
+            interval=figures["interval"],
+            rival=rival[0],
+            rival_value=figures[rival[1]],
+        ),
+    )
     return Report(data=figures, out=out)
 
 
 def _entailment(reading: NliReading, name: str, dev: NliReading | None) -> dict[str, Any]:
-    from entail.evaluation.nli.entailment import evaluate_nli
+    from entail.evaluation.nli.decisions import evaluate_nli
     from entail.evaluation.nli.pair_similarity import pair_encoder
 
     pairs = dev.pairs if dev else None
@@ -144,8 +188,7 @@ def _entailment(reading: NliReading, name: str, dev: NliReading | None) -> dict[
 
 
 def _direction(reading: NliReading, name: str) -> dict[str, Any]:
-    from entail.evaluation.nli.direction import evaluate_direction
-    from entail.evaluation.nli.equivalence import evaluate_equivalence
+    from entail.evaluation.nli.decisions import evaluate_direction, evaluate_equivalence
     from entail.evaluation.nli.pair_similarity import pair_encoder
 
     with progress_bar() as progress:
@@ -154,7 +197,7 @@ def _direction(reading: NliReading, name: str) -> dict[str, Any]:
         equivalence = None
         if (threshold := getattr(loaded, "threshold", None)) is not None:
             equivalence = evaluate_equivalence(reading.pairs, loaded, threshold=threshold, progress=progress)
-    return {**figures, "equivalence": equivalence.to_json() if equivalence else None}
+    return {**figures, "equivalence": equivalence}
 
 
 def _judge(reading: NliReading, name: str) -> dict[str, Any]:
@@ -204,6 +247,7 @@ def chains(
     from entail.errors import DataError
     from entail.evaluation.chains import digest_of, evaluate_chains, with_gold
     from entail.statistics.paired import paired_difference
+    from entail.training.cards.figures import Figure, result_rows
 
     facts, reading = read_fact_tables(tables), read_questions(questions)
     if limit is not None and sample is not None:
@@ -260,6 +304,20 @@ def chains(
         "repeated_uids": len(facts.repeats),
         "compared_with": compared,
     }
+    # What the ranking depends on next to scorer and speed.
+    conditions = [f"{name} {loaded.settings.get(name)}" for name in ("k", "length", "least")]
+    figures["measured"] = result_rows(
+        loaded.settings.get("scorer"),
+        Figure(
+            task="chains",
+            data=", ".join(
+                [f"{reading.source} ({figures['digest']})", f"{len(measured):,} questions", *conditions]
+            ),
+            measure="MAP",
+            value=evaluation.map,
+            interval=figures["interval"],
+        ),
+    )
     return Report(data=figures, out=out, seed=seed if sample else None)
 
 
@@ -284,10 +342,24 @@ def passages(
     from entail.evaluation.passages.retrieval import evaluate_passages, judged_questions
     from entail.evaluation.passages.store import store_name, store_passages
     from entail.settings import load_settings
+    from entail.training.cards.figures import Figure, result_rows
 
     folder = load_settings().data_dir / "passages" / store_name(passages)
     with progress_bar() as progress:
         judged = judged_questions(questions, qrels=qrels, split=split)
         store = store_passages(passages, folder, progress=progress)
         evaluation = evaluate_passages(store, judged, encoder=encoder, progress=progress)
-    return Report(data={**evaluation.to_json(), "pool": store.about}, out=out)
+    data = {**evaluation.to_json(), "pool": store.about}
+    data["measured"] = result_rows(
+        evaluation.revision,
+        *(
+            Figure(
+                task="passages",
+                data=f"{questions.name}, {data['questions']:,} questions, {data['passages']:,} passages",
+                measure=measure,
+                value=value,
+            )
+            for measure, value in (evaluation.gold or evaluation.answer or {}).items()
+        ),
+    )
+    return Report(data=data, out=out)

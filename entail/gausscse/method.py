@@ -72,13 +72,7 @@ def preview(data: PairData, config: GausscseConfig) -> Preview:
 CARD = CardText(
     title="Gaussian sentence embedding (GaussCSE)",
     idea="tells which of two sentences entails the other",
-    citation=r"""@misc{yoda2023sentence,
-  title  = {Sentence Representations via {Gaussian} Embedding},
-  author = {Yoda, Shohei and Tsukagoshi, Hayato and Sasano, Ryohei and Takeda, Koichi},
-  year   = {2023},
-  eprint = {2305.12990},
-  archivePrefix = {arXiv}
-}""",
+    citation="Yoda et al.: Sentence Representations via Gaussian Embedding. arXiv:2305.12990, 2023.",
     tags=("natural-language-inference", "gaussian-embedding"),
 )
 

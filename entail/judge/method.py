@@ -62,7 +62,6 @@ def card_text(record: Mapping[str, Any], name: str) -> CrossEncoderText:
             "contradiction. It makes no sentence vectors."
         ],
         usage=f"entail evaluate nli --judge {name} --data PAIRS.jsonl",
-        dev_caption="On the dev pairs, which include those that the checkpoint was selected on:",
         limitations="It is small, and trained on captions and short English texts. Passages of a hundred "
         "words are longer than most of its training data, and its probabilities are not calibrated on them: "
         "compare them with each other, do not read them as frequencies.",
@@ -74,7 +73,6 @@ def card_text(record: Mapping[str, Any], name: str) -> CrossEncoderText:
 CARD = CardText(
     title="Judge of entailment (natural language inference)",
     idea="tells whether a premise entails a hypothesis, contradicts it, or neither",
-    dev_data="pairs",
     cross_encoder=card_text,
 )
 

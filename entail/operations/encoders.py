@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -16,17 +16,11 @@ from entail.evaluation.retrieval.paired import PairedComparison
 from entail.jobs.jobs import Jobs
 from entail.registry.models import active
 from entail.registry.pointers import list_moves
+from entail.training.cards.figures import Figure
 from entail.training.cards.metadata import ModelFacts, read_facts
-from entail.training.cards.metrics import RetrievalMetrics
 
 DEFAULT = "all other corpora"
 """Stands for the default pointer among the names of corpora."""
-
-PROTOCOLS = {"query_excluded": "query excluded", "paper": "paper"}
-"""Name of a protocol on cards -> its name in comparisons."""
-
-Figures = Mapping[str, Mapping[str, float]]
-"""Protocol -> measure -> figure."""
 
 _HEADER = re.compile(r"\A---\n.*?\n---", re.DOTALL)
 _DATA_SETS = re.compile(r"^datasets:[ \t]*\n((?:[ \t]*- .+\n)+)", re.MULTILINE)
@@ -34,45 +28,31 @@ _ITEM = re.compile(r"^[ \t]*- ['\"]?(.+?)['\"]?[ \t]*$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
-class RetrievalFigures:
-    """Retrieval figures of one encoder on one split, by protocol and measure.
-
-    `queries` is None and `premises` (candidates) 0 if not recorded. `unseen` counts the queries that it was
-    not trained on (None: all of them), with their own figures.
-    """
-
-    split: str
-    source: str
-    queries: int | None
-    figures: Figures
-    unseen: int | None = None
-    unseen_figures: Figures = field(default_factory=dict)
-    premises: int = 0
-
-    def figure(self, measure: str, protocol: str) -> float | None:
-        """Return a figure, None if it was not measured."""
-        return self.figures.get(protocol, {}).get(measure)
-
-
-@dataclass(frozen=True)
 class EncoderSummary:
     """Summary of one encoder.
 
     `facts` is None without an `entail.json`, `size` if it is not downloaded, `training_data` if not recorded.
-    `active_for` names the corpora that it ranks; `DEFAULT` stands for the default pointer.
+    `figures` has each figure with its source. `active_for` names the corpora that it ranks; `DEFAULT` stands
+    for the default pointer.
     """
 
     entry: EncoderEntry
     facts: ModelFacts | None = None
     size: int | None = None
     training_data: tuple[str, ...] | None = None
-    figures: tuple[RetrievalFigures, ...] = ()
+    figures: tuple[tuple[str, Figure], ...] = ()
     active_for: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
         """Name of the encoder."""
         return self.entry.name
+
+    @property
+    def map(self) -> Figure | None:
+        """First MAP of premises, None if it was not measured."""
+        maps = (figure for _, figure in self.figures if (figure.task, figure.measure) == ("premises", "MAP"))
+        return next(maps, None)
 
     @property
     def method(self) -> str:
@@ -96,7 +76,6 @@ def list_encoders(
     entries = {entry.name: entry for entry in (*catalogue(), *extra)}
     entries |= {name: EncoderEntry(name, "hub") for name in ranked if name not in entries and "/" in name}
     facts = {name: _facts(entry) for name, entry in entries.items()}
-    known_facts = [model_facts for model_facts in facts.values() if model_facts is not None]
     comparisons = list(recorded_comparisons(jobs))
     return [
         EncoderSummary(
@@ -104,49 +83,38 @@ def list_encoders(
             facts[name],
             size_of(entry.path) if entry.path is not None and entry.path.is_dir() else None,
             _training_data(entry, facts[name]),
-            tuple(retrieval_figures(entry, known_facts, comparisons)),
+            tuple(encoder_figures(entry, facts[name], comparisons)),
             ranked.get(name, ()),
         )
         for name, entry in entries.items()
     ]
 
 
-def retrieval_figures(
-    entry: EncoderEntry, cards: Iterable[ModelFacts], comparisons: Iterable[tuple[str, PairedComparison]]
-) -> list[RetrievalFigures]:
-    """Return the figures of an encoder from cards and comparisons, those of its own card first.
+def encoder_figures(
+    entry: EncoderEntry, facts: ModelFacts | None, comparisons: Iterable[tuple[str, PairedComparison]]
+) -> list[tuple[str, Figure]]:
+    """Return the figures of an encoder from its card, then from comparisons, each with its source.
 
-    Figures belong to weights, so they are found by revision, not by name.
+    Figures belong to weights, so those of comparisons are found by revision, not by name.
     """
-    own: list[RetrievalFigures] = []
-    other_figures: list[RetrievalFigures] = []
-    for facts in cards:
-        retrieval = facts.of_kind(RetrievalMetrics)
-        for metrics in retrieval:
-            split, queries, premises = metrics.source, metrics.queries, metrics.premises or 0
-            if _same(facts.revision, entry.revision):
-                figures, unseen = metrics.encoder, (metrics.unseen, metrics.encoder_unseen)
-                own.append(RetrievalFigures(split, "its card", queries, figures, *unseen, premises))
-            elif metrics.base and facts.base is not None and _same(facts.base.revision, entry.revision):
-                source = f"the card of {facts.name}"
-                other_figures.append(
-                    RetrievalFigures(split, source, queries, metrics.base, premises=premises)
-                )
-        dev = facts.record["figures"].get("dev")
-        of_trees = facts.text.dev_data == "trees" and entry.gaussian is None and not retrieval
-        if of_trees and isinstance(dev, Mapping) and _same(facts.revision, entry.revision):
-            dev_figures = {str(name): float(v) for name, v in dev.items() if isinstance(v, int | float)}
-            source = "its training, which selected the weights on them"
-            own.append(RetrievalFigures("its dev trees", source, None, {"query_excluded": dev_figures}))
+    figures = [("its card", figure) for figure in (facts.figures if facts is not None else ())]
     for source, comparison in comparisons:
         if entry.revision in (comparison.candidate, comparison.active):
             side = "second" if comparison.candidate == entry.revision else "first"
-            figures = _side(comparison, side)
-            other_figures.append(RetrievalFigures(comparison.split, source, comparison.queries, figures))
-    distinct: dict[tuple[str, str], RetrievalFigures] = {}
-    for record in (*own, *other_figures):
-        distinct.setdefault((record.split, repr(record.figures)), record)
-    return list(distinct.values())
+            data = f"{comparison.split}, {comparison.queries:,} queries"
+            figures += [
+                (
+                    source,
+                    Figure(
+                        task="premises",
+                        data=data,
+                        measure=title.removesuffix(", query excluded"),
+                        value=getattr(difference, side),
+                    ),
+                )
+                for title, difference in comparison.measures.items()
+            ]
+    return list({figure.key: (source, figure) for source, figure in reversed(figures)}.values())[::-1]
 
 
 def recorded_comparisons(jobs: Jobs) -> Iterator[tuple[str, PairedComparison]]:
@@ -185,21 +153,6 @@ def data_sets(card: str) -> tuple[str, ...] | None:
     header = _HEADER.match(card)
     listed = _DATA_SETS.search(header[0]) if header else None
     return tuple(_ITEM.findall(listed[1])) if listed else None
-
-
-def _side(comparison: PairedComparison, side: str) -> Figures:
-    figures: dict[str, dict[str, float]] = {}
-    names = {name: protocol for protocol, name in PROTOCOLS.items()}
-    for title, difference in comparison.measures.items():
-        measure, _, protocol = title.partition(", ")
-        if protocol in names:
-            figures.setdefault(names[protocol], {})[measure] = getattr(difference, side)
-    return figures
-
-
-def _same(first: str | None, second: str | None) -> bool:
-    # The name before the digest is the folder's, which may differ elsewhere.
-    return bool(first and second) and str(first).partition("@")[2] == str(second).partition("@")[2]
 
 
 def _corpora_by_encoder(corpora: Iterable[str]) -> dict[str, tuple[str, ...]]:

@@ -33,7 +33,7 @@ from entail.registry.roles import (
     unusable_reason,
 )
 from entail.settings import load_settings, refuse_in_demo
-from entail.training.cards.metrics import DECISIVE, MetricPair, compare_cards
+from entail.training.cards.figures import FigurePair, compare_figures
 from entail.training.method import Role
 
 if TYPE_CHECKING:
@@ -232,9 +232,9 @@ def roll_back(
         return append_move(replace(target, number=moves + 1, by=by, at=now, rolled_back=present.number))
 
 
-def card_figures(name: str, now: Active) -> list[MetricPair]:
+def card_figures(name: str, now: Active) -> list[FigurePair]:
     """Return the figures on the cards of the active model and of another one, side by side."""
-    return compare_cards(_folder(now.encoder) if now.encoder else None, _folder(name))
+    return compare_figures(_folder(now.encoder) if now.encoder else None, _folder(name))
 
 
 def require_no_worse(
@@ -266,14 +266,16 @@ def require_no_worse(
         if evaluation.verdict == "worse":
             raise PromotionError(f"it does worse than the active model ({evaluation}); promote it anyway?")
         return
-    rows = [row for row in card_figures(name, now) if row.same_data and row.measure in DECISIVE]
+    rows = [row for row in card_figures(name, now) if row.is_decisive]
     if not rows:
         raise PromotionError(
             f"expected figures of {name} and of {now.encoder}, which is active, on the same data, "
             f"found none; measure both: {HOW_TO_MEASURE[now.role]}; or promote it anyway"
         )
     if sum(row.second or 0 for row in rows) < sum(row.first or 0 for row in rows):
-        figures = "; ".join(f"{r.measure} on {r.data}: {r.second:.3f} against {r.first:.3f}" for r in rows)
+        figures = "; ".join(
+            f"{r.task}, {r.measure} on {r.data}: {r.second:.3f} against {r.first:.3f}" for r in rows
+        )
         raise PromotionError(
             f"it does worse than {now.encoder}, which is active ({figures}); promote it anyway?"
         )

@@ -29,8 +29,7 @@ from entail.serving.messages import Limits
 from entail.settings import is_demo
 
 if TYPE_CHECKING:
-    from entail.trees.store.corpora import CorpusStore
-    from entail.trees.store.corpus_versions import CorpusInfo
+    from entail.trees.store.corpora import CorpusInfo, CorpusStore
 
 T = TypeVar("T")
 
@@ -195,10 +194,10 @@ class Service:
 
     @cached_property
     def _store(self) -> CorpusStore:
+        from entail.trees.installation.demo import open_shown
+        from entail.trees.installation.seed import seed_sample
         from entail.trees.store.corpora import CorpusStore
         from entail.trees.store.database import open_database
-        from entail.trees.store.demo import open_shown
-        from entail.trees.store.seed import seed_sample
 
         if self._corpora is not None:
             return self._corpora

@@ -103,7 +103,7 @@ class DataSource:
         about: Content, one sentence.
         licence: Licence id of the Hub; None where it is unknown.
         note: Further licence terms.
-        citation: BibTeX.
+        citation: Reference, one line.
         trained_on: Of a base: data set -> its name and size on the card of the base.
     """
 
@@ -123,7 +123,6 @@ class CrossEncoderText:
         kind: Noun for the model: scorer, judge.
         description: Input and output, a paragraph each, as Markdown; the first continues a sentence.
         usage: Shell commands.
-        dev_caption: Caption of the figures measured during training.
         pipeline_tag: Task id of the Hub.
         idea: Replacement for the method's idea, for a baseline; empty: the method's.
     """
@@ -131,7 +130,6 @@ class CrossEncoderText:
     kind: str
     description: Sequence[str]
     usage: str
-    dev_caption: str
     limitations: str
     pipeline_tag: str
     tags: Sequence[str]
@@ -145,11 +143,8 @@ class CardText:
     Attributes:
         title: Name of the method.
         idea: Purpose of a trained model: a verb phrase, such as "ranks premises".
-        citation: BibTeX of its paper, empty where there is none.
+        citation: Reference to its paper, empty where there is none.
         tags: Further tags of the Hub.
-        losses: Value of the setting `loss` -> formula.
-        dev_data: Kind of data that the checkpoint is selected on.
-        effective: Setting that may be None -> property of the configuration with the value in use.
         sources: Data sets that only this method knows.
         cross_encoder: Text of a cross-encoder from its `entail.json` and its name; None for an encoder.
     """
@@ -158,9 +153,6 @@ class CardText:
     idea: str
     citation: str = ""
     tags: tuple[str, ...] = ()
-    losses: Mapping[str, str] = field(default_factory=dict)
-    dev_data: str = "trees"
-    effective: Mapping[str, str] = field(default_factory=lambda: {"learning_rate": "highest_rate"})
     sources: tuple[DataSource, ...] = ()
     cross_encoder: Callable[[Mapping[str, Any], str], CrossEncoderText] | None = None
 

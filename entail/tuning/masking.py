@@ -131,7 +131,8 @@ class Prompts:
         """Return the smoothed share of each token among the maskable ones, shape (vocabulary,)."""
         maskable = np.concatenate([prompt.ids[prompt.first : prompt.last] for prompt in prompts])
         counts = 1 + np.bincount(maskable, minlength=self.size)
-        return counts / counts.sum()
+        shares: NDArray[np.float64] = counts / counts.sum()
+        return shares
 
     def _hypotheses(self, pairs: Sequence[EntailedPair]) -> list[tuple[list[int], list[int]]]:
         """Return the tokens of separator and hypothesis of each pair."""

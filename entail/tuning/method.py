@@ -101,20 +101,8 @@ def masked_notes(result: Mapping[str, Any], folder: Path) -> list[str]:
     return [f"used {head}", f"continue with: entail train dpr {start}{folder}"]
 
 
-_DAI = r"""@inproceedings{dai2024improve,
-  title     = {Improve Dense Passage Retrieval with Entailment Tuning},
-  author    = {Dai, Lu and Liu, Hao and Xiong, Hui},
-  booktitle = {Proceedings of EMNLP},
-  year      = {2024}
-}"""
-
-_KARPUKHIN = r"""@inproceedings{karpukhin2020dense,
-  title     = {Dense Passage Retrieval for Open-Domain Question Answering},
-  author    = {Karpukhin, Vladimir and Oguz, Barlas and Min, Sewon and Lewis, Patrick and Wu, Ledell and
-               Edunov, Sergey and Chen, Danqi and Yih, Wen-tau},
-  booktitle = {Proceedings of EMNLP},
-  year      = {2020}
-}"""
+_DAI = "Dai et al.: Improve Dense Passage Retrieval with Entailment Tuning. EMNLP 2024."
+_KARPUKHIN = "Karpukhin et al.: Dense Passage Retrieval for Open-Domain Question Answering. EMNLP 2020."
 
 TUNING = Method(
     name="tuning",
@@ -124,7 +112,6 @@ TUNING = Method(
         idea="predicts the claim that a passage entails, as a start for training a passage retriever",
         citation=_DAI,
         tags=("entailment-tuning",),
-        dev_data="pairs",
     ),
     config=TuningConfig,
     train=train_masked,
@@ -142,9 +129,8 @@ DPR = Method(
     card=CardText(
         title="Dense passage retrieval (DPR)",
         idea="ranks the passages that answer a question above the others",
-        citation=f"{_KARPUKHIN}\n\n{_DAI}",
+        citation=f"{_KARPUKHIN} {_DAI}",
         tags=("passage-retrieval", "hard-negatives"),
-        dev_data="questions",
     ),
     config=DprConfig,
     train=train_contrast,

@@ -70,7 +70,7 @@ def test_measured_and_promoted(
     run_json("promote", "mine", code=1)
     for name in ("mine", "arcf-minilm"):
         card = run_json("card", str(mine.with_name(name)), "--results", str(out))["card"]
-        assert f"| questions.dev.tsv ({chains['digest']}), 3 questions, k = 6 | `arcf` | 96 |" in card
+        assert f"| questions.dev.tsv ({chains['digest']}), 3 questions, k 6, length 9, least 3 |" in card
     promoted = run_json("promote", "mine")
     assert [row["second"] for row in promoted["known"] if row["same_data"]] == [chains["MAP"]]
     assert run_json(*unnamed)["settings"]["scorer"].startswith("mine@")

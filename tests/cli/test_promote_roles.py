@@ -85,12 +85,12 @@ def test_contradictory_options(run_json: Any, gaussian: str, dev: Path) -> None:
 def test_card_figures_are_compared(
     run_json: Any, scorer_folder: Callable[..., Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    scorer_folder("arcf-minilm", chains=[{"map": 0.5}])
-    scorer_folder("mine", chains=[{"map": 0.6}], dev={"step MAP": 0.4})
+    scorer_folder("arcf-minilm", chains={"dev": 0.5})
+    scorer_folder("mine", chains={"dev": 0.6, "other": 0.4})
     assert main(["promote", "mine"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert any("MAP of chains" in line and "0.500" in line and "0.600" in line for line in lines)
-    assert any("MAP of single steps" in line and line.rstrip().endswith("no") for line in lines)
+    assert any("chains, MAP" in line and "0.500" in line and "0.600" in line for line in lines)
+    assert any("other" in line and line.rstrip().endswith("no") for line in lines)
     assert "entail promote --back --role chains" in lines[-1]
 
 

@@ -21,7 +21,6 @@ from entail.registry.models import (
 from entail.registry.pointers import history
 from entail.registry.roles import list_usable, role_of
 from entail.statistics.paired import PairedDifference
-from entail.training.cards.metrics import compare_cards
 
 Scorer = Callable[..., Path]
 
@@ -35,15 +34,12 @@ def two(gaussian: str, tiny_home: Path) -> tuple[str, str]:
 
 def write_figures(folder: Path, figures: Mapping[str, Any]) -> None:
     about = json.loads((folder / "entail.json").read_text(encoding="utf-8"))
-    (folder / "entail.json").write_text(json.dumps(about | {"figures": figures}), encoding="utf-8")
+    (folder / "entail.json").write_text(json.dumps(about | figures), encoding="utf-8")
 
 
 def pairs(accuracy: float, *, data: str = "SNLI-dev", n: int = 100) -> dict[str, Any]:
-    figures = {"data": data, "question": "direction", "n": n, "accuracy": accuracy, "longer": [accuracy, 9]}
-    return {
-        "measured_pairs": [{"source": "s", "sets": [figures]}],
-        "dev": {"direction": accuracy, "AUPRC": 0.5},
-    }
+    row = {"task": "direction", "data": f"{data}, {n} pairs", "measure": "accuracy", "value": accuracy}
+    return {"measured": [row]}
 
 
 def put(name: str) -> Any:
@@ -195,16 +191,14 @@ def test_direction_models_are_compared_by_their_cards(
 
 
 def test_scorers_are_compared_by_their_cards(scorer_folder: Scorer, tiny_home: Path) -> None:
-    scorer_folder("arcf-minilm", chains=[{"map": 0.5}])
-    for other in ({"digest": "b2"}, {"settings": {"k": "180"}}, {"method": "tfidf"}):
-        mine = scorer_folder("mine", chains=[{"map": 0.6} | other])
-        with pytest.raises(PromotionError, match="found none"):
-            promote("mine", by="Ann")
-        shutil.rmtree(mine)
-    scorer_folder("worse", chains=[{"map": 0.4, "settings": {"k": "60", "metric": "tfidf"}}])
+    scorer_folder("arcf-minilm", chains={"dev": 0.5})
+    scorer_folder("mine", chains={"dev, k 180": 0.6})
+    with pytest.raises(PromotionError, match="found none"):
+        promote("mine", by="Ann")
+    scorer_folder("worse", chains={"dev": 0.4})
     with pytest.raises(PromotionError, match=r"0\.400 against 0\.500"):
         promote("worse", by="Ann")
-    scorer_folder("better", chains=[{"map": 0.6}, {"map": 0.1, "digest": "b2"}])
+    scorer_folder("better", chains={"dev": 0.6, "other": 0.1})
     assert promote("better", by="Ann").encoder == "better"
 
 
@@ -224,20 +218,3 @@ def test_comparison_counts_before_the_cards(two: tuple[str, str], tiny_home: Pat
         "other@1", str(now.revision), "dev", "0" * 12, "Direction", {"Direction": worse}
     )
     assert promote(mine, by="Ann", evaluation=of_others).number == 1
-
-
-def test_figures_of_two_cards(scorer_folder: Scorer, two: tuple[str, str], tiny_home: Path) -> None:
-    first = scorer_folder("first", chains=[{"map": 0.5}], dev={"step MAP": 0.4, "stop": 1})
-    second = scorer_folder("second", chains=[{"map": 0.6, "digest": "b2"}], dev={"step MAP": 0.3})
-    rows = [(row.measure, row.first, row.second, row.same_data) for row in compare_cards(first, second)]
-    assert rows == [
-        ("MAP of chains", 0.5, None, False),
-        ("MAP of chains", None, 0.6, False),
-        ("MAP of single steps", 0.4, 0.3, False),
-    ]
-    write_figures(tiny_home / two[0], pairs(0.9))
-    write_figures(tiny_home / two[1], pairs(0.8))
-    differences = compare_cards(tiny_home / two[0], tiny_home / two[1])
-    assert ("direction", 0.9, 0.8, True) in [(r.measure, r.first, r.second, r.same_data) for r in differences]
-    write_figures(tiny_home / two[0], {"measured_pairs": [{"source": "s"}], "dev": 3})
-    assert compare_cards(tiny_home / two[0], tiny_home / "nothing") == compare_cards(None, first.parent) == []

@@ -10,11 +10,9 @@ import pytest
 
 from entail.cli import main
 from entail.encoders.catalogue import resolve
-from entail.errors import EncoderError, SettingsError
+from entail.errors import SettingsError
 from entail.evaluation.passages import search as passages_search
 from entail.jobs.inputs import absolute
-from entail.training.cards.metrics import PassageMetrics
-from entail.training.cards.result_files import Weights, read_metrics
 from entail.training.fields import values_of
 from entail.training.method import Run, method
 from entail.tuning.method import evaluate, preview
@@ -79,79 +77,6 @@ def test_negatives_that_a_file_gives_need_no_bm25(
     assert "1 of 17 questions" in capsys.readouterr().err
     assert main([*run, "--no-resume", "--set", "depth=0"]) == 0
     assert "17 questions" in capsys.readouterr().out
-
-
-def row(retriever: str, revision: str, first: float, **fields: Any) -> dict[str, Any]:
-    gold = {"R@1": first, "MRR": 0.5, "questions": 12}
-    record = {"retriever": retriever, "revision": revision, "questions": 12, "passages": 48, "gold": gold}
-    return {**record, "answer": None, "seed": 3, "commit": "abc", **fields}
-
-
-def test_passage_figures_are_found_by_revision(tiny_home: Path, tmp_path: Path, trained: Trained) -> None:
-    trained("mine", towers="siamese", method="dpr")
-    mine, tiny = str(resolve("mine").revision), str(resolve("tiny").revision)
-    renamed = mine.replace("mine@", "elsewhere@")
-    file = tmp_path / "tuning.json"
-
-    def read(*rows: Any) -> PassageMetrics:
-        file.write_text(json.dumps({"figures": {"rows": rows}, "commit": "x", "seed": None}), "utf-8")
-        metrics = read_metrics(file, Weights(revision=mine, base=tiny))
-        assert isinstance(metrics, PassageMetrics)
-        assert PassageMetrics.from_json(json.loads(json.dumps(metrics.to_json()))) == metrics
-        return metrics
-
-    rows = [
-        row("bm25", "bm25s-1", 0.11),
-        row("tiny", tiny, 0.99, questions=7),  # of other questions
-        row("tiny", tiny, 0.22),
-        row("elsewhere", renamed, 0.33),
-    ]
-    rough = [row("tiny", f"{tiny}+bf16", 0.21), row("elsewhere", f"{renamed}+bf16", 0.32)]
-    metrics = read(*rough, *rows)  # fp32 takes precedence
-    assert (metrics.gold["R@1"], metrics.base["R@1"], metrics.words["R@1"]) == (0.33, 0.22, 0.11)
-    assert (metrics.about["seed"], metrics.about["commit"], metrics.precision) == (3, "abc", "")
-    metrics = read(*rows[:3], *rough)
-    assert (metrics.precision, metrics.gold["R@1"], metrics.base["R@1"]) == ("bf16", 0.32, 0.21)
-    with pytest.raises(EncoderError, match=r"found those of bm25s-1, tiny@"):
-        read(*rows[:3])
-
-
-def test_a_card_describes_the_first_stage_and_its_effect(
-    tiny_home: Path, tmp_path: Path, trained: Trained
-) -> None:
-    first = {"tuning": "lora", "prompt": "plain", "beta": 0.15, "learning_rate": None, "epochs": 7}
-    tuned = {"revision": "start@abc", "config": first}
-    folder = trained(
-        "mine", towers="siamese", method="dpr", tuned=tuned, config={"tuning": "full", "learning_rate": None}
-    )
-    budget = {"base": "tiny", "epochs": 2}
-    rows = [
-        row("n", "n@1", 0.91, arm="none", seed=1, budget=budget),
-        row("n", "n@2", 0.92, arm="none", budget=budget | {"epochs": 9}),
-        row("n", "n@3", 0.44, arm="none", budget=budget),
-        row("m", str(resolve("mine").revision), 0.33, arm="0.8/H", budget=budget | {"tuning_epochs": 1})
-        | {"run": {"command": "python of.this.row", "commit": "c"}},
-    ]
-    file = tmp_path / "tuning.json"
-
-    def card() -> str:
-        file.write_text(json.dumps({"figures": {"rows": rows}, "command": "the last"}), encoding="utf-8")
-        assert main(["card", str(folder), "--results", str(file), "--data", "squad"]) == 0
-        return (folder / "README.md").read_text(encoding="utf-8")
-
-    text = card()
-    for part in (
-        *("python of.this.row", "`start@abc`", "- entailment-tuning", "12 questions", "48 passages"),
-        *("| beta | 0.15 |", "| epochs | 7 |", "| learning rate | 0.0005 |", "| learning rate | 1e-05 |"),
-        *("| R@1 | 0.440 | 0.330 |", "tuning lowered these figures", "0.330 with it and 0.440 without"),
-    ):
-        assert part in text
-    rows[2]["gold"]["R@1"] = 0.22
-    assert "tuning raised these figures" in card()
-    rows[2]["gold"]["MRR"] = 0.9
-    assert "did not clearly change" in card()
-    del rows[2]
-    assert "without" not in card().partition("## Evaluation")[2].partition("## Limitations")[0]
 
 
 @pytest.mark.parametrize("name", ["tuning", "dpr"])

@@ -23,7 +23,7 @@ from entail.jobs.record import Job, JobSpec, Status
 from entail.registry.models import active, promote
 from entail.registry.pointers import history
 from entail.statistics.paired import PairedDifference
-from entail.training.cards.metrics import MetricPair
+from entail.training.cards.figures import FigurePair
 from entail.trees.installation.seed import SAMPLE_ID
 from entail.trees.log.acts import Create
 from entail.ui.components.elements import differences_table
@@ -205,10 +205,10 @@ def test_figures_in_tables() -> None:
     ends = ((0.0, 0.2), (0.2, 0.4))
     table = differences_table({"MAP": up}, ("a", "b"), intervals=[ends])
     assert list(table["b"]) == ["0.300 [0.200, 0.400]"]
-    rows = [MetricPair("MAP of chains", "dev, 9 questions", 0.5, 0.25), MetricPair("a", "b", None, 1.0)]
+    rows = [FigurePair("chains", "MAP", "dev", 0.5, 0.25), FigurePair("c", "a", "b", None, 1.0)]
     assert card_figures_table(rows, ("same", "same")).to_dict("list") == {
-        "measure": ["● MAP of chains", "○ a"],
-        "on": ["dev, 9 questions", "b"],
+        "measure": ["● chains, MAP", "○ c, a"],
+        "on": ["dev", "b"],
         "same, active": ["0.500", ""],
         "same": ["0.250", "1.000"],
     }
@@ -230,11 +230,12 @@ def test_an_encoder_of_gaussians_is_promoted_and_rolled_back(
     app: AppTest, shared: Workspace, two: tuple[str, str], tiny_home: Path
 ) -> None:
     file = tiny_home / two[1] / "entail.json"
-    record = json.loads(file.read_text("utf-8")) | {"figures": {"dev": {"direction": 0.95}}}
+    row = {"task": "direction", "measure": "accuracy", "data": "dev", "value": 0.95}
+    record = json.loads(file.read_text("utf-8")) | {"measured": [row]}
     file.write_text(json.dumps(record), "utf-8")
     app = opened(app)
     table = app.dataframe[-1].value
-    assert (list(table["measure"]), list(table["mine"])) == (["○ direction"], ["0.950"])
+    assert (list(table["measure"]), list(table["mine"])) == (["○ direction, accuracy"], ["0.950"])
     assert app.button(key="promote-mine").disabled
     app = press(insist(app), "Promote mine")
     assert active(role="direction").encoder == "mine"
@@ -249,13 +250,13 @@ def test_a_scorer_that_a_training_leads_to_is_promoted(
     app: AppTest, shared: Workspace, tiny_home: Path, scorer_folder: Scorer
 ) -> None:
     for name, value in (("arcf-minilm", 0.5), ("better", 0.6), ("worse", 0.4)):
-        scorer_folder(name, chains=[{"map": value}])
+        scorer_folder(name, chains={"dev": value})
     app = opened(app, encoder="tiny")
     app.query_params["candidate"] = "worse"
     app = settled(app.run())
     assert named(app.expander, "Promote a chain scorer").proto.expanded
     assert named(app.selectbox, "Scorer").value == "worse"
-    assert "9 questions, k = 60: 0.400 against 0.500" in said(app)
+    assert "dev: 0.400 against 0.500" in said(app)
     assert app.button(key="promote-worse").disabled
     assert not app.query_params.get("candidate")
     app = settled(named(app.selectbox, "Scorer").set_value("better").run())

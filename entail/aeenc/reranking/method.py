@@ -75,7 +75,6 @@ def card_text(record: Mapping[str, Any], name: str) -> CrossEncoderText:
             f"{code(retriever)}. It makes no sentence vectors.",
         ],
         usage=f"entail evaluate premises --corpus CORPUS --trees TREES --retriever {retriever}+{name}",
-        dev_caption="Measured during training, on the dev lists that the checkpoint was selected on:",
         limitations="It was trained on elementary science, against one corpus of facts and the lists of one "
         "retriever. It finds no premise that the retriever did not place among the first. On other subjects "
         "it may order worse than the retriever, so measure it there first.",

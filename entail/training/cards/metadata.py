@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from entail.data.writing import replacing
 from entail.encoders.card import Card, read_card
 from entail.encoders.catalogue import EncoderEntry, resolve
 from entail.encoders.cross.encoder import cross_parts
-from entail.encoders.weights import read_json
-from entail.errors import EncoderError, SettingsError
-from entail.training.cards.metrics import KINDS, Metrics, read_stored, to_stored
-from entail.training.cards.result_files import Weights, read_metrics
+from entail.encoders.weights import read_object
+from entail.errors import EncoderError
+from entail.training.cards.figures import KEY, Figure, merge, read_figures, read_result
 from entail.training.cards.sources import OTHER, data_source, hub_id, proposed_licence
 from entail.training.method import CardText, CrossEncoderText, DataSource, methods
-
-AnyMetrics = TypeVar("AnyMetrics", bound=Metrics)
 
 _OBJECTS = ("config", "figures", "trained_on", "averaged", "tuned")
 
@@ -30,16 +26,13 @@ class ModelFacts:
     """Facts of a model card.
 
     Attributes:
-        name: Name of the model.
-        record: Its `entail.json`; the parts in `_OBJECTS` are objects.
-        text: Description of its method.
+        record: Content of `entail.json`; the parts in `_OBJECTS` are objects.
+        text: Description of the method.
         entry: The encoder; None for a cross-encoder.
         cross: Text of a cross-encoder; None for an encoder.
-        base: Its base, None where that is unknown here.
-        sources: Its training data; None where not recorded.
-        licence: The publisher's decision, else a proposal.
-        metrics: Its evaluation figures, one per result file.
-        notes: Further paragraphs on its training.
+        base: Base of the model, None where that is unknown here.
+        sources: Training data; None where not recorded.
+        licence: Decision of the publisher, else a proposal.
     """
 
     name: str
@@ -50,13 +43,7 @@ class ModelFacts:
     base: EncoderEntry | None
     sources: tuple[DataSource, ...] | None
     licence: str
-    metrics: tuple[Metrics, ...]
-    notes: tuple[str, ...]
-
-    @property
-    def revision(self) -> str | None:
-        """Revision of an encoder; None for a cross-encoder."""
-        return self.entry.revision if self.entry is not None else None
+    figures: tuple[Figure, ...]
 
     @property
     def is_adapter(self) -> bool:
@@ -77,21 +64,15 @@ class ModelFacts:
 
     @property
     def config(self) -> dict[str, Any]:
-        """Settings of the training with their effective values; of an average the common ones."""
-        config, *averaged_configs = [
-            self.record["config"],
-            *(encoder.get("config") or {} for encoder in self.record["averaged"].get("encoders") or ()),
-        ]
-        if not config and averaged_configs:
-            common = averaged_configs[0].items()
-            config = {
-                name: value for name, value in common if all(c.get(name) == value for c in averaged_configs)
-            }
-        return effective_config(str(self.record.get("method")), config)
-
-    def of_kind(self, kind: type[AnyMetrics]) -> tuple[AnyMetrics, ...]:
-        """Return the metrics of one kind."""
-        return tuple(metric for metric in self.metrics if isinstance(metric, kind))
+        """Settings of the training without those left to the method; of an average the common ones."""
+        averaged = self.record["averaged"].get("encoders") or ()
+        own = self.record["config"]
+        configs = [own] if own else [encoder.get("config") or {} for encoder in averaged] or [{}]
+        return {
+            name: value
+            for name, value in configs[0].items()
+            if value not in (None, "") and all(config.get(name) == value for config in configs)
+        }
 
 
 def card_text(name: str | None) -> CardText:
@@ -109,26 +90,6 @@ def card_text(name: str | None) -> CardText:
         title=(definition.title if definition else "") or name or "an unnamed method",
         idea="encodes sentences as vectors by which they are compared",
     )
-
-
-def effective_config(method: str, config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings with the values in use for those that are None.
-
-    >>> effective_config("dpr", {"tuning": "full", "learning_rate": None, "seed": 0})
-    {'tuning': 'full', 'learning_rate': 1e-05, 'seed': 0}
-    """
-    definition = methods().get(method)
-    missing = {
-        name: prop for name, prop in card_text(method).effective.items() if config.get(name, 0) is None
-    }
-    if definition is None or not missing:
-        return dict(config)
-    fields = {field.name for field in definition.fields}
-    with contextlib.suppress(SettingsError, TypeError, ValueError):  # settings of another version
-        settings = {name: value for name, value in config.items() if name in fields and value is not None}
-        configured = definition.make_config(settings)
-        return {**config, **{name: getattr(configured, prop, None) for name, prop in missing.items()}}
-    return dict(config)
 
 
 def read_facts(folder: Path, *, name: str | None = None) -> ModelFacts:
@@ -150,7 +111,7 @@ def read_facts(folder: Path, *, name: str | None = None) -> ModelFacts:
         of_base = base.licence if base is not None else record.get("base_licence")
         licence = proposed_licence([of_base, *(source.licence for source in sources)])
     try:
-        metrics = read_stored(record["figures"])
+        figures = read_figures(record)
     except ValueError as error:
         raise EncoderError(
             f"{name}: expected figures in entail.json as `entail card --results` writes them, found {error}; "
@@ -165,8 +126,7 @@ def read_facts(folder: Path, *, name: str | None = None) -> ModelFacts:
         base=base,
         sources=sources,
         licence=licence or OTHER,
-        metrics=metrics,
-        notes=tuple(record.get("notes") or ()),
+        figures=figures,
     )
 
 
@@ -182,7 +142,7 @@ def update_facts(
 
     Args:
         folder: Folder of the model.
-        results: Result files with its figures; newer figures replace those that they supersede.
+        results: Result files of `entail evaluate`; newer figures replace those on the same data.
         data: Names of its training data sets, in place of the earlier ones.
         licence: Decision of its publisher.
         notes: Paragraphs on its training, in place of the earlier ones.
@@ -194,12 +154,10 @@ def update_facts(
     facts = read_facts(folder)
     record = dict(facts.record)
     if results:
-        weights = _weights(folder, facts)
-        metrics = facts.metrics
-        for new in [read_metrics(file, weights) for file in results]:
-            metrics = (*(old for old in metrics if not new.replaces(old)), new)
-        other_figures = {key: value for key, value in record["figures"].items() if key not in _METRIC_KEYS}
-        record["figures"] = {**other_figures, **to_stored(metrics)}
+        card = read_card(folder, facts.name) or Card()
+        revision = facts.entry.revision if facts.entry else cross_parts(folder, card).revision
+        newer = [figure for file in results for figure in read_result(file, revision)]
+        record[KEY] = [figure.to_json() for figure in merge(facts.figures, newer)]
     if data:
         record["trained_on"] = {**record["trained_on"], "data": list(dict.fromkeys(data))}
     if licence:
@@ -226,15 +184,12 @@ def replace_text(file: Path, text: str) -> None:
         ) from error
 
 
-_METRIC_KEYS = {kind.KEY for kind in KINDS}
-
-
 def _read_record(folder: Path, name: str) -> dict[str, Any]:
     if read_card(folder, name) is None:
         raise EncoderError(
             f"{name}: expected a model with an entail.json, found none; its own README.md is its card"
         )
-    record: dict[str, Any] = dict(read_json(folder / "entail.json"))
+    record = read_object(folder / "entail.json")
     parts = {part: record.get(part) or {} for part in _OBJECTS}
     notes = record.get("notes") or []
     wrong = [(part, "an object") for part, value in parts.items() if not isinstance(value, dict)]
@@ -252,19 +207,3 @@ def _resolve_base(name: object) -> EncoderEntry | None:
         return resolve(name) if isinstance(name, str) else None
     except EncoderError:
         return None
-
-
-def _weights(folder: Path, facts: ModelFacts) -> Weights:
-    """Return the identity of a model and the command that measures it."""
-    entry = facts.entry
-    if entry is None:
-        parts = cross_parts(folder, read_card(folder, facts.name) or Card())
-        command = "nli --judge" if facts.record.get("judge") else "chains --scorer"
-        return Weights(revision=parts.revision, command=f"entail evaluate {command} {facts.name}")
-    command = f"premises --retriever {entry.base.name if entry.base else 'minilm'} --retriever"
-    if entry.gaussian:
-        command = "nli --data DATA --encoder"
-    elif entry.method in ("tuning", "dpr"):
-        command = "passages --passages FILE --questions FILE --encoder"
-    base = entry.base.revision if entry.base else None
-    return Weights(revision=entry.revision, base=base, command=f"entail evaluate {command} {entry.name}")

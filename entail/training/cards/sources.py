@@ -73,12 +73,6 @@ def hub_id(base: EncoderEntry) -> str | None:
     return base.name.partition("@")[0] if base.kind == "hub" else None
 
 
-def base_citation(base: EncoderEntry) -> str:
-    """Return BibTeX of a base, empty where it is unknown."""
-    entry = _read_sources().get(hub_id(base) or "")
-    return entry.citation if entry else ""
-
-
 def contamination(base: EncoderEntry | str | None, data: Iterable[str]) -> str:
     """Return a paragraph on data that a base had already seen; empty if its card lists none of them.
 

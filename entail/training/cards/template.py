@@ -1,54 +1,35 @@
 """Model cards and data set cards: `README.md` with a YAML header for the Hub.
 
 A model card depends on the model's folder alone, so the same folder gives the same bytes everywhere. The
-texts are in `card.md`, its figures in `figures.md`, and `data_card.md`.
+texts are in `card.md` and `data_card.md`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from entail.training.cards import markdown
 from entail.training.cards.markdown import code, escaped, format_setting
-from entail.training.cards.metadata import ModelFacts, card_text, effective_config, read_facts, replace_text
-from entail.training.cards.metrics import PROTOCOLS
+from entail.training.cards.metadata import ModelFacts, card_text, read_facts, replace_text
 from entail.training.cards.sources import (
     OTHER,
     TEAM,
-    base_citation,
     contamination,
+    data_source,
     hub_id,
     proposed_licence,
 )
 
 if TYPE_CHECKING:
     import jinja2
+    from huggingface_hub import CardData, EvalResult
 
 CARD = "README.md"
-
-_COUNTS = {
-    "queries": "queries",
-    "positives": "premises that explain a query",
-    "negatives": "hard negatives, named or rejected",
-    "triplets": "triplets of query, premise and hard negative",
-    "entailment_pairs": "entailment pairs",
-    "with_contradiction": "triplets with a contradicted hypothesis",
-    "unentailed": "neutral and contradictory pairs, of any premise",
-    "sentences": "further sentences, unlabelled",
-    "missing": "gold premises that the corpus lacks, left out",
-    "questions": "questions with a gold passage",
-    "passages": "passages of the pool",
-    "hard_negatives": "hard negatives of the questions, found by BM25 or given",
-    "pairs": "pairs of a premise and an entailed hypothesis",
-    "premises_cut": "pairs whose premise was truncated",
-    "too_long": "pairs whose hypothesis was too long, left out",
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,38 +80,27 @@ def model_card(
         EncoderError: If the folder is no model of this project, or its `entail.json` is malformed.
     """
     facts = read_facts(folder, name=name)
-    record = facts.record
-    gaussian = facts.entry.gaussian if facts.entry else None
+    names = [source.name for source in facts.sources or ()]
+    base = facts.base.licence if facts.base else facts.record.get("base_licence")
+    licences = {"base": base, **{source.name: source.licence for source in facts.sources or ()}}
+    if facts.sources is None:
+        licences["data"] = None
+    of_base = data_source(hub_id(facts.base) or "").citation if facts.base else ""
+    citations = [facts.text.citation, of_base, *(source.citation for source in facts.sources or ())]
     body = _render(
         "card.md",
         facts=facts,
-        gaussian=gaussian,
+        gaussian=facts.entry.gaussian if facts.entry else None,
         repo=repo,
         location=repo or location or f"models/{facts.name}",
         load_name=repo or location or facts.name,
         extra=extra,
-        base=code(facts.base_name or "base"),
-        counts=_counts(facts),
-        settings=_settings(facts),
-        tuned_settings=markdown.settings(effective_config("tuning", record["tuned"].get("config") or {})),
-        dev=[
-            [escaped(key), markdown.number(value)]
-            for key, value in (record["figures"].get("dev") or {}).items()
-        ],
-        stored=[
-            {
-                "caption": table["caption"],
-                "table": markdown.table(
-                    table["head"],
-                    [[code(str(name)), *map(markdown.number, rest)] for name, *rest in table["rows"]],
-                ),
-            }
-            for table in record["figures"].get("tables") or ()
-        ],
-        source_names=[source.name for source in facts.sources or ()],
-        licences=_licences(facts),
-        contamination=contamination(facts.base, (source.name for source in facts.sources or ())),
-        citations=_citations(facts),
+        counts={key: value for key, value in facts.record["trained_on"].items() if key != "data" and value},
+        settings=facts.config | {"base": facts.record.get("base_revision") or facts.config.get("base")},
+        source_names=names,
+        licences=[f"{key}: {value or 'unknown'}" for key, value in licences.items()],
+        contamination=contamination(facts.base, names),
+        citations=list(dict.fromkeys(filter(None, citations))),
     )
     return f"---\n{_header(facts)}\n---\n{body}"
 
@@ -149,12 +119,10 @@ def route_card(card: Path, name: str, route: str) -> str:
     """Return a short card of a route, `query` or `premise`, with the header of the whole encoder's card."""
     text = card.read_text(encoding="utf-8") if card.is_file() else ""
     header, end, _ = text.partition("\n---\n")
-    header = f"{header}{end}\n" if end and header.startswith("---\n") else ""
-    content = "claims (queries)" if route == "query" else "premises (documents)"
     return (
-        f"{header}# {escaped(name)}, {route} route\n\nA plain model that encodes {content} like the {route} "
-        f"route of {code(name)}; see its card for training, figures and limitations. Compare its vectors "
-        "with those of the other route only. For servers without support for routes.\n"
+        f"{header}{end}\n# {escaped(name)}, {route} route\n\nA plain model of the {route} route of "
+        f"{code(name)}, for servers without routes; see its card. Compare its vectors with those of the "
+        "other route only.\n"
     )
 
 
@@ -174,8 +142,7 @@ def data_card(facts: DataFacts) -> str:
             {"config_name": "judged", "data_files": "judged.csv", "default": True},
         ],
     )
-    body = _render("data_card.md", facts=facts, licence=licence)
-    return f"---\n{_yaml(header)}\n---\n{body}"
+    return f"---\n{_yaml(header)}\n---\n{_render('data_card.md', facts=facts, licence=licence)}"
 
 
 def _header(facts: ModelFacts) -> str:
@@ -205,13 +172,30 @@ def _header(facts: ModelFacts) -> str:
             pipeline_tag=pipeline,
             tags=list(dict.fromkeys(tags)),
             datasets=data or None,
+            model_name=facts.name if facts.figures else None,
+            eval_results=_eval_results(facts, pipeline) or None,
         )
     )
 
 
-def _yaml(data: Any) -> str:  # noqa: ANN401 - the two kinds of CardData
-    text: str = data.to_yaml(line_break="\n")
-    return text.rstrip()
+def _eval_results(facts: ModelFacts, pipeline: str) -> list[EvalResult]:
+    from huggingface_hub import EvalResult
+
+    return [
+        EvalResult(
+            task_type=pipeline,
+            task_name=figure.task,
+            dataset_type=re.sub(r"[^a-z0-9]+", "-", figure.data.partition(",")[0].lower()).strip("-"),
+            dataset_name=figure.data,
+            metric_type=figure.measure,
+            metric_value=round(figure.value, 4),
+        )
+        for figure in facts.figures
+    ]
+
+
+def _yaml(data: CardData) -> str:
+    return data.to_yaml(line_break="\n").rstrip()
 
 
 def _valid_names(names: Iterable[str]) -> list[str]:
@@ -219,42 +203,13 @@ def _valid_names(names: Iterable[str]) -> list[str]:
     return [name for name in names if re.fullmatch(r"[A-Za-z0-9][\w./-]*", name, re.ASCII)]
 
 
-def _counts(facts: ModelFacts) -> list[list[str]]:
-    trained = facts.record["trained_on"]
-    if facts.cross is not None:
-        return [[escaped(key), format_setting(value)] for key, value in trained.items() if key != "data"]
-    rows = [[words, format_setting(trained[key])] for key, words in _COUNTS.items() if trained.get(key)]
-    if trained.get("teachers"):
-        rows.append(["teachers of those sentences", format_setting(trained["teachers"])])
-    return rows
-
-
-def _settings(facts: ModelFacts) -> list[list[str]]:
-    config = facts.config
-    if not config:
-        return []
-    revision, loss = facts.record.get("base_revision"), facts.text.losses.get(str(config.get("loss")))
-    epoch = facts.record["figures"].get("epoch")
-    return [
-        *([["base, revision", code(str(revision))]] if revision else []),
-        *([["loss function", code(loss)]] if loss else []),
-        *markdown.settings(config),
-        *([["epoch of the checkpoint", format_setting(epoch)]] if epoch is not None else []),
-    ]
-
-
-def _licences(facts: ModelFacts) -> list[str]:
-    base = facts.base.licence if facts.base else facts.record.get("base_licence")
-    data = (
-        {"data": None} if facts.sources is None else {source.name: source.licence for source in facts.sources}
+def _listed(settings: Mapping[str, object]) -> str:
+    """Return settings as one line of Markdown."""
+    return "; ".join(
+        f"{escaped(name.replace('_', ' '))} {format_setting(value)}"
+        for name, value in settings.items()
+        if value not in (None, "")
     )
-    return [f"{name}: {licence or 'unknown'}" for name, licence in {"base": base, **data}.items()]
-
-
-def _citations(facts: ModelFacts) -> list[str]:
-    base = base_citation(facts.base) if facts.base else ""
-    entries = [facts.text.citation, base, *(source.citation for source in facts.sources or ())]
-    return list(dict.fromkeys(filter(None, entries)))
 
 
 def _render(name: str, **values: object) -> str:
@@ -274,9 +229,6 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        extensions=["jinja2.ext.do"],
     )
-    environment.filters |= {"escaped": escaped, "code": code, "shown": format_setting}
-    environment.filters |= {"number": markdown.number, "spread": markdown.spread}
-    environment.globals |= {"table": markdown.table, "measures": markdown.measures, "protocols": PROTOCOLS}
+    environment.filters |= {"escaped": escaped, "code": code, "shown": format_setting, "listed": _listed}
     return environment

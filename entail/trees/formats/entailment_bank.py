@@ -234,16 +234,16 @@ def _keep_labels(sentences: list[_Sentence], source: ExplanationTree) -> None:
     by_text: dict[tuple[bool, str], list[str]] = {}
     for label, text in texts.items():
         by_text.setdefault((label in source.intermediates, fold(text)), []).append(label)
-    claims = [
+    claims: list[tuple[_Sentence, str | None]] = [
         *((s, s.preferred) for s in sentences if fold(texts.get(s.preferred or "", "")) == fold(s.text)),
         *((s, label) for s in sentences for label in by_text.get((bool(s.below), fold(s.text)), ())),
         *((s, s.preferred) for s in sentences),
     ]
     labels: set[str] = set()
-    for sentence, label in claims:
-        if sentence.label is None and label is not None and label not in labels:
-            sentence.label = label
-            labels.add(label)
+    for sentence, claimed in claims:
+        if sentence.label is None and claimed is not None and claimed not in labels:
+            sentence.label = claimed
+            labels.add(claimed)
 
 
 def _order(sentences: list[_Sentence], hypothesis: int, imported: Mapping[str, Any]) -> list[int]:
@@ -308,5 +308,5 @@ def _context(
             label = next_id("sent", labels)
             context[label] = premise.text
             folded_texts.add(premise.folded)
-            labels.add(label)
+            labels.add(claimed)
     return context

@@ -95,19 +95,18 @@ def _draw_panel(panel: Panel) -> alt.LayerChart:
     measure = f"Similarity, {model_name(panel.retriever)}" if panel.retriever else "Token overlap"
     table = pd.DataFrame(
         [
-            (mark.name, group.count, *group.quartiles)
-            for mark, group in zip(GROUPS, panel.groups.values(), strict=True)
-            if group.quartiles is not None
+            (mark.name, *panel.quartiles[code])
+            for mark, code in zip(GROUPS, ("TP", "FN", "FP"), strict=True)
+            if code in panel.quartiles
         ],
-        columns=["group", "count", "lower", "median", "upper"],
+        columns=["group", "lower", "median", "upper"],
     )
     base = alt.Chart(table).encode(
         y=alt.Y("group:N", sort=[mark.name for mark in GROUPS], title=None),
         color=alt.Color("group:N", scale=scales(GROUPS)["color"], legend=None),
         tooltip=[
             alt.Tooltip("group:N", title="Group"),
-            alt.Tooltip("count:Q", title="Pairs", format=",d"),
-            *(alt.Tooltip(f"{name}:Q", title=name.capitalize(), format=".3f") for name in table.columns[2:]),
+            *(alt.Tooltip(f"{name}:Q", title=name.capitalize(), format=".3f") for name in table.columns[1:]),
         ],
     )
     middle = base.mark_bar(size=14, opacity=0.45).encode(x=alt.X("lower:Q", title=measure), x2="upper:Q")

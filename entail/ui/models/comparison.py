@@ -12,7 +12,7 @@ from entail.evaluation.retrieval.paired import FEW, PairedComparison
 from entail.jobs.candidates import Candidate, find_candidate, list_splits
 from entail.registry.models import Active, card_figures
 from entail.settings import is_demo
-from entail.training.cards.metrics import OWN_DEV, MetricPair
+from entail.training.cards.figures import FigurePair
 from entail.trees.store.corpora import CorpusInfo
 from entail.ui.components.elements import differences_table, draw_table
 from entail.ui.models.details import ENCODER_TASKS
@@ -117,18 +117,15 @@ def draw_card_figures(name: str, now: Active) -> None:
     table = card_figures_table(rows, (model_label(now.encoder), model_label(name)))
     draw_table(table, placeholder="", key=f"known-{name}-{now.revision}")
     if any(not row.same_data for row in rows):
-        st.caption(
-            "○ Measured on different data, so the figures are not comparable. "
-            f"“{OWN_DEV.capitalize()}” selected the weights of each."
-        )
+        st.caption("○ Measured on different data, so the figures are not comparable.")
 
 
-def card_figures_table(rows: Sequence[MetricPair], names: tuple[str, str]) -> pd.DataFrame:
+def card_figures_table(rows: Sequence[FigurePair], names: tuple[str, str]) -> pd.DataFrame:
     """Return figures of two cards; ● where both were measured on the same data."""
     first, second = _distinct(names)
     return pd.DataFrame(
         {
-            "measure": [f"{'●' if row.same_data else '○'} {row.measure}" for row in rows],
+            "measure": [f"{'●' if row.same_data else '○'} {row.task}, {row.measure}" for row in rows],
             "on": [row.data for row in rows],
             first: ["" if row.first is None else f"{row.first:.3f}" for row in rows],
             second: ["" if row.second is None else f"{row.second:.3f}" for row in rows],

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import pandas as pd
 import streamlit as st
 
 from entail.encoders.catalogue import EncoderEntry
 from entail.errors import EncoderError
-from entail.operations.encoders import EncoderSummary, RetrievalFigures, card_text
+from entail.operations.encoders import EncoderSummary, card_text
 from entail.operations.storage import in_words
 from entail.runtime.tasks import TaskGroup
 from entail.training.cards.markdown import readable_card
-from entail.training.cards.metrics import PairMetrics
 from entail.training.cards.template import model_card
 from entail.ui.components.elements import draw_table
 from entail.ui.shared.text import label
@@ -19,15 +17,12 @@ from entail.ui.shared.text import label
 ENCODER_TASKS = TaskGroup("encoder tasks", failure="the task failed")
 """Encoders compared and promoted."""
 
-_MEASURES = ("MAP", "NDCG", "NDCG@10", "Hit@10", "Hit@50")
-_PROTOCOLS = {"query_excluded": "Query excluded", "paper": "As in the paper"}
 _TOWERS = {
     "siamese": "one tower for claims and premises",
     "single": "trained tower for claims, base for premises: it shares the base's index",
     "dual": "a trained tower each for claims and premises",
 }
 _KINDS = {"packaged": "packaged with entail", "folder": "folder under models/", "hub": "Hugging Face Hub"}
-_QUESTIONS = {"nli": "entailment", "direction": "direction"}
 _COUNTS = {"queries": "claims", "positives": "positive premises", "negatives": "negative premises"}
 
 
@@ -76,11 +71,8 @@ def _training_data(encoder: EncoderSummary) -> str:
 
 
 def draw_figures(encoder: EncoderSummary) -> None:
-    """Draw the figures of an encoder: retrieval by both protocols, and pairs of sentences."""
-    pairs = encoder.facts.of_kind(PairMetrics) if encoder.facts is not None else ()
-    for number, measured in enumerate(pairs):
-        _draw_pairs(measured, key=f"pairs-{encoder.entry.revision}-{number}")
-    if not encoder.figures and not pairs:
+    """Draw the figures of an encoder in a table."""
+    if not encoder.figures:
         st.info(
             "No figures yet. Measure it with `entail evaluate nli`, also with `--direction`, and add the "
             "figures to its card with `entail card --results`."
@@ -88,70 +80,25 @@ def draw_figures(encoder: EncoderSummary) -> None:
             else "No figures yet. Compare it under “Promote”, or on the Compare page.",
             icon=":material/query_stats:",
         )
-    for number, figures in enumerate(encoder.figures):
-        _draw_retrieval(figures, key=f"known-{encoder.entry.revision}-{number}")
-
-
-def _draw_pairs(measured: PairMetrics, *, key: str) -> None:
-    st.markdown(f"**{label(measured.source)}**, pairs of sentences")
-    rows = [
-        {
-            "pairs": pair_result.data,
-            "task": _QUESTIONS[pair_result.question],
-            "count": pair_result.n,
-            "accuracy": pair_result.accuracy,
-            "AUPRC": pair_result.auprc,
-            "baseline": pair_result.baseline,
-            "longer entailed": pair_result.longer[0] if pair_result.longer else None,
-        }
-        for pair_result in measured.sets
-    ]
-    share = st.column_config.NumberColumn
+        return
+    share = st.column_config.NumberColumn(format="%.3f")
     draw_table(
-        rows,
+        [
+            {
+                "task": figure.task,
+                "measure": figure.measure,
+                "value": figure.value,
+                "on": figure.data,
+                "simplest rival": figure.rival,
+                "of the rival": figure.rival_value,
+                "from": source,
+            }
+            for source, figure in encoder.figures
+        ],
         placeholder="",
-        column_config={
-            "count": share(format="localized"),
-            "accuracy": share(format="%.3f"),
-            "AUPRC": share(format="%.3f"),
-            "baseline": share(
-                format="%.3f", help="Majority class; for direction, the longer sentence entails."
-            ),
-            "longer entailed": share(
-                format="%.3f",
-                help="Accuracy on pairs whose longer sentence is entailed, where length is wrong.",
-            ),
-        },
-        key=key,
+        column_config={"value": share, "of the rival": share},
+        key=f"figures-{encoder.entry.revision}",
     )
-    st.caption("From the model card.")
-
-
-def _draw_retrieval(retrieval: RetrievalFigures, *, key: str) -> None:
-    parts = [f"**{label(retrieval.split)}**"]
-    parts += [f"{retrieval.queries:,} claims"] if retrieval.queries else []
-    parts += [f"{retrieval.premises:,} candidates"] if retrieval.premises else []
-    st.markdown(", ".join(parts))
-    columns = {
-        f"{title}{subset}": figures[protocol]
-        for protocol, title in _PROTOCOLS.items()
-        for subset, figures in (("", retrieval.figures), (", unseen claims", retrieval.unseen_figures))
-        if figures.get(protocol)
-    }
-    measures = [name for name in _MEASURES if any(name in values for values in columns.values())]
-    table = {title: [values.get(name) for name in measures] for title, values in columns.items()}
-    draw_table(
-        pd.DataFrame({"measure": measures, **table}),
-        placeholder="",
-        column_config={title: st.column_config.NumberColumn(format="%.3f") for title in columns},
-        key=key,
-    )
-    st.caption(f"From {label(retrieval.source)}.")
-    if retrieval.unseen is not None and retrieval.queries:
-        st.caption(
-            f":material/school: It was trained on {retrieval.queries - retrieval.unseen:,} of these claims, "
-            f"so those figures are optimistic. The other {retrieval.unseen:,} are unseen."
-        )
 
 
 def draw_card(encoder: EncoderSummary) -> None:

@@ -96,10 +96,7 @@ def _draw_list(encoders: Sequence[EncoderSummary], *, selected: str) -> None:
         pd.DataFrame([_cells(encoder) for encoder in encoders]),
         height="content" if len(encoders) <= _ROWS_SHOWN else 36 * (_ROWS_SHOWN + 1),
         column_config={
-            "MAP": number(format="%.3f", help="MAP without the claim itself, on the split in the same row."),
-            "MAP, paper": number(
-                format="%.3f", help="MAP as in the AE-Enc paper: the claim itself is a candidate."
-            ),
+            "MAP": number(format="%.3f", help="MAP without the claim itself, on the data in the same row."),
             "dimension": number(format="%d", help="Dimension of a vector, or of a Gaussian's mean."),
         },
         on_select=select,
@@ -111,7 +108,7 @@ def _draw_list(encoders: Sequence[EncoderSummary], *, selected: str) -> None:
 
 
 def _cells(encoder: EncoderSummary) -> dict[str, Any]:
-    entry, first = encoder.entry, encoder.figures[0] if encoder.figures else None
+    entry, first = encoder.entry, encoder.map
     in_memory = model_cache().loaded(encoder.name) is not None
     return {
         "encoder": model_label(encoder.name),
@@ -121,9 +118,8 @@ def _cells(encoder: EncoderSummary) -> dict[str, Any]:
         "base": entry.base.name if entry.base else "",
         "dimension": entry.space_dimension,
         "on disk": in_words(encoder.size) if encoder.size is not None else "",
-        "MAP": first.figure("MAP", "query_excluded") if first else None,
-        "MAP, paper": first.figure("MAP", "paper") if first else None,
-        "measured on": first.split if first else "",
+        "MAP": first.value if first else None,
+        "measured on": first.data if first else "",
         "training data": ", ".join(encoder.training_data or ()),
         "licence": encoder.licence,
         "revision": entry.revision or "",

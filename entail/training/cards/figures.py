@@ -1,0 +1,158 @@
+"""Measured figures of a model: records in `entail.json`, and those of two models on the same data."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from entail.data.stored import parse_as, read_json
+from entail.encoders.weights import read_object
+from entail.errors import EncoderError
+
+KEY = "measured"
+"""Name of the records in `entail.json` and among the figures of a result file."""
+
+Task = Literal["premises", "passages", "chains", "entailment", "direction"]
+
+DECISIVE = {("direction", "accuracy"), ("chains", "MAP")}
+"""Tasks and measures that decide between two models of a role."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """Measured value of a model.
+
+    Attributes:
+        data: Name and size of the data, with the settings that comparable figures share.
+        measure: Name of the measure, such as MAP or accuracy.
+        interval: 95 % confidence interval; None where it is unknown.
+        rival: Name of the simplest rival that was measured on the same data; empty for none.
+        rival_value: Value of the rival.
+    """
+
+    task: Task
+    data: str
+    measure: str
+    value: float
+    interval: tuple[float, float] | None = None
+    rival: str = ""
+    rival_value: float | None = None
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """Task, measure and data: figures of equal keys can be compared."""
+        return self.task, self.measure, self.data
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a JSON-serialisable dict."""
+        return {name: value for name, value in asdict(self).items() if value not in (None, "")}
+
+
+@dataclass(frozen=True, kw_only=True)
+class _ResultRow(Figure):
+    revision: str
+
+
+@dataclass(frozen=True)
+class FigurePair:
+    """One measure of two models on the same data; None where a model was not measured."""
+
+    task: str
+    measure: str
+    data: str
+    first: float | None
+    second: float | None
+
+    @property
+    def same_data(self) -> bool:
+        """Whether both were measured."""
+        return self.first is not None and self.second is not None
+
+    @property
+    def is_decisive(self) -> bool:
+        """Whether the measure decides between two models of a role."""
+        return self.same_data and (self.task, self.measure) in DECISIVE
+
+
+def read_figures(record: Mapping[str, Any]) -> tuple[Figure, ...]:
+    """Return the figures in the content of an `entail.json`.
+
+    Raises:
+        ValueError: If they are not as `Figure.to_json` writes them.
+    """
+    try:
+        return parse_as(tuple[Figure, ...], json.dumps(record.get(KEY) or []))
+    except ValueError as error:
+        raise ValueError(f"{KEY}: {error}") from error
+
+
+def result_rows(revision: str | None, *figures: Figure) -> list[dict[str, Any]]:
+    """Return the figures of a model as `figures.measured` of a result file; none without a revision."""
+    return [{"revision": revision, **figure.to_json()} for figure in figures if revision]
+
+
+def read_result(file: Path, revision: str | None) -> list[Figure]:
+    """Return a model's figures in a result file of `entail evaluate ... --out`.
+
+    Figures belong to weights: those of another training under the same name are refused.
+
+    Raises:
+        EncoderError: If it is no result file, or contains no figures of this revision.
+    """
+    remedy = "measure the model with `entail evaluate ... --out FILE`"
+    result = read_json(file, dict[str, Any], error=EncoderError, remedy=remedy)
+    if result is None:
+        raise EncoderError(f"{file.name}: expected a result file, found none of this name")
+    figures = result.get("figures")
+    try:
+        content = json.dumps(figures[KEY] if isinstance(figures, dict) else None)
+        rows = parse_as(tuple[_ResultRow, ...], content)
+    except (KeyError, ValueError) as error:
+        raise EncoderError(
+            f"{file.name}: expected figures of models, found none ({error}); {remedy}"
+        ) from error
+    own = [Figure(**_without_revision(row)) for row in rows if _digest(row.revision) == _digest(revision)]
+    if not own:
+        revisions = ", ".join(dict.fromkeys(row.revision for row in rows)) or "none"
+        raise EncoderError(
+            f"{file.name}: expected figures of {revision}, found those of {revisions}; {remedy}"
+        )
+    return own
+
+
+def merge(figures: Iterable[Figure], newer: Iterable[Figure]) -> list[Figure]:
+    """Return figures in which newer ones replace those on the same data."""
+    return list({figure.key: figure for figure in (*figures, *newer)}.values())
+
+
+def compare_figures(first: Path | None, second: Path) -> list[FigurePair]:
+    """Return the figures of the active model, if any, and a candidate, by their folders.
+
+    Rows on the same data come first, decisive ones before the others.
+    """
+    active, candidate = _values(first), _values(second)
+    rows = [FigurePair(*key, active.get(key), candidate.get(key)) for key in {**active, **candidate}]
+    return sorted(rows, key=lambda row: (not row.is_decisive, not row.same_data))
+
+
+def _values(folder: Path | None) -> dict[tuple[str, str, str], float]:
+    """Return key -> value; empty for figures that cannot be read."""
+    try:
+        figures: Sequence[Figure] = read_figures(read_object(folder / "entail.json")) if folder else ()
+    except (EncoderError, ValueError):
+        return {}
+    return {figure.key: figure.value for figure in figures}
+
+
+def _without_revision(row: _ResultRow) -> dict[str, Any]:
+    return {name: value for name, value in vars(row).items() if name != "revision"}
+
+
+def _digest(revision: str | None) -> str | None:
+    """Return the digest of weights; a folder has other names elsewhere, and vectors a precision."""
+    digest = re.sub(r"\+(bf16|fp16)$", "", (revision or "").partition("@")[2])
+    return digest or revision
