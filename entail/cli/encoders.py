@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sized
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -57,29 +57,18 @@ def card(
 def export(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Encoder: a name, a folder or a Hub id.")],
     out: Annotated[Path, typer.Argument(metavar="OUT", help="New folder.")],
-    *,
-    routes: Annotated[bool, "Also write each tower as a plain model: OUT-query and OUT-premise."] = False,
 ) -> Report:
     """Export an encoder as a folder that stock sentence-transformers loads.
 
     An adapter is merged into its base. An encoder with two towers becomes a Router: encode_query for claims,
     encode_document for premises. The export is loaded and compared before it is kept.
-
-    Use --routes for servers without routes, such as Text Embeddings Inference (untested): one server per
-    folder.
     """
     from entail.hub.export import export_encoder
 
-    done = export_encoder(name, out, routes=routes)
-    also = f" and {', '.join(route.name for route in done.routes)}" if done.routes else ""
-    data = {
-        "folder": str(done.folder),
-        "routes": [str(route) for route in done.routes],
-        "files": done.files,
-        "bytes": done.size,
-        "difference": done.difference,
-    }
-    text = f"wrote {done.folder}{also}: {_size(done.files, done.size)}; maximum difference of vectors "
+    done = export_encoder(name, out)
+    size = sum(done.files.values())
+    data = {"folder": str(done.folder), "files": done.files, "bytes": size, "difference": done.difference}
+    text = f"wrote {done.folder}: {_size(done.files, size)}; maximum difference of vectors "
     return Report(data=data, text=f"{text}{done.difference:.1e}")
 
 
@@ -133,10 +122,7 @@ def push(
     repo: Repo,
     *,
     public: Annotated[bool, "Visible to everyone.  [default: only to its owners]"] = False,
-    form: Annotated[
-        Literal["adapter", "merged", "both"] | None,
-        typer.Option(help="Form of an adapter: alone, merged into its base, or both.  [default: adapter]"),
-    ] = None,
+    merged: Annotated[bool, "Merge an adapter into its base.  [default: the adapter alone]"] = False,
     trees: Annotated[bool, "Push the team's trees and decisions over corpus NAME as a data set."] = False,
     names: Annotated[
         bool, "With --trees: include the authors' names.  [default: authors are numbered]"
@@ -148,12 +134,12 @@ def push(
 
     The token comes from HF_TOKEN or `hf auth login`. Set HF_ENDPOINT for another Hub.
     """
-    if (form and trees) or ((names or licence) and not trees):
-        raise SettingsError("expected --form without --trees, and --names and --licence with --trees")
+    if (merged and trees) or ((names or licence) and not trees):
+        raise SettingsError("expected --merged without --trees, and --names and --licence with --trees")
     if not trees:
         from entail.hub.push import push_encoder
 
-        return _report(push_encoder(name, repo, form=form, private=not public, dry_run=dry_run))
+        return _report(push_encoder(name, repo, merged=merged, private=not public, dry_run=dry_run))
     from entail.hub.trees import push_trees
     from entail.trees.log.event_log import TreeLog
     from entail.trees.store.corpora import CorpusStore
@@ -179,18 +165,14 @@ def pull(
     *,
     revision: Annotated[str | None, "Branch, tag or commit.  [default: main]"] = None,
     name: Annotated[str | None, "Name under models/.  [default: the second part of REPO]"] = None,
-    merged: Annotated[bool, "Pull the merged model if both forms are there."] = False,
 ) -> Report:
     """Pull an encoder, scorer or judge from the Hub into models/; safetensors only, every file verified."""
     from entail.hub.pull import pull_encoder
 
     with progress_bar() as progress:
-        done = pull_encoder(
-            repo, revision=revision, name=name, form="merged" if merged else None, progress=progress
-        )
-    left = f"; skipped: {', '.join(done.left_out)}" if done.left_out else ""
+        done = pull_encoder(repo, revision=revision, name=name, progress=progress)
     text = f"pulled {done.repo} at {done.commit[:12]} as {done.name}: "
-    return Report(data=done.to_json(), text=f"{text}{_size(done.files, sum(done.files.values()))}{left}")
+    return Report(data=done.to_json(), text=f"{text}{_size(done.files, sum(done.files.values()))}")
 
 
 def _report(done: PushResult) -> Report:

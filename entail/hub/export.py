@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from entail.encoders.catalogue import TOWERS, EncoderEntry, Tower, fetch, resolve
+from entail.encoders.catalogue import EncoderEntry, Tower, fetch, resolve
 from entail.encoders.encoder import BiEncoder
 from entail.encoders.gaussian.form import HEAD
 from entail.encoders.stock import load_adapter, sentence_transformer, with_head
@@ -22,7 +22,7 @@ from entail.errors import EncoderError
 from entail.index.protocol import Floats
 from entail.training.adapters.saving import let_read
 from entail.training.adapters.tower import save_routes, save_whole
-from entail.training.cards.template import CARD, model_card, route_card
+from entail.training.cards.template import CARD, model_card
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -40,72 +40,51 @@ _PROBES = (
 
 @dataclass(frozen=True)
 class ExportResult:
-    """Exported encoder.
+    """Exported encoder, with the bytes of each file by name.
 
     Attributes:
-        folder: Its folder.
-        routes: Folders of the query and the premise route; empty without `routes` or with one tower.
-        files: Name -> bytes of each file of `folder`, by name.
         difference: Largest difference from `entail`'s own vectors on some probes.
     """
 
     folder: Path
-    routes: tuple[Path, ...]
     files: dict[str, int]
     difference: float
 
-    @property
-    def size(self) -> int:
-        """Total bytes of `folder`."""
-        return sum(self.files.values())
 
-
-def export_encoder(encoder: str | Path | EncoderEntry, out: Path, *, routes: bool = False) -> ExportResult:
-    """Write an encoder as stock modules in safetensors with its card, atomically.
+def export_encoder(encoder: str | Path | EncoderEntry, out: Path) -> ExportResult:
+    """Write an encoder as stock modules in safetensors with its card into a new folder, atomically.
 
     First the files are loaded and their vectors compared with `entail`'s own.
-
-    Args:
-        encoder: A catalogue name, a folder, or an entry.
-        out: A new or empty folder.
-        routes: Also write each of two towers as a plain model, `OUT-query` and `OUT-premise`, for servers
-            without routes, such as Text Embeddings Inference.
 
     Raises:
         EncoderError: If the encoder cannot be loaded or merged, `out` is not empty, the folder cannot be
             written, or its vectors differ.
     """
     entry = fetch(encoder if isinstance(encoder, EncoderEntry) else resolve(encoder))
-    split = routes and not (entry.towers == "siamese" and entry.symmetric)
-    destinations = [out, *(out.with_name(f"{out.name}-{tower}") for tower in TOWERS if split)]
-    for destination in destinations:
-        if destination.exists() and not (destination.is_dir() and not any(destination.iterdir())):
-            raise EncoderError(
-                f"expected a new folder for the export, found something in {destination.name!r}"
-            )
-    partial = [destination.with_name(f".{destination.name}.partial") for destination in destinations]
+    if out.exists() and not (out.is_dir() and not any(out.iterdir())):
+        raise EncoderError(f"expected a new folder for the export, found something in {out.name!r}")
+    partial = out.with_name(f".{out.name}.partial")
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        for folder in partial:
-            shutil.rmtree(folder, ignore_errors=True)
-        models = _towers(entry)
-        for model in models.values():
+        shutil.rmtree(partial, ignore_errors=True)
+        query, premise = _towers(entry)
+        for model in (query, premise):
             model.similarity_fn_name = entry.similarity
-        difference = _write(entry, models, partial[0], name=out.name)
-        for folder, tower in zip(partial[1:], TOWERS, strict=False):
-            save_whole(folder, models[tower])
-            (folder / CARD).write_text(route_card(partial[0] / CARD, out.name, tower), encoding="utf-8")
-        for folder, destination in zip(partial, destinations, strict=True):
-            let_read(folder, like=folder / "modules.json")
-            folder.replace(destination)
+        if query is premise:
+            save_whole(partial, query)
+        else:
+            save_routes(partial, query, premise)
+        _write_card(entry, partial, name=out.name)
+        difference = _difference(entry, partial)
+        let_read(partial, like=partial / "modules.json")
+        partial.replace(out)
     except OSError as error:
         raise EncoderError(
             f"{out.name!r} could not be written: {error.strerror or error}; free disk space and export again"
         ) from error
     finally:
-        for folder in partial:
-            shutil.rmtree(folder, ignore_errors=True)
-    return ExportResult(out, tuple(destinations[1:]), files_of(out), difference)
+        shutil.rmtree(partial, ignore_errors=True)
+    return ExportResult(out, files_of(out), difference)
 
 
 def files_of(folder: Path) -> dict[str, int]:
@@ -114,15 +93,19 @@ def files_of(folder: Path) -> dict[str, int]:
     return {path.relative_to(folder).as_posix(): path.stat().st_size for path in files}
 
 
-def _towers(entry: EncoderEntry) -> dict[Tower, SentenceTransformer]:
-    """Return a plain model a tower, the same object for an encoder with one tower."""
+def _towers(entry: EncoderEntry) -> tuple[SentenceTransformer, SentenceTransformer]:
+    """Return plain models of queries and premises, the same object for an encoder with one tower."""
+    from sentence_transformers import SentenceTransformer
+
     if entry.base is None:
         model = sentence_transformer(entry, device="cpu")
         routes = getattr(model[0], "sub_modules", None) if len(model) == 1 else None
-        return {
-            "query": _plain(routes["query"]) if routes else model,
-            "premise": _plain(routes["document"]) if routes else model,
-        }
+        if not routes:
+            return model, model
+        plain = [
+            SentenceTransformer(modules=list(routes[name]), device="cpu") for name in ("query", "document")
+        ]
+        return plain[0], plain[1]
     if not entry.base.symmetric:
         raise EncoderError(
             f"{entry.name}: expected an adapter on a base that encodes queries and premises equally, found "
@@ -130,13 +113,7 @@ def _towers(entry: EncoderEntry) -> dict[Tower, SentenceTransformer]:
         )
     query = _merged(entry, entry.adapter("query"))
     same = entry.adapter("premise") == entry.adapter("query")
-    return {"query": query, "premise": query if same else _merged(entry, entry.adapter("premise"))}
-
-
-def _plain(modules: Any) -> SentenceTransformer:  # noqa: ANN401 - a Router's modules
-    from sentence_transformers import SentenceTransformer
-
-    return SentenceTransformer(modules=list(modules), device="cpu")
+    return query, query if same else _merged(entry, entry.adapter("premise"))
 
 
 def _merged(entry: EncoderEntry, adapter: Path | None) -> SentenceTransformer:
@@ -160,13 +137,7 @@ def _merged(entry: EncoderEntry, adapter: Path | None) -> SentenceTransformer:
     return model
 
 
-def _write(
-    entry: EncoderEntry, models: dict[Tower, SentenceTransformer], folder: Path, *, name: str
-) -> float:
-    if models["query"] is models["premise"]:
-        save_whole(folder, models["query"])
-    else:
-        save_routes(folder, models["query"], models["premise"])
+def _write_card(entry: EncoderEntry, folder: Path, *, name: str) -> None:
     record = read_json(entry.path / "entail.json") if entry.path else None
     if isinstance(record, dict):
         if entry.base is not None:
@@ -176,22 +147,23 @@ def _write(
         (folder / CARD).write_text(model_card(folder, name=name, location=f"./{name}"), encoding="utf-8")
     elif entry.path is not None and (entry.path / CARD).is_file():
         shutil.copyfile(entry.path / CARD, folder / CARD)
-    return _difference(entry, folder)
 
 
 def _difference(entry: EncoderEntry, folder: Path) -> float:
     """Return the largest difference of the folder's vectors from `entail`'s own on some probes."""
-    own_encoder = BiEncoder(entry, device="cpu", precision="fp32")
-    exported_model = sentence_transformer(folder, device="cpu")
-    encoders = {"query": exported_model.encode_query, "premise": exported_model.encode_document}
+    own, exported = (
+        BiEncoder(entry, device="cpu", precision="fp32"),
+        sentence_transformer(folder, device="cpu"),
+    )
+    towers: dict[Tower, Any] = {"query": exported.encode_query, "premise": exported.encode_document}
     difference = max(
         float(
             np.abs(
-                _unit(own_encoder.encode(_PROBES, tower, normalised=False))
-                - _unit(encoders[tower](list(_PROBES), show_progress_bar=False))
+                _unit(own.encode(_PROBES, tower, normalised=False))
+                - _unit(encode(list(_PROBES), show_progress_bar=False))
             ).max()
         )
-        for tower in TOWERS
+        for tower, encode in towers.items()
     )
     if not difference <= TOLERANCE:
         raise EncoderError(

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import functools
 import shutil
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import Any, Literal
+from typing import Any
 
 from entail.encoders.card import read_card
 from entail.encoders.catalogue import EncoderEntry, model_folder, resolve
-from entail.encoders.cross.encoder import HEAD
 from entail.encoders.hub import ask, hub_api
 from entail.encoders.weights import PICKLES, check_safe, file_sha256, read_object, write_json
 from entail.errors import EncoderError, HubError
 from entail.hub.export import files_of
-from entail.hub.push import ADAPTER, find_cross
+from entail.hub.push import find_cross
 from entail.hub.repository import check_repo, check_revision, is_expected
 from entail.index.factory import is_reserved
 from entail.progress import Meter, ProgressCallback
@@ -34,7 +32,6 @@ class PullResult:
         repo: Hub id.
         commit: Pulled commit.
         files: Name -> bytes, by name.
-        left_out: Skipped files of the repository, which are no model files.
     """
 
     entry: EncoderEntry | None
@@ -43,7 +40,6 @@ class PullResult:
     repo: str
     commit: str
     files: dict[str, int]
-    left_out: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-serialisable dict, without the entry."""
@@ -55,20 +51,18 @@ def pull_encoder(
     *,
     revision: str | None = None,
     name: str | None = None,
-    form: Literal["adapter", "merged"] | None = None,
     progress: ProgressCallback | None = None,
 ) -> PullResult:
     """Pull a model into `models/NAME`.
 
-    All files are of one commit: weights as safetensors, configuration, vocabulary, card. Sizes, and the
-    SHA-256 of the weights, must match the Hub's. An earlier pull of the same repository is replaced
-    atomically; anything else is left alone.
+    All files are of one commit: weights as safetensors, configuration, vocabulary, card. The SHA-256 of the
+    weights must match the Hub's. An earlier pull of the same repository is replaced atomically; anything else
+    is left alone.
 
     Args:
         repo: The Hub id, `name/of-it`.
         revision: Branch, tag or commit; default: the main branch.
         name: Local name; default: the second half of `repo`.
-        form: For a repository with both forms: the adapter (default) or the merged model.
         progress: Receives the progress.
 
     Raises:
@@ -86,17 +80,13 @@ def pull_encoder(
     )
     commit = str(info.sha)
     siblings = {sibling.rfilename: sibling for sibling in info.siblings or ()}
-    prefix = _prefix(siblings, form, repo)
-    files = [file for file in sorted(siblings) if file.startswith(prefix) and is_expected(file)]
-    if not prefix and HEAD not in siblings:
-        files = [file for file in files if not file.startswith(f"{ADAPTER}/")]
+    files = [file for file in sorted(siblings) if is_expected(file)]
     if not any(file.endswith(".safetensors") for file in files):
         pickles = [file for file in siblings if PurePosixPath(file).suffix in PICKLES]
         names = f"only {', '.join(pickles[:3])}, which can run code when loaded" if pickles else "none"
         raise HubError(
             f"{repo}: expected weights as .safetensors, found {names}; nothing was taken", reason="unsafe"
         )
-    _require_space(target.parent, sum(siblings[file].size or 0 for file in files), repo)
     partial = target.with_name(f".{target.name}.pulling")
     try:
         shutil.rmtree(partial, ignore_errors=True)
@@ -104,11 +94,11 @@ def pull_encoder(
         for file in files:
             download = functools.partial(api.hf_hub_download, repo, file, revision=commit, local_dir=partial)
             ask(download, repo=repo, revision=commit)
-            _verify(partial / file, siblings[file], file, repo)
+            _verify(partial / file, siblings[file], repo)
             meter.add(1)
         shutil.rmtree(partial / ".cache", ignore_errors=True)
         _target(repo, name)  # a training may have placed a model of that name meanwhile
-        _install(partial / prefix, target, repo=repo, commit=commit)
+        _install(partial, target, repo=repo, commit=commit)
     except OSError as error:
         raise HubError(
             f"{repo}: could not be written to {target.name!r}: {error.strerror or error}; free disk space",
@@ -116,10 +106,9 @@ def pull_encoder(
         ) from error
     finally:
         shutil.rmtree(partial, ignore_errors=True)
-    left_out = tuple(name for name in sorted(siblings) if name not in files and not name.startswith("."))
     model = find_cross(target) or resolve(target.name)
     entry = model if isinstance(model, EncoderEntry) else None
-    return PullResult(entry, target.name, model.revision, repo, commit, files_of(target), left_out)
+    return PullResult(entry, target.name, model.revision, repo, commit, files_of(target))
 
 
 def _target(repo: str, name: str | None) -> Path:
@@ -138,37 +127,12 @@ def _target(repo: str, name: str | None) -> Path:
     return target
 
 
-def _prefix(files: Mapping[str, Any], form: str | None, repo: str) -> str:
-    """Return the folder of the wanted form in a repository."""
-    if HEAD in files and form is None:
-        return ""  # a cross-encoder: its adapter is one part of it
-    if f"{ADAPTER}/adapter_config.json" in files and form != "merged":
-        return f"{ADAPTER}/"
-    whole = "adapter_config.json" not in files
-    if form is not None and whole != (form == "merged"):
-        kinds = ("a whole model", "an adapter")
-        expected, present = kinds if form == "merged" else kinds[::-1]
-        raise HubError(f"{repo}: expected {expected}, found only {present}", reason="not_found")
-    return ""
-
-
-def _require_space(folder: Path, size: int, repo: str) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    free = shutil.disk_usage(folder).free
-    if size > free:
+def _verify(file: Path, sibling: Any, repo: str) -> None:  # noqa: ANN401 - of the client
+    expected = sibling.lfs.sha256 if sibling.lfs is not None else None
+    if expected and expected != (actual := file_sha256(file)):
         raise HubError(
-            f"{repo}: needs {size / 1e6:,.0f} MB, {free / 1e6:,.0f} MB are free; free disk space",
-            reason="disk",
-        )
-
-
-def _verify(file: Path, sibling: Any, name: str, repo: str) -> None:  # noqa: ANN401 - of the client
-    digest = sibling.lfs.sha256 if sibling.lfs is not None else None
-    actual, size = file_sha256(file), file.stat().st_size
-    if (sibling.size is not None and sibling.size != size) or (digest and digest != actual):
-        raise HubError(
-            f"{repo}: {name} differs from the file on the Hub: expected sha256 {digest or 'unknown'} and "
-            f"{sibling.size} bytes, found {actual} and {size}; pull again",
+            f"{repo}: {file.name} differs from the file on the Hub: expected sha256 {expected}, found "
+            f"{actual}; pull again",
             reason="unsafe",
         )
 

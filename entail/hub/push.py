@@ -1,6 +1,6 @@
 """Push of local models to the Hub, private by default.
 
-An encoder is pushed as its adapter, the merged model, or both; a scorer or a judge as its folder.
+An encoder is pushed as its adapter or merged into its base; a scorer or a judge as its folder.
 """
 
 from __future__ import annotations
@@ -8,24 +8,19 @@ from __future__ import annotations
 import contextlib
 import shutil
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import Any, Literal
+from typing import Any
 
 from entail.encoders.card import PREMISE_TOWER, read_card
 from entail.encoders.catalogue import EncoderEntry, fetch, resolve
 from entail.encoders.cross.encoder import CrossParts, cross_folder, cross_folders, cross_parts
 from entail.encoders.weights import check_safe, read_object, write_json
 from entail.errors import EncoderError, HubError
-from entail.hub.export import export_encoder, files_of
+from entail.hub.export import export_encoder
 from entail.hub.repository import PushResult, check_repo, files_to_push, is_of_weights, push_folder
 from entail.training.cards.metadata import card_text
 from entail.training.cards.sources import hub_id
-from entail.training.cards.template import CARD, model_card, write_card
-
-Form = Literal["adapter", "merged", "both"]
-ADAPTER = "adapter"
-"""Folder of the adapter in a repository that holds both forms."""
+from entail.training.cards.template import CARD, write_card
 
 
 def find_cross(name: str | Path | EncoderEntry) -> CrossParts | None:
@@ -55,7 +50,7 @@ def push_encoder(
     encoder: str | Path | EncoderEntry,
     repo: str,
     *,
-    form: Form | None = None,
+    merged: bool = False,
     private: bool = True,
     dry_run: bool = False,
 ) -> PushResult:
@@ -67,7 +62,7 @@ def push_encoder(
     Args:
         encoder: Name under `models/`, a folder, or an entry; also a scorer or a judge.
         repo: The Hub id, `name/of-it`.
-        form: `adapter`, `merged` or `both`; default: the adapter, for a whole model `merged`.
+        merged: Whether an adapter is merged into its base.
         private: Whether a new repository is private.
         dry_run: Return the plan without contacting the Hub; needs no token.
 
@@ -77,18 +72,21 @@ def push_encoder(
         EncoderError: If the encoder cannot be loaded or merged.
     """
     check_repo(repo)
-    model: CrossParts | EncoderEntry | None = find_cross(encoder)
-    if model is not None and form is not None:
-        raise HubError(f"{model.name} has only one form; omit the form", reason="place")
-    if model is None:
-        model = fetch(encoder if isinstance(encoder, EncoderEntry) else resolve(encoder))
+    model: CrossParts | EncoderEntry = find_cross(encoder) or fetch(
+        encoder if isinstance(encoder, EncoderEntry) else resolve(encoder)
+    )
     with tempfile.TemporaryDirectory(prefix="entail-push-") as scratch:
         folder = Path(scratch) / repo.rpartition("/")[2]
         try:
             if isinstance(model, CrossParts):
-                _stage_cross(model, folder, repo=repo)
+                _stage_cross(model, folder)
             else:
-                _stage_encoder(model, folder, repo=repo, form=form)
+                _stage_encoder(model, folder, merged=merged)
+            if (folder / "entail.json").is_file():
+                record = read_object(folder / "entail.json")
+                record.pop("hub", None)
+                write_json(folder / "entail.json", _without_paths(record))
+                write_card(folder, name=folder.name, repo=repo)
             check_safe(folder, model.name)
             files_to_push(folder, model.name)
         except OSError as error:
@@ -107,42 +105,28 @@ def push_encoder(
         )
 
 
-def _stage_encoder(entry: EncoderEntry, folder: Path, *, repo: str, form: Form | None) -> None:
-    """Write an encoder's files, Hub ids instead of local names, and its card into a new folder."""
-    form = form or ("adapter" if entry.base is not None else "merged")
+def _stage_encoder(entry: EncoderEntry, folder: Path, *, merged: bool) -> None:
+    """Write an encoder's files, with the Hub id of its base, into a new folder."""
     if entry.kind != "folder" or entry.path is None:
         raise HubError(f"{entry.name} is no local model; push a model of your own", reason="place")
-    if entry.base is None and form != "merged":
-        raise HubError(
-            f"{entry.name} is a whole model, so there is no adapter to push; use --form merged",
-            reason="place",
-        )
-    if form != "adapter" and entry.base is not None:
+    if merged and entry.base is not None:
         export_encoder(entry, folder)
-        (folder / CARD).unlink(missing_ok=True)
-    else:
-        _copy_files(entry.path, folder, entry.name)
-    if form == "both":
-        _copy_files(entry.path, folder / ADAPTER, entry.name)
-        (folder / ADAPTER / CARD).unlink(missing_ok=True)
-    for part in (folder, folder / PREMISE_TOWER, folder / ADAPTER, folder / ADAPTER / PREMISE_TOWER):
-        if (part / "adapter_config.json").is_file() and entry.base is not None:
-            base = _public_name(entry.base, entry.name, remedy="push it merged")
-            _set_base(part / "adapter_config.json", base)
-        _publish_record(part)
-    if (folder / "entail.json").is_file():
-        size = f"{sum(files_of(folder / ADAPTER).values()) / 1e6:.1f} MB"
-        extra = f"The adapter alone, {size}, is in `{ADAPTER}/`." if form == "both" else ""
-        (folder / CARD).write_text(model_card(folder, repo=repo, extra=extra), encoding="utf-8")
-    elif not (folder / CARD).is_file():
+        return
+    _copy_files(entry.path, folder, entry.name)
+    if entry.base is not None:
+        base = _public_name(entry.base, entry.name, remedy="push it merged (--merged)")
+        for part in (folder, folder / PREMISE_TOWER):
+            if (part / "adapter_config.json").is_file():
+                _set_base(part / "adapter_config.json", base)
+    if not any((folder / name).is_file() for name in ("entail.json", CARD)):
         raise HubError(
             f"{entry.name}: expected an entail.json or a {CARD}, found neither; write a model card",
             reason="place",
         )
 
 
-def _stage_cross(parts: CrossParts, folder: Path, *, repo: str) -> None:
-    """Write a cross-encoder's files, Hub ids instead of local names, and its card into a new folder."""
+def _stage_cross(parts: CrossParts, folder: Path) -> None:
+    """Write a cross-encoder's files, with the Hub id of its base, into a new folder."""
     remedy = "train one on a base of the Hub"
     _copy_files(parts.folder, folder, parts.name)
     card = read_card(parts.folder, parts.name)
@@ -151,8 +135,6 @@ def _stage_cross(parts: CrossParts, folder: Path, *, repo: str) -> None:
     if parts.adapter is not None:
         base = _public_name(parts.whole, parts.name, remedy=remedy)
         _set_base(folder / parts.adapter.name / "adapter_config.json", base)
-    _publish_record(folder)
-    write_card(folder, name=folder.name, repo=repo)
 
 
 def _copy_files(source: Path, target: Path, name: str) -> None:
@@ -164,13 +146,6 @@ def _copy_files(source: Path, target: Path, name: str) -> None:
 
 def _set_base(file: Path, base: str) -> None:
     write_json(file, {**read_object(file), "base_model_name_or_path": base})
-
-
-def _publish_record(folder: Path) -> None:
-    """Remove the origin and local paths from a folder's `entail.json`."""
-    if record := read_object(folder / "entail.json"):
-        record.pop("hub", None)
-        write_json(folder / "entail.json", _without_paths(record))
 
 
 def _public_name(entry: EncoderEntry, name: str, *, part: str = "its base", remedy: str) -> str:
@@ -186,7 +161,7 @@ def _public_name(entry: EncoderEntry, name: str, *, part: str = "its base", reme
 
 def _without_paths(value: Any) -> Any:  # noqa: ANN401 - JSON is of any type
     """Return a JSON value whose absolute paths are cut to their last name."""
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return {name: _without_paths(inner) for name, inner in value.items()}
     if isinstance(value, list):
         return [_without_paths(inner) for inner in value]

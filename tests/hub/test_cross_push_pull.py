@@ -10,7 +10,6 @@ import pytest
 from entail.arcf.scoring.scorer import ScorerForm, load_scorer
 from entail.arcf.scoring.terms import Explanations, SharedPieces, Terms, WordSimilarity
 from entail.arcf.tower import ScorerTower
-from entail.cli import main
 from entail.encoders.catalogue import resolve
 from entail.errors import EncoderError, HubError
 from entail.hub.pull import pull_encoder
@@ -95,9 +94,7 @@ def test_a_judge_goes_there_and_comes_back(
     assert "cross-encoder" in (judge.parent / "judge" / "README.md").read_text(encoding="utf-8")
 
 
-def test_it_goes_as_it_lies_here_alone(hub: Any, on_hub: None, scorer: Path) -> None:
-    with pytest.raises(HubError, match="rank has only one form"):
-        push_encoder("rank", "team/facts", form="merged")
+def test_other_files_are_refused(hub: Any, on_hub: None, scorer: Path) -> None:
     (scorer / "notes.txt").write_text("mine", encoding="utf-8")
     with pytest.raises(HubError, match=r"found notes.txt"):
         push_encoder("rank", "team/facts", dry_run=True)
@@ -125,13 +122,3 @@ def test_what_stands_on_a_place_of_some_machine_is_not_taken(
     with pytest.raises(EncoderError, match="found an absolute path"):
         pull_encoder("team/facts", name="again")
     assert not (scorer.parent / "again").exists()
-
-
-def test_its_card_is_written_again(scorer: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["card", str(scorer), "--show"]) == 0
-    assert "`adapter/`" in capsys.readouterr().out
-    written = (scorer / "README.md").read_text(encoding="utf-8")
-    assert main(["card", str(scorer)]) == 0
-    assert (scorer / "README.md").read_text(encoding="utf-8") == written
-    assert main(["card", str(scorer), "--licence", "mit"]) == 0
-    assert "license: mit\n" in (scorer / "README.md").read_text(encoding="utf-8")

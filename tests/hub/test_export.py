@@ -88,9 +88,7 @@ def test_entail_itself_takes_it_as_a_whole_model(home: Path, trained: Write) -> 
     original, again = entail.load("mine"), entail.load("whole")
     assert np.allclose(original.encode_queries(TEXTS), again.encode_queries(TEXTS), atol=1e-5)
     assert np.allclose(original.encode_premises(TEXTS), again.encode_premises(TEXTS), atol=1e-5)
-    # What was exported can be exported again, with each route of its own.
-    twice = export_encoder("whole", home / "twice", routes=True)
-    assert [route.name for route in twice.routes] == ["twice-query", "twice-premise"]
+    assert export_encoder("whole", home / "twice").difference < 1e-5
     assert np.allclose(original.encode_queries(TEXTS), entail.load("twice").encode_queries(TEXTS), atol=1e-5)
 
 
@@ -127,26 +125,6 @@ def test_its_card_has_a_program_that_runs(
     assert np.allclose([float(w) for w in outputs[0]], [float(w) for w in outputs[1]], atol=2e-3)
 
 
-def test_each_route_is_a_plain_model(mine: Path, trained: Write, tmp_path: Path) -> None:
-    done = export_encoder("mine", tmp_path / "out", routes=True)
-    query, premise = done.routes
-    original = entail.load("mine")
-    for folder, expected in (
-        (query, original.encode_queries(TEXTS)),
-        (premise, original.encode_premises(TEXTS)),
-    ):
-        entry = resolve(folder)
-        assert (entry.symmetric, entry.problem) == (True, None)
-        assert not (folder / "router_config.json").exists()
-        assert np.allclose(entail.load(folder).encode_queries(TEXTS), expected, atol=1e-5)
-        card = (folder / "README.md").read_text(encoding="utf-8")
-        assert card.startswith("---\n")
-        assert "license: other" in card
-    assert "claims" in (query / "README.md").read_text(encoding="utf-8")
-    trained("alike", towers="siamese")
-    assert export_encoder("alike", tmp_path / "one", routes=True).routes == ()
-
-
 def test_a_stock_model_is_copied(home: Path, tmp_path: Path) -> None:
     out = export_encoder("tiny", tmp_path / "out").folder
     assert not (out / "entail.json").exists()
@@ -173,11 +151,11 @@ def test_a_full_disk_and_a_taken_folder_are_refused(
     with pytest.raises(EncoderError, match="No space left on device"):
         export_encoder("mine", tmp_path / "out")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["models"]
-    (tmp_path / "out-query").mkdir()
-    (tmp_path / "out-query" / "mine.txt").write_text("mine", encoding="utf-8")
-    with pytest.raises(EncoderError, match="out-query"):
-        export_encoder("mine", tmp_path / "out", routes=True)
-    assert not (tmp_path / "out").exists()
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "mine.txt").write_text("mine", encoding="utf-8")
+    with pytest.raises(EncoderError, match="'out'"):
+        export_encoder("mine", tmp_path / "out")
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["mine.txt"]
 
 
 def test_a_base_with_prompts_is_refused(home: Path, trained: Write, tmp_path: Path) -> None:

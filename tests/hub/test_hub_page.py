@@ -119,11 +119,10 @@ def test_a_push_is_private_and_says_where_it_is(hub: Any, stores: Workspace, rea
 def test_whole_models_and_scorers_have_one_form(hub: Any, stores: Workspace, ready: Path, home: Path) -> None:
     shutil.copytree(ROOT / "models" / "arcf-minilm", home / "facts")
     app = opened()
-    assert len(app.radio(key="hub_form-mine").options) == 3
-    app = app.selectbox(key="hub_encoder").set_value("tiny").run()
-    assert len(app.radio(key="hub_form-tiny").options) == 1
-    app = app.selectbox(key="hub_encoder").set_value("facts").run()
-    assert not [radio for radio in app.radio if str(radio.key).startswith("hub_form")]
+    assert app.toggle(key="hub_merged-mine")
+    for name in ("tiny", "facts"):
+        app = app.selectbox(key="hub_encoder").set_value(name).run()
+        assert not [toggle for toggle in app.toggle if str(toggle.key).startswith("hub_merged")]
     app = click(app.text_input(key="hub_repo").set_value("team/facts").run(), "hub_preview")
     assert "head.safetensors" in list(app.dataframe[0].value["file"])
 

@@ -71,27 +71,18 @@ def test_an_adapter_is_pushed_private_and_pulled(
     assert len(modes) == 1  # who may read the card may read the weights
 
 
-def test_both_forms_are_pushed_and_pulled(hub: Any, token: str, mine: Path) -> None:
-    done = push_encoder("mine", "team/mine", form="both")
-    expected = {"adapter/adapter_model.safetensors", "adapter/entail.json", "router_config.json"}
-    assert expected <= set(done.files)
-    assert "is in `adapter/`" in done.card
-    pull_encoder("team/mine", name="small")
-    pull_encoder("team/mine", name="whole", form="merged")
-    assert [resolve(name).base is None for name in ("small", "whole")] == [False, True]
+def test_a_merged_model_needs_no_base(hub: Any, token: str, mine: Path) -> None:
+    push_encoder("mine", "team/mine")
+    done = push_encoder("mine", "team/mine", merged=True)
+    assert {"adapter_config.json", "adapter_model.safetensors"} <= set(done.removed)
+    pull_encoder("team/mine", name="whole")
+    assert resolve("whole").base is None
     expected = entail.load("mine").encode_queries(TEXTS)
-    assert np.array_equal(entail.load("small").encode_queries(TEXTS), expected)
     assert np.allclose(entail.load("whole").encode_queries(TEXTS), expected, atol=1e-5)
-    # As the adapter alone again: nothing of the whole model may stay beside it.
-    again = push_encoder("mine", "team/mine", form="adapter")
-    assert "router_config.json" in again.removed
-    assert not [
-        name for name in hub.repositories["team/mine"].files if name.startswith(("adapter/", "query_"))
-    ]
 
 
 def test_a_dry_run_asks_nobody(hub: Any, mine: Path) -> None:
-    plan = push_encoder("mine", "team/mine", form="merged", dry_run=True)
+    plan = push_encoder("mine", "team/mine", merged=True, dry_run=True)
     assert (plan.url, plan.commit, plan.private) == (None, None, True)
     assert plan.files["query_0_Transformer/model.safetensors"] > 1000
     assert plan.card.startswith("---\n")
@@ -147,9 +138,7 @@ def test_local_bases_and_missing_forms_are_refused(hub: Any, trained: Write) -> 
     trained()
     with pytest.raises(HubError, match="tiny"):
         push_encoder("mine", "team/mine", dry_run=True)
-    assert push_encoder("mine", "team/mine", form="merged", dry_run=True).files
-    with pytest.raises(HubError, match="--form merged"):
-        push_encoder("tiny", "team/tiny", form="both", dry_run=True)
+    assert push_encoder("mine", "team/mine", merged=True, dry_run=True).files
     with pytest.raises(HubError, match=r"entail\.json"):
         push_encoder("tiny", "team/tiny", dry_run=True)
     with pytest.raises(HubError, match="minilm"):
@@ -188,7 +177,7 @@ def test_a_commit_is_pulled_by_its_number(hub: Any, pushed: Any, trained: Write)
 def test_only_model_files_are_pulled(hub: Any, pushed: dict[str, bytes], home: Path) -> None:
     hub.put("team/mine", {**pushed, "pytorch_model.bin": b"\x80", "run.py": b"x", "../../up.json": b"{}"})
     done = pull_encoder("team/mine", name="again")
-    assert done.left_out == ("pytorch_model.bin", "run.py")
+    assert done.files.keys() == pushed.keys() - {".gitattributes"}
     assert not [path for path in home.parent.rglob("*") if path.name in ("up.json", "run.py")]
 
 

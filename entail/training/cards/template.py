@@ -65,7 +65,6 @@ def model_card(
     name: str | None = None,
     repo: str | None = None,
     location: str | None = None,
-    extra: str = "",
 ) -> str:
     """Return the card of a model as Markdown.
 
@@ -74,7 +73,6 @@ def model_card(
         name: Name of the model; default: the folder's.
         repo: Its Hub id, for the title and the examples; None for a local model.
         location: Path of a local model in the examples; default: `models/NAME`.
-        extra: Paragraph below the examples, as Markdown.
 
     Raises:
         EncoderError: If the folder is no model of this project, or its `entail.json` is malformed.
@@ -94,7 +92,6 @@ def model_card(
         repo=repo,
         location=repo or location or f"models/{facts.name}",
         load_name=repo or location or facts.name,
-        extra=extra,
         counts={key: value for key, value in facts.record["trained_on"].items() if key != "data" and value},
         settings=facts.config | {"base": facts.record.get("base_revision") or facts.config.get("base")},
         source_names=names,
@@ -113,17 +110,6 @@ def write_card(folder: Path, *, name: str | None = None, repo: str | None = None
     """
     replace_text(folder / CARD, model_card(folder, name=name, repo=repo))
     return folder / CARD
-
-
-def route_card(card: Path, name: str, route: str) -> str:
-    """Return a short card of a route, `query` or `premise`, with the header of the whole encoder's card."""
-    text = card.read_text(encoding="utf-8") if card.is_file() else ""
-    header, end, _ = text.partition("\n---\n")
-    return (
-        f"{header}{end}\n# {escaped(name)}, {route} route\n\nA plain model of the {route} route of "
-        f"{code(name)}, for servers without routes; see its card. Compare its vectors with those of the "
-        "other route only.\n"
-    )
 
 
 def data_card(facts: DataFacts) -> str:

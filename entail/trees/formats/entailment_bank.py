@@ -308,5 +308,5 @@ def _context(
             label = next_id("sent", labels)
             context[label] = premise.text
             folded_texts.add(premise.folded)
-            labels.add(claimed)
+            labels.add(label)
     return context

@@ -12,7 +12,7 @@ from entail.encoders.cross.encoder import CrossParts
 from entail.encoders.hub import OFFICIAL, has_token
 from entail.errors import HubError
 from entail.hub.pull import PullResult, pull_encoder
-from entail.hub.push import Form, cross_encoders, push_encoder
+from entail.hub.push import cross_encoders, push_encoder
 from entail.hub.repository import PushResult, check_repo, check_revision
 from entail.hub.trees import push_trees
 from entail.operations.storage import in_words
@@ -33,11 +33,6 @@ from entail.ui.shared.waiting import draw_result, start_task
 PUSH, TREES, PULL = "Push an encoder", "Push trees", "Pull an encoder"
 """Views, by title."""
 
-_FORMS: dict[Form, str] = {
-    "adapter": "Adapter: small, needs its base",
-    "merged": "Whole model: loads anywhere",
-    "both": "Both: whole model, adapter in adapter/",
-}
 _OF_CORPUS = "Licence of the corpus, if known"
 
 HUB_TASKS = TaskGroup("hub", failure="the Hub did not answer")
@@ -89,19 +84,19 @@ def _draw_push(author: str | None) -> None:
             "Encoder", list(entries), format_func=model_label, key="hub_encoder", persist_state="session"
         )
         entry = entries[name]
-        form: Form | None = None
-        if isinstance(entry, CrossParts):
-            st.caption("A scorer or judge is pushed as it is.")
-        else:
-            forms: tuple[Form, ...] = ("adapter", "merged", "both") if entry.base else ("merged",)
-            form = st.radio("Form", forms, format_func=_FORMS.__getitem__, key=f"hub_form-{name}")
+        is_adapter = isinstance(entry, EncoderEntry) and entry.base is not None
+        merged = is_adapter and st.toggle(
+            "Merge into its base",
+            key=f"hub_merged-{name}",
+            help="The adapter alone is small and needs its base; merged, it loads anywhere.",
+        )
     with right:
         repo, private = _pick_repo("Name on the Hub", key="hub_repo"), _pick_private(key="hub_private")
     _draw_plan_and_push(
-        partial(push_encoder, name, repo or "", form=form, private=private),
+        partial(push_encoder, name, repo or "", merged=merged, private=private),
         repo,
         # The revision: retrained weights of the same name are another push.
-        (name, entry.revision, repo, form, private),
+        (name, entry.revision, repo, merged, private),
         key="hub",
         author=author,
         consent="" if private else f"Everyone may see {name}, and its licence allows it",
@@ -191,10 +186,9 @@ def _draw_pull(author: str | None) -> None:
 
 
 def _draw_pulled(done: PullResult) -> None:
-    skipped = f" Skipped: {', '.join(map(label, done.left_out))}." if done.left_out else ""
     st.success(
         f"Pulled **{label(done.name)}** from {label(done.repo)} at commit `{done.commit[:12]}`: "
-        f"{len(done.files)} files, {in_words(sum(done.files.values()))}.{skipped}",
+        f"{len(done.files)} files, {in_words(sum(done.files.values()))}.",
         icon=":material/cloud_done:",
     )
     if done.entry is None:
