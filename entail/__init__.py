@@ -8,136 +8,93 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from entail.version import __version__
+from entail.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from entail.aeenc.bias import bias
-    from entail.aeenc.config import AeencConfig
-    from entail.aeenc.sampling import sample
-    from entail.aeenc.training import train_aeenc
-    from entail.arcf.config import ArcfConfig
-    from entail.arcf.scoring.scorer import load_scorer
-    from entail.arcf.training import train_arcf
-    from entail.data.corpora import read_corpus
-    from entail.data.entailment_bank.trees import read_trees, write_trees
-    from entail.data.judgements import Judgements
-    from entail.data.records import Corpus, ExplanationTree, Premise, Step
-    from entail.data.text import fold
-    from entail.encoders.cross.reranker import Reranker
-    from entail.encoders.encoder import load
-    from entail.encoders.gaussian.encoder import GaussianEncoder
-    from entail.errors import EntailError
-    from entail.evaluation.retrieval.comparison import compare
-    from entail.evaluation.retrieval.effort import measure_effort
-    from entail.evaluation.retrieval.premises import evaluate_premises
-    from entail.gausscse.config import GausscseConfig
-    from entail.gausscse.training import train_gausscse
-    from entail.hub.export import export_encoder
-    from entail.hub.pull import pull_encoder
-    from entail.hub.push import push_encoder
-    from entail.hub.trees import push_trees
-    from entail.index.factory import retriever
-    from entail.jobs.jobs import Jobs
-    from entail.registry.models import active, promote, roll_back
-    from entail.serving.app import serve
-    from entail.serving.client import Client
-    from entail.training.adapters.averaging import average_adapters
-    from entail.training.cards.template import write_card
-    from entail.trees.formats.convert import convert
-    from entail.trees.log.event_log import TreeLog
-    from entail.trees.store.corpora import CorpusStore
-    from entail.trees.store.database import open_database
+    from entail.aeenc.bias import bias as bias
+    from entail.aeenc.config import AeencConfig as AeencConfig
+    from entail.aeenc.sampling import sample as sample
+    from entail.aeenc.training import train_aeenc as train_aeenc
+    from entail.arcf.config import ArcfConfig as ArcfConfig
+    from entail.arcf.scoring.scorer import load_scorer as load_scorer
+    from entail.arcf.training import train_arcf as train_arcf
+    from entail.data.corpora import read_corpus as read_corpus
+    from entail.data.entailment_bank.trees import read_trees as read_trees
+    from entail.data.entailment_bank.trees import write_trees as write_trees
+    from entail.data.judgements import Judgements as Judgements
+    from entail.data.records import Corpus as Corpus
+    from entail.data.records import ExplanationTree as ExplanationTree
+    from entail.data.records import Premise as Premise
+    from entail.data.records import Step as Step
+    from entail.data.text import fold as fold
+    from entail.encoders.cross.reranker import Reranker as Reranker
+    from entail.encoders.encoder import load as load
+    from entail.encoders.gaussian.encoder import GaussianEncoder as GaussianEncoder
+    from entail.errors import EntailError as EntailError
+    from entail.evaluation.retrieval.comparison import compare as compare
+    from entail.evaluation.retrieval.effort import measure_effort as measure_effort
+    from entail.evaluation.retrieval.premises import evaluate_premises as evaluate_premises
+    from entail.gausscse.config import GausscseConfig as GausscseConfig
+    from entail.gausscse.training import train_gausscse as train_gausscse
+    from entail.hub.export import export_encoder as export_encoder
+    from entail.hub.pull import pull_encoder as pull_encoder
+    from entail.hub.push import push_encoder as push_encoder
+    from entail.hub.trees import push_trees as push_trees
+    from entail.index.factory import retriever as retriever
+    from entail.jobs.jobs import Jobs as Jobs
+    from entail.registry.models import active as active
+    from entail.registry.models import promote as promote
+    from entail.registry.models import roll_back as roll_back
+    from entail.serving.app import serve as serve
+    from entail.serving.client import Client as Client
+    from entail.training.adapters.averaging import average_adapters as average_adapters
+    from entail.training.cards.template import write_card as write_card
+    from entail.trees.formats.convert import convert as convert
+    from entail.trees.log.event_log import TreeLog as TreeLog
+    from entail.trees.store.corpora import CorpusStore as CorpusStore
+    from entail.trees.store.database import open_database as open_database
 
-_HOMES = {
-    "AeencConfig": "entail.aeenc.config",
-    "ArcfConfig": "entail.arcf.config",
-    "Client": "entail.serving.client",
-    "Corpus": "entail.data.records",
-    "CorpusStore": "entail.trees.store.corpora",
-    "EntailError": "entail.errors",
-    "ExplanationTree": "entail.data.records",
-    "GaussianEncoder": "entail.encoders.gaussian.encoder",
-    "GausscseConfig": "entail.gausscse.config",
-    "Jobs": "entail.jobs.jobs",
-    "Judgements": "entail.data.judgements",
-    "Premise": "entail.data.records",
-    "Reranker": "entail.encoders.cross.reranker",
-    "Step": "entail.data.records",
-    "TreeLog": "entail.trees.log.event_log",
-    "active": "entail.registry.models",
-    "average_adapters": "entail.training.adapters.averaging",
-    "bias": "entail.aeenc.bias",
-    "compare": "entail.evaluation.retrieval.comparison",
-    "convert": "entail.trees.formats.convert",
-    "evaluate_premises": "entail.evaluation.retrieval.premises",
-    "export_encoder": "entail.hub.export",
-    "fold": "entail.data.text",
-    "load": "entail.encoders.encoder",
-    "load_scorer": "entail.arcf.scoring.scorer",
-    "measure_effort": "entail.evaluation.retrieval.effort",
-    "open_database": "entail.trees.store.database",
-    "promote": "entail.registry.models",
-    "pull_encoder": "entail.hub.pull",
-    "push_encoder": "entail.hub.push",
-    "push_trees": "entail.hub.trees",
-    "read_corpus": "entail.data.corpora",
-    "read_trees": "entail.data.entailment_bank.trees",
-    "retriever": "entail.index.factory",
-    "roll_back": "entail.registry.models",
-    "sample": "entail.aeenc.sampling",
-    "serve": "entail.serving.app",
-    "train_aeenc": "entail.aeenc.training",
-    "train_arcf": "entail.arcf.training",
-    "train_gausscse": "entail.gausscse.training",
-    "write_card": "entail.training.cards.template",
-    "write_trees": "entail.data.entailment_bank.trees",
+_NAMES = {
+    "entail.aeenc.bias": "bias",
+    "entail.aeenc.config": "AeencConfig",
+    "entail.aeenc.sampling": "sample",
+    "entail.aeenc.training": "train_aeenc",
+    "entail.arcf.config": "ArcfConfig",
+    "entail.arcf.scoring.scorer": "load_scorer",
+    "entail.arcf.training": "train_arcf",
+    "entail.data.corpora": "read_corpus",
+    "entail.data.entailment_bank.trees": "read_trees write_trees",
+    "entail.data.judgements": "Judgements",
+    "entail.data.records": "Corpus ExplanationTree Premise Step",
+    "entail.data.text": "fold",
+    "entail.encoders.cross.reranker": "Reranker",
+    "entail.encoders.encoder": "load",
+    "entail.encoders.gaussian.encoder": "GaussianEncoder",
+    "entail.errors": "EntailError",
+    "entail.evaluation.retrieval.comparison": "compare",
+    "entail.evaluation.retrieval.effort": "measure_effort",
+    "entail.evaluation.retrieval.premises": "evaluate_premises",
+    "entail.gausscse.config": "GausscseConfig",
+    "entail.gausscse.training": "train_gausscse",
+    "entail.hub.export": "export_encoder",
+    "entail.hub.pull": "pull_encoder",
+    "entail.hub.push": "push_encoder",
+    "entail.hub.trees": "push_trees",
+    "entail.index.factory": "retriever",
+    "entail.jobs.jobs": "Jobs",
+    "entail.registry.models": "active promote roll_back",
+    "entail.serving.app": "serve",
+    "entail.serving.client": "Client",
+    "entail.training.adapters.averaging": "average_adapters",
+    "entail.training.cards.template": "write_card",
+    "entail.trees.formats.convert": "convert",
+    "entail.trees.log.event_log": "TreeLog",
+    "entail.trees.store.corpora": "CorpusStore",
+    "entail.trees.store.database": "open_database",
 }
+_HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 
-__all__ = [
-    "AeencConfig",
-    "ArcfConfig",
-    "Client",
-    "Corpus",
-    "CorpusStore",
-    "EntailError",
-    "ExplanationTree",
-    "GausscseConfig",
-    "GaussianEncoder",
-    "Jobs",
-    "Judgements",
-    "Premise",
-    "Reranker",
-    "Step",
-    "TreeLog",
-    "__version__",
-    "active",
-    "average_adapters",
-    "bias",
-    "compare",
-    "convert",
-    "evaluate_premises",
-    "export_encoder",
-    "fold",
-    "load",
-    "load_scorer",
-    "measure_effort",
-    "open_database",
-    "promote",
-    "pull_encoder",
-    "push_encoder",
-    "push_trees",
-    "read_corpus",
-    "read_trees",
-    "retriever",
-    "roll_back",
-    "sample",
-    "serve",
-    "train_aeenc",
-    "train_arcf",
-    "train_gausscse",
-    "write_card",
-    "write_trees",
-]
+__all__ = sorted(["__version__", *_HOMES])
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - a module's attributes are of any type
@@ -147,4 +104,4 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - a module's attributes are o
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return __all__

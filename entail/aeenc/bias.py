@@ -62,7 +62,7 @@ RULES = ("all", "outside_tree")
 class Panel:
     """One panel: (a) token overlap, (b) the cosine under the labelling encoder, (c) and so on under others.
 
-    `separation` is that of FP against FN; None if one is empty. `quartiles`: group -> its quartiles, if it has
+    `separation` is that of FP against FN; None if one is empty. `quartiles`: group -> those of a group with
     pairs.
     """
 

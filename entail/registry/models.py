@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -32,7 +32,7 @@ from entail.registry.roles import (
     role_of,
     unusable_reason,
 )
-from entail.settings import load_settings, refuse_in_demo
+from entail.settings import load_settings
 from entail.training.cards.figures import FigurePair, compare_figures
 from entail.training.method import Role
 
@@ -51,7 +51,6 @@ class Active:
         revision: Revision of the model; empty where it is unknown before a download.
         premise_revision: Revision of the premise vectors that the index is made of.
         pointer: Pointer in force, also where its model cannot be used; None for the packaged model.
-        role: Role of the model.
         notice: Reason for the fallback, where the promoted model cannot be used.
     """
 
@@ -83,12 +82,7 @@ class Active:
 
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-serialisable dict."""
-        pointer = self.pointer.to_json() if self.pointer else None
-        if self.role == "retriever":
-            about: dict[str, Any] = {"encoder": self.encoder, "revision": self.revision}
-            return about | {"premise_revision": self.premise_revision, "pointer": pointer}
-        about = {"name": self.encoder or None, "revision": self.revision or None}
-        return about | {"pointer": pointer, "notice": self.notice}
+        return vars(self) | {"pointer": self.pointer.to_json() if self.pointer else None}
 
 
 def active(corpus: str | None = None, *, role: Role = "retriever") -> Active:
@@ -101,21 +95,17 @@ def active(corpus: str | None = None, *, role: Role = "retriever") -> Active:
         EncoderError: If no retriever was promoted and the packaged one is not installed.
     """
     if role != "retriever":
-        return _active_or_fallback(role, list_usable(role))
-    pointer = current_pointer(corpus)
-    return default_retriever() if pointer is None else _pointed(pointer)
-
-
-def default_retriever() -> Active:
-    """Return the retriever of a corpus without a pointer of its own: the one promoted for all, or `SHIPPED`.
-
-    Raises:
-        PromotionError: If the file of pointers cannot be read.
-        EncoderError: If no retriever was promoted and the packaged one is not installed.
-    """
-    if (pointer := current_pointer()) is not None:
-        return _pointed(pointer)
-    return shipped_retriever()
+        return _active_or_fallback(role)
+    pointer = current_pointer(corpus) or current_pointer()
+    if pointer is None:
+        return shipped_retriever()
+    retriever = Active(str(pointer.encoder), pointer.revision, pointer.premise_revision, pointer)
+    if is_shipped(retriever.encoder):
+        # An update of the package may change its weights: whoever promoted it goes on with the new ones.
+        with contextlib.suppress(EncoderError):
+            _, revision, premise_revision = _retriever(retriever.encoder)
+            return replace(retriever, revision=revision, premise_revision=premise_revision)
+    return retriever
 
 
 def shipped_retriever() -> Active:
@@ -171,8 +161,8 @@ def promote(
         PromotionError: If the model fits no role, `require_no_worse` refuses, the pointer moved since
             `number`, or it cannot be written. The pointer then stays where it is.
         EncoderError: If the model cannot be loaded.
+        DemoError: In a demo.
     """
-    refuse_in_demo("a model cannot be promoted")
     role = role_of(name)
     if role != "retriever" and (corpus is not None or premises is not None):
         raise PromotionError(f"{name} {DESCRIPTIONS[role]} for all corpora; leave out the corpus")
@@ -191,19 +181,20 @@ def promote(
         if not anyway:  # again: the pointer may have moved meanwhile
             require_no_worse(encoder, revision, now, evaluation)
         present = current_pointer(corpus, role=role)
-        pointer = Pointer(
-            number=moves + 1,
-            corpus=corpus,
-            encoder=encoder,
-            revision=revision,
-            premise_revision=premise_revision,
-            by=by,
-            at=datetime.now(UTC),
-            evaluation=evaluation.to_json() if evaluation else None,
-            previous=present.number if present else 0,
-            role=role,
+        return append_move(
+            Pointer(
+                number=moves + 1,
+                corpus=corpus,
+                encoder=encoder,
+                revision=revision,
+                premise_revision=premise_revision,
+                by=by,
+                at=datetime.now(UTC),
+                evaluation=evaluation.to_json() if evaluation else None,
+                previous=present.number if present else 0,
+                role=role,
+            )
         )
-        return append_move(pointer)
 
 
 def roll_back(
@@ -224,8 +215,8 @@ def roll_back(
             raise PromotionError(f"expected a promoted model that {DESCRIPTIONS[role]}{scope}, found none")
         require_unmoved(present, number)
         restored = rollback_target(present)
-        if restored is not None and role == "retriever":
-            _pointed(restored).check()
+        if restored is not None and role == "retriever" and not is_shipped(str(restored.encoder)):
+            Active(str(restored.encoder), restored.revision).check()
         none = replace(present, encoder=None, revision="", premise_revision="", previous=0, evaluation=None)
         target = list_moves()[-present.previous] if present.previous else none
         now = datetime.now(UTC)
@@ -248,16 +239,7 @@ def require_no_worse(
     Raises:
         PromotionError: If the two were not compared, or the model does worse.
     """
-    same = evaluation is not None and (evaluation.candidate, evaluation.active) == (revision, now.revision)
-    if now.role == "retriever" and not same:
-        actual = f"found {evaluation.candidate} and {evaluation.active}" if evaluation else "found none"
-        raise PromotionError(
-            f"expected a comparison of {revision} with {now.revision}, which is active now, {actual}; "
-            "compare the two, or promote it anyway"
-        )
-    if now.role != "retriever" and (not now.encoder or now.revision == revision):
-        return
-    if same and evaluation is not None:
+    if evaluation is not None and (evaluation.candidate, evaluation.active) == (revision, now.revision):
         if evaluation.seen:
             raise PromotionError(
                 f"one of the two encoders was trained on {evaluation.seen:,} of the {evaluation.queries:,} "
@@ -265,6 +247,14 @@ def require_no_worse(
             )
         if evaluation.verdict == "worse":
             raise PromotionError(f"it does worse than the active model ({evaluation}); promote it anyway?")
+        return
+    if now.role == "retriever":
+        actual = f"found {evaluation.candidate} and {evaluation.active}" if evaluation else "found none"
+        raise PromotionError(
+            f"expected a comparison of {revision} with {now.revision}, which is active now, {actual}; "
+            "compare the two, or promote it anyway"
+        )
+    if not now.encoder or now.revision == revision:
         return
     rows = [row for row in card_figures(name, now) if row.is_decisive]
     if not rows:
@@ -274,11 +264,18 @@ def require_no_worse(
         )
     if sum(row.second or 0 for row in rows) < sum(row.first or 0 for row in rows):
         figures = "; ".join(
-            f"{r.task}, {r.measure} on {r.data}: {r.second:.3f} against {r.first:.3f}" for r in rows
+            f"{row.task}, {row.measure} on {row.data}: {row.second:.3f} against {row.first:.3f}"
+            for row in rows
         )
         raise PromotionError(
             f"it does worse than {now.encoder}, which is active ({figures}); promote it anyway?"
         )
+
+
+def is_shipped(name: str) -> bool:
+    """Return whether a model is one that ships with the package, not one of the user's of the same name."""
+    folder = model_folder(name)
+    return folder is not None and folder.parent == load_settings().shipped_models_dir
 
 
 def _find_promoted(role: Role) -> Active | None:
@@ -297,7 +294,8 @@ def _warn_once(notice: str) -> None:
     _log.warning("%s", notice)
 
 
-def _active_or_fallback(role: Role, usable: Mapping[str, str]) -> Active:
+def _active_or_fallback(role: Role) -> Active:
+    usable = list_usable(role)
     name = _fallback(role, usable) or ""
     fallback = Active(name, usable.get(name, ""), role=role)
     instead = f"{name or 'nothing'} is active instead"
@@ -323,25 +321,6 @@ def _active_or_fallback(role: Role, usable: Mapping[str, str]) -> Active:
 
 def _fallback(role: Role, names: Collection[str]) -> str | None:
     return PACKAGED_MODELS[role] if PACKAGED_MODELS[role] in names else next(iter(names), None)
-
-
-def is_shipped(name: str) -> bool:
-    """Return whether a model is one that ships with the package, not one of the user's of the same name."""
-    folder = model_folder(name)
-    return folder is not None and folder.parent == load_settings().shipped_models_dir
-
-
-def _pointed(pointer: Pointer) -> Active:
-    """Return the retriever of a pointer; one that ships is that of the installed version.
-
-    An update of the package may change its weights: whoever promoted it goes on with the new ones.
-    """
-    retriever = Active(str(pointer.encoder), pointer.revision, pointer.premise_revision, pointer)
-    if is_shipped(retriever.encoder):
-        with contextlib.suppress(EncoderError):
-            _, revision, premise_revision = _retriever(retriever.encoder)
-            return replace(retriever, revision=revision, premise_revision=premise_revision)
-    return retriever
 
 
 def _retriever(name: str) -> tuple[str, str, str]:

@@ -32,14 +32,12 @@ class Pointer:
         number: 1, 2 ... in order of time, over all roles.
         corpus: Name of the corpus; None for the default.
         encoder: Name of the model; None where a rollback left no pointer.
-        revision: Revision of the model.
         premise_revision: Revision of the premise vectors that the index is made of; empty outside retrieval.
         by: Author of the move.
         at: Time of the move, UTC.
         evaluation: Comparison with the model that was active (`PairedComparison.to_json`).
         previous: Number of the move that a rollback restores; 0 for none.
         rolled_back: Number of the move that this rollback took back.
-        role: Role of the model.
     """
 
     number: int
@@ -128,8 +126,7 @@ def append_move(move: Pointer) -> Pointer:
     """
     content = {"format": _FORMAT, "moves": [pointer.to_json() for pointer in (*_read_moves(), move)]}
     try:
-        text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
-        write_text(load_settings().data_dir / FILE, text)
+        write_text(load_settings().data_dir / FILE, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
     except DataError as error:
         raise PromotionError(f"the active model was not changed: {error}") from error
     return move
@@ -137,10 +134,9 @@ def append_move(move: Pointer) -> Pointer:
 
 def require_unmoved(present: Pointer | None, number: int | None) -> None:
     """Raise `PromotionError` if a pointer moved since the move of this number; None allows every move."""
-    if number is None or number == (present.number if present else 0):
-        return
-    change = f"{present.by} activated {present.encoder!r}" if present else "somebody rolled it back"
-    raise PromotionError(f"nothing was changed: {change} meanwhile; look at what is active, decide again")
+    if number is not None and number != (present.number if present else 0):
+        change = f"{present.by} activated {present.encoder!r}" if present else "another author rolled it back"
+        raise PromotionError(f"nothing was changed: {change} meanwhile; look at what is active, decide again")
 
 
 def _read_moves() -> tuple[Pointer, ...]:

@@ -45,11 +45,11 @@ def list_usable(role: Role) -> dict[str, str]:
         return {scorer.name: scorer.revision or "" for scorer in usable}
     if role == "reranker":
         return reranker_revisions()
-    gaussian = role == "direction"
-    fitting = [
-        entry for entry in catalogue() if (entry.gaussian is not None) == gaussian and entry.problem is None
-    ]
-    return {entry.name: entry.revision or "" for entry in fitting}
+    return {
+        entry.name: entry.revision or ""
+        for entry in catalogue()
+        if (entry.gaussian is not None) == (role == "direction") and entry.problem is None
+    }
 
 
 def role_of(name: str) -> Role:
@@ -63,24 +63,22 @@ def role_of(name: str) -> Role:
     card = read_card(folder, folder.name) if folder is not None else None
     if card is not None and card.reranker:
         return "reranker"
-    if folder is None or card is None or not (card.judge or card.scorer):
-        return "direction" if resolve(name).gaussian is not None else "retriever"
-    if card.judge:
+    if card is not None and card.scorer:
+        return "chains"
+    if folder is not None and card is not None and card.judge:
         raise PromotionError(
             f"{folder.name} cannot be promoted: expected an encoder, a scorer of chains or a re-ranker, "
             f"found a judge of entailment; name it where you need it: entail evaluate nli --judge "
             f"{folder.name}"
         )
-    return "chains"
+    return "direction" if resolve(name).gaussian is not None else "retriever"
 
 
 def unusable_reason(name: str, role: Role) -> str:
     """Return why a model cannot be used in a role."""
-    listed = next(
-        (scorer for scorer in (list_scorers() if role == "chains" else ()) if scorer.name == name), None
-    )
-    if listed is not None and listed.problem is not None:
-        return listed.problem
+    for scorer in list_scorers() if role == "chains" else ():
+        if scorer.name == name and scorer.problem is not None:
+            return scorer.problem
     if model_folder(name) is None:
         return "its folder is gone"
     if role == "direction":

@@ -41,13 +41,14 @@ def test_promote_and_roll_back_by_role(
     scorer_folder("chain")
     measured = ["evaluate", "nli", "--direction", "--data", str(dev)]
     assert run_json(*measured)["encoder"] == "gausscse-minilm"
-    assert run_json("promote")["in_use"]["direction"]["name"] == "gausscse-minilm"
+    assert run_json("promote")["in_use"]["direction"]["encoder"] == "gausscse-minilm"
     refused = run_json("promote", "mine", code=1)["error"]
     assert (refused["type"], "on the same data, found none" in refused["message"]) == ("PromotionError", True)
     assert run_json("promote", "mine", "--anyway")["role"] == "direction"
     assert run_json(*measured)["encoder"] == "mine"
     assert run_json("evaluate", "nli", "--data", str(dev))["encoder"] == "mine"
-    assert run_json("promote", "--back")["in_use"]["direction"]["name"] == "gausscse-minilm", "the only one"
+    back = run_json("promote", "--back")
+    assert back["in_use"]["direction"]["encoder"] == "gausscse-minilm", "the only one"
     run_json("promote", "mine", "--anyway")
     run_json("promote", "tiny", "--anyway")
     assert run_json("promote", "chain", "--anyway")["role"] == "chains"
@@ -59,7 +60,8 @@ def test_promote_and_roll_back_by_role(
         "chain",
     )
     data = run_json("promote", "--back", "--role", "direction")
-    assert [data["in_use"][role]["name"] for role in ("direction", "chains")] == ["gausscse-minilm", "chain"]
+    names = [data["in_use"][role]["encoder"] for role in ("direction", "chains")]
+    assert names == ["gausscse-minilm", "chain"]
     assert [move.get("role", "retriever") for move in data["history"]] == [
         *("direction", "chains", "retriever", "direction", "direction", "direction")
     ]

@@ -23,7 +23,6 @@ from entail.registry.pointers import (
     list_moves,
     list_pointers,
     locked_moves,
-    rollback_target,
 )
 from entail.settings import _read_settings
 from entail.statistics.paired import PairedDifference
@@ -255,17 +254,6 @@ def test_hub_id_is_pinned_to_its_commit(monkeypatch: pytest.MonkeyPatch) -> None
     roll_back(by="Bob")
     active().check()
     assert active().encoder == "org/model@abc"
-
-
-def test_rollback_target() -> None:
-    first, second = put("one"), put("two")
-    assert rollback_target(first) is None
-    assert rollback_target(second) == first
-    back = roll_back(by="Bob")
-    assert rollback_target(back) is None
-    own = put("three", "sky")
-    assert rollback_target(own) is None
-    assert [move.number for move in list_moves("retriever")] == [4, 3, 2, 1]
 
 
 def test_roles_share_the_file(tmp_path: Path) -> None:

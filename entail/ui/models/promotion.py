@@ -17,7 +17,6 @@ from entail.progress import ProgressCallback
 from entail.registry.models import (
     Active,
     active,
-    default_retriever,
     is_shipped,
     promote,
     require_no_worse,
@@ -120,7 +119,7 @@ def _fallback(role: Role, corpus: str | None) -> str:
     """Return the model that is active without any promotion for a corpus, or for all."""
     if role != "retriever":
         return PACKAGED_MODELS[role]
-    return (shipped_retriever() if corpus is None else default_retriever()).encoder
+    return (shipped_retriever() if corpus is None else active()).encoder
 
 
 def _describe(move: Pointer) -> str:

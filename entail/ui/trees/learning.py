@@ -14,7 +14,7 @@ from entail.encoders.catalogue import resolve
 from entail.errors import EntailError
 from entail.evaluation.retrieval.paired import FEW, PairedComparison
 from entail.jobs.record import Job
-from entail.registry.models import active, default_retriever
+from entail.registry.models import active
 from entail.trees.review.decisions import (
     Lesson,
     count_decisions,
@@ -122,7 +122,7 @@ def _draw_end(job: Job, author: str | None) -> None:
                 f" on {count_of(counts['positives'], 'accepted premise')} and {counts['negatives']:,} "
                 f"rejected, for {count_of(counts['queries'], 'sentence')}"
             )
-        is_active = default_retriever().encoder == job.name
+        is_active = active().encoder == job.name
         use = "It ranks the candidates now" if is_active else "Choose it under “Ranked by”"
         st.success(
             f"**{label(job.name)}** {label(words)}. {use}."
