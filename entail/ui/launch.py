@@ -64,11 +64,11 @@ def _prepare() -> None:
 
     from entail.index.lexical import load_bm25s
     from entail.ui.trees import (  # noqa: F401 - loaded for the first page
-        authoring,
         candidates,
         chooser,
         dialogs,
         learning,
+        page,
         proposals,
         toolbar,
         views,

@@ -28,9 +28,9 @@ from entail.ui.components.keyboard import KeyPress
 from entail.ui.frame import sign_in
 from entail.ui.frame.author import Visitor
 from entail.ui.shared.resources import Workspace, workspace
-from entail.ui.trees.authoring import TreeContext, handle_key, load_session, stamp
-from entail.ui.trees.screen import AuthoringSession, Screen
-from entail.ui.trees.step_check import StepCheck
+from entail.ui.trees.models import StepCheck
+from entail.ui.trees.page import TreePage
+from entail.ui.trees.screen import Screen
 
 ROOT = Path(__file__).parents[2]
 
@@ -107,19 +107,27 @@ def html(app: AppTest, part: str) -> list[str]:
     return [str(block.body) for block in app.get("html") if part in str(block.body)]
 
 
-def context_of(shared: Workspace, corpus: Corpus, hypothesis: str, **more: Any) -> TreeContext:
-    """Return Ada's context at a new tree over a new corpus, ranked by TF-IDF."""
+def page_of(shared: Workspace, corpus: Corpus, hypothesis: str, **more: Any) -> TreePage:
+    """Return Ada's page of a new tree over a new corpus, ranked by TF-IDF."""
     info = shared.corpora.add_corpus(corpus, author="Ada")
     tree = shared.log.create(Create(hypothesis=hypothesis), author="Ada", corpus_id=info.id)
-    building: Task[Any] = Task(value=TfidfIndex(corpus))
-    summary = shared.log.summary(tree)
-    return TreeContext(shared, summary, corpus, 1, building, Screen(tree), Visitor("Ada"), **more)
+    screen, history, index = Screen(tree), shared.log.history(tree), TfidfIndex(corpus)
+    screen.update(history)
+    building: Task[Any] = Task(value=index)
+    summary, ada = shared.log.summary(tree), Visitor("Ada")
+    return TreePage(shared, screen, ada, summary, history, corpus, 1, building, index, **more)
 
 
-def press(context: TreeContext, key: str, drawn: str | None = None) -> AuthoringSession:
-    """Press a key at the list that `drawn` stamps, the current one by default; return the session after."""
-    handle_key(context, KeyPress(key, 1, stamp(load_session(context)) if drawn is None else drawn))
-    return load_session(context)
+def redrawn(page: TreePage) -> TreePage:
+    """Return the page as the next run draws it, with what others did meanwhile."""
+    page.screen.update(page.shared.log.history(page.summary.id))
+    return page.with_candidates()
+
+
+def press(page: TreePage, key: str, drawn: str | None = None) -> TreePage:
+    """Press a key at the list that `drawn` stamps, the current one by default; return the page after."""
+    page.handle_key(KeyPress(key, 1, page.with_candidates().stamp if drawn is None else drawn))
+    return redrawn(page)
 
 
 def ready(app: AppTest) -> AppTest:
@@ -160,7 +168,7 @@ def shared(seeded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
     monkeypatch.setattr(ModelCache, "warm", lambda self, name="minilm": None)
     monkeypatch.setattr(StepCheck, "start_loading", lambda self: None)
     # Whatever is packaged, Trees begins without a scorer that proposes.
-    monkeypatch.setattr("entail.ui.trees.suggester.list_scorers", list)
+    monkeypatch.setattr("entail.ui.trees.models.list_scorers", list)
     st.cache_resource.clear()
     model_cache.cache_clear()
     st.cache_data.clear()
@@ -253,5 +261,5 @@ def view(shared: Workspace, models: Path, fifth: Any) -> Callable[..., AppTest]:
 @pytest.fixture
 def patient_proposals(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wait for proposals as long as it takes, and order them by the scorer alone."""
-    monkeypatch.setattr("entail.ui.trees.suggester.WAIT", 30)
+    monkeypatch.setattr("entail.ui.trees.models.WAIT", 30)
     monkeypatch.setattr("entail.arcf.chains.next_premise.next_order", lambda scores: np.argsort(-scores))

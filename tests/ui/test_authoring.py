@@ -8,78 +8,73 @@ import pytest
 from entail.data.records import Corpus
 from entail.errors import EncoderError
 from entail.index.lexical import TfidfIndex
-from entail.index.protocol import PremiseIndex
-from entail.runtime.tasks import Task
 from entail.trees.log.acts import Accept, Conclude, Edit, Finish, Reject, Remove, Write
 from entail.trees.review.commands import Command
 from entail.ui.shared.resources import Workspace
-from entail.ui.trees.authoring import TreeContext, load_session, stamp
-from tests.ui.conftest import context_of, press
+from entail.ui.trees.page import TreePage
+from tests.ui.conftest import page_of, press, redrawn
 
 
 @pytest.fixture
-def context(shared: Workspace) -> TreeContext:
+def context(shared: Workspace) -> TreePage:
     """Return Ada's context at a tree over twelve premises: two pages of candidates."""
     corpus = Corpus.of("twelve", [f"ice is cold as number {word}" for word in "abcdefghijkl"])
-    return context_of(shared, corpus, "ice is cold")
+    return page_of(shared, corpus, "ice is cold")
 
 
-def test_a_failed_search_leaves_the_tree(context: TreeContext, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_search_leaves_the_tree(context: TreePage, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*args: object, **options: object) -> None:
         raise EncoderError("the weights are broken")
 
     with monkeypatch.context() as broken:
         broken.setattr(TfidfIndex, "search", fail)
-        session = load_session(context)
+        session = redrawn(context)
         assert (session.shown, session.evidence) == ((), None)
         assert context.screen.notice == ("error", "the weights are broken")
         assert session.act(Write(node="n1", text="written meanwhile"))
-    assert load_session(context).shown
+    assert redrawn(context).shown
 
 
-def test_an_index_finished_while_the_page_is_drawn_waits_for_the_next_run(context: TreeContext) -> None:
-    building: Task[PremiseIndex] = Task()
-    begun = replace(context, building=building)
-    assert not load_session(begun).shown
-    building.value = context.building.value
-    # Were it there now, the page would draw a list of nothing, and nobody would draw it again.
-    assert begun.index is None
-    assert replace(begun).index is not None
+def test_an_index_finished_while_the_page_is_drawn_waits_for_the_next_run(context: TreePage) -> None:
+    begun = replace(context, index=None)
+    # Were it taken from the task now, the page would draw a list of nothing, and nobody would draw it again.
+    assert redrawn(begun).index is None
+    assert not redrawn(begun).shown
 
 
-def kinds(context: TreeContext) -> list[str]:
+def kinds(context: TreePage) -> list[str]:
     return [event.act.kind for event in context.shared.log.history(context.summary.id).events]
 
 
-def notice_kind(context: TreeContext) -> str | None:
+def notice_kind(context: TreePage) -> str | None:
     return context.screen.notice[0] if context.screen.notice else None
 
 
-def finished(context: TreeContext) -> int:
+def finished(context: TreePage) -> int:
     """Return the number of premises that the last act rejected."""
     act = context.shared.log.history(context.summary.id).events[-1].act
     assert isinstance(act, Finish)
     return len(act.premises)
 
 
-def test_finish_rejects_what_is_on_the_screen(context: TreeContext) -> None:
+def test_finish_rejects_what_is_on_the_screen(context: TreePage) -> None:
     press(context, "f")
     assert finished(context) == 10
 
 
-def test_an_accepted_candidate_is_taken_back_while_nothing_is_below_it(context: TreeContext) -> None:
+def test_an_accepted_candidate_is_taken_back_while_nothing_is_below_it(context: TreePage) -> None:
     session = press(context, "1")
     (child,) = session.tree.root.children
     key = session.tree.node(child).key
     accepted = next(candidate for candidate in session.shown if candidate.premise.key == key)
     assert session.may_withdraw(accepted)
     session.run(Command("withdraw", accepted.premise.key))
-    session = load_session(context)
+    session = redrawn(context)
     assert (session.tree.root.children, dict(session.tree.judgements)) == ((), {})
     session = press(context, "1")
     (child,) = session.tree.root.children
     session.act(Write(node=child, text="ice is water"))
-    session = load_session(context)
+    session = redrawn(context)
     accepted = next(candidate for candidate in session.shown if candidate.is_child)
     assert not session.may_withdraw(accepted)
     session.run(Command("withdraw", accepted.premise.key))
@@ -87,8 +82,8 @@ def test_an_accepted_candidate_is_taken_back_while_nothing_is_below_it(context: 
 
 
 @pytest.mark.parametrize("key", ["f", "1", "shift+1"])
-def test_a_key_about_a_list_not_yet_drawn_is_ignored(context: TreeContext, key: str) -> None:
-    list_stamp = stamp(load_session(context))
+def test_a_key_about_a_list_not_yet_drawn_is_ignored(context: TreePage, key: str) -> None:
+    list_stamp = context.with_candidates().stamp
     press(context, "n", list_stamp)  # the second page is requested, but not on the screen yet
     press(context, key, list_stamp)
     assert (kinds(context), notice_kind(context)) == (["create"], "stale")
@@ -97,7 +92,7 @@ def test_a_key_about_a_list_not_yet_drawn_is_ignored(context: TreeContext, key: 
 
 
 @pytest.mark.parametrize("change", ["sentence", "corpus"])
-def test_finish_spares_a_page_that_came_with_a_colleagues_change(context: TreeContext, change: str) -> None:
+def test_finish_spares_a_page_that_came_with_a_colleagues_change(context: TreePage, change: str) -> None:
     press(context, "n")
     shared, tree = context.shared, context.summary
     if change == "sentence":
@@ -106,22 +101,21 @@ def test_finish_spares_a_page_that_came_with_a_colleagues_change(context: TreeCo
         assert tree.corpus_id is not None
         info = shared.corpora.add(tree.corpus_id, ["ice is cold", "cold ice is cold"], author="Bo")
         corpus = shared.corpora.corpus(info.id)
-        index = Task[PremiseIndex](value=TfidfIndex(corpus))
-        context = replace(context, corpus=corpus, corpus_version=info.version, building=index)
-    session = load_session(context)  # as Ada's page is drawn again
-    context.screen.version = session.history.seq
+        index = TfidfIndex(corpus)
+        context = replace(context, corpus=corpus, corpus_version=info.version, index=index)
+    session = redrawn(context)  # as Ada's page is drawn again
     press(context, "f")
     assert finished(context) == len(session.shown) == 10
     assert session.shown[0].rank == 1
 
 
 @pytest.mark.parametrize("judged", [False, True])
-def test_finish_with_nothing_open_is_refused(context: TreeContext, judged: bool) -> None:
+def test_finish_with_nothing_open_is_refused(context: TreePage, judged: bool) -> None:
     if judged:
         press(context, "1")
         press(context, "f")
     else:
-        context = replace(context, building=Task())
+        context = replace(context, index=None)
     before = kinds(context)
     press(context, "f")
     assert (kinds(context), notice_kind(context)) == (before, "stale")
@@ -129,32 +123,32 @@ def test_finish_with_nothing_open_is_refused(context: TreeContext, judged: bool)
 
 
 @pytest.fixture
-def locked(context: TreeContext, writer: sqlite3.Connection) -> sqlite3.Connection:
+def locked(context: TreePage, writer: sqlite3.Connection) -> sqlite3.Connection:
     """Lock the database, which has the context's tree, by another process."""
     writer.execute("BEGIN IMMEDIATE")
     return writer
 
 
 def test_acts_on_a_locked_database_are_pending_and_retried(
-    context: TreeContext, locked: sqlite3.Connection
+    context: TreePage, locked: sqlite3.Connection
 ) -> None:
-    list_stamp = stamp(load_session(context))
+    list_stamp = context.with_candidates().stamp
     for key in ("1", "shift+3", "1"):
         press(context, key, list_stamp)
     screen = context.screen
     assert notice_kind(context) == "locked"
     assert [type(entry.act) for entry in screen.pending] == [Accept, Reject]
-    load_session(context).retry_pending()
+    redrawn(context).retry_pending()
     assert (kinds(context), len(screen.pending)) == (["create"], 2)
     locked.execute("ROLLBACK")
-    load_session(context).retry_pending()
+    redrawn(context).retry_pending()
     assert kinds(context) == ["create", "accept", "reject"]
     assert (screen.pending, screen.notice) == ((), None)
     assert len(context.shared.log.evidence(context.summary.id)[3].shown) == 10
 
 
-def test_a_pending_act_pressed_again_is_saved_once(context: TreeContext, locked: sqlite3.Connection) -> None:
-    list_stamp = stamp(load_session(context))
+def test_a_pending_act_pressed_again_is_saved_once(context: TreePage, locked: sqlite3.Connection) -> None:
+    list_stamp = context.with_candidates().stamp
     press(context, "1", list_stamp)
     locked.execute("ROLLBACK")
     press(context, "2", list_stamp)
@@ -164,8 +158,8 @@ def test_a_pending_act_pressed_again_is_saved_once(context: TreeContext, locked:
     assert (context.screen.pending, context.screen.notice) == ((), None)
 
 
-def test_undo_drops_a_pending_act(context: TreeContext, locked: sqlite3.Connection) -> None:
-    list_stamp = stamp(load_session(context))
+def test_undo_drops_a_pending_act(context: TreePage, locked: sqlite3.Connection) -> None:
+    list_stamp = context.with_candidates().stamp
     press(context, "1", list_stamp)
     press(context, "u", list_stamp)
     assert (context.screen.pending, notice_kind(context)) == ((), "stale")
@@ -180,18 +174,18 @@ def test_undo_drops_a_pending_act(context: TreeContext, locked: sqlite3.Connecti
     assert kinds(context) == ["create", "accept", "undo"]
 
 
-def test_a_pending_act_may_conflict(context: TreeContext, locked: sqlite3.Connection) -> None:
+def test_a_pending_act_may_conflict(context: TreePage, locked: sqlite3.Connection) -> None:
     press(context, "1")
     locked.execute("ROLLBACK")
     context.shared.log.act(context.summary.id, Edit(node="n1", text="ice is warm"), author="Bo", base=1)
-    load_session(context).retry_pending()
+    redrawn(context).retry_pending()
     assert notice_kind(context) == "conflict"
     assert "Bo" in str(context.screen.notice)
     assert (context.screen.pending, kinds(context)) == ((), ["create", "edit"])
 
 
 @pytest.mark.parametrize("kind", ["edit", "write", "conclude"])
-def test_a_sentence_for_a_removed_node_waits_until_it_is_restored(context: TreeContext, kind: str) -> None:
+def test_a_sentence_for_a_removed_node_waits_until_it_is_restored(context: TreePage, kind: str) -> None:
     log, tree, screen = context.shared.log, context.summary.id, context.screen
     press(context, "1")
     for node in ("n2", "n3"):
@@ -202,45 +196,41 @@ def test_a_sentence_for_a_removed_node_waits_until_it_is_restored(context: TreeC
         "write": Write(node="n3", text="my words"),
         "conclude": Conclude(node="n3", premises=("n4",), text="my words"),
     }
-    screen.version = 4
+    redrawn(context)
     log.act(tree, Remove(node="n3"), author="Bo", base=4)
-    assert not load_session(context).act(own[kind])
+    assert not context.act(own[kind])
     assert screen.recovery == Write(node="n2", text="my words")
-    session = load_session(context)
-    screen.version = session.history.seq
+    session = redrawn(context)
     press(context, "2")  # another act does not take it away, nor does one that fails
     assert not session.act(Write(node="n1", text=""))
     assert screen.recovery is not None
-    assert load_session(context).act(screen.recovery)
+    assert redrawn(context).act(screen.recovery)
     assert "my words" in {node.text for node in log.history(tree).tree.nodes.values()}
     assert (screen.recovery, screen.notice) == (None, None)
 
 
 @pytest.mark.parametrize("change", [Remove(node="n2"), Edit(node="n2", text="ice is warm")])
 def test_a_sentence_that_waited_for_its_authors_name_is_not_lost(
-    context: TreeContext, change: Edit | Remove
+    context: TreePage, change: Edit | Remove
 ) -> None:
     press(context, "1")
     context.visitor.name = None
-    assert not load_session(context).act(Write(node="n2", text="my words"))
+    assert not redrawn(context).act(Write(node="n2", text="my words"))
     context.shared.log.act(context.summary.id, change, author="Bo", base=2)
     # The name is given: the page is drawn again before the act goes on.
     context.visitor.name = "Ada"
-    screen, session = context.screen, load_session(context)
-    screen.version = session.history.seq
-    assert screen.unnamed is not None
-    screen.unnamed()
+    screen = context.screen
+    redrawn(context).resume()
     assert notice_kind(context) == "conflict"
     assert screen.recovery == Write(node="n1" if isinstance(change, Remove) else "n2", text="my words")
-    assert load_session(context).act(screen.recovery)
+    assert redrawn(context).act(screen.recovery)
     assert screen.recovery is None
 
 
-def test_a_sentence_that_cannot_be_saved_under_a_new_name_stays_on_the_page(context: TreeContext) -> None:
+def test_a_sentence_that_cannot_be_saved_under_a_new_name_stays_on_the_page(context: TreePage) -> None:
     context.visitor.name = None
     twin = Write(node="n1", text="ice is cold")
-    assert not load_session(context).act(twin)
+    assert not redrawn(context).act(twin)
     context.visitor.name = "Ada"
-    assert context.screen.unnamed is not None
-    context.screen.unnamed()
+    context.resume()
     assert (notice_kind(context), context.screen.recovery) == ("error", twin)

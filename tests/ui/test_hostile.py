@@ -21,7 +21,7 @@ from entail.ui.components.keyboard import KeyPress
 from entail.ui.frame.author import Visitor
 from entail.ui.shared.form import upload_limit
 from entail.ui.shared.resources import Workspace
-from entail.ui.trees.authoring import handle_key, open_tree
+from entail.ui.trees.page import open_tree
 from tests.trees.conftest import damage
 from tests.ui.conftest import accepts, by, on_tree, opens
 
@@ -117,9 +117,9 @@ def test_a_key_that_finds_the_database_in_trouble_is_answered_not_raised(
         raise DatabaseError(LOCKED)
 
     (tree_id,) = own_trees(shared, 1)
-    context = open_tree(shared, tree_id, "tfidf")
-    monkeypatch.setattr(TreeLog, "history", locked)
-    handle_key(context, KeyPress("u", 1, ""))
+    context = replace(open_tree(shared, tree_id, "tfidf"), visitor=Visitor("Ada"))
+    monkeypatch.setattr(TreeLog, "undo", locked)
+    context.handle_key(KeyPress("u", 1, ""))
     assert context.screen.notice == ("error", LOCKED)
 
 
@@ -131,11 +131,11 @@ def test_an_undo_that_finds_the_database_locked_is_not_kept_for_another_act(
     context = open_tree(shared, tree_id, "tfidf")
     context = replace(context, visitor=Visitor("Ada"))
     writer.execute("BEGIN IMMEDIATE")
-    handle_key(context, KeyPress("u", 1, ""))
+    context.handle_key(KeyPress("u", 1, ""))
     assert context.screen.notice is not None
     assert context.screen.pending == ()
     writer.execute("ROLLBACK")
-    handle_key(context, KeyPress("u", 2, ""))
+    context.handle_key(KeyPress("u", 2, ""))
     assert len(shared.log.history(tree_id).tree.nodes) == 1
 
 

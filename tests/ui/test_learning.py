@@ -14,7 +14,6 @@ from entail.data.records import Corpus
 from entail.errors import TrainingError
 from entail.evaluation.retrieval.paired import QueryFigures, compare_paired
 from entail.index.factory import retriever
-from entail.index.lexical import TfidfIndex
 from entail.jobs.child import Attempt, finish
 from entail.jobs.endings import make_outcome
 from entail.jobs.folder import JobFolder
@@ -23,13 +22,10 @@ from entail.jobs.record import Job, Outcome
 from entail.jobs.worker import run_job
 from entail.progress import Progress
 from entail.registry.models import promote
-from entail.runtime.tasks import Task
 from entail.trees.log.acts import Accept, Create, Evidence, Reject, ShownCandidate
-from entail.ui.frame.author import Visitor
 from entail.ui.shared.resources import Workspace, jobs, retrievers
 from entail.ui.trees import learning
-from entail.ui.trees.authoring import TreeContext
-from entail.ui.trees.screen import Screen
+from entail.ui.trees.page import open_tree
 from tests.ui.conftest import ROOT, buttons, by, named, on_tree, said
 
 SYLLABLES = [a + b for a in "bdfglmnprst" for b in "aeiou"]
@@ -249,16 +245,14 @@ def test_a_real_training_ranks(shared: Workspace, tiny_home: Path, monkeypatch: 
     monkeypatch.setenv("ENTAIL_WORKER", "none")
     info = shared.corpora.add_corpus(FACTS, author="Ada")
     tree = decide(shared, info.id)[0]
-    building = Task(value=TfidfIndex(FACTS))
-    summary = shared.log.summary(tree)
-    context = TreeContext(shared, summary, FACTS, 1, building, Screen(tree), Visitor("Ada"))
+    context = open_tree(shared, tree, "tfidf")
     job = learning.start_learning(context, "team-sky-1", author="Ada")
     run_job(
         jobs().folder_of(job.id),
         stopping=lambda: False,
         spawn=lambda job, attempt, lock, pipe: Ended(finish(job, Attempt(job.path, attempt).run())),
     )
-    (done,) = learning.learning_jobs(summary.corpus_id)
+    (done,) = learning.learning_jobs(info.id)
     assert (done.state, done.status.what) == ("done", None)
     assert done.result is not None
     assert done.result["counts"]["positives"] == 12

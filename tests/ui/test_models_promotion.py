@@ -29,7 +29,7 @@ from entail.trees.log.acts import Create
 from entail.ui.components.elements import differences_table
 from entail.ui.models.comparison import card_figures_table
 from entail.ui.shared.resources import Workspace, jobs
-from entail.ui.trees.suggester import current_suggester
+from entail.ui.trees.models import current_suggester
 from tests.ui.conftest import by, keys, named, said, settled
 
 Scorer = Callable[..., Path]
@@ -317,8 +317,8 @@ def test_proposals_of_the_trees_page_follow(
     scorer_folder: Scorer,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("entail.ui.trees.suggester.list_scorers", list_scorers)
-    monkeypatch.setattr("entail.ui.trees.suggester.Suggester.start_loading", lambda self: None)
+    monkeypatch.setattr("entail.ui.trees.models.list_scorers", list_scorers)
+    monkeypatch.setattr("entail.ui.trees.models.Suggester.start_loading", lambda self: None)
     for name in ("a-first", "arcf-minilm", "scores"):
         scorer_folder(name)
 

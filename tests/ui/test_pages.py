@@ -1,8 +1,10 @@
 """Every page in its states: first visit, at work, empty, in trouble."""
 
 import time
+from dataclasses import replace
 
 import pytest
+import sqlalchemy as sa
 from streamlit.testing.v1 import AppTest
 
 from entail.data.records import Corpus
@@ -11,8 +13,8 @@ from entail.trees.log.acts import Create, Edit, Remove, Write
 from entail.ui.components.inbox import NodeEvent
 from entail.ui.frame.author import Visitor
 from entail.ui.shared.resources import Workspace
-from entail.ui.trees.screen import AuthoringSession, Screen
-from entail.ui.trees.views import apply_event
+from entail.ui.trees.page import open_tree
+from entail.ui.trees.screen import Screen
 from tests.ui.conftest import ROOT, accepts, buttons, by, named, on_tree, opens, said
 
 HOSTILE = "ice <script>alert(1)</script> is **cold** :red[x] $y$"
@@ -104,6 +106,22 @@ def test_accept_reject_undo_redo_by_click(app: AppTest, shared: Workspace, own: 
     assert not app.exception
 
 
+def test_an_accept_costs_one_read_and_one_write(app: AppTest, shared: Workspace, own: str) -> None:
+    app = on_tree(app, own).run()
+    engine, begun = shared.database.engine, []
+
+    def begin(connection: sa.Connection) -> None:
+        begun.append("entail_writing" in connection.get_execution_options())
+
+    sa.event.listen(engine, "begin", begin)
+    app = accepts(app)[0].click().run()
+    sa.event.remove(engine, "begin", begin)
+    assert "accepted here" in said(app)
+    assert begun == [True, False]
+    (presence,) = shared.authors.list_presences()
+    assert (presence.author, presence.tree_id, presence.node) == ("Ada", own, "n1")
+
+
 def test_what_was_shown_is_recorded_with_an_accept(app: AppTest, shared: Workspace, own: str) -> None:
     app = on_tree(app, own)
     accepts(app)[1].click().run()
@@ -151,7 +169,7 @@ def test_a_colleagues_change_that_matters_is_named(app: AppTest, shared: Workspa
 def test_an_edit_of_a_removed_node_can_be_restored(app: AppTest, shared: Workspace, own: str) -> None:
     app = accepts(on_tree(app, own))[0].click().run()
     screen: Screen = app.session_state["screens"][own]
-    session = AuthoringSession(shared.log, Visitor("Ada"), screen, shared.log.history(own))
+    session = replace(open_tree(shared, own, "tfidf"), screen=screen, visitor=Visitor("Ada"))
     shared.log.act(own, Remove(node="n2", keep_premises=False), author="Bo", base=2)
     assert not session.act(Edit(node="n2", text="snow is a soft kind of ice"))
     app = app.run()
@@ -169,7 +187,7 @@ def test_a_dialog_keeps_its_sentence_beside_another_that_waits(
 ) -> None:
     app = accepts(on_tree(app, own))[0].click().run()
     screen: Screen = app.session_state["screens"][own]
-    session = AuthoringSession(shared.log, Visitor("Ada"), screen, shared.log.history(own))
+    session = replace(open_tree(shared, own, "tfidf"), screen=screen, visitor=Visitor("Ada"))
     shared.log.act(own, Remove(node="n2", keep_premises=False), author="Bo", base=2)
     assert not session.act(Write(node="n2", text="snow is soft"))
     app = accepts(app.run())[0].click().run()
@@ -206,7 +224,7 @@ def test_selecting_in_the_outline_shows_that_nodes_candidates(
     app = on_tree(app, own)
     app = accepts(app)[0].click().run()
     app = app.segmented_control(key="view").set_value("Outline").run()
-    apply_event(app.session_state["screens"][own], NodeEvent("select", "n2"))
+    app.session_state["screens"][own].apply(NodeEvent("select", "n2"))
     app = app.run()
     offered = [b.key for b in accepts(app)]
     assert len(offered) == 2  # neither its own text nor the hypothesis above

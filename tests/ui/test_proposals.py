@@ -15,12 +15,11 @@ from entail.runtime.tasks import CACHE
 from entail.trees.log.acts import Accept, Edit, Finish, Proposal, Reject, Write
 from entail.trees.review.commands import Command
 from entail.ui.shared.resources import Workspace
-from entail.ui.trees import suggester as suggester_module
-from entail.ui.trees.authoring import TreeContext, load_session, stamp
-from entail.ui.trees.screen import AuthoringSession
-from entail.ui.trees.suggester import Offer, Suggester
+from entail.ui.trees import models as models_module
+from entail.ui.trees.models import Offer, Suggester
+from entail.ui.trees.page import TreePage
 from tests.arcf.conftest import FakeScorer
-from tests.ui.conftest import context_of, press
+from tests.ui.conftest import page_of, press, redrawn
 from tests.ui.proposals import CHAIN, CLAIM, CORPUS, TEXTS, by_chain
 
 pytestmark = pytest.mark.usefixtures("patient_proposals")
@@ -40,34 +39,38 @@ def suggester_of(score: Any = by_chain, *, loaded: bool = True, max_length: int 
 
 
 @pytest.fixture
-def context(shared: Workspace) -> TreeContext:
-    return context_of(shared, CORPUS, CLAIM, suggester=suggester_of())
+def context(shared: Workspace) -> TreePage:
+    return page_of(shared, CORPUS, CLAIM, suggester=suggester_of())
 
 
-def texts(session: AuthoringSession) -> list[str]:
+def texts(session: TreePage) -> list[str]:
     return [candidate.premise.text for candidate in session.shown]
 
 
-def offer_of(session: AuthoringSession) -> Offer:
+def offer_of(session: TreePage) -> Offer:
     assert session.offer is not None
     return session.offer
 
 
-def act(context: TreeContext, what: Any) -> None:
+def undecided(session: TreePage) -> int:
+    return sum(not candidate.is_decided for candidate in offer_of(session).candidates)
+
+
+def act(context: TreePage, what: Any) -> None:
     """Let somebody else act."""
     log = context.shared.log
     log.act(context.summary.id, what, author="Bob", base=log.history(context.summary.id).seq)
 
 
-def evidence(context: TreeContext) -> list[Any]:
+def evidence(context: TreePage) -> list[Any]:
     return list(context.shared.log.evidence(context.summary.id).values())
 
 
-def test_the_next_premise_depends_on_what_was_accepted(context: TreeContext) -> None:
-    retrieved = texts(load_session(context))
+def test_the_next_premise_depends_on_what_was_accepted(context: TreePage) -> None:
+    retrieved = texts(redrawn(context))
     assert retrieved[0] != CHAIN[0]
     session = press(context, "l")
-    assert (context.screen.listing, texts(session)[0], session.list_length) == ("next", CHAIN[0], 5)
+    assert (context.screen.listing, texts(session)[0], len(texts(session))) == ("next", CHAIN[0], 5)
     assert CLAIM not in texts(session)
     assert (session.shown[0].retrieved, session.shown[0].score) == (retrieved.index(CHAIN[0]) + 1, 9.0)
     session = press(context, "1")
@@ -83,9 +86,9 @@ def test_the_next_premise_depends_on_what_was_accepted(context: TreeContext) -> 
     assert [texts(press(context, "u"))[0] for _ in range(2)] == [CHAIN[1], CHAIN[0]]
 
 
-def test_the_order_combines_both_ranks(context: TreeContext, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_order_combines_both_ranks(context: TreePage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("entail.arcf.chains.next_premise.next_order", next_order)
-    retrieved = texts(load_session(context))
+    retrieved = texts(redrawn(context))
     session = press(context, "l")
     scores = {candidate.premise.text: candidate.score for candidate in session.shown}
     order = next_order(np.array([scores[text] for text in retrieved], dtype=np.float32))
@@ -93,9 +96,9 @@ def test_the_order_combines_both_ranks(context: TreeContext, monkeypatch: pytest
     assert texts(session) != sorted(texts(session), key=lambda text: -scores[text])
 
 
-def test_keys_act_on_the_list_on_the_screen_alone(context: TreeContext) -> None:
+def test_keys_act_on_the_list_on_the_screen_alone(context: TreePage) -> None:
     context.screen.page = context.screen.furthest = 1
-    before = stamp(load_session(context))
+    before = context.with_candidates().stamp
     session = press(context, "l")
     assert (context.screen.page, context.screen.furthest) == (0, 0), "another list begins at its first page"
     press(context, "1", before)
@@ -110,19 +113,18 @@ def test_keys_act_on_the_list_on_the_screen_alone(context: TreeContext) -> None:
     assert evidence(context)[-1].proposal.means == "next"
 
 
-def test_a_chain_is_drafted_on_request_and_judged_one_by_one(context: TreeContext) -> None:
+def test_a_chain_is_drafted_on_request_and_judged_one_by_one(context: TreePage) -> None:
     context.screen.turn_to("draft")
-    session = load_session(context)
-    assert (offer_of(session).task, session.shown, session.evidence) == (None, (), None)
+    session = redrawn(context)
+    assert (offer_of(session).start, session.shown, session.evidence) == (None, (), None)
     session = press(context, "d")
-    draft = offer_of(session).draft
-    assert draft is not None
-    assert (texts(session), draft.stopped, offer_of(session).undecided) == (CHAIN, "bare prefix", 3)
+    draft: Any = offer_of(session).value
+    assert (texts(session), draft.stopped, undecided(session)) == (CHAIN, "bare prefix", 3)
     session = press(context, "1")
-    assert (texts(session), offer_of(session).undecided, offer_of(session).changes) == (CHAIN, 2, ())
+    assert (texts(session), undecided(session), offer_of(session).changes) == (CHAIN, 2, ())
     press(context, "2")
     session = press(context, "shift+3")
-    assert (offer_of(session).undecided, offer_of(session).changes) == (0, ())
+    assert (undecided(session), offer_of(session).changes) == (0, ())
     history = context.shared.log.history(context.summary.id)
     assert [type(event.act) for event in history.events[1:]] == [Accept, Accept, Reject]
     assert [history.tree.nodes[child].text for child in history.tree.root.children] == CHAIN[:2]
@@ -140,23 +142,22 @@ def test_a_chain_is_drafted_on_request_and_judged_one_by_one(context: TreeContex
         (Reject(node="n1", premise=CORPUS.premises[TEXTS.index(CHAIN[0])]), "rejected proposal 1"),
     ],
 )
-def test_a_draft_stays_when_the_node_changes(context: TreeContext, what: Any, words: str) -> None:
+def test_a_draft_stays_when_the_node_changes(context: TreePage, what: Any, words: str) -> None:
     press(context, "d")
     act(context, what)
-    session = load_session(context)
+    session = redrawn(context)
     assert texts(session) == CHAIN
     (change,) = offer_of(session).changes
     assert words in change
-    context.screen.version = context.shared.log.history(context.summary.id).seq
     press(context, "2")
     assert context.shared.log.history(context.summary.id).tree.root.children, "it can still be accepted"
     assert offer_of(press(context, "d")).changes == ()
 
 
 def test_a_draft_is_based_on_the_node_at_the_request(
-    context: TreeContext, monkeypatch: pytest.MonkeyPatch
+    context: TreePage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(suggester_module, "WAIT", 0.01)
+    monkeypatch.setattr(models_module, "WAIT", 0.01)
     go, call = threading.Event(), threading.Event()
 
     def slow(prefix: list[str], candidate: list[str]) -> float:
@@ -170,26 +171,26 @@ def test_a_draft_is_based_on_the_node_at_the_request(
     assert (session.shown, session.evidence) == ((), None)
     act(context, Accept(node="n1", premise=CORPUS.premises[4]))
     go.set()
-    monkeypatch.setattr(suggester_module, "WAIT", 30)
-    session = load_session(context)
+    monkeypatch.setattr(models_module, "WAIT", 30)
+    session = redrawn(context)
     assert (texts(session), offer_of(session).changes) == (CHAIN, ("added 1 premise",))
     assert session.evidence is not None
     assert session.evidence.proposal == Proposal(means="draft", after=(), k=60)
 
 
-def test_each_node_has_its_own_draft(context: TreeContext) -> None:
+def test_each_node_has_its_own_draft(context: TreePage) -> None:
     press(context, "d")
     press(context, "1")
     context.screen.select("n2")
-    assert offer_of(load_session(context)).task is None
+    assert offer_of(redrawn(context)).start is None
     assert CLAIM not in texts(press(context, "d")), "the node above explains nothing"
     press(context, "u")
     assert context.screen.selected == "n1"
-    assert texts(load_session(context)) == CHAIN
+    assert texts(redrawn(context)) == CHAIN
 
 
 @pytest.mark.parametrize("listing", ["next", "draft"])
-def test_failed_proposals_are_repeated_only_by_hand(context: TreeContext, listing: str) -> None:
+def test_failed_proposals_are_repeated_only_by_hand(context: TreePage, listing: str) -> None:
     calls, healed = [], []
 
     def nonsense(prefix: list[str], candidate: list[str]) -> float:
@@ -199,23 +200,21 @@ def test_failed_proposals_are_repeated_only_by_hand(context: TreeContext, listin
     context = replace(context, suggester=(suggester := suggester_of(nonsense)))
     press(context, "d")
     context.screen.turn_to(listing)
-    session = load_session(context)
-    task = offer_of(session).task
-    assert task is not None
-    assert "not finite" in str(task.error)
+    session = redrawn(context)
+    assert "not finite" in str(offer_of(session).error)
     assert (session.shown, session.candidates, session.evidence) == ((), (), None)
     count = len(calls)
     healed.append(True)
-    assert not load_session(context).shown
+    assert not redrawn(context).shown
     assert len(calls) == count
     suggester.retry()
-    assert texts(load_session(context))[0] == CHAIN[0]
+    assert texts(redrawn(context))[0] == CHAIN[0]
 
 
 def test_nothing_is_shown_or_rejected_while_the_scorer_loads(
-    context: TreeContext, monkeypatch: pytest.MonkeyPatch
+    context: TreePage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(suggester_module, "WAIT", 0.01)
+    monkeypatch.setattr(models_module, "WAIT", 0.01)
     context = replace(context, suggester=suggester_of(loaded=False))
     for key in ("l", "f", "1", "d", "f"):
         session = press(context, key)
@@ -223,22 +222,21 @@ def test_nothing_is_shown_or_rejected_while_the_scorer_loads(
     assert len(context.shared.log.history(context.summary.id).events) == 1
 
 
-def test_two_authors_may_judge_the_same_proposal(context: TreeContext) -> None:
+def test_two_authors_may_judge_the_same_proposal(context: TreePage) -> None:
     session = press(context, "d")
     act(context, Accept(node="n1", premise=session.shown[0].premise))
     session.run(Command("accept", session.shown[0].premise.key))
     assert context.screen.notice is not None
     assert context.screen.notice[0] in ("conflict", "error")
-    session = load_session(context)
-    context.screen.version = session.history.seq
+    session = redrawn(context)
     assert session.shown[0].in_tree == "n2"
     assert len(press(context, "2").history.tree.root.children) == 2
 
 
-def test_without_a_scorer_there_is_one_list(context: TreeContext) -> None:
+def test_without_a_scorer_there_is_one_list(context: TreePage) -> None:
     context = replace(context, suggester=None)
-    before = texts(load_session(context))
+    before = texts(redrawn(context))
     assert [texts(press(context, key)) for key in ("l", "d")] == [before] * 2
     assert (context.screen.listing, context.screen.drafts) == ("retrieved", {})
     context.screen.turn_to("draft")  # the scorer was there a moment ago
-    assert texts(load_session(context)) == before
+    assert texts(redrawn(context)) == before

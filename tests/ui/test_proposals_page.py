@@ -9,9 +9,9 @@ from streamlit.testing.v1 import AppTest
 from entail.arcf.scoring.scorer import ListedScorer, Scorer, ScorerForm
 from entail.data.records import Corpus
 from entail.ui.shared.resources import Workspace
-from entail.ui.trees import suggester as suggester_module
+from entail.ui.trees import models as models_module
 from tests.arcf.conftest import FakeScorer
-from tests.ui.conftest import buttons, context_of, html, on_tree, ready, said
+from tests.ui.conftest import buttons, html, on_tree, page_of, ready, said
 from tests.ui.proposals import CHAIN, CLAIM, CORPUS, LISTED, TEXTS, by_chain
 
 pytestmark = pytest.mark.usefixtures("patient_proposals")
@@ -25,9 +25,9 @@ def with_scorer(shared: Workspace, monkeypatch: pytest.MonkeyPatch) -> Callable[
         def load(name: str, **_: object) -> Scorer:
             return Scorer(name, f"{name}@1", ScorerForm(), FakeScorer(score, max_length=max_length))
 
-        monkeypatch.setattr("entail.ui.trees.step_check.list_judges", list)
-        monkeypatch.setattr("entail.ui.shared.active.WARM_AFTER", 0)
-        monkeypatch.setattr(suggester_module, "list_scorers", lambda: list(listed))
+        monkeypatch.setattr("entail.ui.trees.models.list_judges", list)
+        monkeypatch.setattr("entail.ui.trees.models.WARM_AFTER", 0)
+        monkeypatch.setattr(models_module, "list_scorers", lambda: list(listed))
         monkeypatch.setattr("entail.arcf.scoring.scorer.list_scorers", lambda: list(listed))
         monkeypatch.setattr("entail.runtime.chains.load_scorer", load)
 
@@ -36,7 +36,7 @@ def with_scorer(shared: Workspace, monkeypatch: pytest.MonkeyPatch) -> Callable[
 
 @pytest.fixture
 def tree(shared: Workspace) -> str:
-    return context_of(shared, CORPUS, CLAIM).summary.id
+    return page_of(shared, CORPUS, CLAIM).summary.id
 
 
 def rows(app: AppTest) -> list[str]:
@@ -119,7 +119,7 @@ def test_truncated_candidates_are_counted_on_the_page(
 ) -> None:
     with_scorer(LISTED, max_length=24)
     long = [f"{'snow ' * 20}{number}" for number in range(ends)]
-    tree = context_of(shared, Corpus.of("long", [*TEXTS, *long]), CLAIM).summary.id
+    tree = page_of(shared, Corpus.of("long", [*TEXTS, *long]), CLAIM).summary.id
     app = turn(ready(on_tree(app, tree)), tree, "retrieved", "next")
     assert words in said(app)
     assert "older" not in said(app)
@@ -144,7 +144,7 @@ def test_a_scorer_is_chosen_and_may_be_removed(
     field = app.selectbox(key="proposed_by")
     assert (field.value, field.options) == ("mine", ["mine", "rival"])
     assert "re-ranked by rival" in said(ready(field.set_value("rival")))
-    monkeypatch.setattr(suggester_module, "list_scorers", lambda: [LISTED])
+    monkeypatch.setattr(models_module, "list_scorers", lambda: [LISTED])
     app = ready(app)
     assert "re-ranked by mine" in said(app)
     assert "proposed_by" not in app.session_state
@@ -155,7 +155,7 @@ def test_hostile_premises_are_escaped(
 ) -> None:
     with_scorer(LISTED)
     hostile = "snow <script>alert(1)</script> is **cold**"
-    tree = context_of(shared, Corpus.of("bad", [hostile, "snow is ice"]), "<b>snow</b>").summary.id
+    tree = page_of(shared, Corpus.of("bad", [hostile, "snow is ice"]), "<b>snow</b>").summary.id
     app = draft(turn(ready(on_tree(app, tree)), tree, "retrieved", "draft"), tree)
     assert len(rows(app)) == 2
     assert "<script>" not in "".join(rows(app))

@@ -16,10 +16,10 @@ from entail.data.records import Corpus
 from entail.runtime.tasks import CACHE
 from entail.trees.log.acts import Accept, Finish
 from entail.ui.shared.resources import Workspace
-from entail.ui.trees import reranking
-from entail.ui.trees.authoring import TreeContext, load_session
-from entail.ui.trees.reranking import ListReranker
-from tests.ui.conftest import accepts, context_of, on_tree, press, ready
+from entail.ui.trees import models
+from entail.ui.trees.models import RERANKS_KEY, ListReranker
+from entail.ui.trees.page import TreePage
+from tests.ui.conftest import accepts, on_tree, page_of, press, ready, redrawn
 
 CLAIM = "ba be bi bo"
 TEXTS = [f"{CLAIM} {word}" for word in ("fa", "fe", "fi fo", "fu ga ge", "gi go gu la")]
@@ -37,9 +37,9 @@ class Reversing:
 
 
 @pytest.fixture
-def context(shared: Workspace, monkeypatch: pytest.MonkeyPatch) -> TreeContext:
-    monkeypatch.setattr(reranking, "SOON", 30)
-    return context_of(shared, Corpus.of("many", TEXTS), CLAIM)
+def context(shared: Workspace, monkeypatch: pytest.MonkeyPatch) -> TreePage:
+    monkeypatch.setattr(models, "SOON", 30)
+    return page_of(shared, Corpus.of("many", TEXTS), CLAIM)
 
 
 def reader(model: Any = None) -> ListReranker:
@@ -52,16 +52,16 @@ def reader(model: Any = None) -> ListReranker:
     return reranker
 
 
-def texts(context: TreeContext) -> list[str]:
-    return [candidate.premise.text for candidate in load_session(context).shown]
+def texts(context: TreePage) -> list[str]:
+    return [candidate.premise.text for candidate in redrawn(context).shown]
 
 
 def test_the_list_is_shown_as_retrieved_until_it_is_read(
-    context: TreeContext, monkeypatch: pytest.MonkeyPatch
+    context: TreePage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     retrieved = texts(context)
-    monkeypatch.setattr(reranking, "SOON", 0)
-    waiting = load_session(replace(context, reranker=reader()))
+    monkeypatch.setattr(models, "SOON", 0)
+    waiting = redrawn(replace(context, reranker=reader()))
     assert [candidate.premise.text for candidate in waiting.shown] == retrieved
     assert waiting.reading is not None
     assert not waiting.reading().done.is_set()
@@ -69,14 +69,14 @@ def test_the_list_is_shown_as_retrieved_until_it_is_read(
     assert "reader" not in waiting.evidence.retriever
 
 
-def test_keys_and_evidence_mean_the_re_ranked_list(context: TreeContext) -> None:
+def test_keys_and_evidence_mean_the_re_ranked_list(context: TreePage) -> None:
     retrieved = texts(context)
     context.screen.turn(1)
     twelve = [*retrieved, *texts(context)][:12]
     context.screen.turn(-1)
     ranked = replace(context, reranker=reader(Reversing()))
     assert texts(ranked) == twelve[::-1][:10]
-    session = load_session(ranked)
+    session = redrawn(ranked)
     assert session.screen.furthest == 0  # the author has not seen the second page of this list
     assert [candidate.retrieved for candidate in session.shown] == list(range(12, 2, -1))
     press(ranked, "1")
@@ -94,7 +94,7 @@ def test_keys_and_evidence_mean_the_re_ranked_list(context: TreeContext) -> None
     assert [premise.text for premise in finished.premises] == twelve[::-1][1:10]
 
 
-def test_behind_the_candidates_that_are_read_the_others_follow(context: TreeContext) -> None:
+def test_behind_the_candidates_that_are_read_the_others_follow(context: TreePage) -> None:
     retrieved = texts(context)
     assert texts(replace(context, reranker=reader(Reversing(depth=3)))) == [
         *retrieved[:3][::-1],
@@ -102,40 +102,19 @@ def test_behind_the_candidates_that_are_read_the_others_follow(context: TreeCont
     ]
 
 
-def test_the_switch_is_there_with_a_reranker_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    def script() -> None:
-        from entail.ui.trees.reranking import current_reranker, draw_switch
-
-        draw_switch()
-        import streamlit as st
-
-        st.caption(str(current_reranker()))
-
-    usable: dict[str, str] = {}
-    monkeypatch.setattr(reranking, "list_usable", lambda role: usable)
-    monkeypatch.setattr(reranking, "active_name", lambda role, names: next(iter(names), None))
-    page = AppTest.from_function(script).run()
-    assert not page.toggle
-    usable["reader"] = "reader@1"
-    page.run()
-    assert page.caption[-1].value == "None"
-    page.toggle(key=reranking.KEY).set_value(True).run()
-    assert "reader@1" in page.caption[-1].value
-
-
 def test_the_page_re_ranks_by_a_real_reranker(
     app: AppTest,
-    context: TreeContext,
+    context: TreePage,
     write_reranker: Callable[..., Path],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     write_reranker("reader", depth=12)
-    monkeypatch.setattr("entail.ui.shared.active.WARM_AFTER", 0)
+    monkeypatch.setattr("entail.ui.trees.models.WARM_AFTER", 0)
     with CACHE.lock:
         CACHE.tasks.clear()
     app = on_tree(app, context.summary.id)
     retrieved = [button.key for button in accepts(app)]
-    app = ready(app.toggle(key=reranking.KEY).set_value(True))
+    app = ready(app.toggle(key=RERANKS_KEY).set_value(True))
     for _ in range(40):  # it loads behind the page
         if [button.key for button in accepts(app)] != retrieved:
             break

@@ -13,9 +13,9 @@ from entail.errors import EncoderError
 from entail.statistics.classification import Values
 from entail.trees.log.acts import Write
 from entail.ui.shared.resources import Workspace
-from entail.ui.trees.authoring import TreeContext
-from entail.ui.trees.step_check import StepCheck, current_check, describe_step
-from tests.ui.conftest import accepts, context_of, on_tree, ready, said
+from entail.ui.trees.models import StepCheck, current_check, describe_step
+from entail.ui.trees.page import TreePage
+from tests.ui.conftest import accepts, on_tree, page_of, ready, said
 
 START_LOADING = StepCheck.start_loading
 CLAIM = "ba be bi bo"
@@ -25,12 +25,12 @@ CLAIM = "ba be bi bo"
 def loading(shared: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """Load the encoder behind the page, at once."""
     monkeypatch.setattr(StepCheck, "start_loading", START_LOADING)
-    monkeypatch.setattr("entail.ui.shared.active.WARM_AFTER", 0)
+    monkeypatch.setattr("entail.ui.trees.models.WARM_AFTER", 0)
 
 
 @pytest.fixture
-def context(shared: Workspace) -> TreeContext:
-    return context_of(shared, Corpus.of("four", ["ba be bi", "ba be da", "ba du", "bo fa fe"]), CLAIM)
+def context(shared: Workspace) -> TreePage:
+    return page_of(shared, Corpus.of("four", ["ba be bi", "ba be da", "ba du", "bo fa fe"]), CLAIM)
 
 
 class Judge:
@@ -49,8 +49,8 @@ def judge(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Return a function that makes a judge available to the app."""
 
     def put(probability: Any) -> None:
-        monkeypatch.setattr("entail.ui.trees.step_check.list_judges", lambda: ["mine"])
-        monkeypatch.setattr("entail.ui.trees.step_check.load_judge", lambda name: Judge(probability))
+        monkeypatch.setattr("entail.ui.trees.models.list_judges", lambda: ["mine"])
+        monkeypatch.setattr("entail.ui.trees.models.load_judge", lambda name: Judge(probability))
 
     return put
 
@@ -62,7 +62,7 @@ def test_without_a_judge_there_is_no_check(shared: Workspace) -> None:
 
 @pytest.mark.usefixtures("loading")
 def test_a_verdict_appears_when_ready_and_an_accept_does_not_wait_for_it(
-    app: AppTest, context: TreeContext, judge: Any
+    app: AppTest, context: TreePage, judge: Any
 ) -> None:
     go, log, tree_id = threading.Event(), context.shared.log, context.summary.id
     read = []
@@ -91,7 +91,7 @@ def test_a_verdict_appears_when_ready_and_an_accept_does_not_wait_for_it(
 
 @pytest.mark.usefixtures("loading")
 def test_a_failed_check_leaves_the_page_and_is_not_repeated(
-    app: AppTest, context: TreeContext, judge: Any
+    app: AppTest, context: TreePage, judge: Any
 ) -> None:
     calls = []
 
@@ -109,9 +109,7 @@ def test_a_failed_check_leaves_the_page_and_is_not_repeated(
 
 
 @pytest.mark.usefixtures("loading")
-def test_all_steps_are_listed_the_least_supported_first(
-    app: AppTest, context: TreeContext, judge: Any
-) -> None:
+def test_all_steps_are_listed_the_least_supported_first(app: AppTest, context: TreePage, judge: Any) -> None:
     log, tree_id = context.shared.log, context.summary.id
     log.act(tree_id, Write(node="n1", text="du fa"), author="Ada", base=1)
     log.act(tree_id, Write(node="n2", text="fo fu"), author="Ada", base=2)

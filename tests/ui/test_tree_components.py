@@ -28,9 +28,8 @@ from entail.ui.components.inbox import NodeEvent
 from entail.ui.components.keyboard import KeyPress
 from entail.ui.frame.author import Visitor
 from entail.ui.shared.resources import Workspace
-from entail.ui.trees.authoring import TreeContext, handle_key, load_session, open_tree
+from entail.ui.trees.page import TreePage, open_tree
 from entail.ui.trees.screen import Screen
-from entail.ui.trees.views import apply_event, handle_event
 
 ICE = Premise("ice is a kind of solid")
 SNOW = Premise("snow is white")
@@ -178,7 +177,7 @@ def after(*events: NodeEvent, collapsed: Iterable[str] = ()) -> tuple[str, froze
     """Return the selected and the collapsed nodes after these events."""
     screen = Screen("tree", collapsed=frozenset(collapsed))
     for event in events:
-        apply_event(screen, event)
+        screen.apply(event)
     return screen.selected, screen.collapsed
 
 
@@ -192,29 +191,29 @@ def test_clicks_select_and_collapse_in_both_views() -> None:
 
 
 @pytest.fixture
-def context(shared: Workspace) -> TreeContext:
+def context(shared: Workspace) -> TreePage:
     """Return Ada's context at n1 over (n1.1 over n1.2, n1.3)."""
     nodes = (GivenNode("no light makes cold", -1), GivenNode("it is dark", 0), GivenNode("it is a place", -1))
     tree = shared.log.create(Create(hypothesis="the moon is cold", nodes=nodes), author="Ada", corpus_id=None)
     return replace(open_tree(shared, tree, "tfidf"), visitor=Visitor("Ada"))
 
 
-def handle(context: TreeContext, event: NodeEvent) -> Tree:
+def handle(context: TreePage, event: NodeEvent) -> Tree:
     """Apply an event and return the tree after it."""
-    handle_event(load_session(context), event)
+    context.with_candidates().handle_event(event)
     return context.shared.log.history(context.summary.id).tree
 
 
-def test_a_box_dragged_onto_another_moves_there_and_undo_puts_it_back(context: TreeContext) -> None:
+def test_a_box_dragged_onto_another_moves_there_and_undo_puts_it_back(context: TreePage) -> None:
     tree = handle(context, NodeEvent("move", "n1.3", "n1.1"))
     assert tree.nodes["n1.1"].children == ("n1.2", "n1.3")
-    load_session(context).run(Command("undo"))
+    context.with_candidates().run(Command("undo"))
     assert context.shared.log.history(context.summary.id).tree.nodes["n1.3"].parent == "n1"
 
 
 @pytest.mark.parametrize(("node", "to"), [("n1", "n1.1"), ("n1.1", "n1.2"), ("n1.3", "n1"), ("n99", "n1")])
 def test_a_move_that_the_log_refuses_leaves_the_tree_and_says_why(
-    context: TreeContext, node: str, to: str
+    context: TreePage, node: str, to: str
 ) -> None:
     before = context.shared.log.history(context.summary.id).tree
     assert handle(context, NodeEvent("move", node, to)) == before
@@ -227,17 +226,17 @@ def test_a_move_that_the_log_refuses_leaves_the_tree_and_says_why(
     [("n1.2", "n1.1", "conclude"), ("n1.1", "n1", "conclude"), ("n1.3", "n1.1", "move")],
 )
 def test_a_line_from_a_premise_to_a_conclusion_opens_the_dialog_of_its_step(
-    context: TreeContext, node: str, to: str, dialog: str
+    context: TreePage, node: str, to: str, dialog: str
 ) -> None:
     before = context.shared.log.history(context.summary.id).tree
     assert handle(context, NodeEvent("connect", node, to)) == before
     screen = context.screen
     assert (screen.selected, screen.dialog, screen.goal) == (node, dialog, to)
-    load_session(context).run(Command("dialog", "move"))
+    context.with_candidates().run(Command("dialog", "move"))
     assert screen.goal is None
 
 
-def test_a_line_to_a_node_that_is_gone_opens_nothing(context: TreeContext) -> None:
+def test_a_line_to_a_node_that_is_gone_opens_nothing(context: TreePage) -> None:
     handle(context, NodeEvent("connect", "n1.2", "n99"))
     assert context.screen.dialog is None
 
@@ -319,5 +318,5 @@ def test_a_key_that_goes_into_a_collapsed_node_expands_it(shared: Workspace) -> 
     context = open_tree(shared, tree, "tfidf")
     context.screen.collapsed = frozenset({"n1", "n1.1"})
     for key, selected, collapsed in (("down", "n1", {"n1", "n1.1"}), ("right", "n1.1", {"n1.1"})):
-        handle_key(context, KeyPress(key, 1))
+        context.handle_key(KeyPress(key, 1))
         assert (context.screen.selected, context.screen.collapsed) == (selected, collapsed)

@@ -10,7 +10,8 @@ import shutil
 import tempfile
 import time
 import weakref
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -99,6 +100,12 @@ class VisitorLog(TreeLog):
     def closed(self) -> bool:
         """Whether the visitor's trees are removed."""
         return self._scratch.closed
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """As `TreeLog.snapshot`, of both databases."""
+        with super().snapshot(), self._team.snapshot():
+            yield
 
     def owns(self, tree_id: str) -> bool:
         """Return whether a tree is the visitor's."""

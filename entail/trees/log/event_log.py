@@ -8,6 +8,7 @@ import secrets
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import Any
@@ -223,6 +224,12 @@ class TreeLog:
 
     def _require_editable(self, tree_id: str) -> None:
         """Refuse changes to a tree; every tree of a writable database can be changed."""
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Let all reads of this thread inside the block see one state of the database, in one transaction."""
+        with self._database.snapshot():
+            yield
 
     def create(self, act: Create, *, author: str, corpus_id: str | None = None, example: bool = False) -> str:
         """Create a tree and return its id.

@@ -7,6 +7,7 @@ import math
 import os
 import re
 import sqlite3
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -64,6 +65,7 @@ class Database:
     wait_seconds: float = 10.0
     remedy: str = "make the file and its folder writable for this user, then restart"
     _queue: _Queue = field(default_factory=_Queue, compare=False)
+    _shared: threading.local = field(default_factory=threading.local, compare=False)
 
     def __repr__(self) -> str:
         return f"Database({self.url!r}{', read_only=True' if self.read_only else ''})"
@@ -76,10 +78,23 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
         """Yield a connection with one consistent snapshot; raise `DatabaseError` if there is no answer."""
+        if (shared := getattr(self._shared, "connection", None)) is not None:
+            with translate_errors(self.url):
+                yield shared
+            return
         sqlite = self.engine.dialect.name == "sqlite"
         options: dict[str, Any] = {} if sqlite else {"isolation_level": "REPEATABLE READ"}
         with translate_errors(self.url), self.engine.connect().execution_options(**options) as connection:
             yield connection
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Let every `reading` of this thread inside the block share one transaction, and so one state."""
+        with self.reading() as self._shared.connection:
+            try:
+                yield
+            finally:
+                self._shared.connection = None
 
     @contextmanager
     def writing(self, *, wait_seconds: float | None = None) -> Iterator[sa.Connection]:

@@ -19,7 +19,7 @@ _SHOWN = 20
 """Links to comparisons that are listed openly."""
 
 
-def draw_tree_link(shared: Workspace, tree_id: str, author: str | None) -> None:
+def draw_tree_link(shared: Workspace, tree_id: str, share: Share | None, author: str | None) -> None:
     """Draw the link of a tree with a button to revoke it, or the button that makes one."""
     if not _is_open(shared):
         return
@@ -27,7 +27,6 @@ def draw_tree_link(shared: Workspace, tree_id: str, author: str | None) -> None:
         "Shows the newest version to anybody who has the link, without sign-in, unless the tree is archived."
     )
     shares = Shares(shared.database)
-    share = shares.of_tree(tree_id)
     if share is not None:
         _draw_link(shares, share, author)
     else:

@@ -33,7 +33,7 @@ from entail.ui.shared.start_question import (
     leave_question,
 )
 from entail.ui.shared.text import ago, label
-from entail.ui.trees.screen import AuthoringSession
+from entail.ui.trees.page import TreePage
 
 _CLAIM, _QUESTION, _EXAMPLE = WAYS = ("A claim", "A question", "An example")
 """Sources of a hypothesis."""
@@ -268,22 +268,21 @@ def draw_trees(shared: Workspace, trees: Sequence[TreeSummary], *, archive: bool
                 show_tree(tree.id)
 
 
-def draw_demo_notice(session: AuthoringSession) -> None:
+def draw_demo_notice(page: TreePage) -> None:
     """Draw, in a demo, that the team's tree is locked, with a button to start one's own."""
-    if not (is_demo() and session.is_locked):
+    if not (is_demo() and page.is_locked):
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(":material/lock: In this demo the team's trees cannot be changed.")
         if st.button("Start my own", icon=":material/park:", key="start_own", type="tertiary"):
-            _start_own(session)
+            _start_own(page)
 
 
-def _start_own(session: AuthoringSession) -> None:
-    if session.author is None:
-        session.screen.dialog = "name"
+def _start_own(page: TreePage) -> None:
+    if page.author is None:
+        page.screen.dialog = "name"
         st.rerun()
-    summary = session.log.summary(session.screen.tree_id)
-    _create(session.log, summary.hypothesis, session.author, summary.corpus_id)
+    _create(page.shared.log, page.tree.root.text, page.author, page.summary.corpus_id)
 
 
 def draw_import(shared: Workspace, author: str | None) -> None:

@@ -13,19 +13,20 @@ from entail.trees.review.commands import KEYS
 from entail.ui.frame.author import ask_name, read_author
 from entail.ui.shared.resources import workspace
 from entail.ui.shared.text import label
-from entail.ui.trees.screen import AuthoringSession, close_dialogs
+from entail.ui.trees.page import TreePage
+from entail.ui.trees.screen import close_dialogs
 
 
-def open_dialog(name: str, session: AuthoringSession) -> None:
+def open_dialog(name: str, page: TreePage) -> None:
     """Open the dialog of this name, if there is one."""
     if name in _DIALOGS:
-        _DIALOGS[name](session)
+        _DIALOGS[name](page)
 
 
-def _act(session: AuthoringSession, act: Act) -> None:
+def _act(page: TreePage, act: Act) -> None:
     """Save an act and close the dialog; draw the reason where it cannot be saved."""
-    screen, recovery = session.screen, session.screen.recovery
-    if session.act(act):
+    screen, recovery = page.screen, page.screen.recovery
+    if page.act(act):
         screen.dialog = None
         screen.sent += 1
         st.rerun()
@@ -42,10 +43,7 @@ def _act(session: AuthoringSession, act: Act) -> None:
         st.warning(label(words), icon=":material/lock_clock:")
         return
     st.error(label(words))
-    if kind == "conflict":
-        # The page below does not rerun while a dialog is open. The message above shows the newest version,
-        # so a retry is based on it.
-        screen.version = session.log.summary(screen.tree_id).seq
+    if kind == "conflict":  # a retry is based on the newest version, which the message shows
         st.caption("Your input is kept. Try again if it still applies.")
 
 
@@ -54,21 +52,21 @@ def _shorten(node: Node) -> str:
 
 
 @st.dialog("Write a premise", on_dismiss=close_dialogs)
-def _write(session: AuthoringSession) -> None:
-    node = session.node
+def _write(page: TreePage) -> None:
+    node = page.node
     st.caption(f"Below {label(_shorten(node))}")
     with st.form("write", border=False):
-        key = f"write-{session.screen.tree_id}-{session.screen.sent}"
+        key = f"write-{page.screen.tree_id}-{page.screen.sent}"
         text = st.text_area("Statement", max_chars=2000, placeholder="One sentence", key=key)
         if st.form_submit_button("Write", type="primary"):
-            _act(session, Write(node=node.id, text=text.strip()))
+            _act(page, Write(node=node.id, text=text.strip()))
 
 
 @st.dialog("Add an intermediate conclusion", width="medium", on_dismiss=close_dialogs)
-def _conclude(session: AuthoringSession) -> None:
-    tree, node = session.tree, session.node
+def _conclude(page: TreePage) -> None:
+    tree, node = page.tree, page.node
     # At a premise, the conclusion is among it and its siblings.
-    below = node.parent is not None and (not node.children or session.screen.goal == node.parent)
+    below = node.parent is not None and (not node.children or page.screen.goal == node.parent)
     over = tree.nodes[node.parent] if node.parent is not None and below else node
     children = [tree.nodes[child] for child in over.children]
     st.caption(f"Below {label(_shorten(over))}")
@@ -82,15 +80,15 @@ def _conclude(session: AuthoringSession) -> None:
             for child in children
             if st.checkbox(label(child.text), value=child.id == node.id, key=f"conclude-{child.id}")
         ]
-        key = f"conclude-{session.screen.tree_id}-{session.screen.sent}"
+        key = f"conclude-{page.screen.tree_id}-{page.screen.sent}"
         text = st.text_area("it follows that", max_chars=2000, placeholder="One sentence", key=key)
         if st.form_submit_button("Conclude", type="primary"):
-            _act(session, Conclude(node=over.id, premises=tuple(premise_ids), text=text.strip()))
+            _act(page, Conclude(node=over.id, premises=tuple(premise_ids), text=text.strip()))
 
 
 @st.dialog("Edit the sentence", on_dismiss=close_dialogs)
-def _edit(session: AuthoringSession) -> None:
-    node = session.node
+def _edit(page: TreePage) -> None:
+    node = page.node
     with st.form("edit", border=False):
         text = st.text_area("Sentence", value=node.text, max_chars=max(2000, len(node.text)))
         if node.key is not None:
@@ -99,14 +97,14 @@ def _edit(session: AuthoringSession) -> None:
                 "unchanged."
             )
         if st.form_submit_button("Save", type="primary"):
-            _act(session, Edit(node=node.id, text=text.strip()))
+            _act(page, Edit(node=node.id, text=text.strip()))
 
 
 @st.dialog("Move the node under another", width="medium", on_dismiss=close_dialogs)
-def _move(session: AuthoringSession) -> None:
-    tree, node = session.tree, session.node
+def _move(page: TreePage) -> None:
+    tree, node = page.tree, page.node
     excluded = {node.id, node.parent, *(other.id for other in tree.descendants(node.id))}
-    goal = session.screen.goal
+    goal = page.screen.goal
     targets = [other for other in tree.nodes.values() if other.id not in excluded or other.id == goal]
     if node.id == ROOT or not targets:
         st.info("There is no other node to move it to.")
@@ -116,12 +114,12 @@ def _move(session: AuthoringSession) -> None:
         first = next((at for at, other in enumerate(targets) if other.id == goal), 0)
         target = st.selectbox("Under", targets, index=first, format_func=_shorten)
         if st.form_submit_button("Move", type="primary"):
-            _act(session, Move(node=node.id, parent=target.id))
+            _act(page, Move(node=node.id, parent=target.id))
 
 
 @st.dialog("Remove the node", on_dismiss=close_dialogs)
-def _remove(session: AuthoringSession) -> None:
-    tree, node = session.tree, session.node
+def _remove(page: TreePage) -> None:
+    tree, node = page.tree, page.node
     if node.id == ROOT:
         st.info("The hypothesis cannot be removed. Edit it, or archive the tree on Home.")
         return
@@ -133,24 +131,24 @@ def _remove(session: AuthoringSession) -> None:
             choices = ("Delete them too", "Keep and move up")
             keep = st.radio(f"{count_of(below, 'node')} below it", choices) == choices[1]
         if st.form_submit_button("Remove", type="primary"):
-            _act(session, Remove(node=node.id, keep_premises=keep))
+            _act(page, Remove(node=node.id, keep_premises=keep))
     st.caption("Press U to undo.")
 
 
 @st.dialog("Search with your own words", on_dismiss=close_dialogs)
-def _search(session: AuthoringSession) -> None:
+def _search(page: TreePage) -> None:
     with st.form("search", border=False):
-        words = st.text_input("Words", value=session.screen.query or "", max_chars=1000)
+        words = st.text_input("Words", value=page.screen.query or "", max_chars=1000)
         st.caption("Recorded with your judgements. Leave empty to search with the node's text.")
         if st.form_submit_button("Search", type="primary"):
-            session.screen.search(words)
-            session.screen.dialog = None
+            page.screen.search(words)
+            page.screen.dialog = None
             st.rerun()
 
 
 @st.dialog("Keys", on_dismiss=close_dialogs)
-def _keys(session: AuthoringSession) -> None:
-    del session
+def _keys(page: TreePage) -> None:
+    del page
     st.markdown("\n".join(["| key | does |", "|---|---|", *(f"| `{key}` | {does} |" for key, does in KEYS)]))
     st.caption(
         "Keys are off while you type. In the graph, click to select, double-click to expand, and drag a box "
@@ -159,18 +157,15 @@ def _keys(session: AuthoringSession) -> None:
 
 
 @st.dialog("Your name", on_dismiss=close_dialogs)
-def _name(session: AuthoringSession) -> None:
+def _name(page: TreePage) -> None:
     st.caption("Every edit is saved with its author's name.")
     ask_name("dialog")
     if read_author(workspace().authors):
-        screen = session.screen
-        screen.dialog, act, screen.unnamed = None, screen.unnamed, None
-        if act is not None:
-            act()
+        page.resume()
         st.rerun()
 
 
-_DIALOGS: dict[str, Callable[[AuthoringSession], None]] = {
+_DIALOGS: dict[str, Callable[[TreePage], None]] = {
     "write": _write,
     "conclude": _conclude,
     "edit": _edit,

@@ -17,7 +17,6 @@ from entail.jobs.record import Job
 from entail.registry.models import active
 from entail.trees.review.decisions import (
     Lesson,
-    count_decisions,
     describe_missing,
     lesson_of,
     propose_name,
@@ -28,8 +27,8 @@ from entail.ui.shared.job_list import LIVE, draw_unfinished, ensure_worker, form
 from entail.ui.shared.model_names import model_label
 from entail.ui.shared.resources import jobs, retrievers
 from entail.ui.shared.text import label, local
-from entail.ui.trees.authoring import TreeContext
-from entail.ui.trees.screen import AuthoringSession, close_dialogs
+from entail.ui.trees.page import TreePage
+from entail.ui.trees.screen import close_dialogs
 
 
 def learning_jobs(corpus_id: str | None) -> list[Job]:
@@ -39,12 +38,12 @@ def learning_jobs(corpus_id: str | None) -> list[Job]:
     return [job for job in jobs().jobs() if job.spec.source.get("from_log") == corpus_id]
 
 
-def draw_learning(context: TreeContext, session: AuthoringSession) -> None:
+def draw_learning(page: TreePage) -> None:
     """Draw the running training, the button to start one, or the decisions still missing."""
-    corpus_id = context.summary.corpus_id
-    if corpus_id is None or not len(context.corpus) or is_locked_in_demo("training is unavailable"):
+    corpus_id = page.summary.corpus_id
+    if corpus_id is None or not len(page.corpus) or is_locked_in_demo("training is unavailable"):
         return
-    author = session.author
+    author = page.author
     corpus_jobs = learning_jobs(corpus_id)
     with st.container(key="learning"):
         if busy := [job for job in corpus_jobs if job.open]:
@@ -53,27 +52,27 @@ def draw_learning(context: TreeContext, session: AuthoringSession) -> None:
             return
         if corpus_jobs and not corpus_jobs[0].noted:
             _draw_end(corpus_jobs[0], author)
-        if missing := describe_missing(count_decisions(context.shared.log, corpus_id=corpus_id)):
+        if missing := describe_missing(page.decisions):
             st.caption(missing)
             return
         st.button(
             "Train on decisions …",
             icon=":material/school:",
             on_click=_open,
-            args=(session,),
+            args=(page,),
             type="tertiary",
-            key=f"learn-{context.screen.tree_id}",
+            key=f"learn-{page.screen.tree_id}",
             help="Trains an encoder on the judgements in this corpus. You see the data first.",
         )
 
 
-def draw_learnt_encoder(context: TreeContext) -> None:
+def draw_learnt_encoder(page: TreePage) -> None:
     """Draw the corpus's newest trained encoder with a button to use it, unless it is in use."""
-    done = next((job for job in learning_jobs(context.summary.corpus_id) if job.state == "done"), None)
+    done = next((job for job in learning_jobs(page.summary.corpus_id) if job.state == "done"), None)
     if done is None:
         return
     declined: set[str] = st.session_state.setdefault("declined_encoders", set())
-    if context.ranking.base == done.name or done.id in declined or done.name not in retrievers():
+    if page.ranking.base == done.name or done.id in declined or done.name not in retrievers():
         return
     with st.container(horizontal=True, vertical_alignment="center", key="offer"):
         st.markdown(f":green[:material/school: **{label(done.name)}** is trained on your decisions.]")
@@ -173,8 +172,8 @@ def _draw_details(job: Job) -> None:
     )
 
 
-def _open(session: AuthoringSession) -> None:
-    session.screen.dialog = "learn" if session.author is not None else "name"
+def _open(page: TreePage) -> None:
+    page.screen.dialog = "learn" if page.author is not None else "name"
 
 
 def _resume(job_id: str) -> None:
@@ -192,9 +191,9 @@ def _use(name: str) -> None:
 
 
 @st.dialog("Train on your decisions", width="large", on_dismiss=close_dialogs)
-def draw_learning_dialog(context: TreeContext, session: AuthoringSession) -> None:
+def draw_learning_dialog(page: TreePage) -> None:
     """Draw the training data, the name of the new encoder, and Start."""
-    corpus_id = context.summary.corpus_id
+    corpus_id = page.summary.corpus_id
     assert corpus_id is not None
     busy = next((job for job in learning_jobs(corpus_id) if job.open), None)
     if busy is not None:
@@ -204,21 +203,19 @@ def draw_learning_dialog(context: TreeContext, session: AuthoringSession) -> Non
         )
         return
     with show_errors():
-        lesson = lesson_of(context.shared.log, context.corpus, corpus_id=corpus_id)
-        _draw_lesson(lesson, context.corpus.name)
-        _draw_form(context, session, lesson)
+        lesson = lesson_of(page.shared.log, page.corpus, corpus_id=corpus_id)
+        _draw_lesson(lesson, page.corpus.name)
+        _draw_form(page, lesson)
 
 
-def _draw_form(context: TreeContext, session: AuthoringSession, lesson: Lesson) -> None:
+def _draw_form(page: TreePage, lesson: Lesson) -> None:
     if missing := describe_missing(lesson.counts):
         st.info(f"{missing} A decision that several trees share counts once.")
     if ahead := sum(job.open for job in jobs().jobs()):
         st.info(f"Queued behind {count_of(ahead, 'other training')}.", icon=":material/schedule:")
     with st.form("learn", border=False):
-        name = st.text_input(
-            "Name", value=propose_name(context.corpus.name, jobs().names_taken()), max_chars=80
-        )
-        config = learning_config(context.corpus.name)
+        name = st.text_input("Name", value=propose_name(page.corpus.name, jobs().names_taken()), max_chars=80)
+        config = learning_config(page.corpus.name)
         start = model_label(config.initial or config.base)
         st.caption(
             f"Trains {label(start)} further, in seconds to a few minutes. You can keep working or close this "
@@ -226,8 +223,8 @@ def _draw_form(context: TreeContext, session: AuthoringSession, lesson: Lesson) 
         )
         pressed = st.form_submit_button("Start training", type="primary", disabled=bool(missing))
     if pressed:
-        start_learning(context, name.strip(), author=session.author or "somebody")
-        session.screen.dialog = None
+        start_learning(page, name.strip(), author=page.author or "somebody")
+        page.screen.dialog = None
         st.rerun()
 
 
@@ -241,7 +238,7 @@ def learning_config(corpus: str) -> AeencConfig:
     return config
 
 
-def start_learning(context: TreeContext, name: str, *, author: str) -> Job:
+def start_learning(page: TreePage, name: str, *, author: str) -> Job:
     """Queue a training on the decisions about a corpus.
 
     Raises:
@@ -250,11 +247,11 @@ def start_learning(context: TreeContext, name: str, *, author: str) -> Job:
     """
     return jobs().submit(
         "aeenc",
-        learning_config(context.corpus.name),
-        {"from_log": context.summary.corpus_id},
+        learning_config(page.corpus.name),
+        {"from_log": page.summary.corpus_id},
         name=name,
         by=author,
-        about=f"the decisions on {context.corpus.name}",
+        about=f"the decisions on {page.corpus.name}",
     )
 
 

@@ -2,94 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
+from typing import Any
 
 import streamlit as st
 
-from entail.data.records import Corpus
-from entail.trees.log.acts import Evidence, Move, Redo, Undo
-from entail.trees.log.replay import History
+from entail.trees.log.acts import Redo, Undo
 from entail.trees.review.provenance import describe_provenance, describe_retriever
 from entail.ui.components.elements import pick_view
 from entail.ui.components.graph import draw_graph, graph_view
-from entail.ui.components.inbox import NodeEvent
 from entail.ui.components.outline import draw_outline
 from entail.ui.frame.author import with_mark
 from entail.ui.links.control import draw_tree_link
 from entail.ui.shared.model_names import model_name
-from entail.ui.shared.resources import Workspace, revisions
+from entail.ui.shared.resources import revisions
 from entail.ui.shared.text import label, local
-from entail.ui.trees.screen import AuthoringSession, Screen
-from entail.ui.trees.step_check import StepCheck
+from entail.ui.trees.page import TreePage
+from entail.ui.trees.steps import draw_steps
 
-
-def draw_view(view: str, shared: Workspace, session: AuthoringSession, check: StepCheck | None) -> None:
-    """Draw the view of this name; the graph with the verdicts of the check that are known."""
-    screen, tree = session.screen, session.tree
-    if view == "History":
-        draw_history(session.history, shared.log.evidence(screen.tree_id))
-        return
-    draw = draw_outline
-    if view == "Graph":
-        draw = partial(
-            draw_graph,
-            height=640,
-            author=session.author,
-            editable=not session.is_locked,
-            verdicts=check.recall(tree) if check is not None else {},
-        )
-    draw(
-        tree,
-        selected=screen.selected,
-        collapsed=screen.collapsed,
-        show_rejected=screen.show_rejected,
-        key=f"{view.lower()}-{screen.tree_id}",
-        on_event=lambda event: handle_event(session, event),
-    )
-
-
-def handle_event(session: AuthoringSession, event: NodeEvent) -> None:
-    """Apply an event of the graph or the outline: an act on the tree, a proposed step, or one on the screen.
-
-    A box dragged onto another moves there; where the log refuses that, the screen's notice has the reason. A
-    line from a premise to its own conclusion opens the dialog for a conclusion between them, to any other
-    node the one that moves the premise there.
-    """
-    screen, nodes = session.screen, session.tree.nodes
-    if event.kind == "move":
-        session.act(Move(node=event.node, parent=event.to), keep=True)
-    elif event.kind != "connect":
-        apply_event(screen, event)
-    elif event.node in nodes and event.to in nodes:
-        screen.select(event.node)
-        screen.dialog = "conclude" if nodes[event.node].parent == event.to else "move"
-        screen.goal = event.to
-
-
-def apply_event(screen: Screen, event: NodeEvent) -> None:
-    """Apply an event of the graph or the outline to the screen, which both share.
-
-    A click selects. A double click selects and expands. A toggle collapses or expands; the outline names
-    which.
-    """
-    if event.kind in ("select", "open"):
-        screen.select(event.node)
-    if event.kind in ("open", "expand"):
-        screen.collapsed -= {event.node}
-    elif event.kind == "collapse":
-        screen.collapsed |= {event.node}
-    elif event.kind == "toggle":
-        screen.collapsed ^= {event.node}
-
+VIEWS = ("Graph", "Outline", "Steps", "History")
 
 _LONGEST = 100
+"""Acts that the history shows."""
 
 
-def draw_history(history: History, evidence: Mapping[int, Evidence]) -> None:
+def draw_view(page: TreePage, view: str) -> None:
+    """Draw the view of this name; the graph with the verdicts of the check that are known."""
+    screen, tree = page.screen, page.tree
+    if view == "History":
+        draw_history(page)
+        return
+    if view == "Steps":
+        draw_steps(page)
+        return
+    options: dict[str, Any] = {
+        "selected": screen.selected,
+        "collapsed": screen.collapsed,
+        "show_rejected": screen.show_rejected,
+        "key": f"{view.lower()}-{screen.tree_id}",
+        "on_event": page.handle_event,
+    }
+    if view == "Outline":
+        draw_outline(tree, **options)
+    else:
+        verdicts = page.check.recall(tree) if page.check is not None else {}
+        draw_graph(
+            tree,
+            height=640,
+            author=page.author,
+            editable=not page.is_locked,
+            verdicts=verdicts,
+            **options,
+        )
+
+
+def draw_history(page: TreePage) -> None:
     """Draw the last hundred events with the ranking behind each judgement; undone acts are struck through."""
-    available = revisions()
+    history, evidence, available = page.history, page.shared.log.evidence(page.summary.id), revisions()
     for event in reversed(history.events[-_LONGEST:]):
         words = label(history.describe(event))
         if event.seq in history.out_of_force and not isinstance(event.act, Undo | Redo):
@@ -103,46 +73,39 @@ def draw_history(history: History, evidence: Mapping[int, Evidence]) -> None:
         st.caption(f"{len(history.events) - _LONGEST} older acts are in the log and in every backup.")
 
 
-def draw_export(shared: Workspace, session: AuthoringSession, corpus: Corpus) -> None:
+def draw_export(page: TreePage) -> None:
     """Draw the read-only link and the download buttons; a file is made when its button is pressed."""
     from entail.trees import formats
 
-    tree, tree_id, history, screen = session.tree, session.screen.tree_id, session.history, session.screen
+    tree, tree_id, screen = page.tree, page.summary.id, page.screen
     view = graph_view(f"graph-{tree_id}")
 
+    def picture() -> str:
+        return formats.to_svg(
+            tree,
+            with_rejected=screen.show_rejected,
+            direction=view.direction,
+            start=view.focus,
+        )
+
     def judged() -> str:
-        return formats.to_judged_csv({tree_id: (history, shared.log.evidence(tree_id))})
+        return formats.to_judged_csv({tree_id: (page.history, page.shared.log.evidence(tree_id))})
 
     files: tuple[tuple[str, str, str, Callable[[], str | bytes]], ...] = (
         (
             "EntailmentBank JSONL",
             ".jsonl",
             "application/jsonl",
-            lambda: formats.to_jsonl([tree], corpus=corpus),
+            lambda: formats.to_jsonl([tree], corpus=page.corpus),
         ),
-        (
-            "Web page (HTML)",
-            ".html",
-            "text/html",
-            lambda: formats.to_html(tree, direction=view.direction),
-        ),
-        (
-            "Picture (SVG)",
-            ".svg",
-            "image/svg+xml",
-            lambda: formats.to_svg(
-                tree,
-                with_rejected=screen.show_rejected,
-                direction=view.direction,
-                start=view.focus,
-            ),
-        ),
+        ("Web page (HTML)", ".html", "text/html", lambda: formats.to_html(tree, direction=view.direction)),
+        ("Picture (SVG)", ".svg", "image/svg+xml", picture),
         ("GraphML", ".graphml", "application/xml", lambda: formats.to_graphml(tree)),
         ("Graphviz (DOT)", ".dot", "text/vnd.graphviz", lambda: formats.to_dot(tree)),
         ("Judged pairs (CSV)", ".csv", "text/csv", judged),
     )
     with st.popover("Share", icon=":material/ios_share:"):
-        draw_tree_link(shared, tree_id, session.author)
+        draw_tree_link(page.shared, tree_id, page.share, page.author)
         st.markdown("**Download**")
         for name, suffix, mime, make in files:
             st.download_button(

@@ -13,7 +13,6 @@ from entail.ui.components.inbox import NodeEvent
 from entail.ui.components.keyboard import KeyPress, listen
 from entail.ui.components.outline import draw_outline
 from entail.ui.trees.screen import Screen
-from entail.ui.trees.views import apply_event
 
 SCRIPT = '<img src=x onerror="window.harmed=1"><script>window.harmed=1</script>'
 STORY = (
@@ -52,7 +51,7 @@ pressed: list[str] = state.setdefault("pressed", [])
 
 
 def take(event: NodeEvent) -> None:
-    apply_event(screen, event)
+    screen.apply(event)
     events.append(f"{event.kind}:{event.node}")
 
 

@@ -1,0 +1,329 @@
+"""Models of the Trees page that are loaded behind it: step check, re-ranker, scorer of chains."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
+
+import streamlit as st
+
+from entail.arcf.scoring.scorer import list_scorers
+from entail.judge.judges import THRESHOLD, judge_steps, list_judges
+from entail.progress import ProgressCallback
+from entail.registry.models import active_name
+from entail.registry.roles import list_usable
+from entail.runtime.chains import GROUNDS, SCORERS, SCORING, take_builder, take_scorer
+from entail.runtime.models import WARM_AFTER, judge_stamp, load_judge, load_reranker
+from entail.runtime.tasks import Task, TaskGroup, failed, finish
+from entail.trees.log.acts import Proposal
+from entail.trees.review.suggestions import (
+    Basis,
+    Candidate,
+    basis_of,
+    candidates_of,
+    describe_changes,
+    excluded_positions,
+    reorder,
+    rerank,
+)
+from entail.ui.shared.active import pick_model
+from entail.ui.shared.text import certainty
+
+if TYPE_CHECKING:
+    from entail.arcf.chains.next_premise import Draft
+    from entail.arcf.scoring.premises import PremiseScorer, StepScores
+    from entail.arcf.scoring.scorer import Scorer
+    from entail.data.records import Corpus
+    from entail.encoders.cross.reranker import Reranker
+    from entail.index.protocol import Floats
+    from entail.judge.judges import NliJudge
+    from entail.trees.log.acts import Means
+    from entail.trees.log.tree import Node, Tree
+
+_Model = TypeVar("_Model")
+_Value = TypeVar("_Value")
+
+Step = tuple[tuple[str, ...], str]
+"""Premises and conclusion."""
+
+RERANKS_KEY = "reranks"
+"""Widget key of the switch of the re-ranking."""
+
+SCORER_KEY = "proposed_by"
+"""Widget key of the choice of scorer."""
+
+POOL = 60
+"""Candidates to re-rank as next premises, and neighbours of each sentence of a chain."""
+
+SOON = 0.05
+"""Seconds that a page waits for a verdict or a re-ranked list before it is drawn without it."""
+
+WAIT = 0.15
+"""Seconds that a page waits for proposals before it shows progress."""
+
+
+@dataclass(frozen=True)
+class LazyModel(Generic[_Model]):
+    """Model that is loaded behind the page, and the tasks that need it.
+
+    A load or a task that failed starts again only after it is dropped from its group.
+    """
+
+    models: ClassVar[TaskGroup]
+    results: ClassVar[TaskGroup]
+
+    name: str
+    revision: str | None
+
+    @property
+    def key(self) -> tuple[str, str | None]:
+        """Key of the model."""
+        return (self.name, self.revision)
+
+    def load(self) -> _Model:
+        """Load the model and run it once, as the first text is the slowest."""
+        raise NotImplementedError
+
+    @property
+    def model(self) -> _Model | None:
+        """Model, None if it is not in memory."""
+        loading = self.models.peek(self.key)
+        return cast("_Model | None", loading.value) if loading is not None else None
+
+    def start_loading(self) -> None:
+        """Start to load the model in the background; call it after the page is drawn."""
+
+        def load(report: ProgressCallback) -> _Model:
+            time.sleep(WARM_AFTER)
+            return self.load()
+
+        self.models.get_or_start(self.key, load, wait=0, retry=False)
+
+    def start(
+        self, key: Hashable, make: Callable[[_Model, ProgressCallback], _Value], *, wait: float
+    ) -> Task[_Value]:
+        """Return a task that needs the model; an empty one, which nothing starts, while it is loading."""
+        loading = self.models.peek(self.key)
+        if loading is None or not loading.done.is_set():
+            return Task()
+        if loading.error is not None:
+            return failed(loading.error)
+        model = cast(_Model, loading.value)
+        return self.results.get_or_start(
+            (self.key, key), lambda report: make(model, report), wait=wait, retry=False
+        )
+
+
+@dataclass(frozen=True)
+class StepCheck(LazyModel["NliJudge"]):
+    """Judge of entailment that checks steps in one run of the page."""
+
+    models: ClassVar[TaskGroup] = TaskGroup("step judges", failure="the judge could not be loaded")
+    results: ClassVar[TaskGroup] = TaskGroup("verdicts", failure="the entailment could not be checked")
+
+    def load(self) -> NliJudge:
+        """Load the judge."""
+        judge = load_judge(self.name)
+        judge.entailment(["a text"], ["another"])
+        return judge
+
+    def judge(self, steps: Sequence[Step], *, wait: float = 0) -> Task[list[float]]:
+        """Return the task of P(premises, joined, entail the conclusion) of each step."""
+        return self.start(
+            tuple(steps), lambda judge, _: cast("list[float]", judge_steps(judge, steps).tolist()), wait=wait
+        )
+
+    def recall(self, tree: Tree) -> dict[str, str]:
+        """Return the verdicts in memory, as words, by the node of the conclusion; check nothing."""
+        conclusions = [node for node in tree.walk() if node.children]
+        steps = {node.id: self.results.peek((self.key, (step_of(tree, node),))) for node in conclusions}
+        values = {id: cast("list[float]", task.value) for id, task in steps.items() if task and task.value}
+        return {id: _words(value) for id, (value,) in values.items()}
+
+
+def current_check() -> StepCheck | None:
+    """Return the check by the first judge; None if none is installed."""
+    names = list_judges()
+    return StepCheck(names[0], str(judge_stamp(names[0]))) if names else None
+
+
+def step_of(tree: Tree, node: Node) -> Step:
+    """Return the premises of a node, and its text."""
+    return tuple(tree.nodes[child].text for child in node.children), node.text
+
+
+def describe_step(probability: float) -> str:
+    """Return whether a step holds, by the probability of its entailment, as Markdown.
+
+    >>> describe_step(0.12)
+    ':gray[:material/pending: Not yet supported by its premises (12%)]'
+    """
+    colour, icon = ("green", "check_circle") if probability >= THRESHOLD else ("gray", "pending")
+    return f":{colour}[:material/{icon}: {_words(probability)}]"
+
+
+def _words(probability: float) -> str:
+    holds = "Supported" if probability >= THRESHOLD else "Not yet supported"
+    return f"{holds} by its premises ({certainty(probability)})"
+
+
+@dataclass(frozen=True)
+class ListReranker(LazyModel["Reranker"]):
+    """Active re-ranker in one run of the page."""
+
+    models: ClassVar[TaskGroup] = TaskGroup("re-rankers", failure="the re-ranker could not be loaded")
+    results: ClassVar[TaskGroup] = TaskGroup("re-ranked lists", failure="the list could not be re-ranked")
+
+    def load(self) -> Reranker:
+        """Load the re-ranker."""
+        reranker = load_reranker(self.name, str(self.revision))
+        reranker.score("a text", ["another"])
+        return reranker
+
+    @property
+    def depth(self) -> int:
+        """Number of candidates that are read; 0 while the re-ranker is loading."""
+        return self.model.form.depth if self.model is not None else 0
+
+    def read(self, query: str, pool: Sequence[Candidate], *, wait: float = 0) -> Task[Floats]:
+        """Return the task that scores the first candidates of a query."""
+        texts = [candidate.premise.text for candidate in pool[: self.depth]]
+        return self.start((query, *texts), lambda reranker, _: reranker.score(query, texts), wait=wait)
+
+    def arrange(self, query: str, pool: Sequence[Candidate]) -> tuple[Candidate, ...] | None:
+        """Return the candidates re-ordered; None while they are read, or if they cannot be."""
+        scores, model = self.read(query, pool, wait=SOON).value, self.model
+        return reorder(pool, scores, weight=model.form.weight) if scores is not None and model else None
+
+
+def current_reranker() -> ListReranker | None:
+    """Return the active re-ranker if this session's author switched it on; None without one."""
+    if not st.session_state.get(RERANKS_KEY):
+        return None
+    usable = list_usable("reranker")
+    name = active_name("reranker", usable)
+    return ListReranker(name, usable[name]) if name is not None else None
+
+
+@dataclass(frozen=True)
+class Offer:
+    """Proposals of a scorer for a node in one run of the page.
+
+    Attributes:
+        means: `next` or `draft`.
+        start: Returns the task that makes them, started if it could not be before; None if no chain was
+            requested.
+        value: Scores of `next` or chain of `draft`, None while they are computed.
+        error: Reason why there are none.
+        candidates: Proposals, the best or the first of the chain first; empty while they are computed.
+        proposal: Record of their origin for the log.
+        changes: Differences between the tree and the basis of the draft.
+    """
+
+    means: Means
+    start: Callable[[], Task[Any]] | None = field(default=None, repr=False)
+    value: StepScores | Draft | None = None
+    error: Exception | None = None
+    candidates: tuple[Candidate, ...] = ()
+    proposal: Proposal | None = None
+    changes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Suggester(LazyModel["Scorer"]):
+    """Scorer of chains in one run of the page; `names` are those that can be chosen, the active one first."""
+
+    models: ClassVar[TaskGroup] = TaskGroup("suggesters", failure="the scorer could not be loaded")
+    results: ClassVar[TaskGroup] = TaskGroup("proposals", failure="the proposals could not be made")
+
+    names: tuple[str, ...] = ()
+
+    def load(self) -> Scorer:
+        """Load the scorer."""
+        from entail.arcf.chains.next_premise import score_next
+
+        scorer = finish(take_scorer(self.name, self.revision, wait=0))
+        with SCORING:
+            score_next(scorer, "a text", (), ["another"])
+        return scorer
+
+    def retry(self) -> None:
+        """Drop the failed tasks, so that they start again."""
+        for group in (self.models, self.results, SCORERS, GROUNDS):
+            group.drop_failed()
+
+    def next(self, basis: Basis, candidates: Sequence[str], *, wait: float = 0) -> Task[StepScores]:
+        """Return the task that scores each candidate as the next premise."""
+
+        def make(scorer: Scorer, report: ProgressCallback) -> StepScores:
+            from entail.arcf.chains.next_premise import score_next
+
+            with SCORING:
+                return score_next(scorer, basis.sentence, basis.accepted, candidates)
+
+        return self.start(("next", basis.sentence, basis.accepted, tuple(candidates)), make, wait=wait)
+
+    def draft(self, basis: Basis, corpus: Corpus, *, wait: float = 0) -> Task[Draft]:
+        """Return the task that drafts a chain from the accepted premises."""
+
+        def make(scorer: Scorer, report: ProgressCallback) -> Draft:
+            from entail.arcf.chains.chain import corpus_facts
+            from entail.arcf.chains.next_premise import draft_chain
+
+            builder = finish(take_builder(corpus_facts(corpus), scorer, k=POOL, wait=0))
+            return draft_chain(
+                basis.sentence,
+                basis.accepted,
+                cast("PremiseScorer", builder.steps),
+                builder.around,
+                never=excluded_positions(basis, corpus),
+                lock=SCORING,  # one step at a time, so that other tasks are served in between
+                progress=report,
+            )
+
+        return self.start(("draft", basis, corpus.hash), make, wait=wait)
+
+    def offer_next(self, tree: Tree, node_id: str, pool: Sequence[Candidate], *, among: str) -> Offer:
+        """Return the candidates of a retriever, re-ranked as next premises.
+
+        Args:
+            tree: Tree.
+            node_id: Node.
+            pool: Top candidates of the retriever that are not below the node.
+            among: Revision of the retriever.
+        """
+        basis, texts = basis_of(tree, node_id), [candidate.premise.text for candidate in pool]
+        task = self.next(basis, texts, wait=WAIT)
+        offer = Offer("next", lambda: self.next(basis, texts), task.value, task.error)
+        if task.value is None:
+            return offer
+        proposal = Proposal(means="next", after=basis.after, k=len(pool), among=among)
+        return replace(offer, candidates=rerank(pool, task.value.scores), proposal=proposal)
+
+    def offer_draft(self, tree: Tree, node_id: str, corpus: Corpus, basis: Basis | None) -> Offer:
+        """Return the chain drafted for a node on a basis, if one was requested, as the tree judges it now."""
+        if basis is None:
+            return Offer("draft")
+        task = self.draft(basis, corpus, wait=WAIT)
+        offer = Offer("draft", lambda: self.draft(basis, corpus), task.value, task.error)
+        if task.value is None:
+            return offer
+        facts = [corpus.premises[fact] for fact in task.value.facts]
+        chain = candidates_of(tree, node_id, list(zip(facts, task.value.scores, strict=True)))
+        return replace(
+            offer,
+            candidates=chain,
+            proposal=Proposal(means="draft", after=basis.after, k=POOL),
+            changes=describe_changes(basis, tree, node_id, chain),
+        )
+
+
+def current_suggester() -> Suggester | None:
+    """Return the session's scorer of chains; None if none is available."""
+    usable = {scorer.name: scorer for scorer in list_scorers() if scorer.problem is None}
+    if not usable:
+        return None
+    name, names = pick_model("chains", SCORER_KEY, usable)
+    return Suggester(name, usable[name].revision, tuple(names))
