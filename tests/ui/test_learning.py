@@ -142,8 +142,6 @@ def test_others_see_a_queued_training_and_may_cancel_it(on_trees: AppTest, corpu
     assert newest().state == "cancelled"
     on_trees.run()
     assert "**team-sky-1** was cancelled by Bob" in said(on_trees)
-    on_trees.button(key="resume_learning").click().run()
-    assert newest().state == "queued"
 
 
 def test_progress_is_shown_while_it_trains(on_trees: AppTest) -> None:
@@ -179,18 +177,6 @@ def test_a_failure_is_shown_until_it_is_dismissed(on_trees: AppTest) -> None:
     assert Jobs().jobs()[0].noted, "for everybody"
 
 
-def test_a_killed_training_can_be_resumed(on_trees: AppTest) -> None:
-    start(open_dialog(on_trees))
-    run_job(
-        jobs().folder_of(newest().id),
-        stopping=lambda: False,
-        spawn=lambda job, attempt, lock, pipe: Ended(code=-9),
-    )
-    on_trees.run()
-    assert "SIGKILL" in said(on_trees)
-    assert buttons(on_trees, "resume_learning")
-
-
 def test_a_trained_encoder_is_offered_and_used(on_trees: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("learning", "ranked_by"):
         monkeypatch.setattr(f"entail.ui.trees.{module}.retrievers", lambda: ["tfidf", "team-sky-1"])
@@ -206,24 +192,16 @@ def test_a_trained_encoder_is_offered_and_used(on_trees: AppTest, monkeypatch: p
     end(lambda job, attempt: Outcome(attempt, "done", result=result, evaluation=checked))
     on_trees.run()
     assert "Better on 3 claims of halves: MAP 0.700 against 0.200. Too few for a decision" in said(on_trees)
-    assert "12 accepted premises and 12 rejected, for 3 sentences" in said(on_trees)
     assert "it is *odd*" in said(on_trees)
-    on_trees.button(key="decline_learnt").click().run()
-    assert not buttons(on_trees, "use_learnt")
-    on_trees.session_state["declined_encoders"] = set()
-    on_trees.run().button(key="use_learnt").click().run()
+    on_trees.button(key="use_learnt").click().run()
     assert on_trees.session_state["retriever"] == "team-sky-1"
     assert not buttons(on_trees, "use_learnt")
 
 
 def test_a_removed_retriever_is_named_behind_its_judgements(on_trees: AppTest) -> None:
     on_trees.session_state["view"] = "History"
-    on_trees.session_state["candidate_details"] = True
     on_trees.run()
     assert "ranked 1st by team-old-1 (team-old-1@aaa, removed since), 8 shown" in said(on_trees)
-    notes = [c.value.replace("\\", "") for c in on_trees.caption if "team" in c.value]
-    assert any("accepted here" in note and "Was #1" in note for note in notes)
-    assert any("rejected by Ada" in note for note in notes)
 
 
 @pytest.mark.parametrize("towers", ["single", "dual"])

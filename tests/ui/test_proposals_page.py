@@ -12,7 +12,7 @@ from entail.ui.shared.resources import Workspace
 from entail.ui.trees import models as models_module
 from tests.arcf.conftest import FakeScorer
 from tests.ui.conftest import buttons, html, on_tree, page_of, ready, said
-from tests.ui.proposals import CHAIN, CLAIM, CORPUS, LISTED, TEXTS, by_chain
+from tests.ui.proposals import CHAIN, CLAIM, CORPUS, LISTED, by_chain
 
 pytestmark = pytest.mark.usefixtures("patient_proposals")
 
@@ -72,11 +72,10 @@ def test_proposals_on_the_page(
     app: AppTest, shared: Workspace, tree: str, with_scorer: Callable[..., None]
 ) -> None:
     with_scorer(LISTED)
-    app.session_state["candidate_details"] = True
     app = ready(on_tree(app, tree))
     retrieved = len(rows(app))
     app = turn(app, tree, "retrieved", "next")
-    assert "next 1 · 9.000 · retrieved" in said(app)
+    assert "next 1 · 9.000 · retrieved" in rows(app)[0]
     app = ready(buttons(app, "accept-")[0].click())
     assert "re-ranked by mine by what you accepted" in said(app)
     app = turn(app, tree, "next", "draft")
@@ -97,33 +96,6 @@ def test_proposals_on_the_page(
     app = turn(app, tree, "draft", "retrieved")
     assert len(rows(app)) == retrieved
     assert len(shared.log.history(tree).tree.root.children) == 2
-
-
-def test_truncated_premises_are_counted_on_the_page(
-    app: AppTest, tree: str, with_scorer: Callable[..., None]
-) -> None:
-    """A row of 14 has room for a sentence of 4, a candidate and one premise: of two the older goes."""
-    with_scorer(LISTED, max_length=14)
-    app = turn(ready(on_tree(app, tree)), tree, "retrieved", "next")
-    assert "content_cut" not in said(app)
-    for _ in range(2):
-        app = ready(buttons(app, "accept-")[0].click())
-    assert "1 older premise." in said(app)
-    app = draft(turn(app, tree, "next", "draft"), tree)
-    assert "4 older premises." in said(app)
-
-
-@pytest.mark.parametrize(("ends", "words"), [(1, "the end of 1 candidate."), (2, "the end of 2 candidates.")])
-def test_truncated_candidates_are_counted_on_the_page(
-    app: AppTest, shared: Workspace, with_scorer: Callable[..., None], ends: int, words: str
-) -> None:
-    with_scorer(LISTED, max_length=24)
-    long = [f"{'snow ' * 20}{number}" for number in range(ends)]
-    tree = page_of(shared, Corpus.of("long", [*TEXTS, *long]), CLAIM).summary.id
-    app = turn(ready(on_tree(app, tree)), tree, "retrieved", "next")
-    assert words in said(app)
-    assert "older" not in said(app)
-    assert words in said(draft(turn(app, tree, "next", "draft"), tree))
 
 
 def test_a_failing_scorer_leaves_the_retrieved_list(

@@ -6,21 +6,20 @@ import streamlit as st
 
 from entail.data.text import quote
 from entail.trees.review.commands import PAGE, Command
-from entail.trees.review.provenance import describe_rank, describe_retriever, ordinal
+from entail.trees.review.provenance import ordinal
 from entail.trees.review.suggestions import Candidate
-from entail.ui.shared.model_names import model_name
-from entail.ui.shared.resources import reference_premises, revisions
-from entail.ui.shared.text import label, local, marked, words_of
+from entail.ui.shared.resources import reference_premises
+from entail.ui.shared.text import label, marked, words_of
 from entail.ui.shared.waiting import draw_progress
 from entail.ui.trees.page import TreePage
-
-DETAILS_KEY = "candidate_details"
-"""Widget key of the switch for scores and provenance."""
 
 
 def draw_candidates(page: TreePage) -> None:
     """Draw the candidates on the screen; those in reference trees at this node are marked."""
     screen = page.screen
+    if page.index is None and page.offer is None:
+        _draw_building(page)
+        return
     if not page.shown and page.evidence is not None:
         # A failed search has its own message.
         st.info(
@@ -29,45 +28,23 @@ def draw_candidates(page: TreePage) -> None:
             icon=":material/search_off:",
         )
     gold = reference_premises(page.summary.corpus_id).get(page.node.folded, {})
-    query_words = words_of(screen.query or page.node.text)
-    details = bool(st.session_state.get(DETAILS_KEY))
-    provenance = _provenance(page) if details else {}
     for index, candidate in enumerate(page.shown):
-        key = candidate.premise.key
-        rank, notes = _rank(page, candidate), _notes(page, candidate)
-        if details:
-            notes.insert(0, rank)
-        if candidate.premise.folded in gold:
-            notes.append(":orange[:material/star: in the reference tree]")
-        short, full = provenance.get(key, ("", None))
-        if short:
-            notes.append(label(short))
-        # The widget key has a hash of the content, so a click acts only on what it was drawn for.
-        _draw_row(
-            page,
-            candidate,
-            digit=str((index + 1) % 10),
-            key=f"{screen.tree_id}-{screen.selected}-{key}-{page.corpus.hash[:8]}",
-            text=marked(candidate.premise.text, query_words),
-            rank=rank,
-            notes=" · ".join(notes),
-            help_=full,
-        )
-    _draw_paging(page, len(page.corpus if page.offer is None else page.offer.candidates))
-    open_ = page.unjudged
+        _draw_row(page, candidate, digit=str((index + 1) % 10), is_gold=candidate.premise.folded in gold)
+    _draw_paging(page)
+    unjudged = page.unjudged
     st.button(
-        f"Reject the remaining {len(open_)}" if open_ else "Reject the remaining",
+        f"Reject the remaining {len(unjudged) or ''}",
         icon=":material/done_all:",
         on_click=page.run,
         args=(Command("finish"),),
-        disabled=not open_ or page.is_locked,
+        disabled=not unjudged or page.is_locked,
         width="stretch",
         key=f"finish-{screen.tree_id}",
         help="Key f. Rejects the candidates that you have seen here and not judged.",
     )
 
 
-def draw_building(page: TreePage) -> None:
+def _draw_building(page: TreePage) -> None:
     """Draw the reason why there are no candidates yet."""
     if not len(page.corpus):
         st.info("This tree has no corpus. Write your own premises (key **w**).", icon=":material/edit_note:")
@@ -80,35 +57,28 @@ def draw_building(page: TreePage) -> None:
     )
 
 
-def _draw_row(
-    page: TreePage,
-    candidate: Candidate,
-    *,
-    digit: str,
-    key: str,
-    text: str,
-    rank: str,
-    notes: str,
-    help_: str | None,
-) -> None:
+def _draw_row(page: TreePage, candidate: Candidate, *, digit: str, is_gold: bool) -> None:
+    screen, is_child = page.screen, candidate.is_child
+    # The key has a hash of the content, so a click acts only on what it was drawn for.
+    key = f"{screen.tree_id}-{screen.selected}-{candidate.premise.key}-{page.corpus.hash[:8]}"
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"row-{key}"):
-        withdraws = candidate.is_child
         st.button(
             digit,
-            icon=":material/undo:" if withdraws else ":material/check:",
-            key=f"{'withdraw' if withdraws else 'accept'}-{key}",
-            disabled=page.is_locked or (withdraws and not page.may_withdraw(candidate)),
+            icon=":material/undo:" if is_child else ":material/check:",
+            key=f"{'withdraw' if is_child else 'accept'}-{key}",
+            disabled=page.is_locked or (is_child and not page.may_withdraw(candidate)),
             on_click=page.run,
-            args=(Command("withdraw" if withdraws else "accept", candidate.premise.key),),
-            help="Take it out of the tree again" if withdraws else f"Accept (key {digit})",
+            args=(Command("withdraw" if is_child else "accept", candidate.premise.key),),
+            help="Take it out of the tree again" if is_child else f"Accept (key {digit})",
             width=56,
         )
         with st.container(gap=None):
             proposed = page.offer is not None and page.offer.means == "draft"
             style = " entail-proposed" if proposed and not candidate.is_decided else ""
-            st.html(f'<div class="entail-sentence{style}" title="{rank}">{text}</div>')
-            if notes:
-                st.caption(notes, help=help_)
+            text = marked(candidate.premise.text, words_of(screen.query or page.node.text))
+            st.html(f'<div class="entail-sentence{style}" title="{_rank(page, candidate)}">{text}</div>')
+            if notes := _notes(page, candidate, is_gold=is_gold):
+                st.caption(notes)
         st.button(
             "",
             icon=":material/close:",
@@ -120,55 +90,26 @@ def _draw_row(
         )
 
 
-def _draw_paging(page: TreePage, total: int) -> None:
-    screen = page.screen
+def _draw_paging(page: TreePage) -> None:
+    first = page.screen.page * PAGE + 1
+    total = len(page.corpus if page.offer is None else page.offer.candidates)
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        st.button(
-            "Previous",
-            icon=":material/chevron_left:",
-            disabled=screen.page == 0,
-            on_click=page.run,
-            args=(Command("page", step=-1),),
-            key=f"previous-{screen.tree_id}",
-            help="Key p",
-        )
-        first = screen.page * PAGE + 1
+        _draw_turn(page, "Previous", -1, "left", disabled=first == 1)
         st.caption(f"{first} to {first + len(page.shown) - 1} of {total:,}" if page.shown else "")
-        st.button(
-            "Next",
-            icon=":material/chevron_right:",
-            icon_position="right",
-            disabled=len(page.shown) < PAGE,
-            on_click=page.run,
-            args=(Command("page", step=1),),
-            key=f"next-{screen.tree_id}",
-            help="Key n",
-        )
+        _draw_turn(page, "Next", 1, "right", disabled=len(page.shown) < PAGE)
 
 
-def _provenance(page: TreePage) -> dict[str, tuple[str, str]]:
-    """Return the ranking behind each judgement on the screen, by premise key: in short, and in full."""
-    judged = {c.premise.key: c.judgement for c in page.shown if c.judgement is not None}
-    if not judged:
-        return {}
-    evidence = page.shared.log.evidence(page.screen.tree_id, seqs={j.seq for j in judged.values()})
-    available = revisions()
-    provenance: dict[str, tuple[str, str]] = {}
-    for key, judgement in judged.items():
-        recorded = evidence.get(judgement.seq)
-        if recorded is None:
-            continue
-        retriever = describe_retriever(recorded, available, display_name=model_name)
-        words = describe_rank(recorded, key, retriever)
-        at = local(page.history.event(judgement.seq).at)
-        rank = next((entry.rank for entry in recorded.shown if entry.key == key), None)
-        provenance[key] = (
-            f"Was #{rank} ({model_name(recorded.retriever)})" if rank is not None else words,
-            f"{'Accepted' if judgement.accepted else 'Rejected'} by {label(judgement.author)}, "
-            f"{at:%d %b %Y %H:%M}: {label(words)} ({label(recorded.revision)}), corpus version "
-            f"{recorded.corpus_version}, query {label(quote(recorded.query))}.",
-        )
-    return provenance
+def _draw_turn(page: TreePage, title: str, step: int, side: str, *, disabled: bool) -> None:
+    st.button(
+        title,
+        icon=f":material/chevron_{side}:",
+        icon_position="right" if step > 0 else "left",
+        disabled=disabled,
+        on_click=page.run,
+        args=(Command("page", step=step),),
+        key=f"{title.lower()}-{page.screen.tree_id}",
+        help=f"Key {title[0].lower()}",
+    )
 
 
 def _rank(page: TreePage, candidate: Candidate) -> str:
@@ -178,7 +119,7 @@ def _rank(page: TreePage, candidate: Candidate) -> str:
     return f"{name} {candidate.rank} · {candidate.score:.3f}{retrieved}"
 
 
-def _notes(page: TreePage, candidate: Candidate) -> list[str]:
+def _notes(page: TreePage, candidate: Candidate, *, is_gold: bool) -> str:
     notes = []
     if candidate.is_child:
         notes.append(":green[:material/check: accepted here]")
@@ -188,4 +129,6 @@ def _notes(page: TreePage, candidate: Candidate) -> list[str]:
         notes.append(f":blue[:material/account_tree: already in the tree{under}]")
     if candidate.judgement is not None and candidate.is_rejected:
         notes.append(f":violet[:material/close: rejected by {label(candidate.judgement.author)}]")
-    return notes
+    if is_gold:
+        notes.append(":orange[:material/star: in the reference tree]")
+    return " · ".join(notes)

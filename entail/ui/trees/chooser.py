@@ -10,10 +10,8 @@ import streamlit as st
 
 from entail.data.text import count_of
 from entail.errors import EntailError
-from entail.settings import is_demo
 from entail.trees.log.acts import Create
-from entail.trees.log.event_log import TreeLog, TreeSummary
-from entail.trees.store.corpora import CorpusInfo
+from entail.trees.log.event_log import TreeSummary
 from entail.ui.components.elements import pick_view, show_errors
 from entail.ui.components.graph import show_picture
 from entail.ui.frame import sign_in
@@ -33,11 +31,9 @@ from entail.ui.shared.start_question import (
     leave_question,
 )
 from entail.ui.shared.text import ago, label
-from entail.ui.trees.page import TreePage
 
 _CLAIM, _QUESTION, _EXAMPLE = WAYS = ("A claim", "A question", "An example")
 """Sources of a hypothesis."""
-
 
 _WAIT_FOR_NAME, _OPEN_AGAIN = 10.0, 3.0
 """Seconds for which a start waits for the author's name, and for which a new tree is opened again."""
@@ -45,7 +41,7 @@ _WAIT_FOR_NAME, _OPEN_AGAIN = 10.0, 3.0
 
 @dataclass
 class StartRequest:
-    """Start of a tree that a session asked for, and its new tree.
+    """Start of a tree that a session asked for, and its new tree, each with its time.
 
     Another message, of a field that loses the focus or of the author's name, may come right after the click.
     Streamlit then ends the run of the click: the button's value is lost, and so is the change of the page. A
@@ -58,16 +54,7 @@ class StartRequest:
     def request(self) -> None:
         """Note the click."""
         self.requested = time.monotonic()
-
-    @property
-    def is_waiting(self) -> bool:
-        """Whether a tree was asked for and not made yet."""
-        return self.requested is not None and time.monotonic() - self.requested < _WAIT_FOR_NAME
-
-    def open_again(self) -> None:
-        """Open a tree that was just made, where the change to its page was superseded."""
-        if self.new_tree is not None and time.monotonic() - self.new_tree[1] < _OPEN_AGAIN:
-            show_tree(self.new_tree[0])
+        keep_picked("start_corpus")
 
 
 def start_request() -> StartRequest:
@@ -92,7 +79,8 @@ def draw_chooser(shared: Workspace, author: str | None) -> None:
 def draw_start(shared: Workspace, author: str | None) -> None:
     """Draw the form of a new tree: a corpus, and a hypothesis typed, picked or made from a question."""
     request = start_request()
-    request.open_again()
+    if request.new_tree is not None and time.monotonic() - request.new_tree[1] < _OPEN_AGAIN:
+        show_tree(request.new_tree[0])  # the change to its page was superseded
     corpora = shared.corpora.corpora()
     trees = shared.log.trees()
     with st.container(border=True, key="start_box"):
@@ -132,42 +120,29 @@ def draw_start(shared: Workspace, author: str | None) -> None:
                 type="primary",
                 key="start",
                 disabled=not shared.accepts_trees,
-                on_click=_request_start,
-                args=(request,),
+                on_click=request.request,
             )
-            if request.is_waiting:
-                _start(shared, request, author, text, corpus)
-
-
-def _request_start(request: StartRequest) -> None:
-    request.request()
-    keep_picked("start_corpus")
+            if request.requested is not None and time.monotonic() - request.requested < _WAIT_FOR_NAME:
+                _start(shared, request, author, text.strip(), corpus.id)
 
 
 def _start(
-    shared: Workspace, request: StartRequest, author: str | None, text: str, corpus: CorpusInfo
+    shared: Workspace, request: StartRequest, author: str | None, hypothesis: str, corpus_id: str
 ) -> None:
-    """Create the tree that was asked for, or draw what is missing."""
+    """Create the tree that was asked for and open it, or draw what is missing."""
     if author is None:
         action = "Sign in" if sign_in.is_configured() else "Enter your name"
         st.warning(f"{action} first.", icon=":material/person:")
         return
-    if not text.strip():
-        request.requested = None
+    if not hypothesis:
         st.warning("Enter the claim first: one sentence.", icon=":material/edit:")
-        return
-    _create(shared.log, text.strip(), author, corpus.id)
-
-
-def _create(log: TreeLog, hypothesis: str, author: str, corpus_id: str | None) -> None:
-    """Create a tree and open it; draw the reason where it cannot be created."""
-    request = start_request()  # read before: to touch the session state may end the run
-    with show_errors():
-        tree_id = log.create(Create(hypothesis=hypothesis), author=author, corpus_id=corpus_id)
-        request.requested, request.new_tree = None, (tree_id, time.monotonic())
-        forget()
-        show_tree(tree_id)
-    request.requested = None  # the error is shown once
+    else:
+        with show_errors():
+            tree_id = shared.log.create(Create(hypothesis=hypothesis), author=author, corpus_id=corpus_id)
+            request.requested, request.new_tree = None, (tree_id, time.monotonic())
+            forget()
+            show_tree(tree_id)
+    request.requested = None  # the reason is shown once
 
 
 def show_tree(tree_id: str) -> None:
@@ -219,8 +194,7 @@ def draw_tree_list(
 
 def draw_example(shared: Workspace, examples: Sequence[TreeSummary]) -> None:
     """Draw the smallest example of two steps or more, held-out ones first, with a button to open it."""
-    tree = smallest_example(examples)
-    if tree is None:
+    if (tree := smallest_example(examples)) is None:
         return
     with st.container(border=True, key="example-tree"):
         show_picture(shared.log.history(tree.id).tree)
@@ -230,30 +204,21 @@ def draw_example(shared: Workspace, examples: Sequence[TreeSummary]) -> None:
             show_tree(tree.id)
 
 
-def _archive(shared: Workspace, tree: TreeSummary, author: str) -> None:
-    try:
-        shared.log.archive(tree.id, author=author, archived=not tree.archived)
-    except EntailError as error:
-        st.session_state["archive_error"] = str(error)
-
-
 def draw_trees(shared: Workspace, trees: Sequence[TreeSummary], *, archive: bool = False) -> None:
     """Draw a row for each tree, with the authors present."""
     present = shared.authors.list_presences()
+    author = st.session_state.get("author")
     for tree in trees:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             with st.container(gap=None):
                 st.markdown(label(tree.hypothesis, longest=160))
-                names = ", ".join(
-                    sorted({label(shown_name(p.author)) for p in present if p.tree_id == tree.id})
-                )
+                names = sorted({label(shown_name(p.author)) for p in present if p.tree_id == tree.id})
                 st.caption(
                     f"{count_of(tree.premises, 'premise')}, {count_of(tree.steps, 'step')}"
                     f" · {label(shown_name(tree.changed_by))}, {ago(tree.changed_at)}"
-                    + (f" · :green[:material/person: {names} now]" if names else "")
+                    + (f" · :green[:material/person: {', '.join(names)} now]" if names else "")
                 )
             if archive and not shared.database.read_only:
-                author = st.session_state.get("author")
                 st.button(
                     "",
                     icon=":material/unarchive:" if tree.archived else ":material/archive:",
@@ -268,21 +233,11 @@ def draw_trees(shared: Workspace, trees: Sequence[TreeSummary], *, archive: bool
                 show_tree(tree.id)
 
 
-def draw_demo_notice(page: TreePage) -> None:
-    """Draw, in a demo, that the team's tree is locked, with a button to start one's own."""
-    if not (is_demo() and page.is_locked):
-        return
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(":material/lock: In this demo the team's trees cannot be changed.")
-        if st.button("Start my own", icon=":material/park:", key="start_own", type="tertiary"):
-            _start_own(page)
-
-
-def _start_own(page: TreePage) -> None:
-    if page.author is None:
-        page.screen.dialog = "name"
-        st.rerun()
-    _create(page.shared.log, page.tree.root.text, page.author, page.summary.corpus_id)
+def _archive(shared: Workspace, tree: TreeSummary, author: str) -> None:
+    try:
+        shared.log.archive(tree.id, author=author, archived=not tree.archived)
+    except EntailError as error:
+        st.session_state["archive_error"] = str(error)
 
 
 def draw_import(shared: Workspace, author: str | None) -> None:

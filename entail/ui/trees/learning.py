@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any
 
 import streamlit as st
 
@@ -15,12 +13,7 @@ from entail.errors import EntailError
 from entail.evaluation.retrieval.paired import FEW, PairedComparison
 from entail.jobs.record import Job
 from entail.registry.models import active
-from entail.trees.review.decisions import (
-    Lesson,
-    describe_missing,
-    lesson_of,
-    propose_name,
-)
+from entail.trees.review.decisions import Lesson, describe_missing, lesson_of, propose_name
 from entail.ui.components.elements import show_errors, toast_errors
 from entail.ui.shared.demo import is_locked_in_demo
 from entail.ui.shared.job_list import LIVE, draw_unfinished, ensure_worker, format_duration, progress_of
@@ -40,18 +33,16 @@ def learning_jobs(corpus_id: str | None) -> list[Job]:
 
 def draw_learning(page: TreePage) -> None:
     """Draw the running training, the button to start one, or the decisions still missing."""
-    corpus_id = page.summary.corpus_id
-    if corpus_id is None or not len(page.corpus) or is_locked_in_demo("training is unavailable"):
+    if not len(page.corpus) or is_locked_in_demo("training is unavailable"):
         return
-    author = page.author
-    corpus_jobs = learning_jobs(corpus_id)
+    corpus_jobs = learning_jobs(page.summary.corpus_id)
     with st.container(key="learning"):
         if busy := [job for job in corpus_jobs if job.open]:
             # The oldest runs first.
-            _draw_busy(busy[-1].id, author)
+            _draw_busy(busy[-1].id, page.author)
             return
         if corpus_jobs and not corpus_jobs[0].noted:
-            _draw_end(corpus_jobs[0], author)
+            _draw_end(corpus_jobs[0], page)
         if missing := describe_missing(page.decisions):
             st.caption(missing)
             return
@@ -61,28 +52,9 @@ def draw_learning(page: TreePage) -> None:
             on_click=_open,
             args=(page,),
             type="tertiary",
-            key=f"learn-{page.screen.tree_id}",
+            key=f"learn-{page.summary.id}",
             help="Trains an encoder on the judgements in this corpus. You see the data first.",
         )
-
-
-def draw_learnt_encoder(page: TreePage) -> None:
-    """Draw the corpus's newest trained encoder with a button to use it, unless it is in use."""
-    done = next((job for job in learning_jobs(page.summary.corpus_id) if job.state == "done"), None)
-    if done is None:
-        return
-    declined: set[str] = st.session_state.setdefault("declined_encoders", set())
-    if page.ranking.base == done.name or done.id in declined or done.name not in retrievers():
-        return
-    with st.container(horizontal=True, vertical_alignment="center", key="offer"):
-        st.markdown(f":green[:material/school: **{label(done.name)}** is trained on your decisions.]")
-        st.button("Rank with it", on_click=_use, args=(done.name,), key="use_learnt")
-        st.page_link(
-            "pages/Models.py",
-            label="Compare and promote",
-            query_params={"models_view": "Encoders", "candidate": done.name},
-        )
-        st.button("Not now", on_click=declined.add, args=(done.id,), type="tertiary", key="decline_learnt")
 
 
 @st.fragment(run_every=LIVE)
@@ -112,35 +84,19 @@ def _draw_busy(job_id: str, author: str | None) -> None:
             st.rerun()
 
 
-def _draw_end(job: Job, author: str | None) -> None:
-    """Draw the result of the last training, until a user dismisses it."""
+def _draw_end(job: Job, page: TreePage) -> None:
+    """Draw the result of the last training, with a button to rank by it, until a user dismisses it."""
     if job.state == "done":
-        words = f"trained in {format_duration(job.seconds)}"
-        if counts := (job.result or {}).get("counts"):
-            words += (
-                f" on {count_of(counts['positives'], 'accepted premise')} and {counts['negatives']:,} "
-                f"rejected, for {count_of(counts['queries'], 'sentence')}"
-            )
-        is_active = active().encoder == job.name
-        use = "It ranks the candidates now" if is_active else "Choose it under “Ranked by”"
-        st.success(
-            f"**{label(job.name)}** {label(words)}. {use}."
-            + (f"  \n{label(_describe_check(job.evaluation))}" if job.evaluation else "")
-            + "".join(f"  \n:material/warning: {label(warning)}" for warning in job.warnings),
-            icon=":material/school:",
-        )
+        words = f"**{label(job.name)}** is trained on your decisions, in {format_duration(job.seconds)}."
+        if job.evaluation:
+            words += f"  \n{label(_describe_check(PairedComparison.from_json(job.evaluation)))}"
+        words += "".join(f"  \n:material/warning: {label(warning)}" for warning in job.warnings)
+        st.success(words, icon=":material/school:")
     else:
         draw_unfinished(job)
     with st.container(horizontal=True, vertical_alignment="center"):
-        if job.resumable:
-            st.button(
-                "Resume",
-                on_click=_resume,
-                args=(job.id,),
-                key="resume_learning",
-                disabled=author is None,
-                help="Continues from the last checkpoint, with the decisions as of its start.",
-            )
+        if job.state == "done" and page.ranking.base != job.name and job.name in retrievers():
+            st.button("Rank with it", on_click=_use, args=(job.name,), key="use_learnt")
         _draw_details(job)
         st.button(
             "Dismiss",
@@ -148,13 +104,12 @@ def _draw_end(job: Job, author: str | None) -> None:
             args=(job.id,),
             type="tertiary",
             key="dismiss_learning",
-            disabled=author is None,
+            disabled=page.author is None,
         )
 
 
-def _describe_check(evaluation: Mapping[str, Any]) -> str:
+def _describe_check(comparison: PairedComparison) -> str:
     """Return the comparison with the retriever that ranked before, as a sentence."""
-    comparison = PairedComparison.from_json(evaluation)
     decisive = comparison.measures[comparison.primary]
     return (
         f"{comparison.verdict.capitalize()} on {count_of(comparison.queries, 'claim')} of "
@@ -176,11 +131,6 @@ def _open(page: TreePage) -> None:
     page.screen.dialog = "learn" if page.author is not None else "name"
 
 
-def _resume(job_id: str) -> None:
-    with toast_errors("Not resumed: "):
-        jobs().resume(job_id)
-
-
 def _dismiss(job_id: str) -> None:
     with toast_errors("Not dismissed: "):
         jobs().note(job_id)
@@ -193,39 +143,29 @@ def _use(name: str) -> None:
 @st.dialog("Train on your decisions", width="large", on_dismiss=close_dialogs)
 def draw_learning_dialog(page: TreePage) -> None:
     """Draw the training data, the name of the new encoder, and Start."""
-    corpus_id = page.summary.corpus_id
-    assert corpus_id is not None
-    busy = next((job for job in learning_jobs(corpus_id) if job.open), None)
-    if busy is not None:
-        st.info(
-            f"**{label(busy.name)}** is already training on these decisions. Wait for it, or cancel it.",
-            icon=":material/hourglass_top:",
-        )
+    corpus_id = str(page.summary.corpus_id)
+    if busy := next((job for job in learning_jobs(corpus_id) if job.open), None):
+        st.info(f"**{label(busy.name)}** is already training on these decisions. Wait for it, or cancel it.")
         return
     with show_errors():
         lesson = lesson_of(page.shared.log, page.corpus, corpus_id=corpus_id)
         _draw_lesson(lesson, page.corpus.name)
-        _draw_form(page, lesson)
-
-
-def _draw_form(page: TreePage, lesson: Lesson) -> None:
-    if missing := describe_missing(lesson.counts):
-        st.info(f"{missing} A decision that several trees share counts once.")
-    if ahead := sum(job.open for job in jobs().jobs()):
-        st.info(f"Queued behind {count_of(ahead, 'other training')}.", icon=":material/schedule:")
-    with st.form("learn", border=False):
-        name = st.text_input("Name", value=propose_name(page.corpus.name, jobs().names_taken()), max_chars=80)
-        config = learning_config(page.corpus.name)
-        start = model_label(config.initial or config.base)
-        st.caption(
-            f"Trains {label(start)} further, in seconds to a few minutes. You can keep working or close this "
-            "page."
-        )
-        pressed = st.form_submit_button("Start training", type="primary", disabled=bool(missing))
-    if pressed:
-        start_learning(page, name.strip(), author=page.author or "somebody")
-        page.screen.dialog = None
-        st.rerun()
+        missing = describe_missing(lesson.counts)
+        if missing:
+            st.info(f"{missing} A decision that several trees share counts once.")
+        if ahead := sum(job.open for job in jobs().jobs()):
+            st.info(f"Queued behind {count_of(ahead, 'other training')}.", icon=":material/schedule:")
+        with st.form("learn", border=False):
+            free = propose_name(page.corpus.name, jobs().names_taken())
+            name = st.text_input("Name", value=free, max_chars=80)
+            config = learning_config(page.corpus.name)
+            start = model_label(config.initial or config.base)
+            st.caption(f"Trains {label(start)} further, in seconds to a few minutes. You can keep working.")
+            pressed = st.form_submit_button("Start training", type="primary", disabled=bool(missing))
+        if pressed:
+            start_learning(page, name.strip(), author=page.author or "")
+            page.screen.dialog = None
+            st.rerun()
 
 
 def learning_config(corpus: str) -> AeencConfig:
@@ -260,23 +200,14 @@ def _draw_lesson(lesson: Lesson, corpus_name: str) -> None:
     st.markdown(
         f"From {count_of(lesson.trees, 'tree')} on **{label(corpus_name)}**: "
         f"{count_of(counts['queries'], 'sentence')} with "
-        f"{count_of(counts['positives'], 'accepted premise')} and {counts['negatives']:,} rejected."
+        f"{count_of(counts['positives'], 'accepted premise')} and {counts['negatives']:,} rejected. "
+        "A premise without a judgement counts as rejected. Imported trees count, examples do not."
     )
-    lines = [f"- Left out: {count:,} {reason}." for reason, count in lesson.left_out.items()]
-    if lesson.outside:
-        lines.append(
-            f"- Including {count_of(len(lesson.outside), 'sentence')} that the corpus lacks (conclusions, "
-            "your own statements, retired premises)."
-        )
-    lines.append("- A premise without a judgement counts as rejected for these sentences.")
-    lines.append("- Imported trees count, example trees do not.")
-    st.markdown("\n".join(lines))
-    with st.expander(f"The {sum(1 for _ in lesson.rows()):,} decisions", expanded=False):
-        st.dataframe(
-            [
-                {"sentence": query, "premise": premise, "decision": decision, "in the corpus": inside}
-                for query, premise, decision, inside in lesson.rows()
-            ],
-            hide_index=True,
-            height=260,
-        )
+    for reason, count in lesson.left_out.items():
+        st.caption(f"Left out: {count:,} {reason}.")
+    rows = [
+        {"sentence": query, "premise": premise, "decision": decision, "in the corpus": is_inside}
+        for query, premise, decision, is_inside in lesson.rows()
+    ]
+    with st.expander(f"The {len(rows):,} decisions"):
+        st.dataframe(rows, hide_index=True, height=260)

@@ -212,7 +212,6 @@ class Offer:
     """Proposals of a scorer for a node in one run of the page.
 
     Attributes:
-        means: `next` or `draft`.
         start: Returns the task that makes them, started if it could not be before; None if no chain was
             requested.
         value: Scores of `next` or chain of `draft`, None while they are computed.
@@ -224,7 +223,7 @@ class Offer:
 
     means: Means
     start: Callable[[], Task[Any]] | None = field(default=None, repr=False)
-    value: StepScores | Draft | None = None
+    value: Any = None
     error: Exception | None = None
     candidates: tuple[Candidate, ...] = ()
     proposal: Proposal | None = None
@@ -254,24 +253,38 @@ class Suggester(LazyModel["Scorer"]):
         for group in (self.models, self.results, SCORERS, GROUNDS):
             group.drop_failed()
 
-    def next(self, basis: Basis, candidates: Sequence[str], *, wait: float = 0) -> Task[StepScores]:
-        """Return the task that scores each candidate as the next premise."""
+    def offer_next(self, tree: Tree, node_id: str, pool: Sequence[Candidate], *, among: str) -> Offer:
+        """Return the top candidates of a retriever that are not below the node, re-ranked as next premises.
 
-        def make(scorer: Scorer, report: ProgressCallback) -> StepScores:
-            from entail.arcf.chains.next_premise import score_next
+        `among` is the revision of the retriever.
+        """
+        from entail.arcf.chains.next_premise import score_next
 
+        basis, texts = basis_of(tree, node_id), [candidate.premise.text for candidate in pool]
+
+        def make(scorer: Scorer, _: ProgressCallback) -> StepScores:
             with SCORING:
-                return score_next(scorer, basis.sentence, basis.accepted, candidates)
+                return score_next(scorer, basis.sentence, basis.accepted, texts)
 
-        return self.start(("next", basis.sentence, basis.accepted, tuple(candidates)), make, wait=wait)
+        def start(wait: float = 0) -> Task[StepScores]:
+            return self.start(("next", basis.sentence, basis.accepted, *texts), make, wait=wait)
 
-    def draft(self, basis: Basis, corpus: Corpus, *, wait: float = 0) -> Task[Draft]:
-        """Return the task that drafts a chain from the accepted premises."""
+        task = start(WAIT)
+        offer = Offer("next", start, task.value, task.error)
+        if task.value is None:
+            return offer
+        proposal = Proposal(means="next", after=basis.after, k=len(pool), among=among)
+        return replace(offer, candidates=rerank(pool, task.value.scores), proposal=proposal)
+
+    def offer_draft(self, tree: Tree, node_id: str, corpus: Corpus, basis: Basis | None) -> Offer:
+        """Return the chain drafted for a node on a basis, if one was requested, as the tree judges it now."""
+        from entail.arcf.chains.chain import corpus_facts
+        from entail.arcf.chains.next_premise import draft_chain
+
+        if basis is None:
+            return Offer("draft")
 
         def make(scorer: Scorer, report: ProgressCallback) -> Draft:
-            from entail.arcf.chains.chain import corpus_facts
-            from entail.arcf.chains.next_premise import draft_chain
-
             builder = finish(take_builder(corpus_facts(corpus), scorer, k=POOL, wait=0))
             return draft_chain(
                 basis.sentence,
@@ -283,31 +296,11 @@ class Suggester(LazyModel["Scorer"]):
                 progress=report,
             )
 
-        return self.start(("draft", basis, corpus.hash), make, wait=wait)
+        def start(wait: float = 0) -> Task[Draft]:
+            return self.start(("draft", basis, corpus.hash), make, wait=wait)
 
-    def offer_next(self, tree: Tree, node_id: str, pool: Sequence[Candidate], *, among: str) -> Offer:
-        """Return the candidates of a retriever, re-ranked as next premises.
-
-        Args:
-            tree: Tree.
-            node_id: Node.
-            pool: Top candidates of the retriever that are not below the node.
-            among: Revision of the retriever.
-        """
-        basis, texts = basis_of(tree, node_id), [candidate.premise.text for candidate in pool]
-        task = self.next(basis, texts, wait=WAIT)
-        offer = Offer("next", lambda: self.next(basis, texts), task.value, task.error)
-        if task.value is None:
-            return offer
-        proposal = Proposal(means="next", after=basis.after, k=len(pool), among=among)
-        return replace(offer, candidates=rerank(pool, task.value.scores), proposal=proposal)
-
-    def offer_draft(self, tree: Tree, node_id: str, corpus: Corpus, basis: Basis | None) -> Offer:
-        """Return the chain drafted for a node on a basis, if one was requested, as the tree judges it now."""
-        if basis is None:
-            return Offer("draft")
-        task = self.draft(basis, corpus, wait=WAIT)
-        offer = Offer("draft", lambda: self.draft(basis, corpus), task.value, task.error)
+        task = start(WAIT)
+        offer = Offer("draft", start, task.value, task.error)
         if task.value is None:
             return offer
         facts = [corpus.premises[fact] for fact in task.value.facts]

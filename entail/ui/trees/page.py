@@ -24,6 +24,7 @@ from entail.trees.log.acts import (
     Remove,
     Reorder,
     TypedAct,
+    describe,
 )
 from entail.trees.log.event_log import TreeSummary
 from entail.trees.log.replay import History

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
@@ -111,18 +111,17 @@ def _draw_button(page: TreePage, text: str) -> None:
 
 
 def _draw_next(page: TreePage, offer: Offer, suggester: Suggester) -> None:
-    scores = cast("StepScores", offer.value)
+    scores: StepScores = offer.value
     accepted = " by what you accepted" if page.node.children else ""
     retriever, scorer = (label(model_name(name)) for name in (page.ranking.name, suggester.name))
     st.caption(f"Top {len(offer.candidates)} of {retriever}, re-ranked by {scorer}{accepted}.")
     best = max((candidate.score for candidate in offer.candidates), default=None)
     if scores.stop_score is not None and best is not None and scores.stop_score >= best:
         st.info("Looks complete: no candidate improves it.", icon=":material/flag:")
-    _draw_truncation(scores.dropped, truncated=len(scores.cut))
 
 
 def _draw_draft(page: TreePage, offer: Offer, suggester: Suggester) -> None:
-    draft = cast("Draft", offer.value)
+    draft: Draft = offer.value
     count = len(offer.proposal.after) if offer.proposal is not None else 0
     start = f", continuing from {_premises(count)} here" if count else ""
     name, end = label(model_name(suggester.name)), _ENDS[draft.stopped]
@@ -131,7 +130,6 @@ def _draw_draft(page: TreePage, offer: Offer, suggester: Suggester) -> None:
         st.caption(f"A chain drafted by {name}{start}. {end}")
     else:
         st.info(f"{name} proposes nothing{start}. {end}", icon=":material/flag:")
-    _draw_truncation(draft.dropped, truncated=len(draft.cut))
     if offer.changes:
         changes = label("; ".join(offer.changes))
         st.warning(f"The tree has changed since the draft: {changes}.", icon=":material/update:")
@@ -139,16 +137,6 @@ def _draw_draft(page: TreePage, offer: Offer, suggester: Suggester) -> None:
         st.success("Every proposal is judged.", icon=":material/done_all:")
     if offer.changes or is_judged:
         _draw_button(page, "Draft again")
-
-
-def _draw_truncation(dropped: int, *, truncated: int) -> None:
-    parts = []
-    if dropped:
-        parts.append("the start of the sentence" if dropped < 0 else count_of(dropped, "older premise"))
-    if truncated:
-        parts.append(f"the end of {count_of(truncated, 'candidate')}")
-    for part in parts:
-        st.caption(f":material/content_cut: Truncated: the scorer did not read {part}.")
 
 
 def _describe_wait(offer: Offer, suggester: Suggester, task: Task[Any]) -> str:

@@ -138,21 +138,7 @@ def draw_ranked_by(ranking: Ranking) -> None:
             persist_state="session",
             help="Ranks premises higher that share rare words with the sentence.",
         )
-    if ranking.active is not None:
-        _draw_active(ranking.active, ranking.corpus)
-
-
-def _draw_active(now: Active, corpus: str | None) -> None:
-    """Draw who promoted the active retriever; a toast if it changed during this session."""
-    numbers: dict[str | None, int] = st.session_state.setdefault("active_known", {})
-    previous = numbers.get(corpus)
-    numbers[corpus] = now.number
-    if previous not in (None, now.number):
-        st.toast(
-            f"**{label(model_label(now.encoder))}** is active now and ranks the candidates.",
-            icon=":material/published_with_changes:",
-        )
-    if (move := now.pointer) is not None:
+    if ranking.active is not None and (move := ranking.active.pointer) is not None:
         verb = "Rolled back to" if move.rolled_back else "Promoted"
         scope = ", for all corpora without their own" if move.corpus is None else ""
         st.caption(f"{verb} by {label(move.by)}, {local(move.at):%d %b %H:%M}{scope}")

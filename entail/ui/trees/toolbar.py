@@ -15,7 +15,6 @@ from entail.trees.store.authors import Presence
 from entail.ui.frame.author import with_mark
 from entail.ui.shared.model_names import model_name
 from entail.ui.shared.text import label, local
-from entail.ui.trees.candidates import DETAILS_KEY
 from entail.ui.trees.page import TreePage, read_presences
 from entail.ui.trees.proposals import draw_lists
 from entail.ui.trees.ranked_by import draw_ranked_by
@@ -72,12 +71,6 @@ def draw_order(page: TreePage) -> None:
     with st.popover(title, icon=":material/sort:", help="Ranking and list of the candidates", key="ranking"):
         draw_lists(page)
         draw_ranked_by(page.ranking)
-        st.toggle(
-            "Show scores and provenance",
-            key=DETAILS_KEY,
-            persist_state="session",
-            help="Rank and score of each candidate, and the ranking behind each judgement.",
-        )
     _draw_tool(page, "dialog", "search", ":material/search:", "s")
     if page.screen.query:
         st.button("Clear search", on_click=page.screen.search, args=(None,), type="tertiary", key="own")

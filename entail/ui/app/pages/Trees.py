@@ -6,12 +6,13 @@ from entail.errors import DamagedTreeError, UnknownTreeError
 from entail.runtime.models import model_cache
 from entail.ui.components.elements import pick_view
 from entail.ui.frame.shell import page as framed
+from entail.ui.shared.demo import is_locked_in_demo
 from entail.ui.shared.start_question import asks_to_start
 from entail.ui.shared.text import label
-from entail.ui.trees.candidates import draw_building, draw_candidates
-from entail.ui.trees.chooser import draw_chooser, draw_demo_notice, leave_tree, start_request
+from entail.ui.trees.candidates import draw_candidates
+from entail.ui.trees.chooser import draw_chooser, leave_tree, start_request
 from entail.ui.trees.dialogs import open_dialog
-from entail.ui.trees.learning import draw_learning, draw_learning_dialog, draw_learnt_encoder
+from entail.ui.trees.learning import draw_learning, draw_learning_dialog
 from entail.ui.trees.models import step_of
 from entail.ui.trees.page import open_tree, start_page
 from entail.ui.trees.proposals import draw_proposals, draw_reranking
@@ -43,7 +44,8 @@ with framed("Trees") as (shared, author):
         )
         draw_watch(page)
     draw_notice(page)
-    draw_demo_notice(page)
+    if page.is_locked:
+        is_locked_in_demo("the team's trees cannot be changed: start one of your own")
     with panes():
         left, right = st.columns(2, gap="medium")
     with left, st.container(key="candidates", gap="small"):
@@ -57,10 +59,7 @@ with framed("Trees") as (shared, author):
         with st.container(key="order", horizontal=True, vertical_alignment="center", gap="xsmall"):
             draw_order(page)
         draw_reranking(page)
-        draw_learnt_encoder(page)
-        if page.index is None and page.offer is None:
-            draw_building(page)
-        elif draw_proposals(page):
+        if draw_proposals(page):
             draw_candidates(page)
         draw_learning(page)
     with right:
