@@ -140,12 +140,6 @@ def test_malformed_events_of_nodes_are_skipped() -> None:
     assert events == [NodeEvent("select", "n1"), NodeEvent("open", "n1.1")]
 
 
-@pytest.mark.parametrize("name", ["Up", "ctrl+z", "shift+?", "shift", "10", "", "U", " "])
-def test_a_key_that_cannot_be_pressed_is_refused(name: str) -> None:
-    with pytest.raises(ValueError, match="keys are single lower-case characters"):
-        listen(keys=["1", name], key="keys", on_press=print)
-
-
 def test_a_message_of_the_browser_is_a_key_press(monkeypatch: pytest.MonkeyPatch) -> None:
     mounted: list[Any] = []
     monkeypatch.setattr(keyboard, "mount", lambda *options: mounted.extend(options))

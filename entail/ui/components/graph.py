@@ -13,7 +13,7 @@ from entail.trees.formats.network import OPTIONS, SAMPLE, SMALLEST, groups_of, t
 from entail.trees.formats.svg import to_svg
 from entail.trees.formats.text import caption_of, printable
 from entail.trees.layout import appearance
-from entail.trees.layout.drawing import Box, Direction, Layout, rejected_id
+from entail.trees.layout.drawing import Direction, Layout, rejected_id
 from entail.trees.layout.positions import choose_direction, layout
 from entail.trees.log.tree import ROOT, Tree
 from entail.ui.components.inbox import FIRST_HINT, NodeEvent, node_handler, read_assets
@@ -81,16 +81,15 @@ def draw_graph(
 ) -> None:
     """Draw the tree; pass every event to `on_event` before the next run of the script.
 
-    The newest node of `author` is scrolled into view when it appears; others' nodes move nothing. The caller
-    stores the selected and collapsed nodes. The browser keeps zoom and position across reruns, the
-    session the focus and the direction. Each tree needs a `key` of its own.
+    The caller stores the selected and collapsed nodes, the browser zoom and position, the session focus and
+    direction. Each tree needs a `key` of its own.
 
     Args:
         tree: Tree.
         selected: Selected node.
         collapsed: Nodes of which nothing below is drawn.
         show_rejected: Whether to draw rejected premises.
-        author: Author at work.
+        author: Author at work, whose newest node is scrolled into view when it appears.
         editable: Whether boxes can be dragged onto others and steps be drawn.
         verdicts: Conclusion -> what a check says of its step, shown with its text.
         key: Key of the component.
@@ -181,47 +180,35 @@ def network_of(
     and `tick` have the one that they stand at.
     """
     network = to_network(drawing)
-    verdicts = verdicts or {}
     rejected = {rejected_id(*judged): judged for judged, j in tree.judgements.items() if not j.accepted}
     joints = {step.parent: step.stem[0] for step in drawing.steps if step.stem}
+
+    def add_sign(id: str, group: str, text: str, x: float, y: float) -> None:
+        position = {"x": round(x), "y": round(y)}
+        network.add_node(f"{id}@{group}", label=text, shape="box", group=group, of=id, **position)
+
     for id, box in drawing.boxes.items():
         about = network.get_node(id)
         about |= {"level": box.layer + 1, "words": box.text.lower()}
         if box.kind == "rejected":
-            node_id, key = rejected[id]
-            about |= {"of": node_id}
-            caption = f"Rejected by {tree.judgements[node_id, key].author}"
+            about["of"] = rejected[id][0]
+            caption = f"Rejected by {tree.judgements[rejected[id]].author}"
         else:
             node = tree.nodes[id]
-            caption = caption_of(node) + ("; finished" if id in tree.finished else "")
+            caption = caption_of(node)
+            if id in tree.finished:
+                caption += "; finished"
+                add_sign(id, "tick", "\N{CHECK MARK}", box.right - 8, box.top)
             if box.hidden:
                 caption += f"; {box.hidden} below"
                 about["words"] += "\n" + "\n".join(below.text.lower() for below in tree.descendants(id))
             if node.children:
                 about["open"] = id not in collapsed
-            _add_signs(network, id, box, joints.get(id), finished=id in tree.finished)
-        lines = (caption, box.text, verdicts.get(id, ""))
+                joint = joints.get(id) or (box.right + _AWAY, box.y)
+                add_sign(id, "fold", f"+{box.hidden}" if box.hidden else "\N{MINUS SIGN}", *joint)
+        lines = (caption, box.text, (verdicts or {}).get(id, ""))
         about["title"] = printable("\n".join(filter(None, lines)))
     return network
-
-
-def _add_signs(
-    network: Network,
-    id: str,
-    box: Box,
-    joint: tuple[float, float] | None,
-    *,
-    finished: bool,
-) -> None:
-    """Add the signs at a box: that its node is finished, and one to collapse or expand it, at its step."""
-    if finished:
-        position = {"x": round(box.right - 8), "y": round(box.top)}
-        network.add_node(f"{id}@tick", label="\N{CHECK MARK}", shape="box", group="tick", of=id, **position)
-    if "open" in network.get_node(id):
-        x, y = joint or (box.right + _AWAY, box.y)
-        words = f"+{box.hidden}" if box.hidden else "\N{MINUS SIGN}"
-        position = {"x": round(x), "y": round(y)}
-        network.add_node(f"{id}@fold", label=words, shape="box", group="fold", of=id, **position)
 
 
 def _visible(tree: Tree, drawing: Layout, selected: str | None) -> str | None:
@@ -235,13 +222,11 @@ def _visible(tree: Tree, drawing: Layout, selected: str | None) -> str | None:
 def describe_graph(tree: Tree, *, selected: str | None) -> str:
     """Return a description of the graph for screen readers."""
     kinds = [node.kind for node in tree.nodes.values()]
-    words = [
+    chosen = f"Selected: “{tree.nodes[selected].text}”. " if selected and selected in tree.nodes else ""
+    return (
         f"Explanation tree of “{tree.root.text}”: {kinds.count('intermediate')} intermediate conclusions, "
-        f"{kinds.count('premise')} premises."
-    ]
-    if selected is not None and selected in tree.nodes:
-        words.append(f"Selected: “{tree.nodes[selected].text}”.")
-    return " ".join([*words, "The outline has the same as text."])
+        f"{kinds.count('premise')} premises. {chosen}The outline has the same as text."
+    )
 
 
 def show_picture(tree: Tree) -> None:

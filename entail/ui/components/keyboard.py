@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from entail.ui.components.inbox import component, mount, read_assets
-
-NAMED_KEYS: tuple[str, ...] = (
-    *("up", "down", "left", "right", "enter", "escape", "space"),
-    *("home", "end", "pageup", "pagedown", "delete", "backspace"),
-)
-"""Names of the keys that type no character."""
-
-_KEY = re.compile(rf"(shift\+)?([a-z0-9]|{'|'.join(NAMED_KEYS)})|[^\w\s]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,24 +28,14 @@ class KeyPress:
 def listen(*, keys: Sequence[str], key: str, stamp: str = "", on_press: Callable[[KeyPress], object]) -> None:
     """Listen to `keys` on the whole page; pass every press to `on_press` before the next run of the script.
 
-    Each press comes once and in order; those that an interrupted run missed come in the next. `stamp`
-    identifies the screen and comes back with each press: a press with an older stamp was meant for an older
-    list.
+    `stamp` identifies the screen and comes back with each press: a press with an older stamp was meant for an
+    older list.
 
     Keys are ignored in text fields, in open dialogs, and with Ctrl, Alt or Meta. Streamlit does not see the
     keys, so that `r` and `c` do not rerun or clear. Only arrows repeat while held down.
 
     The browser keeps what is typed into a dialog until its button is pressed (`drafts.js`).
-
-    Raises:
-        ValueError: If a name is not that of a key, such as `Up` or `ctrl+z`.
     """
-    unknown = [name for name in keys if not _KEY.fullmatch(name)]
-    if unknown:
-        raise ValueError(
-            f"keys are single lower-case characters or one of {', '.join(NAMED_KEYS)}; letters, digits and "
-            f"names also with 'shift+' before them; found {unknown}"
-        )
 
     def handle(message: Mapping[str, Any]) -> None:
         if isinstance(message.get("key"), str):

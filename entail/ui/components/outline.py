@@ -25,10 +25,7 @@ def draw_outline(
     key: str,
     on_event: Callable[[NodeEvent], object],
 ) -> None:
-    """Draw the tree; pass every event to `on_event` before the next run of the script.
-
-    The caller stores the selected and collapsed nodes. Each tree needs a `key` of its own.
-    """
+    """Draw the tree; its parameters are those of `draw_graph`."""
     lines = outline(tree, with_rejected=show_rejected)
     sizes, positions = Counter(line.parent for line in lines), Counter[str | None]()
     rows = []

@@ -2,13 +2,10 @@
 // VIEW and HTML are put in front by entail/ui/components/outline.py.
 class TreeView {
   constructor(parentElement) {
-    Object.assign(this, { outbox: new Outbox(), rows: new Map() });
+    Object.assign(this, { outbox: new Outbox(), all: new Map() });
     this.root = furnish(parentElement, ".outline");
-    for (const name of ["count", "hint", "legend"]) this[name] = this.root.querySelector(`.${name}`);
-    [this.tree, this.all] = [this.root.querySelector(".rows"), this.root.querySelector("button")];
-    this.field = findField(this.root, (by) => this.find(by));
-    this.all.addEventListener("click", () => this.foldAll());
-    const on = (name, act) => this.tree.addEventListener(name, act);
+    for (const name of ["rows", "hint", "legend"]) this[name] = this.root.querySelector(`.${name}`);
+    const on = (name, act) => this.rows.addEventListener(name, act);
     on("keydown", (event) => this.press(event));
     on("click", (event) => (onTwist(event) ? this.fold(this.rowAt(event)) : this.choose(this.rowAt(event))));
     on("dblclick", (event) => onTwist(event) || this.open(this.rowAt(event)));
@@ -30,82 +27,66 @@ class TreeView {
   }
 
   hasFocus() {
-    return this.tree.contains(this.tree.getRootNode().activeElement);
+    return this.rows.contains(this.rows.getRootNode().activeElement);
   }
 
   build({ rows, label, apart }) {
     this.drawn = JSON.stringify(rows);
-    this.rows = new Map(rows.map((row) => [row.id, { ...row, below: [], lower: row.text.toLowerCase(), element: draw(row) }]));
+    this.all = new Map(rows.map((row) => [row.id, { ...row, below: [], element: draw(row) }]));
     const loose = element("ul", { role: "group", "aria-label": apart });
     const connected = element("ul", { role: "none" });
     let list = connected;
-    for (const row of this.rows.values()) {
-      this.rows.get(row.parent)?.below.push(row);
+    for (const row of this.all.values()) {
+      this.all.get(row.parent)?.below.push(row);
       if (row.parent === null && connected.firstChild) list = loose;
       list.append(row.element);
     }
     this.loose = [element("p", { class: "apart", "aria-hidden": "true" }, [apart]), loose];
-    this.tree.setAttribute("aria-label", label);
-    this.tree.replaceChildren(connected, ...this.loose);
-    this.reader = this.rows.get(this.reader?.id);
+    this.rows.setAttribute("aria-label", label);
+    this.rows.replaceChildren(connected, ...this.loose);
+    this.reader = this.all.get(this.reader?.id);
     for (const entry of this.legend.children) entry.hidden = !rows.some(({ kind }) => kind === entry.dataset.kind);
   }
 
   // Shows what is to be seen, which row stands for the selected node, and which takes the focus: the one that the
   // reader is at, or what hides it.
   paint(focused = this.hasFocus()) {
-    const words = this.field.value.trim().toLowerCase();
-    const rows = [...this.rows.values()];
-    for (const row of rows.toReversed()) {
-      row.matches = words !== "" && row.lower.includes(words);
-      row.isKept = !words || row.matches || row.below.some(({ isKept }) => isKept);
-    }
+    const rows = [...this.all.values()];
     for (const row of rows) {
-      const parent = this.rows.get(row.parent);
-      row.folds = row.below.some(({ isKept }) => isKept);
-      row.open = row.folds && (words !== "" || !this.collapsed.has(row.id));
-      row.shown = row.isKept && (!parent || (parent.shown && parent.open));
+      const parent = this.all.get(row.parent);
+      row.open = row.below.length > 0 && !this.collapsed.has(row.id);
+      row.shown = !parent || (parent.shown && parent.open);
     }
     this.shown = rows.filter(({ shown }) => shown);
-    const marked = this.nearestShown(this.rows.get(this.selected));
+    const marked = this.nearestShown(this.all.get(this.selected));
     this.current = this.nearestShown(this.reader) ?? marked ?? this.shown[0] ?? null;
     for (const row of rows) {
       Object.assign(row.element, {
         hidden: !row.shown, tabIndex: row === this.current ? 0 : -1,
-        ariaExpanded: row.folds ? String(row.open) : null, ariaSelected: String(row === marked),
+        ariaExpanded: row.below.length ? String(row.open) : null, ariaSelected: String(row === marked),
       });
-      row.element.classList.toggle("only-above", words !== "" && !row.matches);
     }
-    for (const part of this.loose) part.hidden = !this.shown.some(({ element }) => this.loose[1].contains(element));
-    this.count.textContent = words && String(rows.filter(({ matches }) => matches).length || "none");
-    const label = this.collapsed.size ? "Expand all" : "Collapse all";
-    const disabled = words !== "" || (!this.collapsed.size && !this.conclusions().length);
-    Object.assign(this.all, { title: label, ariaLabel: label, disabled });
+    for (const part of this.loose) part.hidden = !this.loose[1].firstChild;
     if (focused) this.current?.element.focus({ preventScroll: true });
   }
 
   nearestShown(row) {
-    while (row && !row.shown) row = this.rows.get(row.parent);
+    while (row && !row.shown) row = this.all.get(row.parent);
     return row ?? null;
-  }
-
-  conclusions() {
-    return [...this.rows.values()].filter(({ below, kind }) => below.length && kind !== "hypothesis").map(({ id }) => id);
   }
 
   // Scrolls the rows only, never the page.
   bringIntoSight() {
     if (!this.current) return;
     const { offsetTop: top, offsetHeight: height } = this.current.element;
-    const { scrollTop, clientHeight } = this.tree;
-    if (top < scrollTop) this.tree.scrollTop = top;
-    else if (top + height > scrollTop + clientHeight) this.tree.scrollTop = Math.min(top, top + height - clientHeight);
+    const { scrollTop, clientHeight } = this.rows;
+    if (top < scrollTop) this.rows.scrollTop = top;
+    else if (top + height > scrollTop + clientHeight) this.rows.scrollTop = Math.min(top, top + height - clientHeight);
   }
 
-  send(kind, ...nodes) {
-    const messages = nodes.map((node) => ({ kind, node }));
-    for (const message of messages) this.apply(message); // shown at once; Python's answer decides
-    this.outbox.send(...messages);
+  send(kind, node) {
+    this.apply({ kind, node }); // shown at once; Python's answer decides
+    this.outbox.send({ kind, node });
   }
 
   apply({ kind, node }) {
@@ -129,7 +110,7 @@ class TreeView {
   }
 
   fold(row) {
-    if (row.below.length && !this.field.value) this.send(row.open ? "collapse" : "expand", row.id);
+    if (row.below.length) this.send(row.open ? "collapse" : "expand", row.id);
     this.paint();
   }
 
@@ -139,15 +120,8 @@ class TreeView {
     if (!row.open) this.fold(row);
   }
 
-  // Expands all if anything is collapsed; else leaves the hypothesis and its premises.
-  foldAll() {
-    if (this.collapsed.size) this.send("expand", ...this.collapsed);
-    else this.send("collapse", ...this.conclusions());
-    this.paint();
-  }
-
   rowAt(event) {
-    return this.rows.get(event.target.closest?.("[role=treeitem]")?.dataset.node);
+    return this.all.get(event.target.closest?.("[role=treeitem]")?.dataset.node);
   }
 
   press(event) {
@@ -157,8 +131,8 @@ class TreeView {
     const acts = {
       ArrowDown: () => this.go(this.shown[at + 1]),
       ArrowUp: () => this.go(this.shown[at - 1]),
-      ArrowRight: () => (row.open ? this.go(row.below.find(({ shown }) => shown)) : this.fold(row)),
-      ArrowLeft: () => (row.open && !this.field.value ? this.fold(row) : this.go(this.rows.get(row.parent))),
+      ArrowRight: () => (row.open ? this.go(row.below[0]) : this.fold(row)),
+      ArrowLeft: () => (row.open ? this.fold(row) : this.go(this.all.get(row.parent))),
       Home: () => this.go(this.shown[0]),
       End: () => this.go(this.shown.at(-1)),
       Enter: () => this.open(row),
@@ -168,12 +142,6 @@ class TreeView {
     event.preventDefault();
     event.stopPropagation();
     acts[event.key]();
-  }
-
-  find(by) {
-    this.paint(false);
-    if (by) this.go(this.shown.find(({ matches }) => matches) ?? this.current);
-    else this.bringIntoSight();
   }
 }
 
