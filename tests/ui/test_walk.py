@@ -7,8 +7,8 @@ from entail.trees.installation.seed import SAMPLE_ID
 from entail.trees.log.acts import Create
 from entail.ui.frame.shell import PAGES
 from entail.ui.frame.walk import STATE, STEPS
-from entail.ui.shared.example_tree import smallest_example
 from entail.ui.shared.resources import Workspace
+from entail.ui.shared.start_question import smallest_example
 from tests.ui.conftest import keys
 
 

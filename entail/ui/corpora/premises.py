@@ -21,7 +21,7 @@ from entail.ui.shared.corpus_choice import keep_picked, preselect
 from entail.ui.shared.demo import is_locked_in_demo
 from entail.ui.shared.form import upload_limit
 from entail.ui.shared.resources import Workspace
-from entail.ui.shared.start_question import open_start_over
+from entail.ui.shared.start_question import open_start_with
 from entail.ui.shared.text import label, local
 
 _ENCODINGS = {
@@ -128,7 +128,7 @@ def draw_premises(shared: Workspace, author: str | None, corpus: CorpusInfo) -> 
         st.success(notice)
     with st.container(horizontal=True):
         if st.button("Start a tree", icon=":material/park:", key="start_on_corpus"):
-            open_start_over(corpus.id)
+            open_start_with(corpus_id=corpus.id)
         draw_archive_button(shared, author, corpus)
     premises = shared.corpora.corpus(corpus.id, version=corpus.version).premises
     words = st.text_input("Find premises", key="find_facts", placeholder="Words of a premise").lower().split()

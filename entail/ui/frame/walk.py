@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 import streamlit as st
 
 from entail.trees.log.event_log import TreeLog
-from entail.ui.shared.example_tree import smallest_example
-from entail.ui.shared.start_question import CLAIM, open_start_with
+from entail.ui.shared.start_question import CLAIM, open_start_with, smallest_example
 
 STATE: Final = "walk"
 """Key of the session state: index of the current step; missing while no walk is in progress."""
@@ -21,12 +20,7 @@ class Step(NamedTuple):
     page: str
     path: str
     sentence: str
-    parameters: Callable[[TreeLog], Mapping[str, str]] = lambda _: {}
-
-
-def _example(log: TreeLog) -> Mapping[str, str]:
-    tree = smallest_example(log.trees())
-    return {"tree": tree.id} if tree is not None else {}
+    parameters: Mapping[str, str] = {}
 
 
 STEPS: Final = (
@@ -39,13 +33,12 @@ STEPS: Final = (
         "Trees",
         "pages/Trees.py",
         "Select a node: candidates for its premises are ranked. Accept one in a tree of your own.",
-        _example,
     ),
     Step(
         "Compare",
         "pages/Compare.py",
         "Two retrievers rank the premises of the same claims. The tour shows the largest differences.",
-        lambda _: {"mode": "tour"},
+        {"mode": "tour"},
     ),
     Step(
         "Direction",
@@ -80,31 +73,29 @@ def draw_walk(page: str, log: TreeLog) -> None:
     number: int | None = st.session_state.get(STATE)
     if number is None:
         return
-    step = STEPS[number]
-    on_page = page == step.page
+    step, is_last = STEPS[number], number + 1 == len(STEPS)
     with st.container(key="walk", horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(f"**{number + 1} of {len(STEPS)}** {step.sentence}")
-        if page == "Trees" and on_page and st.button("Try it", key="walk_try", icon=":material/park:"):
+        if page == step.page == "Trees" and st.button("Try it", key="walk_try", icon=":material/park:"):
             example = smallest_example(log.trees())
-            if example is None:
-                open_start_with("")
-            else:
-                open_start_with(example.hypothesis, example.corpus_id)
-        if not on_page:
+            open_start_with(*((example.hypothesis, example.corpus_id) if example else ()))
+        if page != step.page:
             if st.button("Resume", key="walk_resume", icon=":material/undo:", type="primary"):
                 _open(number, log)
-        elif number + 1 < len(STEPS) and st.button(
+        elif not is_last and st.button(
             "Next", key="walk_next", icon=":material/arrow_forward:", type="primary"
         ):
             _open(number + 1, log)
-        title = "Leave" if number + 1 < len(STEPS) else "Finish"
-        st.button(title, key="walk_leave", on_click=_leave, type="tertiary")
+        st.button("Finish" if is_last else "Leave", key="walk_leave", on_click=_leave, type="tertiary")
 
 
 def _open(number: int, log: TreeLog) -> None:
     st.session_state[STATE] = number
     step = STEPS[number]
-    st.switch_page(step.path, query_params=dict(step.parameters(log)))
+    parameters = dict(step.parameters)
+    if step.page == "Trees" and (example := smallest_example(log.trees())):
+        parameters["tree"] = example.id
+    st.switch_page(step.path, query_params=parameters)
 
 
 def _leave() -> None:

@@ -33,16 +33,15 @@ class FileSource(Generic[_Value]):
     No path can be typed: whoever sees the page could read any file of the server.
 
     Attributes:
-        link: Link of the page, whose name begins the widget keys.
-        part: Part of the link that names the choice.
+        part: Part of the page's `link` that names the choice.
         unit: Noun for the premises of a corpus.
         folder: Folder of the data folder whose files are options.
         prefix: Start of these files' ids.
+        read: Reads a file: path, name on screen, progress.
+        upload: Label of the upload.
         title: Start of these files' names on screen.
         accepts: Filter of these files.
-        read: Reads a file: path, name on screen, progress.
         types: Extensions of uploads; None for any.
-        upload: Label of the upload.
     """
 
     link: Link

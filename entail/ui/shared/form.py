@@ -32,10 +32,7 @@ _CHOICES = {None: "default", True: "yes", False: "no"}
 def draw_settings(method: Method, begin: Mapping[str, object], *, key: str) -> dict[str, object]:
     """Draw the common settings of a method as fields and the others as a table; return all values by name.
 
-    Args:
-        method: The method.
-        begin: First values where they differ from the defaults.
-        key: Prefix of the widget keys; change it to reset the form.
+    `begin` has the first values where they differ from the defaults. Another `key` resets the form.
 
     Raises:
         SettingsError: If a value of the table is none of its field.
@@ -100,48 +97,32 @@ def draw_fields(fields: Sequence[Field], begin: Mapping[str, object], *, key: st
 
 def _draw_field(field: Field, value: Any, *, key: str) -> Any:  # noqa: ANN401 - of the field's type
     """Draw one field with its first value and return its value."""
-    name, help_ = setting_label(field.name), field.help or None
-    if field.name in (BASE, INITIAL) and field.kind == "text":
-        return st.selectbox(
-            name,
-            _models(str(value or ""), adapters=field.name == INITIAL),
-            format_func=lambda model: model or "none",
-            accept_new_options=True,
-            key=key,
-            help=help_,
-        )
-    if field.kind == "choice":
-        choices = [*([None] if field.optional else []), *field.choices]
-        return st.selectbox(
-            name,
-            choices,
-            index=choices.index(value) if value in choices else None,
-            format_func=lambda choice: _CHOICES[None] if choice is None else str(choice),
-            key=key,
-            help=help_,
-        )
-    if field.kind == "flag":
-        if not field.optional:
-            return st.checkbox(name, value=bool(value), key=key, help=help_)
-        flags = list(_CHOICES)
-        return st.selectbox(
-            name, flags, index=flags.index(value), format_func=_CHOICES.__getitem__, key=key, help=help_
-        )
+    name = setting_label(field.name)
+    common: dict[str, Any] = {"key": key, "help": field.help or None}
     empty = _CHOICES[None] if field.optional else "required" if field.default != "" else "none"
-    if field.kind == "whole":
-        return st.number_input(name, value=value, step=1, key=key, help=help_, placeholder=empty)
-    if field.kind == "number":
-        return st.number_input(
-            name,
-            value=None if value is None else float(value),
-            step=step_of(value),
-            format="%g",
-            key=key,
-            help=help_,
-            placeholder=empty,
+    if field.name in (BASE, INITIAL) and field.kind == "text":
+        models = _models(str(value or ""), adapters=field.name == INITIAL)
+        return st.selectbox(
+            name, models, format_func=lambda model: model or "none", accept_new_options=True, **common
         )
-    text = "" if value is None else str(value)
-    return st.text_input(name, value=text, key=key, help=help_, placeholder=empty)
+    if field.kind == "flag" and not field.optional:
+        return st.checkbox(name, value=bool(value), **common)
+    if field.kind in ("choice", "flag"):
+        choices = [*([None] if field.optional else []), *(field.choices or (True, False))]
+        index = choices.index(value) if value in choices else None
+        return st.selectbox(name, choices, index=index, format_func=_choice_name, **common)
+    if field.kind == "whole":
+        return st.number_input(name, value=value, step=1, placeholder=empty, **common)
+    if field.kind == "number":
+        number = None if value is None else float(value)
+        return st.number_input(
+            name, value=number, step=step_of(value), format="%g", placeholder=empty, **common
+        )
+    return st.text_input(name, value="" if value is None else str(value), placeholder=empty, **common)
+
+
+def _choice_name(choice: object) -> str:
+    return _CHOICES[choice] if choice is None or isinstance(choice, bool) else str(choice)
 
 
 def _models(first: str, *, adapters: bool) -> list[str]:
@@ -185,9 +166,7 @@ def refuse_paths(
 ) -> None:
     """Refuse typed paths: who sees a form may name a model, but not read any folder of the server.
 
-    Args:
-        values: Values of the fields, by name.
-        existing_values: Values that were not typed here, such as those of another job.
+    `existing_values` were not typed here, such as those of another job.
 
     Raises:
         SettingsError: If a text is a path.

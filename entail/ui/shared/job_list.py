@@ -29,21 +29,20 @@ ENDED_SHOWN = 8
 
 
 class StateStyle(NamedTuple):
-    """Text, icon and colour of a job state."""
+    """Icon and colour of a job state."""
 
-    words: str
     icon: str
     colour: Literal["blue", "green", "red", "orange", "gray", "violet"]
 
 
 LOOKS: Mapping[State, StateStyle] = {
-    "queued": StateStyle("queued", ":material/schedule:", "gray"),
-    "running": StateStyle("running", ":material/play_circle:", "blue"),
-    "cancelling": StateStyle("cancelling", ":material/stop_circle:", "orange"),
-    "cancelled": StateStyle("cancelled", ":material/cancel:", "gray"),
-    "done": StateStyle("done", ":material/check_circle:", "green"),
-    "failed": StateStyle("failed", ":material/error:", "red"),
-    "interrupted": StateStyle("interrupted", ":material/power_off:", "orange"),
+    "queued": StateStyle(":material/schedule:", "gray"),
+    "running": StateStyle(":material/play_circle:", "blue"),
+    "cancelling": StateStyle(":material/stop_circle:", "orange"),
+    "cancelled": StateStyle(":material/cancel:", "gray"),
+    "done": StateStyle(":material/check_circle:", "green"),
+    "failed": StateStyle(":material/error:", "red"),
+    "interrupted": StateStyle(":material/power_off:", "orange"),
 }
 
 
@@ -62,9 +61,8 @@ def open_job(job: str | None, **more: str) -> None:
 
 def draw_badge(job: Job) -> None:
     """Draw the state of a job."""
-    style = LOOKS[job.state]
-    words = f"{style.words}, number {job.queue_position}" if job.queue_position else style.words
-    st.badge(words, icon=style.icon, color=style.colour)
+    words = f"{job.state}, number {job.queue_position}" if job.queue_position else job.state
+    st.badge(words, icon=LOOKS[job.state].icon, color=LOOKS[job.state].colour)
 
 
 def draw_unfinished(job: Job) -> None:
@@ -126,20 +124,19 @@ def ensure_worker() -> None:
 
 
 def _draw_list(busy: bool) -> None:
-    readable_jobs, unreadable = jobs().jobs(), jobs().unreadable()
+    readable_jobs = jobs().jobs()
     if any(job.open for job in readable_jobs) != busy:
         st.rerun()
     ensure_worker()
-    queued = sorted(
-        (job for job in readable_jobs if job.queue_position), key=lambda job: job.queue_position or 0
-    )
+    queued = [job for job in readable_jobs if job.queue_position]
+    queued.sort(key=lambda job: job.queue_position or 0)
     running = [job for job in readable_jobs if job.open and not job.queue_position]
     ended = [job for job in readable_jobs if not job.open]
     if running or queued:
         st.markdown(f"**{len(running)} running, {len(queued)} queued**")
     for job in [*running, *queued]:
         _draw_row(job)
-    for job_id, why in unreadable.items():
+    for job_id, why in jobs().unreadable().items():
         st.error(label(f"Job {job_id} cannot be read: {why}"), icon=":material/error:")
         if not is_demo() and st.button(
             "Delete", key=f"delete-{job_id}", disabled=st.session_state.get("author") is None
@@ -147,9 +144,8 @@ def _draw_list(busy: bool) -> None:
             with toast_errors():
                 jobs().delete(job_id)
                 st.rerun()
-    if not ended:
-        return
-    st.markdown(f"**{len(ended)} ended**")
+    if ended:
+        st.markdown(f"**{len(ended)} ended**")
     every = len(ended) <= ENDED_SHOWN or st.toggle(f"Show all {len(ended)}", key="all_jobs")
     for job in ended if every else ended[:ENDED_SHOWN]:
         _draw_row(job)
@@ -157,12 +153,10 @@ def _draw_list(busy: bool) -> None:
 
 def _draw_row(job: Job) -> None:
     with st.container(border=True, key=f"job-{job.id}", gap="xxsmall"):
-        with st.container(
-            horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", gap="small"
-        ):
-            with st.container(horizontal=True, vertical_alignment="center", width="content", gap="small"):
-                st.markdown(f"**{label(job.name)}**", width="content")
-                draw_badge(job)
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.markdown(f"**{label(job.name)}**", width="content")
+            draw_badge(job)
+            st.space("stretch")
             if st.button("Open", key=f"open-{job.id}", help=f"Open {label(job.name)}"):
                 open_job(job.id)
                 st.rerun()

@@ -38,15 +38,13 @@ def init_value(key: str, value: object) -> None:
 class Link:
     """Query parameters of one page, and the widgets that they set.
 
-    Args:
-        page: Prefix of the widget keys: `<page>_<part>`.
-        parts: Names of the query parameters.
-        called: Names of parts in warnings; a part without one is called by its own name.
+    `page` begins the widget keys, `<page>_<part>`; `parts` are the query parameters, and `called` has the
+    names in warnings of those that are not called by their own.
     """
 
     def __init__(self, page: str, parts: Sequence[str], *, called: Mapping[str, str]) -> None:
         self.page, self.parts, self._called = page, tuple(parts), called
-        self._stored, self._written, self._unknown = f"{page}_link", f"{page}_written", f"{page}_in_vain"
+        self._stored, self._written, self._unknown = f"{page}_link", f"{page}_written", f"{page}_unknown"
 
     @property
     def values(self) -> Mapping[str, str]:
@@ -83,15 +81,10 @@ class Link:
         draw: Callable[..., Any] = st.selectbox,
         **more: Any,  # noqa: ANN401 - of Streamlit
     ) -> _Option:
-        """Draw the field that selects an option, and return it.
+        """Draw a part's field by `draw`, with `more` arguments, and return the selected option.
 
-        Args:
-            part: Part of the link.
-            title: Label of the field.
-            options: Options; a mapping has their texts as values.
-            default: First option where the address names none.
-            draw: Draws the field.
-            more: Further arguments of `draw`.
+        `options` may be a mapping with their texts as values; `default` is the first one where the address
+        names none.
         """
         if isinstance(options, Mapping):
             more["format_func"] = options.__getitem__
@@ -109,15 +102,13 @@ class Link:
         **more: Any,  # noqa: ANN401 - of Streamlit
     ) -> str:
         """Draw a text field by `draw`, with `more` arguments, and return its text."""
-        key = self.init_text(part, default, longest=longest)
-        return str(draw(title, key=key, max_chars=longest, **more))
+        return str(draw(title, key=self.init_text(part, default, longest=longest), max_chars=longest, **more))
 
     def init_widget(self, part: str, options: Sequence[_Option], default: _Option) -> str:
         """Set the first value of a part's widget and return the widget's key.
 
-        The value is the option whose text the address requests, else the default. A value that is no longer
-        an option is replaced in the same way. A requested value without an option is warned about as long as
-        the default stands in its place.
+        The value is the option whose text the address requests, else the default, also where it is no longer
+        an option. A requested value without an option is warned about as long as the default stands for it.
         """
         key = f"{self.page}_{part}"
         unknown: dict[str, tuple[str, object]] = st.session_state.setdefault(self._unknown, {})
@@ -152,12 +143,7 @@ class Link:
         return key
 
     def save_to_url(self, parts: Sequence[str], *, further: Mapping[str, str] | None = None) -> None:
-        """Write the values of widgets into the address.
-
-        Args:
-            parts: Parts to write; the requested value of those whose widget is not drawn yet.
-            further: Values that belong to no widget.
-        """
+        """Write the values of these parts into the address, and `further` ones that belong to no widget."""
         state = {part: st.session_state.get(f"{self.page}_{part}", self.requested(part)) for part in parts}
         values = {part: str(value) for part, value in state.items() if value not in (None, "")}
         values |= further or {}

@@ -1,12 +1,15 @@
-"""Hypothesis of a new tree, made from a question and its answer."""
+"""Start of a new tree from other pages: a claim, a question and its answer, an example."""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 
 import streamlit as st
 
 from entail.claims import state_answer
+from entail.trees.log.event_log import TreeSummary
+from entail.trees.store.seed import HELD_OUT_ID
 from entail.ui.shared.corpus_choice import preselect
 from entail.ui.shared.link import Link, init_value
 
@@ -22,29 +25,34 @@ CLAIM = "start_claim"
 _LINK = Link("start", PARTS, called={})
 
 
-def open_start(question: str, answer: str, hypothesis: str) -> None:
-    """Open the form of a new tree with a question in it."""
-    st.session_state.pop("tree", None)
-    values = {"question": question, "answer": answer, "hypothesis": hypothesis}
-    st.switch_page(
-        "pages/Trees.py", query_params={part: text[:LONGEST] for part, text in values.items() if text.strip()}
+def smallest_example(trees: Iterable[TreeSummary]) -> TreeSummary | None:
+    """Return the smallest example of two steps or more, held-out ones first, None without any."""
+    examples = [tree for tree in trees if tree.example and tree.steps > 1]
+    return min(
+        examples,
+        key=lambda tree: (tree.corpus_id != HELD_OUT_ID, tree.premises, len(tree.hypothesis)),
+        default=None,
     )
 
 
-def open_start_over(corpus_id: str) -> None:
-    """Open the form of a new tree over a corpus."""
-    st.session_state.pop("tree", None)
-    preselect("start_corpus", corpus_id)
-    st.switch_page("pages/Trees.py")
+def open_start(question: str, answer: str, hypothesis: str) -> None:
+    """Open the form of a new tree with a question in it."""
+    values = {"question": question, "answer": answer, "hypothesis": hypothesis}
+    _open({part: text[:LONGEST] for part, text in values.items() if text.strip()})
 
 
-def open_start_with(claim: str, corpus_id: str | None = None) -> None:
+def open_start_with(claim: str = "", corpus_id: str | None = None) -> None:
     """Open the form of a new tree with a claim in it, over a corpus if one is given."""
-    st.session_state.pop("tree", None)
-    st.session_state[CLAIM] = claim
+    if claim:
+        st.session_state[CLAIM] = claim
     if corpus_id is not None:
         preselect("start_corpus", corpus_id)
-    st.switch_page("pages/Trees.py", query_params={})
+    _open({})
+
+
+def _open(parameters: dict[str, str]) -> None:
+    st.session_state.pop("tree", None)
+    st.switch_page("pages/Trees.py", query_params=parameters)
 
 
 def begin_start(way: str) -> None:

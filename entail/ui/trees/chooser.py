@@ -19,7 +19,6 @@ from entail.ui.frame.author import ask_name
 from entail.ui.frame.sign_in import shown_name
 from entail.ui.shared.corpus_choice import keep_picked, pick_corpus
 from entail.ui.shared.demo import is_locked_in_demo
-from entail.ui.shared.example_tree import smallest_example
 from entail.ui.shared.form import upload_limit
 from entail.ui.shared.resources import Workspace, reference_premises
 from entail.ui.shared.start_question import (
@@ -29,6 +28,7 @@ from entail.ui.shared.start_question import (
     draw_question,
     forget,
     leave_question,
+    smallest_example,
 )
 from entail.ui.shared.text import ago, label
 
