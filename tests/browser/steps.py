@@ -2,10 +2,28 @@
 
 import contextlib
 import re
+from pathlib import Path
 
-from playwright.sync_api import Page, TimeoutError, expect
+from playwright.sync_api import Locator, Page, TimeoutError, expect
+
+from entail.trees.installation.seed import seed_sample
+from entail.trees.log.event_log import TreeLog
+from entail.trees.store.database import open_database
 
 BUSY = ", ".join(f'[data-testid="st{name}"]' for name in ("Spinner", "Skeleton")) + ", [data-stale=true]"
+
+
+def log_of(folder: Path, *, seed: bool = False) -> TreeLog:
+    """Return the trees of a data folder, which may be seeded as the first start does."""
+    database = open_database(f"sqlite:///{folder / 'entail.db'}")
+    if seed:
+        seed_sample(database)
+    return TreeLog(database)
+
+
+def rows(page: Page) -> Locator:
+    """Return the rows of candidates."""
+    return page.locator('[class*="st-key-row-"]')
 
 
 def say_name(page: Page, name: str) -> None:

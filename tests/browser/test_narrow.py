@@ -4,11 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page, expect
 
-from entail.trees.installation.seed import seed_sample
-from entail.trees.log.event_log import TreeLog
-from entail.trees.store.database import open_database
+from tests.browser.steps import log_of, rows
 
 ROOT = Path(__file__).parents[2]
 WIDE = """() => [document.documentElement, document.querySelector('[data-testid="stMain"]')]
@@ -17,17 +15,10 @@ WIDE = """() => [document.documentElement, document.querySelector('[data-testid=
 pytestmark = pytest.mark.browser
 
 
-def rows(page: Page) -> Locator:
-    return page.locator('[class*="st-key-row-"]')
-
-
 def test_both_halves_of_a_tree_are_in_reach_on_a_narrow_screen(
     page: Page, start_app: Any, graph: Any, tmp_path: Path
 ) -> None:
-    database = open_database(f"sqlite:///{tmp_path / 'data' / 'entail.db'}")
-    seed_sample(database)
-    tree = max(TreeLog(database).trees(), key=lambda tree: tree.premises)
-    database.close()
+    tree = max(log_of(tmp_path / "data", seed=True).trees(), key=lambda tree: tree.premises)
     url = start_app(ROOT / "streamlit_app.py", data_dir=tmp_path / "data")
     page.set_viewport_size({"width": 420, "height": 900})
     page.goto(f"{url}/Trees?tree={tree.id}")
@@ -79,10 +70,7 @@ def test_no_page_is_wider_than_a_narrow_screen(page: Page, start_app: Any, tmp_p
 
 def test_candidates_come_first_on_a_desk(page: Page, start_app: Any, tmp_path: Path) -> None:
     """The first candidate is at most 250 px from the top, and eight are in sight."""
-    database = open_database(f"sqlite:///{tmp_path / 'data' / 'entail.db'}")
-    seed_sample(database)
-    tree = max(TreeLog(database).trees(), key=lambda tree: tree.premises)
-    database.close()
+    tree = max(log_of(tmp_path / "data", seed=True).trees(), key=lambda tree: tree.premises)
     url = start_app(ROOT / "streamlit_app.py", data_dir=tmp_path / "data")
     page.set_viewport_size({"width": 1400, "height": 900})
     page.goto(f"{url}/Trees?tree={tree.id}")

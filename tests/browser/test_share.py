@@ -5,13 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Page, expect
 
-from entail.trees.installation.seed import seed_sample
-from entail.trees.log.event_log import TreeLog
-from entail.trees.store.database import open_database
 from entail.ui.app import ASGI
-from tests.browser.steps import say_name
+from tests.browser.steps import log_of, say_name
 
 pytestmark = pytest.mark.browser
 
@@ -19,9 +16,7 @@ pytestmark = pytest.mark.browser
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("share") / "data"
-    database = open_database(f"sqlite:///{folder / 'entail.db'}")
-    seed_sample(database)
-    database.close()
+    log_of(folder, seed=True)
     return folder
 
 
@@ -48,13 +43,8 @@ def fits(page: Page) -> bool:
     return bool(page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth"))
 
 
-def rows(page: Page) -> Locator:
-    return page.locator("tr")
-
-
 def test_a_tree_by_its_link(page: Page, browser: Browser, url: str, folder: Path) -> None:
-    log = TreeLog(open_database(f"sqlite:///{folder / 'entail.db'}"))
-    tree = max(log.trees(), key=lambda tree: tree.steps)
+    tree = max(log_of(folder).trees(), key=lambda tree: tree.steps)
     page.goto(f"{url}/Trees?tree={tree.id}")
     say_name(page, "Ada")
     link = make_link(page, url)
@@ -76,21 +66,4 @@ def test_a_tree_by_its_link(page: Page, browser: Browser, url: str, folder: Path
     visitor.reload()
     expect(visitor.get_by_role("heading")).to_have_count(0)
     expect(visitor.locator("#graph")).to_have_count(0)
-    context.close()
-
-
-def test_a_comparison_by_its_link(page: Page, browser: Browser, url: str) -> None:
-    page.goto(f"{url}/Compare?mode=query&left=tfidf&right=bm25&query=snow+is+cold&depth=10")
-    say_name(page, "Ada")
-    link = make_link(page, url)
-
-    context = browser.new_context(viewport={"width": 420, "height": 900})
-    visitor = context.new_page()
-    visitor.goto(link)
-    expect(visitor.get_by_role("heading", level=1)).to_have_text("snow is cold")
-    expect(rows(visitor)).to_have_count(20)
-    assert fits(visitor)
-    revoke(page)
-    visitor.reload()
-    expect(rows(visitor)).to_have_count(0)
     context.close()

@@ -6,13 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from entail.data.entailment_bank.trees import read_trees
 from entail.trees.log.acts import Write
-from entail.trees.log.event_log import TreeLog
-from entail.trees.store.database import open_database
-from tests.browser.steps import pick, say_name
+from tests.browser.steps import log_of, pick, rows, say_name
 
 ROOT = Path(__file__).parents[2]
 CLAIM = "the moon reflects sunlight towards earth"
@@ -41,16 +39,8 @@ def begin_tree(page: Page, url: str, claim: str = CLAIM) -> str:
     return page.url.rsplit("=", 1)[1]
 
 
-def rows(page: Page) -> Locator:
-    return page.locator('[class*="st-key-row-"]')
-
-
 def press(page: Page, key: str) -> None:
     page.locator("body").press(key)
-
-
-def log_of(folder: Path) -> TreeLog:
-    return TreeLog(open_database(f"sqlite:///{folder / 'entail.db'}"))
 
 
 def version(page: Page, number: int) -> None:
@@ -142,41 +132,6 @@ def test_the_newcomers_story(
     assert {"context", "question", "answer", "hypothesis", "proof", "meta"} <= set(
         json.loads(file.read_text(encoding="utf-8"))
     )
-
-
-def test_two_authors_collide_only_where_they_touch_the_same(
-    page: Page, browser: Browser, url: str, folder: Path
-) -> None:
-    tree_id = begin_tree(page, url)
-    context = browser.new_context(viewport={"width": 1280, "height": 1000})
-    other = context.new_page()
-    other.goto(f"{url}/Trees?tree={tree_id}")
-    expect(rows(other)).to_have_count(10)
-    say_name(other, "Bo")
-
-    # Different premises of one node: both are taken.
-    press(page, "1")
-    press(other, "2")
-    expect(rows(page).nth(0)).to_contain_text("accepted here")
-    expect(rows(other).nth(1)).to_contain_text("accepted here")
-    version(page, 3)
-
-    # Bo rewords the sentence while Ada judges what explained its old words.
-    press(other, "e")
-    dialog = other.get_by_role("dialog")
-    dialog.get_by_role("textbox", name="Sentence").fill("the moon shines by reflected light")
-    dialog.get_by_role("button", name="Save").click()
-    press(page, "5")
-    log = log_of(folder)
-    expect(dialog).to_have_count(0)
-    # Whichever came first, nothing is lost: Ada's act is in the log, or she was told what changed.
-    page.wait_for_timeout(1000)
-    acts = [(event.author, event.act.kind) for event in log.history(tree_id).events]
-    if ("Ada", "accept") not in acts[3:]:
-        message = re.compile("not saved.*Bo|the list has just changed", re.DOTALL)
-        expect(page.get_by_text(message)).to_be_visible()
-    assert ("Bo", "edit") in acts
-    context.close()
 
 
 @pytest.mark.parametrize(("path", "title"), [("", "Explanation trees"), ("Trees", "Trees")])

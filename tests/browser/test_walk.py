@@ -6,10 +6,6 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from entail.trees.log.event_log import TreeLog
-from entail.trees.store.database import open_database
-from tests.browser.steps import settle
-
 ROOT = Path(__file__).parents[2]
 PAGES = ("/", "/Trees", "/Compare", "/Direction", "/Results")
 
@@ -28,40 +24,6 @@ def arrive(page: Page, url: str, number: int) -> None:
 
 def go_on(page: Page) -> None:
     page.locator(".st-key-walk_next button").click()
-
-
-def test_the_walk_by_clicks(page: Page, url: str, folder: Path) -> None:
-    page.goto(url)
-    page.locator(".st-key-walk_start button").click()
-    arrive(page, url, 0)
-    go_on(page)
-    arrive(page, url, 1)
-    rows = page.locator('[class*="st-key-row-"]')
-    expect(rows).to_have_count(10)
-
-    # A tree of one's own: the claim is filled in, only the name is asked; the example stays as it is.
-    page.locator(".st-key-walk_try button").click()
-    expect(page.locator(".st-key-start_text input")).not_to_have_value("")
-    page.get_by_role("textbox", name="Your name").fill("Ada")
-    page.get_by_role("button", name="Start", exact=True).click()
-    expect(page).to_have_url(re.compile(r"/Trees\?tree=[0-9a-f]{8}"))
-    expect(rows).to_have_count(10)
-    settle(page)  # the rows of the example stay until those of the new tree are drawn
-    accept = rows.first.get_by_role("button", name="1", exact=True)
-    accept.click()
-    expect(rows.first).to_contain_text("accepted here")
-    (own,) = (
-        tree
-        for tree in TreeLog(open_database(f"sqlite:///{folder / 'entail.db'}")).trees()
-        if not tree.example
-    )
-    assert own.judgements == 1
-
-    for number in (2, 3, 4):
-        go_on(page)
-        arrive(page, url, number)
-    page.locator(".st-key-walk_leave button").click()
-    expect(bar(page)).to_have_count(0)
 
 
 def test_the_bar_covers_nothing_on_a_phone(page: Page, url: str) -> None:

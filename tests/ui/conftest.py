@@ -126,7 +126,7 @@ def redrawn(page: TreePage) -> TreePage:
 
 def press(page: TreePage, key: str, drawn: str | None = None) -> TreePage:
     """Press a key at the list that `drawn` stamps, the current one by default; return the page after."""
-    page.handle_key(KeyPress(key, 1, page.with_candidates().stamp if drawn is None else drawn))
+    page.handle_key(KeyPress(key, page.with_candidates().stamp if drawn is None else drawn))
     return redrawn(page)
 
 

@@ -86,10 +86,6 @@ def test_a_tree_is_imported_from_graphml(shared: Workspace, small: str) -> None:
     assert [tree.nodes[node].key for node in tree.root.children] == [own.key, None], "it knows its own"
 
 
-def test_every_row_of_jsonl_is_imported(shared: Workspace) -> None:
-    assert import_trees(shared, 2 * ROW.encode(), name="x.jsonl", author="Ada", corpus_id=None) == 2
-
-
 def test_every_claim_of_a_list_becomes_a_tree(shared: Workspace, small: str) -> None:
     content = b"snow is cold\n\n ice floats\r\n"
     assert import_trees(shared, content, name="claims.txt", author="Ada", corpus_id=small) == 2

@@ -28,12 +28,6 @@ def own(shared: Workspace) -> str:
     return shared.log.create(Create(hypothesis="snow is a cold kind of ice"), author="Ada", corpus_id=info.id)
 
 
-def test_home_on_the_first_visit_shows_examples_and_what_to_do(home: AppTest) -> None:
-    assert not home.exception
-    assert home.button(key="open_example")
-    assert opens(home) == 12
-
-
 def test_home_finds_examples_by_words_and_says_how_many_more(home: AppTest) -> None:
     home = home.text_input(key="find_example").set_value("fox grows thick fur").run()
     assert opens(home) == 1
@@ -60,14 +54,6 @@ def test_a_start_waits_for_the_name_that_the_browser_remembers(home: AppTest, sh
     (tree,) = (tree for tree in shared.log.trees() if not tree.example)
     assert (tree.hypothesis, tree.created_by) == ("ice floats", "Ada")
     assert home.session_state["start_request"].requested is None
-
-
-def test_an_old_start_is_forgotten(home: AppTest, shared: Workspace) -> None:
-    home.text_input(key="start_text").set_value("ice floats")
-    home = home.button(key="start").click().run()
-    home.session_state["start_request"].requested -= 60
-    by(home).run()
-    assert all(tree.example for tree in shared.log.trees())
 
 
 @pytest.mark.parametrize(("age", "opened"), [(0, True), (60, False)])
@@ -120,16 +106,6 @@ def test_an_accept_costs_one_read_and_one_write(app: AppTest, shared: Workspace,
     assert begun == [True, False]
     (presence,) = shared.authors.list_presences()
     assert (presence.author, presence.tree_id, presence.node) == ("Ada", own, "n1")
-
-
-def test_what_was_shown_is_recorded_with_an_accept(app: AppTest, shared: Workspace, own: str) -> None:
-    app = on_tree(app, own)
-    accepts(app)[1].click().run()
-    (evidence,) = shared.log.evidence(own).values()
-    assert evidence.retriever == "tfidf"
-    assert evidence.query == "snow is a cold kind of ice"
-    assert not evidence.own_words
-    assert [candidate.rank for candidate in evidence.shown] == [1, 2, 3]
 
 
 def test_finish_rejects_the_others_shown(app: AppTest, shared: Workspace, own: str) -> None:

@@ -17,13 +17,13 @@ from entail.trees.formats.text import Line
 from entail.trees.formats.text import outline as lines_of
 from entail.trees.layout import appearance
 from entail.trees.layout.drawing import rejected_id
-from entail.trees.layout.positions import choose_direction, layout
+from entail.trees.layout.positions import layout
 from entail.trees.log.acts import Act, Conclude, Create, Event, Finish, GivenNode, Reject, Remove
 from entail.trees.log.replay import replay
 from entail.trees.log.tree import Tree
 from entail.trees.review.commands import Command
 from entail.ui.components import graph, outline
-from entail.ui.components.graph import GraphView, describe_graph, network_of
+from entail.ui.components.graph import GraphView, network_of
 from entail.ui.components.inbox import NodeEvent
 from entail.ui.components.keyboard import KeyPress
 from entail.ui.frame.author import Visitor
@@ -120,22 +120,6 @@ def test_the_focus_follows_the_browser_and_ends_where_something_else_is_selected
     assert view.focus == "n1"
 
 
-def test_turning_a_graph_twice_leaves_the_direction_to_the_tree_again() -> None:
-    tree, view = grown(), GraphView()
-    suits = choose_direction(tree)
-    view.handle({"kind": "turn", "node": ""}, tree)
-    assert view.direction not in (None, suits)
-    view.handle({"kind": "turn", "node": ""}, tree)
-    assert view.direction is None
-
-
-def test_the_graph_is_described_in_words() -> None:
-    described = describe_graph(grown(), selected="n1.2")
-    assert "3 intermediate conclusions, 3 premises" in described
-    assert "the moon is a place" in described
-    assert "the moon is a place" not in describe_graph(grown(), selected="n99")
-
-
 def test_rows_are_depth_first_and_loose_ones_last() -> None:
     assert [(row.id, row.parent, row.level) for row in lines_of(grown())] == [
         ("n1", None, 1),
@@ -159,18 +143,6 @@ def test_a_row_shows_kind_text_author_and_marks() -> None:
     assert rows["n1.4"] == Line("n1.4", "n1.4", "n1.3", "premise", HOSTILE, 4, "Premise sent7, by Ada", ())
     assert rows["n1.1"].caption == "Intermediate conclusion n1.1, by Ada"
     assert [rows[id].marks for id in ("n3", "n1.1", "n1")] == [("no premises yet",), ("finished",), ()]
-
-
-def test_rejected_premises_are_rows_below_their_node() -> None:
-    tree = grown(Reject(node="n1.1", premise=SNOW), Reject(node="n1.1", premise=ICE))
-    assert "rejected" not in {row.kind for row in lines_of(tree)}
-    rows = lines_of(tree, with_rejected=True)
-    assert [(r.id, r.node, r.parent) for r in rows[2:5]] == [
-        (rejected_id("n1.1", SNOW.key), "n1.1", "n1.1"),
-        (rejected_id("n1.1", ICE.key), "n1.1", "n1.1"),
-        ("n1.3", "n1.3", "n1.1"),
-    ]
-    assert (rows[2].kind, rows[2].marks) == ("rejected", ("rejected by Bo",))
 
 
 def after(*events: NodeEvent, collapsed: Iterable[str] = ()) -> tuple[str, frozenset[str]]:
@@ -318,5 +290,5 @@ def test_a_key_that_goes_into_a_collapsed_node_expands_it(shared: Workspace) -> 
     context = open_tree(shared, tree, "tfidf")
     context.screen.collapsed = frozenset({"n1", "n1.1"})
     for key, selected, collapsed in (("down", "n1", {"n1", "n1.1"}), ("right", "n1.1", {"n1.1"})):
-        context.handle_key(KeyPress(key, 1))
+        context.handle_key(KeyPress(key))
         assert (context.screen.selected, context.screen.collapsed) == (selected, collapsed)

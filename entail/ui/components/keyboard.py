@@ -16,12 +16,10 @@ class KeyPress:
     Attributes:
         key: `3`, `shift+3`, `u`, `?`, `up`, `enter` ...: digits by their place on the keyboard, so that
             Shift+3 is `shift+3` on every layout and on the numeric pad; letters in lower case.
-        number: 1, 2, 3 ... since the page was opened in the browser.
         stamp: Stamp of the last `listen` before the key was pressed.
     """
 
     key: str
-    number: int
     stamp: str = ""
 
 
@@ -39,7 +37,7 @@ def listen(*, keys: Sequence[str], key: str, stamp: str = "", on_press: Callable
 
     def handle(message: Mapping[str, Any]) -> None:
         if isinstance(message.get("key"), str):
-            on_press(KeyPress(message["key"], message["number"], str(message.get("stamp", ""))))
+            on_press(KeyPress(message["key"], str(message.get("stamp", ""))))
 
     renderer = component("entail_keyboard", read_assets("outbox.js", "drafts.js", "keyboard.js"))
     mount(renderer, key, {"keys": list(keys), "stamp": stamp}, handle)

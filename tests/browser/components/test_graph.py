@@ -111,29 +111,6 @@ def test_collapse_by_the_sign_at_the_node(story: Any, said: Any) -> None:
     story.see("n1", "n1.1", "n1.2")
 
 
-def test_collapse_all_and_expand_all(story: Any, said: Any) -> None:
-    story.tool("Collapse all")
-    said(collapsed="n1.1 n1.3")
-    story.see("n1", "n1.1", "n1.2")
-    story.tool("Expand all")
-    said(collapsed="")
-    story.see(*ALL)
-
-
-def test_collapsed_node_stands_for_the_selected_one_below(story: Any, said: Any) -> None:
-    story.click("n1.5")
-    said(selected="n1.5")
-    story.tool("Collapse all")
-    expect(story.root).to_have_attribute("data-selected", "n1.1")
-    said(selected="n1.5")
-
-
-def test_a_leaf_cannot_be_collapsed(story: Any, said: Any) -> None:
-    story.click("n1.2")
-    said(selected="n1.2")
-    expect(story.root.get_by_role("button", name="Collapse the selected node")).to_be_disabled()
-
-
 def test_find_goes_from_match_to_match(story: Any) -> None:
     field = story.root.get_by_label("Find in tree")
     field.fill("SUNLIGHT")
@@ -150,13 +127,6 @@ def test_find_goes_from_match_to_match(story: Any) -> None:
     expect(story.root.get_by_role("status")).to_have_text("none")
     field.press("Escape")
     expect(field).to_have_value("")
-
-
-def test_find_looks_into_collapsed_nodes(story: Any, said: Any) -> None:
-    story.tool("Collapse all")
-    story.see("n1", "n1.1", "n1.2")
-    story.root.get_by_label("Find in tree").fill("source of light")
-    expect(story.root).to_have_attribute("data-matches", '["n1.1"]')
 
 
 def test_rejected_premises_behind_their_switch(story: Any, said: Any) -> None:
@@ -239,18 +209,6 @@ def test_a_subtree_is_shown_alone_and_its_path_leads_back(story: Any, said: Any)
     expect(path.get_by_role("button")).to_have_count(0)
 
 
-def test_the_layout_is_turned_and_turned_back(story: Any) -> None:
-    before = story.see()
-    assert before["n1"][1] < before["n1.1"][1]
-    story.tool("Left-to-right layout")
-    expect(story.root.get_by_role("button", name="Top-down layout")).to_be_visible()
-    turned = story.see()
-    assert turned["n1"][0] < turned["n1.1"][0] < turned["n1.3"][0]
-    story.tool("Top-down layout")
-    expect(story.root.get_by_role("button", name="Left-to-right layout")).to_be_visible()
-    assert story.see() == before
-
-
 def test_the_whole_tree_is_saved_as_png(story: Any) -> None:
     for _ in range(5):
         story.tool("Zoom in")
@@ -265,16 +223,6 @@ def test_the_whole_tree_is_saved_as_png(story: Any) -> None:
     for kind in ("hypothesis", "intermediate", "premise"):
         assert pixels[looks[kind].fill] > 5000, kind
     assert pixels["#ffffff"] > 5000  # the ground is the page's
-
-
-def test_forty_nodes_fit_a_full_screen(page: Page, app: str, graph: Any) -> None:
-    page.set_viewport_size({"width": 1400, "height": 900})
-    page.goto(f"{app}/?nodes=40")
-    assert len(graph.see()) == 41
-    graph.tool("Full screen")
-    page.wait_for_timeout(500)
-    assert graph.scale * appearance.FONT_SIZE >= 10
-    assert graph.shown() == set(graph.see())
 
 
 def test_a_node_comes_into_view_for_its_author_alone(page: Page, app: str, graph: Any) -> None:

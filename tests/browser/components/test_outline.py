@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
-from entail.trees.layout import appearance
-
 pytestmark = pytest.mark.browser
 
 APP = Path(__file__).parents[1] / "apps" / "outline_app.py"
@@ -148,26 +146,6 @@ def test_enter_and_double_click_open(story: Outline) -> None:
     story.shows(*ORDER)
 
 
-def test_the_sign_at_a_row_folds_and_leaves_the_selection(story: Outline) -> None:
-    story.row("n1.4").click()
-    story.said(selected="n1.4")
-    story.twist("n1.1")
-    story.said(collapsed="n1.1", selected="n1.4")
-    story.shows("n1", "n1.1", "n1.2", "n1.6")
-    expect(story.row("n1.1")).to_have_attribute("aria-selected", "true")  # stands for what it hides
-    story.focus_is_at("n1.1")
-    story.twist("n1.1")
-    story.said(collapsed="", selected="n1.4")
-    expect(story.row("n1.4")).to_have_attribute("aria-selected", "true")
-    story.focus_is_at("n1.4")
-    story.twist("n1.1")
-    story.row("n1.1").click()
-    story.said(collapsed="n1.1", selected="n1.1")
-    story.press("ArrowRight")
-    story.said(collapsed="", selected="n1.1")
-    story.focus_is_at("n1.1")
-
-
 def test_the_page_has_its_keys_while_the_focus_is_elsewhere_and_all_others_always(story: Outline) -> None:
     story.press("ArrowDown", "Home", "Enter")
     story.said(pressed="down home enter", events="")
@@ -234,26 +212,6 @@ def test_words_of_others_are_text_and_never_run(story: Outline) -> None:
     )
     expect(story.tree.locator("img, b, script")).to_have_count(0)
     assert story.page.evaluate("window.harmed") is None
-
-
-def test_theme_of_the_page_is_the_outlines(story: Outline) -> None:
-    shape = story.row("n1.4").locator(".key")
-    for scheme, theme in (("dark", appearance.DARK), ("light", appearance.LIGHT)):
-        story.page.emulate_media(color_scheme=scheme)
-        fill = theme.looks["premise"].fill
-        red, green, blue = (int(fill[at : at + 2], 16) for at in (1, 3, 5))
-        expect(shape).to_have_css("background-color", f"rgb({red}, {green}, {blue})")
-
-
-def test_comes_back_as_it_was_left(story: Outline) -> None:
-    story.twist("n1.3")
-    story.said(collapsed="n1.3")
-    story.tick("away")
-    expect(story.tree).to_have_count(0)
-    story.tick("away")
-    story.shows("n1", "n1.1", "n1.3", "n1.2", "n1.6")
-    story.row("n1.2").click()
-    story.said(selected="n1.2")
 
 
 def test_two_hundred_nodes_in_a_narrow_window(context: BrowserContext, app: str) -> None:
