@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from importlib import import_module
 from pathlib import Path
 
 import entail
@@ -58,20 +59,9 @@ def _check_secrets() -> None:
 
 def _prepare() -> None:
     """Import the modules of the first page, which takes about a second."""
-    import faiss  # noqa: F401 - loaded for the first page
-    import pandas  # noqa: F401 - loaded for the first page
-    import PIL.Image  # noqa: F401 - loaded for the first page
-
     from entail.index.lexical import load_bm25s
-    from entail.ui.trees import (  # noqa: F401 - loaded for the first page
-        candidates,
-        chooser,
-        dialogs,
-        learning,
-        page,
-        proposals,
-        toolbar,
-        views,
-    )
 
+    pages = (f"entail.ui.trees.{name}" for name in ("chooser", "learning", "toolbar", "views"))
+    for module in ("faiss", "pandas", "PIL.Image", *pages):
+        import_module(module)
     load_bm25s()

@@ -8,7 +8,7 @@ import streamlit as st
 
 from entail.errors import EntailError
 from entail.trees.store.authors import Authors, is_signed_in
-from entail.ui.components.inbox import read_assets
+from entail.ui.components.inbox import component, read_assets
 from entail.ui.frame import sign_in
 from entail.ui.shared.text import label
 
@@ -134,12 +134,8 @@ def lacks_name(suffix: str) -> bool:
 
 
 def _remember(name: str | None, forget: bool) -> str | None:
-    component = st.components.v2.component("entail_author", js=read_assets("author.js"))
-    result = component(
-        key="author_memory",
-        data={"name": name, "forget": forget, "field": FIELD},
-        on_name_change=lambda: None,
-        height="content",
-    )
+    memory = component("entail_author", read_assets("author.js"))
+    data = {"name": name, "forget": forget, "field": FIELD}
+    result = memory(key="author_memory", data=data, on_name_change=lambda: None, height="content")
     remembered = getattr(result, "name", None)
     return remembered if isinstance(remembered, str) else None

@@ -10,6 +10,7 @@ import math
 import os
 import time
 from collections.abc import Mapping
+from functools import partial
 from threading import Event
 from typing import Any
 
@@ -20,10 +21,10 @@ from streamlit.errors import Error as StreamlitError
 from entail.errors import EntailError, SettingsError
 from entail.settings import load_settings
 from entail.trees.store.authors import Authors, Identity, SignedIn, identity_of
-from entail.ui.components.inbox import read_assets
+from entail.ui.components.inbox import component, read_assets
 from entail.ui.shared.text import label
 
-_NAMES: Mapping[str, str] = {"google": "Google", "microsoft": "Microsoft", "huggingface": "Hugging Face"}
+_NAMES = {"google": "Google", "microsoft": "Microsoft", "huggingface": "Hugging Face"}
 
 LEAVING = 5.0
 """Seconds in which a browser that signs in leaves the page; later it came back by its Back button."""
@@ -33,11 +34,7 @@ _seen = Event()  # once there was a section, its removal opens nothing
 
 
 def check_secrets() -> None:
-    """Refuse to start with secrets that cannot be used.
-
-    Raises:
-        SettingsError: If a file of secrets cannot be read, or sign-in is not configured correctly.
-    """
+    """Refuse by a `SettingsError` to start with secrets that cannot be used."""
     if mistake := find_mistake():
         raise SettingsError(mistake)
     is_configured()
@@ -87,11 +84,7 @@ def provider_claims() -> Mapping[str, Any] | None:
 
 
 def current_identity() -> Identity | None:
-    """Return the identity of the signed-in user, None if no user is signed in.
-
-    Raises:
-        ActError: If the provider's claims name no user.
-    """
+    """Return the identity of the signed-in user, None without one; `ActError` if the claims name no user."""
     claims = provider_claims() if is_configured() else None
     return identity_of(claims) if claims is not None else None
 
@@ -99,7 +92,8 @@ def current_identity() -> Identity | None:
 def signed_in_author(authors: Authors) -> SignedIn | None:
     """Return the signed-in author, None if there is none; draw a pending question or the error."""
     _leave_page()
-    _way_back(signed_in=provider_claims() is not None)
+    back = component("entail_way_back", read_assets("way_back.js"))
+    back(key="way_back", data={"signed_in": provider_claims() is not None}, height="content")
     try:
         identity = current_identity()
         if identity is None:
@@ -110,7 +104,10 @@ def signed_in_author(authors: Authors) -> SignedIn | None:
         typed = authors.typed_before(identity)
         answer: bool | None = st.session_state.get("adopts")
         if typed is not None and answer is None:
-            _ask(typed)
+            st.markdown(f"An unverified author **{label(typed)}** has worked here before. Was that you?")
+            for words, adopts in (("Yes, that was me", True), ("No, somebody else", False)):
+                store = partial(st.session_state.__setitem__, "adopts", adopts)
+                st.button(words, key=f"adopts-{adopts}", on_click=store, width="stretch")
             return None
         name = authors.sign_in(identity, adopt=bool(answer))
     except EntailError as error:
@@ -177,16 +174,6 @@ def _current_names() -> Mapping[str, str]:
     return dict(workspace().authors.display_names())
 
 
-def _ask(typed: str) -> None:
-    st.markdown(f"An unverified author **{label(typed)}** has worked here before. Was that you?")
-    for words, adopts in (("Yes, that was me", True), ("No, somebody else", False)):
-        st.button(words, key=f"adopts-{adopts}", on_click=_answer, args=(adopts,), width="stretch")
-
-
-def _answer(adopts: bool) -> None:
-    st.session_state["adopts"] = adopts
-
-
 def _secrets() -> Mapping[str, Any] | None:
     try:
         return st.secrets.to_dict()
@@ -203,8 +190,3 @@ def _providers(section: Mapping[str, Any]) -> list[str]:
     """Return the names of the providers; the one without a name is the empty string."""
     named = [str(name) for name, part in section.items() if isinstance(part, Mapping) and "client_id" in part]
     return ["", *named] if "client_id" in section else named
-
-
-def _way_back(*, signed_in: bool) -> None:
-    component = st.components.v2.component("entail_way_back", js=read_assets("way_back.js"))
-    component(key="way_back", data={"signed_in": signed_in}, height="content")

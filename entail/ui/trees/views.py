@@ -12,6 +12,7 @@ from entail.trees.log.acts import Redo, Undo
 from entail.trees.review.provenance import describe_provenance, describe_retriever
 from entail.ui.components.elements import pick_view
 from entail.ui.components.graph import draw_graph, graph_view
+from entail.ui.components.inbox import read_assets
 from entail.ui.components.outline import draw_outline
 from entail.ui.frame.author import with_mark
 from entail.ui.links.control import draw_tree_link
@@ -119,44 +120,19 @@ def draw_export(page: TreePage) -> None:
             )
 
 
-PANES = ("Candidates", "Tree")
-"""Panes, of which a narrow screen shows one at a time."""
-
-NARROW = 640
-"""Width in pixels up to which Streamlit stacks columns."""
-
-_STYLE = """
-<style>
-  @media (min-width: {above}px) {{ *:has(> .st-key-panes-switch) {{ display: none; }} }}
-  @media (max-width: {narrow}px) {{
-    /* A bar at the bottom, in reach of a thumb: the panes, undo and redo. */
-    .st-key-panes-switch, .st-key-undo-redo {{ position: fixed; bottom: 0; z-index: 99; height: 3.5rem;
-      padding: .6rem .5rem; }}
-    .st-key-panes-switch {{ left: 0; width: 100% !important; padding-right: 7.2rem;
-      border-top: 1px solid #8884; backdrop-filter: blur(30px); }}
-    .st-key-undo-redo {{ right: 0; width: 7rem !important; flex-wrap: nowrap; justify-content: end; }}
-    [data-testid="stMainBlockContainer"] {{ padding-bottom: 5rem; }}
-    /* Hidden, but with a size: a graph without one cannot fit itself. */
-    {hidden} {{ position: absolute; width: 100%; height: 0; overflow: hidden; visibility: hidden; }}
-  }}
-</style>
-"""
-_PARTS = {
+PANES = {
     "Candidates": (".st-key-candidates",),
     "Tree": (".st-key-tree-head", ".st-key-export", ".st-key-tools", ".st-key-tree-body"),
 }
+"""Panes, of which a narrow screen shows one at a time, and their containers."""
 
 
 @contextmanager
 def panes() -> Iterator[None]:
-    """Lay out the two panes, with a switch between them on narrow screens.
-
-    The containers inside have the keys `candidates`, `tree-head`, `undo-redo`, `export`,
-    `tools` and `tree-body`.
-    """
+    """Lay out the two panes, with a switch between them on narrow screens."""
     with st.container(key="panes-switch"):
-        pane = pick_view("Show", PANES, default=PANES[0], key="pane", width="stretch")
-    hidden = ", ".join(part for name in PANES if name != pane for part in _PARTS[name])
-    st.html(_STYLE.format(narrow=NARROW, above=NARROW + 1, hidden=hidden))
+        pane = pick_view("Show", list(PANES), default="Candidates", key="pane", width="stretch")
+    hidden = ", ".join(part for name in PANES if name != pane for part in PANES[name])
+    st.html(f"<style>{read_assets('panes.css').replace('HIDDEN', hidden)}</style>")
     with st.container(key="panes"):
         yield
