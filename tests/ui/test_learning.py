@@ -20,7 +20,6 @@ from entail.jobs.folder import JobFolder
 from entail.jobs.jobs import Jobs
 from entail.jobs.record import Job, Outcome
 from entail.jobs.worker import run_job
-from entail.progress import Progress
 from entail.registry.models import promote
 from entail.trees.log.acts import Accept, Create, Evidence, Reject, ShownCandidate
 from entail.ui.shared.resources import Workspace, jobs, retrievers
@@ -89,12 +88,10 @@ class Ended:
         return self.code
 
 
-def end(how: Callable[[JobFolder, int], Outcome], *, progress: Progress | None = None) -> None:
-    """Let a worker take the job, report progress, and end it."""
+def end(how: Callable[[JobFolder, int], Outcome]) -> None:
+    """Let a worker take the job and end it."""
 
     def spawn(job: JobFolder, attempt: int, lock: int, pipe: int) -> Ended:
-        if progress:
-            job.write_progress(progress)
         job.write_outcome(how(job, attempt))
         return Ended()
 
@@ -144,18 +141,6 @@ def test_others_see_a_queued_training_and_may_cancel_it(on_trees: AppTest, corpu
     assert "**team-sky-1** was cancelled by Bob" in said(on_trees)
 
 
-def test_progress_is_shown_while_it_trains(on_trees: AppTest) -> None:
-    start(open_dialog(on_trees))
-    progress_texts: list[str] = []
-
-    def look(job: JobFolder, attempt: int) -> Outcome:
-        progress_texts.extend(bars(on_trees.run()))
-        return make_outcome(attempt, "error")
-
-    end(look, progress=Progress(5, 10, 1.0, "training", "steps"))
-    assert progress_texts == ["**team-sky-1** is training · training: 5 of 10 steps, 5 steps/s, 0:01 left"]
-
-
 def test_a_second_training_is_refused_and_others_are_queued_before(on_trees: AppTest, corpus_id: str) -> None:
     jobs().submit("aeenc", {}, {"from_log": "another"}, name="a", by="Bob")
     app = open_dialog(on_trees)
@@ -196,12 +181,6 @@ def test_a_trained_encoder_is_offered_and_used(on_trees: AppTest, monkeypatch: p
     on_trees.button(key="use_learnt").click().run()
     assert on_trees.session_state["retriever"] == "team-sky-1"
     assert not buttons(on_trees, "use_learnt")
-
-
-def test_a_removed_retriever_is_named_behind_its_judgements(on_trees: AppTest) -> None:
-    on_trees.session_state["view"] = "History"
-    on_trees.run()
-    assert "ranked 1st by team-old-1 (team-old-1@aaa, removed since), 8 shown" in said(on_trees)
 
 
 @pytest.mark.parametrize("towers", ["single", "dual"])

@@ -5,15 +5,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 
-from entail.arcf.chains.next_premise import next_order
 from entail.arcf.scoring.scorer import Scorer, ScorerForm
 from entail.index.lexical import TfidfIndex
 from entail.runtime.tasks import CACHE
 from entail.trees.log.acts import Accept, Edit, Finish, Proposal, Reject, Write
-from entail.trees.review.commands import Command
 from entail.ui.shared.resources import Workspace
 from entail.ui.trees import models as models_module
 from entail.ui.trees.models import Offer, Suggester
@@ -84,16 +81,6 @@ def test_the_next_premise_depends_on_what_was_accepted(context: TreePage) -> Non
     assert second.proposal == Proposal(means="next", after=(key,), k=4, among=AMONG)
     assert [entry.key for entry in second.shown] == [candidate.premise.key for candidate in session.shown]
     assert [texts(press(context, "u"))[0] for _ in range(2)] == [CHAIN[1], CHAIN[0]]
-
-
-def test_the_order_combines_both_ranks(context: TreePage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("entail.arcf.chains.next_premise.next_order", next_order)
-    retrieved = texts(redrawn(context))
-    session = press(context, "l")
-    scores = {candidate.premise.text: candidate.score for candidate in session.shown}
-    order = next_order(np.array([scores[text] for text in retrieved], dtype=np.float32))
-    assert texts(session) == [retrieved[at] for at in order]
-    assert texts(session) != sorted(texts(session), key=lambda text: -scores[text])
 
 
 def test_keys_act_on_the_list_on_the_screen_alone(context: TreePage) -> None:
@@ -220,17 +207,6 @@ def test_nothing_is_shown_or_rejected_while_the_scorer_loads(
         session = press(context, key)
         assert (session.shown, session.candidates, session.evidence) == ((), (), None)
     assert len(context.shared.log.history(context.summary.id).events) == 1
-
-
-def test_two_authors_may_judge_the_same_proposal(context: TreePage) -> None:
-    session = press(context, "d")
-    act(context, Accept(node="n1", premise=session.shown[0].premise))
-    session.run(Command("accept", session.shown[0].premise.key))
-    assert context.screen.notice is not None
-    assert context.screen.notice[0] in ("conflict", "error")
-    session = redrawn(context)
-    assert session.shown[0].in_tree == "n2"
-    assert len(press(context, "2").history.tree.root.children) == 2
 
 
 def test_without_a_scorer_there_is_one_list(context: TreePage) -> None:

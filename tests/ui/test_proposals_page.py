@@ -7,7 +7,6 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from entail.arcf.scoring.scorer import ListedScorer, Scorer, ScorerForm
-from entail.data.records import Corpus
 from entail.ui.shared.resources import Workspace
 from entail.ui.trees import models as models_module
 from tests.arcf.conftest import FakeScorer
@@ -98,16 +97,6 @@ def test_proposals_on_the_page(
     assert len(shared.log.history(tree).tree.root.children) == 2
 
 
-def test_a_failing_scorer_leaves_the_retrieved_list(
-    app: AppTest, tree: str, with_scorer: Callable[..., None]
-) -> None:
-    with_scorer(LISTED, score=lambda prefix, candidate: float("nan"))
-    app = turn(ready(on_tree(app, tree)), tree, "retrieved", "next")
-    assert "not finite" in said(app)
-    assert app.button(key="propose_again")
-    assert len(rows(turn(app, tree, "next", "retrieved"))) == 5
-
-
 def test_a_scorer_is_chosen_and_may_be_removed(
     app: AppTest, tree: str, with_scorer: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -120,14 +109,3 @@ def test_a_scorer_is_chosen_and_may_be_removed(
     app = ready(app)
     assert "re-ranked by mine" in said(app)
     assert "proposed_by" not in app.session_state
-
-
-def test_hostile_premises_are_escaped(
-    app: AppTest, shared: Workspace, with_scorer: Callable[..., None]
-) -> None:
-    with_scorer(LISTED)
-    hostile = "snow <script>alert(1)</script> is **cold**"
-    tree = page_of(shared, Corpus.of("bad", [hostile, "snow is ice"]), "<b>snow</b>").summary.id
-    app = draft(turn(ready(on_tree(app, tree)), tree, "retrieved", "draft"), tree)
-    assert len(rows(app)) == 2
-    assert "<script>" not in "".join(rows(app))

@@ -152,10 +152,3 @@ def test_keyword_match_is_combined_with_an_encoder(
     app = choose(app, "tfidf")
     assert not [widget for widget in app.toggle if widget.key == "shared_words"]
     assert choose(app, "mine").toggle(key="shared_words").value
-
-
-def test_names_with_and_without_keyword_match() -> None:
-    both = ranking_of("mine", None, keywords=True)
-    assert (both.name, both.base, both.encoder) == ("mine+bm25", "mine", "mine")
-    assert ranking_of("mine", None).name == "mine"
-    assert ranking_of("bm25", None, keywords=True).name == "bm25"

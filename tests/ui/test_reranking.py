@@ -94,14 +94,6 @@ def test_keys_and_evidence_mean_the_re_ranked_list(context: TreePage) -> None:
     assert [premise.text for premise in finished.premises] == twelve[::-1][1:10]
 
 
-def test_behind_the_candidates_that_are_read_the_others_follow(context: TreePage) -> None:
-    retrieved = texts(context)
-    assert texts(replace(context, reranker=reader(Reversing(depth=3)))) == [
-        *retrieved[:3][::-1],
-        *retrieved[3:],
-    ]
-
-
 def test_the_page_re_ranks_by_a_real_reranker(
     app: AppTest,
     context: TreePage,

@@ -9,7 +9,6 @@ from playwright.sync_api import Page, expect
 
 from entail.data.text import premise_key
 from entail.trees.layout import appearance
-from tests.browser.steps import runs
 
 pytestmark = pytest.mark.browser
 
@@ -38,15 +37,6 @@ def test_selected_node_is_marked_and_named_for_screen_readers(story: Any, said: 
 def test_double_click_opens(story: Any, said: Any) -> None:
     story.open("n1.3")
     said(selected="n1.3", opened="n1.3")
-
-
-def test_click_on_nothing_does_nothing(story: Any, said: Any) -> None:
-    before = runs(story.page)
-    box = story.root.locator(".canvas").bounding_box()
-    for _ in range(2):
-        story.page.mouse.click(box["x"] + 6, box["y"] + 6)
-    story.click("n1.1")
-    said(selected="n1.1", runs=str(before + 1))
 
 
 def test_a_box_dragged_onto_another_moves_there_and_goes_back_without_an_answer(
