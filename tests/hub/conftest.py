@@ -74,19 +74,7 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
         """Say nothing."""
 
-    def do_HEAD(self) -> None:
-        self._answer()
-
     def do_GET(self) -> None:
-        self._answer()
-
-    def do_POST(self) -> None:
-        self._answer()
-
-    def do_PUT(self) -> None:
-        self._answer()
-
-    def _answer(self) -> None:
         path = self.path.partition("?")[0]
         self.body = self._read()
         self.server.asked.append(f"{self.command} {path}")
@@ -108,6 +96,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._resolve(path.removeprefix("/"))
         else:
             self._refuse(404, "no such address")
+
+    do_HEAD = do_POST = do_PUT = do_GET  # noqa: N815 - names of the base class
 
     def _read(self) -> bytes:
         if "chunked" not in self.headers.get("Transfer-Encoding", ""):
@@ -148,14 +138,12 @@ class _Handler(BaseHTTPRequestHandler):
         if repository is None:
             return
         if parts[:1] == ["preupload"]:
+            paths = [file["path"] for file in json.loads(self.body)["files"]]
+            modes = ["lfs" if path.endswith(".safetensors") else "regular" for path in paths]
+            oids = [_oid(path, repository.files.get(path)) for path in paths]
+            rows = zip(paths, modes, oids, strict=True)
             files = [
-                {
-                    "path": file["path"],
-                    "uploadMode": "lfs" if file["path"].endswith(".safetensors") else "regular",
-                    "shouldIgnore": False,
-                    "oid": _oid(file["path"], repository.files.get(file["path"])),
-                }
-                for file in json.loads(self.body)["files"]
+                {"path": p, "uploadMode": mode, "shouldIgnore": False, "oid": oid} for p, mode, oid in rows
             ]
             self._say({"files": files})
         elif parts[:1] == ["commit"]:
@@ -168,14 +156,11 @@ class _Handler(BaseHTTPRequestHandler):
             commit = self._revision(repository, parts[1] if parts else "main")
             if commit is None:
                 return
-            files = repository.commits[commit]
+            blobs = {path: _blob(path, content) for path, content in repository.commits[commit].items()}
             if parts[:1] == ["tree"]:
-                record = [
-                    {"type": "file", "path": path, **_blob(path, files[path])} for path in sorted(files)
-                ]
-                self._say(record)
+                self._say([{"type": "file", "path": path, **blob} for path, blob in sorted(blobs.items())])
                 return
-            siblings = [{"rfilename": path, **_blob(path, files[path])} for path in sorted(files)]
+            siblings = [{"rfilename": path, **blob} for path, blob in sorted(blobs.items())]
             self._say({"id": repo, "sha": commit, "private": repository.private, "siblings": siblings})
         else:
             self._refuse(404, "no such address")
@@ -328,44 +313,33 @@ def fault(hub: Hub) -> Callable[..., None]:
 
 
 class Output:
-    """All output, log records and errors, in which a token must not stand."""
+    """All output, log records and errors, which must not contain a token."""
 
     def __init__(self, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture) -> None:
         self._capfd, self._caplog = capfd, caplog
         self.texts: list[str] = []
 
     def add(self, error: BaseException | None) -> None:
-        """Take in an error with all that hangs on it."""
-        seen_ids: set[int] = set()
+        """Add an error with all that it refers to."""
         waiting: list[Any] = [error]
+        seen_ids: set[int] = set()
         while waiting:
             part = waiting.pop()
             if part is None or id(part) in seen_ids:
                 continue
             seen_ids.add(id(part))
-            self.texts += [str(part), repr(part), repr(getattr(part, "args", ""))]
+            self.texts += [str(part), repr(part), repr(getattr(part, "headers", ""))]
             if isinstance(part, BaseException):
-                waiting += [part.__cause__, part.__context__, *getattr(part, "__notes__", ())]
-                waiting += list(vars(part).values())
-                self.texts += [f"{k}: {v}" for k, v in _headers(part)]
+                waiting += [part.__cause__, part.__context__, *part.args, *vars(part).values()]
+            else:
+                waiting.append(getattr(part, "request", None))
 
     def everything(self) -> str:
-        out, err = self._capfd.readouterr()
-        self.texts += [out, err]
+        self.texts += self._capfd.readouterr()
         for record in self._caplog.records:
-            self.texts += [record.getMessage(), repr(record.args), str(record.exc_text)]
-            if record.exc_info:
-                self.add(record.exc_info[1])
+            self.texts += [record.getMessage(), repr(record.args)]
+            self.add(record.exc_info[1] if record.exc_info else None)
         return "\n".join(self.texts)
-
-
-def _headers(error: BaseException) -> list[tuple[str, str]]:
-    headers: list[tuple[str, str]] = []
-    for name in ("_request", "response"):
-        part = getattr(error, name, None)
-        for message in (part, getattr(part, "request", None)):
-            headers += list(getattr(message, "headers", {}).items())
-    return headers
 
 
 @pytest.fixture
