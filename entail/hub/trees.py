@@ -9,7 +9,7 @@ from pathlib import Path
 from entail.data.spreadsheets import to_csv
 from entail.errors import CorpusError
 from entail.hub.repository import PushResult, check_repo, push_folder
-from entail.training.cards.template import CARD, DataFacts, data_card
+from entail.training.cards.template import CARD, data_card
 from entail.trees.formats.entailment_bank import to_jsonl
 from entail.trees.formats.tables import JUDGED_COLUMNS, judged_rows, to_pairs_csv
 from entail.trees.log.event_log import TreeLog
@@ -58,19 +58,17 @@ def push_trees(
     judged = to_csv([JUDGED_COLUMNS, *rows])
     pairs = to_pairs_csv({id: history.tree for id, history in histories.items()})
     card = data_card(
-        DataFacts(
-            repo=repo,
-            corpus=info.name,
-            source=info.source,
-            corpus_licence=info.licence,
-            licence=licence,
-            trees=len(proved),
-            pairs=len(pairs.splitlines()) - 1,
-            accepted=verdicts.count("accepted"),
-            rejected=verdicts.count("rejected"),
-            authors=len(authors),
-            named=names,
-        )
+        repo=repo,
+        corpus=info.name,
+        source=info.source,
+        corpus_licence=info.licence,
+        licence=licence,
+        trees=len(proved),
+        pairs=len(pairs.splitlines()) - 1,
+        accepted=verdicts.count("accepted"),
+        rejected=verdicts.count("rejected"),
+        authors=len(authors),
+        named=names,
     )
     texts = dict(zip(FILES, (to_jsonl(proved, corpus=store.corpus(info.id)), pairs, judged), strict=True))
     with tempfile.TemporaryDirectory(prefix="entail-push-") as scratch:

@@ -145,7 +145,6 @@ class CardText:
         idea: Purpose of a trained model: a verb phrase, such as "ranks premises".
         citation: Reference to its paper, empty where there is none.
         tags: Further tags of the Hub.
-        sources: Data sets that only this method knows.
         cross_encoder: Text of a cross-encoder from its `entail.json` and its name; None for an encoder.
     """
 
@@ -153,7 +152,6 @@ class CardText:
     idea: str
     citation: str = ""
     tags: tuple[str, ...] = ()
-    sources: tuple[DataSource, ...] = ()
     cross_encoder: Callable[[Mapping[str, Any], str], CrossEncoderText] | None = None
 
 

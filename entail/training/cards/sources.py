@@ -8,7 +8,7 @@ from functools import cache
 from importlib.resources import files
 
 from entail.encoders.catalogue import EncoderEntry
-from entail.training.method import DataSource, methods
+from entail.training.method import DataSource
 
 OTHER = "other"
 """Licence id of the Hub for a licence that it does not list; here also for an undecided one."""
@@ -47,18 +47,14 @@ def proposed_licence(licences: Sequence[str | None]) -> str:
 
 
 def data_source(name: str) -> DataSource:
-    """Return a data set by name: from `sources.toml`, else from the cards of the methods.
+    """Return a data set by name; without a licence if `sources.toml` does not have it.
 
     >>> data_source("entailment_bank").licence
     'apache-2.0'
     >>> data_source("mine").licence is None
     True
     """
-    if entry := _read_sources().get(name):
-        return entry
-    cards = (method.card for method in methods().values() if method.card is not None)
-    matches = (source for card in cards for source in card.sources if source.name == name)
-    return next(matches, DataSource(name=name, about=f"{name}: no description is available"))
+    return _read_sources().get(name) or DataSource(name=name, about=f"{name}: no description is available")
 
 
 def hub_id(base: EncoderEntry) -> str | None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -30,33 +29,6 @@ if TYPE_CHECKING:
     from huggingface_hub import CardData, EvalResult
 
 CARD = "README.md"
-
-
-@dataclass(frozen=True, kw_only=True)
-class DataFacts:
-    """Facts of a data set card: names, origin and licences, and counts.
-
-    Attributes:
-        repo: Its Hub id.
-        corpus: Name of the corpus below the trees.
-        source: Origin of the corpus, as entered with it.
-        corpus_licence: Licence of the corpus, as entered with it.
-        licence: Decision of the publisher; None for a proposal.
-        pairs: Number of edges of all trees.
-        named: Whether the authors' names are included.
-    """
-
-    repo: str
-    corpus: str
-    source: str = ""
-    corpus_licence: str = ""
-    licence: str | None = None
-    trees: int
-    pairs: int
-    accepted: int
-    rejected: int
-    authors: int
-    named: bool = False
 
 
 def model_card(
@@ -112,14 +84,22 @@ def write_card(folder: Path, *, name: str | None = None, repo: str | None = None
     return folder / CARD
 
 
-def data_card(facts: DataFacts) -> str:
-    """Return the card of a data set as Markdown."""
+def data_card(*, licence: str | None, corpus_licence: str, corpus: str, source: str, **facts: object) -> str:
+    """Return the card of a team's trees as Markdown.
+
+    Args:
+        licence: Decision of the publisher; None for a proposal.
+        corpus_licence: Licence of the corpus below the trees, as entered with it; empty for none.
+        corpus: Name of the corpus.
+        source: Origin of the corpus, as entered with it.
+        **facts: Other variables of `data_card.md`: the Hub id, counts, and whether authors are named.
+    """
     from huggingface_hub import DatasetCardData
 
-    licence = facts.licence or proposed_licence([facts.corpus_licence.strip() or None])
+    proposed = licence or proposed_licence([corpus_licence.strip() or None])
     header = DatasetCardData(
         language="en",
-        license=licence,
+        license=proposed,
         task_categories=["text-retrieval", "sentence-similarity"],
         tags=["entailment", "explanation"],
         configs=[
@@ -128,7 +108,9 @@ def data_card(facts: DataFacts) -> str:
             {"config_name": "judged", "data_files": "judged.csv", "default": True},
         ],
     )
-    return f"---\n{_yaml(header)}\n---\n{_render('data_card.md', facts=facts, licence=licence)}"
+    terms = {"decided": licence, "licence": proposed, "corpus_licence": corpus_licence}
+    body = _render("data_card.md", corpus=corpus, source=source, **terms, **facts)
+    return f"---\n{_yaml(header)}\n---\n{body}"
 
 
 def _header(facts: ModelFacts) -> str:
