@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from entail import results
-from entail.results import commit, provenance, versions, write_result
+from entail.results import commit, provenance, write_result
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -27,20 +27,10 @@ def test_everything_needed_to_repeat_is_written(tmp_path: Path) -> None:
     assert read["seed"] == 7
     assert read["command"] == "make bench"
     assert 12 <= read["wall_seconds"] < 60
-    assert datetime.fromisoformat(read["finished"]).tzinfo is not None
     assert read["versions"]["python"] == platform.python_version()
-    assert read["versions"]["numpy"]
-    assert {"cpu", "cores", "memory_gib", "gpus", "system"} == set(read["hardware"])
     assert read["hardware"]["cores"] >= 1
+    assert provenance()["commit"] == commit()
     assert [entry.name for entry in path.parent.iterdir()] == ["search.json"]
-
-
-def test_a_run_among_several_bears_its_own_origin() -> None:
-    """Runs of one table come from several days and machines."""
-    origin = provenance()
-    assert origin["commit"] == commit()
-    assert origin["cpu"] == results.hardware()["cpu"]
-    assert datetime.fromisoformat(origin["finished"]).tzinfo is not None
 
 
 def test_no_host_name_and_no_absolute_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,10 +58,8 @@ def _git(root: Path, *arguments: str) -> None:
 def test_commit_says_when_the_code_differs_from_it(tmp_path: Path) -> None:
     assert commit(tmp_path) is None
     _git(tmp_path, "init")
-    code, outputs = (
-        tmp_path / "code.py",
-        [tmp_path / "docs" / "results" / "r.json", tmp_path / "models" / "m"],
-    )
+    code = tmp_path / "code.py"
+    outputs = [tmp_path / "docs" / "results" / "r.json", tmp_path / "models" / "m"]
     for path in (code, *outputs):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("1", encoding="utf-8")
@@ -100,11 +88,6 @@ def test_every_published_figure_is_of_a_commit_that_exists() -> None:
     names = "\n".join(sorted(commits))
     answers = subprocess.run([*git, "cat-file", "--batch-check"], input=names, capture_output=True, text=True)
     assert [line for line in answers.stdout.splitlines() if " commit " not in line] == []
-
-
-def test_versions_name_only_what_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(results, "_PACKAGES", ("numpy", "no-such-package-anywhere"))
-    assert set(versions()) == {"entail", "python", "numpy"}
 
 
 @pytest.mark.parametrize(
