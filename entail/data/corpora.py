@@ -12,13 +12,10 @@ from typing import Any, Literal
 
 from entail.data.entailment_bank.trees import parse_trees
 from entail.data.reading import (
-    MAX_BYTES,
     Source,
-    optional,
     parse_json,
     parse_jsonl,
     read_text,
-    require,
     shorten,
     source_name,
 )
@@ -29,9 +26,9 @@ from entail.data.tables import (
     first_line,
     guess_delimiter,
     longest_columns,
-    read_cells,
+    rows_of,
     sample_texts,
-    with_header,
+    sentence,
 )
 from entail.errors import CorpusError, FormatError
 from entail.settings import load_settings
@@ -54,7 +51,12 @@ _SUFFIXES: dict[str, CorpusFormat] = {
     ".json": "json",
 }
 _PLACEHOLDER = "DUMMY"
+"""Text of WorldTree's corpus that is no premise."""
+
 _UNSAFE = re.compile(r"[^\w .()+,&'-]")
+
+Entries = Iterator[tuple[str, Premise]]
+"""(place for messages, premise) of every entry of a file, empty ones too."""
 
 
 @dataclass(frozen=True)
@@ -83,18 +85,16 @@ def read_corpus(
     source: Source,
     *,
     name: str | None = None,
-    column: str | int | None = None,
+    column: str | None = None,
     encoding: str | None = None,
     skip_too_long: bool = False,
     max_premise_chars: int | None = None,
-    max_bytes: int = MAX_BYTES,
 ) -> CorpusReading:
     r"""Read a corpus of premises; the suffix or else the content tells the format.
 
     ==================  ================================================================================
-    text                one premise a line; a table if its first line is the header of one
-    csv, tsv            a header; the text in `column`, or in one of `TEXT_COLUMNS`; no header if `column`
-                        is a number
+    text                one premise a line
+    csv, tsv            a header; the text in `column`, or in one of `TEXT_COLUMNS`
     jsonl               one object a line, the text in such a field
     json                an object of id -> text (`worldtree_corpus_sentences_extended.json`), or a list of
                         texts or of objects
@@ -109,11 +109,10 @@ def read_corpus(
     Args:
         source: Path, or the bytes of an upload.
         name: File name of an upload, or a name for the corpus; made safe by `corpus_name`.
-        column: Column or field of the text; in a table without a header its number, from 1.
+        column: Column or field of the text.
         encoding: See `read_text`.
         skip_too_long: Count premises over the limit instead of refusing the file.
         max_premise_chars: The limit, by default that of the settings.
-        max_bytes: See `read_text`.
 
     Raises:
         FormatError: With line and field, if the file is malformed.
@@ -122,11 +121,11 @@ def read_corpus(
     """
     limit = max_premise_chars or load_settings().max_premise_chars
     file_name = source_name(source, name if isinstance(source, bytes) else None)
-    text = read_text(source, name=file_name, encoding=encoding, max_bytes=max_bytes)
-    kind = _format(text, [name or "", file_name], column)
+    text = read_text(source, name=file_name, encoding=encoding)
+    kind, value = _detect(text, [name or "", file_name], column, file_name)
     distinct: dict[str, Premise] = {}
     entries = empty = too_long = 0
-    for location, premise in _entries(text, kind, column, file_name):
+    for location, premise in _entries(text, kind, value, column, file_name):
         entries += 1
         if not premise.text.strip() or (kind == "json" and premise.text == _PLACEHOLDER):
             empty += 1
@@ -145,13 +144,8 @@ def read_corpus(
         raise CorpusError(
             f"{file_name}: expected at least one premise, found none in {entries:,} entries{longer}"
         )
-    return CorpusReading(
-        Corpus(corpus_name(name or file_name), tuple(distinct.values())),
-        kind,
-        repeats=entries - len(distinct) - empty - too_long,
-        empty=empty,
-        too_long=too_long,
-    )
+    corpus = Corpus(corpus_name(name or file_name), tuple(distinct.values()))
+    return CorpusReading(corpus, kind, entries - len(corpus) - empty - too_long, empty, too_long)
 
 
 def sample_columns(
@@ -167,29 +161,16 @@ def sample_columns(
     """
     file_name = source_name(source, name)
     text = read_text(source, name=file_name, encoding=encoding)
-    kind = _format(text, [file_name], None)
-    first = first_line(text)
-    if kind not in ("csv", "tsv", "jsonl") or not first:
+    kind, _ = _detect(text, [file_name], None, file_name)
+    if kind not in ("csv", "tsv", "jsonl") or not text.strip():
         return {}
-    columns: tuple[str, ...] = ()
-    if kind == "jsonl":
-        rows: Iterator[Row] = (row for _, row in parse_jsonl(text, source=file_name))
-    else:
-        delimiter = TAB if kind == "tsv" else guess_delimiter(first)
-        table = with_header(read_cells(text, delimiter, file_name), file_name)
-        columns = table.columns
-        rows = (row for _, row in table.rows if not isinstance(row, FormatError))
-    return sample_texts(columns, rows)
-
-
-def text_column(columns: Iterable[str]) -> str | None:
-    """Return the column that has one of `TEXT_COLUMNS` as its name, in any case."""
-    return _pick(columns, None, TEXT_COLUMNS)
+    table = rows_of(text, file_name, delimiter=TAB if kind == "tsv" else None)
+    return sample_texts(table.columns, (row for _, row in table.rows if not isinstance(row, FormatError)))
 
 
 def likely_text_column(sample: Mapping[str, Sequence[str]]) -> str:
     """Return the text column by its name, or else the one with the longest texts."""
-    return text_column(sample) or longest_columns(sample)[0]
+    return _pick(sample, None, TEXT_COLUMNS) or longest_columns(sample)[0]
 
 
 def corpus_name(file_name: str) -> str:
@@ -207,138 +188,108 @@ def corpus_name(file_name: str) -> str:
     return safe[:80].rstrip() or "corpus"
 
 
-def _format(text: str, names: Sequence[str], column: str | int | None) -> CorpusFormat:
-    """Detect the format by the first name with a known suffix; JSON of any kind by its content."""
+def _detect(text: str, names: Sequence[str], column: str | None, file_name: str) -> tuple[CorpusFormat, Any]:
+    """Return the format by the first name with a known suffix, or by the content; and the value of JSON."""
     suffixes = (PurePosixPath(name.lower().removesuffix(".gz")).suffix for name in names)
     kind = next((_SUFFIXES[suffix] for suffix in suffixes if suffix in _SUFFIXES), None)
     first = first_line(text).strip()
-    if kind in (None, "jsonl", "json") and first.startswith(("{", "[")):
-        kind = _json_format(text, first, str(column) if column else None, lines=kind == "jsonl") or kind
-    if kind in (None, "text"):
+    if kind == "json" or (kind in (None, "jsonl") and first.startswith(("{", "["))):
+        return _detect_json(text, first, kind, column, file_name)
+    if kind is None:
         delimiter = guess_delimiter(first)
-        cells = [cell.strip().strip('"').lower() for cell in first.split(delimiter)]
-        candidates = [column.lower()] if isinstance(column, str) else TEXT_COLUMNS
-        is_table = isinstance(column, int) or not set(cells).isdisjoint(candidates)
-        # Excel's "Unicode text" is a table called .txt; a single word may be a premise there.
-        is_table = is_table and (kind is None or column is not None or len(cells) > 1)
-        kind = ("tsv" if delimiter == TAB else "csv") if is_table else "text"
-    return kind
+        cells = [cell.strip().strip('"') for cell in first.split(delimiter)]
+        kind = ("tsv" if delimiter == TAB else "csv") if _pick(cells, column, TEXT_COLUMNS) else "text"
+    return kind, None
 
 
-def _json_format(text: str, first: str, column: str | None, *, lines: bool) -> CorpusFormat | None:
-    """Tell one JSON value from a line each (`lines`: the name says so); None for what is no JSON."""
+def _detect_json(
+    text: str, first: str, kind: CorpusFormat | None, column: str | None, file_name: str
+) -> tuple[CorpusFormat, Any]:
+    """Tell one JSON value from an object a line, which may be trees."""
     try:
         row = parse_json(first)
     except FormatError:
-        # One value over many lines, or a mistake that its reader names.
-        return "json" if text.rstrip().endswith(("}", "]")) and not lines else None
-    if not isinstance(row, dict):
-        return "jsonl" if lines else "json"
-    if column is None and "hypothesis" in row and ("context" in row or "meta" in row):
-        return "entailment_bank"
-    several = text.strip() != first
-    return "jsonl" if lines or several or _pick(row, column, TEXT_COLUMNS) else "json"
+        row = None  # one value over many lines, or a mistake that its reader names
+    if isinstance(row, dict):
+        if column is None and "hypothesis" in row and ("context" in row or "meta" in row):
+            return "entailment_bank", None
+        if kind == "jsonl" or text.strip() != first or _pick(row, column, TEXT_COLUMNS):
+            return "jsonl", None
+    if kind == "jsonl":
+        return kind, None
+    try:
+        return "json", parse_json(text, source=file_name) if text.strip() else []
+    except FormatError:
+        if kind == "json":
+            raise
+        return "text", None
 
 
 def _entries(
-    text: str, kind: CorpusFormat, column: str | int | None, file_name: str
-) -> Iterator[tuple[str, Premise]]:
-    """Yield (place for messages, premise) of every entry, empty ones too."""
-    if isinstance(column, int):
-        if kind not in ("csv", "tsv"):
-            raise FormatError(f"expected a table for a column by number, found {kind}", source=file_name)
-        yield from _cells(
-            text, TAB if kind == "tsv" else guess_delimiter(first_line(text)), column, file_name
-        )
-    elif kind == "text":
+    text: str,
+    kind: CorpusFormat,
+    value: Any,  # noqa: ANN401 - JSON of any shape
+    column: str | None,
+    file_name: str,
+) -> Entries:
+    if kind == "text":
         for number, line in enumerate(text.removesuffix("\n").split("\n") if text else [], start=1):
             yield f"line {number}", Premise(line)
-    elif kind in ("csv", "tsv"):
-        yield from _table(
-            text, TAB if kind == "tsv" else guess_delimiter(first_line(text)), column, file_name
-        )
-    elif kind == "jsonl":
-        yield from _objects(list(parse_jsonl(text, source=file_name)), column, file_name)
     elif kind == "entailment_bank":
         for number, tree in enumerate(parse_trees(text, source=file_name), start=1):
-            for name, sentence in tree.sentences.items():
-                yield f"row {number}, {name}", Premise(sentence)
-    else:
-        yield from _json(parse_json(text, source=file_name), column, file_name)
+            for name, premise in tree.sentences.items():
+                yield f"row {number}, {name}", Premise(premise)
+    elif kind == "json":
+        yield from _json(value, column, file_name)
+    elif kind == "jsonl":
+        rows = list(parse_jsonl(text, source=file_name))
+        yield from _rows(rows, list(chain.from_iterable(row for _, row in rows)), column, file_name)
+    elif text.strip():
+        table = rows_of(text, file_name, delimiter=TAB if kind == "tsv" else None)
+        yield from _rows(table.readable(), table.columns, column, file_name)
 
 
-def _json(value: Any, column: str | None, file_name: str) -> Iterator[tuple[str, Premise]]:  # noqa: ANN401 - JSON of any shape
-    if isinstance(value, list) and all(isinstance(item, dict) for item in value):
-        yield from _objects(list(enumerate(value, start=1)), column, file_name, unit="entry")
-        return
+def _json(value: Any, column: str | None, file_name: str) -> Entries:  # noqa: ANN401 - JSON of any shape
     if not isinstance(value, list | dict):
-        snippet = shorten(repr(value))
-        raise FormatError(f"expected an object of id -> text or a list, found {snippet}", source=file_name)
-    entries = value.items() if isinstance(value, dict) else enumerate(value, start=1)
-    for key, item in entries:
+        found = shorten(repr(value))
+        raise FormatError(f"expected an object of id -> text or a list, found {found}", source=file_name)
+    if value and isinstance(value, list) and all(isinstance(item, dict) for item in value):
+        fields = list(chain.from_iterable(value))
+        yield from _rows(enumerate(value, start=1), fields, column, file_name, unit="entry")
+        return
+    for key, item in value.items() if isinstance(value, dict) else enumerate(value, start=1):
         location = f"entry {key!r}"
         if not isinstance(item, str):
-            raise FormatError(
-                f"expected text, found {shorten(repr(item))}", source=f"{file_name}, {location}"
-            )
+            message = f"expected text, found {shorten(repr(item))}"
+            raise FormatError(message, source=f"{file_name}, {location}")
         yield location, Premise(item, key if isinstance(key, str) else None)
 
 
-def _objects(
-    rows: Sequence[tuple[int, dict[str, Any]]], column: str | None, file_name: str, *, unit: str = "line"
-) -> Iterator[tuple[str, Premise]]:
-    if not rows:
+def _rows(
+    rows: Iterable[tuple[int, Row]],
+    columns: Sequence[str],
+    column: str | None,
+    file_name: str,
+    *,
+    unit: str = "line",
+) -> Entries:
+    """Yield the texts and the optional ids of rows; names of columns are exact or else in any case."""
+    if not columns:
         return
-    text_field, id_field = _fields(chain.from_iterable(row for _, row in rows), column, "field", file_name)
-    for number, row in rows:
-        line = number if unit == "line" else None
-        location = file_name if line else f"{file_name}, {unit} {number}"
-        text = optional(row, text_field, str, source=location, line=line)
-        if text is None:
-            require(row, text_field, str, source=location, line=line)
-        uid = row.get(id_field) if id_field else None
-        yield f"{unit} {number}", Premise(text or "", str(uid) if isinstance(uid, str | int) else None)
-
-
-def _table(text: str, delimiter: str, column: str | None, file_name: str) -> Iterator[tuple[str, Premise]]:
-    if not text.strip():
-        return
-    table = with_header(read_cells(text, delimiter, file_name), file_name)
-    text_column, id_column = _fields(table.columns, column, "column", file_name)
-    for location, row in table.rows:
-        if isinstance(row, FormatError):
-            raise row
-        if text_column not in row:
-            message = f"expected as many cells as the header has, {len(table.columns)}, found {len(row)}"
-            raise FormatError(message, source=file_name, line=int(location.removeprefix("line ")))
-        yield location, Premise(row[text_column], (row.get(id_column) or None) if id_column else None)
-
-
-def _cells(text: str, delimiter: str, column: int, file_name: str) -> Iterator[tuple[str, Premise]]:
-    """Yield a column, from 1, of a table without a header."""
-    for number, cells in read_cells(text, delimiter, file_name):
-        if isinstance(cells, FormatError):
-            raise cells
-        if not 0 < column <= len(cells):
-            message = f"expected at least {column} cells, found {len(cells)}; choose another column"
-            raise FormatError(message, source=file_name, line=number)
-        yield f"line {number}", Premise(cells[column - 1])
-
-
-def _fields(names: Iterable[str], column: str | None, noun: str, file_name: str) -> tuple[str, str | None]:
-    """Return the names of the text and of the optional id, both exact or else in any case."""
-    names = list(dict.fromkeys(names))
-    text = _pick(names, column, TEXT_COLUMNS)
+    text = _pick(columns, column, TEXT_COLUMNS)
     if text is None:
-        usual = f"{', '.join(TEXT_COLUMNS[:-1])} or {TEXT_COLUMNS[-1]}"
-        name_list = shorten(", ".join(map(repr, names)), 300)
-        raise FormatError(
-            f"expected a {noun} named {usual if column is None else repr(column)}, found {name_list}; choose "
-            "the one that holds the texts",
-            source=file_name,
-            line=1 if noun == "column" else None,
-        )
-    return text, _pick(names, None, [name for name in ID_COLUMNS if name != text.lower()])
+        usual = f"{', '.join(TEXT_COLUMNS[:-1])} or {TEXT_COLUMNS[-1]}" if column is None else repr(column)
+        names = shorten(", ".join(map(repr, dict.fromkeys(columns))), 300)
+        message = f"expected a column named {usual}, found {names}; choose the one that holds the texts"
+        raise FormatError(message, source=file_name)
+    uid = _pick(columns, None, [name for name in ID_COLUMNS if name != text.lower()])
+    for number, row in rows:
+        location = f"{unit} {number}"
+        source = file_name if unit == "line" else f"{file_name}, {location}"
+        premise = sentence(row, text, source=source, line=number if unit == "line" else None)
+        value = row.get(uid) if uid else None
+        is_id = isinstance(value, str | int) and value != ""
+        yield location, Premise(premise, str(value) if is_id else None)
 
 
 def _pick(names: Iterable[str], column: str | None, usual: Sequence[str]) -> str | None:

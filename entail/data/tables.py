@@ -33,8 +33,6 @@ TableFormat = Literal["jsonl", "official_text", "sick", "table", "parquet"]
 """`official_text`: .txt of SNLI and MultiNLI; `sick`: SICK.txt; `table`: CSV or TSV of spreadsheets."""
 
 Row = Mapping[str, Any]
-Rows = Iterable[tuple[str, Row | FormatError]]
-"""(place for messages, row or its error), to be iterated once."""
 Lines = Iterator[tuple[int, list[str] | FormatError]]
 
 SENTENCES: Mapping[str, tuple[str, ...]] = {
@@ -57,50 +55,70 @@ _PARQUET = b"PAR1"
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of a file; repeated columns are numbered, `header` has the names as they stand there.
+    """Rows of a file by number, or what is wrong with them, to be iterated once.
 
-    A Parquet file of the Hub names its numeric labels.
+    Repeated columns are numbered; rows of JSONL may have further ones. A Parquet file of the Hub names its
+    numeric labels.
     """
 
     format: TableFormat
     columns: tuple[str, ...]
-    rows: Rows
+    rows: Iterator[tuple[int, Row | FormatError]]
     label_names: tuple[str, ...] = ()
-    header: tuple[str, ...] = ()
+
+    @property
+    def unit(self) -> str:
+        """What the numbers of the rows count."""
+        return "row" if self.format == "parquet" else "line"
+
+    def readable(self) -> Iterator[tuple[int, Row]]:
+        """Yield the rows.
+
+        Raises:
+            FormatError: At the first one that cannot be read.
+        """
+        for number, row in self.rows:
+            if isinstance(row, FormatError):
+                raise row
+            yield number, row
 
 
 def read_rows(
-    source: Source,
-    *,
-    name: str | None = None,
-    max_bytes: int = MAX_BYTES,
-    parses: bool = False,
-    delimiter: str | None = None,
+    source: Source, *, name: str | None = None, max_bytes: int = MAX_BYTES, delimiter: str | None = None
 ) -> Table:
-    """Return the rows of a file.
-
-    Args:
-        source: Path, or the bytes of an upload.
-        name: Name for messages, the path without one.
-        max_bytes: See `read_text`.
-        parses: Whether to read the columns of parses of a Parquet file; they are half of it.
-        delimiter: Delimiter of a table; default: the most frequent candidate in its header.
+    """Return the rows of a file; the delimiter of a table is by default the most frequent in its header.
 
     Raises:
         FormatError: If the file cannot be read or is empty.
     """
     file_name = source_name(source, name)
     if _is_parquet(source):
-        return _read_parquet(source, file_name, parses=parses)
-    text = read_text(source, name=file_name, max_bytes=max_bytes)
+        return _read_parquet(source, file_name)
+    return rows_of(read_text(source, name=file_name, max_bytes=max_bytes), file_name, delimiter=delimiter)
+
+
+def rows_of(text: str, file_name: str, *, delimiter: str | None = None) -> Table:
+    """Return the rows of a text; see `read_rows`."""
     first = first_line(text)
     if first.lstrip().startswith("{"):
         return _read_jsonl(text, file_name)
     names = {cell.lower() for cell in split_cells(first)}
-    if {"sentence_a", "sentence_b"} <= names or _PARSES in names:
-        lines: Lines = ((number, line.split(TAB)) for number, line in text_lines(text))
-        return with_header(lines, file_name, "official_text" if _PARSES in names else "sick")
-    return with_header(read_cells(text, delimiter or guess_delimiter(first), file_name), file_name)
+    kind: TableFormat = "table"
+    lines = read_cells(text, delimiter or guess_delimiter(first), file_name)
+    if {"sentence_a", "sentence_b"} <= names or _PARSES in names:  # no cell is quoted
+        kind = "official_text" if _PARSES in names else "sick"
+        lines = ((number, line.split(TAB)) for number, line in text_lines(text))
+    header = next(lines, (0, None))[1]
+    if header is None:
+        raise FormatError("expected a table with a header, found an empty file", source=file_name)
+    if isinstance(header, FormatError):
+        raise header
+    counts: Counter[str] = Counter()
+    columns = []
+    for name in map(str.strip, header):
+        counts[name] += 1
+        columns.append(name if counts[name] == 1 else f"{name} ({counts[name]})")
+    return Table(kind, tuple(columns), _with_names(lines, columns, file_name))
 
 
 def first_line(text: str) -> str:
@@ -136,17 +154,13 @@ def read_cells(text: str, delimiter: str, file_name: str) -> Lines:
             return
         except csv.Error as error:
             lines = f"; lines {number} to {reader.line_num} are lost" if reader.line_num > number else ""
-            yield (
-                number,
-                FormatError(
-                    'expected CSV, with quotation marks in a text written as "He said ""no""", found a cell '
-                    f"that cannot be read ({error}{lines})",
-                    source=file_name,
-                    line=number,
-                ),
+            message = (
+                'expected CSV, with quotation marks in a text written as "He said ""no""", found a cell that '
+                f"cannot be read ({error}{lines})"
             )
+            yield number, FormatError(message, source=file_name, line=number)
         else:
-            if any(cell.strip() for cell in cells):
+            if any(map(str.strip, cells)):
                 yield number, cells
 
 
@@ -166,38 +180,20 @@ def _unquote(cell: str) -> str:
     return cell
 
 
-def with_header(lines: Lines, file_name: str, kind: TableFormat = "table") -> Table:
-    """Return the table whose first line is the header.
-
-    Raises:
-        FormatError: If there is no line, or the first cannot be read.
-    """
-    _, header = next(lines, (0, None))
-    if header is None:
-        raise FormatError("expected a table with a header, found an empty file", source=file_name)
-    if isinstance(header, FormatError):
-        raise header
-    counts: Counter[str] = Counter()
-    columns = []
-    for name in map(str.strip, header):
-        counts[name] += 1
-        columns.append(name if counts[name] == 1 else f"{name} ({counts[name]})")
-    return Table(kind, tuple(columns), _with_names(lines, columns, file_name), header=tuple(header))
-
-
-def _with_names(lines: Lines, columns: Sequence[str], file_name: str) -> Rows:
+def _with_names(
+    lines: Lines, columns: Sequence[str], file_name: str
+) -> Iterator[tuple[int, Row | FormatError]]:
     for number, cells in lines:
         if isinstance(cells, FormatError):
-            yield f"line {number}", cells
-        elif any(cell.strip() for cell in cells[len(columns) :]):
+            yield number, cells
+        elif any(map(str.strip, cells[len(columns) :])):
             message = (
                 f"expected as many cells as the header has, {len(columns)}, found {len(cells)}; put a text "
                 'with the delimiter between "double quotes"'
             )
-            yield f"line {number}", FormatError(message, source=file_name, line=number)
-        else:
-            # Official rows may end before the columns of single annotators.
-            yield f"line {number}", dict(zip(columns, cells, strict=False))
+            yield number, FormatError(message, source=file_name, line=number)
+        else:  # official rows may end before the columns of single annotators
+            yield number, dict(zip(columns, cells, strict=False))
 
 
 def named_columns(names: Iterable[str], usual: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
@@ -234,7 +230,7 @@ def longest_columns(sample: Mapping[str, Sequence[str]]) -> list[str]:
     return sorted(sample, key=lambda column: -fmean(map(len, [column, *sample[column]])))
 
 
-def sentence(row: Row, column: str) -> str:
+def sentence(row: Row, column: str, *, source: str | None = None, line: int | None = None) -> str:
     """Return the text in a column.
 
     Raises:
@@ -242,17 +238,17 @@ def sentence(row: Row, column: str) -> str:
     """
     value = row.get(column)
     if not isinstance(value, str):
-        snippet = "nothing" if value is None else shorten(repr(value))
-        raise FormatError(f"expected text in {column!r}, found {snippet}")
+        found = "nothing" if value is None else shorten(repr(value))
+        raise FormatError(f"expected text in {column!r}, found {found}", source=source, line=line)
     return value
 
 
-def parse_rows(rows: Rows, parse: Callable[[Row], T], file_name: str) -> tuple[list[T], int, list[str]]:
+def parse_rows(table: Table, parse: Callable[[Row], T], file_name: str) -> tuple[list[T], int, list[str]]:
     """Return the parsed rows, the number of unreadable ones, and a message for each of the first of these."""
     parsed: list[T] = []
     problems: list[str] = []
     unreadable = 0
-    for location, row in rows:
+    for number, row in table.rows:
         try:
             if isinstance(row, FormatError):
                 raise row
@@ -260,7 +256,9 @@ def parse_rows(rows: Rows, parse: Callable[[Row], T], file_name: str) -> tuple[l
         except FormatError as error:
             unreadable += 1
             if len(problems) < MAX_PROBLEMS:
-                problems.append(str(error) if error.source else f"{file_name}, {location}: {error}")
+                problems.append(
+                    str(error) if error.source else f"{file_name}, {table.unit} {number}: {error}"
+                )
     return parsed, unreadable, problems
 
 
@@ -274,8 +272,8 @@ def _read_jsonl(text: str, file_name: str) -> Table:
     """Read one object a line; the columns are those of the first readable one."""
     rows = _objects(text, file_name)
     before = []
-    for location, row in rows:
-        before.append((location, row))
+    for number, row in rows:
+        before.append((number, row))
         if isinstance(row, dict):
             return Table("jsonl", tuple(row), chain(before, rows))
     first = before[0][1]
@@ -283,26 +281,24 @@ def _read_jsonl(text: str, file_name: str) -> Table:
     raise first
 
 
-def _objects(text: str, file_name: str) -> Iterator[tuple[str, dict[str, Any] | FormatError]]:
+def _objects(text: str, file_name: str) -> Iterator[tuple[int, Row | FormatError]]:
     for number, line in text_lines(text):
         try:
-            yield f"line {number}", parse_object(line, source=file_name, line=number)
+            yield number, parse_object(line, source=file_name, line=number)
         except FormatError as error:
-            yield f"line {number}", error
+            yield number, error
 
 
-def _read_parquet(source: Source, file_name: str, *, parses: bool) -> Table:
+def _read_parquet(source: Source, file_name: str) -> Table:
     import pyarrow as pa
     from pyarrow import parquet
 
     def damaged(error: Exception) -> FormatError:
         return FormatError(f"expected a whole Parquet file, found a damaged one ({error})", source=file_name)
 
-    def rows() -> Rows:
+    def rows() -> Iterator[tuple[int, Row | FormatError]]:
         try:
-            batches = file.iter_batches(columns=list(columns))
-            for number, row in enumerate((row for batch in batches for row in batch.to_pylist()), start=1):
-                yield f"row {number}", row
+            yield from enumerate((row for batch in file.iter_batches() for row in batch.to_pylist()), start=1)
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             raise damaged(error) from error
 
@@ -313,10 +309,9 @@ def _read_parquet(source: Source, file_name: str, *, parses: bool) -> Table:
         schema = file.schema_arrow
     except (pa.ArrowException, OSError) as error:
         raise damaged(error) from error
-    columns = tuple(column for column in schema.names if parses or not column.endswith("_parse"))
     try:  # what `datasets` wrote about the column `label`
         features = json.loads((schema.metadata or {})[b"huggingface"])["info"]["features"]
         names = tuple(map(str, features["label"]["names"]))
     except (KeyError, TypeError, ValueError, RecursionError):
         names = ()
-    return Table("parquet", columns, rows(), names)
+    return Table("parquet", tuple(schema.names), rows(), names)

@@ -105,17 +105,6 @@ def test_pasted_premises_become_a_corpus(ada: AppTest, shared: Workspace) -> Non
     assert ada.text_area(key="corpus_pasted-1").value == ""
 
 
-def test_a_table_without_a_header_is_read_whole(ada: AppTest, shared: Workspace) -> None:
-    facts = b"1;ice is cold\n2;fire is hot\n"
-    ada = ada.file_uploader(key="corpus_file-0").upload("facts.csv", facts, "text/csv").run()
-    column = named(ada.selectbox, "Column with the premises")
-    assert (column.options, column.value) == (["1: 1", "2: ice is cold"], 1)
-    ada.checkbox(key="headless-0").check()
-    ada = named(ada.button, "Import").click().run()
-    assert shared.corpora.corpus(ada.selectbox(key="corpus").value).texts == ("ice is cold", "fire is hot")
-    assert not ada.checkbox
-
-
 def test_a_column_without_a_usual_name_is_proposed_by_its_texts(ada: AppTest, shared: Workspace) -> None:
     facts = "Nr;Fakt;Quelle\n1;Eis ist kalt;WorldTree\n2;Glut ist heiß;WorldTree\n".encode()
     ada = ada.file_uploader(key="corpus_file-0").upload("facts.csv", facts, "text/csv").run()

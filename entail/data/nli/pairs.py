@@ -24,7 +24,6 @@ from entail.data.reading import Source, shorten, source_name
 from entail.data.tables import (
     SENTENCES,
     Row,
-    Table,
     TableFormat,
     named_columns,
     parse_rows,
@@ -157,16 +156,12 @@ def read_nli(
         FormatError: If the file cannot be read, lacks a column, or has no pair with one of the three labels.
         SettingsError: If the file has no such split, or none at all.
     """
+    file_name = source_name(source, name)
     table = read_rows(source, name=name, max_bytes=MAX_NLI_BYTES)
-    return pairs_of(table, source=source_name(source, name), split=split, numbered=numbered)
-
-
-def pairs_of(table: Table, *, source: str, split: str | None = None, numbered: bool = False) -> NliReading:
-    """Return the pairs of the rows of a table; see `read_nli`."""
-    columns = _columns(table.columns, source)
+    columns = _columns(table.columns, file_name)
     if split is not None and "split" not in columns:
         raise SettingsError(
-            f"{source}: expected a column SemEval_set to choose split {split!r} by, found none; leave the "
+            f"{file_name}: expected a column SemEval_set to choose split {split!r} by, found none; leave the "
             "split out, or name the file of that split"
         )
     order = table.label_names or (LABELS if numbered or table.format == "parquet" else ())
@@ -181,7 +176,10 @@ def pairs_of(table: Table, *, source: str, split: str | None = None, numbered: b
             splits.setdefault(row_split)
             if not is_split(row_split, split):
                 return None
-        text = _label_text(row, columns["label"])
+        if columns["label"] not in row:
+            raise FormatError(f"expected a label in {columns['label']!r}, found {shorten(', '.join(row))}")
+        value = row[columns["label"]]
+        text = "null" if value is None else str(value).strip()
         label = _label(text, order)
         if label is None:
             other[shorten(text, 40)] += 1
@@ -193,15 +191,21 @@ def pairs_of(table: Table, *, source: str, split: str | None = None, numbered: b
         forward, backward = (_relation(row, columns.get(part)) for part in ("forward", "backward"))
         return NliPair(premise, hypothesis, label, forward, backward)
 
-    parsed, unreadable, problems = parse_rows(table.rows, parse, source)
+    parsed, unreadable, problems = parse_rows(table, parse, file_name)
     pairs = tuple(pair for pair in parsed if pair is not None)
     if split is not None and splits and not any(is_split(row_split, split) for row_split in splits):
-        raise SettingsError(f"{source}: expected a split among {', '.join(splits)}, found {split!r}")
-    if not pairs:
-        raise _no_pairs(source, other, empty, problems)
-    return NliReading(
-        pairs, source, table.format, dict(other.most_common()), empty, unreadable, tuple(problems)
+        raise SettingsError(f"{file_name}: expected a split among {', '.join(splits)}, found {split!r}")
+    reading = NliReading(
+        pairs, file_name, table.format, dict(other.most_common()), empty, unreadable, tuple(problems)
     )
+    if not pairs:
+        labels = f"; labels: {', '.join(map(repr, list(other)[:5]))}" if other else ""
+        first = f"; the first unreadable row: {problems[0]}" if problems else ""
+        raise FormatError(
+            f"expected at least one pair of {', '.join(LABELS)}, found {reading}{labels}{first}",
+            source=file_name,
+        )
+    return reading
 
 
 def is_split(name: str, split: str) -> bool:
@@ -226,12 +230,6 @@ def _columns(names: Sequence[str], source: str) -> dict[str, str]:
     return columns | named_columns(names, _OPTIONAL)
 
 
-def _label_text(row: Row, column: str) -> str:
-    if column not in row:
-        raise FormatError(f"expected a label in {column!r}, found only {shorten(', '.join(row))}")
-    return "null" if row[column] is None else str(row[column]).strip()
-
-
 def _label(text: str, order: Sequence[str]) -> Label | None:
     if text.isdecimal() and len(text) < 10 and int(text) < len(order):
         text = order[int(text)]
@@ -247,19 +245,3 @@ def _relation(row: Row, column: str | None) -> Label | None:
     if middle not in _RELATIONS:
         raise FormatError(f"expected A_entails_B or its like in {column!r}, found {shorten(repr(value))}")
     return _RELATIONS[middle]
-
-
-def _no_pairs(source: str, other: Mapping[str, int], empty: int, problems: Sequence[str]) -> FormatError:
-    contents = []
-    if other:
-        labels = ", ".join(f"{label!r} in {count:,} rows" for label, count in list(other.items())[:5])
-        contents.append(f"the labels {labels}")
-    if empty:
-        contents.append(f"{empty:,} rows with an empty sentence")
-    if problems:
-        contents.append(f"rows that cannot be read, the first: {problems[0]}")
-    return FormatError(
-        f"expected at least one pair labelled {', '.join(LABELS[:-1])} or {LABELS[-1]}, found "
-        f"{'; '.join(contents) or 'no rows'}",
-        source=source,
-    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 
 from entail.data.reading import Source, shorten, source_name
@@ -22,7 +22,7 @@ from entail.data.tables import (
 from entail.errors import FormatError
 
 MAX_COLUMNS = 1_000
-"""Limit of columns: each row of JSONL may name new ones, and each row of a table has all of them."""
+"""Limit of columns, of which every row has all."""
 
 _FIRST_AND_SECOND = {"premise": ("first",), "hypothesis": ("second",)}
 
@@ -32,7 +32,7 @@ class PairTable:
     """Pairs of sentences in a table of any columns.
 
     Attributes:
-        header: Names of the columns, as the file has them.
+        header: Names of the columns; those of JSONL are the ones of the first rows.
         rows: Values, one a column.
         columns: Positions of the first and the second sentence.
         named: Whether these two columns are known by their names, not by the length of their texts.
@@ -77,30 +77,28 @@ def read_pairs(source: Source, *, most: int, name: str | None = None) -> PairTab
             more than `MAX_COLUMNS`.
     """
     file_name = source_name(source, name)
-    table = read_rows(source, name=name, parses=True)
+    table = read_rows(source, name=name)
     before = list(islice(table.rows, SAMPLE_ROWS))
     sample = sample_texts(table.columns, (row for _, row in before if not isinstance(row, FormatError)))
     premise, hypothesis, named = _sentences(sample, file_name)
+    order = list(sample)
+    if len(order) > MAX_COLUMNS:
+        raise FormatError(f"expected at most {MAX_COLUMNS:,} columns, found more", source=file_name)
 
-    def parse(row: Row) -> Row:
+    def parse(row: Row) -> tuple[str, ...]:
         sentence(row, premise), sentence(row, hypothesis)
-        return row
+        return tuple(_text(row.get(column)) for column in order)
 
-    rows, unreadable, problems = parse_rows(chain(before, table.rows), parse, file_name)
+    table = replace(table, rows=chain(before, table.rows))
+    rows, unreadable, problems = parse_rows(table, parse, file_name)
     if len(rows) > most:
         raise FormatError(f"expected at most {most:,} pairs, found more; split the file", source=file_name)
     if not rows:
         why = f"rows that cannot be read, the first: {problems[0]}" if problems else "no rows"
         raise FormatError(f"expected at least one pair of sentences, found {why}", source=file_name)
-    names = dict.fromkeys(table.columns)
-    for row in rows:  # of JSONL a later row may have further columns
-        names.update(dict.fromkeys(row))
-        if len(names) > MAX_COLUMNS:
-            raise FormatError(f"expected at most {MAX_COLUMNS:,} columns, found more", source=file_name)
-    order = list(names)
     return PairTable(
-        header=table.header or tuple(order),
-        rows=tuple(tuple(_text(row.get(column)) for column in order) for row in rows),
+        header=tuple(order),
+        rows=tuple(rows),
         columns=(order.index(premise), order.index(hypothesis)),
         named=named,
         unreadable=unreadable,

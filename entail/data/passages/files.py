@@ -24,8 +24,8 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -33,7 +33,7 @@ from entail.data.passages.html import without_tags
 from entail.data.passages.rows import Passage, Question, passages_of, question_of, squad_paragraphs
 from entail.data.passages.stream import json_array, json_lines, lines, read_head
 from entail.data.reading import parse_json, read_text, shorten
-from entail.data.tables import TAB, guess_delimiter, named_columns, read_rows, split_cells
+from entail.data.tables import Row, guess_delimiter, named_columns, read_rows, split_cells
 from entail.data.text import premise_key
 from entail.errors import FormatError
 
@@ -47,7 +47,6 @@ Format = Literal["squad", "dpr", "jsonl", "table", "beir", "text"]
 
 _HEAD = 1 << 16
 _MAX_BYTES = 2_000_000_000
-_ID = re.compile(r"\S*\d\S*")
 _QUESTION_PARTS = {"id": ("id", "qid", "_id"), "question": QUESTION_COLUMNS, "answer": ANSWER_COLUMNS}
 _PASSAGE_PARTS = {
     "id": ("id", "_id", "pid", "docid", "passage_id", "psg_id"),
@@ -68,11 +67,11 @@ class PassageTally:
 
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-serialisable dict."""
-        return {"read": self.read, "empty": self.empty, "html": self.html, "first_empty": self.first_empty}
+        return asdict(self)
 
 
 def read_passages(file: str | os.PathLike[str], *, tally: PassageTally | None = None) -> Iterator[Passage]:
-    """Yield the passages of a file or BEIR folder; those of a DPR or NQ-open file once each.
+    """Yield the passages of a file or BEIR folder; those of a JSON file once each.
 
     Raises:
         FormatError: With file and line, if the file is malformed; the passages before it were yielded.
@@ -81,14 +80,13 @@ def read_passages(file: str | os.PathLike[str], *, tally: PassageTally | None = 
     for location, passage in _raw_passages(Path(file)):
         text, html = without_tags(passage.text)
         counts.html += html
-        if not text.strip():
+        if text.strip():
+            counts.read += 1
+            yield Passage(passage.id, text, without_tags(passage.title)[0])
+        else:
             counts.empty += 1
             if len(counts.first_empty) < 5:
                 counts.first_empty.append(location)
-            continue
-        counts.read += 1
-        title, _ = without_tags(passage.title)
-        yield Passage(passage.id, text, title)
 
 
 def read_questions(
@@ -149,45 +147,43 @@ def _format(path: Path) -> Format:
     if os.path.isdir(path):  # noqa: PTH112 - False for a name that is too long, where `Path` raises
         return "beir"
     head = read_head(path, _HEAD)
+    first = head.split("\n", 1)[0]
     if head.startswith("["):
         return "dpr"
-    if head.startswith("{"):
-        return "squad" if _is_squad(head) else "jsonl"
-    return "table" if "\t" in head.split("\n", 1)[0] else "text"
-
-
-def _is_squad(head: str) -> bool:
-    """Return whether a file is one object over many lines rather than an object a line."""
-    first = head.split("\n", 1)[0].strip()
+    if not head.startswith("{"):
+        return "table" if "\t" in first else "text"
     try:
         row = json.loads(first)
     except (ValueError, RecursionError):  # an object goes on: over further lines, or beyond the head
-        return first == "{" or bool(_SQUAD.search(head))
-    return isinstance(row, dict) and "data" in row and not {"question", "query", "text"} & row.keys()
+        return "squad" if first.strip() == "{" or _SQUAD.search(head) else "jsonl"
+    is_squad = isinstance(row, dict) and "data" in row and not {"question", "query", "text"} & row.keys()
+    return "squad" if is_squad else "jsonl"
 
 
 def _raw_passages(path: Path) -> Iterator[tuple[str, Passage]]:
+    """Yield place and passage, HTML and empty ones included."""
     kind = _format(path)
     if kind == "beir":
         path, kind = _find_beir(path, "corpus.jsonl"), "jsonl"
-    hashes: set[int] = set()  # ids of a training file's passages are many
-    if kind == "squad":
-        for location, passage, _ in _squad(path):
+    if kind == "table":
+        yield from _passage_lines(path)
+    elif kind == "text":
+        yield from _passage_table(path) if _has_header(path, "text", _PASSAGE_PARTS) else _text_lines(path)
+    else:
+        hashes: set[int] = set()  # ids of a training file's passages are many
+        for location, passage in _json_passages(path, kind):
             if hash(passage.id) not in hashes:
                 hashes.add(hash(passage.id))
                 yield location, passage
-    elif kind in {"dpr", "jsonl"}:
+
+
+def _json_passages(path: Path, kind: Format) -> Iterator[tuple[str, Passage]]:
+    if kind == "squad":
+        yield from ((location, passage) for location, passage, _ in _squad(path))
+    else:
         for _, location, row in _rows(path, kind):
             for passage in passages_of(row, f"{path}, {location}"):
-                if "_id" in row:  # BEIR has each passage once
-                    yield location, passage
-                elif hash(passage.id) not in hashes:
-                    hashes.add(hash(passage.id))
-                    yield location, passage
-    elif kind == "text" and _has_header(path, "text", _PASSAGE_PARTS):
-        yield from _passage_table(path)
-    else:
-        yield from _passage_lines(path, kind)
+                yield location, passage
 
 
 def _rows(path: Path, kind: Format) -> Iterator[tuple[int, str, dict[str, Any]]]:
@@ -196,103 +192,94 @@ def _rows(path: Path, kind: Format) -> Iterator[tuple[int, str, dict[str, Any]]]
     return ((number, f"{unit} {number}", row) for number, row in rows)
 
 
-def _passage_lines(path: Path, kind: Format) -> Iterator[tuple[str, Passage]]:
+def _text_lines(path: Path) -> Iterator[tuple[str, Passage]]:
+    for number, line in lines(path):
+        if line.strip():  # not its number as id: those of two files would be the same
+            yield f"line {number}", Passage(premise_key(line), line)
+
+
+def _passage_lines(path: Path) -> Iterator[tuple[str, Passage]]:
+    """Read a TSV as a stream: id, text and perhaps title, or columns named by the first line."""
     at, titled = {"id": 0, "text": 1, "title": 2}, False
     for number, line in lines(path):
+        parts = line.split("\t")
         if not line.strip():
             continue
-        # Not its number: those of two files would be the same.
-        parts = line.split("\t") if kind == "table" else [premise_key(line), line]
-        if number == 1 and kind == "table" and "text" in (names := named_columns(parts, _PASSAGE_PARTS)):
+        if number == 1 and "text" in (names := named_columns(parts, _PASSAGE_PARTS)):
             at = {part: parts.index(name) for part, name in names.items()}
             titled = "title" in at
             continue
         cells = {part: parts[index] for part, index in at.items() if index < len(parts)}
         if "text" not in cells:
-            raise FormatError(
-                f"expected an id, a tab and a text, found {shorten(line)!r}", source=str(path), line=number
-            )
+            message = f"expected an id, a tab and a text, found {shorten(line)!r}"
+            raise FormatError(message, source=str(path), line=number)
         text = cells["text"]
-        if titled and len(text) > 1 and text.startswith('"') and text.endswith('"'):
-            text = text[1:-1].replace('""', '"')  # csv's quotes, as psgs_w100.tsv has them
+        if titled:  # csv's quotes, as psgs_w100.tsv has them
+            (text,) = split_cells(text)
         title = cells.get("title", "").strip().strip('"')
         yield f"line {number}", Passage(cells.get("id", "").strip() or premise_key(text), text, title)
 
 
 def _passage_table(path: Path) -> Iterator[tuple[str, Passage]]:
-    table = read_rows(path, max_bytes=_MAX_BYTES)
-    columns = named_columns(table.columns, _PASSAGE_PARTS)
-    for location, row in table.rows:
-        if isinstance(row, FormatError):
-            raise row
-        cells = {part: row.get(column, "").strip() for part, column in columns.items()}
+    for number, cells in _table(path, _PASSAGE_PARTS):
         id_ = cells.get("id") or premise_key(cells["text"])
-        yield location, Passage(id_, cells["text"], cells.get("title", ""))
+        yield f"line {number}", Passage(id_, cells["text"], cells.get("title", ""))
+
+
+def _question_table(path: Path) -> Iterator[Question]:
+    for count, (_, cells) in enumerate(_table(path, _QUESTION_PARTS), start=1):
+        if cells["question"]:
+            yield Question(
+                cells.get("id") or str(count), cells["question"], _answers(cells.get("answer", ""))
+            )
+
+
+def _table(path: Path, parts: Mapping[str, tuple[str, ...]]) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield the line and the cells of the columns that have usual names."""
+    table = read_rows(path, max_bytes=_MAX_BYTES)
+    columns = named_columns(table.columns, parts)
+    for number, row in table.readable():
+        yield number, {part: _cell(row, column) for part, column in columns.items()}
+
+
+def _cell(row: Row, column: str) -> str:
+    return str(row.get(column, "")).strip()
 
 
 def _has_header(path: Path, part: str, usual: Mapping[str, tuple[str, ...]]) -> bool:
     """Return whether the first line has several columns, one of them known as that part."""
     header = read_head(path, _HEAD).split("\n", 1)[0]
-    delimiter = guess_delimiter(header)
-    cells = [cell.strip().strip('"') for cell in header.split(delimiter)]
+    cells = [cell.strip().strip('"') for cell in header.split(guess_delimiter(header))]
     return len(cells) > 1 and part in named_columns(cells, usual)
 
 
-def _question_table(path: Path) -> Iterator[Question]:
-    table = read_rows(path, max_bytes=_MAX_BYTES)
-    columns = named_columns(table.columns, _QUESTION_PARTS)
-    for number, (_, row) in enumerate(table.rows, start=1):
-        if isinstance(row, FormatError):
-            raise row
-        cells = {part: row.get(column, "").strip() for part, column in columns.items()}
-        if cells["question"]:
-            answer = cells.get("answer", "")
-            listed = _list_of(answer) if answer.startswith("[") else None
-            answers = listed if listed is not None else [answer] if answer else []
-            yield Question(cells.get("id") or str(number), cells["question"], tuple(map(str, answers)))
-
-
 def _question_lines(path: Path) -> Iterator[Question]:
+    """Read a question a line, perhaps after its id, or before its answer or a list of answers."""
     headed = False
     for number, line in lines(path):
-        parts = [part.strip() for part in (split_cells(line) if headed else line.split(TAB))]
+        first, *others = [part.strip() for part in (split_cells(line) if headed else line.split("\t"))]
         if not line.strip():
             continue
         if number == 1 and line.strip().strip('"').lower() in QUESTION_COLUMNS:
             headed = True
-        elif len(parts) == 1:
-            yield Question(str(number), parts[0])
-        elif parts[-1].startswith("[") and (answers := _answers(parts, str(path), number)) is not None:
-            yield Question(str(number), parts[-2], tuple(map(str, answers)))
-        elif " " in parts[0]:  # no id: a question, and its answer as cells are copied
-            yield Question(str(number), parts[0], (parts[1],) if parts[1] else ())
+        elif not others:
+            yield Question(str(number), first)
+        elif " " in first or (others[-1][:1] + others[-1][-1:] == "[]" and not first.isdigit()):
+            yield Question(str(number), first, _answers(others[-1]))
         else:
-            yield Question(parts[0], parts[1])
+            yield Question(first, others[0])
 
 
-def _answers(parts: Sequence[str], source: str, line: int) -> list[Any] | None:
-    """Return the list of answers in the last column; None where it is a query after its id."""
-    answers = _list_of(parts[-1])
-    has_id = len(parts) == 2 and _ID.fullmatch(parts[0])
-    if answers is not None and not (has_id and parts[0].isdigit()):
-        return answers
-    if has_id:
-        return None
-    raise FormatError(
-        f"expected a list of answers such as ['one'], found {shorten(parts[-1])}; a query that begins with [ "
-        "needs an id with a digit before it",
-        source=source,
-        line=line,
-    )
-
-
-def _list_of(text: str) -> list[Any] | None:
-    """Return the list that a text writes in Python's form; None where it writes none."""
-    try:
-        value = ast.literal_eval(text)
-    except (ValueError, SyntaxError, RecursionError, MemoryError):
-        return None
-    return value if isinstance(value, list) else None
+def _answers(text: str) -> tuple[str, ...]:
+    """Return the answers of a cell, which may be a list in Python's form."""
+    if text.startswith("["):
+        try:
+            value = ast.literal_eval(text)
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            value = None
+        if isinstance(value, list):
+            return tuple(map(str, value))
+    return (text,) if text else ()
 
 
 def _squad(path: Path) -> Iterator[tuple[str, Passage, list[Question]]]:

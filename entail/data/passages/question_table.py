@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from entail.data.passages.files import ANSWER_COLUMNS, QUESTION_COLUMNS, read_questions
 from entail.data.reading import read_content
 from entail.data.tables import longest_columns, named_columns, read_rows, sample_texts
-from entail.errors import EvaluationError, FormatError
+from entail.errors import EvaluationError
 
 MOST = 50_000
 """Limit of questions of a table."""
@@ -40,9 +40,8 @@ class QuestionTable:
 def read_table(content: bytes, *, name: str) -> QuestionTable:
     """Return the questions of a file; rows without one are left out.
 
-    CSV and TSV have a header with a column of `QUESTION_COLUMNS` or `text`, else the column with the most
-    question marks is taken, the one with the longest texts if there are none.
-    Other files are read by `entail.data.passages.files.read_questions`: one a line, JSONL, SQuAD or DPR JSON.
+    CSV and TSV have a header with a column of `QUESTION_COLUMNS` or `text`, else the column with the longest
+    texts is taken. Other files are read by `entail.data.passages.files.read_questions`.
 
     Raises:
         FormatError: If it cannot be read.
@@ -52,9 +51,7 @@ def read_table(content: bytes, *, name: str) -> QuestionTable:
     if low.endswith((".csv", ".tsv")):
         return _check(_read_csv(content, "\t" if low.endswith(".tsv") else None, name), name)
     questions = read_content(content, name, lambda path: list(read_questions(path)))
-    return _check(
-        _from_pairs([(question.text, next(iter(question.answers), "")) for question in questions]), name
-    )
+    return _from_pairs([(question.text, next(iter(question.answers), "")) for question in questions], name)
 
 
 def read_pasted(text: str) -> QuestionTable:
@@ -67,41 +64,28 @@ def read_pasted(text: str) -> QuestionTable:
         EvaluationError: If there are none, or too many.
     """
     pairs = (line.partition("\t") for line in text.splitlines() if line.strip())
-    return _check(
-        _from_pairs([(question.strip(), answer.strip()) for question, _, answer in pairs]), "the text"
-    )
+    return _from_pairs([(question.strip(), answer.strip()) for question, _, answer in pairs], "the text")
 
 
-def _from_pairs(pairs: Sequence[tuple[str, str]]) -> QuestionTable:
+def _from_pairs(pairs: Sequence[tuple[str, str]], name: str) -> QuestionTable:
     if any(answer for _, answer in pairs):
-        return QuestionTable(("question", "answer"), tuple(pairs), answer=1)
-    return QuestionTable(("question",), tuple((question,) for question, _ in pairs))
+        return _check(QuestionTable(("question", "answer"), tuple(pairs), answer=1), name)
+    return _check(QuestionTable(("question",), tuple((question,) for question, _ in pairs)), name)
 
 
 def _read_csv(content: bytes, delimiter: str | None, name: str) -> QuestionTable:
     table = read_rows(content, name=name, delimiter=delimiter)
-    usual = {"question": (*QUESTION_COLUMNS, "text"), "answer": ANSWER_COLUMNS}
-    at = {part: table.columns.index(name) for part, name in named_columns(table.columns, usual).items()}
-    filled = []
-    for _, row in table.rows:
-        if isinstance(row, FormatError):
-            raise row
-        filled.append(row)
-    question, answer = at.get("question"), at.get("answer")
-    if question is None:
-        question = table.columns.index(_likely_column(sample_texts(table.columns, filled)))
-    cells = (tuple(str(row.get(column, "")) for column in table.columns) for row in filled)
-    rows = [row for row in cells if row[question].strip()]
+    rows = [row for _, row in table.readable()]
+    named = named_columns(table.columns, {"question": (*QUESTION_COLUMNS, "text"), "answer": ANSWER_COLUMNS})
+    likely = (c for c in longest_columns(sample_texts(table.columns, rows)) if c != named.get("answer"))
+    question = table.columns.index(named.get("question") or next(likely, table.columns[0]))
+    cells = (tuple(str(row.get(column, "")) for column in table.columns) for row in rows)
     return QuestionTable(
-        table.header or table.columns, tuple(rows), question, answer if answer != question else None
+        table.columns,
+        tuple(row for row in cells if row[question].strip()),
+        question,
+        table.columns.index(named["answer"]) if "answer" in named else None,
     )
-
-
-def _likely_column(sample: Mapping[str, Sequence[str]]) -> str:
-    def count_marks(column: str) -> int:
-        return sum(text.rstrip().endswith("?") for text in (column, *sample[column]))
-
-    return max(longest_columns(sample), key=count_marks)
 
 
 def _check(table: QuestionTable, name: str) -> QuestionTable:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pandas as pd
 import streamlit as st
 
-from entail.data.corpora import corpus_name, likely_text_column, read_corpus, sample_columns, text_column
+from entail.data.corpora import corpus_name, likely_text_column, read_corpus, sample_columns
 from entail.data.records import Premise
 from entail.data.text import quote
 from entail.errors import EntailError
@@ -97,7 +97,7 @@ def draw_upload(shared: Workspace, author: str | None) -> None:
             st.rerun()
 
 
-def _pick_column(content: bytes, name: str, encoding: str, *, form: int) -> str | int | None:
+def _pick_column(content: bytes, name: str, encoding: str, *, form: int) -> str | None:
     """Draw the fields for the column of a table that has the premises; None for files without columns."""
     try:
         sample = sample_columns(content, name=name, encoding=encoding or None)
@@ -113,13 +113,9 @@ def _pick_column(content: bytes, name: str, encoding: str, *, form: int) -> str 
         format_func=lambda number: f"{number + 1}: {columns[number]}",
         key=f"corpus_column-{form}-{name}",
     )
-    headless = text_column(columns) is None and st.checkbox(
-        "No header: the first row is a premise, too", key=f"headless-{form}"
-    )
     column = columns[at]
-    texts = [column, *sample[column]] if headless else sample[column]
-    st.caption("\n".join(f"- {label(text, longest=120)}" for text in texts[:3]))
-    return at + 1 if headless else column
+    st.caption("\n".join(f"- {label(text, longest=120)}" for text in sample[column][:3]))
+    return column
 
 
 def draw_premises(shared: Workspace, author: str | None, corpus: CorpusInfo) -> None:
