@@ -12,7 +12,7 @@ import os
 import stat
 import tempfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar, cast
 
@@ -50,7 +50,6 @@ _FOREIGN = (
     (b"%PDF", "a PDF; save its text as a .txt file, one premise a line"),
     (b"SQLite format 3\0", "an SQLite database; export the texts as CSV"),
 )
-_NAMES = {str: "text", dict: "an object", list: "a list", int: "a whole number", type(None): "null"}
 
 
 def source_name(source: Source, name: str | None = None) -> str:
@@ -148,7 +147,7 @@ def read_text(
     r"""Return a file's text, unpacked and decoded, with ``\n`` at the end of every line.
 
     Gzip is detected by its first bytes. UTF-8 and, by their byte order mark, UTF-16 and UTF-32 are read;
-    UTF-16 without a mark is detected by its NUL bytes. Anything else needs `encoding`.
+    anything else needs `encoding`.
 
     >>> read_text("caf\u00e9".encode("utf-16"))
     'café'
@@ -218,8 +217,7 @@ def parse_object(text: str, *, source: str | None, line: int) -> dict[str, Any]:
     """
     row = parse_json(text, source=source, line=line)
     if not isinstance(row, dict):
-        type_name = _NAMES.get(type(row), type(row).__name__)
-        raise FormatError(f"expected one JSON object, found {type_name}", source=source, line=line)
+        raise FormatError(f"expected one JSON object, found {shorten(text)}", source=source, line=line)
     return row
 
 
@@ -252,49 +250,6 @@ def parse_json(text: str, *, source: str | None = None, line: int | None = None)
     return value
 
 
-def require(row: Mapping[str, Any], field: str, kind: type[T], *, source: str | None, line: int | None) -> T:
-    """Return a field of a row, checked.
-
-    Args:
-        row: The row.
-        field: Its name; `meta.triples` is the field `triples` of the object `meta`.
-        kind: `str`, `dict`, `list`, `int` ...; a text must not be blank.
-        source: Name for messages.
-        line: Line for messages.
-
-    >>> require({"meta": {"n": 1}}, "meta.n", str, source="x.jsonl", line=3)
-    Traceback (most recent call last):
-    entail.errors.FormatError: x.jsonl, line 3, field 'meta.n': expected text, found 1
-
-    Raises:
-        FormatError: With source, line and field, if it is absent, null, blank or of another kind.
-    """
-    value = optional(row, field, kind, source=source, line=line)
-    if value is None or (isinstance(value, str) and not value.strip()):
-        absent = value is None and field not in row
-        actual = f"only the fields {shorten(', '.join(row))}" if absent else _shown(value)
-        message = f"expected {_NAMES.get(kind, kind.__name__)}, found {actual}"
-        raise FormatError(message, source=source, line=line, field=field)
-    return value
-
-
-def optional(
-    row: Mapping[str, Any], field: str, kind: type[T], *, source: str | None, line: int | None
-) -> T | None:
-    """Return a field of a row like `require`, but None if it is absent or null, and a blank text as it is.
-
-    Raises:
-        FormatError: With source, line and field, if it is of another kind.
-    """
-    value: Any = row
-    for part in [field] if field in row else field.split("."):
-        value = value.get(part) if isinstance(value, Mapping) else None
-    if value is None or (isinstance(value, kind) and (kind is bool or not isinstance(value, bool))):
-        return value
-    message = f"expected {_NAMES.get(kind, kind.__name__)}, found {_shown(value)}"
-    raise FormatError(message, source=source, line=line, field=field)
-
-
 def shorten(text: str, width: int = 80) -> str:
     """Return a text short enough for a message.
 
@@ -304,12 +259,8 @@ def shorten(text: str, width: int = 80) -> str:
     return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
-def _shown(value: object) -> str:
-    return shorten(json.dumps(value, ensure_ascii=False, default=repr))
-
-
 def _decode(data: bytes, encoding: str | None, file_name: str) -> str:
-    guess = encoding or _guess_encoding(data)
+    guess = encoding or next((name for mark, name in _BOMS if data.startswith(mark)), "utf-8")
     try:
         return data.decode(guess)
     except LookupError as error:
@@ -326,15 +277,3 @@ def _decode(data: bytes, encoding: str | None, file_name: str) -> str:
                 "convert it (iconv -f WINDOWS-1252 -t UTF-8 OLD > NEW), or give its encoding (cp1252)"
             )
         raise FormatError(message, source=file_name, line=data.count(b"\n", 0, start) + 1) from error
-
-
-def _guess_encoding(data: bytes) -> str:
-    for mark, encoding in _BOMS:
-        if data.startswith(mark):
-            return encoding
-    # In UTF-16 every other byte of a Latin letter is NUL; a stray NUL in UTF-8 is far rarer.
-    head = data[:4096]
-    for encoding, nul, letters in (("utf-16-le", 1, 0), ("utf-16-be", 0, 1)):
-        if head[nul::2].count(0) >= 0.2 * len(head) > 0 and head[letters::2].count(0) <= 0.025 * len(head):
-            return encoding
-    return "utf-8"

@@ -1,4 +1,4 @@
-"""JSON that this package wrote, read within bounds and checked by the type of its content."""
+"""Values checked by their type: JSON that this package wrote, read within bounds, and rows of other files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from entail.data.reading import open_regular, shorten
-from entail.errors import DataError, EntailError
+from entail.errors import DataError, EntailError, FormatError
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -71,6 +71,28 @@ def parse_as(kind: type[T], data: bytes | str, *, extra: Literal["ignore", "forb
         issue: Any = error.errors(include_url=False, include_context=False, include_input=False)[0]
         location = ".".join(map(str, issue["loc"]))
         raise ValueError(shorten(f"{location}: {issue['msg']}" if location else issue["msg"], 200)) from None
+    return content
+
+
+def validate(
+    kind: type[T], value: object, *, source: str | None, line: int | None = None, strict: bool | None = None
+) -> T:
+    """Return a value of a file that someone else wrote as a model of pydantic's.
+
+    Raises:
+        FormatError: With source, line and the first field that is wrong.
+    """
+    from pydantic import ValidationError
+
+    try:
+        content: T = _adapter(kind).validate_python(value, strict=strict)  # type: ignore[arg-type]  # types are hashable
+    except ValidationError as error:
+        first = error.errors()[0]
+        parts = [part for part in first["loc"] if part != "[key]"]
+        field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts)
+        found = "none" if first["type"] == "missing" else shorten(repr(first["input"]))
+        message = f"{first['msg']}, found {found}; correct it, or remove the row"
+        raise FormatError(message, source=source, line=line, field=field.removeprefix(".")) from error
     return content
 
 

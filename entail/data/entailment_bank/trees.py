@@ -8,29 +8,46 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any
 
-from entail.data.entailment_bank import proof as notation
-from entail.data.entailment_bank.proof import check_proof, format_proof, parse_proof
-from entail.data.reading import (
-    Source,
-    optional,
-    parse_jsonl,
-    read_text,
-    require,
-    shorten,
-    source_name,
+from pydantic import BaseModel, Field
+
+from entail.data.entailment_bank.proof import (
+    check_proof,
+    depth_of_proof,
+    format_proof,
+    full_text_proof,
+    hypothesis_id,
+    parse_proof,
 )
+from entail.data.reading import Source, parse_jsonl, read_text, shorten, source_name
 from entail.data.records import HYPOTHESIS, ExplanationTree
+from entail.data.stored import validate
 from entail.data.writing import write_text
 from entail.errors import DataError, FormatError, ProofError
 
-_SENTENCE_ID = re.compile(r"sent[0-9]+")
 _CONTEXT_ID = re.compile(r"(?:^|(?<=\s))(sent[0-9]+):\s")
 _PROOF_FIELDS = frozenset({"full_text_proof", "depth_of_proof", "length_of_proof"})
 _META_FIELDS = frozenset({"question_text", "answer_text", "hypothesis_id", "triples", "distractors"}) | {
     *("intermediate_conclusions", "step_proof", "lisp_proof", "polish_proof")
 }
+
+_Text = Annotated[str, Field(pattern=r"\S")]
+
+
+class _Meta(BaseModel):
+    triples: dict[Annotated[str, Field(pattern=r"^sent[0-9]+$")], _Text] | None = None
+    distractors: list[str] | None = None
+
+
+class _Row(BaseModel):
+    id: _Text
+    hypothesis: _Text
+    context: str | None = None
+    question: str | None = None
+    answer: str | None = None
+    proof: str | None = None
+    meta: _Meta | None = None
 
 
 def read_trees(source: Source, *, name: str | None = None) -> list[ExplanationTree]:
@@ -67,42 +84,38 @@ def row_to_tree(
         FormatError: With the field.
         ProofError: If the proof cannot be read or is not sound.
     """
-    tree_id = require(row, "id", str, source=source, line=line)
-    hypothesis = require(row, "hypothesis", str, source=source, line=line)
-    optional(row, "meta", dict, source=source, line=line)
-    sentences = _sentences(row, source, line)
+    checked = validate(_Row, row, source=source, line=line, strict=True)
+    meta = checked.meta or _Meta()
+    sentences = meta.triples
+    if sentences is None:
+        sentences = _parse_context(checked.context, source, line)
     try:
-        steps, intermediates = parse_proof(optional(row, "proof", str, source=source, line=line) or "")
+        steps, intermediates = parse_proof(checked.proof or "")
         check_proof(steps, intermediates, sentences)
     except ProofError as error:
-        location = ", ".join(
-            part for part in (source, f"line {line}" if line else "", "field 'proof'") if part
-        )
+        location = ", ".join(filter(None, (source, f"line {line}" if line else "", "field 'proof'")))
         raise ProofError(f"{location}: {error}") from error
     tree = ExplanationTree(
-        id=tree_id,
-        hypothesis=hypothesis,
+        id=checked.id,
+        hypothesis=checked.hypothesis,
         sentences=sentences,
         intermediates=intermediates,
         steps=steps,
-        question=optional(row, "question", str, source=source, line=line) or "",
-        answer=optional(row, "answer", str, source=source, line=line) or "",
+        question=checked.question or "",
+        answer=checked.answer or "",
         extra=row,
     )
-    listed = optional(row, "meta.distractors", list, source=source, line=line) or []
-    if not all(isinstance(name, str) for name in listed):
-        message = "expected a list of texts such as 'sent2', found something else in it"
-        raise FormatError(message, source=source, line=line, field="meta.distractors")
-    return _with_distractors(tree, listed)
+    return _with_distractors(tree, meta.distractors or ())
 
 
 def tree_to_row(tree: ExplanationTree) -> dict[str, Any]:
     """Return the official row of a tree; without steps, that of task 3.
 
     What the official files derive from the tree (`context`, `full_text_proof`, `depth_of_proof`,
-    `meta.triples`, `meta.lisp_proof` ...) is derived here. A tree that is still what its row (`extra`) says
-    gives every field of the row back as it was read, and only absent ones are derived; if the tree was
-    changed since, all are derived again, and what cannot be (`meta.core_concepts` ...) is carried over.
+    `meta.triples` ...) is derived here, but for the notations `meta.lisp_proof` and `meta.polish_proof`. A
+    tree that is still what its row (`extra`) says gives every field of the row back as it was read, and only
+    absent ones are derived; if the tree was changed since, all are derived again, and what cannot be
+    (`meta.core_concepts` ...) is carried over.
 
     Raises:
         ProofError: If the proof is not sound, or a text cannot be written in the proof language.
@@ -127,8 +140,6 @@ def format_trees(trees: Iterable[ExplanationTree]) -> str:
 def write_trees(trees: Iterable[ExplanationTree], file: str | os.PathLike[str]) -> None:
     """Write official JSONL, gzipped if the name ends in `.gz`; the file is replaced whole or not at all.
 
-    The same trees give the same bytes, gzipped too.
-
     Raises:
         ProofError: If a tree cannot be written, see `tree_to_row`.
         DataError: If the file cannot be written.
@@ -136,27 +147,14 @@ def write_trees(trees: Iterable[ExplanationTree], file: str | os.PathLike[str]) 
     write_text(file, format_trees(trees))
 
 
-def _sentences(row: Mapping[str, Any], source: str | None, line: int | None) -> dict[str, str]:
-    triples = optional(row, "meta.triples", dict, source=source, line=line)
-    if triples is None:
-        context = optional(row, "context", str, source=source, line=line)
-        if context is None:
-            require(row, "context", str, source=source, line=line)
-        return _parse_context(context or "", source, line)
-    for name in triples:
-        if not _SENTENCE_ID.fullmatch(name):
-            message = f"expected names such as 'sent1', found {shorten(name)!r}"
-            raise FormatError(message, source=source, line=line, field="meta.triples")
-        require(row, f"meta.triples.{name}", str, source=source, line=line)
-    return dict(triples)
-
-
-def _parse_context(context: str, source: str | None, line: int | None) -> dict[str, str]:
+def _parse_context(context: str | None, source: str | None, line: int | None) -> dict[str, str]:
     """Return the sentences of `sent1: text sent2: text ...`."""
-    before, *parts = _CONTEXT_ID.split(context)
+    before, *parts = _CONTEXT_ID.split(context or "")
     names, texts = parts[0::2], [text.strip() for text in parts[1::2]]
     mistake = None
-    if before.strip():
+    if context is None:
+        mistake = "none"
+    elif before.strip():
         mistake = shorten(before.strip())
     elif len(set(names)) < len(names):
         mistake = f"{next(name for name in names if names.count(name) > 1)} twice"
@@ -172,9 +170,8 @@ def _with_distractors(tree: ExplanationTree, listed: Sequence[str]) -> Explanati
     """Set the sentences that the proof does not use, the listed ones first and in their order."""
     if not tree.steps:
         return tree
-    used = set(tree.leaves)
     order = dict.fromkeys([*(name for name in listed if name in tree.sentences), *tree.sentences])
-    return replace(tree, distractors=tuple(name for name in order if name not in used))
+    return replace(tree, distractors=tuple(name for name in order if name not in tree.leaves))
 
 
 def _is_as_read(tree: ExplanationTree) -> bool:
@@ -192,7 +189,7 @@ def _derive(tree: ExplanationTree) -> dict[str, Any]:
         for key, text in (("question", tree.question), ("answer", tree.answer))
         if text or "context" not in tree.extra
     }
-    root = notation.hypothesis_id(tree.steps, tree.intermediates)
+    root = hypothesis_id(tree.steps, tree.intermediates)
     proof = format_proof(tree.steps, tree.intermediates)
     row: dict[str, Any] = {
         "id": tree.id,
@@ -206,8 +203,8 @@ def _derive(tree: ExplanationTree) -> dict[str, Any]:
         return {**row, "meta": {**meta, "triples": dict(tree.sentences)}}
     return {
         **row,
-        "full_text_proof": notation.full_text_proof(tree),
-        "depth_of_proof": notation.depth_of_proof(tree.steps),
+        "full_text_proof": full_text_proof(tree),
+        "depth_of_proof": depth_of_proof(tree.steps),
         "length_of_proof": len(tree.steps),
         "meta": {
             **meta,
@@ -219,8 +216,6 @@ def _derive(tree: ExplanationTree) -> dict[str, Any]:
                 for step in tree.steps
             },
             "step_proof": proof,
-            "lisp_proof": notation.lisp_proof(tree.steps, root),
-            "polish_proof": notation.polish_proof(tree.steps, root),
         },
     }
 

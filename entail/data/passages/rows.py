@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
 from entail.data.reading import shorten
+from entail.data.stored import validate
 from entail.data.text import premise_key
 from entail.errors import FormatError
 
@@ -48,8 +49,6 @@ class Question:
     hard_negatives: tuple[str, ...] = ()
 
 
-T = TypeVar("T", bound=BaseModel)
-_EXPECTED = {"missing": "a value", "string_type": "text", "list_type": "a list", "model_type": "an object"}
 _Text = Annotated[str, BeforeValidator(lambda value: "" if value is None else value)]
 
 
@@ -120,7 +119,7 @@ def squad_paragraphs(value: object, source: str) -> Iterator[tuple[str, Passage,
         FormatError: With the field, if it is no SQuAD JSON.
     """
     numbers = count(1)
-    for article in _validate(_Squad, value, source).data:
+    for article in validate(_Squad, value, source=source).data:
         for at, paragraph in enumerate(article.paragraphs, start=1):
             passage = Passage(premise_key(paragraph.context), paragraph.context)
             questions = []
@@ -138,11 +137,11 @@ def passages_of(row: Mapping[str, Any], source: str) -> Iterator[Passage]:
         FormatError: With the field that is wrong.
     """
     if row.keys() & _WithContexts.model_fields.keys():
-        listed = _validate(_WithContexts, row, source)
+        listed = validate(_WithContexts, row, source=source)
         for name in _WithContexts.model_fields:
             yield from (context.passage() for context in getattr(listed, name))
     elif "text" in row or "contents" in row:
-        yield _validate(_Context, row, source).passage()
+        yield validate(_Context, row, source=source).passage()
     else:
         field_names = shorten(", ".join(row) or "no field")
         raise FormatError(
@@ -156,7 +155,7 @@ def question_of(row: Mapping[str, Any], number: int, source: str) -> Question:
     Raises:
         FormatError: With the field that is wrong.
     """
-    question = _validate(_Question, row, source)
+    question = validate(_Question, row, source=source)
     positive = [*question.positive_ctxs, *(context for context in question.ctxs if context.isgold)]
     return Question(
         str(number) if question.id is None else question.id,
@@ -169,18 +168,3 @@ def question_of(row: Mapping[str, Any], number: int, source: str) -> Question:
 
 def _ids(contexts: list[_Context]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(context.passage().id for context in contexts))
-
-
-def _validate(kind: type[T], value: object, source: str) -> T:
-    try:
-        return kind.model_validate(value)
-    except ValidationError as error:
-        first = error.errors()[0]
-        field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"])
-        expected = _EXPECTED.get(first["type"], first["msg"])
-        actual = "none" if first["type"] == "missing" else shorten(repr(first["input"]))
-        raise FormatError(
-            f"expected {expected}, found {actual}; correct it, or remove the row",
-            source=source,
-            field=field.removeprefix("."),
-        ) from error
