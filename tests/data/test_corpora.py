@@ -158,7 +158,7 @@ def test_an_unknown_column_lists_those_there_are(name: str, text: str, column: s
         ("f.csv", 'text\nice\n"fire\n', 3, "CSV"),
         ("f.jsonl", '{"text": "ice"}\n{"text": "fire"\n', 2, "JSON"),
         ("f.jsonl", '{"text": "ice"\n{"text": "fire"}\n', 1, "JSON"),
-        ("f.jsonl", '["ice"]\n', 1, 'found \["ice'),
+        ("f.jsonl", '["ice"]\n', 1, r'found \["ice'),
         ("f.jsonl", '{"text": "ice"}\n{"txt": "fire"}\n', 2, "'text'"),
         ("f.jsonl", '{"text": "ice"}\n{"text": 3}\n', 2, "3"),
         ("f.json", '{"a": "ice",\n"b" "fire"}', 2, "JSON"),

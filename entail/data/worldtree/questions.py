@@ -39,7 +39,6 @@ class Question:
         stem: The question without its answers.
         answer: The correct answer.
         gold: Uid of each fact of the explanation -> its role, in order; empty in a blind file.
-        flags: Annotators' flags of the explanation.
         level: `Easy` or `Challenge`, None without one.
         usable: Whether the shared task of its release scores it: SUCCESS or READY is the only flag (2020),
             is among the flags (2019).
@@ -50,7 +49,6 @@ class Question:
     stem: str
     answer: str
     gold: Mapping[str, str]
-    flags: tuple[str, ...] = ()
     level: str | None = None
     usable: bool = True
     choices: tuple[str, ...] = ()
@@ -146,7 +144,6 @@ def read_questions(file: Path) -> QuestionReading:
                 stem=stem,
                 answer=answer,
                 gold=gold,
-                flags=flags,
                 level=level if level in ("Easy", "Challenge") else None,
                 usable=bool(usable),
                 choices=tuple(choices(row["question"])[1].values()),
@@ -170,18 +167,16 @@ def stem_and_answer(question: str, key: str) -> tuple[str, str]:
         FormatError: If there are no answers, or none has this key.
     """
     stem, answers = choices(question)
-    labels = list(answers)
     label = key.strip().upper()
-    if labels and label not in labels and len(label) == 1:
+    if label not in answers and len(label) == 1:
         # A key by number of answers that are lettered, or the other way round.
-        other = ord(label) - ord("1" if label.isdigit() else "A")
-        label = labels[other] if 0 <= other < len(labels) else label
-    if label not in labels:
-        actual = ", ".join(labels) or "none"
-        raise FormatError(f"expected answers (A), (B) ... with the key {key.strip()!r}, found {actual}")
-    if not stem or not answers[label]:
-        actual = "no question" if answers[label] else "none"
-        raise FormatError(f"expected a question and an answer {label}, found {actual}")
+        other = "123456789".find(label) if label.isdigit() else ord(label) - ord("A")
+        label = dict(enumerate(answers)).get(other, label)
+    if not stem or not answers.get(label):
+        found = ", ".join(answers) or "none"
+        raise FormatError(
+            f"expected a question and answers (A), (B) ... with the key {key.strip()!r}, found {found}"
+        )
     return stem, answers[label]
 
 

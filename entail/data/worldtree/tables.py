@@ -1,7 +1,7 @@
 """Fact tables of WorldTree, as released: one TSV a kind of fact, whose cells in a row make a sentence.
 
 A column whose name begins with `[SKIP]` is no part of the sentence; the last one that says `UID` identifies
-the fact. Some uids stand in two rows, even with other words: the first row is the fact.
+the fact. Some uids stand in two rows: the first row is the fact.
 """
 
 from __future__ import annotations
@@ -45,16 +45,12 @@ class FactTables:
     Attributes:
         facts: The facts.
         repeats: Uid of each further row of a uid, left out.
-        reworded: Those of them whose further row has other words.
         problems: Message for each row that could not be read: table, line, what was expected.
-        rows: Number of rows that are not blank.
     """
 
     facts: tuple[Fact, ...]
     repeats: tuple[str, ...] = ()
-    reworded: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
-    rows: int = 0
 
     def __len__(self) -> int:
         return len(self.facts)
@@ -72,13 +68,15 @@ class FactTables:
     @cached_property
     def equals(self) -> Mapping[int, frozenset[int]]:
         """Positions of the other facts of the same sentence but for capitals, where there are some."""
-        groups: dict[str, list[int]] = defaultdict(list)
+        groups: dict[str, set[int]] = defaultdict(set)
         for position, text in enumerate(self.texts):
-            groups[text.casefold()].append(position)
-        several = [group for group in groups.values() if len(group) > 1]
-        return MappingProxyType(
-            {member: frozenset(group) - {member} for group in several for member in group}
-        )
+            groups[text.casefold()].add(position)
+        return {
+            member: frozenset(group) - {member}
+            for group in groups.values()
+            if len(group) > 1
+            for member in group
+        }
 
     @cached_property
     def digest(self) -> str:
@@ -87,14 +85,9 @@ class FactTables:
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
     def __str__(self) -> str:
-        left_out = []
-        if self.repeats:
-            reworded = f"{len(self.reworded):,} with other words"
-            left_out.append(f"{len(self.repeats):,} rows of a uid that was there before ({reworded})")
-        if self.problems:
-            left_out.append(f"{len(self.problems):,} that cannot be read")
-        tail = f" ({', '.join(left_out)})" if left_out else ""
-        return f"{len(self):,} facts of {self.rows:,} rows{tail}"
+        counts = {"of a repeated uid": len(self.repeats), "unreadable": len(self.problems)}
+        left_out = ", ".join(f"{count:,} rows {reason}" for reason, count in counts.items() if count)
+        return f"{len(self):,} facts{f'; left out: {left_out}' if left_out else ''}"
 
 
 def read_fact_tables(source: Path) -> FactTables:
@@ -104,32 +97,24 @@ def read_fact_tables(source: Path) -> FactTables:
         FormatError: If the folder is absent, holds no table or no fact, or a table has no uid column or is no
             text; if a ZIP is damaged or too large.
     """
-    with open_release(source) as folder:
-        return _read_tables(folder / TABLES if source.is_file() else folder, source)
-
-
-def _read_tables(folder: Path, source: Path) -> FactTables:
-    if not folder.is_dir():
-        raise FormatError("expected a folder of fact tables (.tsv), found none here", source=str(source))
-    files = [path for path in sorted(folder.iterdir()) if path.name.lower().endswith(SUFFIXES)]
     facts: dict[str, Fact] = {}
-    repeats, reworded, problems, rows = [], [], [], 0
-    for file in files:
-        table_facts, wrong = _read_table(file)
-        problems.extend(wrong)
-        rows += len(table_facts) + len(wrong)
-        for fact in table_facts:
-            first = facts.setdefault(fact.uid.lower(), fact)
-            if first is not fact:
-                repeats.append(fact.uid)
-                if first.text != fact.text:
-                    reworded.append(fact.uid)
+    repeats, problems = [], []
+    with open_release(source) as release:
+        folder = release / TABLES if source.is_file() else release
+        if not folder.is_dir():
+            raise FormatError("expected a folder of fact tables (.tsv), found none here", source=str(source))
+        files = [path for path in sorted(folder.iterdir()) if path.name.lower().endswith(SUFFIXES)]
+        for file in files:
+            table_facts, wrong = _read_table(file)
+            problems += wrong
+            for fact in table_facts:
+                if facts.setdefault(fact.uid.lower(), fact) is not fact:
+                    repeats.append(fact.uid)
     if not facts:
-        actual = f"{len(files)} without a fact" if files else "no .tsv file"
-        raise FormatError(
-            f"expected fact tables, found {actual}; give the release's tables/", source=str(source)
-        )
-    return FactTables(tuple(facts.values()), tuple(repeats), tuple(reworded), tuple(problems), rows)
+        found = f"{len(files)} without a fact" if files else "no .tsv file"
+        message = f"expected fact tables, found {found}; give the release's tables/"
+        raise FormatError(message, source=str(source))
+    return FactTables(tuple(facts.values()), tuple(repeats), tuple(problems))
 
 
 @contextlib.contextmanager
@@ -149,11 +134,11 @@ def open_release(release: Path) -> Iterator[Path]:
         tables.mkdir()
         try:
             with zipfile.ZipFile(release) as packed:
-                # `__MACOSX/._X.tsv`, which a Mac adds, is no table.
-                paths = {info: PurePosixPath(info.filename) for info in packed.infolist()}
                 files = {
                     info: path
-                    for info, path in paths.items()
+                    for info in packed.infolist()
+                    for path in [PurePosixPath(info.filename)]
+                    # `__MACOSX/._X.tsv`, which a Mac adds, is no table.
                     if path.name.lower().endswith(SUFFIXES) and not path.name.startswith(".")
                 }
                 if (size := sum(info.file_size for info in files)) > MAX_BYTES:
