@@ -1,62 +1,108 @@
+"""The bundled trees and facts: complete, of known origin, nothing of the exams; held-out ones unseen."""
+
 from __future__ import annotations
 
 import gzip
 import json
 import re
 from collections import Counter
+from collections.abc import Iterable
 
-from entail.data.bundled import SAMPLE_NAME, sample_corpus, sample_dir, sample_trees
+import numpy as np
+import pytest
+
+from entail.data.bundled import (
+    HELD_OUT_NAME,
+    SAMPLE_NAME,
+    held_out_corpus,
+    held_out_trees,
+    sample_corpus,
+    sample_dir,
+    sample_trees,
+)
+from entail.data.records import Corpus, ExplanationTree
+from entail.data.text import fold, premise_key
+from entail.encoders.card import read_training_queries
+from entail.encoders.catalogue import model_folders
+from entail.encoders.training_queries import has_training_record, training_queries_of
+from entail.index.vectors import shipped_premises, shipped_queries
+
+SHIPPED = ("aeenc-minilm", "reranker-minilm", "aeenc-minilm+bm25+reranker-minilm")
 
 
-def test_trees_are_many_complete_and_varied() -> None:
-    trees = sample_trees()
-    assert len(trees) >= 60
-    assert all(tree.steps for tree in trees)
-    assert set(Counter(len(tree.steps) for tree in trees)) == set(range(1, 13))
-    assert len({tree.id for tree in trees}) == len(trees)
-    assert len({tree.hypothesis for tree in trees}) == len(trees)
+def queries(trees: Iterable[ExplanationTree]) -> list[str]:
+    return [text for tree in trees for text in (tree.hypothesis, *tree.intermediates.values())]
 
 
-def test_facts_are_many_and_hold_every_sentence_of_the_trees() -> None:
-    corpus = sample_corpus()
-    assert corpus.name == SAMPLE_NAME
-    assert len(corpus) >= 3000
-    for tree in sample_trees():
-        assert all(corpus.position(text) is not None for text in tree.sentences.values())
-    source_ids = [premise.source_id for premise in corpus.premises if premise.source_id]
+QUERIES = queries(held_out_trees())
+
+
+def test_trees_are_many_varied_and_complete_over_their_corpus() -> None:
+    assert len(sample_trees()) >= 60
+    assert 30 <= len(held_out_trees()) <= 60
+    assert set(Counter(len(tree.steps) for tree in sample_trees())) == set(range(1, 13))
+    corpora: list[tuple[tuple[ExplanationTree, ...], Corpus]] = [
+        (sample_trees(), sample_corpus()),
+        (held_out_trees(), held_out_corpus()),
+    ]
+    for trees, corpus in corpora:
+        assert len({tree.id for tree in trees}) == len({tree.hypothesis for tree in trees}) == len(trees)
+        for tree in trees:
+            assert tree.steps
+            assert all(corpus.position(text) is not None for text in tree.sentences.values())
+    assert (sample_corpus().name, held_out_corpus().name) == (SAMPLE_NAME, HELD_OUT_NAME)
+    assert held_out_corpus().keys[: len(sample_corpus())] == sample_corpus().keys
+    source_ids = [premise.source_id for premise in sample_corpus().premises if premise.source_id]
     assert len(source_ids) > 4000
     assert all(re.fullmatch(r"ET_addon:\d+|[0-9a-f]{4}(-[0-9a-f]{4}){3}", uid) for uid in source_ids)
 
 
-def test_nothing_of_the_exams_is_shipped() -> None:
-    text = gzip.decompress((sample_dir() / "trees.jsonl.gz").read_bytes()).decode()
-    for line in text.splitlines():
+def test_no_held_out_query_was_learnt() -> None:
+    for name in SHIPPED:
+        assert has_training_record(name)
+        assert training_queries_of(name, QUERIES) == frozenset()
+    keys = {premise_key(text) for text in QUERIES}
+    for folder in model_folders():
+        assert not keys & read_training_queries(folder), folder.name
+    assert not set(map(fold, queries(sample_trees()))) & set(map(fold, QUERIES))
+    assert not {tree.id for tree in sample_trees()} & {tree.id for tree in held_out_trees()}
+
+
+@pytest.mark.parametrize(
+    ("trees", "facts"),
+    [("trees.jsonl.gz", "premises.jsonl.gz"), ("held_out.jsonl.gz", "held_out_premises.jsonl.gz")],
+)
+def test_nothing_of_the_exams_is_shipped(trees: str, facts: str) -> None:
+    texts = []
+    for name in (trees, facts):
+        data = (sample_dir() / name).read_bytes()
+        assert len(data) < 1_000_000
+        assert data[4:8] == b"\0\0\0\0"  # no time
+        texts.append(gzip.decompress(data).decode())
+    for text in texts:
+        assert "?" not in text
+        assert "Mercury_" not in text
+    for line in texts[0].splitlines():
         row = json.loads(line)
-        assert not row["id"].startswith("Mercury")
-        for fields in (row, row["meta"]):
-            assert not {"question", "answer", "question_text", "answer_text"} & set(fields)
-    facts = gzip.decompress((sample_dir() / "premises.jsonl.gz").read_bytes()).decode()
-    assert "?" not in text
-    assert "?" not in facts
-    assert "Mercury_" not in text
+        assert not {"question", "answer", "question_text", "answer_text"} & {*row, *row["meta"]}
 
 
 def test_origin_and_licences_lie_beside_the_files() -> None:
-    text = (sample_dir() / "ATTRIBUTION.md").read_text()
-    assert f"{len(sample_trees())} entailment trees" in text
-    assert f"{len(sample_corpus()):,} facts" in text
-    assert f"{sum(bool(p.source_id) for p in sample_corpus().premises):,} of them" in text
-    for name, url in (
-        ("LICENSE-EntailmentBank", "http://www.apache.org/licenses/LICENSE-2.0"),
-        ("LICENSE-WorldTree", "https://creativecommons.org/licenses/by-sa/4.0/"),
+    text = (sample_dir() / "ATTRIBUTION.md").read_text(encoding="utf-8")
+    for part in (
+        f"{len(sample_trees())} entailment trees",
+        f"{len(sample_corpus()):,} facts",
+        f"{len(held_out_trees())} held-out trees",
+        f"{len(held_out_corpus()) - len(sample_corpus())} further facts",
     ):
+        assert part in text
+    for name in ("LICENSE-EntailmentBank", "LICENSE-WorldTree"):
         assert name in text
-        assert url in (sample_dir() / name).read_text()
-    assert "What was changed" in text
+        assert (sample_dir() / name).is_file()
 
 
-def test_files_are_small_and_carry_no_time() -> None:
-    for file in sample_dir().glob("*.jsonl.gz"):
-        data = file.read_bytes()
-        assert len(data) < 1_000_000
-        assert data[4:8] == b"\0\0\0\0"
+def test_their_vectors_ship() -> None:
+    assert set(held_out_corpus().keys) <= set(shipped_premises("minilm@53aa51172d14"))
+    query_vectors = shipped_queries("minilm@53aa51172d14")
+    norms = [np.linalg.norm(query_vectors[premise_key(text)].astype(float)) for text in QUERIES]
+    assert norms == pytest.approx([1.0] * len(norms), abs=0.01)

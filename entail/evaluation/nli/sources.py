@@ -86,20 +86,24 @@ def _load_from_hub(repo: str, *, revision: str | None, config: str | None, split
             reason="not_found",
         )
     wanted_files = _choose(files, repo, config=config, split=split)
-    folder = Path(
-        ask(
-            lambda: api.snapshot_download(
-                repo,
-                repo_type="dataset",
-                revision=tried,
-                allow_patterns=[re.sub(r"([*?[])", r"[\1]", file) for file in wanted_files],
-            ),
-            repo=repo,
-            revision=tried,
-        )
+    patterns = [re.sub(r"([*?[])", r"[\1]", file) for file in wanted_files]
+    folder = ask(
+        lambda: api.snapshot_download(repo, repo_type="dataset", revision=tried, allow_patterns=patterns),
+        repo=repo,
+        revision=tried,
     )
-    parts = [read_nli(folder / file, name=f"{repo}/{file}", numbered=True) for file in wanted_files]
-    return _join(parts, repo)
+    parts = [read_nli(Path(folder, file), name=f"{repo}/{file}", numbered=True) for file in wanted_files]
+    if len(parts) == 1:
+        return parts[0]
+    return NliReading(
+        pairs=tuple(pair for part in parts for pair in part.pairs),
+        source=repo,
+        format=parts[0].format,
+        other_labels=dict(sum((Counter(part.other_labels) for part in parts), Counter[str]())),
+        empty=sum(part.empty for part in parts),
+        unreadable=sum(part.unreadable for part in parts),
+        problems=tuple(problem for part in parts for problem in part.problems),
+    )
 
 
 def _files_of(api: HfApi, repo: str, revision: str | None) -> list[str]:
@@ -115,39 +119,35 @@ def _files_of(api: HfApi, repo: str, revision: str | None) -> list[str]:
         if error.reason != "offline":
             raise
         try:
-            cached = get_cached_repo_tree(repo, repo_type="dataset", revision=revision)
+            names = [f.path for f in get_cached_repo_tree(repo, repo_type="dataset", revision=revision)]
         except errors.CachedRepoTreeNotFoundError:
             if revision is not None:
                 raise error from None
             return []  # what was fetched may be what the Hub converted
-        names = [file.path for file in cached]
     return sorted(name for name in names if name.lower().endswith(_TAKEN))
 
 
 def _choose(files: Iterable[str], repo: str, *, config: str | None, split: str | None) -> list[str]:
     """Return the files of one configuration and one split, in order."""
-    placed = {file: _config_and_split(file) for file in files}
-    configs = sorted({config_name for config_name, _ in placed.values()})
-    if config is not None:
-        placed = {file: names for file, names in placed.items() if names[0] == config}
-        if not placed:
-            raise SettingsError(
-                f"{repo}: expected a configuration among {', '.join(configs)}, found {config!r}"
-            )
-    elif len(configs) > 1:
+    layout = [(file, *_config_and_split(file)) for file in files]
+    configs = sorted({config_name for _, config_name, _ in layout})
+    if config is None and len(configs) > 1:
         raise SettingsError(
             f"{repo}: expected one of its configurations {', '.join(configs)}, found none named; "
             f"say {repo}:{configs[0]}"
         )
-    splits = list(dict.fromkeys(split_name for _, split_name in placed.values()))
+    if config is not None and config not in configs:
+        raise SettingsError(f"{repo}: expected a configuration among {', '.join(configs)}, found {config!r}")
+    layout = [entry for entry in layout if config in (None, entry[1])]
+    splits = list(dict.fromkeys(split_name for _, _, split_name in layout))
     if split is None and len(splits) > 1:
         raise SettingsError(f"{repo}: expected one of its splits {', '.join(splits)}; say which (--split)")
     # `dev` is an alias only where no split has exactly this name.
-    same = [split_name for split_name in splits if split is None or split_name.lower() == split.lower()]
-    same = same or [split_name for split_name in splits if split is not None and is_split(split_name, split)]
+    same = [name for name in splits if split is None or name.lower() == split.lower()]
+    same = same or [name for name in splits if split is not None and is_split(name, split)]
     if not same:
         raise SettingsError(f"{repo}: expected a split among {', '.join(splits)}, found {split!r}")
-    return [file for file, (_, split_name) in placed.items() if split_name in same]
+    return [file for file, _, name in layout if name in same]
 
 
 def _config_and_split(file: str) -> tuple[str, str]:
@@ -162,18 +162,3 @@ def _config_and_split(file: str) -> tuple[str, str]:
         stem = folders.pop()
     folders = [folder for folder in folders if folder not in _PLAIN]
     return "/".join(folders) or "default", stem
-
-
-def _join(parts: list[NliReading], repo: str) -> NliReading:
-    if len(parts) == 1:
-        return parts[0]
-    other = sum((Counter(part.other_labels) for part in parts), Counter[str]())
-    return NliReading(
-        pairs=tuple(pair for part in parts for pair in part.pairs),
-        source=repo,
-        format=parts[0].format,
-        other_labels=dict(other),
-        empty=sum(part.empty for part in parts),
-        unreadable=sum(part.unreadable for part in parts),
-        problems=tuple(problem for part in parts for problem in part.problems),
-    )
