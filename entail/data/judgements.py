@@ -22,13 +22,11 @@ class JudgedPair:
 class Judgements:
     """Accepted and rejected premises of queries, with folded texts.
 
-    Gold trees are *closed*: every premise that is not a child of a known query is rejected. Authors are
-    *open*: premises that were neither accepted nor rejected are unknown.
-
     Attributes:
         accepted: Query -> the premises that explain it.
         rejected: Query -> premises that do not; of no meaning where `closed`.
-        closed: Whether every other premise does not explain a query that is known.
+        closed: Whether every other premise does not explain a known query, as in gold trees; what authors
+            neither accepted nor rejected is unknown.
         contradictions: Pairs that were judged both ways, and are left out.
         roots: Queries that are hypotheses.
     """
@@ -60,20 +58,11 @@ class Judgements:
         for pair in pairs:
             side = accepted if pair.accepted else rejected
             side.setdefault(fold(pair.query), {})[fold(pair.premise)] = None
-        both = tuple(
-            (query, premise)
-            for query, premises in accepted.items()
-            for premise in premises
-            if premise in rejected.get(query, {})
-        )
+        both = tuple((q, p) for q, said in accepted.items() for p in said if p in rejected.get(q, {}))
         for query, premise in both:
             del accepted[query][premise], rejected[query][premise]
-        return cls(
-            accepted={query: premises for query, premises in accepted.items() if premises},
-            rejected={query: premises for query, premises in rejected.items() if premises},
-            contradictions=both,
-            roots=tuple(dict.fromkeys(map(fold, roots))),
-        )
+        yes, no = ({q: said for q, said in side.items() if said} for side in (accepted, rejected))
+        return cls(yes, no, contradictions=both, roots=tuple(dict.fromkeys(map(fold, roots))))
 
     @property
     def queries(self) -> tuple[str, ...]:

@@ -183,11 +183,7 @@ def read_text(
 
 
 def read_content(content: bytes, name: str, read: Callable[[Path], T]) -> T:
-    """Read uploaded content through a temporary file with the extension `.gz` or `.zip` of its name.
-
-    Raises:
-        FormatError: If it is malformed; the message has the uploaded name.
-    """
+    """Read uploaded content through a temporary file with the extension `.gz` or `.zip` of its name."""
     suffix = Path(name.lower()).suffix
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"upload{suffix if suffix in {'.gz', '.zip'} else ''}"
@@ -210,11 +206,7 @@ def parse_jsonl(text: str, *, source: str | None = None) -> Iterator[tuple[int, 
 
 
 def parse_object(text: str, *, source: str | None, line: int) -> dict[str, Any]:
-    """Return the JSON object of a line.
-
-    Raises:
-        FormatError: With the line, if it is not one JSON object.
-    """
+    """Return the JSON object of a line; raise `FormatError` if it is not one."""
     row = parse_json(text, source=source, line=line)
     if not isinstance(row, dict):
         raise FormatError(f"expected one JSON object, found {shorten(text)}", source=source, line=line)

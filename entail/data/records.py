@@ -35,13 +35,9 @@ class Premise:
 
 @dataclass(frozen=True)
 class Corpus:
-    """Candidate premises in a fixed order, no two with the same folded text.
+    """Candidate premises in a fixed order, no two with the same folded text (`CorpusError`).
 
-    Build it with `Corpus.of`, which drops repeats. Position i of every score array and index made from
-    a corpus is `premises[i]`.
-
-    Raises:
-        CorpusError: If two premises have the same folded text.
+    Position i of every score array and index made from a corpus is `premises[i]`.
     """
 
     name: str
@@ -145,31 +141,20 @@ class ExplanationTree:
         return cls(tree_id, hypothesis, sentences, steps=steps)
 
     def text(self, sentence_id: str) -> str:
-        """Return the text behind `hypothesis`, `sentN` or `intN`.
-
-        Raises:
-            KeyError: If the tree has no such sentence.
-        """
+        """Return the text behind `hypothesis`, `sentN` or `intN`; `KeyError` if there is none."""
         if sentence_id == HYPOTHESIS:
             return self.hypothesis
-        if sentence_id in self.intermediates:
-            return self.intermediates[sentence_id]
-        return self.sentences[sentence_id]
+        return self.intermediates.get(sentence_id) or self.sentences[sentence_id]
 
     @cached_property
     def pairs(self) -> tuple[tuple[str, str], ...]:
         """(parent text, child text) of every premise of every step, in order, repeats kept."""
-        return tuple(
-            (self.text(step.conclusion), self.text(premise))
-            for step in self.steps
-            for premise in step.premises
-        )
+        return tuple((self.text(step.conclusion), self.text(p)) for step in self.steps for p in step.premises)
 
     @cached_property
     def leaves(self) -> tuple[str, ...]:
         """Ids of the sentences that the proof uses, in order of first use."""
-        used = dict.fromkeys(p for step in self.steps for p in step.premises if p in self.sentences)
-        return tuple(used)
+        return tuple(dict.fromkeys(p for step in self.steps for p in step.premises if p in self.sentences))
 
     def children(self, sentence_id: str) -> tuple[str, ...]:
         """Return the ids of the premises from which this sentence is concluded, none for a leaf."""
@@ -177,13 +162,7 @@ class ExplanationTree:
 
 
 def gold_children(trees: Iterable[ExplanationTree]) -> dict[str, dict[str, None]]:
-    """Join parent -> child pairs over trees, by folded text.
-
-    Queries that are equal texts in several trees are one query with the union of their children.
-
-    Returns:
-        Folded parent text -> its distinct folded child texts (an ordered set), in order of first sight.
-    """
+    """Return folded parent text -> its distinct folded child texts (an ordered set), joined over trees."""
     joined: dict[str, dict[str, None]] = {}
     for tree in trees:
         for parent, child in tree.pairs:

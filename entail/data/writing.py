@@ -36,11 +36,7 @@ def replacing(file: Path, *, sole_writer: bool = False) -> Iterator[Path]:
 
 
 def write_text(file: str | os.PathLike[str], text: str) -> None:
-    """Write a file as UTF-8, atomically. The same text gives the same bytes.
-
-    Raises:
-        DataError: If the file cannot be written; the old file stays.
-    """
+    """Write a file as UTF-8, see `write_bytes`; gzipped if it is called so. Same text, same bytes."""
     path = Path(file)
     data = text.encode()
     write_bytes(path, gzip.compress(data, mtime=0) if path.suffix.lower() == ".gz" else data)
@@ -60,11 +56,7 @@ def write_bytes(file: Path, content: bytes) -> None:
 
 
 def check_writable(file: Path) -> None:
-    """Check, before the work for a file begins, that it can be written.
-
-    Raises:
-        DataError: If it cannot.
-    """
+    """Raise `DataError`, before the work for a file begins, if it cannot be written."""
     try:
         if file.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
@@ -78,37 +70,39 @@ def _not_writable(file: Path, error: OSError) -> DataError:
     return DataError(f"{file}: expected to write a file here, found: {reason}")
 
 
-def begin_file(file: Path, settings: Mapping[str, str], *, resume: bool, contents: str) -> bool:
-    """Prepare a file of some `contents` for appending; return whether it resumes one of equal settings.
+def begin_file(file: Path, settings: Mapping[str, str], *, resume: bool) -> bool:
+    """Prepare a file for appending; return whether it resumes one of equal settings.
 
     Raises:
         DataError: If the file cannot be written, or its settings are missing.
         SettingsError: If it has other settings.
     """
+    about = file.with_name(f"{file.name}.settings.json")
+    remedy = "name another file, or start over (--no-resume)"
     try:
         if resume and file.exists() and file.stat().st_size:
-            _require_same(file, settings, contents=contents)
+            stored_settings = read_json(about, dict[str, str], remedy=remedy)
+            if stored_settings is None:
+                raise DataError(f"{file.name} exists without its settings; {remedy}")
+            if differing := differences(settings, stored_settings):
+                raise SettingsError(f"{file.name} was made by other settings ({differing}); {remedy}")
             return True
         # Emptied before its settings are replaced: a process killed in between would otherwise leave the
         # old content under the new settings.
         file.write_text("", encoding="utf-8")
     except OSError as error:
-        raise _cannot(file, contents, error) from error
-    write_text(_settings_file(file), json.dumps(dict(settings), indent=2) + "\n")
+        raise _not_writable(file, error) from error
+    write_text(about, json.dumps(dict(settings), indent=2) + "\n")
     return False
 
 
-def append(file: Path, block: str, *, contents: str) -> None:
-    """Add a block of whole lines.
-
-    Raises:
-        DataError: If it cannot be written.
-    """
+def append(file: Path, block: str) -> None:
+    """Add a block of whole lines; raise `DataError` if it cannot be written."""
     try:
         with file.open("a", encoding="utf-8", newline="\n") as opened:
             opened.write(block)
     except OSError as error:
-        raise _cannot(file, contents, error) from error
+        raise _not_writable(file, error) from error
 
 
 def differences(expected: Mapping[str, str], actual: Mapping[str, str]) -> str:
@@ -121,25 +115,4 @@ def differences(expected: Mapping[str, str], actual: Mapping[str, str]) -> str:
         f"{name}: expected {expected.get(name)!r}, found {actual.get(name)!r}"
         for name in sorted({*expected, *actual})
         if expected.get(name) != actual.get(name)
-    )
-
-
-def _settings_file(file: Path) -> Path:
-    return file.with_name(f"{file.name}.settings.json")
-
-
-def _require_same(file: Path, settings: Mapping[str, str], *, contents: str) -> None:
-    remedy = "name another file, or start over (--no-resume)"
-    stored_settings = read_json(_settings_file(file), dict[str, str], remedy=remedy)
-    if stored_settings is None:
-        raise DataError(f"{file.name} exists without its settings; {remedy}")
-    differing = differences(settings, stored_settings)
-    if differing:
-        raise SettingsError(f"{file.name} holds other {contents} ({differing}); {remedy}")
-
-
-def _cannot(file: Path, contents: str, error: OSError) -> DataError:
-    return DataError(
-        f"{file.name}: expected to write {contents} here, found: {error.strerror}; make room and run the "
-        "same command again to resume"
     )

@@ -116,7 +116,7 @@ def test_quirks_of_the_official_files_are_sound(text: str) -> None:
         ),
         ("hypothesis -> int1: a; int1 -> hypothesis", "circle: int1 -> hypothesis -> int1"),
         ("sent1 -> hypothesis; hypothesis -> int1: a", "step 2: the hypothesis cannot be a premise"),
-        ("int1 & sent1 -> hypothesis; sent2 -> int1: a", "int1 is used before step 2 concludes it"),
+        ("int1 & sent1 -> hypothesis; sent2 -> int1: a", "int1 is used before step 2"),
         ("sent1 -> int1: a", "no step concludes the hypothesis; the last concludes int1"),
         ("sent1 -> hypothesis; sent2 -> hypothesis", "step 2: hypothesis is concluded a second time"),
     ],

@@ -55,13 +55,13 @@ def test_a_single_writer_reuses_the_temporary_name(tmp_path: Path) -> None:
 
 
 def begin(file: Path, settings: dict[str, str] = OURS, *, resume: bool = True) -> bool:
-    return begin_file(file, settings, resume=resume, contents="rankings")
+    return begin_file(file, settings, resume=resume)
 
 
 def test_a_file_is_resumed_under_its_settings(tmp_path: Path) -> None:
     file = tmp_path / "some.tsv"
     assert not begin(file)
-    append(file, "one\n", contents="rankings")
+    append(file, "one\n")
     assert begin(file)
     with pytest.raises(SettingsError, match="scorer: expected 'b', found 'a'"):
         begin(file, OTHERS)
@@ -80,13 +80,13 @@ def test_a_file_begun_without_settings_begins_anew(
     file = tmp_path / "some.tsv"
     if before is not None:
         begin(file, before)
-        append(file, "old\n", contents="rankings")
+        append(file, "old\n")
     with monkeypatch.context() as patch:
         patch.setattr(writing, "write_text", kill)
         with pytest.raises(KeyboardInterrupt):
             begin(file, resume=False)
     assert not begin(file)
-    append(file, "one\n", contents="rankings")
+    append(file, "one\n")
     assert begin(file)
 
 

@@ -58,12 +58,12 @@ def write_predictions(
     lines = min(top or len(facts), len(facts))
     settings = {**settings, "facts": facts.digest, "lines a question": str(lines)}
     settings |= {"questions": _digest(questions)}
-    resumes = begin_file(file, settings, resume=resume, contents="rankings")
+    resumes = begin_file(file, settings, resume=resume)
     done = _drop_incomplete(file, lines) if resumes else set()
     left = [question for question in questions if question.id not in done]
     for ranked in rank(left) if left else ():
         block = "".join(f"{ranked.question.id}\t{facts.facts[at].uid}\n" for at in ranked.ranking[:lines])
-        append(file, block, contents="rankings")
+        append(file, block)
         yield ranked
 
 

@@ -91,15 +91,10 @@ def check_proof(steps: Sequence[Step], intermediates: Mapping[str, str], sentenc
     A sentence used twice, an intermediate conclusion used twice or never, and a step from one premise all
     occur in the official files and are sound.
 
-    Args:
-        steps: The proof.
-        intermediates: `intN` -> text.
-        sentences: Ids of the context.
-
     Raises:
-        ProofError: Naming the step and the sentence, for a sentence that is unknown or not yet concluded,
-            a cycle, a conclusion reached twice or without text, a step without premises, a hypothesis
-            that is never concluded, or a proof that unfolds to more than `MAX_NODES` nodes.
+        ProofError: Naming the step and the sentence, for a sentence that is unknown (`sentences` are the ids
+            of the context) or not yet concluded, a cycle, a conclusion reached twice or without text, a step
+            without premises, a hypothesis that is never concluded, or more than `MAX_NODES` nodes unfolded.
     """
     step_numbers: dict[str, int] = {}
     for number, (_, conclusion) in _numbered(steps):
@@ -126,19 +121,15 @@ def check_proof(steps: Sequence[Step], intermediates: Mapping[str, str], sentenc
             raise _error(number, f"{conclusion} is concluded from no premise")
         for premise in premises:
             if premise not in sentences and premise not in sizes:
-                if premise in step_numbers:
-                    first = step_numbers[premise]
-                    raise _error(
-                        number, f"{premise} is used before step {first} concludes it; put that step first"
-                    )
+                if later := step_numbers.get(premise):
+                    raise _error(number, f"{premise} is used before step {later}, which concludes it")
                 known_ids = shorten(", ".join([*sentences, *sizes])) or "nothing"
                 raise _error(number, f"{premise} is unknown; known here: {known_ids}")
             if premise == HYPOTHESIS:
                 raise _error(number, f"the {HYPOTHESIS} cannot be a premise of {conclusion}")
         sizes[conclusion] = 1 + sum(sizes.get(premise, 1) for premise in premises)
         if sizes[conclusion] > MAX_NODES:
-            nodes = f"{sizes[conclusion]:,} nodes, more than {MAX_NODES:,}"
-            raise _error(number, f"the tree below {conclusion} unfolds to {nodes}")
+            raise _error(number, f"the tree below {conclusion} unfolds to more than {MAX_NODES:,} nodes")
 
 
 def _numbered(steps: Iterable[Step]) -> Iterator[tuple[int, tuple[tuple[str, ...], str]]]:
