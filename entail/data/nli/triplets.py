@@ -27,10 +27,8 @@ class NliTriplets:
     """Triplets, one an entailment pair, in the order of the data, and counts of the pairs left out.
 
     Attributes:
-        triplets: The triplets.
-        entailment_pairs: Entailment pairs in the data.
-        duplicates: Repetitions of an earlier pair, left out.
-        equal: Pairs of two equal sentences, left out since they have no direction.
+        duplicates: Repetitions of an earlier pair.
+        equal: Pairs of two equal sentences, which have no direction.
         both: Hypotheses that one premise both entails and contradicts, left out of its contradictions.
         unentailed: Distinct pairs (premise, hypothesis) that are neutral or contradictory.
     """
@@ -85,11 +83,9 @@ class NliTriplets:
         """
         start = np.random.default_rng(seed).random(len(self))
         for triplet, share in zip(self.triplets, start.tolist(), strict=True):
-            several = len(triplet.contradicted)
-            contradiction = (
-                triplet.contradicted[(int(share * several) + epoch) % several] if several else None
-            )
-            yield triplet.premise, triplet.entailed, contradiction
+            several = triplet.contradicted
+            drawn = several[(int(share * len(several)) + epoch) % len(several)] if several else None
+            yield triplet.premise, triplet.entailed, drawn
 
     def draw_unentailed(self, *, seed: int, epoch: int) -> list[int]:
         """Return rows of `unentailed` in a drawn order, one a triplet; an epoch continues the one before."""

@@ -31,15 +31,9 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question, its answers and passages.
+    """A question, its alternative answers, and ids of passages that answer it and of similar ones that do not.
 
-    Attributes:
-        id: Id in the file, else its number, from 1.
-        text: The question.
-        answers: Alternative answers.
-        gold: Ids of the passages that answer it.
-        hard_negatives: Ids of similar passages that do not; if a DPR file has none, its other negatives, as
-            in DPR.
+    The id is that in the file, else its number, from 1. A DPR file without hard negatives gives its others.
     """
 
     id: str
@@ -113,11 +107,7 @@ class _Squad(_Row):
 
 
 def squad_paragraphs(value: object, source: str) -> Iterator[tuple[str, Passage, list[Question]]]:
-    """Yield place, passage and questions of every paragraph of a SQuAD file.
-
-    Raises:
-        FormatError: With the field, if it is no SQuAD JSON.
-    """
+    """Yield place, passage and questions of every paragraph of a SQuAD file, or raise `FormatError`."""
     numbers = count(1)
     for article in validate(_Squad, value, source=source).data:
         for at, paragraph in enumerate(article.paragraphs, start=1):
@@ -131,11 +121,7 @@ def squad_paragraphs(value: object, source: str) -> Iterator[tuple[str, Passage,
 
 
 def passages_of(row: Mapping[str, Any], source: str) -> Iterator[Passage]:
-    """Yield the passages of a row: its own, or those of a question of DPR or NQ-open.
-
-    Raises:
-        FormatError: With the field that is wrong.
-    """
+    """Yield the passages of a row: its own, or those of a question of DPR or NQ-open; or `FormatError`."""
     if row.keys() & _WithContexts.model_fields.keys():
         listed = validate(_WithContexts, row, source=source)
         for name in _WithContexts.model_fields:
@@ -143,18 +129,13 @@ def passages_of(row: Mapping[str, Any], source: str) -> Iterator[Passage]:
     elif "text" in row or "contents" in row:
         yield validate(_Context, row, source=source).passage()
     else:
-        field_names = shorten(", ".join(row) or "no field")
-        raise FormatError(
-            f"expected a passage with text, or a question with passages, found {field_names}", source=source
-        )
+        names = shorten(", ".join(row) or "no field")
+        message = f"expected a passage with text, or a question with passages, found {names}"
+        raise FormatError(message, source=source)
 
 
 def question_of(row: Mapping[str, Any], number: int, source: str) -> Question:
-    """Return the question of a row of DPR, NQ-open or BEIR, with the ids of its passages.
-
-    Raises:
-        FormatError: With the field that is wrong.
-    """
+    """Return the question of a row of DPR, NQ-open or BEIR, with the ids of its passages; or `FormatError`."""
     question = validate(_Question, row, source=source)
     positive = [*question.positive_ctxs, *(context for context in question.ctxs if context.isgold)]
     return Question(

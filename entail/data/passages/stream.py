@@ -35,8 +35,7 @@ def lines(file: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
     """Yield (line number, line) of a file without its line end; never holds more than a line.
 
     Raises:
-        FormatError: With the line, if it is longer than `MAX_LINE`, or the file is not UTF-8, or a damaged or
-            cut archive.
+        FormatError: With the line, if it is longer than `MAX_LINE` or no UTF-8, or the archive damaged or cut.
     """
     number = 0
     with open_binary(file) as stream:
@@ -50,18 +49,12 @@ def lines(file: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
             message = "expected text in UTF-8, found a binary file or other bytes; save the file as UTF-8"
             raise FormatError(message, source=str(file), line=number) from error
         except DAMAGED as error:
-            message = (
-                f"expected a whole file, found a damaged or cut one ({error}); what precedes it was read"
-            )
+            message = f"expected a whole file, found a damaged or cut one ({error})"
             raise FormatError(message, source=str(file), line=number + 1) from error
 
 
 def json_lines(file: str | os.PathLike[str]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield (line number, object) of a JSONL file; never holds more than a line.
-
-    Raises:
-        FormatError: With the line, if it is not one JSON object.
-    """
+    """Yield (line number, object) of a JSONL file; raise `FormatError` at a line that is none."""
     for number, line in lines(file):
         if line.strip():
             yield number, parse_object(line, source=str(file), line=number)
@@ -92,17 +85,15 @@ def json_array(file: str | os.PathLike[str]) -> Iterator[tuple[int, dict[str, An
             for row in rows:
                 number += 1
                 if not isinstance(row, dict):
-                    snippet = shorten(repr(row), 60)
-                    raise FormatError(
-                        f"element {number}: expected an object, found {snippet}", source=str(file)
-                    )
+                    message = f"element {number}: expected an object, found {shorten(repr(row), 60)}"
+                    raise FormatError(message, source=str(file))
                 yield number, row
             rows.clear()
     if mistake is not None:
+        reason = shorten(" ".join(str(mistake).split()), 120)
         raise FormatError(
-            f"expected a whole JSON array in UTF-8, found its end or a mistake in element {number + 1:,} "
-            f"({shorten(' '.join(str(mistake).split()), 120)}); the {number:,} before it were read. Is the "
-            "file cut? Download it again, or end it after the last whole element with ]",
+            f"expected a whole JSON array in UTF-8, found a mistake in element {number + 1:,} ({reason}); "
+            "download the file again, or end it after the last whole element with ]",
             source=str(file),
         ) from mistake
 

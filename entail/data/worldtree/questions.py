@@ -61,13 +61,10 @@ class Question:
 
 @dataclass(frozen=True)
 class QuestionReading:
-    """Questions of a file.
+    """Readable questions of a file, by the rules of a release.
 
     Attributes:
-        source: Name of the file.
-        release: Release whose rules it follows.
-        questions: Readable questions, in order.
-        problems: Message for each row that is not: line, id, what was expected.
+        problems: Message for each row that is not readable: line, id, what was expected.
         warnings: Message for each entry of an explanation that names no role.
     """
 
@@ -186,15 +183,9 @@ def explanation(text: str) -> tuple[dict[str, str], list[str]]:
     >>> explanation("12ab|CENTRAL 34cd|LEXGLUE oops")
     ({'12ab': 'CENTRAL', '34cd': 'LEXGLUE'}, ['oops'])
     """
-    gold: dict[str, str] = {}
-    wrong = []
-    for entry in text.split():
-        uid, bar, role = entry.partition("|")
-        if bar and uid and role:
-            gold[uid.lower()] = role.upper()
-        else:
-            wrong.append(entry)
-    return gold, wrong
+    entries = {entry: entry.partition("|") for entry in text.split()}
+    gold = {uid.lower(): role.upper() for uid, _, role in entries.values() if uid and role}
+    return gold, [entry for entry, (uid, _, role) in entries.items() if not (uid and role)]
 
 
 def missing_gold(questions: Iterable[Question], facts: FactTables) -> tuple[tuple[str, str], ...]:
@@ -225,9 +216,7 @@ def read_release(release: Path, *, name: str | None = None) -> WorldtreeRelease:
     """
     release_name = name or release.name
     if not release.exists():
-        raise FormatError(
-            "expected a release's folder, or a ZIP of it, found nothing here", source=release_name
-        )
+        raise FormatError("expected a release's folder, or a ZIP of it, found nothing", source=release_name)
     readings, problems = [], []
     with open_release(release) as folder:
         if not (folder / TABLES).is_dir():

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -60,11 +62,11 @@ def question_key(question: str) -> str:
 
 def corpus_pool(corpus: Corpus) -> Pool:
     """Return a corpus as passages, with the examples whose premises are in it."""
-    questions = []
-    for example in EXAMPLES:
-        gold = frozenset(at for text in example.gold if (at := corpus.position(text)) is not None)
-        if gold:
-            questions.append(KnownQuestion(example.question, (example.answer,), gold))
+    questions = [
+        KnownQuestion(example.question, (example.answer,), gold)
+        for example in EXAMPLES
+        if (gold := frozenset(at for text in example.gold if (at := corpus.position(text)) is not None))
+    ]
     return Pool(corpus.name, corpus, _by_question(questions))
 
 
@@ -107,30 +109,21 @@ def read_pool(path: Path, *, name: str, progress: ProgressCallback | None = None
 def _questions(path: Path, corpus: Corpus, key_of: Mapping[str, str]) -> Iterable[KnownQuestion]:
     """Yield the questions whose passages are in the corpus; none if the file has no questions."""
     splits = [split for split in _SPLITS if (path / "qrels" / f"{split}.tsv").is_file()]
-    count = 0
-    try:
-        for question in read_questions(path, split=splits[0] if splits else "test"):
-            keys = [key_of[id_] for id_ in question.gold if id_ in key_of]
-            if keys:
-                yield KnownQuestion(
-                    question.text, question.answers, frozenset(corpus.positions[key] for key in keys)
-                )
-                count += 1
-            if count == MOST_QUESTIONS:
-                return
-    except FormatError:
-        return  # a file of passages alone is valid
+    with contextlib.suppress(FormatError):  # a file of passages alone is valid
+        for question in islice(read_questions(path, split=(splits or ["test"])[0]), MOST_QUESTIONS):
+            gold = frozenset(corpus.positions[key_of[id_]] for id_ in question.gold if id_ in key_of)
+            if gold:
+                yield KnownQuestion(question.text, question.answers, gold)
 
 
 def _by_question(questions: Iterable[KnownQuestion]) -> dict[str, KnownQuestion]:
-    by_question: dict[str, KnownQuestion] = {}
+    merged: dict[str, KnownQuestion] = {}
     for question in questions:
-        before = by_question.get(question_key(question.question), KnownQuestion(""))
+        key = question_key(question.question)
+        before = merged.get(key, KnownQuestion(""))
         answers = tuple(dict.fromkeys((*question.answers, *before.answers)))
-        by_question[question_key(question.question)] = KnownQuestion(
-            question.question, answers, question.gold | before.gold
-        )
-    return by_question
+        merged[key] = KnownQuestion(question.question, answers, question.gold | before.gold)
+    return merged
 
 
 class Example(NamedTuple):

@@ -73,7 +73,7 @@ class PassageWords:
         if len(store) > MOST_BM25:
             raise EvaluationError(
                 f"expected at most {MOST_BM25:,} passages for BM25, whose index is in memory, found "
-                f"{len(store):,}; take Lucene (Pyserini) for these, or measure an encoder"
+                f"{len(store):,}; measure an encoder"
             )
         self._stemmer: Any = Stemmer.Stemmer("english")
         passages = self._words([passage.whole for passage in store])

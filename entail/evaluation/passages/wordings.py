@@ -46,11 +46,9 @@ class ListedPassage:
 
 @dataclass(frozen=True)
 class PassageLists:
-    """Four lists over the same passages.
+    """Four lists of k passages by two retrievers.
 
     Attributes:
-        names: Names of the two retrievers.
-        k: Passages of each list.
         positions: List -> positions, best first; fewer than k where a lexical retriever finds no more.
         scores: List -> similarities.
         ranks: List -> rank of each passage in any list and of each gold one; 0 where it is not found.
