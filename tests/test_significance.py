@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from entail.errors import RetrievalError
 from entail.statistics import paired
-from entail.statistics.paired import compare_many, interval, paired_difference, resamples
+from entail.statistics.paired import compare_many, interval, paired_difference, resamples, separation
 from entail.statistics.ranking import GoldRanks, Values, query_values, summary
-from entail.statistics.separation import separation
 
 VALUES = st.lists(st.floats(0, 1, width=16), min_size=1, max_size=8)
 

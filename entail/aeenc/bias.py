@@ -42,8 +42,8 @@ from entail.evaluation.retrieval.premises import GoldQueries, require_same_corpu
 from entail.index.protocol import PremiseIndex
 from entail.index.ranking import checked_k, top_k
 from entail.progress import ProgressCallback
+from entail.statistics.paired import Separation, separation
 from entail.statistics.ranking import NOT_THERE, Positions, Values
-from entail.statistics.separation import Separation, separation
 
 DEFAULT_K = 20
 """The paper's K."""

@@ -251,8 +251,8 @@ def _entries(
 
 def _json(value: Any, column: str | None, file_name: str) -> Entries:  # noqa: ANN401 - JSON of any shape
     if not isinstance(value, list | dict):
-        found = shorten(repr(value))
-        raise FormatError(f"expected an object of id -> text or a list, found {found}", source=file_name)
+        snippet = shorten(repr(value))
+        raise FormatError(f"expected an object of id -> text or a list, found {snippet}", source=file_name)
     if value and isinstance(value, list) and all(isinstance(item, dict) for item in value):
         fields = list(chain.from_iterable(value))
         yield from _rows(enumerate(value, start=1), fields, column, file_name, unit="entry")

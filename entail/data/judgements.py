@@ -58,10 +58,10 @@ class Judgements:
         for pair in pairs:
             side = accepted if pair.accepted else rejected
             side.setdefault(fold(pair.query), {})[fold(pair.premise)] = None
-        both = tuple((q, p) for q, said in accepted.items() for p in said if p in rejected.get(q, {}))
+        both = tuple((q, p) for q, texts in accepted.items() for p in texts if p in rejected.get(q, {}))
         for query, premise in both:
             del accepted[query][premise], rejected[query][premise]
-        yes, no = ({q: said for q, said in side.items() if said} for side in (accepted, rejected))
+        yes, no = ({q: texts for q, texts in side.items() if texts} for side in (accepted, rejected))
         return cls(yes, no, contradictions=both, roots=tuple(dict.fromkeys(map(fold, roots))))
 
     @property

@@ -90,8 +90,8 @@ def validate(
         first = error.errors()[0]
         parts = [part for part in first["loc"] if part != "[key]"]
         field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts)
-        found = "none" if first["type"] == "missing" else shorten(repr(first["input"]))
-        message = f"{first['msg']}, found {found}; correct it, or remove the row"
+        actual = "none" if first["type"] == "missing" else shorten(repr(first["input"]))
+        message = f"{first['msg']}, found {actual}; correct it, or remove the row"
         raise FormatError(message, source=source, line=line, field=field.removeprefix(".")) from error
     return content
 

@@ -238,8 +238,8 @@ def sentence(row: Row, column: str, *, source: str | None = None, line: int | No
     """
     value = row.get(column)
     if not isinstance(value, str):
-        found = "nothing" if value is None else shorten(repr(value))
-        raise FormatError(f"expected text in {column!r}, found {found}", source=source, line=line)
+        snippet = "nothing" if value is None else shorten(repr(value))
+        raise FormatError(f"expected text in {column!r}, found {snippet}", source=source, line=line)
     return value
 
 

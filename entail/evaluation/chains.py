@@ -124,8 +124,8 @@ def evaluate_chains(
         own_roles = np.array(list(question.gold.values()))
         for role in dict.fromkeys(question.gold.values()):
             # The average precision of these facts where the others are in no ranking.
-            others = gold[own_roles != role]
-            own = np.array([rank - (others < rank).sum() for rank in gold[own_roles == role]])
+            rest = gold[own_roles != role]
+            own = np.array([rank - (rest < rank).sum() for rank in gold[own_roles == role]])
             roles.setdefault(role, []).append(ap(own))
     return ChainEvaluation(
         values=np.array(values),

@@ -10,8 +10,12 @@ import pytest
 from entail.data.judgements import JudgedPair, Judgements
 from entail.data.records import Corpus
 from entail.errors import DataError, ManifestMismatchError, RetrievalError
-from entail.evaluation.retrieval.judged import compare_on_judgements
-from entail.evaluation.retrieval.paired import PairedComparison, QueryFigures, compare_paired
+from entail.evaluation.retrieval.paired import (
+    PairedComparison,
+    QueryFigures,
+    compare_on_judgements,
+    compare_paired,
+)
 from entail.index.protocol import Floats, Hits, Manifest
 
 

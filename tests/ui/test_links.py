@@ -11,8 +11,7 @@ from starlette.testclient import TestClient
 from streamlit.testing.v1 import AppTest
 
 from entail.data.records import Corpus, Premise
-from entail.evaluation.retrieval.comparison import compare
-from entail.evaluation.retrieval.comparison_page import from_json, keep
+from entail.evaluation.retrieval.comparison import compare, from_json, keep
 from entail.index.lexical import Bm25Index, TfidfIndex
 from entail.trees.log.acts import Accept, Create, Edit, Reject
 from entail.trees.store import schema

@@ -192,8 +192,8 @@ def depth_of_proof(steps: Sequence[Step]) -> int:
     """
     depths: dict[str, int] = {}
     for step in steps:
-        *others, depth = [depths.get(premise, 0) for premise in dict.fromkeys(step.premises)]
-        for part in reversed(others):
+        *parts, depth = [depths.get(premise, 0) for premise in dict.fromkeys(step.premises)]
+        for part in reversed(parts):
             depth = 1 + max(part, depth)
         depths[step.conclusion] = 1 + depth
     return depths.get(HYPOTHESIS, 0) // 2

@@ -84,8 +84,8 @@ class NliTriplets:
         start = np.random.default_rng(seed).random(len(self))
         for triplet, share in zip(self.triplets, start.tolist(), strict=True):
             several = triplet.contradicted
-            drawn = several[(int(share * len(several)) + epoch) % len(several)] if several else None
-            yield triplet.premise, triplet.entailed, drawn
+            contradiction = several[(int(share * len(several)) + epoch) % len(several)] if several else None
+            yield triplet.premise, triplet.entailed, contradiction
 
     def draw_unentailed(self, *, seed: int, epoch: int) -> list[int]:
         """Return rows of `unentailed` in a drawn order, one a triplet; an epoch continues the one before."""

@@ -257,17 +257,17 @@ def _question_lines(path: Path) -> Iterator[Question]:
     """Read a question a line, perhaps after its id, or before its answer or a list of answers."""
     headed = False
     for number, line in lines(path):
-        first, *others = [part.strip() for part in (split_cells(line) if headed else line.split("\t"))]
+        first, *cells = [part.strip() for part in (split_cells(line) if headed else line.split("\t"))]
         if not line.strip():
             continue
         if number == 1 and line.strip().strip('"').lower() in QUESTION_COLUMNS:
             headed = True
-        elif not others:
+        elif not cells:
             yield Question(str(number), first)
-        elif " " in first or (others[-1][:1] + others[-1][-1:] == "[]" and not first.isdigit()):
-            yield Question(str(number), first, _answers(others[-1]))
+        elif " " in first or (cells[-1][:1] + cells[-1][-1:] == "[]" and not first.isdigit()):
+            yield Question(str(number), first, _answers(cells[-1]))
         else:
-            yield Question(first, others[0])
+            yield Question(first, cells[0])
 
 
 def _answers(text: str) -> tuple[str, ...]:

@@ -46,8 +46,8 @@ def without_tags(text: str) -> tuple[str, bool]:
     plain = text
     if "<" in text and _SURE.search(text):
         plain = _TAG.sub(lambda tag: "" if tag["inline"] or tag[0][1] == "!" else " ", _HIDDEN.sub(" ", text))
-    seen = _ENTITY.sub(_character, plain)
-    return (text, False) if seen == text else (" ".join(seen.split()), True)
+    plain = _ENTITY.sub(_character, plain)
+    return (text, False) if plain == text else (" ".join(plain.split()), True)
 
 
 def _character(entity: re.Match[str]) -> str:

@@ -31,7 +31,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question, its alternative answers, and ids of passages that answer it and of similar ones that do not.
+    """A question, alternative answers, and ids of passages that answer it and of similar ones that do not.
 
     The id is that in the file, else its number, from 1. A DPR file without hard negatives gives its others.
     """
@@ -135,7 +135,7 @@ def passages_of(row: Mapping[str, Any], source: str) -> Iterator[Passage]:
 
 
 def question_of(row: Mapping[str, Any], number: int, source: str) -> Question:
-    """Return the question of a row of DPR, NQ-open or BEIR, with the ids of its passages; or `FormatError`."""
+    """Return the question of a row of DPR, NQ-open or BEIR, with ids of its passages; or `FormatError`."""
     question = validate(_Question, row, source=source)
     positive = [*question.positive_ctxs, *(context for context in question.ctxs if context.isgold)]
     return Question(

@@ -35,7 +35,7 @@ def lines(file: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
     """Yield (line number, line) of a file without its line end; never holds more than a line.
 
     Raises:
-        FormatError: With the line, if it is longer than `MAX_LINE` or no UTF-8, or the archive damaged or cut.
+        FormatError: With the line, if it is longer than `MAX_LINE` or no UTF-8, or the archive is damaged.
     """
     number = 0
     with open_binary(file) as stream:

@@ -170,9 +170,9 @@ def stem_and_answer(question: str, key: str) -> tuple[str, str]:
         other = "123456789".find(label) if label.isdigit() else ord(label) - ord("A")
         label = dict(enumerate(answers)).get(other, label)
     if not stem or not answers.get(label):
-        found = ", ".join(answers) or "none"
+        labels = ", ".join(answers) or "none"
         raise FormatError(
-            f"expected a question and answers (A), (B) ... with the key {key.strip()!r}, found {found}"
+            f"expected a question and answers (A), (B) ... with the key {key.strip()!r}, found {labels}"
         )
     return stem, answers[label]
 

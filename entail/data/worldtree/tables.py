@@ -111,8 +111,8 @@ def read_fact_tables(source: Path) -> FactTables:
                 if facts.setdefault(fact.uid.lower(), fact) is not fact:
                     repeats.append(fact.uid)
     if not facts:
-        found = f"{len(files)} without a fact" if files else "no .tsv file"
-        message = f"expected fact tables, found {found}; give the release's tables/"
+        actual = f"{len(files)} without a fact" if files else "no .tsv file"
+        message = f"expected fact tables, found {actual}; give the release's tables/"
         raise FormatError(message, source=str(source))
     return FactTables(tuple(facts.values()), tuple(repeats), tuple(problems))
 

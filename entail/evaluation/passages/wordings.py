@@ -1,14 +1,20 @@
-"""Four passage lists: two retrievers, each searched with a question and with its claim."""
+"""Four passage lists: two retrievers, each searched with a question and with its claim.
+
+Those of the examples over the bundled corpus ship, so that they need no encoder.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
+from entail.data.bundled import read_shipped, sample_dir
 from entail.data.records import Corpus
+from entail.data.text import fold
 from entail.index.protocol import Floats, PremiseIndex
 from entail.index.ranking import top_k
 
@@ -155,3 +161,101 @@ def _ranks(row: Floats, positions: Sequence[int]) -> dict[int, int]:
         at: int((row > row[at]).sum() + (row[:at] == row[at]).sum()) + 1 if np.isfinite(row[at]) else 0
         for at in positions
     }
+
+
+FILE = "claim_lists.json"
+"""File next to the bundled corpus; `scripts/build_openings.py` writes it."""
+
+
+@dataclass(frozen=True)
+class StoredLists:
+    """Lists of one question and its claim, each field in the order of `LIST_KEYS`.
+
+    Attributes:
+        ranks: Position of a listed or gold passage, then its rank in each list.
+    """
+
+    question: str
+    claim: str
+    gold: list[int]
+    positions: list[list[int]]
+    scores: list[list[float]]
+    ranks: list[list[int]]
+
+    @classmethod
+    def of(cls, lists: PassageLists, question: str, claim: str) -> StoredLists:
+        """Return lists as they are stored."""
+        at = sorted({*lists.all_positions, *lists.gold})
+        return cls(
+            question,
+            claim,
+            sorted(lists.gold),
+            [list(lists.positions[key]) for key in LIST_KEYS],
+            [[round(score, 6) for score in lists.scores[key]] for key in LIST_KEYS],
+            [[position, *(lists.ranks[key][position] for key in LIST_KEYS)] for position in at],
+        )
+
+    def cut(self, names: tuple[str, str], k: int) -> PassageLists:
+        """Return the first k passages of each list."""
+        return PassageLists(
+            names,
+            k,
+            {key: tuple(positions[:k]) for key, positions in zip(LIST_KEYS, self.positions, strict=True)},
+            {key: tuple(scores[:k]) for key, scores in zip(LIST_KEYS, self.scores, strict=True)},
+            {key: {row[0]: row[1 + i] for row in self.ranks} for i, key in enumerate(LIST_KEYS)},
+            frozenset(self.gold),
+        )
+
+
+@dataclass(frozen=True)
+class ExampleLists:
+    """Lists of all examples by two retrievers, to depth k, over the corpus of a hash."""
+
+    names: list[str]
+    revisions: list[str]
+    corpus_hash: str
+    k: int
+    examples: list[StoredLists]
+
+    def reciprocal_rank(self, key: ListKey) -> float:
+        """Return the mean reciprocal rank of the first known passage in a list, over all examples."""
+        firsts = [example.cut(self._pair, self.k).first_gold(key) for example in self.examples]
+        return sum(1 / first for first in firsts if first) / len(firsts)
+
+    def shared(self, retriever: int, *, k: int) -> float:
+        """Return how many of the first k passages question and claim have in common, on average."""
+        every = [example.cut(self._pair, k) for example in self.examples]
+        return sum(cut.shared((retriever, "question"), (retriever, "claim")) for cut in every) / len(every)
+
+    @property
+    def _pair(self) -> tuple[str, str]:
+        return self.names[0], self.names[1]
+
+
+def find_lists(
+    names: tuple[str, str],
+    revisions: Sequence[str | None],
+    corpus_hash: str,
+    question: str,
+    claim: str,
+    *,
+    k: int,
+    gold: frozenset[int],
+    folder: Path | None = None,
+) -> PassageLists | None:
+    """Return the lists that ship; None unless they are of just these retrievers, passages and texts."""
+    stored = read_lists(folder or sample_dir())
+    if stored is None or k > stored.k or stored.corpus_hash != corpus_hash:
+        return None
+    if (*names, *revisions) != (*stored.names, *stored.revisions):
+        return None
+    target = fold(question), fold(claim), sorted(gold)
+    for example in stored.examples:
+        if (fold(example.question), fold(example.claim), example.gold) == target:
+            return example.cut(names, k)
+    return None
+
+
+def read_lists(folder: Path) -> ExampleLists | None:
+    """Return the lists of a folder; None if they are missing or damaged: the encoders answer instead."""
+    return read_shipped(folder / FILE, ExampleLists)

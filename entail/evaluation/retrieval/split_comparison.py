@@ -105,8 +105,8 @@ class SplitComparison:
         for index, (query, ap) in enumerate(zip(self.gold.texts, precisions, strict=True)):
             own = slice(first.offsets[index], first.offsets[index + 1])
             before, after = tuple(first.ranks[own].tolist()), tuple(second.ranks[own].tolist())
-            found = sum(rank <= FOUND_AT for rank in before), sum(rank <= FOUND_AT for rank in after)
-            yield QueryChange(index, query, ap, found, len(before), (before, after))
+            hits = sum(rank <= FOUND_AT for rank in before), sum(rank <= FOUND_AT for rank in after)
+            yield QueryChange(index, query, ap, hits, len(before), (before, after))
 
 
 def compare_split(

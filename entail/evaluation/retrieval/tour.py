@@ -170,8 +170,8 @@ def _stop(split: SplitComparison, indexes: tuple[PremiseIndex, PremiseIndex], ch
     scores = indexes[1 - better].scores([change.query])[0]
     # What ranks before the target, best first; ties by position, as everywhere.
     ahead = np.argsort(-scores, kind="stable").tolist()
-    others = {int(split.gold.own[change.index]), *children}
-    distractors = [p for p in ahead[: ahead.index(target)] if p not in others]
+    excluded = {int(split.gold.own[change.index]), *children}
+    distractors = [p for p in ahead[: ahead.index(target)] if p not in excluded]
     query = tokens(change.query)
     limit = jaccard(query, tokens(texts[target]))
     alike = [p for p in distractors if jaccard(query, tokens(texts[p])) > limit]

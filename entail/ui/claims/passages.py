@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from entail.evaluation.passages.example_lists import find_lists
 from entail.evaluation.passages.pool import EXAMPLES, Pool
 from entail.evaluation.passages.wordings import (
     LIST_KEYS,
@@ -17,6 +16,7 @@ from entail.evaluation.passages.wordings import (
     PassageScore,
     Scores,
     Wording,
+    find_lists,
     search_wordings,
 )
 from entail.runtime.models import model_cache, model_revision

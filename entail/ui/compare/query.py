@@ -9,8 +9,12 @@ import streamlit as st
 
 from entail.data.text import fold, quote
 from entail.encoders.training_queries import training_queries_of
-from entail.evaluation.retrieval.comparison import ComparedPremise, Comparison, comparison_rows
-from entail.evaluation.retrieval.comparison_page import keep
+from entail.evaluation.retrieval.comparison import (
+    ComparedPremise,
+    Comparison,
+    comparison_rows,
+    keep,
+)
 from entail.evaluation.retrieval.split_comparison import FOUND_AT, QueryChange
 from entail.trees.store.corpora import CorpusInfo
 from entail.ui.compare.choice import LINK, Pair, draw_training_notice

@@ -82,7 +82,7 @@ def _answer(token: str) -> Response:
 
 def _page(share: Share) -> str:
     if share.tree_id is None:
-        from entail.evaluation.retrieval.comparison_page import from_json, to_page
+        from entail.evaluation.retrieval.comparison import from_json, to_page
 
         return to_page(from_json(json.dumps(share.comparison)), at=share.at)
     from entail.trees.formats import to_html

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 import streamlit as st
 
 from entail.claims import state_answer
-from entail.trees.log.event_log import TreeSummary
 from entail.trees.installation.seed import HELD_OUT_ID
+from entail.trees.log.event_log import TreeSummary
 from entail.ui.shared.corpus_choice import preselect
 from entail.ui.shared.link import Link, init_value
 
