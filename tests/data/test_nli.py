@@ -136,17 +136,13 @@ def parquet(columns: dict[str, list[Any]], *, names: list[str] | None = None) ->
 COLUMNS = {"premise": ["a", "b", "c", "d"], "hypothesis": ["1", "2", "3", "4"], "label": [0, 1, 2, -1]}
 
 
-def test_parquet_of_the_hub() -> None:
-    reading = read_nli(parquet(COLUMNS))
+@pytest.mark.parametrize("names", [None, ["contradiction", "entailment", "neutral"]])
+def test_parquet_of_the_hub(tmp_path: Path, names: list[str] | None) -> None:
+    (tmp_path / "x.parquet").write_bytes(parquet(COLUMNS, names=names))
+    reading = read_nli(tmp_path / "x.parquet")
     assert reading.format == "parquet"
-    assert [pair.label for pair in reading.pairs] == ["entailment", "neutral", "contradiction"]
+    assert [pair.label for pair in reading.pairs] == (names or ["entailment", "neutral", "contradiction"])
     assert reading.other_labels == {"-1": 1}
-
-
-def test_parquet_with_names_of_its_own(tmp_path: Path) -> None:
-    path = tmp_path / "x.parquet"
-    path.write_bytes(parquet(COLUMNS, names=["contradiction", "entailment", "neutral"]))
-    assert [pair.label for pair in read_nli(path).pairs] == ["contradiction", "entailment", "neutral"]
 
 
 def test_a_damaged_parquet_file() -> None:

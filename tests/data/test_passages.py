@@ -226,14 +226,10 @@ def test_html_is_removed_and_counted(tmp_path: Path) -> None:
     assert tally.to_json() == {"read": 2, "empty": 2, "html": 2, "first_empty": ["line 3", "line 4"]}
 
 
-def test_questions_one_a_line(tmp_path: Path) -> None:
-    file = written(tmp_path, "asked.txt", "who won\n\nwhen\n")
-    assert list(read_questions(file)) == [Question("1", "who won"), Question("3", "when")]
-
-
 @pytest.mark.parametrize(
     ("name", "text", "asked"),
     [
+        ("a.txt", "who won\n\nwhen\n", [("1", "who won"), ("3", "when")]),
         ("a.tsv", "id\tquestion\nq1\twho won\n", [("q1", "who won")]),
         ("a.tsv", "question\tanswer\nwho won\tRome\nwhen\t\n", [("1", "who won", "Rome"), ("2", "when")]),
         (
@@ -264,13 +260,6 @@ def test_a_header_and_a_question_with_spaces_tell_questions_from_ids_and_answers
 )
 def test_a_header_names_the_columns_of_passages(tmp_path: Path, name: str, text: str) -> None:
     assert list(read_passages(written(tmp_path, name, text))) == [Passage("7", "ice, cold", "Ice")]
-
-
-def test_passages_of_one_title_without_ids_are_all_read(tmp_path: Path) -> None:
-    file = written(tmp_path, "a.tsv", "title\ttext\nIce\tice is cold\nIce\tice floats\n")
-    passages = list(read_passages(file))
-    assert [passage.text for passage in passages] == ["ice is cold", "ice floats"]
-    assert len({passage.id for passage in passages}) == 2
 
 
 def squad(**changed: object) -> dict[str, Any]:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import gzip
-import json
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -129,10 +127,3 @@ def test_json_over_many_lines() -> None:
 def test_any_bytes_are_read_or_refused(data: bytes, head: bytes) -> None:
     with suppress(FormatError):
         assert not {"\0", "\r"} & set(read_text(head + data))
-
-
-@given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists, max_leaves=5))
-def test_written_json_is_read(value: Any) -> None:
-    text = json.dumps(value)
-    if "\\u0000" not in text:
-        assert parse_json(text) == value

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from entail.data.entailment_bank.proof import parse_proof
 from entail.data.judgements import JudgedPair, Judgements
 from entail.data.records import Corpus, ExplanationTree, Premise, gold_children
-from entail.data.text import fold, is_blank, premise_key, without_surrogates
+from entail.data.text import fold, is_blank, without_surrogates
 from entail.errors import CorpusError
 
 
@@ -29,7 +29,7 @@ def test_a_corpus_drops_repeats_by_folded_text() -> None:
 
 
 def test_a_corpus_with_repeats_is_refused() -> None:
-    with pytest.raises(CorpusError, match="2 premises but only 1 distinct"):
+    with pytest.raises(CorpusError):
         Corpus("c", (Premise("ice"), Premise(" ice ")))
 
 
@@ -82,12 +82,6 @@ def test_folding_twice_is_folding_once(text: str) -> None:
     assert fold(fold(text)) == fold(text)
 
 
-@given(st.text())
-def test_every_text_has_a_key_that_white_space_does_not_change(text: str) -> None:
-    assert len(premise_key(text)) == 16
-    assert premise_key(f" {text}\n") == premise_key(text)
-
-
 @pytest.mark.parametrize(
     ("text", "whole"),
     [
@@ -129,18 +123,9 @@ def test_trees_say_no_to_all_that_is_not_a_child_of_a_query_they_know() -> None:
 def test_a_pair_is_accepted_rejected_or_neither_and_never_two_of_them(pairs: list[JudgedPair]) -> None:
     judgements = Judgements.of_pairs(pairs)
     for pair in pairs:
-        both = {other.accepted for other in pairs if _same(pair, other)} == {True, False}
+        key = fold(pair.query), fold(pair.premise)
+        both = len({p.accepted for p in pairs if (fold(p.query), fold(p.premise)) == key}) == 2
         assert judgements.explains(pair.query, pair.premise) is (None if both else pair.accepted)
     again = Judgements.of_pairs(judgements.pairs())
     assert (again.accepted, again.rejected) == (judgements.accepted, judgements.rejected)
     assert again.contradictions == ()
-    assert len(list(judgements.pairs())) == sum(
-        map(len, [*judgements.accepted.values(), *judgements.rejected.values()])
-    )
-
-
-def _same(first: JudgedPair, second: JudgedPair) -> bool:
-    def folded(pair: JudgedPair) -> tuple[list[str], list[str]]:
-        return pair.query.split(), pair.premise.split()
-
-    return folded(first) == folded(second)

@@ -108,13 +108,6 @@ def test_facts_are_their_cells_without_what_is_skipped(tables: Path) -> None:
     ]
 
 
-def test_a_digest_is_of_uids_and_texts(tables: Path) -> None:
-    before = read_fact_tables(tables).digest
-    assert read_fact_tables(tables).digest == before
-    (tables / "PARTOF.tsv.gz").unlink()
-    assert read_fact_tables(tables).digest != before
-
-
 def test_tables_that_are_none_are_refused(tmp_path: Path) -> None:
     with pytest.raises(FormatError):
         read_fact_tables(tmp_path / "none")
@@ -246,12 +239,6 @@ def test_a_zip_is_read_alike_and_writes_nowhere(release: Path, tmp_path: Path, a
     assert contents.facts == plain.facts
     assert contents.readings == plain.readings
     assert sorted(tmp_path.rglob("*")) == before
-
-
-def test_questions_may_stand_in_a_folder_of_their_own(release: Path) -> None:
-    (release / "questions").mkdir()
-    (release / "questions.train.tsv").rename(release / "questions" / "Elem-Train.tsv")
-    assert "Elem-Train.tsv" in [reading.source for reading in read_release(release).readings]
 
 
 def test_what_is_no_release_is_told(release: Path, tmp_path: Path) -> None:

@@ -152,12 +152,9 @@ def test_what_was_fetched_is_there_without_network(hub: Hub, monkeypatch: pytest
     def offline(repo: str, **_: object) -> None:
         raise HubError(repo, reason="offline")
 
-    files = hub.sets["stanfordnlp/snli"][None]
+    tree = [SimpleNamespace(path=name) for name in hub.sets["stanfordnlp/snli"][None]]
     monkeypatch.setattr(hub, "dataset_info", offline)
-    monkeypatch.setattr(
-        "huggingface_hub.get_cached_repo_tree",
-        lambda *_, **__: [SimpleNamespace(path=name) for name in files],
-    )
+    monkeypatch.setattr("huggingface_hub.get_cached_repo_tree", lambda *_, **__: tree)
     assert load_nli("snli", split="validation").pairs[0].premise == "v"
 
 
