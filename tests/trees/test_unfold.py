@@ -22,7 +22,6 @@ from entail.trees.log.acts import (
     Conclude,
     Create,
     Edit,
-    Finish,
     Move,
     Reject,
     Remove,
@@ -129,79 +128,71 @@ def test_an_unsound_proof_is_refused(row: ExplanationTree, monkeypatch: pytest.M
         unfold(row)
 
 
-def test_a_tree_that_began_here_is_numbered_in_the_order_of_its_steps(tell: Tell) -> None:
+CONCLUDE = Conclude(node="n1", premises=("n3", "n4"), text="ice is cold")
+TOP = Conclude(node="n1", premises=("n2", "n5"), text="snow is a cold thing")
+
+
+@pytest.mark.parametrize(
+    ("acts", "proof", "sentences", "distractors"),
+    [
+        (
+            ["n1 + snow is ice", "n1 + ice is frozen water", "n1 + frozen water is cold", CONCLUDE, TOP],
+            "sent1 & sent2 -> int1: ice is cold; sent3 & int1 -> int2: snow is a cold thing; "
+            "int2 -> hypothesis; ",
+            ["ice is frozen water", "frozen water is cold", "snow is ice"],
+            "",
+        ),
+        (
+            ["n1 + ice is cold", "n1 + snow is ice", "n2 + a b", "n3 + a  b"],
+            "sent1 -> int1: ice is cold; sent1 -> int2: snow is ice; int1 & int2 -> hypothesis; ",
+            ["a b"],
+            "",
+        ),
+        (
+            ["n1 + left", "n1 + right", "n2 + a", "n3 + a", "n5 + b"],
+            "sent1 -> int1: left; sent2 -> int2: a; int2 -> int3: right; int1 & int3 -> hypothesis; ",
+            ["a", "b"],
+            "",
+        ),
+        (
+            ["n1 + snow is ice", "n1 - sun", "n1 - is cold", "n2 -  sun", "n2 - fire", "n2 + is cold"],
+            "sent1 -> int1: snow is ice; int1 -> hypothesis; ",
+            ["is cold", "sun", "fire"],
+            "sent2 sent3",
+        ),
+        (
+            ["n1 + ice is cold", "n1 + leaf", "n2 + b", "n3 - ice  is cold", "n3 - snow is cold"],
+            "sent1 -> int1: ice is cold; int1 & sent2 -> hypothesis; ",
+            ["b", "leaf"],
+            "",
+        ),
+        (
+            ["n1 + a", Conclude(node="n1", premises=("n2",), text="snow is frozen"), Remove(node="n2")],
+            "sent1 -> hypothesis; ",
+            ["snow is frozen"],
+            "",
+        ),
+    ],
+    ids=[
+        *("numbered in the order of its steps", "a sentence in two positions is one"),
+        *("a leaf and a conclusion of one text are two", "rejected premises are distractors"),
+        *("a sentence of the tree is no distractor", "a conclusion without premises is a leaf"),
+    ],
+)
+def test_a_tree_that_began_here(
+    tell: Tell, acts: list[Any], proof: str, sentences: list[str], distractors: str
+) -> None:
     story = tell("snow is cold")
-    a = story.ann(Accept(node="n1", premise=Premise("snow is ice")))
-    b = story.ann(Accept(node="n1", premise=Premise("ice is frozen water")))
-    c = story.ann(Write(node="n1", text="frozen water is cold"))
-    lower = story.ann(Conclude(node="n1", premises=(b, c), text="ice is cold"))
-    story.ann(Conclude(node="n1", premises=(a, lower), text="snow is a cold thing"))
+    for act in acts:
+        if isinstance(act, str):
+            node, sign, text = act.split(" ", 2)
+            act = Write(node=node, text=text) if sign == "+" else Reject(node=node, premise=Premise(text))
+        story.ann(act)
     row = refold(story.tree)
-    assert proof_of(row) == (
-        "sent1 & sent2 -> int1: ice is cold; sent3 & int1 -> int2: snow is a cold thing; int2 -> hypothesis; "
-    )
-    assert row.sentences == {
-        "sent1": "ice is frozen water",
-        "sent2": "frozen water is cold",
-        "sent3": "snow is ice",
-    }
-    assert list(row.intermediates) == ["int1", "int2"]
+    assert (proof_of(row), [*row.sentences.values()]) == (proof, sentences)
+    assert " ".join(row.distractors) == distractors
     assert (row.id, row.hypothesis, row.extra) == (premise_key("snow is cold"), "snow is cold", {})
     check_proof(row.steps, row.intermediates, row.sentences)
-
-
-def test_a_sentence_said_in_two_places_is_one_again(tell: Tell) -> None:
-    story = tell("snow is cold")
-    first, second = (story.ann(Write(node="n1", text=text)) for text in ("ice is cold", "snow is ice"))
-    story.ann(Accept(node=first, premise=Premise("water can be frozen")))
-    story.ann(Accept(node=second, premise=Premise("water  can be frozen")))
-    assert proof_of(refold(story.tree)) == (
-        "sent1 -> int1: ice is cold; sent1 -> int2: snow is ice; int1 & int2 -> hypothesis; "
-    )
-
-
-def test_a_leaf_and_a_conclusion_of_the_same_text_stay_two(tell: Tell) -> None:
-    story = tell("snow is cold")
-    for text in ("left", "right"):
-        side = story.ann(Write(node="n1", text=text))
-        inner = story.ann(Write(node=side, text="ice is cold"))
-    story.ann(Write(node=inner, text="frozen water is cold"))
-    row = refold(story.tree)
-    assert proof_of(row) == (
-        "sent1 -> int1: left; sent2 -> int2: ice is cold; int2 -> int3: right; int1 & int3 -> hypothesis; "
-    )
-    assert row.sentences["sent1"] == "ice is cold"
-
-
-def test_rejected_premises_are_distractors_unless_the_tree_says_them(tell: Tell) -> None:
-    story = tell("snow is cold")
-    side = story.ann(Accept(node="n1", premise=Premise("snow is ice")))
-    story.ann(Finish(node="n1", premises=(Premise("the sun is hot"), Premise("ice is cold"))))
-    story.ann(Reject(node=side, premise=Premise("the sun  is hot")))
-    story.ann(Reject(node=side, premise=Premise("fire is hot")))
-    story.ann(Accept(node=side, premise=Premise("ice is cold")))
-    row = refold(story.tree)
-    assert proof_of(row) == "sent1 -> int1: snow is ice; int1 -> hypothesis; "
-    assert row.sentences == {"sent1": "ice is cold", "sent2": "the sun is hot", "sent3": "fire is hot"}
-    assert row.distractors == ("sent2", "sent3")
-
-
-def test_a_conclusion_or_the_hypothesis_is_no_distractor_though_it_was_rejected_somewhere(tell: Tell) -> None:
-    story = tell("snow is cold")
-    side, leaf = (story.ann(Write(node="n1", text=text)) for text in ("ice is cold", "snow is ice"))
-    story.ann(Write(node=side, text="frozen water is cold"))
-    story.ann(Reject(node=leaf, premise=Premise("ice  is cold")))
-    story.ann(Reject(node=leaf, premise=Premise("snow is cold")))
-    assert refold(story.tree).distractors == ()
-
-
-def test_a_conclusion_whose_premises_were_taken_away_is_a_leaf(tell: Tell) -> None:
-    story = tell("snow is cold")
-    leaf = story.ann(Write(node="n1", text="snow is ice"))
-    story.ann(Conclude(node="n1", premises=(leaf,), text="snow is frozen"))
-    story.ann(Remove(node=leaf))
-    row = refold(story.tree)
-    assert (proof_of(row), dict(row.sentences)) == ("sent1 -> hypothesis; ", {"sent1": "snow is frozen"})
 
 
 def test_a_corpus_adds_its_own_ids(tell: Tell) -> None:
