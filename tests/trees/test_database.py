@@ -7,7 +7,6 @@ import re
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ import pytest
 import sqlalchemy as sa
 
 from entail.errors import DamagedDatabaseError, DatabaseError, LockedDatabaseError
-from entail.trees.installation.health import examine
 from entail.trees.log.acts import Create, Write
 from entail.trees.log.event_log import TreeLog
 from entail.trees.store import database as database_module
@@ -55,6 +53,16 @@ def test_what_was_confirmed_is_on_the_disk(sqlite: Database) -> None:
     assert pragmas == {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 10_000}
 
 
+def test_readers_see_one_moment(database: Database) -> None:
+    count = sa.select(sa.func.count()).select_from(schema.authors)
+    with database.reading() as connection:
+        assert connection.scalar(count) == 0
+        Authors(database).enter("Ann")
+        assert connection.scalar(count) == 0
+    with database.reading() as connection:
+        assert connection.scalar(count) == 1
+
+
 def test_four_who_open_a_new_database_at_once(blank_url: str) -> None:
     opened = at_once(lambda _number: open_database(blank_url), range(4))
     assert [database.read_only for database in opened] == [False] * 4
@@ -71,62 +79,23 @@ def test_a_new_database_waits_for_another_process_that_writes(tmp_path: Path) ->
         timer.join()
 
 
-def test_rows_hold_together(database: Database) -> None:
-    event = {"tree_id": "00000000", "seq": 1, "author": "Nobody", "act": "x", "payload": {}}
-    with pytest.raises(DatabaseError), database.writing() as connection:
-        connection.execute(sa.insert(schema.events).values(**event, at=datetime.now(UTC)))
-
-
-def test_readers_see_one_moment(database: Database) -> None:
-    count = sa.select(sa.func.count()).select_from(schema.authors)
-    with database.reading() as connection:
-        assert connection.scalar(count) == 0
-        Authors(database).enter("Ann")
-        assert connection.scalar(count) == 0
-    with database.reading() as connection:
-        assert connection.scalar(count) == 1
-
-
-def test_a_failed_transaction_leaves_nothing(database: Database) -> None:
-    with contextlib.suppress(ZeroDivisionError), database.writing() as connection:
-        connection.execute(
-            sa.insert(schema.authors).values(name="Ann", folded="ann", entered_at=datetime.now(UTC))
-        )
-        raise ZeroDivisionError
-    assert Authors(database).names() == []
-
-
 # --- URLs ---
 
 
 @pytest.mark.parametrize(
-    ("url", "driver"),
+    "url",
     [
-        ("sqlite:///x.db", "sqlite"),
-        ("sqlite+pysqlite:///x.db", "sqlite"),
-        ("postgres://h/x", "postgresql+psycopg"),
-        ("postgresql://h/x", "postgresql+psycopg"),
-        ("postgresql+psycopg2://h/x", "postgresql+psycopg"),
+        "",
+        "/some/where/x.db",
+        "postgresql://h:port/x",
+        "mysql://h/x",
+        "nonsense://h/x",
+        "sqlite://",
+        "sqlite:///:memory:",
     ],
 )
-def test_urls_and_their_drivers(url: str, driver: str) -> None:
-    assert parse_url(url).drivername == driver
-
-
-@pytest.mark.parametrize(
-    ("url", "message"),
-    [
-        ("", "no database URL"),
-        ("/some/where/x.db", "no database URL"),
-        ("postgresql://h:port/x", "no database URL"),
-        ("mysql://h/x", "'mysql' is not supported"),
-        ("nonsense://h/x", "'nonsense' is not supported"),
-        ("sqlite://", "in memory"),
-        ("sqlite:///:memory:", "in memory"),
-    ],
-)
-def test_urls_that_cannot_be_used(url: str, message: str) -> None:
-    with pytest.raises(DatabaseError, match=message) as refused:
+def test_urls_that_cannot_be_used(url: str) -> None:
+    with pytest.raises(DatabaseError) as refused:
         open_database(url)
     assert "ENTAIL_DATABASE_URL" in str(refused.value)
 
@@ -139,15 +108,6 @@ def test_a_password_is_never_shown(url: str) -> None:
     with pytest.raises(DatabaseError, match="does not answer") as refused:
         open_database(url, wait_seconds=1)
     assert "geheim" not in str(refused.value)
-
-
-def test_a_folder_with_an_odd_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = tmp_path / "a b%20c#d é"
-    monkeypatch.setenv("ENTAIL_DATA_DIR", str(folder))
-    open_database().close()
-    assert (folder / "entail.db").exists()
-    reader = open_database(read_only=True)
-    assert reader.file == folder / "entail.db"
 
 
 # --- SQLite files that cannot be used ---
@@ -206,14 +166,6 @@ def test_a_locked_database_can_be_read_and_says_why_it_cannot_be_written(
     assert log.history(tree).seq == 1, "reading goes on"
     writer.execute("ROLLBACK")
     assert log.act(tree, Write(node="n1", text="a"), author="Ann", base=1).seq == 2
-
-
-def test_a_database_that_is_locked_now_can_be_opened(tmp_path: Path, writer: sqlite3.Connection) -> None:
-    url = f"sqlite:///{tmp_path / 'x.db'}"
-    writer.execute("BEGIN IMMEDIATE")
-    database = open_database(url)
-    assert not database.read_only
-    assert [tree.hypothesis for tree in TreeLog(database).trees()] == ["h"]
 
 
 def test_tables_cannot_be_made_while_it_is_locked(tmp_path: Path) -> None:
@@ -293,17 +245,6 @@ def test_a_server_that_is_locked_says_so(new_postgres_url: Callable[[], str]) ->
             log.act(tree, Write(node="n1", text="a"), author="Ann", base=1)
         assert log.history(tree).seq == 1
     assert log.act(tree, Write(node="n1", text="a"), author="Ann", base=1).seq == 2
-
-
-def test_a_full_disk(sqlite: Database) -> None:
-    log = TreeLog(sqlite)
-    tree = log.create(Create(hypothesis="h"), author="Ann")
-    with sqlite.engine.connect() as connection:
-        connection.exec_driver_sql("PRAGMA max_page_count = 1")
-    with pytest.raises(DatabaseError, match="disk is full"):
-        log.create_all([Create(hypothesis=f"{i}" * 3000) for i in range(100)], author="Ann")
-    assert log.history(tree).seq == 1
-    assert examine(sqlite).problems == ()
 
 
 # --- databases that can only be read ---

@@ -6,7 +6,7 @@ import pytest
 
 from entail.data.records import Corpus, Premise
 from entail.errors import TrainingError
-from entail.trees.log.acts import Accept, Act, Conclude, Create, Edit, Finish, Reject, Remove, Write
+from entail.trees.log.acts import Accept, Act, Conclude, Create, Finish, Reject, Write
 from entail.trees.log.event_log import TreeLog
 from entail.trees.review.decisions import (
     DecisionCounts,
@@ -66,21 +66,6 @@ def test_what_stands_below_explains_and_what_was_rejected_does_not(log: TreeLog)
     assert judgements.explains(root, WARM) is None  # it was hung lower down since
     assert judgements.roots == (root,)
     assert not judgements.closed
-
-
-def test_what_was_taken_back_is_neither(log: TreeLog) -> None:
-    acts = Accept(node="n1", premise=Premise(WARM)), Reject(node="n1", premise=Premise(COLD))
-    tree = grow(log, "snow melts", *acts)
-    log.undo(tree, author="Ann")
-    log.act(tree, Remove(node="n2"), author="Ann", base=4)
-    assert judgements_of(log).queries == ()
-
-
-def test_a_rejection_stays_with_the_words_it_was_made_on(log: TreeLog) -> None:
-    grow(log, "snow melts", Reject(node="n1", premise=Premise(COLD)), Edit(node="n1", text="snow stays"))
-    judgements = judgements_of(log)
-    assert judgements.explains("snow melts", COLD) is False
-    assert judgements.explains("snow stays", COLD) is None
 
 
 def test_only_own_trees_on_this_corpus_count_archived_ones_too(log: TreeLog, corpus: str) -> None:
@@ -164,12 +149,6 @@ def test_a_lesson_says_what_it_takes_in_and_leaves_out(log: TreeLog, corpus: str
         ("h", "fact b", "left out: judged both ways", True),
         ("another", "fact e", "left out: nothing is accepted for it", True),
     }
-
-
-def test_nothing_accepted(log: TreeLog, corpus: str) -> None:
-    grow(log, "h", Reject(node="n1", premise=B), corpus=corpus)
-    with pytest.raises(TrainingError, match="accept some candidates"):
-        lesson_of(log, FACTS, corpus_id=corpus)
 
 
 @pytest.mark.parametrize(

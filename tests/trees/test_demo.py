@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from entail.data.records import Corpus
-from entail.errors import CorpusError, DatabaseError, DemoError, SettingsError, UnknownTreeError
-from entail.settings import is_demo, load_settings, refuse_in_demo
+from entail.errors import CorpusError, DatabaseError, DemoError, UnknownTreeError
 from entail.trees.installation import demo
 from entail.trees.installation.backup import restore
 from entail.trees.installation.demo import VisitorLog, open_shown
@@ -45,15 +44,6 @@ def content(folder: Path) -> dict[str, str]:
     side_files = {path for path in files if path.name.endswith(("-shm", "-wal"))}
     assert not any(path.stat().st_size for path in side_files if path.name.endswith("-wal"))
     return {str(path): sha256(path.read_bytes()).hexdigest() for path in files - side_files}
-
-
-@pytest.mark.parametrize(("said", "means"), [("", False), ("0", False), ("1", True)])
-def test_a_demo_is_one_when_it_is_said(said: str, means: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ENTAIL_DEMO", said)
-    assert is_demo() is means is load_settings().demo
-    monkeypatch.setenv("ENTAIL_DEMO", "true")
-    with pytest.raises(SettingsError, match="ENTAIL_DEMO must be 0 or 1, found 'true'"):
-        refuse_in_demo("x")
 
 
 def test_the_teams_database_cannot_be_written(team: tuple[str, str], tmp_path: Path) -> None:

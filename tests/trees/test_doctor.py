@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -61,19 +60,6 @@ def test_what_is_wrong_is_said(sqlite: Database, harm: Callable[[], Any], messag
         connection.execute(harm())
     (problem,) = examine(filled).problems
     assert re.search(message, problem), problem
-
-
-def test_rows_that_name_what_is_not_there(sqlite: Database) -> None:
-    assert sqlite.file is not None
-    careless = sqlite3.connect(sqlite.file)
-    with careless:
-        careless.execute(
-            "INSERT INTO presence VALUES ('00000000', 'Nobody', 'n1', '2026-01-01 00:00:00', false)"
-        )
-    careless.close()
-    problems = examine(sqlite).problems
-    assert len(problems) == 2
-    assert "a row of presence names one of" in problems[0]
 
 
 def test_a_new_installation_has_no_problems(own_data_folder: Path) -> None:

@@ -101,14 +101,6 @@ def test_from_top_to_bottom_premises_that_follow_each_other_are_one_stack() -> N
     assert a.top == c.top == d.top > boxes["n1"].bottom
 
 
-@BOTH
-def test_a_chain_of_conclusions_is_straight(direction: Direction) -> None:
-    boxes = layout(grown(-1, -1, 0, 0, 2), direction=direction).boxes
-    middles = {(p.y if direction == "right" else p.x) for p in (boxes["n1"], boxes["n1.1"], boxes["n1.3"])}
-    assert len({round(middle, 3) for middle in middles}) <= 2  # a list begins at the side of its conclusion
-    assert len(boxes) == 6
-
-
 def test_nothing_below_a_collapsed_node_is_drawn_and_it_says_how_much(tell: Tell) -> None:
     story = tell("h")
     story.ann(Write(node="n1", text="a"))
@@ -121,14 +113,6 @@ def test_nothing_below_a_collapsed_node_is_drawn_and_it_says_how_much(tell: Tell
     everything = layout(story.tree, collapsed=["n1", "n3"])
     assert labels(everything) == {"n1": "h"}
     assert everything.boxes["n1"].hidden == 3
-
-
-def test_a_subtree_is_drawn_alone() -> None:
-    tree = grown(-1, -1, 0, 0, None)
-    drawing = layout(tree, start="n1.1")
-    assert list(drawing.boxes) == ["n1.1", "n1.3", "n1.4"]
-    assert drawing.boxes["n1.1"].parent is None
-    assert min(box.left for box in drawing.boxes.values()) == 0
 
 
 @BOTH
@@ -318,16 +302,6 @@ def test_texts_lie_inside_their_boxes(tree: Tree) -> None:
         room = box.width - 2 * appearance.PADDING_X, box.height - 2 * appearance.PADDING_Y
         assert max(width_of(line, box.kind) for line in box.lines) <= room[0] + 1e-6
         assert len(box.lines) * appearance.LINE_HEIGHT <= room[1]
-
-
-@settings(max_examples=30)
-@given(trees())
-def test_the_same_tree_gives_the_same_places(tree: Tree) -> None:
-    drawing = layout(tree, with_rejected=True)
-    again = layout(TreeBuilder(tree).freeze(seq=99), with_rejected=True)
-    assert [*drawing.boxes.items()] == [*again.boxes.items()]
-    assert drawing.steps == again.steps
-    assert drawing.edges == tuple((p.parent, id) for id, p in drawing.boxes.items() if p.parent)
 
 
 @given(trees(), DIRECTION, st.data())

@@ -12,8 +12,8 @@ import sqlalchemy as sa
 from entail.data.records import Corpus, Premise
 from entail.data.text import premise_key
 from entail.errors import ActError, ManifestMismatchError, RetrievalError
-from entail.index.lexical import Bm25Index, TfidfIndex
-from entail.index.protocol import Floats, Hits, Manifest, PremiseIndex
+from entail.index.lexical import TfidfIndex
+from entail.index.protocol import Floats, Hits, Manifest
 from entail.trees.log.acts import (
     Accept,
     Conclude,
@@ -75,16 +75,6 @@ def texts(candidates: Sequence[Candidate]) -> list[str]:
     return [candidate.premise.text.removeprefix("fact ") for candidate in candidates]
 
 
-def test_the_nearest_premises_come_with_rank_and_score(tell: Tell, index: InOrder) -> None:
-    candidates = suggest(tell("why?").tree, "n1", FACTS, index, k=3)
-    assert [(c.premise.text, c.rank, round(c.score, 4), c.in_tree, c.judgement) for c in candidates] == [
-        ("fact a", 1, 1.0, None, None),
-        ("fact b", 2, 0.9, None, None),
-        ("fact c", 3, 0.8, None, None),
-    ]
-    assert index.asked == [(("why?",), 3)]
-
-
 def test_a_node_is_never_offered_its_own_text_nor_its_ancestors_by_fold(tell: Tell, index: InOrder) -> None:
     story = tell("fact  b")
     middle = story.ann(Write(node="n1", text="fact d "))
@@ -111,19 +101,6 @@ def test_a_list_keeps_its_places_while_its_author_goes_down_it(tell: Tell, index
     ]
 
 
-def test_what_is_elsewhere_in_the_tree_is_offered_with_its_node(tell: Tell, index: InOrder) -> None:
-    story = tell("why?")
-    left = story.ann(Accept(node="n1", premise=Premise("fact a")))
-    right = story.ann(Write(node="n1", text="because"))
-    below = story.ann(Accept(node=left, premise=Premise("fact  b")))
-    candidates = suggest(story.tree, right, FACTS, index, k=3)
-    assert [(c.premise.text, c.in_tree) for c in candidates] == [
-        ("fact a", left),
-        ("fact b", below),
-        ("fact c", None),
-    ]
-
-
 def test_rejected_premises_stay_where_they_rank_and_carry_the_judgement(tell: Tell, index: InOrder) -> None:
     story = tell("why?")
     other = story.ann(Write(node="n1", text="because"))
@@ -143,45 +120,19 @@ def test_own_words_are_searched_with_if_there_are_any(
     assert index.asked[-1][0] == (asked,)
 
 
-def test_a_k_above_the_corpus_gives_all_there_is(tell: Tell, index: InOrder) -> None:
-    assert len(suggest(tell("fact a").tree, "n1", FACTS, index, k=500)) == 9
-    assert index.asked[-1][1] == 10
-
-
 @pytest.mark.parametrize(
-    ("node", "corpus", "k", "error", "message"),
+    ("node", "corpus", "k", "error"),
     [
-        ("n1", FACTS, 0, RetrievalError, "k of at least 1, found 0"),
-        ("n7", FACTS, 1, ActError, "no node n7"),
-        ("n1", Corpus.of("other", ["x"]), 1, ManifestMismatchError, "10 premises .* the 1 of corpus 'other'"),
+        ("n1", FACTS, 0, RetrievalError),
+        ("n7", FACTS, 1, ActError),
+        ("n1", Corpus.of("other", ["x"]), 1, ManifestMismatchError),
     ],
 )
 def test_requests_that_cannot_be_answered(
-    tell: Tell, index: InOrder, node: str, corpus: Corpus, k: int, error: type[Exception], message: str
+    tell: Tell, index: InOrder, node: str, corpus: Corpus, k: int, error: type[Exception]
 ) -> None:
-    with pytest.raises(error, match=message):
+    with pytest.raises(error):
         suggest(tell("why?").tree, node, corpus, index, k=k)
-
-
-@pytest.mark.parametrize("kind", [TfidfIndex, Bm25Index])
-def test_any_retriever_will_do(tell: Tell, kind: Callable[[Corpus], PremiseIndex]) -> None:
-    corpus = Corpus.of(
-        "facts", ["ice is frozen water", "the sun is hot", "snow is made of ice", "snow is cold"]
-    )
-    story = tell("snow is cold")
-    candidates = suggest(story.tree, "n1", corpus, kind(corpus), k=2)
-    assert candidates[0].premise.text == "snow is made of ice"
-    assert len(candidates) == 2
-    assert candidates[0].score > candidates[1].score
-
-
-def test_evidence_says_what_was_on_the_screen(tell: Tell, index: InOrder) -> None:
-    candidates = suggest(tell("why?").tree, "n1", FACTS, index, k=2, query="mine")
-    assert shown_of(candidates) == (
-        ShownCandidate(Premise("fact a").key, 1, candidates[0].score),
-        ShownCandidate(Premise("fact b").key, 2, candidates[1].score),
-    )
-    assert isinstance(candidates[0].score, float)
 
 
 TEXTS = ["snow is ice", "ice is cold", "fire is hot", "the sun is hot", "snow is cold", "ice is frozen"]

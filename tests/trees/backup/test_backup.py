@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import zipfile
 from pathlib import Path
@@ -22,20 +21,6 @@ from entail.trees.log.event_log import TreeLog
 from entail.trees.store.database import open_database
 from tests.trees.backup.conftest import content, fill, new_url, read, rewrite, table
 from tests.trees.conftest import damage
-
-
-@pytest.mark.skipif(os.name != "posix", reason="Windows has no such names")
-def test_what_a_backup_writes_a_restore_takes(own_data_folder: Path, tmp_path: Path) -> None:
-    names = ("run 12:30.txt", "a\\b.txt", "ä b", ".hidden")
-    folder = own_data_folder / "models" / "mine"
-    folder.mkdir(parents=True)
-    for name in names:
-        (folder / name).write_text(name, encoding="utf-8")
-    open_database().close()
-    backup(tmp_path / "b.zip")
-    shutil.rmtree(own_data_folder)
-    restore(tmp_path / "b.zip")
-    assert {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir()} == {n: n for n in names}
 
 
 def test_models_that_are_being_written_or_replaced_do_not_hinder_a_backup(
@@ -113,12 +98,6 @@ def test_settings_name_the_database_and_models_are_carried_without_vectors(
     assert sorted(files) == ["adapter.safetensors", "deep/card.md"]
     assert (folder / files[-1]).read_bytes() == f"models/mine/{files[-1]}".encode() * 100_000
     assert not (own_data_folder / "vectors").exists()
-
-
-def test_there_must_be_something_to_back_up(tmp_path: Path) -> None:
-    with pytest.raises(DatabaseError, match="nothing to back up"):
-        backup(tmp_path / "b.zip")
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_file_that_is_there_is_not_overwritten(saved: Path, tmp_path: Path) -> None:

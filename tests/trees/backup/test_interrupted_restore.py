@@ -21,14 +21,6 @@ from entail.trees.log.event_log import TreeLog
 from entail.trees.store.database import Database, open_database
 from tests.trees.backup.conftest import new_url, read, rewrite
 
-
-def test_models_that_cannot_be_written_are_not_blamed_on_the_backup(saved: Path, tmp_path: Path) -> None:
-    rewrite(saved, lambda parts, manifest: parts.update({"models/x": b"file", "models/x/y": b"and folder"}))
-    with pytest.raises(DataError, match="nothing was restored: the models cannot be written"):
-        restore(saved, url=new_url(tmp_path))
-    assert read(new_url(tmp_path))["trees"] == []
-
-
 Break = Callable[[pytest.MonkeyPatch, Path], None]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from entail.errors import DatabaseError, DataError, FormatError
+from entail.errors import DatabaseError, FormatError
 from entail.trees.installation.backup import restore
 from entail.trees.installation.health import examine
 from entail.trees.store.database import open_database
@@ -41,17 +41,6 @@ def test_a_backup_with_a_flipped_bit(saved: Path, tmp_path: Path) -> None:
     data[at] ^= 0x10
     saved.write_bytes(data)
     refused(saved, new_url(tmp_path), "is not what was written|cut off")
-
-
-def test_something_else_altogether(tmp_path: Path) -> None:
-    file = tmp_path / "saved.zip"
-    file.write_text("hello")
-    refused(file, new_url(tmp_path), "no backup of entail")
-    with zipfile.ZipFile(file, "w") as archive:
-        archive.writestr("hello.txt", "hello")
-    refused(file, new_url(tmp_path), "manifest is missing or broken")
-    with pytest.raises(DataError, match="No such file"):
-        restore(tmp_path / "nothing.zip", url=new_url(tmp_path))
 
 
 @pytest.mark.parametrize(
