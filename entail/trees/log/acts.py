@@ -168,7 +168,6 @@ class Proposal:
     """Origin of a list that a scorer proposed.
 
     Attributes:
-        means: `next`: candidates of a retriever, re-ranked; `draft`: a chain that continues the premises.
         after: Keys of the premises below the node at that time, in order.
         k: Number of re-ranked candidates (`next`), or neighbours of each sentence (`draft`).
         among: Revision of the retriever (`next`).
@@ -187,8 +186,6 @@ class Evidence:
     Attributes:
         retriever: Name of the retriever, or of the scorer of a proposal.
         revision: Revision of the encoder or scorer, or settings of a lexical retriever.
-        corpus_version: Version of the searched corpus.
-        query: Query of the search.
         own_words: Whether the author typed the query instead of taking the node's text.
         shown: All candidates on the screen, by rank.
         proposal: Origin of the list if a scorer proposed it.
@@ -288,8 +285,7 @@ def describe(act: AnyAct, texts: Mapping[str, str]) -> str:
         case Reject(node=parent, premise=premise):
             return f"rejected {quote(premise.text)} for {node(parent)}"
         case Finish(node=parent, premises=premises):
-            count = "no candidate" if not premises else count_of(len(premises), "candidate")
-            return f"finished {node(parent)}, {count} rejected"
+            return f"finished {node(parent)}, {count_of(len(premises), 'candidate')} rejected"
         case Write(node=parent, text=text):
             return f"wrote {quote(text)} below {node(parent)}"
         case Conclude(premises=premises, text=text):

@@ -8,21 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from entail.errors import ActError, ConflictError, TreeError, UndoError
 from entail.trees.log.acts import Accept, Act, Conclude, Create, Event, Redo, Undo, Write, describe
 from entail.trees.log.rules import Footprint, check, footprint
 from entail.trees.log.tree import ROOT, Tree, TreeBuilder
 
+Turn = TypeVar("Turn", Undo, Redo)
+
 
 @dataclass(frozen=True)
 class History:
     """Immutable log with the resulting tree; `extend` returns a longer one.
 
-    Attributes:
-        footprints: Seq -> footprint of the acts in force.
-        out_of_force: Seqs of the undone acts.
-        texts: Node id -> original text, also of removed nodes; for descriptions.
+    `footprints` has those of the acts in force by seq, `out_of_force` the undone acts, `texts` the original
+    text by node id, also of removed nodes.
     """
 
     events: tuple[Event, ...]
@@ -45,12 +46,9 @@ class History:
         return self if seq >= self.seq else replay(self.events[:seq])
 
     def extend(self, events: Sequence[Event]) -> History:
-        """Return the history with these events after it.
+        """Return the history with these events after it; `TreeError` if they do not continue its seqs.
 
         Acts are applied on top. An undo or redo replays the log, since order matters.
-
-        Raises:
-            TreeError: If the events do not continue the log's seqs.
         """
         if not events:
             return self
@@ -94,9 +92,7 @@ class History:
                     f"cannot undo: you {self.describe(target)}, and a later act depends on it "
                     f"({self.describe(later, with_author=True)})"
                 )
-        undo = Undo(seq=target.seq)
-        self._rehearse(undo, author, target)
-        return undo
+        return self._rehearse(Undo(seq=target.seq), author, target)
 
     def plan_redo(self, author: str) -> Redo:
         """Return the redo of the act that the author undid last.
@@ -115,9 +111,7 @@ class History:
                     f"cannot redo: you {self.describe(target)}, but the tree has changed since "
                     f"({self.describe(later, with_author=True)})"
                 )
-        redo = Redo(seq=target.seq)
-        self._rehearse(redo, author, target)
-        return redo
+        return self._rehearse(Redo(seq=target.seq), author, target)
 
     def check_current(self, act: Act, *, base: int) -> None:
         """Check that an act made on version `base` is valid on this version.
@@ -129,11 +123,7 @@ class History:
         """
         if not 1 <= base <= self.seq:
             raise TreeError(f"the tree has the versions 1 to {self.seq}, found {base}; load it again")
-        changes = list(self._changes(since=base))
-        if not changes:
-            check(self.tree, act)
-            return
-        history = self.at(base)
+        changes, history = list(self._changes(since=base)), self.at(base)
         try:
             reads = footprint(history.tree, act, seq=self.seq + 1).reads
         except ActError:  # it names something that its author had not seen
@@ -190,7 +180,8 @@ class History:
         """Return the footprint of an act in force just before the event `seq`."""
         return replay(self.events[: seq - 1]).footprints[target]
 
-    def _rehearse(self, act: Undo | Redo, author: str, target: Event) -> None:
+    def _rehearse(self, act: Turn, author: str, target: Event) -> Turn:
+        """Return an undo or redo if every later act stays valid with it."""
         event = Event(seq=self.seq + 1, author=author, at=target.at, act=act)
         try:
             replay((*self.events, event), strict_from=target.seq)
@@ -199,6 +190,7 @@ class History:
             raise UndoError(
                 f"cannot {act.kind}: you {done}, and a later act would become invalid ({error})"
             ) from error
+        return act
 
 
 CREATED = 1

@@ -46,11 +46,10 @@ class Footprint:
 
 
 def check(tree: Tree, act: acts.Act) -> None:
-    """Check that an act is valid on this tree.
+    """Raise `ActError` unless an act is valid on this tree.
 
-    Raises:
-        ActError: If it names a missing node, has an empty text, would make a sentence explain itself or
-            appear twice below a node, or changes nothing.
+    It is not if it names a missing node, has an empty text, would make a sentence explain itself or appear
+    twice below a node, or changes nothing.
     """
     match act:
         case acts.Create():
@@ -86,11 +85,10 @@ def check(tree: Tree, act: acts.Act) -> None:
 
 
 def check_create(act: acts.Create) -> None:
-    """Check that a tree can be created so; unlike acts, siblings may repeat, as in official rows.
+    """Raise `ActError` unless a tree can be created so; unlike in acts, siblings may repeat.
 
-    Raises:
-        ActError: If a text is empty, a node precedes its parent, a sentence is above itself, a key does not
-            match the text, or `source` is not plain JSON.
+    No text is empty, no node precedes its parent, no sentence is above itself, keys match their texts, and
+    `source` is plain JSON.
     """
     _check_own_text(act.hypothesis)
     root = frozenset([fold(act.hypothesis)])
@@ -136,23 +134,20 @@ def _check_no_sibling(tree: Tree, siblings: Iterable[str], text: str) -> None:
 
 def _check_path(around: Iterable[Node], text: str) -> None:
     if any(node.folded == fold(text) for node in around):
-        raise ActError("a node above or below has this sentence; a sentence cannot explain itself")
+        raise ActError("this node or one above or below has this sentence; a sentence cannot explain itself")
 
 
 def _check_new_premise(tree: Tree, node_id: str, text: str) -> None:
     _check_text(text)
     node = tree.node(node_id)
-    if any(above.folded == fold(text) for above in (node, *tree.ancestors(node_id))):
-        raise ActError("this sentence is the node itself or above it; a sentence cannot explain itself")
+    _check_path((node, *tree.ancestors(node_id)), text)
     _check_no_sibling(tree, node.children, text)
 
 
 def _check_rejection(tree: Tree, node_id: str, premise: Premise) -> None:
     _check_text(premise.text)
     if any(tree.nodes[child].key == premise.key for child in tree.node(node_id).children):
-        raise ActError(
-            f"{quote(premise.text)} is a premise of this node; remove it from the tree to reject it"
-        )
+        raise ActError(f"{quote(premise.text)} is a premise of this node; remove it to reject it")
 
 
 def _check_conclude(tree: Tree, node_id: str, premises: tuple[str, ...], text: str) -> None:

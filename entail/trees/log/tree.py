@@ -27,8 +27,7 @@ class Node:
         id: `n12` for the node made by the act with seq 12; `n1.3` for the third node of an imported tree.
         parent: Id of the node that it explains; None for the hypothesis and for loose nodes.
         children: Ids of the premises, in order.
-        origin: Kind of the act that made it: `create`, `accept`, `write` or `conclude`; author and seq are
-            its.
+        origin: Kind of the act that made it, of which author and seq are.
         key: Key of the corpus premise; None for own statements, also after an edit.
         label: Id in the imported file.
     """
@@ -76,7 +75,6 @@ class Tree:
         judgements: (node id, premise key) -> current judgement.
         finished: Finished nodes, with the seq of the act.
         source: Other fields of an imported row.
-        seq: Seq of the last event, undone or not.
     """
 
     nodes: Mapping[str, Node]
@@ -97,10 +95,7 @@ class Tree:
         return self.nodes[node_id]
 
     def walk(self, start: str | None = None) -> Iterator[Node]:
-        """Yield a node and all below it, depth first, each before its premises.
-
-        Without a start, yield the whole tree, loose nodes last.
-        """
+        """Yield a node (by default all, loose ones last) and those below it, depth first."""
         stack = [*reversed(self.loose), ROOT] if start is None else [start]
         while stack:
             node = self.node(stack.pop())
@@ -113,12 +108,10 @@ class Tree:
 
     def ancestors(self, node_id: str) -> tuple[Node, ...]:
         """Return the nodes above, nearest first."""
-        above: list[Node] = []
-        parent = self.node(node_id).parent
-        while parent is not None:
+        above = [self.node(node_id)]
+        while (parent := above[-1].parent) is not None:
             above.append(self.nodes[parent])
-            parent = self.nodes[parent].parent
-        return tuple(above)
+        return tuple(above[1:])
 
     @cached_property
     def loose(self) -> tuple[str, ...]:
@@ -146,10 +139,7 @@ class Tree:
 
 
 class TreeBuilder:
-    """Mutable tree: `apply` changes it in place, `freeze` returns a `Tree`.
-
-    `apply` expects acts that `checks.check` accepts on the same state.
-    """
+    """Mutable tree, for acts that `rules.check` accepts."""
 
     def __init__(self, tree: Tree) -> None:
         self._nodes = dict(tree.nodes)
@@ -190,19 +180,13 @@ class TreeBuilder:
             case acts.Write(node=node, text=text):
                 self._attach(Node(new_id, text, node, (), act.kind, author, seq))
             case acts.Conclude(node=node, premises=premises, text=text):
-                children = self._nodes[node].children
+                children = list(self._nodes[node].children)
                 members = tuple(child for child in children if child in premises)
                 self._nodes[new_id] = Node(new_id, text, node, members, act.kind, author, seq)
                 for child in members:
                     self._nodes[child] = replace(self._nodes[child], parent=new_id)
-                self._replace_children(
-                    node,
-                    [
-                        new_id if c == members[0] else c
-                        for c in children
-                        if c == members[0] or c not in members
-                    ],
-                )
+                children[children.index(members[0])] = new_id
+                self._replace_children(node, [child for child in children if child not in members])
             case acts.Edit(node=node, text=text):
                 key = self._nodes[node].key if fold(text) == fold(self._nodes[node].text) else None
                 self._nodes[node] = replace(self._nodes[node], text=text, key=key)
@@ -211,10 +195,8 @@ class TreeBuilder:
             case acts.Reorder(node=node, order=order):
                 children = self._nodes[node].children
                 # A damaged order neither adds nor loses a child.
-                ordering = [child for child in dict.fromkeys(order) if child in children]
-                self._replace_children(
-                    node, ordering + [child for child in children if child not in ordering]
-                )
+                ordering = [child for child in order if child in children]
+                self._replace_children(node, list(dict.fromkeys((*ordering, *children))))
             case acts.Move(node=node, parent=parent):
                 old = self._nodes[node].parent
                 if old is not None:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 from contextlib import closing
 from dataclasses import astuple, dataclass
 from datetime import datetime
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -44,9 +44,6 @@ def read_source(source: Source, *, keep: Path | None = None, progress: ProgressC
     """Return the data of a training's source; decisions come from the database.
 
     `keep` is the folder of the job, see `entail.training.method.Source`.
-
-    Raises:
-        EntailError: If a file or the database cannot be read.
     """
     offered = {"progress": progress, "decisions": read_decisions}
     accepted = inspect.signature(source.read).parameters
@@ -61,7 +58,7 @@ def judgements_of(log: TreeLog, *, corpus_id: str | None = None) -> Judgements:
     """
     ids = (summary.id for summary in _own_trees(log, corpus_id))
     trees = [history.tree for _, history in log.histories(ids)]
-    pairs = (pair for tree in trees for pair in pairs_of(tree))
+    pairs = chain.from_iterable(map(_pairs_of, trees))
     return Judgements.of_pairs(pairs, roots=(tree.nodes[ROOT].text for tree in trees))
 
 
@@ -69,7 +66,7 @@ def _own_trees(log: TreeLog, corpus_id: str | None) -> list[TreeSummary]:
     return log.trees(corpus_id=corpus_id, archived=None, examples=False)
 
 
-def pairs_of(tree: Tree) -> Iterator[JudgedPair]:
+def _pairs_of(tree: Tree) -> Iterator[JudgedPair]:
     """Yield the judged pairs of a tree: its edges, then its rejections, contradictions included."""
     for node in tree.nodes.values():
         for child in node.children:
@@ -85,10 +82,7 @@ _LONGEST_SLUG = 40
 
 @dataclass(frozen=True, slots=True)
 class DecisionCounts:
-    """Counts of decisions for training.
-
-    Rejected premises count only for nodes that have accepted ones.
-    """
+    """Counts of decisions for training; rejected premises count for nodes that have accepted ones."""
 
     accepted: int = 0
     rejected: int = 0
@@ -113,8 +107,8 @@ def count_decisions(log: TreeLog, *, corpus_id: str) -> DecisionCounts:
         if summary.steps or summary.judgements:
             version = (summary.seq, summary.changed_at)
             if summary.id not in cache or cache[summary.id][0] != version:
-                trees = (history.tree for _, history in log.histories([summary.id]))
-                judgements = Judgements.of_pairs(pair for tree in trees for pair in pairs_of(tree))
+                pairs = (_pairs_of(history.tree) for _, history in log.histories([summary.id]))
+                judgements = Judgements.of_pairs(chain.from_iterable(pairs))
                 cache[summary.id] = (version, _count(judgements))
             total += cache[summary.id][1]
     return total
@@ -130,12 +124,13 @@ def describe_missing(counts: DecisionCounts) -> str:
     >>> describe_missing(DecisionCounts(accepted=3, rejected=10, nodes=2))
     'Training on your decisions needs 7 more accepted premises, below 1 more sentence.'
     """
-    accepted, nodes = max(0, ENOUGH.accepted - counts.accepted), max(0, ENOUGH.nodes - counts.nodes)
-    words = count_of(accepted, "more accepted premise") if accepted else ""
-    if nodes:
-        below = f"below {count_of(nodes, 'more sentence')}"
-        words = f"{words}, {below}" if words else f"an accepted premise {below}"
-    return f"Training on your decisions needs {words}." if words else ""
+    accepted, nodes = ENOUGH.accepted - counts.accepted, ENOUGH.nodes - counts.nodes
+    if accepted <= 0 and nodes <= 0:
+        return ""
+    words = count_of(accepted, "more accepted premise") if accepted > 0 else "an accepted premise"
+    if nodes > 0:
+        words += f"{',' if accepted > 0 else ''} below {count_of(nodes, 'more sentence')}"
+    return f"Training on your decisions needs {words}."
 
 
 def _count(judgements: Judgements) -> DecisionCounts:
@@ -168,11 +163,10 @@ class Lesson:
     @property
     def left_out(self) -> dict[str, int]:
         """Reason -> number of decisions left out for it."""
+        alone = self.pairs.dropped.get("without_positive", 0)
         reasons = {
             "accepted and also rejected for the same sentence": len(self.judgements.contradictions),
-            "rejected for sentences of which nothing is accepted": self.pairs.dropped.get(
-                "without_positive", 0
-            ),
+            "rejected for sentences of which nothing is accepted": alone,
         }
         return {reason: count for reason, count in reasons.items() if count}
 
@@ -222,11 +216,7 @@ def free_name(stem: str, taken_names: Collection[str]) -> str:
 
 
 def check_name(name: str, taken_names: Collection[str]) -> None:
-    """Check that a name is valid and free for an encoder, for which it is a folder under `models/`.
-
-    Raises:
-        TrainingError: If the name is invalid or taken.
-    """
+    """Raise `TrainingError` if a name is invalid or taken for an encoder: it is a folder under `models/`."""
     if not _NAME.fullmatch(name) or name.endswith((".", ".training")):
         raise TrainingError(
             "expected a name of letters a to z, digits, '.', '-' and '_' that begins with a letter or a "

@@ -23,25 +23,12 @@ def describe_retriever(
 ) -> str:
     """Return the retriever of the evidence, and whether it is still available.
 
-    >>> evidence = Evidence(retriever="team-x-1", revision="team-x-1@aaa", corpus_version=1, query="q")
-    >>> describe_retriever(evidence, {"team-x-1": "team-x-1@aaa"})
-    'team-x-1'
-    >>> describe_retriever(evidence, {"team-x-1": "team-x-1@bbb"})
-    'an earlier team-x-1 (team-x-1@aaa)'
-    >>> describe_retriever(evidence, {})
-    'team-x-1 (team-x-1@aaa, removed since)'
+    `revisions` has those of the available retrievers by name, None for those without. With keyword match or a
+    re-ranker the retriever's own name and revision come first.
 
-    With keyword match or a re-ranker its own name and revision come first.
-
-    >>> both = {"retriever": "team-x-1+bm25", "revision": "team-x-1@aaa+0.2*bm25/best"}
-    >>> evidence = Evidence(**both, corpus_version=1, query="q")
-    >>> describe_retriever(evidence, {"team-x-1": "team-x-1@aaa"})
-    'team-x-1+bm25'
-
-    Args:
-        evidence: Evidence of the judgement.
-        revisions: Name -> revision of the available retrievers; None for those without revisions.
-        display_name: Function from a retriever's name to its display name.
+    >>> evidence = Evidence(retriever="x+bm25", revision="x@aaa+0.2*bm25/best", corpus_version=1, query="q")
+    >>> [describe_retriever(evidence, revisions) for revisions in ({"x": "x@aaa"}, {})]
+    ['x+bm25', 'x+bm25 (x@aaa+0.2*bm25/best, removed since)']
     """
     name, own = display_name(evidence.retriever), evidence.retriever.partition("+")[0]
     if own not in revisions:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from entail.data.records import Corpus, Premise
 from entail.data.text import count_of, fold, premise_key
@@ -18,15 +19,13 @@ from entail.trees.log.tree import Judgement, Tree
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Premise of the corpus that may explain a node.
+    """Premise of the corpus that may explain a node, with its rank from 1 among those offered.
 
     Attributes:
-        premise: Premise.
-        rank: Rank from 1 among the candidates offered.
         score: Similarity, higher is closer.
-        in_tree: Id of a node with the same text, preferably a child of this node; None if there is none.
+        in_tree: Id of a node with the same text, preferably a child of this node.
         is_child: Whether that node is a child of this one.
-        judgement: Judgement for this node, None if there is none.
+        judgement: Judgement for this node.
         retrieved: Rank by the retriever, if a scorer re-ranked the list.
     """
 
@@ -131,23 +130,20 @@ def basis_of(tree: Tree, node_id: str) -> Basis:
 
 
 def excluded_positions(basis: Basis, corpus: Corpus) -> frozenset[int]:
-    """Return the positions of premises that no chain proposes.
-
-    These are premises below the node or rejected for it, and texts of the node or of nodes above.
-    """
+    """Return what no chain proposes: texts of the node, above or below it, and premises rejected for it."""
     texts = (corpus.position(text) for text in (basis.sentence, *basis.accepted, *basis.above))
     rejected = (corpus.positions.get(key) for key in basis.rejected)
     return frozenset(position for position in (*texts, *rejected) if position is not None)
 
 
 def rerank(pool: Sequence[Candidate], scores: Floats) -> tuple[Candidate, ...]:
-    """Return candidates, best first, re-ranked by their retrieval ranks and by other scores.
-
-    See `entail.arcf.chains.next_premise.next_order`.
-    """
+    """Return candidates, best first, re-ranked by their retrieval ranks and by other scores."""
     from entail.arcf.chains.next_premise import next_order
 
-    order = next_order(np.asarray(scores))
+    return _in_order(pool, next_order(np.asarray(scores)), scores)
+
+
+def _in_order(pool: Sequence[Candidate], order: NDArray[np.intp], scores: Floats) -> tuple[Candidate, ...]:
     return tuple(
         replace(pool[at], rank=rank, score=float(scores[at]), retrieved=pool[at].rank)
         for rank, at in enumerate(order.tolist(), start=1)
@@ -155,25 +151,13 @@ def rerank(pool: Sequence[Candidate], scores: Floats) -> tuple[Candidate, ...]:
 
 
 def reorder(pool: Sequence[Candidate], scores: Floats, *, weight: float) -> tuple[Candidate, ...]:
-    """Return candidates in the order of a re-ranker, which read the first of them.
+    """Return candidates in the order of a re-ranker, which scored the first `len(scores)` of them.
 
-    Args:
-        pool: Candidates, best first.
-        scores: Scores of the first `len(scores)` by the re-ranker.
-        weight: Weight of these relative to the retriever's; see `entail.index.reranked`.
+    `weight` is that of its scores relative to the retriever's; see `entail.index.reranked`.
     """
     first, rest = pool[: len(scores)], pool[len(scores) :]
-    summed = combine(
-        np.array([candidate.score for candidate in first], dtype=np.float32), scores, weight=weight
-    )
-    order = np.argsort(-summed, kind="stable").tolist()
-    return (
-        *(
-            replace(first[at], rank=rank, score=float(summed[at]), retrieved=first[at].rank)
-            for rank, at in enumerate(order, start=1)
-        ),
-        *rest,
-    )
+    summed = combine(np.array([candidate.score for candidate in first], np.float32), scores, weight=weight)
+    return (*_in_order(first, np.argsort(-summed, kind="stable"), summed), *rest)
 
 
 def describe_changes(basis: Basis, tree: Tree, node_id: str, chain: Sequence[Candidate]) -> tuple[str, ...]:
