@@ -101,11 +101,7 @@ def read_chunks(stream: IO[bytes]) -> Generator[bytes]:
 def write_archive(
     file: Path, parts: Iterable[tuple[str, Iterable[bytes]]], *, revision: str, overwrite: bool = False
 ) -> Mapping[str, Part]:
-    """Write parts (name, chunks of its content) into a file, atomically; its folder is created.
-
-    Raises:
-        DataError: If the file exists and `overwrite` is not set, or it cannot be written.
-    """
+    """Write parts (name, chunks of its content) into a file, atomically; its folder is created."""
     if file.exists() and not overwrite:
         raise DataError(f"{file} exists; choose another name, or use --overwrite")
     partial = file.with_name(f".{file.name}.{os.getpid()}.partial")

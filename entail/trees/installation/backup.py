@@ -55,8 +55,8 @@ class Restoration:
     """Result of a restore: rows by table, number of model files.
 
     `before` is a backup of the replaced data, `damaged` the new path of a damaged database file. `problems`
-    has a line for each tree that was damaged when it was backed up; it is restored as it was. `revoked` is
-    the number of read-only links of the backup that were not in the replaced data.
+    has a line for each tree that was damaged when it was backed up, and is so now. `revoked` is the number of
+    read-only links of the backup that were not in the replaced data.
     """
 
     rows: Mapping[str, int]
@@ -160,10 +160,8 @@ def _write(
                 except FileNotFoundError:
                     continue  # replaced meanwhile by another version of the model
                 except OSError as error:
-                    raise DataError(
-                        f"nothing was backed up: {path} cannot be read ({error.strerror}); let this user "
-                        "read it"
-                    ) from error
+                    reason = f"{path} cannot be read ({error.strerror}); let this user read it"
+                    raise DataError(f"nothing was backed up: {reason}") from error
                 yield name, read_chunks(stream)
 
         written = write_archive(file, parts(), revision=schema.REVISION, overwrite=overwrite)

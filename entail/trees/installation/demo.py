@@ -58,11 +58,7 @@ def _remove(database: Database, folder: Path) -> None:
 
 
 def open_shown() -> tuple[Database, Scratch | None]:
-    """Return the read-only database of a demo; without one, the sample in a temporary one, returned too.
-
-    Raises:
-        DatabaseError: If there is a database that cannot be opened.
-    """
+    """Return the read-only database of a demo; without one, the sample in a temporary one, returned too."""
     file = sqlite_file()
     if file is None or file.exists():
         return replace(open_database(read_only=True), remedy=DEMO_REMEDY), None
@@ -114,9 +110,7 @@ class VisitorLog(TreeLog):
             query = sa.select(schema.trees.c.id).where(schema.trees.c.id == tree_id)
             return tree_id.isascii() and connection.scalar(query) is not None
 
-    def is_editable(self, tree_id: str) -> bool:
-        """Return whether a tree is the visitor's."""
-        return self.owns(tree_id)
+    is_editable = owns
 
     def create_all(
         self, acts: Iterable[Create], *, author: str, corpus_id: str | None = None, example: bool = False

@@ -98,8 +98,8 @@ def width_of(line: str, kind: DrawnKind) -> float:
 def level_widths(boxes: Mapping[str, Box]) -> tuple[int, ...]:
     """Return the columns of text of each level of a tree from left to right.
 
-    Levels have one width. If the tree does not fit on a screen then, the lowest levels become narrower and
-    the highest one wider, as far as that helps.
+    If the tree does not fit on a screen with one width, the lowest levels become narrower and the highest one
+    wider, as far as that helps.
     """
     levels: dict[int, list[Box]] = {}
     for box in boxes.values():

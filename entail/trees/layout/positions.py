@@ -67,8 +67,7 @@ def layout(
 
     A conclusion stands before the only one of its premises that is explained further, else before the middle
     of its premises; in a tree from left to right that is too large for a screen, next to the first. Premises
-    keep their order. Direction and widths of the boxes are those of the whole tree,
-    whatever is collapsed.
+    keep their order. Direction and widths of the boxes are those of the whole tree, whatever is collapsed.
 
     Args:
         tree: Tree.
@@ -93,12 +92,12 @@ def choose_direction(tree: Tree, *, start: str = ROOT) -> Direction:
 
 def _choose(boxes: dict[str, Box], direction: Direction | None) -> _Form:
     """Return the form of a tree of which nothing is collapsed; see `choose_direction`."""
-    key = tuple((box.text, box.kind, box.parent) for box in boxes.values())
-    if (key, direction) not in _chosen:
+    key = (direction, *((box.text, box.kind, box.parent) for box in boxes.values()))
+    if key not in _chosen:
         if len(_chosen) >= REMEMBERED:
             del _chosen[next(iter(_chosen))]
-        _chosen[key, direction] = _search(boxes, direction)
-    return _chosen[key, direction]
+        _chosen[key] = _search(boxes, direction)
+    return _chosen[key]
 
 
 def _search(boxes: dict[str, Box], direction: Direction | None) -> _Form:

@@ -77,9 +77,6 @@ def clean_name(name: str) -> str:
 
     Raises:
         ActError: If nothing of it can be seen, it is too long, or has control or format characters.
-
-    >>> clean_name("  Ada   Lovelace ")
-    'Ada Lovelace'
     """
     if hidden := next(filter(_is_invisible, name), ""):
         raise ActError(f"an author's name cannot contain the invisible character U+{ord(hidden):04X}")
@@ -141,11 +138,7 @@ def identity_of(claims: Mapping[str, object]) -> Identity:
 
 
 def enter(connection: sa.Connection, name: str) -> str:
-    """Return the name as it was first entered; insert a new one in the caller's transaction.
-
-    Raises:
-        ActError: If the name is invalid, see `clean_name`.
-    """
+    """Return the name as it was first entered; insert a new one. Raises as `clean_name`."""
     clean = clean_name(name)
     if (stored_name := _find_name(connection, clean)) is not None:
         return stored_name
@@ -184,10 +177,7 @@ class Authors:
     def enter(self, name: str) -> str:
         """Return the name as it was first entered, regardless of case; insert a new one.
 
-        In a read-only or locked database a new name is not inserted; the author's first act inserts it.
-
-        Raises:
-            ActError: If the name is invalid, see `clean_name`.
+        In a read-only or locked database the author's first act inserts it. Raises as `clean_name`.
         """
         clean = clean_name(name)
         with self._database.reading() as connection:
@@ -204,15 +194,9 @@ class Authors:
         """Return the permanent name of a signed-in author.
 
         Names are unique: the second Ada is "Ada (2)". An author whom the provider has renamed keeps their
-        trees and is shown under the new name (`called`). A read-only database is not changed.
-
-        Args:
-            identity: Identity of the author.
-            adopt: Take over the typed name of an unverified author (see `typed_before`); earlier acts keep
-                their mark.
-
-        Raises:
-            LockedDatabaseError: If the database is locked by another write.
+        trees and is shown under the new name (`called`). With `adopt`, they take over the typed name of an
+        unverified author (see `typed_before`), whose acts keep their mark. A read-only database is not
+        changed; a locked one raises `LockedDatabaseError`.
         """
         with self._database.reading() as connection:
             author = _row_of(connection, identity)
@@ -241,11 +225,7 @@ class Authors:
             return list(connection.scalars(sa.select(authors.c.name).order_by(authors.c.folded)))
 
     def record_presence(self, tree_id: str, author: str, node: str) -> None:
-        """Record that an author is on a node of a tree; skipped in a read-only or locked database.
-
-        Raises:
-            UnknownTreeError: If there is no such tree.
-        """
+        """Record that an author is on a node of a tree; skipped in a read-only or locked database."""
         if self._database.read_only:
             return
         values = {"node": node[:40], "at": datetime.now(UTC), "verified": is_signed_in(author)}
@@ -269,11 +249,8 @@ class Authors:
 
 
 def _row_of(connection: sa.Connection, identity: Identity) -> sa.Row[Any, Any] | None:
-    query = sa.select(authors.c.name, authors.c.called).where(
-        authors.c.issuer == identity.issuer, authors.c.subject == identity.subject
-    )
-    author: sa.Row[Any, Any] | None = connection.execute(query).first()
-    return author
+    same = (authors.c.issuer == identity.issuer) & (authors.c.subject == identity.subject)
+    return connection.execute(sa.select(authors.c.name, authors.c.called).where(same)).first()
 
 
 def _sign_in(connection: sa.Connection, identity: Identity, *, adopt: bool) -> str:

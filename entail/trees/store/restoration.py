@@ -33,12 +33,8 @@ _TABLE = sa.Table("restoration", sa.MetaData(), sa.Column("id", sa.Text, nullabl
 class FolderSwap:
     """Replacement of the models by staged ones, in steps that can be undone.
 
-    Attributes:
-        id: Id of the restore.
-        models: Folder of the models.
-        staged: Folder of the new models, None if the backup has none.
-        before: Name of the old models afterwards, if there were any.
-        keeps: Whether the old models stay there.
+    The old `models` are then called `before`, and stay there if the swap `keeps` them. `staged` is None if
+    the backup has no models.
     """
 
     id: str
@@ -48,12 +44,8 @@ class FolderSwap:
     keeps: bool
 
     def apply(self, connection: sa.Connection) -> None:
-        """Rename the folders in the transaction of the restore, as its last step.
-
-        Raises:
-            DataError: If a folder cannot be renamed.
-        """
-        try_lock(connection)
+        """Rename the folders in the transaction of the restore, as its last step."""
+        _try_lock(connection)
         _TABLE.create(connection)
         connection.execute(sa.insert(_TABLE).values(id=self.id))
         _journal().parent.mkdir(parents=True, exist_ok=True)
@@ -70,11 +62,7 @@ class FolderSwap:
             ) from error
 
     def revert(self, why: BaseException | str) -> None:
-        """Undo the steps that were done.
-
-        Raises:
-            DataError: If the old models cannot be put back.
-        """
+        """Undo the steps that were done."""
         try:
             if self.staged is not None and not self.staged.exists() and self.models.exists():
                 self.models.rename(self.staged)
@@ -110,12 +98,10 @@ def is_interrupted() -> bool:
 
 
 def recover(connection: sa.Connection) -> None:
-    """Finish or undo the swap of a killed restore, in a transaction that writes; leave one under way alone.
-
-    Raises:
-        DataError: If the journal cannot be read, or the old models cannot be put back.
-    """
-    if not try_lock(connection) or (swap := _read_journal()) is None:
+    """Finish or undo the swap of a killed restore, in a transaction that writes; leave one under way."""
+    remedy = "it is the journal of an interrupted restore: see that the folder of models next to it is the "
+    remedy += "right one, then delete the journal"
+    if not _try_lock(connection) or (swap := read_json(_journal(), FolderSwap, remedy=remedy)) is None:
         return
     has_table = sa.inspect(connection).has_table(_TABLE.name)
     if has_table and connection.scalar(sa.select(_TABLE.c.id)) == swap.id:
@@ -129,7 +115,7 @@ def forget(connection: sa.Connection) -> None:
     _TABLE.drop(connection, checkfirst=True)
 
 
-def try_lock(connection: sa.Connection) -> bool:
+def _try_lock(connection: sa.Connection) -> bool:
     """Lock out other restores until the end of a transaction that writes; False if one is under way."""
     if connection.dialect.name == "sqlite":
         return True
@@ -138,13 +124,3 @@ def try_lock(connection: sa.Connection) -> bool:
 
 def _journal() -> Path:
     return load_settings().data_dir / JOURNAL
-
-
-def _read_journal() -> FolderSwap | None:
-    """Return the swap of the journal, None if the restore has ended meanwhile."""
-    return read_json(
-        _journal(),
-        FolderSwap,
-        remedy="it is the journal of an interrupted restore: see that the folder of models next to it is the "
-        "right one, then delete the journal",
-    )
