@@ -8,18 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from entail.trees.formats.text import printable
+from entail.trees.layout import appearance
 from entail.trees.layout.appearance import (
     BORDER_WIDTH,
-    CORNER,
-    DASHES,
-    DOTS,
     FONT_SIZE,
     INNER_LINE,
     KINDS,
     PADDING_X,
     PADDING_Y,
     SHAPES,
-    Theme,
 )
 from entail.trees.layout.boxes import COLUMN, columns_of
 from entail.trees.layout.drawing import Layout
@@ -85,12 +82,12 @@ def to_network(drawing: Layout) -> Network:
                 points.append(ends.get((x, y)) or f"{step.parent}@{group}@{x:.1f},{y:.1f}")
                 network.add_node(points[-1], label=" ", size=0, group=group, x=round(x), y=round(y))
             arrow = "to" if line is step.stem and not step.rejected else ""
-            dotted = {"dashes": list(DOTS)} if step.rejected else {}
+            dotted = {"dashes": list(appearance.DOTS)} if step.rejected else {}
             network.add_edge(*points, arrows=arrow, **dotted)
     return network
 
 
-def groups_of(theme: Theme) -> dict[str, Any]:
+def groups_of(theme: appearance.Theme) -> dict[str, Any]:
     """Return the groups of a theme as vis-network takes them; lines have the colour of their points."""
     groups: dict[str, Any] = {}
     for kind in KINDS:
@@ -106,8 +103,8 @@ def groups_of(theme: Theme) -> dict[str, Any]:
             "margin": dict.fromkeys(("left", "right"), PADDING_X)
             | dict.fromkeys(("top", "bottom"), PADDING_Y + inner),
             "shapeProperties": {
-                "borderRadius": CORNER if shape == "rounded" else 3,
-                "borderDashes": list(DASHES) if shape == "dashed" else False,
+                "borderRadius": appearance.CORNER if shape == "rounded" else 3,
+                "borderDashes": list(appearance.DASHES) if shape == "dashed" else False,
             },
         }
     for name, colour in (("step", theme.edge), ("rejected-step", theme.looks["rejected"].border)):

@@ -9,15 +9,8 @@ import unicodedata
 from collections.abc import Collection, Mapping
 from functools import lru_cache
 
-from entail.trees.layout.appearance import (
-    FONT_SIZE,
-    INNER_LINE,
-    LINE_HEIGHT,
-    PADDING_X,
-    PADDING_Y,
-    SHAPES,
-    DrawnKind,
-)
+from entail.trees.layout import appearance
+from entail.trees.layout.appearance import FONT_SIZE, INNER_LINE, SHAPES, DrawnKind
 from entail.trees.layout.drawing import Box, rejected_id
 from entail.trees.log.tree import ROOT, Tree
 
@@ -86,8 +79,8 @@ def measure(
         last = wrap(lines[max_lines - 1], columns - 2)[0]
         lines = (*lines[: max_lines - 1], f"{last.rstrip()}…")
     inner = INNER_LINE if SHAPES[kind] == "double" else 0
-    width = max(40.0, *(width_of(line, kind) for line in lines)) + 2 * (PADDING_X + inner)
-    return lines, width, len(lines) * LINE_HEIGHT + 2 * (PADDING_Y + inner)
+    width = max(40.0, *(width_of(line, kind) for line in lines)) + 2 * (appearance.PADDING_X + inner)
+    return lines, width, len(lines) * appearance.LINE_HEIGHT + 2 * (appearance.PADDING_Y + inner)
 
 
 def width_of(line: str, kind: DrawnKind) -> float:

@@ -91,11 +91,7 @@ def summarise(history: History) -> dict[str, Any]:
 
 
 def read_events(connection: sa.Connection, tree_id: str, *, after: int = 0) -> list[Event]:
-    """Return the events of a tree after a seq, in order, without their evidence.
-
-    Raises:
-        DamagedTreeError: If an act cannot be read.
-    """
+    """Return the events of a tree after a seq, in order, without their evidence."""
     table = schema.events
     columns = (table.c.seq, table.c.author, table.c.at, table.c.act, table.c.verified)
     rows = sa.select(*columns, sa.cast(table.c.payload, sa.Text))
@@ -281,11 +277,7 @@ class TreeLog:
         return self._append(tree_id, author, decide, evidence)
 
     def undo(self, tree_id: str, *, author: str) -> History:
-        """Undo the author's last act.
-
-        Raises:
-            UndoError: If there is none, or a later act depends on it.
-        """
+        """Undo the author's last act; raise `UndoError` if there is none, or a later act depends on it."""
         return self._append(tree_id, author, History.plan_undo)
 
     def redo(self, tree_id: str, *, author: str) -> History:
@@ -311,10 +303,7 @@ class TreeLog:
     ) -> list[TreeSummary]:
         """Return the trees of one corpus or of all, the last changed first.
 
-        Args:
-            corpus_id: Corpus; None for all.
-            archived: Whether only archived trees, or only others; None for both.
-            examples: Whether to include the examples that ship.
+        They are only archived ones, only others, or with None both; without or with the examples that ship.
         """
         table = schema.trees
         query = sa.select(table)

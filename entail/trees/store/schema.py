@@ -5,23 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import (
-    JSON,
-    Boolean,
-    Column,
-    DateTime,
-    Dialect,
-    ForeignKey,
-    ForeignKeyConstraint,
-    Index,
-    Integer,
-    MetaData,
-    String,
-    Table,
-    Text,
-    UniqueConstraint,
-    false,
-)
+import sqlalchemy as sa
+from sqlalchemy import JSON, Boolean, Column, ForeignKey, Index, Integer, String, Table, Text
 from sqlalchemy.types import TypeDecorator
 
 REVISION = "0003"
@@ -31,10 +16,10 @@ REVISION = "0003"
 class Utc(TypeDecorator[datetime]):
     """Time in UTC, aware in Python whatever the database stores."""
 
-    impl = DateTime(timezone=True)
+    impl = sa.DateTime(timezone=True)
     cache_ok = True
 
-    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+    def process_bind_param(self, value: datetime | None, dialect: sa.Dialect) -> datetime | None:
         """Return the stored value; refuse a time without a zone."""
         if value is None:
             return None
@@ -43,12 +28,12 @@ class Utc(TypeDecorator[datetime]):
         time = value.astimezone(UTC)
         return time.replace(tzinfo=None) if dialect.name == "sqlite" else time
 
-    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+    def process_result_value(self, value: datetime | None, dialect: sa.Dialect) -> datetime | None:
         """Return an aware time in UTC."""
         return value and (value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC))
 
 
-metadata = MetaData(
+metadata = sa.MetaData(
     naming_convention={
         "pk": "pk_%(table_name)s",
         "uq": "uq_%(table_name)s_%(column_0_N_name)s",
@@ -59,7 +44,7 @@ metadata = MetaData(
 
 
 def _verified() -> Column[bool]:
-    return Column("verified", Boolean, nullable=False, server_default=false())
+    return Column("verified", Boolean, nullable=False, server_default=sa.false())
 
 
 def _author(name: str, **options: Any) -> Column[str]:  # noqa: ANN401 - passed on to Column
@@ -114,13 +99,13 @@ premises = Table(
     Column("added", Integer, nullable=False),
     Column("retired", Integer),
     Column("corrects", String(16)),
-    UniqueConstraint("corpus_id", "key", "added"),
-    ForeignKeyConstraint(
+    sa.UniqueConstraint("corpus_id", "key", "added"),
+    sa.ForeignKeyConstraint(
         ["corpus_id", "added"],
         ["corpus_changes.corpus_id", "corpus_changes.version"],
         name="fk_premises_added_in",
     ),
-    ForeignKeyConstraint(
+    sa.ForeignKeyConstraint(
         ["corpus_id", "retired"],
         ["corpus_changes.corpus_id", "corpus_changes.version"],
         name="fk_premises_retired_in",
