@@ -34,7 +34,7 @@ def test_a_name_is_entered_once(authors: Authors) -> None:
     assert authors.names() == ["Ada Lovelace", "bob", "Żaneta Straße"]
 
 
-def test_names_that_look_alike_are_one(authors: Authors) -> None:
+def test_names_that_look_the_same_are_one(authors: Authors) -> None:
     unseen = "\ufe0f\u034f\u3164\u115f\u1160\uffa0\u2800\u200d\u180b\U000e0100"
     name = f"Ada {unseen} \u2764{unseen}"
     assert authors.enter(name) == name

@@ -16,7 +16,6 @@ from entail.errors import (
     ConflictError,
     CorpusError,
     DatabaseError,
-    UndoError,
     UnknownTreeError,
 )
 from entail.trees.installation.health import examine
@@ -26,7 +25,6 @@ from entail.trees.log.acts import (
     Create,
     Edit,
     Evidence,
-    GivenNode,
     Reject,
     Remove,
     ShownCandidate,
@@ -38,7 +36,6 @@ from entail.trees.log.tree import ROOT
 from entail.trees.store import schema
 from entail.trees.store.corpora import CorpusStore
 from entail.trees.store.database import Database, open_database
-from tests.trees.conftest import at_once
 
 ICE, FIRE = Premise("ice is cold", "u1"), Premise("fire is hot")
 EVIDENCE = Evidence(
@@ -83,13 +80,6 @@ def test_acts_are_there_for_another_process(log: TreeLog, tree: str, database_ur
     other = open_database(database_url)
     assert TreeLog(other).history(tree) == after == log.history(tree)
     assert [e.author for e in after.events] == ["Ann", "Ann", "Bob"]
-
-
-def test_a_tree_with_structure_and_source_comes_back(log: TreeLog) -> None:
-    nodes = (GivenNode("a", -1, "int1"), GivenNode("b", 0, "sent1"), GivenNode("c", None))
-    act = Create(hypothesis="h", nodes=nodes, source={"id": "row", "steps": [["h", ["a"]]], "π": None})
-    tree = log.create(act, author="Ann", example=True)
-    assert log.history(tree).events[0].act == act
 
 
 def test_a_tree_that_makes_no_sense_is_not_begun(log: TreeLog) -> None:
@@ -154,33 +144,6 @@ def test_an_act_on_what_changed_is_refused_with_what_changed(log: TreeLog, tree:
     with pytest.raises(ConflictError):
         log.act(tree, Accept(node=ROOT, premise=ICE), author="Bob", base=1)
     log.act(tree, Accept(node=ROOT, premise=ICE), author="Bob", base=2)
-
-
-def test_undo_and_redo_are_events_too(log: TreeLog, tree: str) -> None:
-    before = log.act(tree, Write(node=ROOT, text="a"), author="Ann", base=1)
-    log.undo(tree, author="Ann")
-    after = log.redo(tree, author="Ann")
-    assert dict(after.tree.nodes) == dict(before.tree.nodes)
-    assert [e.act.kind for e in after.events] == ["create", "write", "undo", "redo"]
-    with pytest.raises(UndoError):
-        log.redo(tree, author="Ann")
-    log.act(tree, Write(node="n2", text="b"), author="Bob", base=4)
-    with pytest.raises(UndoError):
-        log.undo(tree, author="Ann")
-
-
-def test_four_writers_at_once_all_get_through(log: TreeLog, tree: str, database_url: str) -> None:
-    def write(author: str) -> None:
-        mine = TreeLog(open_database(database_url))
-        for i in range(10):
-            mine.act(tree, Write(node=ROOT, text=f"{author} {i}"), author=author, base=1)
-
-    at_once(write, names := ("Ann", "Bob", "Cleo", "Dan"))
-    history = log.history(tree)
-    assert [e.seq for e in history.events] == list(range(1, 42))
-    for name in names:
-        own = [e.act.text for e in history.events[1:] if isinstance(e.act, Write) and e.author == name]
-        assert own == [f"{name} {i}" for i in range(10)], "the acts of each author keep their order"
 
 
 # --- what is kept in memory ---
