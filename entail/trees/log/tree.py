@@ -193,7 +193,7 @@ class TreeBuilder:
             case acts.Remove(node=node, keep_premises=keep):
                 self._remove(node, keep=keep)
             case acts.Reorder(node=node, order=order):
-                children = self._nodes[node].children
+                children = list(self._nodes[node].children)
                 # A damaged order neither adds nor loses a child.
                 ordering = [child for child in order if child in children]
                 self._replace_children(node, list(dict.fromkeys((*ordering, *children))))
