@@ -95,16 +95,10 @@ def test_who_is_where(authors: Authors, database: Database) -> None:
     ]
     assert all(p.at.utcoffset() == timedelta(0) for p in presences)
     for unknown in ("00000000", "\ud800"):
-        with pytest.raises(UnknownTreeError, match="no tree"):
+        with pytest.raises(UnknownTreeError):
             authors.record_presence(unknown, "Ann", "n1")
-
-
-def test_who_has_gone_is_not_here(authors: Authors, database: Database) -> None:
-    tree = TreeLog(database).create(Create(hypothesis="h"), author="Ann")
-    authors.record_presence(tree, "Ann", "n1")
     with database.writing() as connection:
-        old = datetime.now(UTC) - timedelta(seconds=90)
-        connection.execute(sa.update(schema.presence).values(at=old))
+        connection.execute(sa.update(schema.presence).values(at=datetime.now(UTC) - timedelta(seconds=90)))
     assert authors.list_presences() == []
 
 
@@ -125,7 +119,7 @@ def ada(subject: str = "1", name: str = "Ada") -> Identity:
         ({"name": "", "given_name": "Ada", "family_name": "King"}, "Ada King"),
         ({"preferred_username": "ada@uni.example"}, "ada"),
         ({"name": 3, "nickname": "ady"}, "ady"),
-        ({"email": "a.king@uni.example"}, "a.king"),
+        ({"email": "A.King@uni.example"}, "A.King"),
         ({"email": "a.king@uni.example", "email_verified": False}, "author 7"),
         ({}, "author 7"),
         ({"name": "A\x07d\u202ea"}, "Ada"),
@@ -134,19 +128,15 @@ def ada(subject: str = "1", name: str = "Ada") -> Identity:
     ],
 )
 def test_the_name_is_the_first_usable_one(claims: dict[str, Any], name: str) -> None:
-    assert identity_of({"iss": ISSUER, "sub": "7", **claims}).name == name
+    identity = identity_of({"iss": ISSUER, "sub": "7", **claims})
+    address = claims.get("email", "").lower() if claims.get("email_verified") is not False else ""
+    assert (identity.name, identity.email) == (name, address or None)
 
 
 @pytest.mark.parametrize("claims", [{}, {"iss": ISSUER}, {"sub": "7"}, {"iss": "", "sub": "7"}])
 def test_who_cannot_be_told_apart_is_refused(claims: dict[str, Any]) -> None:
     with pytest.raises(ActError, match="issuer and a subject"):
         identity_of({**claims, "name": "Ada"})
-
-
-def test_an_address_counts_only_where_it_is_theirs() -> None:
-    claims = {"iss": ISSUER, "sub": "7", "email": "Ada@Uni.example"}
-    assert identity_of(claims).email == "ada@uni.example"
-    assert identity_of({**claims, "email_verified": False}).email is None
 
 
 # --- one person, one author ---

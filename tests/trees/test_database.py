@@ -20,8 +20,6 @@ from entail.trees.store import database as database_module
 from entail.trees.store import schema
 from entail.trees.store.authors import Authors
 from entail.trees.store.database import Database, open_database, parse_url, sqlite_file
-from entail.trees.store.migrations import schema_revision
-from entail.trees.store.schema import REVISION
 from tests.trees.conftest import at_once, damage, fill_database
 
 # --- as it should be ---
@@ -36,21 +34,11 @@ def test_a_new_database_is_made_where_the_settings_say(own_data_folder: Path) ->
     assert sqlite_file() == own_data_folder / "entail.db"
 
 
-def test_it_can_be_opened_again(blank_url: str) -> None:
-    tree = fill_database(blank_url)
-    again = open_database(blank_url)
-    assert TreeLog(again).history(tree).seq == 1
-    with again.reading() as connection:
-        assert schema_revision(connection) == REVISION
-
-
 def test_what_was_confirmed_is_on_the_disk(sqlite: Database) -> None:
+    names = ("journal_mode", "synchronous", "foreign_keys", "busy_timeout")
     with sqlite.reading() as connection:
-        pragmas = {
-            name: connection.exec_driver_sql(f"PRAGMA {name}").scalar()
-            for name in ("journal_mode", "synchronous", "foreign_keys", "busy_timeout")
-        }
-    assert pragmas == {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 10_000}
+        pragmas = [connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in names]
+    assert pragmas == ["wal", 2, 1, 10_000]
 
 
 def test_readers_see_one_moment(database: Database) -> None:
@@ -113,28 +101,18 @@ def test_a_password_is_never_shown(url: str) -> None:
 # --- SQLite files that cannot be used ---
 
 
-def test_a_file_that_is_no_database(tmp_path: Path) -> None:
-    path = tmp_path / "x.db"
-    path.write_bytes(b"not a database at all, but long enough to be looked at" * 100)
-    with pytest.raises(DamagedDatabaseError, match="entail restore"):
-        open_database(f"sqlite:///{path}")
-    assert path.read_bytes().startswith(b"not a database"), "it is left as it was"
-
-
-def test_a_damaged_database(tmp_path: Path) -> None:
-    path = tmp_path / "x.db"
-    tree = fill_database(f"sqlite:///{path}")
-    damage(path)
-    with pytest.raises(DatabaseError, match="damaged"):
-        TreeLog(open_database(f"sqlite:///{path}")).history(tree)
-
-
-def test_a_folder_in_its_place_or_a_file_in_that_of_its_folder(tmp_path: Path) -> None:
-    with pytest.raises(DatabaseError, match="is a folder"):
-        open_database(f"sqlite:///{tmp_path}")
-    (tmp_path / "file").touch()
-    with pytest.raises(DatabaseError, match="ENTAIL_DATA_DIR"):
-        open_database(f"sqlite:///{tmp_path / 'file' / 'x.db'}")
+def test_a_file_that_is_no_database_or_damaged(tmp_path: Path) -> None:
+    (tmp_path / "text.db").write_text("not a database at all, but long enough to be looked at" * 100)
+    with pytest.raises(DamagedDatabaseError):
+        open_database(f"sqlite:///{tmp_path / 'text.db'}")
+    assert (tmp_path / "text.db").read_text().startswith("not a database"), "it is left as it was"
+    tree = fill_database(f"sqlite:///{tmp_path / 'x.db'}")
+    damage(tmp_path / "x.db")
+    with pytest.raises(DamagedDatabaseError):
+        TreeLog(open_database(f"sqlite:///{tmp_path / 'x.db'}")).history(tree)
+    for path in (tmp_path, tmp_path / "text.db" / "x.db"):  # a folder, and a file in the way of one
+        with pytest.raises(DatabaseError):
+            open_database(f"sqlite:///{path}")
 
 
 def test_a_database_of_something_else(blank_url: str) -> None:
@@ -156,9 +134,7 @@ def writer(tmp_path: Path) -> Iterator[sqlite3.Connection]:
 def test_a_locked_database_can_be_read_and_says_why_it_cannot_be_written(
     tmp_path: Path, writer: sqlite3.Connection
 ) -> None:
-    url = f"sqlite:///{tmp_path / 'x.db'}"
-    patient = open_database(url, wait_seconds=0.1)
-    log = TreeLog(patient)
+    log = TreeLog(open_database(f"sqlite:///{tmp_path / 'x.db'}", wait_seconds=0.1))
     tree = log.trees()[0].id
     writer.execute("BEGIN IMMEDIATE")
     with pytest.raises(LockedDatabaseError, match=r"locked by another process.*nothing was lost.*try again"):
@@ -269,8 +245,7 @@ def test_a_database_that_can_only_be_read(powerless: Any, file: int, around: int
         with pytest.raises(DatabaseError, match=r"nothing was saved: .* can only be read"):
             log.act(tree, Write(node="n1", text="a"), author="Ann", base=1)
         authors = Authors(database)
-        assert authors.enter("ann") == "Ann"
-        assert authors.enter(" Bob ") == "Bob"
+        assert (authors.enter("ann"), authors.enter(" Bob ")) == ("Ann", "Bob")
         authors.record_presence(tree, "Ann", "n1")
         assert authors.list_presences() == []
         database.close()
@@ -280,14 +255,10 @@ def test_a_place_that_can_neither_be_read_nor_written(powerless: Any) -> None:
     folder, somebody = powerless
     fill_database(f"sqlite:///{folder / 'x.db'}")
     (folder / "x.db").chmod(0o000)
-    with somebody(), pytest.raises(DatabaseError, match="cannot be opened"):
-        open_database(f"sqlite:///{folder / 'x.db'}")
     folder.chmod(0o555)
-    with somebody():
-        with pytest.raises(DatabaseError, match="cannot be opened"):
-            open_database(f"sqlite:///{folder / 'y.db'}")
-        with pytest.raises(DatabaseError, match=r"cannot be made .*ENTAIL_DATA_DIR"):
-            open_database(f"sqlite:///{folder / 'deeper' / 'x.db'}")
+    for name in ("x.db", "y.db", "deeper/x.db"):
+        with somebody(), pytest.raises(DatabaseError):
+            open_database(f"sqlite:///{folder / name}")
 
 
 def test_opening_for_reading_makes_and_changes_nothing(tmp_path: Path) -> None:
