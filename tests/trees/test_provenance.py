@@ -47,18 +47,11 @@ def test_a_premise_that_was_not_shown() -> None:
         (Accept(node="n1", premise=A), RANKED, "ranked 1st by x"),
         (Reject(node="n1", premise=B), RANKED, "ranked 2nd by x"),
         (Finish(node="n1", premises=(B, C)), RANKED, "ranked 2nd to 3rd by x"),
-        (Finish(node="n1", premises=(C,)), RANKED, "ranked 3rd by x"),
-        (Finish(node="n1", premises=()), RANKED, "before a list of x"),
         (Write(node="n1", text="own"), RANKED, "before a list of x"),
         (
             Accept(node="n1", premise=B),
             NEXT,
             "proposed 2nd to come next by x, before any premise (retrieved 7th)",
-        ),
-        (
-            Finish(node="n1", premises=(B, C)),
-            NEXT,
-            "proposed 2nd to 3rd to come next by x, before any premise",
         ),
         (Reject(node="n1", premise=A), DRAFT, "proposed 1st in a chain by x, after 2 premises"),
         (Finish(node="n1", premises=(C,)), DRAFT, "proposed 3rd in a chain by x, after 2 premises"),
