@@ -13,21 +13,7 @@ from entail.errors import DamagedTreeError
 from entail.trees import formats
 from entail.trees.installation.backup import backup, restore
 from entail.trees.installation.health import examine
-from entail.trees.log.acts import (
-    Accept,
-    Conclude,
-    Create,
-    Edit,
-    Evidence,
-    Finish,
-    GivenNode,
-    Move,
-    Reject,
-    Remove,
-    Reorder,
-    ShownCandidate,
-    Write,
-)
+from entail.trees.log import acts
 from entail.trees.log.event_log import TreeLog
 from entail.trees.review.decisions import judgements_of
 from entail.trees.store.corpora import CorpusStore
@@ -37,19 +23,18 @@ from tests.attack.conftest import Tally
 from tests.attack.test_bad_files import FULL
 
 ICE, FIRE, SKY = Premise("ice is cold", "u1"), Premise("fire is hot"), Premise("the sky is blue")
-EVIDENCE = Evidence(
-    retriever="tfidf", revision="r", corpus_version=1, query="h", shown=(ShownCandidate(ICE.key, 1, 0.5),)
-)
+SEEN = (acts.ShownCandidate(ICE.key, 1, 0.5),)
+EVIDENCE = acts.Evidence(retriever="tfidf", revision="r", corpus_version=1, query="h", shown=SEEN)
 ACTS = (
-    Accept(node="n1", premise=ICE),
-    Reject(node="n1", premise=SKY),
-    Finish(node="n1", premises=(FIRE,)),
-    Write(node="n1", text="a"),
-    Conclude(node="n1", premises=("n2", "n5"), text="b"),
-    Edit(node="n5", text="c"),
-    Reorder(node="n6", order=("n5", "n2")),
-    Move(node="n5", parent="n1"),
-    Remove(node="n5"),
+    acts.Accept(node="n1", premise=ICE),
+    acts.Reject(node="n1", premise=SKY),
+    acts.Finish(node="n1", premises=(FIRE,)),
+    acts.Write(node="n1", text="a"),
+    acts.Conclude(node="n1", premises=("n2", "n5"), text="b"),
+    acts.Edit(node="n5", text="c"),
+    acts.Reorder(node="n6", order=("n5", "n2")),
+    acts.Move(node="n5", parent="n1"),
+    acts.Remove(node="n5"),
 )
 
 
@@ -59,14 +44,14 @@ def story(folder: Path) -> tuple[Path, str]:
     database = open_database(f"sqlite:///{file}")
     corpus = CorpusStore(database).add_corpus(Corpus.of("facts", [ICE, FIRE, SKY]), author="Ann")
     log = TreeLog(database)
-    create = Create(hypothesis="h", nodes=(GivenNode("g", -1, "sent1"),), source={"id": "x", "n": [1, 0.5]})
+    nodes = (acts.GivenNode("g", -1, "sent1"),)
+    create = acts.Create(hypothesis="h", nodes=nodes, source={"id": "x", "n": [1, 0.5]})
     tree = log.create(create, author="Ann", corpus_id=corpus.id)
     for seq, act in enumerate(ACTS, start=1):
-        judges = isinstance(act, Accept | Reject | Finish)
-        log.act(tree, act, author="Ann", base=seq, evidence=EVIDENCE if judges else None)
+        log.act(tree, act, author="Ann", base=seq, evidence=EVIDENCE if seq < 4 else None)
     log.undo(tree, author="Ann")
     log.redo(tree, author="Ann")
-    log.create(Create(hypothesis="whole"), author="Ann", corpus_id=corpus.id)
+    log.create(acts.Create(hypothesis="whole"), author="Ann", corpus_id=corpus.id)
     database.close()
     return file, tree
 
@@ -79,7 +64,7 @@ def use(log: TreeLog, tree: str, corpus_id: str) -> None:
     formats.to_judged_csv({tree: (history, log.evidence(tree))})
     for write in (formats.to_html, formats.to_graphml, formats.to_dot):
         write(history.tree)
-    for act in (Write(node="n1", text="new"), Edit(node="n1", text="other")):
+    for act in (acts.Write(node="n1", text="new"), acts.Edit(node="n1", text="other")):
         log.act(tree, act, author="Bob", base=log.history(tree).seq)
     judgements_of(log, corpus_id=corpus_id)
 

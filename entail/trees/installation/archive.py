@@ -172,9 +172,8 @@ def open_archive(file: Path) -> Iterator[Archive]:
                         source=name,
                     )
         except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
-            raise FormatError(
-                f"this is no backup of entail, or it is cut off ({error})", source=name
-            ) from error
+            reason = f"this is no backup of entail, or it is cut off ({error})"
+            raise FormatError(reason, source=name) from error
         except OSError as error:
             raise DataError(f"{file} cannot be read: {error.strerror}") from error
         # Outside the `try`: what goes wrong while it is used is not the file's fault.
@@ -205,16 +204,13 @@ def _read_manifest(archive: zipfile.ZipFile, name: str) -> tuple[str, Mapping[st
         if head.format != FORMAT:
             raise FormatError(f"expected the format {FORMAT!r}, found {head.format!r}", source=name)
         if head.format_version > FORMAT_VERSION:
-            raise FormatError(
-                f"the backup is of format {head.format_version} ({head.made_by}), expected one up to "
-                f"{FORMAT_VERSION}; update entail",
-                source=name,
-            )
+            version = f"format {head.format_version} ({head.made_by})"
+            reason = f"the backup is of {version}, expected one up to {FORMAT_VERSION}; update entail"
+            raise FormatError(reason, source=name)
         manifest = parse_as(_Manifest, text)
     except (KeyError, ValueError) as error:
-        raise FormatError(
-            f"this is no backup of entail: its manifest is missing or broken ({error})", source=name
-        ) from error
+        reason = f"this is no backup of entail: its manifest is missing or broken ({error})"
+        raise FormatError(reason, source=name) from error
     return manifest.revision, manifest.parts
 
 

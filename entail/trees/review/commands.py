@@ -36,6 +36,7 @@ KEYS: tuple[tuple[str, str], ...] = (
 """Keys and their effect, as the dialog shows them."""
 
 _DIGITS, _ARROWS = "1234567890", ("up", "down", "left", "right")
+_DIALOGS = {"w": "write", "c": "conclude", "e": "edit", "m": "move", "x": "remove", "s": "search", "?": "keys"}
 LISTENED = (*_DIGITS, *(f"shift+{digit}" for digit in _DIGITS), *"nfpurwcemxsvld[]?", *_ARROWS)
 """Keys that the screen listens to."""
 
@@ -72,14 +73,9 @@ def command_for(
     if key in _ARROWS:
         node = neighbour(tree, selected, key, collapsed=collapsed)
         return Command("select", node) if node != selected else None
+    if key in _DIALOGS:
+        return Command("dialog", _DIALOGS[key])
     return {
-        "w": Command("dialog", "write"),
-        "c": Command("dialog", "conclude"),
-        "e": Command("dialog", "edit"),
-        "m": Command("dialog", "move"),
-        "x": Command("dialog", "remove"),
-        "s": Command("dialog", "search"),
-        "?": Command("dialog", "keys"),
         "u": Command("undo"),
         "r": Command("redo"),
         "f": Command("finish"),
