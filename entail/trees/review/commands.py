@@ -36,7 +36,8 @@ KEYS: tuple[tuple[str, str], ...] = (
 """Keys and their effect, as the dialog shows them."""
 
 _DIGITS, _ARROWS = "1234567890", ("up", "down", "left", "right")
-_DIALOGS = {"w": "write", "c": "conclude", "e": "edit", "m": "move", "x": "remove", "s": "search", "?": "keys"}
+_NAMES = ("write", "conclude", "edit", "move", "remove", "search", "keys")
+_DIALOGS = dict(zip("wcemxs?", _NAMES, strict=True))
 LISTENED = (*_DIGITS, *(f"shift+{digit}" for digit in _DIGITS), *"nfpurwcemxsvld[]?", *_ARROWS)
 """Keys that the screen listens to."""
 
