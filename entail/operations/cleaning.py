@@ -14,7 +14,7 @@ import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from entail.data.reading import size_of
 from entail.data.stored import read_json
@@ -32,13 +32,7 @@ from entail.trees.store.restoration import JOURNAL
 
 Kind = Literal["vectors", "checkpoints", "leftovers", "logs"]
 
-KINDS: Mapping[Kind, str] = {
-    "vectors": "cached premise vectors",
-    "checkpoints": "checkpoints of finished jobs",
-    "leftovers": "incomplete files and files of deleted jobs",
-    "logs": "logs of the app, the workers and the command line",
-}
-"""Kind of removable item -> title."""
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 MIN_AGE = 3600.0
 """Minimum age of an incomplete file in seconds: a process may still write a younger one."""
@@ -97,11 +91,10 @@ def select_removable(
     Raises:
         SettingsError: If a name matches no kind and no item.
     """
-    unknown = [name for name in names if name not in KINDS and name not in {item.id for item in items}]
-    if unknown:
+    if unknown := set(names) - {*KINDS, *(item.id for item in items)}:
         raise SettingsError(
             f"expected one of {', '.join(KINDS)}, or an id as `entail clean --dry-run` lists them, found "
-            f"{', '.join(map(repr, unknown))}"
+            f"{', '.join(map(repr, sorted(unknown)))}"
         )
     return [
         item
@@ -120,9 +113,8 @@ def clean(
         SettingsError: If an id begins with no known kind.
     """
     refuse_in_demo("nothing can be cleaned up")
-    for name in ids:
-        if name.partition("/")[0] not in KINDS:
-            raise SettingsError(f"expected one of {', '.join(KINDS)} before a slash, found {name!r}")
+    if unknown := next((name for name in ids if name.partition("/")[0] not in KINDS), None):
+        raise SettingsError(f"expected one of {', '.join(KINDS)} before a slash, found {unknown!r}")
     jobs = jobs or Jobs()
     items = {item.id: item for item in list_removable(jobs, corpora=corpora)}
     removed: list[Removable] = []
@@ -171,14 +163,10 @@ def _vectors(settings: Settings, corpora: CorpusStore | None) -> Iterator[Remova
     encoders: dict[str, list[str]] = {}
     for entry in catalogue():
         encoders.setdefault(str(entry.premise_revision), []).append(entry.name)
-    names: dict[str, str] = {}
-    if corpora is not None:
-        names = {
-            corpora.corpus(info.id, version=info.version).hash: info.name
-            for info in corpora.corpora(archived=None)
-        }
-    for folder in sorted(settings.vectors_dir.glob("*/*")):
-        if folder.name.startswith(".") or not folder.is_dir() or folder.is_symlink():
+    infos = corpora.corpora(archived=None) if corpora is not None else []
+    names = {corpora.corpus(i.id, version=i.version).hash: i.name for i in infos} if corpora else {}
+    for folder in sorted(settings.vectors_dir.glob("*/[!.]*")):
+        if not folder.is_dir() or folder.is_symlink():
             continue
         try:
             manifest = read_json(folder / "manifest.json", Manifest)
@@ -189,73 +177,63 @@ def _vectors(settings: Settings, corpora: CorpusStore | None) -> Iterator[Remova
         is_wanted = bool(users) and (corpus is not None or corpora is None)
         of = f" of {corpus!r}" if corpus else ""
         old = "" if corpus or corpora is None else ", of an old version or a deleted corpus"
-        again = f"the next search encodes {count:,} premises again"
-        yield Removable(
-            id=f"vectors/{folder.parent.name}/{folder.name}",
-            kind="vectors",
-            what=f"{count:,} premises{of} by {', '.join(users) or revision or 'an unknown encoder'}{old}",
-            size=size_of(folder),
-            cost=again if is_wanted else f"{NOTHING}: no search uses them",
-            wanted=is_wanted,
-            path=folder,
-        )
+        what = f"{count:,} premises{of} by {', '.join(users) or revision or 'an unknown encoder'}{old}"
+        cost = f"the next search encodes {count:,} premises again" if is_wanted else NOTHING
+        yield _removable("vectors", f"{folder.parent.name}/{folder.name}", folder, what, cost, is_wanted)
 
 
 def _checkpoints(jobs: Jobs) -> Iterator[Removable]:
     for job in jobs.jobs():
         folder = jobs.folder_of(job.id).checkpoints
-        if job.open or not folder.is_dir():
-            continue
-        lost = f"{job.seconds / 60:,.0f} minutes" if job.seconds >= 90 else f"{job.seconds:,.0f} seconds"
-        yield Removable(
-            id=f"checkpoints/{job.id}",
-            kind="checkpoints",
-            what=f"of {job.name}, {job.state} ({job.id})",
-            size=size_of(folder),
-            cost=f"a resumed job starts over: {lost} of training are lost" if job.resumable else NOTHING,
-            wanted=job.resumable,
-            path=folder,
-        )
+        if not job.open and folder.is_dir():
+            lost = f"a resumed job starts over: {job.seconds / 60:,.1f} minutes of training are lost"
+            what, cost = f"of {job.name}, {job.state} ({job.id})", lost if job.resumable else NOTHING
+            yield _removable("checkpoints", job.id, folder, what, cost, job.resumable)
 
 
 def _leftovers(jobs: Jobs) -> Iterator[Removable]:
     models = jobs.settings.models_dir
-    open_jobs = {job.id for job in jobs.jobs() if job.open}
-    folders = {staging_folder(models, job_id) for job_id in open_jobs}
+    in_use = {staging_folder(models, job.id) for job in jobs.jobs() if job.open}
     paths = [*jobs.folder.glob(".deleted-*"), *jobs.folder.glob(".new-*"), *models.glob(".job-*")]
-    removed = list(jobs.folder.glob("[0-9]*/.checkpoints-removed"))
-    unfinished = [p for p in jobs.settings.vectors_dir.glob("*/.*") if p.name != ".locks"]
-    for path in [p for p in paths if _JOB_ID.fullmatch(p.name) and p not in folders] + removed + unfinished:
-        try:
-            old = time.time() - path.lstat().st_mtime > MIN_AGE
-        except OSError:
-            continue
-        if old:
-            name = path.relative_to(models if path.parent == models else jobs.settings.data_dir).as_posix()
-            description = "of a deleted job" if path.name.startswith(".deleted-") else "incomplete"
-            yield Removable(
-                f"leftovers/{name}", "leftovers", description, size_of(path), NOTHING, False, path
-            )
+    paths = [path for path in paths if _JOB_ID.fullmatch(path.name) and path not in in_use]
+    paths += jobs.folder.glob("[0-9]*/.checkpoints-removed")
+    paths += (path for path in jobs.settings.vectors_dir.glob("*/.*") if path.name != ".locks")
+    for path in filter(_is_old, paths):
+        name = path.relative_to(models if path.parent == models else jobs.settings.data_dir).as_posix()
+        what = "of a deleted job" if path.name.startswith(".deleted-") else "incomplete"
+        yield _removable("leftovers", name, path, what)
     yield from restore_leftovers(jobs.settings)
 
 
 def restore_leftovers(settings: Settings) -> Iterator[Removable]:
     """Yield what killed backups and restores left in the data folder, and models that a restore replaced."""
     folder = settings.data_dir
-    left = ("models.before-restore-*", ".models-*", ".*.partial", "backups/.*.partial")
-    for path in sorted(p for pattern in left for p in folder.glob(pattern)):
-        is_old = path.name.startswith("models.")
-        if time.time() - path.lstat().st_mtime > MIN_AGE and not (folder / JOURNAL).exists():
-            description = "models that a restore replaced" if is_old else "incomplete"
-            cost = "they exist nowhere else, unless a backup has them" if is_old else NOTHING
-            yield Removable(
-                f"leftovers/{path.name}", "leftovers", description, size_of(path), cost, is_old, path
-            )
+    patterns = ("models.before-restore-*", ".models-*", ".*.partial", "backups/.*.partial")
+    for path in sorted(path for pattern in patterns for path in folder.glob(pattern)):
+        if (folder / JOURNAL).exists() or not _is_old(path):
+            continue
+        if path.name.startswith("models."):
+            cost = "they exist nowhere else, unless a backup has them"
+            yield _removable("leftovers", path.name, path, "models that a restore replaced", cost, True)
+        else:
+            yield _removable("leftovers", path.name, path, "incomplete")
 
 
 def _logs(settings: Settings) -> Iterator[Removable]:
     for log in logs(settings):
         for file in (log.file, log.file.with_name(f"{log.file.name}.before")):
-            if size := size_of(file):
-                id, description, cost = f"logs/{file.name}", f"of {log.what}", "its messages are lost"
-                yield Removable(id, "logs", description, size, cost, wanted=False, path=file)
+            if size_of(file):
+                yield _removable("logs", file.name, file, f"of {log.what}", "its messages are lost")
+
+
+def _removable(
+    kind: Kind, name: str, path: Path, what: str, cost: str = NOTHING, wanted: bool = False
+) -> Removable:
+    return Removable(f"{kind}/{name}", kind, what, size_of(path), cost, wanted, path)
+
+
+def _is_old(path: Path) -> bool:
+    try:
+        return time.time() - path.lstat().st_mtime > MIN_AGE
+    except OSError:
+        return False

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import shutil
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from importlib import metadata
@@ -19,6 +17,7 @@ from entail.operations.cleaning import restore_leftovers
 from entail.operations.storage import existing_parent
 from entail.progress import ProgressCallback
 from entail.results import versions
+from entail.runtime.machine import list_gpus
 from entail.settings import Settings, load_settings
 from entail.trees.installation.health import examine
 from entail.trees.store.database import open_database, parse_url, shown_url, sqlite_file
@@ -52,7 +51,7 @@ def diagnose(*, progress: ProgressCallback | None = None) -> Diagnosis:
         SettingsError: If an environment variable has an invalid value.
     """
     settings = load_settings()
-    device = {"asked": settings.device, "gpus": gpu_count()}
+    device = {"asked": settings.device, "gpus": len(list_gpus())}
     data = _data(settings)
     database, wrong = _database(settings, progress)
     return Diagnosis(
@@ -62,18 +61,6 @@ def diagnose(*, progress: ProgressCallback | None = None) -> Diagnosis:
         database=database,
         problems=(*_package_problems(), *_device_problems(device), *_data_problems(settings, data), *wrong),
     )
-
-
-def gpu_count() -> int:
-    """Return the number of GPUs that NVIDIA's driver reports; 0 without a driver."""
-    try:
-        cuda = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
-        count = ctypes.c_int()
-        if cuda.cuInit(0) or cuda.cuDeviceGetCount(ctypes.byref(count)):
-            return 0
-    except (OSError, AttributeError):
-        return 0
-    return count.value
 
 
 def _installed(package: str) -> bool:

@@ -21,10 +21,7 @@ _TERMS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Licence:
-    """Licence of one component, by its own statement, shortened.
-
-    With `look`, review it before redistribution: it is unknown or may set terms for that. No legal advice.
-    """
+    """Licence of one component, by its own statement; `look` where it is unknown or may set terms."""
 
     kind: Literal["package", "encoder", "corpus", "sample"]
     name: str
@@ -42,11 +39,9 @@ def package_licences() -> list[Licence]:
     licences: dict[str, Licence] = {}
     for package in metadata.distributions():
         about: Mapping[str, Any] = package.metadata.json
+        words = about.get("license_expression"), about.get("classifier", ()), about.get("license", "")
         if name := about.get("name"):
-            licence = _licence(
-                about.get("license_expression"), about.get("classifier", ()), about.get("license", "")
-            )
-            licences.setdefault(name.lower(), _of("package", name, package.version, licence))
+            licences.setdefault(name.lower(), _of("package", name, package.version, _licence(*words)))
     return [licences[name] for name in sorted(licences)]
 
 

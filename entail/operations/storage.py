@@ -47,9 +47,8 @@ class Storage:
 def measure_storage() -> Storage:
     """Measure the disk use of the installation, without a database on a server."""
     settings = load_settings()
-    folder = settings.data_dir
-    disk = shutil.disk_usage(existing_parent(folder))
-    return Storage(str(folder), disk.total, disk.free, tuple(_disk_use(settings)))
+    disk = shutil.disk_usage(existing_parent(settings.data_dir))
+    return Storage(str(settings.data_dir), disk.total, disk.free, tuple(_disk_use(settings)))
 
 
 def existing_parent(folder: Path) -> Path:
@@ -93,27 +92,19 @@ def _disk_use(settings: Settings) -> Iterator[DiskUse]:
         yield use("encoders in the data folder", data / "models")
     yield use("backups", data / "backups", *backups(settings))
     yield use("vectors of premises", settings.vectors_dir, again=True)
-    checkpoints = use(
-        "checkpoints of jobs", jobs / "*" / "checkpoints", *jobs.glob("[0-9]*/checkpoints"), again=True
-    )
-    yield checkpoints
+    folders = list(jobs.glob("[0-9]*/checkpoints"))
+    yield (checkpoints := use("checkpoints of jobs", jobs / "*" / "checkpoints", *folders, again=True))
     rest = use("jobs without them: settings, data, curves, logs", jobs)
     yield replace(rest, size=rest.size - checkpoints.size)
     yield use("logs of app and command line", data / "log", again=True)
-    yield DiskUse(
-        "downloads from the Hub, shared with other programs", str(hub_cache()), size_of(hub_cache()), True
-    )
+    yield use("downloads from the Hub, shared with other programs", hub_cache(), again=True)
 
 
 def back_up(*, progress: ProgressCallback | None = None) -> Backup:
-    """Write a consistent backup of database and models into the data folder.
-
-    The format is that of `entail backup FILE`; `entail restore FILE` reads it.
+    """Write a consistent backup of database and models into the data folder; see `entail.trees.store.backup`.
 
     Raises:
-        DemoError: In a demo.
-        DataError: If it cannot be written.
-        DatabaseError: If the database cannot be read.
+        EntailError: In a demo, or if the database cannot be read or the backup not be written.
     """
     refuse_in_demo("no backup can be made")
     for file in backups():  # of earlier versions, too

@@ -33,7 +33,7 @@ class Client:
         token: The server's `ENTAIL_SERVE_TOKEN`.
         timeout: Seconds to wait for an answer.
         attempts: Maximal number of attempts.
-        transport: HTTP transport, for tests and applications in the same process.
+        transport: HTTP transport, for applications in the same process.
         sleep: Function that waits between attempts.
     """
 
@@ -49,7 +49,8 @@ class Client:
     ) -> None:
         self._url = url
         self._attempts, self._sleep = max(1, attempts), sleep
-        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        headers = {"Content-Type": "application/json"}
+        headers |= {} if token is None else {"Authorization": f"Bearer {token}"}
         self._http = httpx2.Client(base_url=url, headers=headers, timeout=timeout, transport=transport)
 
     def __repr__(self) -> str:
@@ -170,16 +171,13 @@ class Client:
 
     def _send(self, path: str, message: BaseModel | None, answers: type[Answer]) -> Answer:
         try:
-            if message is None:
-                response = self._http.get(path)
-            else:
-                headers = {"Content-Type": "application/json"}
-                response = self._http.post(path, content=message.model_dump_json(), headers=headers)
+            content = None if message is None else message.model_dump_json()
+            response = self._http.request("GET" if content is None else "POST", path, content=content)
         except httpx2.HTTPError as error:
             # Not chained: the client's errors hold the request with its token.
             kind = "timeout" if isinstance(error, httpx2.TimeoutException) else "unreachable"
             text = (
-                f"expected an answer of {self._url}, found {type(error).__name__}; does `entail serve` run?"
+                f"expected an answer of {self._url}, found {type(error).__name__}; is `entail serve` there?"
             )
             raise ServingError(text, kind=kind, status=0) from None
         try:
@@ -187,9 +185,7 @@ class Client:
                 return answers.model_validate_json(response.content)
             detail = messages.ErrorReply.model_validate_json(response.content).error
         except ValidationError as error:
-            text = (
-                f"expected an answer of entail's API from {self._url}, found one of another server or version"
-            )
+            text = f"expected an answer of entail's API from {self._url}, found one of another server"
             raise ServingError(text, kind="strange", status=response.status_code) from error
         seconds = response.headers.get("retry-after", "")
         again = response.status_code in (429, 503) and seconds.isascii() and seconds.isdigit()

@@ -74,9 +74,7 @@ def explain(problem: ErrorDetails, *, status: int) -> ServingError:
     return ServingError(message, kind=_KINDS.get(problem["type"], "invalid"), status=status, field=field)
 
 
-def _problem(
-    field: str, message: str, *, kind: Literal["invalid", "too_many"] = "invalid"
-) -> PydanticCustomError:
+def _problem(field: str | None, message: str, kind: str = "invalid") -> PydanticCustomError:
     return PydanticCustomError(kind, "{message}", {"message": message, "field": field})
 
 
@@ -89,7 +87,7 @@ def _check_text(text: str) -> str:
 def _check_size(texts: list[str]) -> list[str]:
     if (size := sum(map(len, texts))) > LIMITS.chars_in_all:
         message = f"expected at most {LIMITS.chars_in_all:,} characters in all, found {size:,}"
-        raise PydanticCustomError("too_many", "{message}", {"message": message})
+        raise _problem(None, message, "too_many")
     return texts
 
 
@@ -134,8 +132,7 @@ class EncodeRequest(Message):
         "where the encoder is by dot product. Leave it out for an encoder of Gaussians.",
     )
     format: Literal["floats", "base64"] = Field(
-        "floats",
-        description="Lists of numbers, or one base64 text of little-endian 32-bit floats, row by row.",
+        "floats", description="Numbers, or base64 of little-endian 32-bit floats, row by row."
     )
 
 
@@ -148,27 +145,24 @@ class EncodeAnswer(Message):
     dimension: int = Field(description="Length of a vector.")
     normalised: bool
     vectors: Packed = Field(description="By `format` of the request; means for an encoder of Gaussians.")
-    log_variances: Packed | None = Field(
-        None, description="Of Gaussians, in the form of `vectors`; else null."
-    )
+    log_variances: Packed | None = Field(None, description="Of Gaussians, as `vectors`; else null.")
 
     @classmethod
     def of(
         cls, encoded: Floats | Gaussians, request: EncodeRequest, *, encoder: str, revision: str
     ) -> EncodeAnswer:
         """Return the answer with vectors, shape (texts, d), or Gaussians."""
-        if isinstance(encoded, Gaussians):
-            vectors, log_variances = encoded.mean, pack(encoded.log_variance, request.format)
-        else:
-            vectors, log_variances = encoded, None
+        means, variances = (
+            (encoded.mean, encoded.log_variance) if isinstance(encoded, Gaussians) else (encoded, None)
+        )
         return cls(
             encoder=encoder,
             revision=revision,
             tower=request.tower,
-            dimension=vectors.shape[1],
-            normalised=request.normalised and log_variances is None,
-            vectors=pack(vectors, request.format),
-            log_variances=log_variances,
+            dimension=means.shape[1],
+            normalised=request.normalised and variances is None,
+            vectors=pack(means, request.format),
+            log_variances=None if variances is None else pack(variances, request.format),
         )
 
     def array(self) -> Floats:
@@ -207,9 +201,9 @@ class SearchRequest(Message):
     def _check(self) -> Self:
         _check_source(self.corpus, self.premises)
         if self.k * len(self.queries) > LIMITS.hits:
-            raise _problem("k", f"expected at most {LIMITS.hits:,} hits over all queries", kind="too_many")
+            raise _problem("k", f"expected at most {LIMITS.hits:,} hits over all queries", "too_many")
         if self.reranker is not None and len(self.queries) > RERANKED:
-            raise _problem("queries", f"expected at most {RERANKED} with a re-ranker", kind="too_many")
+            raise _problem("queries", f"expected at most {RERANKED} with a re-ranker", "too_many")
         if self.reranker is not None and self.direction is not None:
             raise _problem("reranker", "expected a direction or a re-ranker, found both; leave one out")
         return self
@@ -219,10 +213,7 @@ class Hit(Message):
     """A premise in the ranking of a query."""
 
     rank: int = Field(description="1 for the nearest.")
-    score: float = Field(
-        description="Similarity, higher is closer; for Gaussians sim(query || premise), how much the premise "
-        "entails the query, or with `entailed` sim(premise || query)."
-    )
+    score: float = Field(description="Higher is closer; for Gaussians, how much one entails the other.")
     text: str
     key: str = Field(description="Identity of the premise in every corpus.")
     position: int = Field(description="Position in the corpus, from 0.")
@@ -262,19 +253,12 @@ class DirectionRequest(Message):
 class PairDirection(Message):
     """Verdict on one pair."""
 
-    says: Literal["entails", "is entailed by", "both ways", "neither"] = Field(
-        description="Relation of the first sentence to the second."
-    )
+    says: Literal["entails", "is entailed by", "both ways", "neither"]
     forward: float = Field(description="sim(second || first): how much the first entails the second.")
     backward: float = Field(description="sim(first || second): how much the second entails the first.")
-    margin: float = Field(
-        description="logit(forward) - logit(backward): above 0 if the first entails the second."
-    )
+    margin: float = Field(description="logit(forward) - logit(backward).")
     sure: float | None = Field(description="Probability of the verdict, from 0.5; null without calibration.")
-    direction: float | None = Field(
-        description="Probability that an entailment between the two runs from the first to the second; above "
-        "one half only if the margin is above 0."
-    )
+    direction: float | None = Field(description="Probability that an entailment runs from first to second.")
     truncated: tuple[Literal["first", "second"], ...] = Field(
         description="Sentences longer than the encoder's limit: only their beginning was judged."
     )
@@ -368,10 +352,7 @@ class ChainAnswer(CorpusAnswer):
 
     scorer: str
     revision: str | None = Field(description="Revision of the weights; null for `tfidf`.")
-    method: str = Field(
-        description="`arcf`: scores facts given earlier ones; `tfidf`: by words shared with question, answer "
-        "and earlier facts."
-    )
+    method: str = Field(description="`arcf`: scores facts given earlier ones; `tfidf`: by shared words.")
     chain: list[ChainFact] = Field(description="Chosen facts, in order.")
     stopped: Literal["bare prefix", "length", "nothing visible"] = Field(
         description="Reason of the end: no visible fact improved the score, the maximal length, or none left."
@@ -426,13 +407,6 @@ class ScorerInfo(Message):
     method: str = Field(description="`arcf`, as in the answer of `/chain`.")
 
 
-class EndpointInfo(Message):
-    """Path and method of an endpoint."""
-
-    path: str
-    method: str
-
-
 class Info(Message):
     """Version, contents and limits of a server."""
 
@@ -444,7 +418,6 @@ class Info(Message):
     rerankers: list[str]
     scorers: list[ScorerInfo] = Field(description="Scorers besides `tfidf`.")
     corpora: list[CorpusInfo]
-    endpoints: list[EndpointInfo]
     limits: Mapping[str, int | float]
 
 
@@ -468,10 +441,8 @@ def pack(vectors: Floats, form: Literal["floats", "base64"]) -> Packed:
     >>> pack(np.ones((1, 2), dtype=np.float32), "floats"), pack(np.ones((1, 2), dtype=np.float32), "base64")
     ([[1.0, 1.0]], 'AACAPwAAgD8=')
     """
-    if form == "base64":
-        return base64.b64encode(vectors.astype("<f4").tobytes()).decode("ascii")
-    rows: list[list[float]] = vectors.tolist()
-    return rows
+    packed: Packed = vectors.tolist()
+    return packed if form == "floats" else base64.b64encode(vectors.astype("<f4").tobytes()).decode("ascii")
 
 
 def unpack(packed: Packed, dimension: int) -> Floats:

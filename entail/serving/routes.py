@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Depends, Response
 
 from entail.arcf.chains.chain import Search, Step, build_chain, corpus_facts
 from entail.arcf.scoring.scorer import METHOD, ListedScorer, list_scorers
@@ -289,17 +289,12 @@ async def health_ready(service: ServiceDep, response: Response) -> messages.Heal
 
 
 @state.get("/info", summary="What the server is and has")
-async def info(request: Request, service: ServiceDep) -> messages.Info:
-    """Return version, device, encoders with revisions, scorers, corpora, endpoints and limits."""
-    endpoints = [
-        messages.EndpointInfo(path=path, method=method.upper())
-        for path, operations in request.app.openapi()["paths"].items()
-        for method in operations
-    ]
-    return await service.in_thread(lambda: _collect(service, endpoints))
+async def info(service: ServiceDep) -> messages.Info:
+    """Return version, device, encoders with revisions, scorers, corpora and limits."""
+    return await service.in_thread(lambda: _collect(service))
 
 
-def _collect(service: Service, endpoints: list[messages.EndpointInfo]) -> messages.Info:
+def _collect(service: Service) -> messages.Info:
     encoders = []
     for name, entry in service.entries().items():
         loaded = model_cache().loaded(name)
@@ -342,6 +337,5 @@ def _collect(service: Service, endpoints: list[messages.EndpointInfo]) -> messag
             for name, scorer in _scorers().items()
         ],
         corpora=corpora,
-        endpoints=endpoints,
         limits=asdict(service.limits),
     )

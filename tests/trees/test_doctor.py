@@ -109,11 +109,11 @@ def test_a_database_that_can_only_be_read_is_a_problem(
 
 def test_a_gpu_that_is_asked_for_must_be_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ENTAIL_DEVICE", "cuda:1")
-    monkeypatch.setattr(doctor_module, "gpu_count", lambda: 0)
+    monkeypatch.setattr(doctor_module, "list_gpus", lambda: ())
     assert "the driver shows no GPU" in diagnose().problems[0]
-    monkeypatch.setattr(doctor_module, "gpu_count", lambda: 2)
+    monkeypatch.setattr(doctor_module, "list_gpus", lambda: (1, 2))
     assert diagnose().problems == ()
-    monkeypatch.setattr(doctor_module, "gpu_count", lambda: 1)
+    monkeypatch.setattr(doctor_module, "list_gpus", lambda: (1,))
     assert "the driver shows 1 GPU" in diagnose().problems[0]
 
 
