@@ -1,6 +1,7 @@
 """Answers of a server, compared with the library."""
 
-import base64
+import json
+import shutil
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -12,16 +13,32 @@ from fastapi import APIRouter
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
 
+from entail.claims import existence_claim
 from entail.data.records import Corpus
 from entail.data.text import premise_key
+from entail.encoders.catalogue import resolve
 from entail.encoders.encoder import BiEncoder
+from entail.encoders.gaussian.encoder import GaussianEncoder
+from entail.errors import ServingError
+from entail.gausscse.verdict import judge
 from entail.index.factory import LEXICAL, retriever
+from entail.registry.models import promote
 from entail.serving.admission import ApiRoute
+from entail.serving.client import Client
 from entail.serving.messages import EncodeAnswer, Info, Limits, SearchAnswer
 from entail.serving.service import Service, ServiceDep
 from tests.serving.conftest import Served, until
 
 TEXTS = ["ba be bi", "do", "ba  be bi", "mu sa ti ru lo"]
+LONG = " ".join(["ba"] * 600)
+WAYS: Any = ("entails", "entailed")
+
+
+@pytest.fixture
+def both(gaussian: str, write_reranker: Callable[..., Path], serve: Callable[..., Served]) -> Served:
+    """A server of points, `tiny`, of Gaussians, `mine`, and of the re-ranker `reader`."""
+    write_reranker("reader", depth=5)
+    return serve(others=[gaussian])
 
 
 def vectors(reply: Any) -> np.ndarray:
@@ -30,53 +47,134 @@ def vectors(reply: Any) -> np.ndarray:
 
 
 @pytest.mark.parametrize("tower", ["query", "premise"])
-def test_encode(served: Served, tower: Any) -> None:
-    expected = BiEncoder("tiny", device="cpu").encode(TEXTS, tower)
-    reply = served.post("/encode", texts=TEXTS, encoder="tiny", tower=tower)
+@pytest.mark.parametrize("normalised", [True, False])
+def test_encode(served: Served, tower: Any, normalised: bool) -> None:
+    expected = BiEncoder("tiny", device="cpu").encode(TEXTS, tower, normalised=normalised)
+    fields = {"texts": TEXTS, "encoder": "tiny", "tower": tower, "normalised": normalised}
+    reply = served.post("/encode", **fields)
     np.testing.assert_allclose(vectors(reply), expected, atol=1e-5)
     assert reply.json["revision"] == BiEncoder("tiny").revision
-    packed = served.post("/encode", texts=TEXTS, tower=tower, format="base64")
-    assert len(base64.b64decode(packed.json["vectors"])) == 4 * expected.size
+    packed = served.post("/encode", **fields, format="base64")
+    assert isinstance(packed.json["vectors"], str)
     np.testing.assert_allclose(vectors(packed), expected, atol=1e-5)
 
 
-def test_vectors_without_normalisation(served: Served) -> None:
-    plain = vectors(served.post("/encode", texts=TEXTS, normalised=False))
-    lengths = np.linalg.norm(plain, axis=1, keepdims=True)
-    assert abs(lengths - 1).min() > 0.05
-    np.testing.assert_allclose(plain / lengths, BiEncoder("tiny").encode_queries(TEXTS), atol=1e-5)
+def change_form(name: str, **fields: Any) -> None:
+    path = resolve(name).path / "entail.json"
+    about = json.loads(path.read_text(encoding="utf-8"))
+    about["gaussian"] |= fields
+    path.write_text(json.dumps(about), encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", ["tfidf", "bm25", "tiny", "tiny+bm25", "tiny+ngrams"])
+@pytest.mark.parametrize("tanh", [False, True])
+def test_encode_gaussians(gaussian: str, serve: Callable[..., Served], tanh: bool) -> None:
+    change_form(gaussian, tanh=tanh)
+    served = serve(others=[gaussian])
+    expected = GaussianEncoder(gaussian).encode(TEXTS)
+    plain = served.post("/encode", texts=TEXTS, encoder=gaussian, tower="premise").json  # there is one tower
+    assert (plain["encoder"], plain["dimension"], plain["normalised"]) == (gaussian, 16, False)
+    np.testing.assert_allclose(plain["vectors"], expected.mean, atol=1e-5)
+    np.testing.assert_allclose(plain["log_variances"], expected.log_variance, atol=1e-5)
+    with Client(served.url) as client:
+        gaussians = client.encode_gaussians(TEXTS, encoder=gaussian)
+        np.testing.assert_allclose(gaussians.values, expected.values, atol=1e-5)
+        for call, encoder in ((client.encode, gaussian), (client.encode_gaussians, "tiny")):
+            with pytest.raises(ServingError):
+                call(TEXTS, encoder=encoder)
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        *((name, {}) for name in ("tfidf", "bm25", "tiny", "tiny+bm25", "tiny+ngrams")),
+        ("tiny", {"reranker": "reader"}),
+        ("mine", {"direction": "entails"}),
+        ("mine", {"direction": "entailed"}),
+    ],
+)
 @pytest.mark.parametrize("inline", [False, True])
-def test_search(served: Served, grove: dict[str, Any], tmp_path: Path, name: str, inline: bool) -> None:
+def test_search(
+    both: Served, grove: dict[str, Any], tmp_path: Path, name: str, options: dict[str, str], inline: bool
+) -> None:
     corpus = Corpus.of("grove", grove["facts"])
     queries = [row["hypothesis"] for row in grove["rows"]][:4]
     source = {"premises": grove["facts"]} if inline else {"corpus": "grove"}
-    reply = served.post("/search", queries=queries, retriever=name, k=7, **source)
+    reply = both.post("/search", queries=queries, retriever=name, k=7, **source, **options)
     assert reply.status == 200, reply.body
-    assert (tmp_path / "data" / "vectors").exists() == (name.startswith("tiny") and not inline)
+    assert (tmp_path / "data" / "vectors").exists() == (name not in LEXICAL and not inline)
     answer = SearchAnswer.model_validate_json(reply.body)
-    expected = retriever(name, corpus).search(queries, k=7)
+    index: Any = retriever(f"{name}+reader" if "reranker" in options else name, corpus)
+    way = options.get("direction")
+    ways = {} if way is None else {"direction": {"entails": "entailing"}.get(way, way)}
+    expected = index.search(queries, k=7, **ways)
     assert [[hit.position for hit in hits] for hits in answer.hits] == expected.positions.tolist()
     scores = [[hit.score for hit in hits] for hits in answer.hits]
-    np.testing.assert_allclose(scores, expected.scores, atol=1e-5)
+    np.testing.assert_allclose(scores, expected.scores, rtol=1e-4, atol=1e-5)
+    assert (answer.retriever, answer.revision) == (index.name, index.manifest.revision)
     assert (answer.corpus, answer.count) == (None if inline else "grove", 40)
-    assert answer.corpus_hash == corpus.hash
+    assert (answer.corpus_hash, answer.direction) == (corpus.hash, way)
     best = answer.hits[0][0]
-    if name == "tiny":  # the default is the active encoder
-        assert served.post("/search", queries=queries, k=7, **source).json == reply.json
     assert (best.rank, best.text, best.key) == (1, corpus.texts[best.position], premise_key(best.text))
 
 
-def test_search_without_the_own_text(served: Served, grove: dict[str, Any]) -> None:
-    own = grove["facts"][3]
-    fields = {"queries": [f" {own} "], "corpus": "grove", "k": 5}
-    with_own = [hit["text"] for hit in served.post("/search", **fields).json["hits"][0]]
-    without = served.post("/search", **fields, exclude_own=True).json["hits"][0]
-    assert with_own[0] == own
-    assert [hit["text"] for hit in without][:4] == with_own[1:]
-    assert [hit["rank"] for hit in without] == [1, 2, 3, 4, 5]
+def test_defaults_of_a_search_and_the_own_text(both: Served, grove: dict[str, Any]) -> None:
+    own: Any = {"queries": [f" {grove['facts'][3]} "], "corpus": "grove", "k": 5}
+    with Client(both.url) as client:
+        plain, named = client.search(**own), client.search(**own, direction="entails")
+        without = [client.search(**own, direction=way, exclude_own=True) for way in (None, "entails")]
+    assert [(a.retriever, a.direction) for a in (plain, named)] == [("tiny", None), ("mine", "entails")]
+    for answer, rest in zip((plain, named), without, strict=True):
+        assert answer.hits[0][0].text == grove["facts"][3]
+        assert [hit.text for hit in rest.hits[0]][:4] == [hit.text for hit in answer.hits[0]][1:]
+        assert [hit.rank for hit in rest.hits[0]] == [1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("form", [{}, {"threshold": 0.1, "entailment": {"slope": 1.0, "intercept": -9.0}}])
+def test_direction(gaussian: str, serve: Callable[..., Served], form: dict[str, Any]) -> None:
+    change_form(gaussian, **form)
+    first, second = ["ba be bi", "fo fu", LONG, LONG], ["ba", "fo fu", "be", LONG]
+    expected = judge(GaussianEncoder(gaussian), first, second)
+    with Client(serve(others=[gaussian]).url) as client:
+        answer = client.direction(first, second)
+        hits = [client.search(["ba"], premises=["ba be bi"], direction=way).hits[0] for way in WAYS]
+    assert (answer.encoder, answer.revision) == (gaussian, resolve(gaussian).revision)
+    assert answer.threshold == form.get("threshold", 0.5)
+    assert [(pair.says, pair.sure) for pair in answer.pairs] == [(v.says, v.sure) for v in expected]
+    assert [pair.truncated for pair in answer.pairs] == [(), (), ("first",), ("first", "second")]
+    for name in ("forward", "backward", "margin", "direction"):
+        values = [getattr(verdict, name) for verdict in expected]
+        np.testing.assert_allclose([getattr(p, name) for p in answer.pairs], values, rtol=1e-3, atol=1e-5)
+    # `forward` is sim(second || first): how much the first entails the second.
+    scores = [answer.pairs[0].forward, answer.pairs[0].backward]
+    assert [row[0].score for row in hits] == pytest.approx(scores, rel=1e-3)
+
+
+def test_default_direction_model(gaussian: str, tiny_home: Path, serve: Callable[..., Served]) -> None:
+    for other in ("a-first", "gausscse-minilm"):
+        shutil.copytree(tiny_home / gaussian, tiny_home / other)
+    with Client(serve(others=[gaussian, "a-first", "gausscse-minilm"]).url) as client:
+        assert client.direction(["ba"], ["be"]).encoder == "gausscse-minilm"
+        promote(gaussian, by="Ann", anyway=True)
+        assert client.direction(["ba"], ["be"]).encoder == gaussian
+
+
+def test_without_an_encoder_of_gaussians(served: Served) -> None:
+    for reply in (
+        served.post("/direction", first=["ba"], second=["be"]),
+        served.post("/search", queries=["ba"], corpus="grove", direction="entails"),
+    ):
+        assert (reply.status, reply.error["kind"]) == (404, "unknown_encoder")
+
+
+def test_claims(served: Served) -> None:
+    questions = ["When did Rome win?", "who plays the mom on modern family", "谁写了红楼梦"]
+    with Client(served.url) as client:
+        records = client.claim(questions).claims
+        (stated,) = client.claim(questions[:1], answers=["202 BC"]).claims
+    claims = list(map(existence_claim, questions))
+    assert [(r.question, r.claim, r.rule) for r in records] == [(c.question, c.text, c.rule) for c in claims]
+    assert [record.fallback for record in records] == [False, False, True]
+    assert (records[0].statement, stated.statement) == (None, "Rome won in 202 BC.")
 
 
 def test_replaced_encoder_is_loaded_again(
@@ -97,28 +195,26 @@ def test_replaced_encoder_is_loaded_again(
 def test_an_index_that_failed_is_built_at_the_next_request(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from entail.runtime import models as module
-
-    build, failures = module.retriever, [MemoryError("no room")]
+    failures = [MemoryError("no room")]
 
     def fail_once(*arguments: Any, **options: Any) -> Any:
         if failures:
             raise failures.pop()
-        return build(*arguments, **options)
+        return retriever(*arguments, **options)
 
-    monkeypatch.setattr(module, "retriever", fail_once)
+    monkeypatch.setattr("entail.runtime.models.retriever", fail_once)
     fields = {"queries": ["ice"], "corpus": "grove", "k": 1, "retriever": "tfidf"}
     assert [served.post("/search", **fields).status for _ in range(2)] == [500, 200]
 
 
-def test_info(served: Served) -> None:
-    info = Info.model_validate_json(served.send("GET", "/info").body)
-    (encoder,) = info.encoders
-    assert (encoder.name, encoder.revision, encoder.loaded) == ("tiny", BiEncoder("tiny").revision, True)
-    assert info.retrievers == [*LEXICAL, "tiny", "tiny+ngrams", "tiny+bm25"]
+def test_info(both: Served) -> None:
+    info = Info.model_validate_json(both.send("GET", "/info").body)
+    encoders = {encoder.name: (encoder.gaussian, encoder.dimension) for encoder in info.encoders}
+    assert encoders == {"tiny": (False, 16), "mine": (True, 16)}
+    assert (info.encoders[0].revision, info.encoders[0].loaded) == (BiEncoder("tiny").revision, True)
+    assert info.retrievers == [*LEXICAL, "tiny", "mine", "tiny+ngrams", "tiny+bm25"]
     assert [(corpus.name, corpus.count, corpus.active) for corpus in info.corpora] == [("grove", 40, "tiny")]
-    assert info.limits == asdict(Limits())
-    assert info.device == "cpu"
+    assert (info.limits, info.device, info.rerankers) == (asdict(Limits()), "cpu", ["reader"])
 
 
 def test_the_head_of_an_answer(served: Served) -> None:
