@@ -177,9 +177,9 @@ def _vectors(settings: Settings, corpora: CorpusStore | None) -> Iterator[Remova
         is_wanted = bool(users) and (corpus is not None or corpora is None)
         of = f" of {corpus!r}" if corpus else ""
         old = "" if corpus or corpora is None else ", of an old version or a deleted corpus"
-        what = f"{count:,} premises{of} by {', '.join(users) or revision or 'an unknown encoder'}{old}"
+        title = f"{count:,} premises{of} by {', '.join(users) or revision or 'an unknown encoder'}{old}"
         cost = f"the next search encodes {count:,} premises again" if is_wanted else NOTHING
-        yield _removable("vectors", f"{folder.parent.name}/{folder.name}", folder, what, cost, is_wanted)
+        yield _removable("vectors", f"{folder.parent.name}/{folder.name}", folder, title, cost, is_wanted)
 
 
 def _checkpoints(jobs: Jobs) -> Iterator[Removable]:
@@ -187,8 +187,8 @@ def _checkpoints(jobs: Jobs) -> Iterator[Removable]:
         folder = jobs.folder_of(job.id).checkpoints
         if not job.open and folder.is_dir():
             lost = f"a resumed job starts over: {job.seconds / 60:,.1f} minutes of training are lost"
-            what, cost = f"of {job.name}, {job.state} ({job.id})", lost if job.resumable else NOTHING
-            yield _removable("checkpoints", job.id, folder, what, cost, job.resumable)
+            title, cost = f"of {job.name}, {job.state} ({job.id})", lost if job.resumable else NOTHING
+            yield _removable("checkpoints", job.id, folder, title, cost, job.resumable)
 
 
 def _leftovers(jobs: Jobs) -> Iterator[Removable]:
@@ -200,8 +200,8 @@ def _leftovers(jobs: Jobs) -> Iterator[Removable]:
     paths += (path for path in jobs.settings.vectors_dir.glob("*/.*") if path.name != ".locks")
     for path in filter(_is_old, paths):
         name = path.relative_to(models if path.parent == models else jobs.settings.data_dir).as_posix()
-        what = "of a deleted job" if path.name.startswith(".deleted-") else "incomplete"
-        yield _removable("leftovers", name, path, what)
+        title = "of a deleted job" if path.name.startswith(".deleted-") else "incomplete"
+        yield _removable("leftovers", name, path, title)
     yield from restore_leftovers(jobs.settings)
 
 
@@ -227,9 +227,9 @@ def _logs(settings: Settings) -> Iterator[Removable]:
 
 
 def _removable(
-    kind: Kind, name: str, path: Path, what: str, cost: str = NOTHING, wanted: bool = False
+    kind: Kind, name: str, path: Path, title: str, cost: str = NOTHING, wanted: bool = False
 ) -> Removable:
-    return Removable(f"{kind}/{name}", kind, what, size_of(path), cost, wanted, path)
+    return Removable(f"{kind}/{name}", kind, title, size_of(path), cost, wanted, path)
 
 
 def _is_old(path: Path) -> bool:

@@ -33,12 +33,7 @@ _STEPS = TaskGroup("steps", failure="the step could not be scored")
 
 @dataclass(frozen=True)
 class DeferredScorer:
-    """Scorer that is loaded at its first use, as the first steps over some premises ship.
-
-    Attributes:
-        listed: The scorer.
-        known: The steps that ship.
-    """
+    """Scorer that is loaded at its first use, as first steps, the `known` ones, ship."""
 
     listed: ListedScorer
     known: ExampleSteps
@@ -87,13 +82,7 @@ def defer_scorer(listed: ListedScorer, facts: FactTables, *, k: int) -> Deferred
 
 @dataclass(frozen=True)
 class Builder:
-    """Builder of chains over some premises.
-
-    Attributes:
-        scorer: The scorer, None for TF-IDF.
-        around: Neighbourhoods: the visible premises.
-        steps: Scorer of steps.
-    """
+    """Builder of chains over some premises, by a scorer or TF-IDF (None); `around` makes premises visible."""
 
     scorer: Scorer | DeferredScorer | None
     around: Neighbourhoods

@@ -36,9 +36,9 @@ class Gpu:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """Resources of the machine and their use; memory in bytes, or the limit of this container if lower.
+    """Resources of the machine or container and their use: memory in bytes, cores of this process.
 
-    `cores` are those of this process; `load` averages 1, 5 and 15 minutes (None on Windows).
+    `load` averages 1, 5 and 15 minutes (None on Windows).
     """
 
     system: str
@@ -103,11 +103,8 @@ def parse_gpus(output: str) -> tuple[Gpu, ...]:
     """
     gpus = []
     for line in output.splitlines():
-        parts = [part.strip() for part in line.split(",")]
-        if len(parts) != len(_GPU_FIELDS):
-            continue
-        name, total, used, busy, driver = parts
         with contextlib.suppress(ValueError):
+            name, total, used, busy, driver = (part.strip() for part in line.split(","))
             share = int(busy) / 100 if busy.isdigit() else None
             gpus.append(Gpu(name, int(total) * 2**20, int(used) * 2**20, share, driver))
     return tuple(gpus)

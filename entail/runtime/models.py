@@ -133,10 +133,11 @@ class ModelCache:
         """
         entry = resolve(name)
         with self._lock:
-            cached_encoder = self._encoders.get(name)
-            if cached_encoder is None or cached_encoder[0] != entry.revision:
-                cached_encoder = self._encoders[name] = (entry.revision, SharedEncoder(entry))
-            return cached_encoder[1]
+            revision, encoder = self._encoders.get(name, (None, None))
+            if encoder is None or revision != entry.revision:
+                encoder = SharedEncoder(entry)
+                self._encoders[name] = entry.revision, encoder
+            return encoder
 
     def loaded(self, name: str) -> SharedEncoder | None:
         """Return an encoder whose weights are in memory, None if they are not."""
@@ -221,10 +222,7 @@ def load_reranker(name: str, revision: str) -> Reranker:
 
 
 def load_judge(name: str) -> NliJudge:
-    """Return the process's copy of a cross-encoder, loaded at the first call.
-
-    Args:
-        name: A name under `models/`, a folder or a Hub id.
+    """Return the process's copy of a cross-encoder by name, folder or Hub id, loaded at the first call.
 
     Raises:
         EncoderError: If it cannot be loaded.

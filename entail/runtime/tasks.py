@@ -33,12 +33,7 @@ _SAMPLE: Final = 64
 
 @dataclass
 class Task(Generic[_Value]):
-    """A value in the making: its progress, then the value or the error.
-
-    Attributes:
-        done: Set when there is a value or an error.
-        size: Bytes that the value takes in the cache.
-    """
+    """A value in the making: its progress, then the value of some bytes or the error, when `done` is set."""
 
     progress: Progress | None = None
     value: _Value | None = None
@@ -48,19 +43,16 @@ class Task(Generic[_Value]):
 
 
 class TaskCache:
-    """Tasks of all groups by group and key, bounded in bytes.
+    """Tasks by group and key, bounded in bytes.
 
     The least recently used values are evicted when all of them together exceed the budget. A task in progress
     is never evicted. Nor is the value that was just made, so one larger than the budget is still served.
-
-    Attributes:
-        lock: Lock of the tasks.
-        tasks: Group and key -> task, the least recently used first.
     """
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.tasks: OrderedDict[tuple[str, Hashable], Task[object]] = OrderedDict()
+        """Group and key -> task, the least recently used first."""
 
     @cached_property
     def budget(self) -> int:
@@ -89,9 +81,7 @@ CACHE: Final = TaskCache()
 class TaskGroup:
     """Namespace of the process's task cache: the tasks of one kind.
 
-    Attributes:
-        name: Name, part of every key.
-        failure: Start of the message when a task raises anything but an `EntailError`.
+    `failure` begins the message when a task raises anything but an `EntailError`.
     """
 
     name: str
@@ -158,9 +148,8 @@ class TaskGroup:
             _log.exception("%s", self.failure)
             task.error = EntailError(f"{self.failure} ({type(error).__name__}: {mask_secrets(str(error))})")
         finally:
-            CACHE.evict(
-                key
-            )  # before a waiting thread goes on: a later use is not mistaken for an earlier one
+            # Before a waiting thread goes on: a later use is not mistaken for an earlier one.
+            CACHE.evict(key)
             task.done.set()
 
 

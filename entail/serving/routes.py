@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Depends, Response
 
-from entail.arcf.chains.chain import Search, Step, build_chain, corpus_facts
+from entail.arcf.chains.chain import Search, build_chain, corpus_facts
 from entail.arcf.scoring.scorer import METHOD, ListedScorer, list_scorers
 from entail.cancellation import cancellable
 from entail.claims import existence_claim, state_answer
@@ -67,11 +67,11 @@ def _encode(service: Service, request: messages.EncodeRequest) -> messages.Encod
         vectors = encoder.encode(request.texts, request.tower, normalised=request.normalised)
         return messages.EncodeAnswer.of(vectors, request, **about)
     if request.normalised and "normalised" in request.model_fields_set:
-        raise ServingError(
+        message = (
             f"expected nothing or false with {encoder.name!r}, found true: it makes Gaussians, whose means "
-            "are not normalised; in Python call Client.encode_gaussians",
-            field="normalised",
+            "are not normalised; in Python call Client.encode_gaussians"
         )
+        raise ServingError(message, field="normalised")
     return messages.EncodeAnswer.of(GaussianEncoder(encoder).encode(request.texts), request, **about)
 
 
@@ -167,9 +167,8 @@ async def claim(request: messages.ClaimRequest, service: ServiceDep) -> messages
     """
     questions = request.questions
     answers: Sequence[str | None] = request.answers or [None] * len(questions)
-    return messages.ClaimAnswer(
-        claims=await service.in_thread(lambda: list(map(_to_claim, cancellable(questions), answers)))
-    )
+    claims = await service.in_thread(lambda: list(map(_to_claim, cancellable(questions), answers)))
+    return messages.ClaimAnswer(claims=claims)
 
 
 def _to_claim(question: str, answer: str | None) -> messages.QuestionClaim:
@@ -209,9 +208,7 @@ def _build_chain(service: Service, request: messages.ChainRequest) -> messages.C
     name = request.scorer or active_name("chains", listed) or TFIDF
     if name not in (TFIDF, *listed):
         names = ", ".join([TFIDF, *listed])
-        raise UnknownEncoderError(
-            f"no scorer of this name is served; available: {names}. `entail train arcf` makes one"
-        )
+        raise UnknownEncoderError(f"no scorer of this name is served; available: {names}")
     scorer = None if name == TFIDF else finish(take_scorer(name, listed[name].revision, wait=0))
     facts = corpus_facts(corpus)
     if info is None:
@@ -228,7 +225,7 @@ def _build_chain(service: Service, request: messages.ChainRequest) -> messages.C
         revision=scorer.revision if scorer else None,
         method=METHOD if scorer else TFIDF,
         **_about(corpus, info),
-        chain=[_fact(corpus, position) for position in walk.facts],
+        chain=[messages.ChainFact(**_text(corpus, position)) for position in walk.facts],
         stopped=walk.stopped,
         dropped=max(0, walk.steps[-1].dropped),
         question_cut=walk.steps[-1].dropped < 0,
@@ -239,11 +236,14 @@ def _build_chain(service: Service, request: messages.ChainRequest) -> messages.C
                 bare=step.stop_score,
                 visible=len(step.candidates),
                 joined=len(step.newly_visible),
-                candidates=_candidates(corpus, step, request.candidates),
+                candidates=[
+                    messages.ChainCandidate(**_text(corpus, p), score=score, joined=p in step.newly_visible)
+                    for p, score in list(zip(step.candidates, step.scores, strict=True))[: request.candidates]
+                ],
             )
             for number, step in enumerate(walk.steps)
         ],
-        ranking=[_fact(corpus, position) for position in ranking],
+        ranking=[messages.ChainFact(**_text(corpus, position)) for position in ranking],
         chosen=[position in walk.facts for position in ranking],
     )
 
@@ -252,18 +252,6 @@ def _about(corpus: Corpus, info: StoredCorpus | None) -> dict[str, Any]:
     """Return the fields of `CorpusAnswer`."""
     name, version = (info.name, info.version) if info else (None, None)
     return {"corpus": name, "corpus_version": version, "corpus_hash": corpus.hash, "count": len(corpus)}
-
-
-def _candidates(corpus: Corpus, step: Step, count: int) -> list[messages.ChainCandidate]:
-    best = list(zip(step.candidates, step.scores, strict=True))[:count]
-    return [
-        messages.ChainCandidate(**_text(corpus, p), score=score, joined=p in step.newly_visible)
-        for p, score in best
-    ]
-
-
-def _fact(corpus: Corpus, position: int) -> messages.ChainFact:
-    return messages.ChainFact(**_text(corpus, position))
 
 
 def _text(corpus: Corpus, position: int) -> dict[str, Any]:
@@ -329,12 +317,8 @@ def _collect(service: Service) -> messages.Info:
         retrievers=service.retrievers(),
         rerankers=list_rerankers(),
         scorers=[
-            messages.ScorerInfo(
-                name=name,
-                revision=scorer.revision if is_loaded(scorer) else None,
-                method=METHOD,
-            )
-            for name, scorer in _scorers().items()
+            messages.ScorerInfo(name=n, revision=s.revision if is_loaded(s) else None, method=METHOD)
+            for n, s in _scorers().items()
         ],
         corpora=corpora,
         limits=asdict(service.limits),

@@ -139,11 +139,8 @@ class Service:
         name = name or ((active_name("direction", able) or "") if gaussian else self.default())
         _check_served("encoder", name, entries)
         if gaussian and name not in able:
-            raise ServingError(
-                f"expected an encoder of Gaussians, found {name!r}, which makes points; available: "
-                f"{', '.join(able)}",
-                field="encoder",
-            )
+            message = f"expected an encoder of Gaussians, found {name!r}; available: {', '.join(able)}"
+            raise ServingError(message, field="encoder")
         return model_cache().encoder(name)
 
     def reranker(self, name: str) -> Reranker:
@@ -181,15 +178,10 @@ class Service:
         if task.error is not None:
             raise task.error
         if task.value is None:
-            progress = task.progress
-            left = progress.seconds_left if progress is not None else None
-            raise ServingError(
-                f"the index of {corpus.name!r} by {name!r} is being built"
-                f"{f' ({progress.fraction:.0%})' if progress is not None else ''}; ask again in a moment",
-                kind="not_ready",
-                status=503,
-                retry_after=min(60.0, max(1.0, left or 5.0)),
-            )
+            left = task.progress.seconds_left if task.progress is not None else None
+            message = f"the index of {corpus.name!r} by {name!r} is being built; ask again in a moment"
+            seconds = min(60.0, max(1.0, left or 5.0))
+            raise ServingError(message, kind="not_ready", status=503, retry_after=seconds)
         return task.value
 
     @cached_property

@@ -40,7 +40,7 @@ class FifthConfig:
     steps: Annotated[int, "how far it goes"] = 5
     pace: Annotated[float, "seconds a step"] = 0.0
     trouble: Annotated[
-        Literal["none", "nan", "memory", "disk", "brim", "killed", "bug", "deaf", "stubborn", "nothing"],
+        Literal["none", "nan", "memory", "disk", "brim", "killed", "bug", "stubborn", "nothing"],
         "how it ends at the third step",
     ] = "none"
 
@@ -101,9 +101,8 @@ def trouble(kind: str, run: Run) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
     if kind == "bug":
         raise KeyError("of nobody's making")
-    if kind in ("deaf", "stubborn"):
-        if kind == "stubborn":
-            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if kind == "stubborn":
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
         run.progress(Progress(2, 5, 1.0, "deaf", "steps"))
         while True:
             time.sleep(0.05)

@@ -47,28 +47,25 @@ def heart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None
 OLD, NEW = figures("old", [0.1, 0.1, 0.1, 0.1]), figures("new", [0.9, 0.9, 0.2, 0.3])
 
 
-def test_comparison_on_unseen_queries(heart: Callable[..., None]) -> None:
-    heart("old", "b")
-    heart("new", "a")
+@pytest.mark.parametrize(
+    ("old", "new", "queries", "seen", "figure"),
+    [("b", "a", 2, 0, 0.25), ("", "", 4, 0, 0.575), ("", "abcd", 4, 4, 0.575)],
+)
+def test_comparison_on_unseen_queries(
+    heart: Callable[..., None], old: str, new: str, queries: int, seen: int, figure: float
+) -> None:
+    heart("old", *old)
+    heart("new", *new)
     comparison = compare_on_unseen(OLD, NEW, names=("old", "new"))
-    assert (comparison.queries, comparison.seen) == (2, 0)
-    assert comparison.measures["MAP"].second == pytest.approx(0.25)
-    assert "without the 2 claims" in comparison.split
+    assert (comparison.queries, comparison.seen) == (queries, seen)
+    assert comparison.measures["MAP"].second == pytest.approx(figure)
+    assert (comparison.split == "a split") == (queries == 4)
 
 
-def test_comparison_without_unseen_queries(heart: Callable[..., None]) -> None:
-    heart("old")
-    heart("new", *QUERIES)
-    comparison = compare_on_unseen(OLD, NEW, names=("old", "new"))
-    assert (comparison.queries, comparison.seen, comparison.split) == (4, 4, "a split")
-
-
-def test_compare_on(trained: Callable[..., Path], grove: dict[str, Any], tmp_path: Path) -> None:
-    import json
-
-    file = tmp_path / "grove.jsonl"
-    file.write_text("\n".join(map(json.dumps, grove["rows"])), "utf-8")
-    trees = tuple(read_trees(file))
+def test_compare_on(
+    trained: Callable[..., Path], grove: dict[str, Any], grove_files: tuple[Path, Path]
+) -> None:
+    trees = tuple(read_trees(grove_files[1]))
     folder = trained("mine")
     promote("tiny", by="Ann", anyway=True)
     premises = Corpus.of("grove", grove["facts"])
@@ -77,12 +74,6 @@ def test_compare_on(trained: Callable[..., Path], grove: dict[str, Any], tmp_pat
     first = list(gold_children(trees))[:5]
     write_training_queries(folder, map(premise_key, first))
     assert compare_on("mine", premises, trees).queries == 11
-
-
-def test_parts_of_a_split_are_joined_in_order() -> None:
-    whole = QueryFigures.join([OLD.without({"b"}), NEW.without({"a", "c", "d"})])
-    assert (whole.encoder, whole.queries) == ("old", ("a", "c", "d", "b"))
-    assert whole.figures() == {"MAP": pytest.approx((0.1 * 3 + 0.9) / 4)}
 
 
 @pytest.fixture

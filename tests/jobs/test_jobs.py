@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 from filelock import FileLock
-from safetensors.numpy import load_file
 
 from entail.encoders.catalogue import resolve
 from entail.errors import JobError, SettingsError, TrainingError, UnknownJobError
@@ -84,16 +83,7 @@ def test_endings(
     assert ended.status.ended is not None
     assert ended.resumable
     assert not (jobs.settings.models_dir / "mine").exists()
-    if trouble == "bug":
-        assert "KeyError" in jobs.log_tail(ended.id)
-
-
-def test_oom_killer(submit: Submit, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    counts = iter([3, 4])
-    monkeypatch.setattr(worker, "oom_kills", lambda: next(counts))
-    ended = run(submit(trouble="killed"))
-    assert (ended.state, ended.status.ending) == ("failed", "out_of_memory")
-    assert "OOM" in str(ended.status.what)
+    assert trouble != "bug" or "KeyError" in jobs.log_tail(ended.id)
 
 
 def test_resume_continues_and_gives_the_same_weights(jobs: Jobs, submit: Submit, run: Run) -> None:
@@ -161,13 +151,10 @@ def test_cancel_running_job_keeps_a_checkpoint(jobs: Jobs, submit: Submit, run: 
     assert weights(jobs.settings.models_dir) == weights(jobs.settings.models_dir, "whole")
 
 
-@pytest.mark.parametrize("trouble", ["deaf", "stubborn"])
-def test_cancel_unresponsive_training(
-    jobs: Jobs, submit: Submit, monkeypatch: pytest.MonkeyPatch, trouble: str
-) -> None:
+def test_cancel_unresponsive_training(jobs: Jobs, submit: Submit, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "TERMINATE_AFTER", 0.1)
     monkeypatch.setattr(worker, "KILL_AFTER", 0.1)
-    job = submit(trouble=trouble)
+    job = submit(trouble="stubborn")
 
     def deaf() -> bool:
         progress = jobs.job(job.id).progress
@@ -175,14 +162,6 @@ def test_cancel_unresponsive_training(
 
     ended, _ = cancel_running(jobs, job, deaf)
     assert (ended.state, ended.status.ending) == ("cancelled", "cancelled")
-
-
-def test_stopped_worker_keeps_a_checkpoint(jobs: Jobs, submit: Submit, run: Run) -> None:
-    job = submit(steps=200, pace=0.05)
-    run_job(jobs.folder_of(job.id), stopping=lambda: jobs.job(job.id).progress is not None, spawn=fork_child)
-    ended = jobs.job(job.id)
-    assert (ended.state, ended.status.ending) == ("interrupted", "stopped_worker")
-    assert load_file(jobs.folder_of(job.id).checkpoints / "state.safetensors")["step"] > 0
 
 
 def test_killed_after_publishing(jobs: Jobs, submit: Submit, run: Run) -> None:
@@ -290,6 +269,8 @@ def test_concurrent_workers_run_a_job_once(jobs: Jobs, submit: Submit) -> None:
 def test_requeue_after_a_lost_queue(jobs: Jobs, submit: Submit) -> None:
     job, cancelled = submit("first"), submit("second")
     jobs.cancel(cancelled.id, by="Ann")
+    messages = [bytes(message) for message in jobs.queue.huey.storage.enqueued_items()]
+    assert [json.loads(message)[6][0] for message in messages] == [job.id, cancelled.id], "no pickles"
     jobs.queue.huey.storage.flush_queue()
     assert jobs.queue.waiting() == []
     jobs.requeue_missing()
@@ -328,12 +309,6 @@ def test_the_log_shows_no_secret(jobs: Jobs, submit: Submit) -> None:
     for text in (jobs.log_tail(job.id), jobs.log_after(job.id, 0)[0]):
         assert "opened" in text
         assert not re.search("geheim123|hf_abc", text)
-
-
-def test_queue_messages_are_json(jobs: Jobs, submit: Submit) -> None:
-    job = submit()
-    [message] = jobs.queue.huey.storage.enqueued_items()
-    assert job.id in json.loads(bytes(message))[6]
 
 
 def test_late_outcome_is_ignored(jobs: Jobs, submit: Submit, run: Run) -> None:

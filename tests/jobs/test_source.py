@@ -33,12 +33,9 @@ def test_a_preview_counts_what_would_be_learnt_from(files: TreeSource) -> None:
     assert report.counts["premises"] == 39
     assert len(report.rows) == 46
     assert {row[2] for row in report.rows} == {"explains it", "does not"}
-    assert AEENC.preview is preview
-
-
-def test_what_is_left_out_is_said(files: TreeSource) -> None:
     # The last fact, a distractor of the last tree, is not in the corpus.
-    assert preview(files.read(), AeencConfig()).left_out == {"not in the corpus": 2}
+    assert report.left_out == {"not in the corpus": 2}
+    assert AEENC.preview is preview
 
 
 def test_every_nth_tree_is_held_out_with_all_trees_of_its_hypothesis(files: TreeSource) -> None:
@@ -50,11 +47,6 @@ def test_every_nth_tree_is_held_out_with_all_trees_of_its_hypothesis(files: Tree
     assert [tree.id for tree in again[1]].count(whole.trees[2].id) == 2
     with_dev = TreeSource(trees=files.trees, corpus=files.corpus, dev=files.trees, hold_out=3).read()
     assert (len(with_dev.trees), len(with_dev.dev)) == (len(whole.trees), len(whole.trees))
-
-
-def test_in_words(files: TreeSource) -> None:
-    assert str(files) == "trees.jsonl over facts.txt"
-    assert str(TreeSource(from_log="sky")) == "the decisions on sky"
 
 
 def test_decisions_are_kept_as_they_were(tmp_path: Path) -> None:

@@ -1,19 +1,16 @@
-"""Requests that are refused: 4xx with a kind and a field, the server alive, memory as before."""
+"""Requests that are refused: 4xx with a kind and a field, the server alive."""
 
 import contextlib
-import gc
 import gzip
-import itertools
 import json
 import logging
 import socket
-import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from tests.serving.conftest import SOON, Reply, Served, until
+from tests.serving.conftest import SOON, Reply, Served
 
 JSON = {"Content-Type": "application/json"}
 GOOD = {
@@ -26,20 +23,16 @@ GOOD = {
 FIELDS = [
     ("/encode", {"texts": []}, 422, "invalid", "texts"),
     ("/encode", {"texts": ["ba", " \u2060\u00ad"]}, 422, "invalid", "texts.1"),
-    ("/encode", {"texts": ["a\0b"]}, 422, "invalid", "texts.0"),
     ("/encode", {"texts": [3]}, 422, "invalid", "texts.0"),
     ("/encode", {"texts": ["ba"] * 257}, 422, "too_many", "texts"),
     ("/encode", {"texts": ["x" * 10_001]}, 422, "too_long", "texts.0"),
     ("/encode", {"texts": ["x" * 10_000] * 51}, 422, "too_many", "texts"),
     ("/encode", {"normalised": 1}, 422, "invalid", "normalised"),
     ("/encode", {"normalised": True, "encoder": "mine"}, 422, "invalid", "normalised"),
-    ("/encode", {"encoder": "x" * 201}, 422, "too_long", "encoder"),
     ("/encode", {"encoder": "../../etc/passwd"}, 404, "unknown_encoder", None),
     ("/encode", {"y" * 5_000: 1}, 422, "invalid", "y" * 60),
     ("/search", {"k": 1_001}, 422, "too_many", "k"),
     ("/search", {"k": 10**400}, 422, "too_many", "k"),
-    ("/search", {"k": 2**64}, 422, "too_many", "k"),
-    ("/search", {"k": "3"}, 422, "invalid", "k"),
     ("/search", {"queries": ["ba"] * 41, "k": 500}, 422, "too_many", "k"),
     ("/search", {"premises": ["ba"] * 2_001}, 422, "too_many", "premises"),
     ("/search", {"corpus": "grove"}, 422, "invalid", "corpus"),
@@ -48,19 +41,15 @@ FIELDS = [
     ("/search", {"retriever": "org/model"}, 404, "unknown_encoder", "retriever"),
     ("/search", {"direction": "entails"}, 422, "invalid", "direction"),
     ("/search", {"retriever": "tiny", "direction": "entails"}, 422, "invalid", "direction"),
-    ("/search", {"direction": "entailing"}, 422, "invalid", "direction"),
     ("/search", {"reranker": "none"}, 404, "unknown_encoder", None),
     ("/search", {"reranker": "none", "queries": ["ba"] * 17}, 422, "too_many", "queries"),
     ("/search", {"reranker": "none", "direction": "entails"}, 422, "invalid", "reranker"),
     ("/direction", {"second": ["ba", "be"]}, 422, "invalid", "second"),
-    ("/direction", {"second": None}, 422, "invalid", "second"),
     ("/direction", {"encoder": "tiny"}, 422, "invalid", "encoder"),
     ("/direction", {"encoder": "nowhere"}, 404, "unknown_encoder", None),
     ("/claim", {"answers": ["Rome", "Paris"]}, 422, "invalid", "answers"),
     ("/chain", {"corpus": "grove"}, 422, "invalid", "corpus"),
     ("/chain", {"k": 301}, 422, "too_many", "k"),
-    ("/chain", {"length": 21}, 422, "too_many", "length"),
-    ("/chain", {"answer": "x" * 10_001}, 422, "too_long", "answer"),
     ("/chain", {"scorer": "tiny"}, 404, "unknown_encoder", None),
 ]
 
@@ -112,29 +101,12 @@ FORMS: list[Sent] = [
 ]
 
 
-def test_forms_without_a_leak(served: Served) -> None:
-    def refuse_all() -> int:
-        for method, path, body, headers, status, kind in FORMS:
-            reply = served.send(method, path, body, headers)
-            assert reply.status == status, (path, body, reply)
-            assert reply.error["kind"] in (kind, "bad_json", "invalid")
-            assert "Traceback" not in reply.body.decode()
-        # The buffers of open connections are large.
-        until(lambda: not served.server.server_state.connections and not served.server.server_state.tasks)
-        gc.collect()
-        return tracemalloc.get_traced_memory()[0] if tracemalloc.is_tracing() else 0
-
-    refuse_all()
-    logging.disable(logging.CRITICAL)  # pytest keeps every record until the test ends
-    tracemalloc.start()
-    try:
-        sizes = [refuse_all() for _ in range(4)]
-    finally:
-        tracemalloc.stop()
-        logging.disable(logging.NOTSET)
-    # A leak grows in every round; what is freed a little later does not.
-    growth = [after - before for before, after in itertools.pairwise(sizes)]
-    assert min(growth) < 500 * len(FORMS), sizes
+def test_forms(served: Served) -> None:
+    for method, path, body, headers, status, kind in FORMS:
+        reply = served.send(method, path, body, headers)
+        assert reply.status == status, (path, body, reply)
+        assert reply.error["kind"] in (kind, "bad_json", "invalid")
+        assert "Traceback" not in reply.body.decode()
     assert served.post("/encode", **GOOD["/encode"]).status == 200
 
 

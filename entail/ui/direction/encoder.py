@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import cast
 
 import streamlit as st
 
 from entail.data.records import Corpus
 from entail.encoders.gaussian.encoder import GaussianEncoder
-from entail.index.gaussian import GaussianIndex, premise_gaussians
+from entail.index.gaussian import GaussianIndex
 from entail.progress import ProgressCallback
 from entail.registry.models import active_name
 from entail.registry.roles import list_usable
+from entail.runtime.models import model_cache
 from entail.runtime.tasks import Task, TaskGroup
-from entail.settings import load_settings
 from entail.ui.components.elements import pick_view
 from entail.ui.shared.active import draw_notice, pick_model
 from entail.ui.shared.model_names import model_label
@@ -22,7 +23,6 @@ from entail.ui.shared.waiting import await_value
 ENCODERS = TaskGroup("Gaussian encoders", failure="the Gaussian encoder could not be loaded")
 """Gaussian encoders in memory."""
 
-_INDEXES = TaskGroup("Gaussian indexes", failure="the index could not be built")
 _KEY = "direction_encoder"
 
 PAIR, TABLE, SEARCH = "pair", "table", "search"
@@ -40,7 +40,7 @@ def take_encoder(name: str, revision: str | None, *, wait: float = 2.5) -> Task[
     """Return the task that loads an encoder of `gaussian_names`, once a process and revision."""
 
     def make(report: ProgressCallback) -> GaussianEncoder:
-        encoder = GaussianEncoder(name)
+        encoder = GaussianEncoder(model_cache().encoder(name))
         encoder.load()
         return encoder
 
@@ -49,13 +49,7 @@ def take_encoder(name: str, revision: str | None, *, wait: float = 2.5) -> Task[
 
 def take_index(encoder: GaussianEncoder, corpus: Corpus) -> Task[GaussianIndex]:
     """Return the task that builds the index of a corpus."""
-
-    def make(report: ProgressCallback) -> GaussianIndex:
-        cache_dir = load_settings().vectors_dir
-        gaussians = premise_gaussians(corpus, encoder, cache_dir=cache_dir, progress=report)
-        return GaussianIndex(encoder, corpus, gaussians)
-
-    return _INDEXES.get_or_start((encoder.revision, corpus.hash), make)
+    return cast("Task[GaussianIndex]", model_cache().get_or_start(encoder.name, corpus))
 
 
 @dataclass(frozen=True)
