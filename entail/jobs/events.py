@@ -23,7 +23,7 @@ import math
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -155,32 +155,8 @@ def drop_replayed(events: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]
     return remaining_events
 
 
-def points(events: Sequence[Mapping[str, Any]], *, most: int = 500) -> list[dict[str, Any]]:
-    """Return events without replayed ones as rows for charts, one per step and series, `most` steps at most.
-
-    Rows are ``{"step", "epoch", "kind", "series", "value"}``. Series of kind `term`: the terms by their
-    names; of kind `step`: `learning rate`, `memory` and `GPU memory` in MiB, `steps a second`; of kind
-    `evaluation`: `dev` and the figures by name.
-
-    >>> rows = points([{"kind": "step", "step": 1, "epoch": 0, "learning_rate": 0.1, "terms": {"loss": 2.0}}])
-    >>> [(row["kind"], row["series"], row["value"]) for row in rows]
-    [('term', 'loss', 2.0), ('step', 'learning rate', 0.1)]
-    """
-    steps = [event for event in events if event["kind"] == "step"]
-    stride = max(1, math.ceil(len(steps) / most))
-    # Counted from the end, so that the newest point is always shown.
-    steps = steps[(len(steps) - 1) % stride :: stride] if steps else []
-    chart_events = [*steps, *(event for event in events if event["kind"] == "evaluation")]
-    return [
-        {"step": event["step"], "epoch": event["epoch"], "kind": kind, "series": series, "value": value}
-        for event in chart_events
-        for kind, series, value in _series(event)
-        if value is not None
-    ]
-
-
 class Panel(NamedTuple):
-    """Chart of some series; its points are rows of `points`."""
+    """Chart of some series; points are ``{"step", "epoch", "series", "value"}``."""
 
     title: str
     points: Sequence[Mapping[str, Any]]
@@ -206,39 +182,46 @@ _OWN_CHARTS: Mapping[str, str] = {
 LOSS, DEV = "Loss and its terms", "Dev figures"
 
 
-def panels(points: Sequence[Mapping[str, Any]]) -> list[Panel]:
-    """Return the charts of a training; charts without points are left out.
+def panels(events: Sequence[Mapping[str, Any]], *, most: int = 500) -> list[Panel]:
+    """Return the charts of events without replayed ones, of at most `most` steps; none is empty.
 
     Dev figures share a chart by the part of their names before the dot.
 
-    >>> row = {"step": 1, "epoch": 0, "kind": "term", "series": "loss", "value": 2.0}
-    >>> figure = row | {"kind": "evaluation", "series": "paper.MAP"}
-    >>> [(panel.title, panel.series) for panel in panels([row, row | {"series": "active"}, figure])]
-    [('Loss and its terms', ('loss',)), ('Dev figures, paper', ('MAP',)),
-     ('Active triplets (share)', ('active',))]
+    >>> step = {"kind": "step", "step": 1, "epoch": 0, "learning_rate": 0.1, "terms": {"loss": 2.0}}
+    >>> [(panel.title, panel.series) for panel in panels([step])]
+    [('Loss and its terms', ('loss',)), ('Learning rate', ('learning rate',))]
     """
+    steps = [event for event in events if event["kind"] == "step"]
+    stride = max(1, math.ceil(len(steps) / most))
+    # Counted from the end, so that the newest point is always shown.
+    steps = steps[(len(steps) - 1) % stride :: stride] if steps else []
+    evaluations = [event for event in events if event["kind"] == "evaluation"]
+    # The figure that selects the weights is also there under its own name, as a rule.
+    is_repeated = all(event["score"] in event["figures"].values() for event in evaluations)
     charts: dict[str, list[Mapping[str, Any]]] = {LOSS: []}
-    figures = [row for row in points if row["kind"] == "evaluation"]
-    repeated = _is_dev_repeated(figures)
-    for row in figures:
-        group, _, name = str(row["series"]).rpartition(".")
-        if name == "dev" and repeated:
-            continue  # the selection figure is also there under its own name
-        title = f"{DEV}, {group.replace('_', ' ')}" if group else DEV
-        charts.setdefault(title, []).append({**row, "series": name})
+    for event in evaluations:
+        for name, value in {**({} if is_repeated else {"dev": event["score"]}), **event["figures"]}.items():
+            group, _, series = name.rpartition(".")
+            title = f"{DEV}, {group.replace('_', ' ')}" if group else DEV
+            charts.setdefault(title, []).append(_point(event, series, value))
     charts |= {title: [] for title in _OWN_CHARTS.values()}
-    for row in points:
-        if row["kind"] != "evaluation":
-            charts[_OWN_CHARTS.get(row["series"], LOSS)].append(row)
+    for event in steps:
+        sizes = {name: size / 2**20 for name, size in event.get("memory", {}).items()}
+        values = {
+            "learning rate": event["learning_rate"],
+            "memory": sizes.get("resident"),
+            "GPU memory": sizes.get("gpu"),
+            "steps a second": event.get("rate"),
+            **event["terms"],
+        }
+        for series, value in values.items():
+            if value is not None:
+                charts[_OWN_CHARTS.get(series, LOSS)].append(_point(event, series, value))
     return [Panel(title, rows) for title, rows in charts.items() if rows]
 
 
-def _is_dev_repeated(figures: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether another figure has the values of `dev`."""
-    by_name: dict[str, dict[int, float]] = {}
-    for row in figures:
-        by_name.setdefault(str(row["series"]), {})[row["step"]] = row["value"]
-    return by_name.pop("dev", None) in by_name.values()
+def _point(event: Mapping[str, Any], series: str, value: float) -> Mapping[str, Any]:
+    return {"step": event["step"], "epoch": event["epoch"], "series": series, "value": value}
 
 
 def memory() -> dict[str, int]:
@@ -250,22 +233,6 @@ def memory() -> dict[str, int]:
     if torch is not None and torch.cuda.is_available() and torch.cuda.is_initialized():
         sizes["gpu"] = torch.cuda.memory_allocated()
     return sizes
-
-
-def _series(event: Mapping[str, Any]) -> Iterator[tuple[str, str, float | None]]:
-    if event["kind"] == "evaluation":
-        yield "evaluation", "dev", event["score"]
-        yield from (("evaluation", name, value) for name, value in event["figures"].items())
-        return
-    yield from (("term", name, value) for name, value in event["terms"].items())
-    yield "step", "learning rate", event["learning_rate"]
-    sizes = event.get("memory", {})
-    yield from (
-        ("step", series, sizes[name] / 2**20)
-        for series, name in (("memory", "resident"), ("GPU memory", "gpu"))
-        if name in sizes
-    )
-    yield "step", "steps a second", event.get("rate")
 
 
 def _finite(value: Any) -> Any:  # noqa: ANN401 - of JSON's types

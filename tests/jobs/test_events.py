@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from entail.jobs.events import EventFile, EventWriter, drop_replayed, points, read_events
+from entail.jobs.events import EventFile, EventWriter, drop_replayed, panels, read_events
 from entail.training.loop.task import Evaluated, Event
 
 
@@ -50,7 +50,7 @@ def test_nan_becomes_null(file: Path) -> None:
         "loss": None,
         "active": None,
     }
-    assert next(row["series"] for row in points(read_events(file)[0])) == "learning rate"
+    assert panels(read_events(file)[0])[0].series == ("learning rate",)
 
 
 def test_drop_replayed() -> None:
@@ -62,23 +62,14 @@ def test_drop_replayed() -> None:
     assert [event["n"] for event in remaining] == [0, 1, -1, 4, 5, 6]
 
 
-def test_points_are_thinned() -> None:
+def test_steps_of_a_chart_are_thinned() -> None:
     events = [
         {"kind": "step", "step": s, "epoch": 0, "learning_rate": 0.1, "terms": {"loss": 1.0 / s}, "rate": 2.0}
         for s in range(1, 1001)
     ]
-    events.append({"kind": "evaluation", "step": 1000, "epoch": 1, "score": 0.5, "figures": {"MAP": 0.5}})
-    rows = points(events, most=100)
-    losses = [row for row in rows if row["series"] == "loss"]
-    assert len(losses) == 100
-    assert losses[-1]["step"] == 1000
-    assert {(row["kind"], row["series"]) for row in rows} == {
-        ("term", "loss"),
-        ("step", "learning rate"),
-        ("step", "steps a second"),
-        ("evaluation", "dev"),
-        ("evaluation", "MAP"),
-    }
+    charts = panels(events, most=100)
+    assert [panel.series for panel in charts] == [("loss",), ("learning rate",), ("steps a second",)]
+    assert (len(charts[0].points), charts[0].points[-1]["step"]) == (100, 1000)
 
 
 def test_event_file_reads_each_line_once(file: Path) -> None:

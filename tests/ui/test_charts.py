@@ -37,12 +37,8 @@ def panels_of_bias() -> list[Panel]:
 
 
 def training(*series: str) -> Any:
-    points = [
-        {"step": step, "epoch": 0, "kind": "term", "series": name, "value": 1.0}
-        for name in series
-        for step in (1, 2)
-    ]
-    return draw_panel(panels(points)[0])
+    terms = {"learning_rate": None, "terms": dict.fromkeys(series, 1.0)}
+    return draw_panel(panels([{"kind": "step", "step": step, "epoch": 0, **terms} for step in (1, 2)])[0])
 
 
 LINES = [Slope("ice is cold", (1, 30), ACCEPTED, ""), Slope("fire is hot", (2, 1), OTHER, "")]

@@ -275,26 +275,23 @@ def test_a_job_deleted_while_it_is_drawn(view: View, monkeypatch: pytest.MonkeyP
     assert "no job has the id" in said(view(job=job.id))
 
 
-def rows(series: str, values: list[float], kind: str = "term") -> list[dict[str, Any]]:
-    return [
-        {"step": step, "epoch": 0, "kind": kind, "series": series, "value": value}
-        for step, value in enumerate(values, start=1)
-    ]
+def step(number: int, rate: float | None = None, **terms: float) -> dict[str, Any]:
+    return {"kind": "step", "step": number, "epoch": 0, "learning_rate": rate, "terms": terms}
 
 
-POINTS = [
-    *rows("loss", [3.0, 2.0]),
-    *rows("triplet", [2.5, 1.5]),
-    *rows("active", [0.9, 0.4]),
-    *rows("learning rate", [0.1, 0.2], "step"),
-    *rows("dev", [0.4, 0.5], "evaluation"),
-    *rows("query_excluded.MAP", [0.4, 0.5], "evaluation"),
-    *rows("paper.MAP", [0.3, 0.4], "evaluation"),
-]
+def dev(number: int, score: float, **figures: float) -> dict[str, Any]:
+    return {"kind": "evaluation", "step": number, "epoch": 0, "score": score, "figures": figures}
 
 
 def test_terms_of_the_loss_share_a_chart_and_repeated_dev_figures_are_left_out() -> None:
-    charts = panels(POINTS)
+    charts = panels(
+        [
+            step(1, 0.1, loss=3.0, triplet=2.5, active=0.9),
+            dev(1, 0.4, **{"query_excluded.MAP": 0.4, "paper.MAP": 0.3}),
+            step(2, 0.2, loss=2.0, triplet=1.5, active=0.4),
+            dev(2, 0.5, **{"query_excluded.MAP": 0.5, "paper.MAP": 0.4}),
+        ]
+    )
     assert [(panel.title, panel.series) for panel in charts] == [
         ("Loss and its terms", ("loss", "triplet")),
         ("Dev figures, query excluded", ("MAP",)),
@@ -304,16 +301,18 @@ def test_terms_of_the_loss_share_a_chart_and_repeated_dev_figures_are_left_out()
     ]
     assert describe(charts[0]).endswith("loss 2, triplet 1.5")
     assert panels([]) == []
-    other = [*rows("dev", [0.4, 0.6], "evaluation"), *rows("MAP", [0.4, 0.5], "evaluation")]
-    assert [panel.series for panel in panels(other)] == [("dev", "MAP")]
+    assert [panel.series for panel in panels([dev(1, 0.4, MAP=0.4), dev(2, 0.6, MAP=0.5)])] == [
+        ("dev", "MAP")
+    ]
 
 
 @pytest.mark.parametrize("count", [1, 2, len(DASHES) + 2])
 def test_a_chart_has_its_points_and_a_dash_for_each_series(count: int) -> None:
-    (panel,) = panels([row for number in range(count) for row in rows(f"term {number}", [1.0, 2.0])])
+    terms = {f"term {number}": 1.0 for number in range(count)}
+    (panel,) = panels([step(1, **terms), step(2, **terms)])
     chart = draw_panel(panel).to_dict()
     (data,) = chart["datasets"].values()
-    assert [row["value"] for row in data] == [1.0, 2.0] * count
+    assert [row["value"] for row in data] == [1.0] * 2 * count
     scale = chart["encoding"]["strokeDash"]["scale"]
     assert scale["domain"] == list(panel.series)
     assert scale["range"] == [DASHES[number % len(DASHES)] for number in range(count)]

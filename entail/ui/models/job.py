@@ -12,7 +12,7 @@ import streamlit as st
 
 from entail.encoders.catalogue import model_folder
 from entail.errors import EntailError
-from entail.jobs.events import DEV, LOSS, Panel, panels, points
+from entail.jobs.events import DEV, LOSS, Panel, panels
 from entail.jobs.record import Job
 from entail.operations.encoders import read_comparison
 from entail.operations.storage import in_words
@@ -197,7 +197,7 @@ def _open_promotion(name: str) -> None:
 
 
 def _draw_charts(job: Job) -> None:
-    charts = panels(points(jobs().list_events(job.id)))
+    charts = panels(jobs().list_events(job.id))
     if charts:
         st.caption("By step; each point is the mean since the last one.")
     elif job.state == "running":
