@@ -30,8 +30,7 @@ from entail.index.vectors import QueryVectors, premise_vectors
 from entail.settings import load_settings
 from entail.training.adapters.saving import name_of
 from entail.training.adapters.tower import Tower, TowerEncoder, save_both, save_routes
-from entail.training.distillation.task import DistillationTask
-from entail.training.distillation.teachers import Teaching
+from entail.training.distillation import DistillationTask, Teaching
 from entail.training.loop.task import Task
 from entail.training.method import Run
 from entail.training.run import Setup, Training, prepare
@@ -133,9 +132,9 @@ def train_aeenc(
     taught = cast(Task, task)
     if teaching is not None:
         teaching = teaching.without({*oracle.queries, *gold_children(dev)})
-    both = (("queries", teaching), ("premises", premise_teaching))
-    teachings = [(side, sentences) for side, sentences in both if sentences is not None]
-    for side, sentences in teachings:
+    both = {"queries": teaching, "premises": premise_teaching}
+    teachings = {side: sentences for side, sentences in both.items() if sentences is not None}
+    for side, sentences in teachings.items():
         taught = DistillationTask(
             taught,
             sentences,
@@ -151,7 +150,7 @@ def train_aeenc(
         bound_to={
             "corpus": corpus.hash[:12],
             "data": _digest(pairs.digest, oracle.closed, oracle.accepted, oracle.rejected, oracle.roots),
-            **{f"teaching of {side}": sentences.digest for side, sentences in teachings},
+            **{f"teaching of {side}": sentences.digest for side, sentences in teachings.items()},
             "dev": _digest((dev_corpus or corpus).hash, [tree.pairs for tree in dev]),
         },
         epochs=config.total_epochs,
@@ -172,8 +171,8 @@ def train_aeenc(
         missing=list(lost),
         samples=[asdict(report) for report in task.samples],
     )
-    names = dict.fromkeys(name for _, sentences in teachings for name in sentences.teachers)
-    count = sum(len(sentences.sentences) for _, sentences in teachings)
+    names = dict.fromkeys(name for sentences in teachings.values() for name in sentences.teachers)
+    count = sum(len(sentences.sentences) for sentences in teachings.values())
     _save(training, towers, setup, task.pairs, {"sentences": count, "teachers": list(names)} if names else {})
     return training
 

@@ -6,7 +6,7 @@ import shlex
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -158,20 +158,14 @@ def _active(corpus: str | None) -> Report:
 
     pointers, active_models = list_pointers(), {role: active(role=role) for role in PACKAGED_MODELS}
     moves = sorted([*history(corpus), *list_moves(*PACKAGED_MODELS)], key=lambda move: -move.number)
-    in_use = {"all corpora": active(), **{str(role): now for role, now in active_models.items()}}
-    about: dict[str, Any] = {
-        "active for": {
-            **{name: {"encoder": now.encoder, "revision": now.revision} for name, now in in_use.items()},
-            **{p.corpus: {"encoder": p.encoder, "revision": p.revision} for p in pointers if p.corpus},
-        },
+    in_use = [("all corpora", active()), *active_models.items()]
+    about = {
+        "active models": [
+            *({"for": name, "encoder": now.encoder, "revision": now.revision} for name, now in in_use),
+            *({"for": p.corpus, "encoder": p.encoder, "revision": p.revision} for p in pointers if p.corpus),
+        ],
         "moves": [
-            {
-                "number": m.number,
-                "role": m.role,
-                "encoder": m.encoder,
-                "by": m.by,
-                "at": f"{m.at:%Y-%m-%d %H:%M}",
-            }
+            {"number": m.number, "role": m.role, "encoder": m.encoder, "by": m.by, "at": f"{m.at:%F %H:%M}"}
             for m in moves
         ],
         "notices": [now.notice for now in active_models.values() if now.notice],

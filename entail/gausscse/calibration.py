@@ -71,12 +71,9 @@ def is_one_way(pairs: Sequence[NliPair]) -> Booleans:
 def fit_form(
     form: GaussianForm, similarities: tuple[Floats64, Floats64], dev: Sequence[NliPair]
 ) -> GaussianForm:
-    """Return a form with threshold and curves fitted on dev.
+    """Return a form with threshold and curves fitted on sim(h || p) and sim(p || h) of dev.
 
-    Args:
-        form: Form of the encoder.
-        similarities: sim(h || p) and sim(p || h) of each pair.
-        dev: Labelled pairs; those known to entail both ways are left out of the curve of the direction.
+    Pairs that are known to entail both ways are left out of the curve of the direction.
     """
     forward, backward = similarities
     entailed = np.array([pair.label == "entailment" for pair in dev])

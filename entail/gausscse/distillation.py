@@ -18,15 +18,11 @@ EDGE = 1e-6
 
 
 class Teachers:
-    """Encoders whose similarities are learned, as logits, on the average over all.
+    """Encoders, by names separated by commas, whose similarities are learned as logits, on the average.
 
     A batch has one teacher: the gradient of a squared distance to the mean of several is the mean of the
-    gradients, at the cost of one. Their spaces may differ.
-
-    Args:
-        names: Names of the encoders, separated by commas.
-        kind: Similarity of all: the logits of another have another scale.
-        device: Device of the encoders.
+    gradients, at the cost of one. Their spaces may differ; the logits of another similarity would have
+    another scale.
 
     Raises:
         EncoderError: If a name is unknown, or that of an encoder of points.
@@ -69,13 +65,8 @@ def distillation_loss(learned: Tensor, taught: Tensor, first: Tensor, second: Te
         + \overline{(z_{hp} - t_{hp})^2 + (z_{ph} - t_{ph})^2}
         + \overline{((z_{hp} - z_{ph}) - (t_{hp} - t_{ph}))^2}
 
-    A margin is what decides the direction, and few of all pairs are labelled ones.
-
-    Args:
-        learned: Similarities of the encoder in training, (n, n).
-        taught: Those of the teacher.
-        first: Rows of the premises p of labelled pairs, (m,).
-        second: Rows of their hypotheses h, (m,).
+    A margin is what decides the direction, and few of all pairs are labelled ones. Similarities are (n, n);
+    `first` and `second` are rows of the premises p of labelled pairs and of their hypotheses h, (m,).
     """
     import torch
 

@@ -71,16 +71,11 @@ def divergences(mean: Tensor, log_variance: Tensor) -> Tensor:
 def contrastive_loss(
     forward: Tensor, others: Sequence[Tensor], *, same: Tensor, temperature: float, weights: Tensor
 ) -> Tensor:
-    """Return the mean of L_i over a batch (eq. 3).
+    """Return the weighted mean of L_i over a batch (eq. 3).
 
-    Args:
-        forward: s(e_j, p_i) at (i, j), (n, n): the entailment set.
-        others: Further sets, (n, m) each: s(c_j, p_i), s(p_j, e_i). A premise without a contradiction has
-            those of the others.
-        same: Mask of equal premises or equal hypotheses, (n, n): what one entails is no negative of the
-            other.
-        temperature: t.
-        weights: Weight of each L_i in the mean, (n,).
+    `forward` has s(e_j, p_i) at (i, j), the entailment set, `others` the further sets s(c_j, p_i) and
+    s(p_j, e_i), (n, m) each. A premise without a contradiction has those of the others. Where premises or
+    hypotheses are the `same`, (n, n), what one entails is no negative of the other.
     """
     import torch
 
@@ -96,13 +91,8 @@ def ranking_loss(entailed: Tensor, unentailed: Tensor, *, temperature: float) ->
 
     .. math:: \frac{1}{n m} \sum_{i, j} \log(1 + e^{(u_j - e_i) / t})
 
-    Eq. 3 compares hypotheses of one premise at a time, but a threshold separates pairs of all premises. Up to
-    a factor the loss bounds 1 - AUC from above.
-
-    Args:
-        entailed: e, s(h, p) of entailment pairs, (n,).
-        unentailed: u, s(h, p) of neutral and contradictory pairs, (m,).
-        temperature: t.
+    e and u are s(h, p) of pairs that entail and of others. Eq. 3 compares hypotheses of one premise at a
+    time, but a threshold separates pairs of all premises. Up to a factor the loss bounds 1 - AUC from above.
     """
     from torch.nn.functional import softplus
 
@@ -115,12 +105,6 @@ def direction_loss(forward: Tensor, backward: Tensor, *, temperature: float, wei
     .. math:: \frac{1}{\sum_i w_i} \sum_i w_i \log(1 + e^{(s(p_i, e_i) - s(e_i, p_i)) / t})
 
     In eq. 3 a pair's own reversal is one negative of many, and not the nearest.
-
-    Args:
-        forward: s(e, p) of entailment pairs, (n,).
-        backward: s(p, e) of the same, (n,).
-        temperature: t.
-        weights: w, (n,).
     """
     from torch.nn.functional import softplus
 

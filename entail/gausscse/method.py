@@ -87,8 +87,5 @@ GAUSSCSE = Method(
     source=PairSource,
     preview=preview,
     role="direction",
-    common=(
-        *("base", "tuning", "rank", "sets"),
-        *("epochs", "batch_size", "learning_rate", "temperature"),
-    ),
+    common=("base", "tuning", "rank", "sets", "epochs", "batch_size", "learning_rate", "temperature"),
 )

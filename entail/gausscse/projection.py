@@ -14,12 +14,9 @@ _LEAST = 1e-12
 
 @dataclass(frozen=True)
 class Projection:
-    """Two Gaussians on the plane on which they differ most.
+    """Means (2, 2) and covariances (2, 2, 2) of two Gaussians on the plane on which they differ most.
 
-    Attributes:
-        means: Means of both, shape (2, 2).
-        covariances: Covariances of both, shape (2, 2, 2).
-        share: Share of all variance, within them and between their means, on the plane.
+    `share` is that of all variance, within them and between their means, on the plane.
     """
 
     means: Floats64

@@ -53,7 +53,7 @@ class GaussianTower(Tower):
         draw = torch.Generator().manual_seed(seed)
         with torch.no_grad():
             self.model.eval()
-            length = float(self._hidden_vectors(_PROBES).norm(dim=1).mean())
+            length = float(self._embed(_PROBES).norm(dim=1).mean())
             self.head.linear.weight[:d] = torch.eye(d) * (d**0.5 / max(length, 1e-6))
             noise = torch.randn(d, d, generator=draw) / d**0.5
             self.head.linear.weight[d:] = noise * (_LOG_VARIANCE_SCALE / max(length / d**0.5, 1e-6))
@@ -69,43 +69,24 @@ class GaussianTower(Tower):
 
     def vectors(self, texts: Sequence[str]) -> Tensor:
         """Return the outputs of the head with their gradient, shape (texts, 2 d), fp32."""
-        values: Tensor = self.head.linear(self._hidden_vectors(texts))
+        values: Tensor = self.head.linear(self._embed(texts))
         return values
 
     def save(self, folder: Path) -> None:
-        """Write adapter and head (fp16), or the whole model, into a new or empty folder.
-
-        Raises:
-            OSError: If the folder cannot be written.
-        """
+        """Write adapter and head (fp16), or the whole model, into a new or empty folder."""
         import copy
 
         import torch
+        from sentence_transformers import SentenceTransformer
 
-        self.model.max_seq_length, max_length = self._reads, self.model.max_seq_length
-        try:
-            if self.lora is None:
-                from sentence_transformers import SentenceTransformer
-
-                modules = [*self.model.children(), self.head]
-                save_whole(folder, SentenceTransformer(modules=modules, device="cpu"))
-            else:
-                super().save(folder)
-                (folder / HEAD).mkdir()
-                copy.deepcopy(self.head).to("cpu", torch.float16).save(str(folder / HEAD))
-        finally:
-            self.model.max_seq_length = max_length
-
-    def _hidden_vectors(self, texts: Sequence[str]) -> Tensor:
-        import torch
-
-        features = {
-            name: value.to(self.device) if isinstance(value, torch.Tensor) else value
-            for name, value in self.model.preprocess(list(texts)).items()
-        }
-        with self._autocast():
-            vectors: Tensor = self.model(features)["sentence_embedding"]
-        return vectors.float()
+        self.model.max_seq_length = self._reads
+        if self.lora is None:
+            modules = [*self.model.children(), self.head]
+            save_whole(folder, SentenceTransformer(modules=modules, device="cpu"))
+        else:
+            super().save(folder)
+            (folder / HEAD).mkdir()
+            copy.deepcopy(self.head).to("cpu", torch.float16).save(str(folder / HEAD))
 
 
 _PROBES = ("a man is playing a guitar on a stage", "the company did not say why it had changed its plans")

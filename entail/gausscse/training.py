@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -38,21 +37,6 @@ if TYPE_CHECKING:
 METHOD = "gausscse"
 
 
-@dataclass(frozen=True, kw_only=True)
-class GausscseTraining(Training[GausscseConfig]):
-    """Result of a training; its counts are those of `NliTriplets`.
-
-    Attributes:
-        form: Similarity, threshold and curves, as fitted on dev.
-    """
-
-    form: GaussianForm
-
-    def to_json(self) -> dict[str, Any]:
-        """Return a JSON-serialisable dict, without the path of the folder."""
-        return {**super().to_json(), "gaussian": self.form.to_json()}
-
-
 class GausscseTask(BatchTask):
     """Task of the training loop: batches of triplets, each distinct sentence encoded once."""
 
@@ -76,17 +60,13 @@ class GausscseTask(BatchTask):
     def batches(self, epoch: int) -> list[Ints]:
         """Return batches of similar length; every epoch draws other contradictions and unentailed pairs."""
         if not self._rows or epoch != self._epoch:
-            self._rows = list(self.triplets.draw(seed=self.config.seed, epoch=epoch))
-            self._unentailed = self._draw_unentailed(epoch)
+            seed = self.config.seed
+            self._rows = list(self.triplets.draw(seed=seed, epoch=epoch))
+            if self._other_lengths:  # for each triplet a pair of similar length
+                rows = self.triplets.draw_unentailed(seed=seed, epoch=epoch)
+                matched = match_lengths(self._lengths, [self._other_lengths[row] for row in rows])
+                self._unentailed = [rows[position] for position in matched]
         return super().batches(epoch)
-
-    def _draw_unentailed(self, epoch: int) -> list[int]:
-        """Return an unentailed pair of similar length for each triplet."""
-        if not self._other_lengths:
-            return []
-        rows = self.triplets.draw_unentailed(seed=self.config.seed, epoch=epoch)
-        matched = match_lengths(self._lengths, [self._other_lengths[row] for row in rows])
-        return [rows[position] for position in matched]
 
     def loss(self, batch: Ints) -> tuple[Tensor, Mapping[str, float]]:
         """Return the loss of triplets (eq. 3 and the further terms of the settings), and diagnostics."""
@@ -125,9 +105,6 @@ class GausscseTask(BatchTask):
             "similarity": forward.mean(),
             "similarity reversed": backward.mean(),
             "direction": (forward > backward).float().mean(),
-            "log variance premises": log_variance[p].mean(),
-            "log variance entailed": log_variance[e].mean(),
-            "variance": log_variance.exp().mean(),
         }
         if unentailed:
             below = [sim[other_h, other_p], *([backward] if "rev" in config.sets else [])]
@@ -171,18 +148,13 @@ def train_gausscse(
     *,
     dev: Sequence[NliPair] = (),
     run: Run | None = None,
-) -> GausscseTraining:
+) -> Training[GausscseConfig]:
     """Train an encoder of Gaussians on triplets of premise, entailed and contradicted hypotheses.
 
-    The best weights are those of the highest AUPRC on dev, where threshold and curves are fitted, too.
-    Processes started by `torchrun` train one encoder together; a triplet then has the negatives of its own
-    process.
-
-    Args:
-        triplets: Training data.
-        config: Settings.
-        dev: Pairs that choose the best weights; without them the last are kept, and there is no threshold.
-        run: Output folder, device and callbacks.
+    The best weights are those of the highest AUPRC on dev, where threshold and curves are fitted, too;
+    without dev the last are kept, and there is no threshold. Processes started by `torchrun` train one
+    encoder together; a triplet then has the negatives of its own process. The result counts as `NliTriplets`
+    does; `further["gaussian"]` is the form of the encoder.
 
     Raises:
         TrainingError: If there are fewer than two triplets, or no contradiction where `sets` needs some, a
@@ -191,17 +163,20 @@ def train_gausscse(
         CheckpointError: If a checkpoint has another base, data or configuration.
         EncoderError: If the base or a teacher cannot be loaded.
     """
-    _require_enough(triplets, config)
+    if len(triplets) < 2:
+        raise TrainingError(
+            f"expected entailments to learn from, at least 2, found {len(triplets)}; give a file with some"
+        )
+    if "con" in config.sets and not triplets.premises_with_both:
+        raise TrainingError(
+            f"expected contradictions of some premises, for sets={config.sets}, found none; take sets=ent or "
+            "sets=ent+rev"
+        )
     setup = prepare(config, run, method=METHOD)
-    teachers = None
-    if config.teachers:
-        teachers = Teachers(config.teachers, kind=config.similarity, device=setup.run.device)
+    device, kind = setup.run.device, config.similarity
+    teachers = Teachers(config.teachers, kind=kind, device=device) if config.teachers else None
     tower = GaussianTower(
-        setup.base,
-        pooling=config.pooling,
-        max_length=config.max_length,
-        seed=config.seed,
-        **setup.tower,
+        setup.base, pooling=config.pooling, max_length=config.max_length, seed=config.seed, **setup.tower
     )
     dev_sample = sample_rows(dev, config.dev_pairs)
     fitted = setup.fit(
@@ -218,29 +193,9 @@ def train_gausscse(
         fitted_form = from_first(lambda: fit_form(form, _similarities(tower, config, dev), dev).to_json())
         form = GaussianForm.read(fitted_form, name="dev")
     used = {name: n for name, n in triplets.to_json().items() if config.ranking or name != "unentailed"}
-    training = GausscseTraining(
-        config=config,
-        fitted=fitted,
-        counts=used,
-        form=form,
-        warnings=fitted.warnings("AUPRC"),
-        folder=setup.run.out,
-        data=tuple(setup.run.data),
-    )
+    training = setup.result(fitted, used, measure="AUPRC", gaussian=form.to_json())
     setup.save(training, tower.save, licence="licence", towers="siamese", gaussian=form.to_json())
     return training
-
-
-def _require_enough(triplets: NliTriplets, config: GausscseConfig) -> None:
-    if len(triplets) < 2:
-        raise TrainingError(
-            f"expected entailments to learn from, at least 2, found {len(triplets)}; give a file with some"
-        )
-    if "con" in config.sets and not triplets.premises_with_both:
-        raise TrainingError(
-            f"expected contradictions of some premises, for sets={config.sets}, found none; take sets=ent or "
-            "sets=ent+rev"
-        )
 
 
 def _similarities(
@@ -252,9 +207,8 @@ def _similarities(
         gaussians = Gaussians.of(tower.encode(texts))
         return squash_means(gaussians) if config.tanh else gaussians
 
-    premises, hypotheses = encode_pairs(
-        encode, [pair.premise for pair in pairs], [pair.hypothesis for pair in pairs]
-    )
+    texts = [pair.premise for pair in pairs], [pair.hypothesis for pair in pairs]
+    premises, hypotheses = encode_pairs(encode, *texts)
     kind = config.similarity
     return similarity(hypotheses, premises, kind=kind), similarity(premises, hypotheses, kind=kind)
 

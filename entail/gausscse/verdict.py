@@ -35,8 +35,6 @@ class Verdict:
     """Verdict of an encoder on two sentences.
 
     Attributes:
-        first: First sentence.
-        second: Second sentence.
         forward: sim(second || first): how much the first entails the second.
         backward: sim(first || second): how much the second entails the first.
         says: Relation of the first to the second: a similarity above the threshold is an entailment.
@@ -114,15 +112,11 @@ def judge_gaussians(
     for i, (a, b) in enumerate(zip(first, second, strict=True)):
         same = fold(a) == fold(b)
         says = _RELATIONS[bool(forward[i] > threshold or same), bool(backward[i] > threshold or same)]
-        confident = None
-        if same:
-            confident = 1.0
-        elif sure is not None:
-            forward_confidence, backward_confidence = sure[:, i].tolist()
+        confident = 1.0 if same else None
+        if sure is not None and not same:
+            by_side = dict(zip(("entails", "is entailed by"), sure[:, i].tolist(), strict=True))
             # Of two claims, both ways or neither, the less certain one decides.
-            confident = {"entails": forward_confidence, "is entailed by": backward_confidence}.get(
-                says, min(forward_confidence, backward_confidence)
-            )
+            confident = by_side.get(says, min(by_side.values()))
         sides: tuple[tuple[Side, str], ...] = (("first", a), ("second", b))
         verdicts.append(
             Verdict(
@@ -180,12 +174,7 @@ def direction_confidence(form: GaussianForm, margins: Floats64) -> Floats64 | No
 
 @dataclass(frozen=True)
 class JudgedTable:
-    """A table of pairs with its verdicts.
-
-    Attributes:
-        table: The pairs.
-        verdicts: Verdict of each row; None where a sentence is empty.
-    """
+    """A table of pairs with the verdict of each row; None where a sentence is empty."""
 
     table: PairTable
     verdicts: tuple[Verdict | None, ...]

@@ -54,16 +54,7 @@ _BOUNDS: Mapping[type, tuple[Callable[[Any, Any], bool], str]] = {
 
 @dataclass(frozen=True)
 class Field:
-    """One setting.
-
-    Attributes:
-        default: Default value, `REQUIRED` without one.
-        help: Description, may be empty.
-        choices: Values of a `choice`.
-        optional: Whether None is allowed.
-        type: Annotated type, without the help.
-        bounds: Range of a number, by `annotated_types`.
-    """
+    """One setting: `default` may be `REQUIRED`, `optional` allows None, `bounds` are those of a number."""
 
     name: str
     kind: Kind
@@ -154,9 +145,10 @@ def fields_of(config_type: type[Any]) -> tuple[Field, ...]:
 def read_values(config_type: type[Any], values: Mapping[str, object]) -> dict[str, Any]:
     """Return values by name, each of its field's type.
 
+    A name that no longer exists is ignored with the value None, which jobs of earlier versions hold.
+
     Raises:
-        SettingsError: If a name is unknown, or a value has another type. A name that no longer exists is
-            ignored with the value None, which jobs of earlier versions hold.
+        SettingsError: If a name is unknown, or a value has another type.
     """
     fields = {field.name: field for field in fields_of(config_type)}
     for name in sorted(name for name in values.keys() - fields.keys() if values[name] is not None):
@@ -174,9 +166,8 @@ def config_of(config_type: type[C], values: Mapping[str, object]) -> C:
         EntailError: If the configuration itself refuses the values.
     """
     typed = read_values(config_type, values)
-    if missing := [
-        field.name for field in fields_of(config_type) if field.required and field.name not in typed
-    ]:
+    required = (field.name for field in fields_of(config_type) if field.required)
+    if missing := [name for name in required if name not in typed]:
         raise SettingsError(f"{config_type.__name__} needs {', '.join(missing)}; give a value")
     return config_type(**typed)
 
@@ -250,25 +241,19 @@ def check_values(config: Any, error: type[EntailError]) -> None:  # noqa: ANN401
 
 
 def _field(field: dataclasses.Field[Any], hint: Any) -> Field:  # noqa: ANN401 - an annotation
-    help_ = ""
-    bounds: tuple[Ge | Gt | Le | Lt, ...] = ()
+    extras: list[object] = []
     if get_origin(hint) is Annotated:
         hint, *extras = get_args(hint)
-        help_ = next((extra for extra in extras if isinstance(extra, str)), "")
-        bounds = tuple(extra for extra in extras if isinstance(extra, Ge | Gt | Le | Lt))
-    bare, optional = hint, False
-    if get_origin(hint) in (Union, UnionType):
-        bare, *alternatives = [part for part in get_args(hint) if part is not NoneType]
-        optional = NoneType in get_args(hint)
-        if alternatives:
-            raise TypeError(f"{field.name}: expected one type or None, found {hint}")
-    default = field.default if field.default_factory is REQUIRED else field.default_factory()
-    if get_origin(bare) is Literal:
-        choices = get_args(bare)
-        return Field(field.name, "choice", default, help_, choices, optional, hint)
-    if bare not in _KINDS:
+    help_ = next((extra for extra in extras if isinstance(extra, str)), "")
+    bounds = tuple(extra for extra in extras if isinstance(extra, Ge | Gt | Le | Lt))
+    types = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    bare, *alternatives = [part for part in types if part is not NoneType]
+    choices = get_args(bare) if get_origin(bare) is Literal else ()
+    if alternatives or not (choices or bare in _KINDS):
         raise TypeError(
-            f"{field.name}: expected bool, int, float, str, Path, tuple[Path, ...] or a Literal of texts, "
-            f"found {bare}"
+            f"{field.name}: expected bool, int, float, str, Path, tuple[Path, ...], a Literal of texts, or "
+            f"one of these or None, found {hint}"
         )
-    return Field(field.name, _KINDS[bare], default, help_, (), optional, hint, bounds)
+    default = field.default if field.default_factory is REQUIRED else field.default_factory()
+    kind = "choice" if choices else _KINDS[bare]
+    return Field(field.name, kind, default, help_, choices, NoneType in types, hint, bounds)

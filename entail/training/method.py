@@ -240,6 +240,29 @@ class Method:
 
 
 @cache
+def _load_methods() -> tuple[Mapping[str, Method], Mapping[str, str]]:
+    methods_by_name: dict[str, Method] = {}
+    broken: dict[str, str] = {}
+    for reference in _OWN:
+        module, _, attribute = reference.partition(":")
+        own: Method = getattr(importlib.import_module(module), attribute)
+        methods_by_name[own.name] = own
+    for entry in metadata.entry_points(group=GROUP):
+        try:
+            loaded = entry.load()
+            if not isinstance(loaded, Method):
+                raise TypeError(f"expected a Method, found {type(loaded).__name__}")
+            if loaded.name in methods_by_name:
+                raise ValueError(f"there is a method called {loaded.name!r} already")
+            _ = loaded.fields, loaded.source_fields
+        except Exception as error:
+            broken[entry.name] = f"{type(error).__name__}: {error}"
+        else:
+            methods_by_name[loaded.name] = loaded
+    return methods_by_name, broken
+
+
+@cache
 def methods() -> Mapping[str, Method]:
     """Return the installed methods by name: this project's, then those of other packages.
 
@@ -266,29 +289,6 @@ def method(name: str) -> Method:
     raise JobError(f"no method is called {name!r}; the methods are: {', '.join(methods())}{reason}")
 
 
-@cache
-def _load_methods() -> tuple[Mapping[str, Method], Mapping[str, str]]:
-    methods_by_name: dict[str, Method] = {}
-    broken: dict[str, str] = {}
-    for reference in _OWN:
-        module, _, attribute = reference.partition(":")
-        own: Method = getattr(importlib.import_module(module), attribute)
-        methods_by_name[own.name] = own
-    for entry in metadata.entry_points(group=GROUP):
-        try:
-            loaded = entry.load()
-            if not isinstance(loaded, Method):
-                raise TypeError(f"expected a Method, found {type(loaded).__name__}")
-            if loaded.name in methods_by_name:
-                raise ValueError(f"there is a method called {loaded.name!r} already")
-            _ = loaded.fields, loaded.source_fields
-        except Exception as error:
-            broken[entry.name] = f"{type(error).__name__}: {error}"
-            continue
-        methods_by_name[loaded.name] = loaded
-    return methods_by_name, broken
-
-
 Role = Literal["retriever", "direction", "chains", "reranker"]
 ROLES: tuple[Role, ...] = get_args(Role)
 """Roles of models: premise retriever, encoder of Gaussians for directions, scorer of chains, re-ranker."""
@@ -305,9 +305,7 @@ class Source(Protocol):
     def read(self, *, keep: Path | None = None) -> Any:  # noqa: ANN401 - the method's own
         """Return the training data.
 
-        `read` may also take `progress`, a callback, and `decisions`, a reader of a team's decisions.
-
-        Args:
-            keep: Folder of the job. Data that may change while the job waits is stored there at the first
-                read and read from there afterwards, so that a resumed training continues with the same data.
+        `read` may also take `progress`, a callback, and `decisions`, a reader of a team's decisions. Data
+        that may change while a job waits is stored in the job's folder (`keep`) at the first read and read
+        from there afterwards, so that a resumed training continues with the same data.
         """

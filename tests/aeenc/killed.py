@@ -63,7 +63,7 @@ def killing(count: int, work: Callable[..., Any]) -> Callable[..., Any]:
 
 def run(files: list[str], moment: str) -> None:
     from entail.aeenc import training
-    from entail.training.loop import checkpoint
+    from entail.training.loop import fit
 
     name, _, count = moment.partition(":")
     watch = killing(int(count), lambda event: None) if name == "step" else None
@@ -72,7 +72,7 @@ def run(files: list[str], moment: str) -> None:
     if name == "save":  # the weights are written, entail.json is not
         training.write_training_queries = killing(int(count), training.write_training_queries)
     if name == "checkpoint":  # written, not yet moved
-        checkpoint.os.fsync = killing(int(count), os.fsync)  # type: ignore[attr-defined]  # patched
+        fit.os.fsync = killing(int(count), os.fsync)  # type: ignore[attr-defined]  # patched
     done = train(files[0], files[1], Path(files[2]), watch)
     sys.stdout.write(json.dumps(done) + "\n")
     sys.stdout.flush()

@@ -13,7 +13,7 @@ from entail.data.judgements import JudgedPair, Judgements
 from entail.data.records import Corpus, ExplanationTree, Step
 from entail.errors import CheckpointError, DivergedError, TrainingError
 from entail.index.factory import retriever
-from entail.training.distillation.teachers import Teaching
+from entail.training.distillation import Teaching
 from entail.training.loop.task import Event
 from entail.training.method import Run
 

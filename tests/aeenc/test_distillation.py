@@ -23,8 +23,8 @@ from entail.errors import CheckpointError, TrainingError
 from entail.evaluation.retrieval.premises import evaluate_premises
 from entail.index.flat import DenseIndex
 from entail.training.adapters.averaging import average_adapters
-from entail.training.distillation.task import DistillationTask
-from entail.training.distillation.teachers import (
+from entail.training.distillation import (
+    DistillationTask,
     Teaching,
     teach,
     vary,

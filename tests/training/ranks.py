@@ -75,7 +75,7 @@ def main() -> None:
         return {
             "weights": digest.hexdigest(),
             "evaluations": [[e.epoch, e.score] for e in done.fitted.evaluations],
-            "samples": [report.to_json() for report in done.samples],
+            "samples": done.further["samples"],
             "counts": dict(done.counts),
             "steps": done.fitted.steps,
             "events": len(steps),

@@ -1,4 +1,4 @@
-"""Attention of a tower in training."""
+"""Texts of a tower, read in parts."""
 
 from pathlib import Path
 
@@ -10,24 +10,6 @@ from entail.encoders.stock import sentence_transformer
 from entail.training.adapters.tower import Tower
 
 TEXTS = ["ice is a kind of solid", "a rock", "gravity pulls every object towards the ground"]
-
-
-def test_eager_attention_has_the_vectors_and_gradients_of_the_fused_kernel(tiny_home: Path) -> None:
-    tower = Tower(resolve("tiny"), lora=None, device="cpu", dropout=0.0)
-    config = next(m.config for m in tower.model.modules() if hasattr(m, "set_attn_implementation"))
-    assert config._attn_implementation == "eager"  # faster on a CPU
-    outputs = {}
-    for way in ("eager", "sdpa"):
-        tower.attend(way)
-        vectors = tower.vectors(TEXTS)  # padded rows among them
-        tower.model.zero_grad()
-        (vectors[0] @ vectors[1] + vectors[2].sum()).backward()
-        gradients = [p.grad.numpy().ravel() for p in tower.parameters.values() if p.grad is not None]
-        outputs[way] = (vectors.detach().numpy(), np.concatenate(gradients))
-    for mine, fused in zip(outputs["eager"], outputs["sdpa"], strict=True):
-        np.testing.assert_allclose(mine, fused, atol=1e-5)
-    stock = sentence_transformer(resolve("tiny"), device="cpu").encode(TEXTS, normalize_embeddings=True)
-    np.testing.assert_allclose(outputs["eager"][0], stock, atol=1e-5)
 
 
 def test_texts_read_in_parts_of_similar_length_keep_order_vectors_and_gradients(tiny_home: Path) -> None:
@@ -42,6 +24,8 @@ def test_texts_read_in_parts_of_similar_length_keep_order_vectors_and_gradients(
         (weights * vectors * vectors[0]).sum().backward()
         gradients = [p.grad.numpy().ravel() for p in tower.parameters.values() if p.grad is not None]
         outputs[size] = (vectors.detach().numpy(), np.concatenate(gradients))
+    stock = sentence_transformer(resolve("tiny"), device="cpu").encode(texts, normalize_embeddings=True)
+    np.testing.assert_allclose(outputs[None][0], stock, atol=1e-5)
     for size in (2, 4):
         for mine, whole in zip(outputs[size], outputs[None], strict=True):
             np.testing.assert_allclose(mine, whole, atol=1e-5)

@@ -38,15 +38,10 @@ _SHARED = ("method", "base", "base_revision", "towers", "gaussian", "scorer", "r
 
 
 def average_adapters(folders: Sequence[Path], out: Path, *, rank: int | None = None) -> float:
-    """Write the mean of adapters and heads as one model, adapters in fp16.
+    """Write the mean of encoders or cross-encoders with LoRA adapters on one base, adapters in fp16.
 
-    The mean of encoders of Gaussians has no threshold and no confidence: fit them on dev, see
-    `entail.gausscse.calibration.calibrate`.
-
-    Args:
-        folders: Encoders or cross-encoders with LoRA adapters on one base, of any seed and loss.
-        out: Folder for the mean; one of the same method there is replaced.
-        rank: Maximum rank of the result; default: the sum of all ranks, which is exact.
+    Without a rank, the sum of all ranks, the mean is exact. A mean of encoders of Gaussians has no threshold
+    and no confidence: fit them on dev, see `entail.gausscse.calibration.calibrate`.
 
     Returns:
         Share of the squared norm lost by the lower rank, 0 if exact; of two towers the larger one.
@@ -65,35 +60,34 @@ def average_adapters(folders: Sequence[Path], out: Path, *, rank: int | None = N
     records = [_read_record(folder) for folder in folders]
     for folder, record in zip(folders, records, strict=True):
         _require_same(folder, record, folders[0], records[0])
-    first = folders[0]
+    first, record = folders[0], records[0]
     parts = [part for part in ("", PREMISE_TOWER, ADAPTER) if (first / part / "adapter_config.json").exists()]
     adapters = {part: merge([folder / part for folder in folders], rank=rank) for part in parts}
-    heads = {name: _mean_tensors(folders, name) for name in _heads(first, records[0])}
+    head = f"{HEAD}/model.safetensors" if record.get("gaussian") else CROSS_HEAD
+    has_head = bool(record.get("gaussian")) or (first / ADAPTER).is_dir()
+    mean = _mean_tensors(folders, head) if has_head else {}
 
     def write(folder: Path) -> None:
         for part, (merged, _) in adapters.items():
             _write_adapter(merged, folder / part, like=first / part)
-        for name, head in heads.items():
+        for name in (*_data_files(first), *([head] if mean else ())):
             (folder / name).parent.mkdir(exist_ok=True)
-            save_file(head, folder / name)
-        for name in _data_files(first):
-            shutil.copyfile(first / name, folder / name)
+            if name == head:
+                save_file(mean, folder / name)
+            else:
+                shutil.copyfile(first / name, folder / name)
         if queries := frozenset[str]().union(*map(read_training_queries, folders)):
             write_training_queries(folder, queries)
 
     names = (*_SHARED, "licence", "base_licence")
-    about = {name: records[0][name] for name in names if name in records[0]}
+    about = {name: record[name] for name in names if name in record}
     about |= _describe(folders, records)
-    save_encoder(out, method=str(records[0]["method"]), write=write, about=about)
+    save_encoder(out, method=str(record["method"]), write=write, about=about)
     return max(lost for _, lost in adapters.values())
 
 
 def merge(folders: Sequence[Path], *, rank: int | None) -> tuple[dict[str, tuple[Tensor, Tensor]], float]:
     r"""Return factors of the mean of :math:`s_i B_i A_i` for each linear layer, and the loss of a lower rank.
-
-    Args:
-        folders: LoRA adapters on the same modules.
-        rank: Maximum rank; None for the exact mean.
 
     Returns:
         Name of the module in the adapters -> (A, B) of shapes (rank, inputs) and (outputs, rank), fp32; and
@@ -204,13 +198,6 @@ def _read_record(folder: Path) -> dict[str, Any]:
     return record
 
 
-def _heads(folder: Path, record: Mapping[str, Any]) -> list[str]:
-    """Return the files of a model's heads: none for an encoder of points."""
-    if record.get("gaussian"):
-        return [f"{HEAD}/model.safetensors"]
-    return [CROSS_HEAD] if (folder / ADAPTER).is_dir() else []
-
-
 def _data_files(folder: Path) -> set[str]:
     """Return the names of the files that seeds have in common, such as what a scorer knows of the facts."""
     if (folder / CROSS_HEAD).is_file():
@@ -231,23 +218,22 @@ def _require_same(
                 f"{folder.name}"
             )
     for name in sorted(_data_files(folder) | _data_files(first)):
-        if not _are_close(folder / name, first / name):
+        files = folder / name, first / name
+        if not all(file.is_file() for file in files) or not _are_close(*files):
             raise TrainingError(
                 f"expected models that learnt from the same data, but {name} of {folder.name} is not that of "
                 f"{first.name}"
             )
 
 
-def _are_close(*files: Path) -> bool:
+def _are_close(file: Path, other: Path) -> bool:
     """Return whether files are the same, tensors but for the rounding of another machine."""
     import torch
     from safetensors.torch import load_file
 
-    if not all(file.is_file() for file in files):
-        return False
-    if not all(file.suffix == ".safetensors" for file in files):
-        return files[0].read_bytes() == files[1].read_bytes()
-    first, second = map(load_file, files)
+    if file.suffix != ".safetensors":
+        return file.read_bytes() == other.read_bytes()
+    first, second = load_file(file), load_file(other)
     return first.keys() == second.keys() and all(
         tensor.shape == second[name].shape and torch.allclose(tensor, second[name], rtol=0, atol=1e-3)
         for name, tensor in first.items()

@@ -23,14 +23,7 @@ AT_ONCE = 4096
 
 
 class CrossTower(Tower):
-    """Trainable cross-encoder: a linear head on the first token's vector.
-
-    Args:
-        base: Whole model to start from.
-        max_length: Maximum number of tokens, at most that of the base.
-        outputs: Number of outputs per pair.
-        seed: Random seed of the head, which stays fp32.
-        options: Further arguments of `Tower`.
+    """Trainable cross-encoder: a linear head, fp32, on the first token's vector; the options are of `Tower`.
 
     Raises:
         EncoderError: If the base cannot be loaded, has no transformer first, or a slow tokenizer.

@@ -51,11 +51,8 @@ def save_encoder(
 ) -> None:
     """Write a model, `entail.json` and its card into a hidden folder, then move that to `out`.
 
-    Args:
-        out: Folder of the model; a model of this method there is replaced.
-        method: Name of the method in `entail.json`.
-        write: Writes the weights into a new folder.
-        about: Content of `entail.json`; see `entail.encoders.card.Card`.
+    A model of this method there is replaced. `write` writes the weights into a new folder; `about` is the
+    content of `entail.json` (`entail.encoders.card.Card`).
 
     Raises:
         TrainingError: If `out` holds anything else, or cannot be written; its content stays.

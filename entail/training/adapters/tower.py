@@ -60,19 +60,12 @@ class TowerOptions(TypedDict):
 
 
 class Tower:
-    """Trainable encoder.
+    """Trainable encoder on a whole model; without `lora` every weight is trained.
 
-    Args:
-        base: Whole model to start from.
-        lora: Form of the adapter to train; None trains every weight.
-        device: Torch device.
-        precision: bf16 computes under autocast; the weights stay fp32.
-        dropout: Dropout of hidden states and attention; None keeps the base's.
-        initial: Folder of an adapter on this base to start from, cut to the rank of `lora`.
-
-    Attributes:
-        at_once: Number of texts of similar length that are read together; None for all. On a CPU padding to
-            the longest of many short sentences takes longer than the sentences themselves.
+    bf16 computes under autocast, the weights stay fp32. Dropout is that of hidden states and attention; None
+    keeps the base's. `initial` is the folder of an adapter on this base to start from, cut to the rank of
+    `lora`. `at_once` texts of similar length are read together: on a CPU padding to the longest of many short
+    sentences takes longer than the sentences themselves.
 
     Raises:
         EncoderError: If the base cannot be loaded.
@@ -98,7 +91,10 @@ class Tower:
         self.model.similarity_fn_name = "cosine"
         self.at_once: int | None = None
         if torch.device(device).type == "cpu":
-            self.attend("eager")
+            # The gradient of torch's fused kernel is slow over many short sequences there.
+            for module in self.model.modules():
+                if hasattr(module, "set_attn_implementation"):
+                    module.set_attn_implementation("eager")
             self.at_once = 32
         if dropout is not None:
             _set_dropout(self.model, dropout)
@@ -113,17 +109,6 @@ class Tower:
             for name, parameter in self.model.named_parameters()
             if parameter.requires_grad and ".pooler." not in name
         }
-
-    def attend(self, by: str) -> None:
-        """Choose the attention of transformers: `eager` (matrix products) or `sdpa` (torch's fused kernel).
-
-        On a CPU the gradient of `sdpa` is slow over many short sequences: in bf16 without dropout it takes a
-        third of a step (`docs/results/speed.md`). Towers on a CPU are `eager`.
-        """
-        modules: list[Any] = list(self.model.modules())
-        for module in modules:
-            if hasattr(module, "set_attn_implementation"):
-                module.set_attn_implementation(by)
 
     def lengths(self, texts: Sequence[str]) -> list[int]:
         """Return the number of tokens of each text, truncated to the model's maximum."""
@@ -147,15 +132,21 @@ class Tower:
     def _read(self, texts: Sequence[str]) -> Tensor:
         import torch
 
+        vectors = self._embed(texts)
+        by_cosine = self.model.similarity_fn_name == "cosine"
+        return torch.nn.functional.normalize(vectors, dim=-1) if by_cosine else vectors
+
+    def _embed(self, texts: Sequence[str]) -> Tensor:
+        """Return the vectors of the model as they are, fp32."""
+        import torch
+
         features = {
             name: value.to(self.device) if isinstance(value, torch.Tensor) else value
             for name, value in self.model.preprocess(list(texts)).items()
         }
         with self._autocast():
-            embeddings = self.model(features)["sentence_embedding"]
-        vectors: Tensor = embeddings.float()
-        by_cosine = self.model.similarity_fn_name == "cosine"
-        return torch.nn.functional.normalize(vectors, dim=-1) if by_cosine else vectors
+            vectors: Tensor = self.model(features)["sentence_embedding"]
+        return vectors.float()
 
     def encode(
         self, texts: Sequence[str], *, batch_size: int = 64, progress: ProgressCallback | None = None

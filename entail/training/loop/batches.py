@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -12,29 +12,14 @@ from entail.index.protocol import Ints
 _WINDOW = 16
 
 
-class BatchSettings(Protocol):
-    """Settings that batches depend on."""
-
-    @property
-    def batch_size(self) -> int:
-        """Number of examples per batch."""
-
-    @property
-    def seed(self) -> int:
-        """Random seed."""
-
-
 class BatchTask:
     """Part of a task that is the same for all methods (`entail.training.loop.task.Task`).
 
-    Examples of like length share a batch. Nothing depends on the weights, so there is no state.
-
-    Args:
-        settings: Batch size and seed.
-        lengths: Number of tokens of each example.
+    Examples of like length in tokens share a batch. Nothing depends on the weights, so there is no state. The
+    settings have a batch size and a seed.
     """
 
-    def __init__(self, settings: BatchSettings, lengths: Sequence[int]) -> None:
+    def __init__(self, settings: Any, lengths: Sequence[int]) -> None:  # noqa: ANN401 - of the method
         self._settings, self._lengths, self._epoch = settings, lengths, 0
 
     def begin_epoch(self, epoch: int) -> None:

@@ -42,8 +42,7 @@ def world() -> tuple[int, int]:
 def from_first(make: Callable[[], T]) -> T:
     """Call a function in the first process and return its value in all; the others wait.
 
-    Args:
-        make: Function that returns JSON values; of several processes, tuples become lists.
+    The function returns JSON values; of several processes, tuples become lists.
 
     Raises:
         TrainingError: In the other processes, if it failed in the first, which raises its own error.
@@ -77,11 +76,9 @@ def average(tensors: Iterable[Tensor], *, size: int) -> None:
     tensors = list(tensors)
     flat = torch.cat([tensor.reshape(-1) for tensor in tensors])
     dist.all_reduce(flat)
-    flat /= size
-    at = 0
-    for tensor in tensors:
-        tensor.copy_(flat[at : at + tensor.numel()].view_as(tensor))
-        at += tensor.numel()
+    means = (flat / size).split([tensor.numel() for tensor in tensors])
+    for tensor, mean in zip(tensors, means, strict=True):
+        tensor.copy_(mean.view_as(tensor))
 
 
 def _broadcast(text: str | None) -> str:

@@ -11,7 +11,9 @@ evaluates, writes and reports.
 from __future__ import annotations
 
 import contextlib
+import json
 import math
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -20,10 +22,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from entail.data.reading import open_regular
+from entail.data.stored import parse_as
+from entail.data.writing import differences, replacing
 from entail.encoders.device import trim_heap
 from entail.errors import CheckpointError, DivergedError, TrainingError
 from entail.progress import Meter, ProgressCallback
-from entail.training.loop.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from entail.training.loop.distributed import average, from_first, world
 from entail.training.loop.task import Evaluated, Event, Schedule, Task, Watch
 
@@ -89,7 +93,7 @@ def fit(
         folder: Folder for checkpoints; None writes none.
         fingerprint: Identity of the training; a checkpoint with another one is refused.
         resume: Whether to continue from the checkpoint in `folder`.
-        patience: Evaluations without a better score before it stops; None never stops early.
+        patience: Epochs without a better score before it stops; None never stops early.
         progress: Callback for progress.
         watch: Callback for every step.
         stop: Called after every step; True writes a checkpoint and stops.
@@ -339,3 +343,73 @@ def _factor(step: int, total: int, warmup: float) -> float:
     if step < rising:
         return (step + 1) / rising
     return max(0.0, (total - step) / max(1, total - rising))
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """State of a training, as safetensors with JSON in the header, no pickle.
+
+    The fingerprint is the identity of the training (base, data, configuration), the state its progress as
+    JSON values; the tensors are weights and optimiser moments.
+    """
+
+    fingerprint: Mapping[str, str]
+    state: Mapping[str, Any]
+    tensors: Mapping[str, Tensor]
+
+
+def write_checkpoint(file: Path, checkpoint: Checkpoint) -> None:
+    """Write a checkpoint in one move: a killed process leaves the old one or the new one.
+
+    Raises:
+        CheckpointError: If it cannot be written; the old one stays.
+    """
+    from safetensors.torch import save_file
+
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(file, sole_writer=True) as partial:
+            save_file(
+                {
+                    name: tensor.detach().cpu().contiguous().clone()
+                    for name, tensor in checkpoint.tensors.items()
+                },
+                str(partial),
+                metadata={
+                    "fingerprint": json.dumps(dict(checkpoint.fingerprint)),
+                    "state": json.dumps(dict(checkpoint.state)),
+                },
+            )
+            with partial.open("rb") as written:
+                os.fsync(written.fileno())
+    except Exception as error:
+        raise CheckpointError(
+            f"the checkpoint {file.name} could not be written: {error}; make room, then resume"
+        ) from error
+
+
+def read_checkpoint(file: Path, *, fingerprint: Mapping[str, str]) -> Checkpoint:
+    """Read a checkpoint of the training with this fingerprint.
+
+    Raises:
+        CheckpointError: If it is damaged, or has another fingerprint; names the differences.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        open_regular(file).close()  # the opening of a pipe would wait
+        with safe_open(str(file), framework="pt") as opened:
+            header = opened.metadata() or {}
+            tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118 - no mapping
+        stored_fingerprint = parse_as(dict[str, str], header["fingerprint"])
+        state = json.loads(header["state"])
+    except (OSError, SafetensorError, KeyError, ValueError, RecursionError) as error:
+        raise CheckpointError(
+            f"{file.name}: expected a checkpoint, found a damaged file ({error}); remove it to start again"
+        ) from error
+    if differing := differences(fingerprint, stored_fingerprint):
+        raise CheckpointError(
+            f"{file.name} is of another training ({differing}); train into another folder, or "
+            "start again without resuming"
+        )
+    return Checkpoint(stored_fingerprint, state, tensors)

@@ -12,13 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Evaluated:
-    """One evaluation during training.
-
-    Attributes:
-        epoch: Number of finished epochs, 0 for the untrained weights.
-        score: Score that selects the weights; higher is better.
-        seconds: Duration of the training so far, evaluations included.
-    """
+    """Evaluation after `epoch` epochs, 0 for untrained weights; the highest score selects the weights."""
 
     epoch: int
     score: float

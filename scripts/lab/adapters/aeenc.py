@@ -23,7 +23,7 @@ from entail.index.factory import retriever
 from entail.index.protocol import PremiseIndex
 from entail.statistics.ranking import query_values
 from entail.training.adapters.averaging import average_adapters
-from entail.training.distillation.teachers import Teaching, teach, vary
+from entail.training.distillation import Teaching, teach, vary
 from entail.training.method import Run
 from lab.adapters import Measures, Work
 from lab.data import DataFolder

@@ -1,1 +1,0 @@
-"""Distillation of teachers over sentences without judgements."""
