@@ -3,7 +3,7 @@ r"""Losses of AE-Enc over cosines of queries and premises.
 A loss takes cosines and labels of shape (queries, premises): +1 the premise explains the query, -1 it does
 not, 0 unlabelled. With a frozen premise tower the premises are constants.
 
-To add a loss, add its entry to `LOSSES`, and its options, if new, to `LossOptions`.
+To add a loss, add its function to `LOSSES`, and its options, if new, to `LossOptions`.
 
 ==============  =========================================================================================
 triplet margin  :math:`\max(\cos(h,p^-) - \cos(h,p^+) + m, 0)`, over all (p+, p-) of a query. Equations 1b
@@ -17,7 +17,7 @@ softmax         :math:`-\log (e^{s^+/\tau} / (e^{s^+/\tau} + \sum_- e^{s^-/\tau}
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from annotated_types import Ge, Gt
@@ -25,12 +25,26 @@ from annotated_types import Ge, Gt
 if TYPE_CHECKING:
     from torch import Tensor
 
-Reduction = Literal["mean", "sum"]
+
+@dataclass(frozen=True, kw_only=True)
+class LossOptions:
+    """Choice of a loss and its options: fields of `AeencConfig`, so of the form and the command line too."""
+
+    loss: Annotated[
+        Literal["triplet", "contrastive", "softmax"],
+        "triplet margin (TML), supervised contrastive (SCL), or softmax over negatives",
+    ] = "triplet"
+    margin: Annotated[float, Ge(0), "m of the triplet loss, in cosine"] = 0.2
+    contrastive_margin: Annotated[
+        float, Ge(0), "m of the contrastive loss, in 1 - cosine; the paper gives m for triplets only"
+    ] = 0.5
+    reduction: Annotated[Literal["mean", "sum"], "triplets: mean over all, or sum over those of a query"] = (
+        "sum"
+    )
+    temperature: Annotated[float, Gt(0), "tau of the softmax loss"] = 0.05
 
 
-def triplet_margin(
-    similarities: Tensor, labels: Tensor, *, margin: float = 0.1, reduction: Reduction = "mean"
-) -> tuple[Tensor, Tensor]:
+def triplet_margin(similarities: Tensor, labels: Tensor, options: LossOptions) -> tuple[Tensor, Tensor]:
     """Return the triplet margin loss (eq. 1b, corrected), and the share of triplets that violate the margin.
 
     The reduction is the `mean` over all triplets, as in the paper, or the `sum` over the triplets of a query,
@@ -41,101 +55,49 @@ def triplet_margin(
     rows, columns = (labels > 0).nonzero(as_tuple=True)
     positive = similarities[rows, columns]  # (positives,)
     negative = labels[rows] < 0  # (positives, premises)
-    gaps = similarities[rows] - positive[:, None] + margin
+    gaps = similarities[rows] - positive[:, None] + options.margin
     violated = torch.where(negative, gaps.clamp_min(0), torch.zeros((), dtype=gaps.dtype, device=gaps.device))
     triplets = negative.sum()
     active = ((gaps > 0) & negative).sum() / triplets.clamp_min(1)
-    over = triplets if reduction == "mean" else torch.tensor(similarities.shape[0], device=gaps.device)
+    is_mean = options.reduction == "mean"
+    over = triplets if is_mean else torch.tensor(similarities.shape[0], device=gaps.device)
     return violated.sum() / over.clamp_min(1), active
 
 
-def contrastive(similarities: Tensor, labels: Tensor, *, margin: float = 0.5) -> tuple[Tensor, Tensor]:
-    """Return the contrastive loss (SCL), the mean over labelled pairs, and the share of negatives within m.
-
-    The paper gives m = 0.1 for triplets only, so this margin, of D = 1 - cos, is its own option.
-    """
-    distance = 1 - similarities
+def contrastive(similarities: Tensor, labels: Tensor, options: LossOptions) -> tuple[Tensor, Tensor]:
+    """Return the contrastive loss (SCL), a mean over labelled pairs, and the share of negatives within m."""
+    distance, margin = 1 - similarities, options.contrastive_margin
     positive, negative = labels > 0, labels < 0
     terms = positive * distance.square() / 2 + negative * (margin - distance).clamp_min(0).square() / 2
     active = ((distance < margin) & negative).sum() / negative.sum().clamp_min(1)
     return terms.sum() / (positive | negative).sum().clamp_min(1), active
 
 
-def softmax(similarities: Tensor, labels: Tensor, *, temperature: float = 0.05) -> tuple[Tensor, Tensor]:
+def softmax(similarities: Tensor, labels: Tensor, options: LossOptions) -> tuple[Tensor, Tensor]:
     """Return the softmax loss, the mean over positives with negatives, and the share of misordered triplets.
 
     A low temperature tau weights the hardest negatives more.
     """
     import torch
 
+    tau = options.temperature
     rows, columns = (labels > 0).nonzero(as_tuple=True)
     negative = labels < 0
-    rivals = torch.logsumexp(similarities.masked_fill(~negative, float("-inf")) / temperature, dim=1)
+    rivals = torch.logsumexp(similarities.masked_fill(~negative, float("-inf")) / tau, dim=1)
     has_rival = negative.any(dim=1)[rows]
     rows, columns = rows[has_rival], columns[has_rival]
     positive = similarities[rows, columns]
-    loss = torch.nn.functional.softplus(rivals[rows] - positive / temperature)
+    loss = torch.nn.functional.softplus(rivals[rows] - positive / tau)
     wrong = ((similarities[rows] > positive[:, None]) & negative[rows]).sum()
     return loss.sum() / max(len(rows), 1), wrong / negative[rows].sum().clamp_min(1)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Loss:
-    """Loss that a configuration can name.
-
-    Attributes:
-        function: (similarities, labels, **options) -> the loss and the share of active terms, both scalars.
-        options: Keyword of the function -> field of `LossOptions`.
-        split_drift: Whether positives and negatives enter the regularisation as separate means.
-    """
-
-    function: Callable[..., tuple[Tensor, Tensor]]
-    options: Mapping[str, str] = field(default_factory=dict)
-    split_drift: bool = True
-
-    def __call__(self, similarities: Tensor, labels: Tensor, options: LossOptions) -> tuple[Tensor, Tensor]:
-        """Return the loss and the share of active terms."""
-        values = {keyword: getattr(options, name) for keyword, name in self.options.items()}
-        return self.function(similarities, labels, **values)
-
-
-LOSSES: Mapping[str, Loss] = {
-    "triplet": Loss(
-        function=triplet_margin,  # max(cos(h, p-) - cos(h, p+) + m, 0)
-        options={"margin": "margin", "reduction": "reduction"},
-    ),
-    "contrastive": Loss(
-        function=contrastive,  # y D^2 / 2 + (1 - y) max(0, m - D)^2 / 2 with D = 1 - cos(h, p)
-        options={"margin": "contrastive_margin"},
-        split_drift=False,  # footnote 2 of the paper: one mean over query and premise
-    ),
-    "softmax": Loss(
-        function=softmax,
-        options={"temperature": "temperature"},
-    ),
+LOSSES: Mapping[str, Callable[[Tensor, Tensor, LossOptions], tuple[Tensor, Tensor]]] = {
+    "triplet": triplet_margin,
+    "contrastive": contrastive,
+    "softmax": softmax,
 }
 """Losses by the name that `AeencConfig.loss` gives."""
-
-if TYPE_CHECKING:
-    LossName = str
-else:
-    LossName = Literal[tuple(LOSSES)]
-    """A name in `LOSSES`: the choices of the form and the command line."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class LossOptions:
-    """Choice of a loss and its options: fields of `AeencConfig`, so of the form and the command line too."""
-
-    loss: Annotated[
-        LossName, "triplet margin (TML), supervised contrastive (SCL), or softmax over negatives"
-    ] = "triplet"
-    margin: Annotated[float, Ge(0), "m of the triplet loss, in cosine"] = 0.2
-    contrastive_margin: Annotated[
-        float, Ge(0), "m of the contrastive loss, in 1 - cosine; the paper gives m for triplets only"
-    ] = 0.5
-    reduction: Annotated[Reduction, "triplets: mean over all, or sum over those of a query"] = "sum"
-    temperature: Annotated[float, Gt(0), "tau of the softmax loss"] = 0.05
 
 
 def drift(vectors: Tensor, base: Tensor) -> Tensor:

@@ -134,7 +134,9 @@ class AeencTask(BatchTask):
             drift = losses.drift(vectors, self._base[torch.from_numpy(batch).to(vectors.device)])
             if self.premises is not None:
                 base = self.base_premises[columns]
-                for mask in (labels > 0, labels < 0) if loss.split_drift else (labels != 0,):
+                # Footnote 2 of the paper: one mean over query and premise where pairs are contrasted.
+                is_contrastive = self.config.loss == "contrastive"
+                for mask in (labels != 0,) if is_contrastive else (labels > 0, labels < 0):
                     side = mask.any(dim=0)
                     if side.any():
                         drift = drift + losses.drift(premises[side], base[side])

@@ -4,16 +4,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from entail.aeenc.config import PAPER, AeencConfig
 from entail.aeenc.training import train_aeenc
 from entail.data.judgements import JudgedPair, Judgements
 from entail.data.records import Corpus, ExplanationTree, Step
-from entail.errors import CheckpointError, DivergedError, TrainingError
+from entail.errors import DivergedError, TrainingError
 from entail.index.factory import retriever
-from entail.training.distillation import Teaching
 from entail.training.loop.task import Event
 from entail.training.method import Run
 
@@ -55,19 +53,6 @@ def said(*pairs: tuple[str, str, bool]) -> Judgements:
 def test_an_invalid_setting_is_named(changes: dict[str, Any]) -> None:
     with pytest.raises(TrainingError, match=next(iter(changes))):
         AeencConfig(**changes)
-
-
-def test_arguments_that_exclude_each_other(facts: Corpus, trees: Trees) -> None:
-    judgements = said(("ba be", facts.texts[0], True), ("ba be", facts.texts[1], False))
-    teaching = Teaching(("ba",), np.ones((1, 16), dtype=np.float32), ("t",))
-    for arguments, changes, message in (
-        ({}, {}, "either trees or judgements"),
-        ({"trees": trees, "judgements": judgements}, {}, "either trees or judgements"),
-        ({"trees": trees}, {"distil": 1.0}, "both a teaching"),
-        ({"trees": trees, "teaching": teaching}, {}, "both a teaching"),
-    ):
-        with pytest.raises(TrainingError, match=message):
-            train_aeenc(facts, replace(SETTINGS, **changes), **arguments)
 
 
 def test_no_positives(facts: Corpus) -> None:
@@ -149,21 +134,6 @@ def test_weights_that_are_worse_on_dev_than_the_start_are_warned_of_with_both_fi
     assert better.fitted.best is not None
     assert better.fitted.best.score > better.fitted.evaluations[0].score
     assert not better.warnings
-
-
-def test_a_checkpoint_of_another_training_is_refused(home: Path, facts: Corpus, trees: Trees) -> None:
-    def train(trees: Trees = trees, dev: Trees = trees, **changes: Any) -> None:
-        train_aeenc(facts, replace(SETTINGS, **changes), trees=trees, dev=dev, run=Run(out=home / "mine"))
-
-    train()
-    for changes, name in (
-        ({"base": "other"}, "base"),
-        ({"margin": 0.7}, "config.margin"),
-        ({"trees": trees[:5]}, "data"),
-        ({"dev": trees[:5]}, "dev"),
-    ):
-        with pytest.raises(CheckpointError, match=f"{name}: expected"):
-            train(**changes)
 
 
 @pytest.mark.parametrize(("tuning", "message"), [("lora", "adapter 'mine'; take 'tiny'"), ("full", "routes")])

@@ -161,15 +161,6 @@ def test_labels_stay_and_cosines_are_measured_again() -> None:
     assert report.panels["all"][2].title == "(c) cosine, tuned"
 
 
-def test_token_overlap_by_hand() -> None:
-    report = bias(CORPUS, [SUN], [BASE], k=3)
-    overlaps = {(row["query"], row["premise"]): row["overlap"] for row in report.rows()}
-    assert overlaps[H, H] == 1
-    assert overlaps[H, M] == 5 / 7  # the sun is a star | near earth
-    assert overlaps[M, A] == 2 / 7  # the sun | is a star, makes light
-    assert overlaps[H, FILLERS[0]] == 0
-
-
 def big(queries: int = 300) -> tuple[Corpus, list[ExplanationTree], dict[str, dict[str, dict[str, float]]]]:
     """Trees of three premises, two alike and found, one lost among others that look alike too."""
     draw = np.random.default_rng(11)

@@ -1,6 +1,5 @@
 """Distillation from encoders, and training from an initial adapter."""
 
-import itertools
 import json
 import shutil
 from collections.abc import Callable
@@ -19,10 +18,9 @@ from entail.data.text import premise_key
 from entail.encoders.card import read_training_queries
 from entail.encoders.encoder import BiEncoder
 from entail.encoders.weights import read_json
-from entail.errors import CheckpointError, TrainingError
+from entail.errors import TrainingError
 from entail.evaluation.retrieval.premises import evaluate_premises
 from entail.index.flat import DenseIndex
-from entail.training.adapters.averaging import average_adapters
 from entail.training.distillation import (
     DistillationTask,
     Teaching,
@@ -102,30 +100,6 @@ def test_a_student_comes_nearer_to_its_teachers(
     record = read_json(taught / "entail.json") or {}
     assert record["trained_on"]["teachers"] == ["teacher1", "teacher2"]
     assert record["trained_on"]["sentences"] == len(set(teaching.sentences) - queries)
-
-
-def test_a_stopped_student_goes_on_bit_for_bit(
-    teachers: list[Path], home: Path, facts: Corpus, trees: Trees
-) -> None:
-    teaching = teach(teachers, facts.texts)
-    settings = config(distil=1.0, sentences=8, epochs=2)
-    train_aeenc(facts, settings, trees=trees, teaching=teaching, run=Run(out=home / "whole"))
-    counter = itertools.count()
-    with pytest.raises(TrainingError, match="stopped on request"):
-        train_aeenc(
-            facts,
-            settings,
-            trees=trees,
-            teaching=teaching,
-            run=Run(out=home / "parts", stop=lambda: next(counter) == 2),
-        )
-    other = teach(teachers[:1], facts.texts)
-    with pytest.raises(CheckpointError, match="teaching"):
-        train_aeenc(facts, settings, trees=trees, teaching=other, run=Run(out=home / "parts"))
-    resumed = train_aeenc(facts, settings, trees=trees, teaching=teaching, run=Run(out=home / "parts"))
-    assert resumed.fitted.resumed == 1
-    files = [(home / name / "adapter_model.safetensors").read_bytes() for name in ("whole", "parts")]
-    assert files[0] == files[1]
 
 
 def test_sentences_are_dealt_anew_each_epoch_and_shared_by_processes() -> None:
@@ -226,16 +200,6 @@ def test_each_tower_starts_at_its_own(
     np.testing.assert_allclose(
         after.encode_premises(facts.texts), before.encode_premises(facts.texts), atol=2e-2
     )
-
-
-def test_training_continues_an_adapter(teachers: list[Path], home: Path, facts: Corpus, trees: Trees) -> None:
-    average_adapters(teachers, home / "mean")
-    still = config(initial=str(home / "mean"), rank=8, learning_rate=1e-12, epochs=1, dropout=0.0)
-    train_aeenc(facts, still, trees=trees, run=Run(out=home / "still"))
-    expected = BiEncoder(home / "mean").encode_queries(facts.texts)
-    np.testing.assert_allclose(BiEncoder(home / "still").encode_queries(facts.texts), expected, atol=5e-3)
-    with pytest.raises(TrainingError, match="an adapter on 'tiny'"):
-        train_aeenc(facts, config(initial="other"), trees=trees)
 
 
 GIVEN = Teaching(("x", "d"), np.array([[0.8, 0.6, 0, 0], [0, 0, 0.6, 0.8]], dtype=np.float32), ("t",))

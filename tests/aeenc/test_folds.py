@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from entail.aeenc.folds import accepted_trees, decision_halves
+from entail.aeenc.folds import decision_halves
 from entail.aeenc.source import TrainingData
 from entail.data.judgements import JudgedPair, Judgements
 from entail.data.records import Corpus, gold_children
@@ -60,13 +60,6 @@ def test_sentences_of_a_tree_stay_together(decided: TrainingData) -> None:
         assert set(part.judgements.rejected) == {f"root {at}" for at in roots}
 
 
-def test_only_premises_of_the_corpus_are_looked_for(decided: TrainingData) -> None:
-    (_, rest), _ = decision_halves(decided)
-    assert {child for children in gold_children(rest.dev).values() for child in children} <= set(FACTS.texts)
-    judgements = Judgements.of_pairs([JudgedPair("root", "written by hand", True)])
-    assert accepted_trees(FACTS, judgements, {"root"}) == ()
-
-
 def test_too_few_sentences_gold_trees_and_dev_trees_are_not_split(decided: TrainingData) -> None:
     few = data_of(*((f"root {at}", f"fact {at}", True) for at in range(FEW - 1)))
     assert decision_halves(few) == ()
@@ -75,11 +68,6 @@ def test_too_few_sentences_gold_trees_and_dev_trees_are_not_split(decided: Train
     (_, rest), _ = decision_halves(decided)
     assert decision_halves(rest) == ()
     assert decision_halves(replace(decided, dev=rest.dev)) == ()
-
-
-def test_one_large_tree_has_no_halves() -> None:
-    chain = [(f"root {at}", f"root {at + 1}", True) for at in range(30)]
-    assert decision_halves(data_of(*chain, *((f"root {at}", f"fact {at}", True) for at in range(30)))) == ()
 
 
 @given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), min_size=30, max_size=80))

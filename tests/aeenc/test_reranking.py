@@ -3,7 +3,6 @@
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,11 +10,13 @@ import torch
 
 from entail.aeenc.pairs import gold_pairs, judged_pairs
 from entail.aeenc.reranking.config import RerankerConfig
-from entail.aeenc.reranking.lists import RankedList, query_lists, ranked_lists
-from entail.aeenc.reranking.method import RERANKER
-from entail.aeenc.reranking.task import RerankTask, list_loss
-from entail.aeenc.reranking.training import train_reranker
-from entail.aeenc.source import TrainingData
+from entail.aeenc.reranking.training import (
+    RerankTask,
+    list_loss,
+    query_lists,
+    ranked_lists,
+    train_reranker,
+)
 from entail.data.judgements import JudgedPair, Judgements
 from entail.data.records import Corpus, ExplanationTree, gold_children
 from entail.encoders.catalogue import resolve
@@ -86,13 +87,6 @@ def test_a_list_leaves_out_the_query_and_knows_what_it_lacks(facts: Corpus, tree
         assert ranked_list.gold.tolist() == [facts.texts[at] in children for at in ranked_list.positions]
 
 
-def test_average_precision_counts_what_the_list_lacks() -> None:
-    scores = np.array([3, 2, 1], dtype=np.float32)
-    ranked_list = RankedList("q", np.arange(3), scores, np.array([False, True, True]), count=4)
-    assert ranked_list.average_precision(scores) == pytest.approx((1 / 2 + 2 / 3) / 4)
-    assert ranked_list.average_precision(-scores) == pytest.approx((1 + 1) / 4)
-
-
 def test_the_loss_is_that_of_each_positive_among_the_negatives() -> None:
     positives = torch.tensor([1.0, -1.0], requires_grad=True)
     negatives = torch.tensor([0.0, 2.0], requires_grad=True)
@@ -150,21 +144,6 @@ def test_it_learns_the_order_of_lists_and_is_saved_as_it_was(facts: Corpus, tree
     assert np.mean(again) == pytest.approx(best["MAP by the re-ranker alone"], abs=0.03)  # fp16 on disk
     queries = list(gold_children(trees))
     assert training_queries_of("bm25+reader", [*queries, "new"]) == frozenset(queries)
-
-
-def test_the_method_trains_and_evaluates(facts: Corpus, trees: Trees, home: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr(RerankerConfig, "retriever", "bm25")
-    data = TrainingData(facts, facts, trees, None, trees)
-    config = replace(CONFIG, epochs=1)
-    result = RERANKER.train(data, config, Run(out=home / "reader"))
-    assert result["counts"]["queries"] == len(gold_children(trees))
-    assert RERANKER.evaluate is not None
-    figures = RERANKER.evaluate("reader", data, None)
-    assert figures is not None
-    assert (figures.encoder, figures.revision) == ("reader", Reranker("reader").revision)
-    assert RERANKER.evaluate("reader", replace(data, dev=()), None) is None
-    assert RERANKER.preview is not None
-    assert RERANKER.preview(data, config).counts["queries"] == len(gold_children(trees))
 
 
 def test_nothing_to_tell_apart_is_refused(facts: Corpus, home: Path) -> None:

@@ -84,15 +84,6 @@ def test_what_nobody_judged_is_neither() -> None:
     assert got.report.dropped["unjudged"] == 4
 
 
-def test_a_circle_is_walked_once() -> None:
-    judgements = Judgements.of_pairs([JudgedPair("root", "mid", True), JudgedPair("mid", "root", True)])
-    index = Scripted(corpus(), {})
-    got = sample(corpus(), judgements, index, k=6, start=["root"])
-    assert index.asked == ["root", "mid"]
-    assert got.report.dropped["visited"] == 1
-    assert len(got.pairs) == 2
-
-
 def test_depth_is_bounded() -> None:
     judgements = Judgements.of_pairs([JudgedPair("root", "mid", True), JudgedPair("mid", "leaf a", True)])
     got = sample(corpus(), judgements, Scripted(corpus(), {}), k=6, start=["root"], max_depth=0)

@@ -85,39 +85,6 @@ def test_a_base_by_dot_product_is_trained_by_cosine(
     assert done.fitted.best.score == pytest.approx(measured.figures()["query_excluded"]["MAP"], abs=1e-3)
 
 
-def test_the_card_says_how_it_was_made(home: Path, facts: Corpus, trees: Trees) -> None:
-    training = train_aeenc(
-        facts, replace(SETTINGS, seed=7), trees=trees, dev=trees, run=Run(out=home / "mine")
-    )
-    entry = entail.load("mine").entry
-    assert entry.method == "aeenc"
-    assert entry.card is not None
-    assert entry.card.base == "tiny"
-    assert entry.card.base_revision == BiEncoder("tiny").revision
-    assert entry.card.config["seed"] == 7
-    assert training.fitted.best is not None
-    assert entry.card.figures["dev"] == training.fitted.best.figures
-    assert entry.card.figures["epoch"] == training.fitted.best.epoch
-    assert {file.name for file in (home / "mine").iterdir()} == {
-        "adapter_config.json",
-        "adapter_model.safetensors",
-        "entail.json",
-        "seen.json",
-        "README.md",
-    }
-    assert str(home) not in (home / "mine" / "adapter_config.json").read_text(encoding="utf-8")
-
-
-def test_a_base_outside_the_models_is_found_again(
-    home: Path, tiny_models: Path, facts: Corpus, trees: Trees
-) -> None:
-    (home / "tiny").unlink()
-    train_aeenc(
-        facts, replace(SETTINGS, base=str(tiny_models / "tiny")), trees=trees, run=Run(out=home / "mine")
-    )
-    assert entail.load("mine").entry.base is not None
-
-
 def test_on_another_base_it_is_refused(home: Path, facts: Corpus, trees: Trees) -> None:
     train_aeenc(facts, SETTINGS, trees=trees, run=Run(out=home / "mine"))
     card = json.loads((home / "mine" / "entail.json").read_text(encoding="utf-8"))

@@ -97,13 +97,6 @@ def test_what_equals_a_child_but_for_capitals_is_no_negative(monkeypatch: pytest
     assert labels_of(task(closed(q=("child",)), named), 0) == [{"child": 1, "far": -1}]
 
 
-def test_a_child_is_never_a_negative() -> None:
-    """It is in no pair here, is retrieved, and is named as a negative."""
-    named = replace(pairs(q="child"), negatives=(np.array([FACTS.position("near")]),))
-    aeenc_task = task(closed(q=("child", "near")), named, live_k=2, spare_equals=False)
-    assert labels_of(aeenc_task, 0) == [{"q": -1, "child": 1, "other": -1}]
-
-
 def test_what_authors_did_not_reject_is_no_negative() -> None:
     judgements = Judgements.of_pairs([JudgedPair("q", "child", True), JudgedPair("q", "far", False)])
     aeenc_task = task(judgements, judged_pairs(FACTS, judgements), live_k=5)

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 import entail
-from entail.errors import SettingsError
 from entail.ui.app import ASGI
 from entail.ui.launch import launch
 
@@ -35,50 +34,6 @@ def test_options_of_streamlit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert options == {"--server.port": "8765", "--server.address": "127.0.0.1"}
     # Secrets and relative paths are those of the folder where the command was given.
     assert Path.cwd() == tmp_path
-
-
-def test_streamlit_takes_every_packaged_option() -> None:
-    import tomllib
-
-    from streamlit import config
-
-    options = tomllib.loads((ASGI.parent / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
-    assert options["client"]["showErrorLinks"] is False
-    option_names = {name for name in config.get_config_options() if not name.startswith("_")}
-    assert {f"{section}.{name}" for section, part in options.items() for name in part} - option_names <= {
-        "theme.light",
-        "theme.dark",
-    }
-
-
-def test_secrets_beside_the_package_are_not_passed_over(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    checkout, elsewhere = tmp_path / "checkout", tmp_path / "elsewhere"
-    (checkout / ".streamlit").mkdir(parents=True)
-    elsewhere.mkdir()
-    (checkout / "streamlit_app.py").touch()
-    (checkout / ".streamlit" / "secrets.toml").write_text("[auth]\n", encoding="utf-8")
-    monkeypatch.setattr(entail, "__file__", str(checkout / "entail" / "__init__.py"))
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.chdir(elsewhere)
-    with pytest.raises(SettingsError):
-        launch(port=8765)
-
-
-def test_modules_of_two_threads_are_loaded_before_the_threads(tmp_path: Path) -> None:
-    """Two halves of narwhals, imported at once by two threads in opposite orders, are an error in Python."""
-    code = (
-        "import sys, threading; from streamlit.web import cli; from entail.ui import launch\n"
-        "launch._prepare = lambda: print('narwhals.stable.v1' in sys.modules)\n"
-        "cli.main = lambda *_, **__: [one.join() for one in threading.enumerate() if one.name == 'prepare']\n"
-        "launch.launch()"
-    )
-    environment = {**os.environ, "ENTAIL_DATA_DIR": str(tmp_path)}
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True
-    )
-    assert done.stdout == "True\n"
 
 
 def secrets_at(place: str, folder: Path) -> tuple[Path, dict[str, str]]:

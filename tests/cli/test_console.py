@@ -1,6 +1,5 @@
 """Options, output, errors, progress and exit codes that all commands share."""
 
-import io
 import json
 import logging
 import os
@@ -17,7 +16,7 @@ import typer
 
 from entail import __version__
 from entail.cli import build_app, console, main
-from entail.cli.console import Report, command, login_name, progress_bar, table
+from entail.cli.console import Report, command, progress_bar
 from entail.errors import FormatError
 from entail.progress import Progress
 
@@ -28,11 +27,6 @@ Behaviour = Callable[[], Report]
 def data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("ENTAIL_DATA_DIR", str(tmp_path / "data"))
     return tmp_path / "data"
-
-
-def test_a_user_without_a_name_is_told_by_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("getpass.getuser", lambda: {}["uid not found"])
-    assert str(os.getuid()) in login_name()
 
 
 def run(behaviour: Behaviour, *arguments: str) -> int:
@@ -87,18 +81,6 @@ def test_stdout_holds_the_report_alone(flags: list[str], capsys: pytest.CaptureF
     assert "an old way" not in err
 
 
-def test_terminal_of_another_encoding(monkeypatch: pytest.MonkeyPatch) -> None:
-    ascii_terminal = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
-    monkeypatch.setattr(sys, "stdout", ascii_terminal)
-    assert run(lambda: Report(data={}, text="10 µm")) == 0
-    assert ascii_terminal.buffer.getvalue() == b"10 \\xb5m\n"
-
-
-def test_failed_check(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(lambda: Report(data={"healthy": False}, text="ill", ok=False), "--json") == 1
-    assert json.loads(capsys.readouterr().out) == {"healthy": False}
-
-
 def test_a_report_is_shown_where_its_result_file_cannot_be_written(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -112,79 +94,6 @@ def test_a_report_is_shown_where_its_result_file_cannot_be_written(
     assert json.loads(out)["error"]["type"] == "DataError"
     assert '"MAP": 0.5' in err
     assert list(tmp_path.parent.glob(f".{tmp_path.name}*")) == []
-
-
-@pytest.mark.parametrize(
-    ("error", "message"),
-    [
-        (FormatError("expected a number", source="x.jsonl", line=3), "x.jsonl, line 3: expected a number"),
-        (FileNotFoundError(2, "No such file or directory", "a.txt"), "a.txt: No such file or directory"),
-        (OSError(28, "No space left on device"), "No space left on device"),
-    ],
-)
-def test_errors(error: Exception, message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(fails(error)) == 1
-    assert capsys.readouterr() == ("", f"Error: {message}\n")
-    assert run(fails(error), "--json") == 1
-    out, err = capsys.readouterr()
-    assert json.loads(out) == {"error": {"type": type(error).__name__, "message": message}}
-    assert err == f"Error: {message}\n"
-
-
-def test_unexpected_error(capsys: pytest.CaptureFixture[str], data_folder: Path) -> None:
-    assert run(fails(KeyError("boom\nsecond line")), "--count", "2") == 1
-    out, err = capsys.readouterr()
-    log = data_folder / "log" / "cli.log"
-    assert (out, err.count("\n"), "Traceback" in err) == ("", 1, False)
-    assert "unexpected KeyError" in err
-    assert str(log) in err
-    assert "act --count 2" in log.read_text()
-    assert os.name != "posix" or log.stat().st_mode & 0o077 == 0
-    run(fails(RuntimeError("again")))
-    assert "boom" in log.read_text()
-    assert "RuntimeError: again" in log.read_text()
-
-
-def test_unexpected_error_without_a_data_folder(
-    capsys: pytest.CaptureFixture[str], data_folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    data_folder.write_text("a file in the way")
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    assert run(fails(RuntimeError("boom"))) == 1
-    match = re.search(r"trace is in (\S+)\)", capsys.readouterr().err)
-    assert match is not None
-    assert "RuntimeError: boom" in Path(match[1]).read_text()
-
-
-def test_debug(capsys: pytest.CaptureFixture[str], data_folder: Path) -> None:
-    with pytest.warns(DeprecationWarning, match="an old way"):
-        run(noisy, "--debug")
-    capsys.readouterr()
-    assert run(fails(RuntimeError("boom")), "--debug", "--json") == 1
-    out, err = capsys.readouterr()
-    assert "Traceback" in err
-    assert json.loads(out)["error"]["type"] == "RuntimeError"
-    assert not data_folder.exists()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--nonsense"], "No such option: --nonsense"),
-        (["--count", "many"], "Invalid value for '--count'"),
-        (["surplus"], "unexpected extra argument"),
-    ],
-)
-def test_usage_errors(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(noisy, "--json", *arguments) == 2
-    out, err = capsys.readouterr()
-    assert message in err
-    assert message in json.loads(out)["error"]["message"]
-
-
-def test_ctrl_c(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(fails(KeyboardInterrupt()), "--json") == 130
-    assert capsys.readouterr() == ("", "")
 
 
 def works() -> Report:
@@ -229,19 +138,6 @@ def test_every_command_explains_itself() -> None:
         assert all(parameter.help for parameter in subcommand.params), path
 
 
-def test_help_and_usage_errors_of_the_whole(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([]) == 0
-    assert "Commands:" in capsys.readouterr().out
-    assert main(["train", "aeenc", "--help"]) == 0
-    out, err = capsys.readouterr()
-    assert ("--show-config" in out, err) == (True, "")
-    assert main(["evaluate"]) == 2
-    out, err = capsys.readouterr()
-    assert (out, "Usage: entail evaluate" in err) == ("", True)
-    assert main(["evalute", "--json"]) == 2
-    assert "No such command 'evalute'" in json.loads(capsys.readouterr().out)["error"]["message"]
-
-
 def test_version(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
     assert main(["--version"]) == 0
@@ -276,10 +172,67 @@ def test_help_loads_nothing_heavy() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_table() -> None:
-    assert table(["measure", "paper"], [["MAP", 0.36781], ["n", 16472.0]]).split("\n") == [
-        "measure      paper",
-        "MAP          0.368",
-        "n        16472.000",
+@pytest.mark.parametrize(
+    ("error", "message", "code"),
+    [
+        (FormatError("expected a number", source="x.jsonl", line=3), "x.jsonl, line 3: expected a number", 1),
+        (FileNotFoundError(2, "No such file or directory", "a.txt"), "a.txt: No such file or directory", 1),
+        (KeyError("boom\nsecond line"), "unexpected KeyError", 1),
+        (KeyboardInterrupt(), "", 130),
+    ],
+)
+def test_errors(
+    error: BaseException, message: str, code: int, capsys: pytest.CaptureFixture[str], data_folder: Path
+) -> None:
+    assert run(fails(error), "--json") == code
+    out, err = capsys.readouterr()
+    assert "Traceback" not in err
+    assert message in err
+    if message:
+        record = json.loads(out)["error"]
+        assert record["type"] == type(error).__name__
+        assert err == f"Error: {record['message']}\n"
+    log = data_folder / "log" / "cli.log"
+    assert log.exists() == isinstance(error, KeyError)
+    if log.exists():
+        assert str(log) in err
+        assert "boom" in log.read_text()
+        assert os.name != "posix" or log.stat().st_mode & 0o077 == 0
+
+
+def test_debug(capsys: pytest.CaptureFixture[str], data_folder: Path) -> None:
+    with pytest.warns(DeprecationWarning, match="an old way"):
+        run(noisy, "--debug")
+    assert run(fails(RuntimeError("boom")), "--debug", "--json") == 1
+    assert "Traceback" in capsys.readouterr().err
+    assert not data_folder.exists()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["claim", "--nonsense"], ["train", "aeenc", "--epochs", "many"], ["evaluate", "surplus"], ["evalute"]],
+)
+def test_usage_errors(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*arguments, "--json"]) == 2
+    out, err = capsys.readouterr()
+    assert err.startswith("Usage: entail")
+    assert json.loads(out)["error"]["message"]
+    assert main([]) == 0
+    assert "Commands:" in capsys.readouterr().out
+
+
+def test_a_report_describes_its_data(capsys: pytest.CaptureFixture[str]) -> None:
+    data = {
+        "MAP": 0.36781,
+        "queries": 16472,
+        "by_role": {"a": {"n": 1, "MAP": 0.5}, "b": {"n": 20, "MAP": None}},
+        "moves": [{"by": "Ann"}, {"by": "Bob"}],
+        "missing": [],
+        "none": None,
+    }
+    assert run(lambda: Report(data)) == 0
+    assert capsys.readouterr().out.split("\n") == [
+        *("MAP      0.368", "queries  16,472", ""),
+        *("by role   n    MAP", "a         1  0.500", "b        20", ""),
+        *("moves  by", "1      Ann", "2      Bob", ""),
     ]
-    assert table(["what", "n"], [["premises", 16472]]).endswith("16,472")

@@ -116,13 +116,6 @@ def test_unseen_queries(
     assert run_json(*evaluate)["others"][0]["unseen"] == {"queries": 0}
 
 
-def test_no_effort_and_limit(run_json: Any, evaluate: list[str]) -> None:
-    figures = run_json(*evaluate, "--no-effort", "--limit", "1")
-    assert "effort" not in figures
-    assert (figures["trees"], figures["queries"], figures["missing"]["count"]) == (1, 2, 0)
-    run_json(*evaluate, "--limit", "0", code=2)
-
-
 def test_comparison(run_json: Any, evaluate: list[str], tmp_path: Path) -> None:
     alone = run_json(*evaluate)
     assert not {"others", "comparison"} & set(alone)

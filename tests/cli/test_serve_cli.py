@@ -35,11 +35,6 @@ def test_port_in_use(tiny_home: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert f"found 127.0.0.1:{port} in use" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("arguments", [["--port", "70000"], ["--workers", "0"]])
-def test_usage_errors(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["serve", *arguments]) == 2
-
-
 def test_warning_without_a_token(
     tiny_home: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -74,9 +69,3 @@ def test_malformed_token(token: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SettingsError, match=f"found {len(token)} characters") as caught:
         load_settings()
     assert token not in str(caught.value)
-
-
-def test_settings_hide_the_token(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ENTAIL_SERVE_TOKEN", "a-token-of-some-length")
-    assert load_settings().serve_token == "a-token-of-some-length"
-    assert "a-token" not in repr(load_settings())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -28,20 +27,6 @@ def tree() -> str:
     tree_id = TreeLog(database).create(Create(hypothesis="h"), author="Ann")
     database.close()
     return tree_id
-
-
-def test_backup_and_restore(
-    tree: str, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = tmp_path / "b.zip"
-    assert main(["backup", str(file)]) == 0
-    assert f"wrote 1 tree, 1 act, 0 corpora, 0 premises to {file}" in capsys.readouterr().out
-    shutil.rmtree(data)
-    assert main(["restore", str(file)]) == 0
-    assert "restored 1 tree, 1 act, 0 corpora, 0 premises" in capsys.readouterr().out
-    database = open_database()
-    assert [summary.id for summary in TreeLog(database).trees()] == [tree]
-    database.close()
 
 
 def test_overwrite_and_replace(run_json: Any, tree: str, tmp_path: Path) -> None:
@@ -86,8 +71,3 @@ def test_doctor(run_json: Any, tree: str, data: Path, capsys: pytest.CaptureFixt
     assert (report["problems"], report["database"]["rows"]["trees"]) == ([], 1)
     expected = {"versions", "device", "data", "database", "problems", "machine", "room", "jobs"}
     assert set(report) == expected
-
-
-def test_doctor_with_a_problem(run_json: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ENTAIL_DATABASE_URL", "mysql://h/x")
-    assert "'mysql' is not supported" in run_json("doctor", code=1)["problems"][0]

@@ -14,7 +14,7 @@ from entail.encoders.gaussian.encoder import GaussianEncoder
 from entail.errors import CheckpointError, EncoderError, TrainingError
 from entail.gausscse.calibration import logits
 from entail.gausscse.config import GausscseConfig
-from entail.gausscse.distillation import Teachers, distillation_loss
+from entail.gausscse.distillation import distillation_loss
 from entail.gausscse.training import train_gausscse
 from entail.training.loop.task import Event
 from entail.training.method import Run
@@ -40,15 +40,6 @@ def test_the_loss_is_of_all_pairs_of_labelled_ones_and_of_their_margins() -> Non
     loss = distillation_loss((taught + apart).sigmoid(), taught.sigmoid(), premise, hypothesis)
     everything = (0.5**2 + 2**2 + 1**2) / 6
     assert loss.item() == pytest.approx(everything + 2**2 + 0 + 2**2, rel=1e-4)
-
-
-def test_teachers_take_turns(taught: Path) -> None:
-    texts = ["ba be bi", "fo fu", "ba be"]
-    first, second = [a for a in texts for _ in texts], texts * 3
-    teachers = Teachers("one, two", kind="kl_mean")
-    for turn, name in enumerate(("one", "two", "one")):
-        expected = GaussianEncoder(name).similarities(first, second).reshape(3, 3)
-        assert teachers.similarities(texts, turn=turn).numpy() == pytest.approx(expected, rel=1e-4)
 
 
 def test_a_student_of_teachers_alone_takes_over_their_directions(

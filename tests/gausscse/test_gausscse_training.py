@@ -145,15 +145,6 @@ def test_settings_other_than_the_recipe_train(
     assert done.folder is None
 
 
-@pytest.mark.parametrize(("option", "term"), [("direction", "directed"), ("ranking", "ranking")])
-def test_a_weighted_term_falls(tiny_home: Path, triplets: NliTriplets, option: str, term: str) -> None:
-    events: list[Event] = []
-    config = replace(SETTINGS, epochs=3, **{option: 4.0})
-    assert train_gausscse(triplets, config, run=Run(watch=events.append)).counts["triplets"] == 48
-    values = [event.terms[term] for event in events if term in event.terms]
-    assert np.mean(values[-4:]) < np.mean(values[:4])
-
-
 def test_bad_data_is_refused(tiny_home: Path, nli_pairs: Pairs) -> None:
     pairs = nli_pairs(4)
     entailed = [pair for pair in pairs if pair.label == "entailment"]
@@ -206,34 +197,6 @@ def test_a_damaged_encoder_is_refused(tiny_home: Path, trained: Training[Gausscs
     (tiny_home / "mine" / HEAD / "model.safetensors").unlink()
     with pytest.raises(EncoderError, match=r"with head/model.safetensors"):
         resolve("mine")
-
-
-@pytest.mark.parametrize("similarity", ["kl", "kl_per_dim"])
-def test_the_programs_of_its_card_run_and_say_the_same(
-    tiny_home: Path,
-    tmp_path: Path,
-    triplets: NliTriplets,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    similarity: Any,
-) -> None:
-    config = replace(SETTINGS, epochs=1, similarity=similarity, tanh=similarity == "kl_per_dim")
-    train_gausscse(triplets, config, run=Run(out=tiny_home / "mine", data=["snli", "multinli"]))
-    export_encoder("mine", tiny_home / "whole")
-    monkeypatch.chdir(tiny_home.parent)
-    outputs = []
-    for name in ("mine", "whole"):
-        card = (tiny_home / name / "README.md").read_text(encoding="utf-8")
-        assert "snli" in card
-        programs = [part.partition("```")[0] for part in card.split("```python\n")[1:]]
-        assert len(programs) == 2
-        for program in programs:
-            exec(compile(program.replace("./whole", "models/whole"), name, "exec"), {})
-            outputs.append(
-                [float(word) for word in capsys.readouterr().out.replace("[", "").replace("]", "").split()]
-            )
-    assert np.allclose(outputs, outputs[0], atol=1e-3)
-    assert outputs[0][0] != outputs[0][1]
 
 
 def test_it_ranks_premises_by_what_entails_and_is_no_active_retriever(

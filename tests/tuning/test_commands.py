@@ -5,7 +5,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from entail.cli import main
@@ -14,7 +13,7 @@ from entail.errors import SettingsError
 from entail.evaluation.passages import search as passages_search
 from entail.jobs.inputs import absolute
 from entail.training.fields import values_of
-from entail.training.method import Run, method
+from entail.training.method import method
 from entail.tuning.method import evaluate, preview
 from entail.tuning.source import PassageSource, TuningSource
 
@@ -79,38 +78,6 @@ def test_negatives_that_a_file_gives_need_no_bm25(
     assert "17 questions" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("name", ["tuning", "dpr"])
-def test_a_job_trains_and_measures(
-    tiny_home: Path, tmp_path: Path, squad: dict[str, Path], name: str
-) -> None:
-    how = method(name)
-    config = how.make_config(
-        {"base": "tiny", "rank": 2, "epochs": 1, "batch_size": 8, "max_length": 32, "precision": "fp32"}
-    )
-    source: Any = how.make_source({"questions": str(squad["train"]), "dev": str(squad["dev"])})
-    data = source.read()
-    steps: list[Any] = []
-    run = Run(
-        out=tiny_home / "mine",
-        work=tmp_path / "work",
-        progress=lambda progress: None,
-        watch=steps.append,
-        stop=lambda: False,
-    )
-    summary = how.train(data, config, run)
-    assert summary["name"] == "mine"
-    assert json.dumps(summary)
-    assert len([event for event in steps if event.terms]) == 5
-    evaluation = evaluate("mine", data, None)
-    assert evaluation is not None
-    assert evaluation.primary == "MRR"
-    assert evaluation.split == "12 questions of dev.json, 48 passages"
-    ranks = evaluation.values["MRR"][0]
-    assert ((ranks == 1) == (evaluation.values["R@1"][0] == 1)).all()
-    assert np.all(ranks <= 1)
-    assert evaluation.figures()["R@100"] == 1
-
-
 def test_what_would_be_trained_on_is_shown_first(tiny_home: Path, squad: dict[str, Path]) -> None:
     how = method("tuning")
     source = TuningSource(questions=squad["train"], nli=(squad["nli"],))
@@ -129,23 +96,6 @@ def test_what_would_be_trained_on_is_shown_first(tiny_home: Path, squad: dict[st
     assert str(source) == "train.json, and entailments of nli.jsonl"
     assert evaluate("tiny", source.read(), None) is None
     assert "entailments of other pairs" not in preview(source.read(), method("dpr").make_config({})).counts
-
-
-def test_entailments_of_several_files_are_mixed_in(
-    tiny_home: Path, tmp_path: Path, squad: dict[str, Path]
-) -> None:
-    more = []
-    for name, word in (("more", "bu"), ("most", "de")):
-        more.append(tmp_path / f"{name}.jsonl")
-        row = {"premise": f"ba {word}", "hypothesis": word, "label": "entailment"}
-        more[-1].write_text(json.dumps(row), encoding="utf-8")
-    options: dict[str, Any] = {
-        "questions": squad["train"],
-        "nli": (squad["nli"], *more),
-    }
-    source = TuningSource(**options)
-    assert [pair.hypothesis for pair in source.read().nli] == ["ba", "bi", "bu", "de"]
-    assert str(source) == "train.json, and entailments of nli.jsonl, more.jsonl, most.jsonl"
 
 
 def test_other_judgements_of_a_beir_folder_are_learnt(tiny_home: Path, tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from entail.data.passages.files import Passage
 from entail.data.records import Corpus, Premise
 from entail.encoders.catalogue import resolve
 from entail.encoders.encoder import load
@@ -18,8 +17,7 @@ from entail.index.flat import DenseIndex
 from entail.index.vectors import premise_vectors
 from entail.training.method import Run
 from entail.tuning.config import DprConfig
-from entail.tuning.examples import Example, Examples
-from entail.tuning.task import DprTask
+from entail.tuning.examples import Examples
 from entail.tuning.training import train_dpr
 
 DOT = DprConfig(
@@ -50,35 +48,6 @@ def by_stock(folder: Path, queries: Sequence[str], premises: Sequence[str]) -> t
     model = SentenceTransformer(str(folder), device="cpu")
     assert model.similarity_fn_name == "dot"
     return model.encode_query(list(queries)), model.encode_document(list(premises))
-
-
-class LongTower:
-    """A tower of four dimensions that has a vector of any length for every text."""
-
-    device = "cpu"
-
-    def __init__(self, vectors: dict[str, tuple[float, ...]]) -> None:
-        self._vectors = vectors
-
-    def lengths(self, texts: Sequence[str]) -> list[int]:
-        return [len(text) for text in texts]
-
-    def vectors(self, texts: Sequence[str]) -> Any:
-        import torch
-
-        return torch.tensor([self._vectors[text] for text in texts], requires_grad=True)
-
-
-def test_loss_by_hand() -> None:
-    tower: Any = LongTower(
-        {"a": (2.0, 0, 0, 0), "b": (0, 3.0, 0, 0), "P": (4.0, 1, 0, 0), "Q": (1, 2.0, 0, 0)}
-    )
-    store: Any = [Passage("0", "P"), Passage("1", "Q")]
-    examples = Examples(store, (Example("a", (), (0,)), Example("b", (), (1,))))
-    loss, _ = DprTask(replace(DOT, temperature=0.5), examples, tower).loss(np.arange(2))
-    # Inner products 8 and 2, 6 and 3, divided by the temperature.
-    expected = np.mean([np.log(1 + np.exp(4.0 - 16.0)), np.log(1 + np.exp(6.0 - 12.0))])
-    assert float(loss.detach()) == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.parametrize(("towers", "pooling"), [("siamese", "base"), ("siamese", "cls"), ("dual", "base")])
@@ -149,21 +118,3 @@ def test_what_was_trained_by_cosine_stays_so(
 def test_an_export_declares_the_dot_product(dot_base: Path, tmp_path: Path) -> None:
     out = export_encoder("dotted", tmp_path / "out").folder
     assert resolve(out).similarity == "dot"
-
-
-def test_unit_vectors_need_no_dot_product(dot_base: Path) -> None:
-    (dot_base / "modules.json").write_text(
-        json.dumps(
-            [
-                *json.loads((dot_base / "modules.json").read_text(encoding="utf-8")),
-                {
-                    "idx": 2,
-                    "name": "2",
-                    "path": "2_Normalize",
-                    "type": "sentence_transformers.models.Normalize",
-                },
-            ]
-        ),
-        encoding="utf-8",
-    )
-    assert resolve("dotted").similarity == "cosine"

@@ -4,7 +4,6 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,16 +15,13 @@ from entail.data.nli.pairs import LABELS, NliPair
 from entail.encoders.catalogue import catalogue, resolve
 from entail.encoders.cross.encoder import ADAPTER, HEAD
 from entail.encoders.cross.pairs import Frame, cut_pairs
-from entail.errors import EncoderError, EvaluationError, SettingsError, TrainingError, UnknownEncoderError
-from entail.jobs.candidates import Candidate
+from entail.errors import EncoderError, EvaluationError, TrainingError, UnknownEncoderError
 from entail.judge.config import JudgeConfig
 from entail.judge.evaluation import JudgeEvaluation, evaluate_judge
 from entail.judge.judges import NliJudge, join_premises, judge_steps, list_judges
-from entail.judge.method import preview
 from entail.judge.training import clean_pairs, train_judge
 from entail.training.loop.task import Event
-from entail.training.method import Run, method
-from entail.training.nli_source import PairSource
+from entail.training.method import Run
 
 WORDS = [a + b for a in "bdfgl" for b in "aeiou"]
 MARKS = {"entailment": "mu", "neutral": "na", "contradiction": "po"}
@@ -135,16 +131,6 @@ def test_one_pair_is_judged_as_among_others_and_as_transformers_does(mine: Path)
     assert stock.score(rows) == pytest.approx(stock.values(rows)[:, 0])
 
 
-def test_labels_stand_in_the_order_that_the_folder_tells(mine: Path) -> None:
-    premises, hypotheses = ["ba be bi"], ["bo bu"]
-    before = NliJudge("mine").probabilities(premises, hypotheses)[0]
-    record = json.loads((mine / "entail.json").read_text(encoding="utf-8"))
-    record["judge"]["labels"] = ["contradiction", "entailment", "neutral"]
-    (mine / "entail.json").write_text(json.dumps(record), encoding="utf-8")
-    after = NliJudge("mine").probabilities(premises, hypotheses)[0]
-    assert after == pytest.approx([before[1], before[2], before[0]])
-
-
 def test_pairs_that_cannot_be_learnt_from_are_left_out() -> None:
     rain = NliPair("it rains", "it is wet", "entailment")
     both = [NliPair("a", "b", "neutral"), NliPair("a ", " b", "contradiction")]
@@ -154,42 +140,6 @@ def test_pairs_that_cannot_be_learnt_from_are_left_out() -> None:
         **{"pairs": 1, "entailment": 1, "neutral": 0, "contradiction": 0},
         **{"repeated": 2, "with two labels": 1, "pairs of dev": 1},
     }
-
-
-def test_long_texts_lose_their_end_the_hypothesis_last() -> None:
-    frame = Frame((1,), (2,), (2,), 0, True)
-
-    def tokenize(texts: Sequence[str]) -> list[list[int]]:
-        return [[int(word) for word in text.split()] for text in texts]
-
-    rows, cut = cut_pairs(
-        tokenize,
-        frame,
-        ["4 5 6 7 8 9", "4", "4 5 6 7 8 9 10 11", "4 5"],
-        ["10 11", "4 5 6 7 8 9", "10 11 12 13 14 15", "6 7"],
-        max_length=9,
-    )
-    assert rows == [
-        ((4, 5, 6, 7), (10, 11)),
-        ((4,), (4, 5, 6, 7, 8)),
-        ((4, 5, 6), (10, 11, 12)),
-        ((4, 5), (6, 7)),
-    ]
-    assert cut == 3
-
-
-def test_figures_by_hand() -> None:
-    figures = JudgeEvaluation(
-        np.array([[0.6, 0.3, 0.1], [0.4, 0.3, 0.3], [0.2, 0.1, 0.7], [0.1, 0.8, 0.1]]), np.array([0, 1, 2, 1])
-    ).to_json()
-    assert figures["accuracy"] == 0.75
-    assert figures["majority"] == 0.5
-    assert figures["entailment_accuracy"] == 1.0
-    assert figures["entailment_auprc"] == 1.0
-    assert figures["confusion"]["neutral"] == {"entailment": 1, "neutral": 1, "contradiction": 0}
-    assert figures["interval"][0] < 0.75 < figures["interval"][1]
-    with pytest.raises(EvaluationError, match="expected at least one pair"):
-        evaluate_judge([], NliJudge.__new__(NliJudge))
 
 
 def test_what_is_no_judge_is_refused(tiny_home: Path, mine: Path) -> None:
@@ -254,27 +204,6 @@ def test_from_the_command_line(tiny_home: Path, tmp_path: Path, capsys: pytest.C
     assert "no judge of entailment is called 'nli-minilm'" in capsys.readouterr().out
 
 
-def test_as_a_job(tiny_home: Path, tmp_path: Path) -> None:
-    learnt = written(tmp_path / "train.jsonl", [*pairs(48), *pairs(3), *pairs(1, seed=1)])
-    dev = written(tmp_path / "dev.jsonl", pairs(12, seed=1))
-    how = method("judge")
-    config = how.make_config({"base": "tiny", "rank": 2, "epochs": 1, "max_length": 24})
-    source: Any = how.make_source({"pairs": str(learnt), "dev": str(dev)})
-    data_preview = preview(source.read(), config)
-    assert data_preview.counts["pairs"] == 48
-    assert data_preview.left_out == {"pairs that were there before": 3, "pairs that stand in dev, too": 1}
-    assert data_preview.rows[0] == (pairs(1)[0].premise, pairs(1)[0].hypothesis, "entailment")
-    assert str(source) == "train.jsonl"
-    data = source.read()
-    run = Run(out=tiny_home / "mine", work=tmp_path / "work")
-    assert json.dumps(how.train(data, config, run))
-    assert how.evaluate is None
-    job: Any = SimpleNamespace(name="mine", spec=SimpleNamespace(method="judge"))
-    assert "judge of entailment" in str(Candidate(job, None, None).problem)
-    with pytest.raises(SettingsError, match="--pairs"):
-        PairSource()
-
-
 class Words:
     """A judge that gives the share of the conclusion's words that the premises hold."""
 
@@ -291,3 +220,39 @@ def test_a_step_is_all_its_premises_together() -> None:
     assert judge_steps(judge, steps).tolist() == pytest.approx([1, 2 / 3])
     assert judge_steps(judge, []).shape == (0,)
     assert join_premises(["", " . "]) == ""
+
+
+def test_long_texts_lose_their_end_the_hypothesis_last() -> None:
+    frame = Frame((1,), (2,), (2,), 0, True)
+
+    def tokenize(texts: Sequence[str]) -> list[list[int]]:
+        return [[int(word) for word in text.split()] for text in texts]
+
+    rows, cut = cut_pairs(
+        tokenize,
+        frame,
+        ["4 5 6 7 8 9", "4", "4 5 6 7 8 9 10 11", "4 5"],
+        ["10 11", "4 5 6 7 8 9", "10 11 12 13 14 15", "6 7"],
+        max_length=9,
+    )
+    assert rows == [
+        ((4, 5, 6, 7), (10, 11)),
+        ((4,), (4, 5, 6, 7, 8)),
+        ((4, 5, 6), (10, 11, 12)),
+        ((4, 5), (6, 7)),
+    ]
+    assert cut == 3
+
+
+def test_figures_by_hand() -> None:
+    figures = JudgeEvaluation(
+        np.array([[0.6, 0.3, 0.1], [0.4, 0.3, 0.3], [0.2, 0.1, 0.7], [0.1, 0.8, 0.1]]), np.array([0, 1, 2, 1])
+    ).to_json()
+    assert figures["accuracy"] == 0.75
+    assert figures["majority"] == 0.5
+    assert figures["entailment_accuracy"] == 1.0
+    assert figures["entailment_auprc"] == 1.0
+    assert figures["confusion"]["neutral"] == {"entailment": 1, "neutral": 1, "contradiction": 0}
+    assert figures["interval"][0] < 0.75 < figures["interval"][1]
+    with pytest.raises(EvaluationError, match="expected at least one pair"):
+        evaluate_judge([], NliJudge.__new__(NliJudge))

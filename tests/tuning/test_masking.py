@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from entail.errors import TrainingError
 from entail.tuning.examples import EntailedPair
 from entail.tuning.masking import Prompt, Prompts
 
@@ -104,13 +103,6 @@ def test_a_batch_is_padded_behind(tokenizer: Any) -> None:
     assert labels.tolist() == [BO, BU, BO]
 
 
-def test_frequencies_are_those_of_maskable_tokens(tokenizer: Any) -> None:
-    prompts = form(tokenizer)
-    shares = prompts.frequencies(prompts.of([PAIR, PAIR]))
-    assert shares.sum() == pytest.approx(1)
-    assert shares[BO] == shares[BU] == 3 * shares[BA]
-
-
 def test_byte_pairs_keep_their_white_space() -> None:
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
@@ -131,11 +123,3 @@ def test_byte_pairs_keep_their_white_space() -> None:
     tokens = [letters[token] for token in prompt.ids]
     assert "".join(tokens) == "<s>aĠentailsĠthatĠbc</s>"
     assert tokens[prompt.first : prompt.last] == ["Ġ", "b", "c"]
-
-
-def test_a_base_without_a_mask_is_told_of(tokenizer: Any) -> None:
-    class Slow:
-        is_fast = False
-
-    with pytest.raises(TrainingError, match=r"tiny: expected a base with a fast tokenizer .* such as minilm"):
-        form(Slow())

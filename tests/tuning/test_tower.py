@@ -150,16 +150,3 @@ def test_many_passages_are_read_in_pieces_and_none_knows_of_it(
     assert all(torch.allclose(again[name], gradient, atol=1e-5) for name, gradient in gradients.items())
     assert max(sizes) <= 12 < size
     assert len(sizes) % 2 == 0  # every piece once more in the backward pass
-
-
-def test_a_new_head_is_tied_to_the_word_embeddings_and_starts_with_frequencies(tiny_home: Path) -> None:
-    tower = masked_tower()
-    assert tower.new_head
-    decoder = tower.head.get_output_embeddings()
-    embeddings = tower._transformer.get_input_embeddings().weight
-    assert decoder.weight is embeddings
-    assert not any(parameter is embeddings for parameter in tower.parameters.values())
-    shares = np.full(60, 0.01)
-    shares[7] = 0.41
-    tower.set_frequencies(shares)
-    assert float((decoder.bias[7] - decoder.bias[8]).detach()) == pytest.approx(np.log(41), abs=1e-5)

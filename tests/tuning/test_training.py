@@ -16,7 +16,6 @@ from entail.encoders.encoder import load
 from entail.errors import CheckpointError, TrainingError
 from entail.evaluation.passages.store import PassageStore
 from entail.training.adapters.tower import Lora
-from entail.training.loop.task import Event
 from entail.training.method import Run, methods
 from entail.tuning.config import DPR_PAPER, PAPER, DprConfig, TuningConfig
 from entail.tuning.examples import EntailedPair, Example, Examples, examples_of
@@ -143,19 +142,6 @@ def test_tuning_learns_hypotheses_from_premises(tiny_home: Path, pairs: Pairs, t
     assert json.dumps(done.to_json())
 
 
-@pytest.mark.parametrize("prompt", ["full", "question", "plain"])
-def test_every_prompt_trains(tiny_home: Path, pairs: Pairs, prompt: Any) -> None:
-    events: list[Event] = []
-    beta = 0.15 if prompt == "plain" else 0.8
-    done = train_tuning(
-        pairs(20), replace(TUNING, prompt=prompt, beta=beta, epochs=1), run=Run(watch=events.append)
-    )
-    assert done.fitted.best is None
-    masked, tokens = (sum(event.terms[name] for event in events) for name in ("hidden", "tokens"))
-    expected = {"full": 0.8 * 13 / 15, "question": 0.8 * 2 / 13, "plain": 0.15 * 13 / 15}[prompt]
-    assert masked / tokens == pytest.approx(expected, rel=0.35)
-
-
 @pytest.mark.parametrize("tuning", ["lora", "full"])
 def test_dpr_learns_which_passage_answers(tiny_home: Path, examples: Examples, tuning: Any) -> None:
     config = replace(DPR, tuning=tuning, epochs=8)
@@ -174,37 +160,6 @@ def test_dpr_learns_which_passage_answers(tiny_home: Path, examples: Examples, t
     scores = load("mine").encode_queries(questions) @ load("mine").encode_premises(texts).T
     ranks = 1 + (scores > scores.diagonal()[:, None]).sum(axis=1)
     assert (1 / ranks).mean() == pytest.approx(done.fitted.best.figures["MRR"], abs=0.02)
-
-
-@pytest.mark.parametrize("tuning", ["lora", "full"])
-def test_two_towers_learn_and_are_saved_as_two(tiny_home: Path, examples: Examples, tuning: Any) -> None:
-    config = replace(DPR, tuning=tuning, towers="dual", epochs=8)
-    done = train_dpr(examples, config, dev=examples, run=Run(out=tiny_home / "mine"))
-    assert done.fitted.best is not None
-    assert done.fitted.best.figures["MRR"] > done.fitted.evaluations[0].figures["MRR"] + 0.1
-    assert resolve("mine").towers == "dual"
-    encoder = load("mine")
-    texts = [examples.store[at].whole for at in range(len(examples.store))]
-    scores = (
-        encoder.encode_queries([example.question for example in examples.examples])
-        @ encoder.encode_premises(texts).T
-    )
-    ranks = 1 + (scores > scores.diagonal()[:, None]).sum(axis=1)
-    assert (1 / ranks).mean() == pytest.approx(done.fitted.best.figures["MRR"], abs=0.02)
-    assert not np.allclose(encoder.encode_queries(texts[:2]), encoder.encode_premises(texts[:2]), atol=1e-3)
-
-
-def test_a_pooling_is_saved_with_the_weights(tiny_home: Path, examples: Examples) -> None:
-    from sentence_transformers import SentenceTransformer
-
-    config = replace(DPR, tuning="full", pooling="cls", epochs=1)
-    train_dpr(examples, config, run=Run(out=tiny_home / "mine"))
-    texts = ["ba be bi", "bo bu"]
-    stock = SentenceTransformer(str(tiny_home / "mine"), device="cpu")
-    features = stock.preprocess(texts)
-    expected = stock[0](features)["token_embeddings"][:, 0]
-    expected = (expected / expected.norm(dim=1, keepdim=True)).detach().numpy()
-    np.testing.assert_allclose(load("mine").encode_queries(texts), expected, atol=1e-5)
 
 
 def test_one_adapter_goes_through_both_stages(tiny_home: Path, examples: Examples, pairs: Pairs) -> None:

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
 def train(data: TrainingData, config: RerankerConfig, run: Run) -> Mapping[str, Any]:
     """Run `train_reranker` on the lists of the retriever of the settings."""
-    from entail.aeenc.reranking.lists import ranked_lists
-    from entail.aeenc.reranking.training import train_reranker
+    from entail.aeenc.reranking.training import ranked_lists, train_reranker
     from entail.index.factory import retriever
 
     index = retriever(config.retriever, data.corpus, device=run.device, progress=run.progress)

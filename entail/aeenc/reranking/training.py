@@ -1,24 +1,188 @@
-"""Training of a re-ranker on gold trees or on the decisions of a team."""
+r"""Training of a re-ranker on gold trees or on the decisions of a team: lists of premises, softmax loss, MAP.
+
+For a query with positives P and sampled negatives N the loss is
+
+.. math:: L = -\frac{1}{|P|} \sum_{p \in P} \log \frac{e^{r(q, p)}}{e^{r(q, p)} + \sum_{n \in N} e^{r(q, n)}}
+
+A constant added to all scores of a query changes nothing, so that scores of two queries do not compare.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from entail.aeenc.pairs import gold_pairs, judged_pairs
+import numpy as np
+
+from entail.aeenc.pairs import TrainingPairs, gold_pairs, judged_pairs, sort_positions
 from entail.aeenc.reranking.config import RerankerConfig
-from entail.aeenc.reranking.lists import RankedList, query_lists
-from entail.aeenc.reranking.task import RerankTask
 from entail.data.judgements import Judgements
-from entail.data.records import Corpus, ExplanationTree
+from entail.data.records import Corpus, ExplanationTree, gold_children
 from entail.data.text import premise_key
 from entail.encoders.card import write_training_queries
+from entail.encoders.cross.pairs import Pair, cut_pairs
 from entail.encoders.cross.reranker import METHOD, RerankerForm
 from entail.errors import TrainingError
-from entail.index.protocol import PremiseIndex
+from entail.index.protocol import Floats, Ints, PremiseIndex
+from entail.index.reranked import combine
 from entail.training.adapters.cross_tower import CrossTower
+from entail.training.loop.batches import BatchTask
 from entail.training.method import Run
 from entail.training.run import Training, digest, prepare, sample_rows
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+@dataclass(frozen=True)
+class QueryList:
+    """Training example: positions of premises that explain a folded query, and of others that do not."""
+
+    query: str
+    positives: Ints
+    negatives: Ints
+
+
+@dataclass(frozen=True)
+class RankedList:
+    """Evaluation example: the first premises of a query by a retriever, the query's own text left out.
+
+    `gold` tells whether each explains the query; `count` premises explain it, in the list or not.
+    """
+
+    query: str
+    positions: Ints
+    scores: Floats
+    gold: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    count: int
+
+    def average_precision(self, scores: Floats) -> float:
+        """Return the average precision of the list in another order; what it lacks counts as never found."""
+        hits = self.gold[np.argsort(-scores, kind="stable")]
+        at = np.flatnonzero(hits)
+        return float((np.arange(1, len(at) + 1) / (at + 1)).sum() / self.count)
+
+
+def query_lists(
+    corpus: Corpus, pairs: TrainingPairs, index: PremiseIndex, *, nearest: int, closed: bool
+) -> list[QueryList]:
+    """Return the training examples of some pairs; queries without negatives are left out.
+
+    With gold trees (`closed`) no other premise of a list of the `nearest` explains the query. Else the
+    negatives are those of the pairs.
+    """
+    if not closed:
+        every = zip(pairs.queries, pairs.positives, pairs.negatives, strict=True)
+        return [QueryList(*example) for example in every if len(example[2])]
+    lists = []
+    positions = index.search(list(pairs.queries), k=nearest).positions
+    equals = [premise.folded.casefold() for premise in corpus.premises]
+    for query, positives, near in zip(pairs.queries, pairs.positives, positions, strict=True):
+        # What differs in capitals alone would be a positive and a negative at once.
+        spared = {query.casefold(), *(equals[position] for position in positives)}
+        negatives = sort_positions({position for position in near.tolist() if equals[position] not in spared})
+        if len(negatives):
+            lists.append(QueryList(query, positives, negatives))
+    return lists
+
+
+def ranked_lists(
+    corpus: Corpus, trees: Sequence[ExplanationTree], index: PremiseIndex, *, depth: int
+) -> list[RankedList]:
+    """Return the first premises of every parent of some trees."""
+    gold = gold_children(trees)
+    hits = index.search(list(gold), k=depth + 1)
+    lists = []
+    for (query, children), positions, scores in zip(gold.items(), hits.positions, hits.scores, strict=True):
+        own = corpus.position(query)
+        indices = np.flatnonzero(positions != (-1 if own is None else own))[:depth]
+        gold_positions = {corpus.position(child) for child in children} - {own}
+        explains = np.array(
+            [int(position) in gold_positions for position in positions[indices]], dtype=np.bool_
+        )
+        lists.append(RankedList(query, positions[indices], scores[indices], explains, len(children)))
+    return lists
+
+
+class RerankTask(BatchTask):
+    """Task of a re-ranker."""
+
+    def __init__(
+        self,
+        config: RerankerConfig,
+        corpus: Corpus,
+        lists: Sequence[QueryList],
+        tower: CrossTower,
+        *,
+        dev: Sequence[RankedList] = (),
+    ) -> None:
+        self.config, self.corpus, self.lists, self.tower, self.dev = config, corpus, lists, tower, dev
+        super().__init__(config, list(map(len, tower.tokenize([row.query for row in lists]))))
+
+    def sample(self, at: int) -> Ints:
+        """Return the negatives of a list in the current epoch, the same for the same seed."""
+        negatives = self.lists[at].negatives
+        draw = np.random.default_rng((self.config.seed, self._epoch, at))
+        sample: Ints = draw.choice(negatives, size=min(self.config.negatives, len(negatives)), replace=False)
+        return sample
+
+    def loss(self, batch: Ints) -> tuple[Tensor, Mapping[str, float]]:
+        """Return the mean loss of some lists, and the share whose positives all lead."""
+        import torch
+
+        rows = [(self.lists[at].query, self.lists[at].positives, self.sample(at)) for at in batch.tolist()]
+        parts = [part for _, positives, negatives in rows for part in (positives, negatives)]
+        queries = [query for query, *sides in rows for side in sides for _ in side]
+        outputs = self.tower.outputs(self._pairs(queries, np.concatenate(parts).tolist()))[:, 0]
+        scores = outputs.split([len(part) for part in parts])
+        lists = list(zip(scores[::2], scores[1::2], strict=True))
+        losses = [list_loss(positive, negative) for positive, negative in lists]
+        leading = [bool(a.detach().min() > b.detach().max()) for a, b in lists]
+        return torch.stack(losses).mean(), {"all lead": sum(leading) / len(lists)}
+
+    def evaluate(self) -> tuple[float, Mapping[str, float]] | None:
+        """Evaluate the current weights by the MAP of the dev lists, combined with the retriever's score."""
+        if not self.dev:
+            return None
+        scores = self.read(self.dev)
+        weight = self.config.weight
+        both = [combine(a.scores, b, weight=weight) for a, b in zip(self.dev, scores, strict=True)]
+        figures = {
+            "MAP": mean_precision(self.dev, both),
+            "MAP by the re-ranker alone": mean_precision(self.dev, scores),
+            "MAP by the retriever": mean_precision(self.dev, [row.scores for row in self.dev]),
+        }
+        return figures["MAP"], figures
+
+    def read(self, lists: Sequence[RankedList]) -> list[Floats]:
+        """Return the scores of the premises of each list."""
+        pairs = (self._pairs([row.query] * len(row.positions), row.positions.tolist()) for row in lists)
+        return [self.tower.values(list_pairs)[:, 0] for list_pairs in pairs]
+
+    def _pairs(self, queries: Sequence[str], positions: Sequence[int]) -> list[Pair]:
+        texts = [self.corpus.texts[position] for position in positions]
+        tower = self.tower
+        return cut_pairs(tower.tokenize, tower.frame, texts, queries, max_length=tower.max_length)[0]
+
+
+def list_loss(positives: Tensor, negatives: Tensor) -> Tensor:
+    """Return L of one list from its scores: positives (p,), negatives (n,).
+
+    >>> import torch
+    >>> round(list_loss(torch.tensor([0.0]), torch.tensor([0.0])).item(), 4)
+    0.6931
+    """
+    import torch
+
+    log_sum = torch.logsumexp(negatives, dim=0)
+    return torch.nn.functional.softplus(log_sum - positives).mean()
+
+
+def mean_precision(lists: Sequence[RankedList], scores: Sequence[Floats]) -> float:
+    """Return the mean average precision of lists in the order of some scores."""
+    return float(np.mean([row.average_precision(s) for row, s in zip(lists, scores, strict=True)]))
 
 
 def train_reranker(
