@@ -109,7 +109,7 @@ class AeencTask(BatchTask):
             # One process samples for all: others might rank equal scores in another order.
             pairs, report = from_first(self._sample)
             self._round = current
-            self.samples.append(SampleReport(**report))
+            self.samples.append(SampleReport.read(report))
             self._set_pairs(self.pairs.join(TrainingPairs.from_json(pairs)))
         require_both_classes(self.pairs, self.config, closed=self.judgements.closed, sampled=True)
 
@@ -156,7 +156,7 @@ class AeencTask(BatchTask):
     def restore(self, state: Mapping[str, Any]) -> None:
         """Restore what `state` returned."""
         self._epoch, self._round = state["epoch"], state["round"]
-        self.samples = [SampleReport(**report) for report in state["samples"]]
+        self.samples = [SampleReport.read(report) for report in state["samples"]]
         self._set_pairs(TrainingPairs.from_json(state["pairs"]))
 
     def _candidates(self, batch: Ints, vectors: Tensor) -> tuple[Tensor, Tensor]:

@@ -71,10 +71,7 @@ def train_aeenc(
         run: Output folder, device and callbacks.
 
     Raises:
-        TrainingError: If positives or negatives are lacking, arguments exclude each other, the loss is not
-            finite, the folder holds something else or is in use, or `stop` returned True.
-        CheckpointError: If a checkpoint is of another base, data or configuration.
-        EncoderError: If the base cannot be loaded.
+        TrainingError: If positives or negatives are lacking, arguments exclude each other; see `prepare`.
     """
     if bool(trees) == (judgements is not None):
         raise TrainingError("expected either trees or judgements to learn from")

@@ -15,10 +15,11 @@ from entail.encoders.gaussian.form import GaussianForm
 from entail.errors import TrainingError
 from entail.gausscse.calibration import fit_form, is_one_way
 from entail.gausscse.config import GausscseConfig
-from entail.gausscse.distillation import Teachers, distillation_loss
 from entail.gausscse.losses import (
+    Teachers,
     contrastive_loss,
     direction_loss,
+    distillation_loss,
     parameters_of,
     ranking_loss,
     similarities,
@@ -157,11 +158,8 @@ def train_gausscse(
     does; `further["gaussian"]` is the form of the encoder.
 
     Raises:
-        TrainingError: If there are fewer than two triplets, or no contradiction where `sets` needs some, a
-            teacher has another similarity, a loss is not finite, the folder holds something else or is in use
-            by another process, or the training was stopped.
-        CheckpointError: If a checkpoint has another base, data or configuration.
-        EncoderError: If the base or a teacher cannot be loaded.
+        TrainingError: If there are fewer than two triplets, or no contradiction where `sets` needs some, or a
+            teacher has another similarity; see `prepare`.
     """
     if len(triplets) < 2:
         raise TrainingError(

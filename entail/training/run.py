@@ -55,20 +55,18 @@ class Setup:
         parameters: Mapping[str, Parameter],
         *,
         bound_to: Mapping[str, str],
-        epochs: int | None = None,
-        warmup: float | None = None,
         patience: int | None = None,
+        **changes: float,
     ) -> Fitted:
-        """Fit weights by name to the task of the method; the defaults are those of settings and run.
+        """Fit weights by name to the task of the method, by the settings' schedule with some changes.
 
         A checkpoint is bound to base, initial adapter, settings and the names and values of `bound_to`.
-        `warmup` is the share of all steps in which the learning rate rises.
         """
         config, run = self.config, self.run
         schedule = Schedule(
-            epochs=config.epochs if epochs is None else epochs,
+            epochs=config.epochs,
             learning_rate=config.highest_rate,
-            warmup=config.warmup if warmup is None else warmup,
+            warmup=config.warmup,
             weight_decay=config.weight_decay,
             max_gradient_norm=config.max_gradient_norm,
             evaluate_steps=config.evaluate_every,
@@ -84,7 +82,7 @@ class Setup:
         return fit(
             task,
             parameters,
-            schedule,
+            replace(schedule, **changes),  # type: ignore[arg-type]  # of its fields
             folder=run.checkpoints,
             fingerprint=fingerprint,
             resume=run.resume,
@@ -129,15 +127,9 @@ class Setup:
     ) -> None:
         """Write the model of a training and its `entail.json` by the first process; nothing without a folder.
 
-        Args:
-            training: Result of the training.
-            write: Writes the weights into a new folder.
-            licence: Key of the licence of the base.
-            trained_on: Counts of the training data that are not among those of the result.
-            entries: Entries of `entail.json` of the method; they replace those of all methods.
-
-        Raises:
-            TrainingError: If the folder holds something else, or cannot be written; the old one stays.
+        `write` writes the weights into a new folder. `licence` is the key of the licence of the base,
+        `trained_on` are further counts of the training data, and `entries` those of `entail.json` of the
+        method, which replace those of all methods.
         """
         if (folder := training.folder) is None:
             return
@@ -167,9 +159,10 @@ def prepare(config: TrainingConfig, run: Run | None, *, method: str, initial: st
     """Check the output folder, resolve the base and the initial adapter by name, and seed torch.
 
     Raises:
-        TrainingError: If the folder holds anything else, the base cannot be trained on, or `initial` is no
-            adapter on it.
-        EncoderError: If the base cannot be loaded.
+        TrainingError: If the folder holds anything else or is in use, the base cannot be trained on,
+            `initial` is no adapter on it, the loss is not finite, or `stop` returned True.
+        CheckpointError: If a checkpoint is of another base, data or configuration.
+        EncoderError: If an encoder cannot be loaded.
     """
     import torch
 

@@ -33,10 +33,7 @@ def train_tuning(
     `new_head` tells that the base's checkpoint had no masked-LM head.
 
     Raises:
-        TrainingError: If no pair fits, the base cannot have a masked-LM head, the loss is not finite, the
-            folder holds something else or is in use, or `stop` returned True.
-        CheckpointError: If a checkpoint is of another base, data or configuration.
-        EncoderError: If the base cannot be loaded.
+        TrainingError: If no pair fits, or the base cannot have a masked-LM head; see `prepare`.
     """
     setup = prepare(config, run, method=METHOD)
     tower = MaskedTower(setup.base, **setup.tower, max_length=config.max_length, seed=config.seed)
@@ -87,10 +84,7 @@ def train_dpr(
     process.
 
     Raises:
-        TrainingError: If there are fewer than two questions, `initial` is no adapter on the base, the loss is
-            not finite, the folder holds something else or is in use, or `stop` returned True.
-        CheckpointError: If a checkpoint is of another base, data or configuration.
-        EncoderError: If an encoder cannot be loaded.
+        TrainingError: If there are fewer than two questions; see `prepare`.
     """
     if len(examples) < 2:
         raise TrainingError(

@@ -73,20 +73,6 @@ def test_authors_who_never_reject_give_no_negatives_however_one_samples(
         train_aeenc(facts, replace(SETTINGS, **changes), judgements=said(*accepted))
 
 
-def test_trees_without_negatives_are_an_error(home: Path) -> None:
-    judgement = ExplanationTree(
-        id="t",
-        hypothesis="ba be",
-        sentences={"sent1": "da de", "sent2": "fa fe"},
-        steps=(Step(("sent1", "sent2"), "hypothesis"),),
-    )
-    for rounds in (0, 1):
-        with pytest.raises(TrainingError, match="found none with 2 positives"):
-            train_aeenc(
-                Corpus.of("two", ["da de", "fa fe"]), replace(SETTINGS, rounds=rounds), trees=[judgement]
-            )
-
-
 def test_missing_gold_is_warned_of_counted_and_named(home: Path, facts: Corpus, trees: Trees) -> None:
     lost = trees[0].sentences["sent1"]
     corpus = Corpus.of("fewer", [text for text in facts.texts if text != lost])

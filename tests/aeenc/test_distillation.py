@@ -202,19 +202,6 @@ def test_each_tower_starts_at_its_own(
     )
 
 
-GIVEN = Teaching(("x", "d"), np.array([[0.8, 0.6, 0, 0], [0, 0, 0.6, 0.8]], dtype=np.float32), ("t",))
-
-
-def test_joined_teachings_keep_the_first_vector_of_a_sentence() -> None:
-    """Replay: a sentence of both domains stays with the encoder, the others with the base."""
-    base = Teaching(("d", "q"), np.array([[0, 1, 0, 0], [0, 0, 0, 1]], dtype=np.float32), ("base",))
-    joined = GIVEN.join(base)
-    assert joined.sentences == ("x", "d", "q")
-    assert joined.teachers == ("t", "base")
-    np.testing.assert_array_equal(joined.vectors[:2], GIVEN.vectors)
-    np.testing.assert_array_equal(joined.vectors[2], [0, 0, 0, 1])
-
-
 def test_a_premise_tower_is_held_to_its_base_on_sentences(home: Path, facts: Corpus, trees: Trees) -> None:
     teaching = teach(["tiny"], [f"ba {fact}" for fact in facts.texts])
     settings = config(epochs=6, towers="dual", gold=False, rounds=1, loss="softmax")

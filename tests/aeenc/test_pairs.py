@@ -62,13 +62,6 @@ def test_a_query_equal_to_its_positive_is_left_out() -> None:
     assert pairs.dropped["own_text"] == 1
 
 
-def test_negatives_of_a_query_that_has_no_positive_are_left_out() -> None:
-    verdicts = [JudgedPair("q", "a", True), JudgedPair("p", "b", False)]
-    pairs = judged_pairs(corpus(), Judgements.of_pairs(verdicts))
-    assert pairs.queries == ("q",)
-    assert pairs.dropped["without_positive"] == 1
-
-
 def test_pairs_judged_both_ways_are_neither() -> None:
     verdicts = [JudgedPair("q", "a", True), JudgedPair("q", "a", False), JudgedPair("q", "b", True)]
     judgements = Judgements.of_pairs(verdicts)

@@ -6,13 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
 from entail.aeenc.pairs import gold_pairs, judged_pairs
 from entail.aeenc.reranking.config import RerankerConfig
 from entail.aeenc.reranking.training import (
     RerankTask,
-    list_loss,
     query_lists,
     ranked_lists,
     train_reranker,
@@ -85,20 +83,6 @@ def test_a_list_leaves_out_the_query_and_knows_what_it_lacks(facts: Corpus, tree
         assert facts.position(ranked_list.query) not in ranked_list.positions
         assert ranked_list.count == len(children)
         assert ranked_list.gold.tolist() == [facts.texts[at] in children for at in ranked_list.positions]
-
-
-def test_the_loss_is_that_of_each_positive_among_the_negatives() -> None:
-    positives = torch.tensor([1.0, -1.0], requires_grad=True)
-    negatives = torch.tensor([0.0, 2.0], requires_grad=True)
-    loss = list_loss(positives, negatives)
-    below = np.exp(0) + np.exp(2)
-    expected = np.mean([-np.log(np.exp(p) / (np.exp(p) + below)) for p in (1.0, -1.0)])
-    assert float(loss.detach()) == pytest.approx(expected, abs=1e-6)
-    loss.backward()
-    assert positives.grad is not None
-    assert negatives.grad is not None
-    assert (positives.grad < 0).all()  # a step raises them
-    assert (negatives.grad > 0).all()
 
 
 def test_every_epoch_samples_other_negatives_and_a_seed_the_same(

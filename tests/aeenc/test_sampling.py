@@ -1,10 +1,11 @@
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 import pytest
 
-from entail.aeenc.sampling import Sample, sample
+from entail.aeenc.sampling import Sample, SampleReport, sample
 from entail.data.judgements import JudgedPair, Judgements
 from entail.data.records import Corpus, ExplanationTree, Step
 from entail.errors import ManifestMismatchError, SamplingError
@@ -51,44 +52,11 @@ def found(sample_: Sample) -> set[tuple[str, str, bool]]:
     return {(p.query, TEXTS[p.premise], p.positive) for p in sample_.pairs}
 
 
-def test_branches_are_queried_in_their_turn_and_their_pairs_kept() -> None:
-    index = Scripted(corpus(), {"root": [0, 3, 5], "mid": [1, 4, 2]})
-    got = sample(corpus(), Judgements.of_trees([tree()]), index, k=3, start=["root"])
-    assert index.asked == ["root", "mid"]
-    assert found(got) == {
-        ("root", "mid", True),
-        ("root", "noise", False),
-        ("root", "root", False),  # its own text, when retrieved, is a hard negative like any other
-        ("mid", "leaf a", True),
-        ("mid", "other noise", False),
-        ("mid", "leaf b", True),
-    }
-    report = got.report
-    assert (report.depth, report.queries, report.positives, report.negatives) == (1, 2, 3, 3)
-
-
-def test_an_intermediate_that_is_not_retrieved_hides_its_subtree_unless_one_starts_from_all_parents() -> None:
-    rankings = {"root": [3, 4, 5], "mid": [1, 4, 2]}
-    judgements = Judgements.of_trees([tree()])
-    hidden = sample(corpus(), judgements, Scripted(corpus(), rankings), k=3, start=judgements.roots)
-    whole = sample(corpus(), judgements, Scripted(corpus(), rankings), k=3)
-    assert {p.query for p in hidden.pairs} == {"root"}
-    assert {p.query for p in whole.pairs} == {"root", "mid"}
-    assert hidden.report.without_positive == 1
-
-
 def test_what_nobody_judged_is_neither() -> None:
     judgements = Judgements.of_pairs([JudgedPair("root", "mid", True), JudgedPair("root", "noise", False)])
     got = sample(corpus(), judgements, Scripted(corpus(), {}), k=6)
     assert found(got) == {("root", "mid", True), ("root", "noise", False)}
     assert got.report.dropped["unjudged"] == 4
-
-
-def test_depth_is_bounded() -> None:
-    judgements = Judgements.of_pairs([JudgedPair("root", "mid", True), JudgedPair("mid", "leaf a", True)])
-    got = sample(corpus(), judgements, Scripted(corpus(), {}), k=6, start=["root"], max_depth=0)
-    assert {p.query for p in got.pairs} == {"root"}
-    assert got.report.dropped["too_deep"] == 1
 
 
 def test_a_query_equal_to_its_positive_is_dropped_and_counted() -> None:
@@ -109,9 +77,27 @@ def test_gold_premises_that_the_corpus_lacks_are_counted_and_named() -> None:
 def test_bad_requests_are_named() -> None:
     judgements = Judgements.of_trees([tree()])
     index = Scripted(corpus(), {})
-    with pytest.raises(SamplingError, match="at least 1"):
+    with pytest.raises(SamplingError, match="and 0"):
         sample(corpus(), judgements, index, k=0)
-    with pytest.raises(SamplingError, match="found none"):
+    with pytest.raises(SamplingError, match="found 0"):
         sample(corpus(), Judgements.of_trees([]), index)
     with pytest.raises(ManifestMismatchError):
         sample(Corpus.of("other", ["x", "y"]), judgements, index)
+
+
+def test_every_judged_sentence_is_a_query() -> None:
+    index = Scripted(corpus(), {"root": [0, 3, 5], "mid": [1, 4, 2]})
+    got = sample(corpus(), Judgements.of_trees([tree()]), index, k=3)
+    assert sorted(index.asked) == ["mid", "root"]
+    assert found(got) == {
+        ("root", "mid", True),
+        ("root", "noise", False),
+        ("root", "root", False),  # its own text, when retrieved, is a hard negative like any other
+        ("mid", "leaf a", True),
+        ("mid", "other noise", False),
+        ("mid", "leaf b", True),
+    }
+    report = got.report
+    assert (report.queries, report.positives, report.negatives, report.without_positive) == (2, 3, 3, 0)
+    earlier = {**asdict(report), "depth": 1, "positive_scores": {"p50": 0.5}}
+    assert SampleReport.read(earlier) == report

@@ -12,12 +12,9 @@ import pytest
 
 from entail.cli import main
 from entail.data.records import Corpus
-from entail.jobs.jobs import Jobs
-from entail.jobs.worker import run_job
 from entail.registry.models import active
 from entail.trees.store.corpora import CorpusStore
 from entail.trees.store.database import open_database
-from tests.cli.test_jobs_cli import train_here
 
 pytestmark = pytest.mark.usefixtures("tiny_home")
 
@@ -94,25 +91,3 @@ def test_card_figures_are_compared(
     assert any("chains, MAP" in line and "0.500" in line and "0.600" in line for line in lines)
     assert any("other" in line and line.rstrip().endswith("no") for line in lines)
     assert "entail promote --back --role chains" in lines[-1]
-
-
-def test_direction_job_is_compared_with_the_active_model(
-    run_json: Any, tiny_home: Path, gaussian: str, dev: Path
-) -> None:
-    (tiny_home / gaussian).rename(tiny_home / "gausscse-minilm")
-    small = ["--base", "tiny", "--epochs", "1", "--set", "rank=2", "--set", "sets=ent+rev"]
-    small += ["--set", "batch_size=2", "--pairs", str(dev), "--dev", str(dev)]
-    job = run_json("train", "gausscse", "--queue", "--out", "ours", *small)
-    jobs = Jobs()
-    run_job(jobs.folder_of(job["id"]), stopping=lambda: False, spawn=train_here)
-    details = run_json("jobs", "show", job["id"])
-    assert details["state"] == "done", jobs.log_tail(job["id"])
-    evaluation = jobs.job(job["id"]).evaluation
-    assert evaluation is not None
-    assert (evaluation["active"], evaluation["primary"]) == (active(role="direction").revision, "Direction")
-    pointer = run_json("promote", "ours", "--anyway")
-    assert pointer["evaluation"] == evaluation
-    shutil.copytree(tiny_home / "gausscse-minilm", tiny_home / "another")
-    run_json("promote", "another", "--anyway")
-    anew = run_json("promote", "ours", "--anyway")["evaluation"]
-    assert anew["active"].startswith("another@"), "what was in use when it was made is in use no more"

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-import entail
 from entail.aeenc.config import decisions_config
 from entail.cli import main
 from entail.data.records import Corpus, Premise
@@ -124,24 +123,6 @@ def test_wrong_settings(
     assert all(word in error["message"] for word in words), error["message"]
 
 
-def test_train_and_resume(run_json: Any, train: list[str], gold: list[str], dev: list[str]) -> None:
-    train += ["--set", "rounds=1"]
-    report = run_json(*train, *gold, *dev)
-    assert report["name"] == "mine"
-    assert report["config"]["epochs"] == 2
-    assert report["counts"]["positives"] == 32
-    assert [e["epoch"] for e in report["fitted"]["evaluations"]] == [0, 1, 2]
-    assert report["fitted"]["best"]["epoch"] in (1, 2)
-    assert len(report["samples"]) == 1
-    assert report["missing"] == []
-    assert entail.load("mine").entry.method == "aeenc"
-    # Once more, and there is nothing left to do.
-    again = run_json(*train, *gold, *dev)
-    assert again["fitted"]["resumed"] == 1
-    assert again["samples"] == report["samples"]
-    assert again["fitted"]["evaluations"] == report["fitted"]["evaluations"]
-
-
 def test_train_with_missing_premises(
     run_json: Any,
     train: list[str],
@@ -199,7 +180,3 @@ def test_errors(run_json: Any, train: list[str], arguments: list[str], message: 
     database.close()
     code = 2 if message == "No such option" else 1
     assert message in run_json(*train, *arguments, code=code)["error"]["message"]
-
-
-def test_a_folder_is_required(run_json: Any, gold: list[str]) -> None:
-    assert run_json("train", "aeenc", *gold, code=1)["error"]["type"] == "SettingsError"

@@ -14,7 +14,7 @@ from entail.encoders.gaussian.encoder import GaussianEncoder
 from entail.errors import CheckpointError, EncoderError, TrainingError
 from entail.gausscse.calibration import logits
 from entail.gausscse.config import GausscseConfig
-from entail.gausscse.distillation import distillation_loss
+from entail.gausscse.losses import distillation_loss
 from entail.gausscse.training import train_gausscse
 from entail.training.loop.task import Event
 from entail.training.method import Run

@@ -197,22 +197,3 @@ def test_a_damaged_encoder_is_refused(tiny_home: Path, trained: Training[Gausscs
     (tiny_home / "mine" / HEAD / "model.safetensors").unlink()
     with pytest.raises(EncoderError, match=r"with head/model.safetensors"):
         resolve("mine")
-
-
-def test_it_ranks_premises_by_what_entails_and_is_no_active_retriever(
-    tiny_home: Path, trained: Training[GausscseConfig]
-) -> None:
-    import entail
-    from entail.data.records import Corpus
-    from entail.index.factory import retriever_names
-    from entail.index.gaussian import GaussianIndex
-
-    corpus = Corpus.of("facts", ["ba be bi bo", "fo fu fa", "ba be"])
-    index = entail.retriever("mine", corpus)
-    assert isinstance(index, GaussianIndex)
-    encoder = GaussianEncoder("mine")
-    expected = encoder.similarities(["ba be"] * 3, corpus.texts)
-    assert index.scores(["ba be"])[0] == pytest.approx(expected, abs=1e-2)
-    assert "mine" not in retriever_names()
-    assert entail.promote("mine", by="Ann", anyway=True).role == "direction"
-    assert entail.active().encoder != "mine"

@@ -9,7 +9,6 @@ from entail.encoders.gaussian.distributions import Gaussians
 from entail.encoders.gaussian.encoder import GaussianEncoder
 from entail.encoders.gaussian.form import Calibration, GaussianForm
 from entail.errors import EncoderError
-from entail.gausscse.calibration import logits
 from entail.gausscse.projection import ellipse, project
 from entail.gausscse.verdict import Verdict, judge, judge_gaussians, threshold_of
 
@@ -114,15 +113,6 @@ def test_no_confidence_is_against_its_verdict(seed: int) -> None:
             assert (verdict.direction - 0.5) * verdict.margin >= 0
             if verdict.says in ("entails", "is entailed by"):
                 assert (verdict.direction >= 0.5) == (verdict.says == "entails") or verdict.direction == 0.5
-
-
-def test_within_its_side_the_confidence_is_the_curves_own() -> None:
-    rows = [(float(mean), 0.0) for mean in np.linspace(0.01, 3, 200)]  # both similarities are alike
-    for verdict in of_one_dimension(SHIPPED, rows):
-        curve = 1 / (1 + np.exp(-(2.388 * logits(verdict.forward) - 1.559)))
-        own = curve if verdict.says == "both ways" else 1 - curve
-        assert verdict.sure == pytest.approx(max(own, 0.5))
-        assert verdict.direction == 0.5
 
 
 def test_equal_sentences_entail_each_other(encoder: GaussianEncoder) -> None:

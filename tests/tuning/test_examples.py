@@ -10,8 +10,6 @@ from hypothesis import strategies as st
 
 from entail.data.nli.pairs import NliPair
 from entail.data.passages.files import Question
-from entail.errors import EvaluationError
-from entail.evaluation.passages import search as passages_search
 from entail.evaluation.passages.store import PassageStore, store_passages
 from entail.tuning.examples import (
     answer_position,
@@ -67,18 +65,6 @@ def test_given_negatives_stay_and_bm25_serves_those_that_have_none(store: Passag
     assert (first.negatives, third.negatives) == ((3,), (3,))
     assert set(second.negatives) == {1, 2}
     assert with_missing_negatives(before, depth=0) == before
-
-
-def test_the_pools_size_matters_only_where_bm25_is_needed(
-    store: PassageStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(passages_search, "MOST_BM25", 3)
-    examples = examples_of(store, [ASKED])
-    assert with_missing_negatives(examples, depth=5) == examples
-    alone = examples_of(store, [ASKED, replace(ASKED, id="b", hard_negatives=("nowhere",))])
-    with pytest.raises(EvaluationError, match=r"1 of 2 questions .* at most 3 passages .*; depth 0"):
-        with_missing_negatives(alone, depth=5)
-    assert with_missing_negatives(alone, depth=0) == alone
 
 
 def test_a_claim_stands_beside_its_passage_and_false_pairs_are_left_out(store: PassageStore) -> None:

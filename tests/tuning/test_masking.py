@@ -52,21 +52,6 @@ def test_a_prompt_by_hand(tokenizer: Any, variant: Any, ids: list[int], maskable
         assert masked.ids.tolist() == [MASK if at in maskable else token for at, token in enumerate(ids)]
 
 
-@pytest.mark.parametrize(("variant", "beta"), [("hypothesis", 0.8), ("hypothesis", 0.2), ("full", 0.8)])
-def test_so_many_are_masked_and_nothing_else_changes(tokenizer: Any, variant: Any, beta: float) -> None:
-    prompts = form(tokenizer, variant)
-    prompt = only(prompts)
-    draw = np.random.default_rng(0)
-    runs = [prompts.mask(prompt, beta=beta, draw=draw) for _ in range(1000)]
-    share = np.mean([run.masked[prompt.first : prompt.last] for run in runs], axis=0)
-    assert np.allclose(share, beta, atol=0.04)  # each by itself
-    for run in runs:
-        assert (run.ids[run.masked] == MASK).all()
-        assert (run.ids[~run.masked] == prompt.ids[~run.masked]).all()
-        if variant == "hypothesis":
-            assert not run.masked[:6].any()
-
-
 def test_the_control_arm_masks_as_bert_does(tokenizer: Any) -> None:
     prompts = form(tokenizer, "plain")
     prompt = only(prompts)

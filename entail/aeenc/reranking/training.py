@@ -136,7 +136,7 @@ class RerankTask(BatchTask):
         parts = [part for _, positives, negatives in rows for part in (positives, negatives)]
         queries = [query for query, *sides in rows for side in sides for _ in side]
         outputs = self.tower.outputs(self._pairs(queries, np.concatenate(parts).tolist()))[:, 0]
-        scores = outputs.split([len(part) for part in parts])
+        scores = torch.split(outputs, [len(part) for part in parts])
         lists = list(zip(scores[::2], scores[1::2], strict=True))
         losses = [list_loss(positive, negative) for positive, negative in lists]
         leading = [bool(a.detach().min() > b.detach().max()) for a, b in lists]
@@ -204,10 +204,7 @@ def train_reranker(
     list that do not explain the query are negatives; with judgements of a team, rejected premises are.
 
     Raises:
-        TrainingError: If there is no query with positives and negatives, a loss is not finite, the folder
-            holds something else or is in use by another process, or the training was stopped.
-        CheckpointError: If a checkpoint has another base, data or configuration.
-        EncoderError: If the base cannot be loaded.
+        TrainingError: If there is no query with positives and negatives; see `prepare`.
     """
     pairs = gold_pairs(corpus, trees) if judgements is None else judged_pairs(corpus, judgements)
     lists = query_lists(corpus, pairs, index, nearest=config.nearest, closed=judgements is None)

@@ -92,7 +92,8 @@ class Tower:
         self.at_once: int | None = None
         if torch.device(device).type == "cpu":
             # The gradient of torch's fused kernel is slow over many short sequences there.
-            for module in self.model.modules():
+            modules: list[Any] = list(self.model.modules())
+            for module in modules:
                 if hasattr(module, "set_attn_implementation"):
                     module.set_attn_implementation("eager")
             self.at_once = 32

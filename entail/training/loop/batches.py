@@ -33,7 +33,8 @@ class BatchTask:
 
     def steps(self, epochs: int) -> int:
         """Return the number of batches of all epochs."""
-        return epochs * -(-len(self._lengths) // self._settings.batch_size)
+        size: int = self._settings.batch_size
+        return epochs * -(-len(self._lengths) // size)
 
     def share(self, batch: Ints, *, rank: int, size: int) -> Ints:
         """Return every `size`-th example of a batch, at least one, so that every process has work."""

@@ -76,7 +76,7 @@ def average(tensors: Iterable[Tensor], *, size: int) -> None:
     tensors = list(tensors)
     flat = torch.cat([tensor.reshape(-1) for tensor in tensors])
     dist.all_reduce(flat)
-    means = (flat / size).split([tensor.numel() for tensor in tensors])
+    means = torch.split(flat / size, [tensor.numel() for tensor in tensors])
     for tensor, mean in zip(tensors, means, strict=True):
         tensor.copy_(mean.view_as(tensor))
 
