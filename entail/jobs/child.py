@@ -3,7 +3,7 @@
     python -m entail.jobs.child FOLDER ATTEMPT PIPE
 
 PIPE is a descriptor that closes when the worker ends, or stops this process. The outcome goes into
-`outcome.json`, if that can be written, and into the exit code (`endings.EXITS`).
+`outcome.json`, if that can be written, and into the exit code (`record.EXITS`).
 """
 
 from __future__ import annotations
@@ -23,10 +23,9 @@ from entail.data.stored import read_json
 from entail.data.writing import write_text
 from entail.errors import DataError, EntailError, JobError
 from entail.jobs.candidates import compare_with_active, cross_validate
-from entail.jobs.endings import EXITS, make_outcome, outcome_of_error
 from entail.jobs.events import EventWriter
 from entail.jobs.folder import JobFolder, staging_folder
-from entail.jobs.record import Outcome
+from entail.jobs.record import EXITS, Outcome, make_outcome, outcome_of_error
 from entail.progress import Progress
 from entail.settings import load_settings
 from entail.training.method import Run, method

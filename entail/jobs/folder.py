@@ -37,9 +37,8 @@ from entail.data.reading import open_regular
 from entail.data.stored import T, read_json
 from entail.data.writing import write_text
 from entail.errors import DataError, JobError
-from entail.jobs.endings import make_outcome
 from entail.jobs.events import EventFile
-from entail.jobs.record import Ending, Job, JobSpec, Outcome, Status
+from entail.jobs.record import Ending, Job, JobSpec, Outcome, Status, make_outcome
 from entail.masking import mask_secrets
 from entail.progress import Progress
 from entail.settings import is_demo

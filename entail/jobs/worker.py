@@ -21,10 +21,9 @@ from typing import IO
 from entail.data.private import create_private, make_folder
 from entail.data.writing import write_text
 from entail.errors import DataError, EntailError, JobError
-from entail.jobs.endings import make_outcome, oom_kills, outcome_of_exit
 from entail.jobs.folder import BEAT, JobFolder, acquire
 from entail.jobs.jobs import Jobs
-from entail.jobs.record import Outcome, Status
+from entail.jobs.record import Outcome, Status, make_outcome, oom_kills, outcome_of_exit
 from entail.jobs.workers import Worker, ensure_worker, lock_file, python_path
 from entail.settings import refuse_in_demo
 

@@ -87,11 +87,11 @@ class ModelCache:
         self._warmed: set[str] = set()
 
     def get_or_start(
-        self, name: str, corpus: Corpus, *, direction: Direction | None = None, wait: float = 1.0
+        self, name: str, corpus: Corpus, *, direction: Direction = "entailing", wait: float = 1.0
     ) -> Task[PremiseIndex]:
         """Return the task that builds a corpus's index, and wait up to `wait` seconds for it.
 
-        An index of Gaussians is prepared for a direction.
+        Only an index of Gaussians has a direction.
         """
         try:
             revision = model_revision(name)
@@ -183,7 +183,7 @@ class ModelCache:
             return self._making.setdefault(key, threading.Lock())
 
     def _build(
-        self, name: str, corpus: Corpus, direction: Direction | None, report: ProgressCallback
+        self, name: str, corpus: Corpus, direction: Direction, report: ProgressCallback
     ) -> PremiseIndex:
         with self._premise_lock(corpus, self._encoder_of(name)):
             # The lock is free before the task has the index, so the next holder finds it here.
@@ -191,7 +191,7 @@ class ModelCache:
                 existing = list(self._built)
             index = self.build(name, corpus, existing=existing, progress=report)
             if isinstance(index, GaussianIndex):
-                index.prepare(direction or "entailing")
+                index.prepare(direction)
             with self._lock:
                 self._built.add(index)
             return index

@@ -25,7 +25,6 @@ KINDS: Mapping[str, tuple[int, str]] = {
     "unknown_corpus": (404, "an unknown corpus"),
     "method": (405, "a method that the path does not have"),
     "slow": (408, "a body that did not arrive in time"),
-    "conflict": (409, "something that another client changed meanwhile"),
     "too_large": (413, "a body over the limit"),
     "media_type": (415, "a body that is not `application/json`, or compressed"),
     "invalid": (422, "a field that is unknown, missing, of another type or unusable"),
@@ -44,11 +43,6 @@ _log = logging.getLogger("entail.serving")
 
 _LIBRARY: Sequence[tuple[type[EntailError], str]] = (
     (errors.UnknownEncoderError, "unknown_encoder"),
-    (errors.UnknownTreeError, "not_found"),
-    (errors.UnknownJobError, "not_found"),
-    (errors.ConflictError, "conflict"),
-    (errors.DamagedTreeError, "internal"),
-    (errors.TreeError, "invalid"),
     (errors.DataError, "invalid"),
     (errors.ManifestMismatchError, "internal"),
     (errors.RetrievalError, "invalid"),

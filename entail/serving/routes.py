@@ -91,7 +91,7 @@ def _search(service: Service, request: messages.SearchRequest) -> messages.Searc
         name = service.encoder(gaussian=True).name
     name = name or service.default(request.corpus)
     direction = _direction(service, name, request)
-    way = _DIRECTIONS[direction] if direction is not None else None
+    way = _DIRECTIONS[direction or "entails"]
     info = None
     if request.premises is not None:
         corpus = Corpus.of("request", request.premises)
@@ -103,7 +103,7 @@ def _search(service: Service, request: messages.SearchRequest) -> messages.Searc
         index = rerank(index, corpus, service.reranker(request.reranker))
     k = request.k + request.exclude_own
     if isinstance(index, GaussianIndex):
-        hits = index.search(request.queries, k=k, direction=way or "entailing")
+        hits = index.search(request.queries, k=k, direction=way)
     else:
         hits = index.search(request.queries, k=k)
     return messages.SearchAnswer(

@@ -167,7 +167,7 @@ class Service:
         message = f"no corpus has this name; available: {names or 'none'}"
         raise ServingError(message, kind="unknown_corpus", status=404, field="corpus")
 
-    def index(self, name: str, corpus: Corpus, call: Call, *, direction: Direction | None) -> PremiseIndex:
+    def index(self, name: str, corpus: Corpus, call: Call, *, direction: Direction) -> PremiseIndex:
         """Return the index of a corpus of the database; it is built once, in the background.
 
         Raises:

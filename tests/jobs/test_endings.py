@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from entail.errors import CheckpointError, DivergedError, EncoderError
-from entail.jobs.endings import EXITS, TODO, outcome_of_error, outcome_of_exit
+from entail.jobs.record import EXITS, TODO, outcome_of_error, outcome_of_exit
 
 
 def chained(error: Exception, cause: Exception) -> Exception:
@@ -60,7 +60,7 @@ def test_outcome_of_exit(
 
 
 def test_outcome_of_exit_on_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("entail.jobs.endings._LITTLE_SPACE", 1 << 62)
+    monkeypatch.setattr("entail.jobs.record._LITTLE_SPACE", 1 << 62)
     assert outcome_of_exit(1, 1, folder=tmp_path, out_of_memory=False).ending == "disk_full"
 
 

@@ -18,9 +18,8 @@ from entail.encoders.catalogue import resolve
 from entail.errors import JobError, SettingsError, TrainingError, UnknownJobError
 from entail.evaluation.retrieval.paired import PairedComparison
 from entail.jobs import worker
-from entail.jobs.endings import TODO
 from entail.jobs.jobs import Jobs
-from entail.jobs.record import Job, Outcome
+from entail.jobs.record import TODO, Job, Outcome
 from entail.jobs.worker import run_job
 from tests.jobs.conftest import fork_child
 

@@ -208,7 +208,7 @@ def test_what_is_no_kind_is_refused_and_a_demo_removes_nothing(
 ) -> None:
     job_id = add_job(jobs, 1, "done")
     for name in ("trees/1", "models/x", "../x"):
-        with pytest.raises(SettingsError, match="expected one of vectors"):
+        with pytest.raises(SettingsError):
             clean([name], jobs=jobs)
     monkeypatch.setenv("ENTAIL_DEMO", "1")
     with pytest.raises(DemoError):

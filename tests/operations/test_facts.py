@@ -116,14 +116,6 @@ def test_clean_lists_first_and_removes_what_is_named(
     assert "expected one of vectors" in run_json("clean", "trees", code=1)["error"]["message"]
 
 
-def test_the_doctor_reports_machine_storage_and_jobs(jobs: Jobs, run_json: Any) -> None:
-    add_job(jobs, 1, "queued")
-    report = run_json("doctor")
-    assert report["machine"]["memory"] > 0
-    assert report["jobs"] == {"waiting": 1, "workers": []}
-    assert "checkpoints of jobs" in {entry["what"] for entry in report["room"]["kept"]}
-
-
 def test_logs_and_licences_on_the_command_line(
     jobs: Jobs, run_json: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:

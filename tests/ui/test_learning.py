@@ -15,10 +15,9 @@ from entail.errors import TrainingError
 from entail.evaluation.retrieval.paired import QueryFigures, compare_paired
 from entail.index.factory import retriever
 from entail.jobs.child import Attempt, finish
-from entail.jobs.endings import make_outcome
 from entail.jobs.folder import JobFolder
 from entail.jobs.jobs import Jobs
-from entail.jobs.record import Job, Outcome
+from entail.jobs.record import Job, Outcome, make_outcome
 from entail.jobs.worker import run_job
 from entail.registry.models import promote
 from entail.trees.log.acts import Accept, Create, Evidence, Reject, ShownCandidate

@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from entail.jobs.endings import make_outcome
 from entail.jobs.events import panels
 from entail.jobs.folder import JobFolder
-from entail.jobs.record import Ending, Outcome
+from entail.jobs.record import Ending, Outcome, make_outcome
 from entail.progress import Progress
 from entail.ui.models.job import DASHES, describe, draw_panel
 from entail.ui.shared.resources import jobs
