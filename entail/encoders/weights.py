@@ -7,10 +7,10 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from entail.data import stored
 from entail.data.reading import read_text
@@ -19,6 +19,8 @@ from entail.errors import EncoderError, FormatError
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
+
+T = TypeVar("T")
 
 Similarity = Literal["cosine", "dot"]
 """Similarity of two vectors; `dot` is their inner product."""
@@ -118,6 +120,20 @@ def read_object(path: Path) -> dict[str, Any]:
     """Return the object in a JSON file, empty if there is none; raises as `read_json`."""
     content = read_json(path)
     return content if isinstance(content, dict) else {}
+
+
+def read_form(kind: type[T], record: Mapping[str, Any], *, name: str, entry: str) -> T:
+    """Return the settings of a model from an entry of its `entail.json`; unknown fields are ignored.
+
+    Raises:
+        EncoderError: If a value is not of its type or range.
+    """
+    try:
+        return stored.parse_as(kind, json.dumps(record))
+    except ValueError as error:
+        raise EncoderError(
+            f"{name}: expected settings that fit as {entry!r} in entail.json, found {error}; train it again"
+        ) from error
 
 
 def write_json(path: Path, value: object) -> None:

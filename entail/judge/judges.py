@@ -6,18 +6,18 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from annotated_types import Ge
 
 from entail.data.nli.pairs import LABELS
 from entail.data.text import fold
-from entail.encoders.card import read_card
 from entail.encoders.catalogue import fetch, resolve
-from entail.encoders.cross.encoder import HEAD, cross_folder, cross_folders, cross_parts, load_cross
+from entail.encoders.cross.encoder import cross_folder, list_cross, load_cross, open_cross
 from entail.encoders.cross.pairs import Pair, cut_pairs
 from entail.encoders.device import device_name
-from entail.encoders.weights import check_safe, open_tensors
+from entail.encoders.weights import read_form
 from entail.errors import EncoderError, UnknownEncoderError
 from entail.progress import Meter, ProgressCallback
 from entail.statistics.classification import Values
@@ -41,7 +41,7 @@ class JudgeForm:
         labels: Labels of the outputs, in order.
     """
 
-    max_length: int = 256
+    max_length: Annotated[int, Ge(8)] = 256
     labels: tuple[str, ...] = LABELS
 
     def to_json(self) -> dict[str, Any]:
@@ -50,24 +50,19 @@ class JudgeForm:
 
     @classmethod
     def read(cls, entry: Mapping[str, Any], *, name: str) -> JudgeForm:
-        """Read an entry of `entail.json`.
+        """Read an entry of `entail.json`; earlier versions call the length `longest`.
 
         Raises:
             EncoderError: If the labels are not those of NLI, or `max_length` is no number.
         """
-        # Models of earlier versions call it `longest`.
-        max_length = entry.get("max_length", entry.get("longest", cls.max_length))
-        labels = entry.get("labels", list(LABELS))
-        if type(max_length) is not int or max_length < 8:
+        earlier = {"max_length": entry["longest"]} if "longest" in entry else {}
+        form = read_form(cls, {**earlier, **entry}, name=name, entry="judge")
+        if sorted(form.labels) != sorted(LABELS):
             raise EncoderError(
-                f"{name}: expected a whole number as 'max_length' in 'judge' of entail.json, "
-                f"found {max_length!r}"
+                f"{name}: expected the labels {', '.join(LABELS)} in 'judge' of entail.json, found "
+                f"{', '.join(form.labels)}"
             )
-        if not isinstance(labels, list) or sorted(map(str, labels)) != sorted(LABELS):
-            raise EncoderError(
-                f"{name}: expected the labels {', '.join(LABELS)} in 'judge' of entail.json, found {labels!r}"
-            )
-        return cls(max_length=max_length, labels=tuple(labels))
+        return form
 
 
 class _TrainedJudge:
@@ -76,24 +71,11 @@ class _TrainedJudge:
     batch_size = 512
 
     def __init__(self, folder: Path, *, device: str | None) -> None:
-        import torch
-
-        name = folder.name
-        card = read_card(folder, name)
-        if card is None or card.method != METHOD or not card.judge:
-            raise EncoderError(
-                f"{name}: expected a judge of entailment, found an encoder, a scorer of facts or something "
-                "else; take one that `entail train judge` made, or a cross-encoder of NLI"
-            )
-        check_safe(folder, name)
-        form, torch_device = JudgeForm.read(card.judge, name=name), device_name(device)
-        parts = cross_parts(folder, card)
-        with open_tensors(folder / HEAD, name=name, device=torch_device, dtype=torch.float32) as tensors:
-            outputs = len(form.labels)
-            head = tensors.get("weight", outputs, parts.dimension), tensors.get("bias", outputs)
-        self.name, self.revision, self.labels = name, parts.revision, form.labels
+        parts, card = open_cross(folder, METHOD, first=SHIPPED)
+        form = JudgeForm.read(card.judge, name=parts.name)
+        self.name, self.revision, self.labels = parts.name, parts.revision, form.labels
         self._cross = load_cross(
-            parts, head, max_length=form.max_length, device=torch_device, dtype=torch.float32
+            parts, max_length=form.max_length, device=device_name(device), outputs=len(form.labels)
         )
 
     def prepare(self, premises: Sequence[str], hypotheses: Sequence[str]) -> Sequence[Pair]:
@@ -108,11 +90,10 @@ class _TrainedJudge:
 
 
 class _StockJudge:
-    """Sequence classifier of transformers, in a folder or of the Hub; safe for threads, which take turns."""
+    """Cross-encoder of NLI by sentence-transformers, in a folder or of the Hub; threads take turns."""
 
     def __init__(self, model: str | Path, *, device: str | None, batch_size: int) -> None:
         import torch
-        from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
         try:
             entry = fetch(resolve(model))
@@ -122,23 +103,23 @@ class _StockJudge:
                 "the Hub id of a cross-encoder of NLI such as cross-encoder/nli-MiniLM2-L6-H768"
             ) from error
         self.name, self.revision = entry.name, str(entry.revision)
-        self.batch_size, self._device = batch_size, device_name(device)
-        safe: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+        self.batch_size, self._lock = batch_size, threading.Lock()
         try:
-            self._tokenizer: Any = AutoTokenizer.from_pretrained(str(entry.path), **safe)
-            loaded: Any
-            loaded, info = AutoModelForSequenceClassification.from_pretrained(
+            from sentence_transformers import CrossEncoder
+
+            self._model = CrossEncoder(
                 str(entry.path),
-                **safe,
-                use_safetensors=True,
-                dtype=torch.float32,
-                output_loading_info=True,
+                device=device_name(device),
+                trust_remote_code=False,
+                local_files_only=True,
+                model_kwargs={"use_safetensors": True, "dtype": torch.float32},
             )
         except Exception as error:  # a foreign folder may raise anything
             raise EncoderError(
-                f"{entry.name}: cannot be loaded as a sequence classifier of transformers: {error}"
+                f"{entry.name}: cannot be loaded as a cross-encoder of sentence-transformers: {error}"
             ) from error
-        labels = {int(at): str(label).lower() for at, label in loaded.config.id2label.items()}
+        # A classifier that was saved without its head has no names of labels either.
+        labels = {int(at): str(label).lower() for at, label in self._model.config.id2label.items()}
         self.labels = tuple(_standard_label(labels[at]) for at in sorted(labels))
         if self.labels.count("entailment") != 1:
             raise EncoderError(
@@ -146,36 +127,18 @@ class _StockJudge:
                 f"found the labels {', '.join(labels.values())}; take one such as "
                 "cross-encoder/nli-MiniLM2-L6-H768"
             )
-        if missing := sorted(map(str, info["missing_keys"])):
-            raise EncoderError(
-                f"{entry.name}: expected all weights of a classifier, found {len(missing)} missing, such as "
-                f"{missing[0]}: it was saved without its head; take another"
-            )
-        self._lock = threading.Lock()
-        self._model = loaded.to(self._device).eval()
-        self._max_length = min(
-            int(self._tokenizer.model_max_length), int(loaded.config.max_position_embeddings)
-        )
 
     def prepare(self, premises: Sequence[str], hypotheses: Sequence[str]) -> list[tuple[str, str]]:
         return list(zip(premises, hypotheses, strict=True))
 
     def classify(self, pairs: Sequence[tuple[str, str]]) -> Values:
-        import torch
+        from scipy.special import softmax
 
-        premises, hypotheses = map(list, zip(*pairs, strict=True))
-        with self._lock, torch.inference_mode():
-            ids = self._tokenizer(hypotheses, add_special_tokens=False)["input_ids"]
-            fits = max(map(len, ids)) <= self._max_length // 2
-            features = self._tokenizer(
-                premises,
-                hypotheses,
-                padding=True,
-                truncation="only_first" if fits else "longest_first",
-                max_length=self._max_length,
-                return_tensors="pt",
-            ).to(self._device)
-            values: Values = self._model(**features).logits.float().softmax(dim=1).double().cpu().numpy()
+        with self._lock:
+            logits: Any = self._model.predict(
+                list(pairs), batch_size=len(pairs), show_progress_bar=False, convert_to_numpy=True
+            )
+        values: Values = softmax(np.asarray(logits, dtype=np.float64), axis=1)
         return values
 
 
@@ -264,15 +227,7 @@ class NliJudge:
 
 def list_judges() -> list[str]:
     """Return the names of the judges under `models/`, the packaged one first, without loading any."""
-    names = []
-    for folder in cross_folders():
-        try:
-            card = read_card(folder, folder.name)
-        except EncoderError:
-            continue
-        if card is not None and card.method == METHOD:
-            names.append(folder.name)
-    return sorted(names, key=lambda name: (name != SHIPPED, name))
+    return [folder.name for folder, _ in list_cross(METHOD, first=SHIPPED)]
 
 
 def judge_steps(judge: NliJudge, steps: Sequence[tuple[Sequence[str], str]]) -> Values:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,21 +14,20 @@ from entail.arcf.config import Architecture
 from entail.arcf.scoring.bi_encoder import BiEncoderScorer, Forward, Head, transformer_forward
 from entail.arcf.scoring.terms import Explanations, SharedPieces, Terms, WordSimilarity
 from entail.encoders.bert.lora import merge_adapter
-from entail.encoders.card import read_card
 from entail.encoders.cross.encoder import (
     HEAD,
     CrossParts,
     PairScorer,
-    cross_folder,
-    cross_folders,
     cross_parts,
+    list_cross,
     load_cross,
+    open_cross,
     plain_parts,
     stock_transformer,
 )
 from entail.encoders.cross.pairs import wrap_tokenizer
 from entail.encoders.device import device_name
-from entail.encoders.weights import check_safe, open_tensors, require_finite
+from entail.encoders.weights import open_tensors, read_form, require_finite
 from entail.errors import EncoderError
 from entail.training.config import Precision
 
@@ -62,7 +61,7 @@ class ScorerForm:
     max_length: int = 256
     metric: str = "tfidf"
     stop: bool = True
-    architecture: str = "cross"
+    architecture: Architecture = "cross"
     shared_pieces: bool = False
     encoder: str = ""
     similarity: bool = False
@@ -78,28 +77,14 @@ class ScorerForm:
         Raises:
             EncoderError: If a value has another type, or the scorer can no longer be used.
         """
-        types = {field.name: type(field.default) for field in fields(cls)}
         reading = str(entry.get("reading", "joint"))
         earlier = {"architecture": _ARCHITECTURES.get(reading, reading)}
         earlier |= {"max_length": entry["longest"]} if "longest" in entry else {}
-        values = {key: value for key, value in {**earlier, **entry}.items() if key in types}
-        for key, value in values.items():
-            if type(value) is not types[key]:
-                raise EncoderError(
-                    f"{name}: expected {types[key].__name__} as {key!r} in 'scorer' of entail.json, "
-                    f"found {value!r}"
-                )
-        form = cls(**values)
+        form = read_form(cls, {**earlier, **entry}, name=name, entry="scorer")
         if entry.get("scheme", METHOD) != METHOD:
             raise EncoderError(
                 f"{name}: expected a scorer of chains, found one of single facts, which earlier versions "
                 "trained; train it again: entail train arcf"
-            )
-        if form.architecture not in get_args(Architecture):
-            raise EncoderError(
-                f"{name}: expected 'architecture' in entail.json to be "
-                f"{' or '.join(get_args(Architecture))}, found {form.architecture!r}; train it again: entail "
-                "train arcf"
             )
         return form
 
@@ -142,9 +127,7 @@ class ListedScorer:
     problem: str | None = None
 
 
-def load_scorer(
-    name: str | Path, *, device: str | None = None, precision: Precision = "fp32", stock: bool = False
-) -> Scorer:
+def load_scorer(name: str | Path, *, device: str | None = None, precision: Precision = "fp32") -> Scorer:
     """Load a trained scorer.
 
     Args:
@@ -152,7 +135,6 @@ def load_scorer(
         device: `auto`, `cpu`, `cuda` ...; default: `ENTAIL_DEVICE`.
         precision: `fp32`, `bf16`, or `auto`: bf16 where it is faster, but fp32 for a bi-encoder, whose
             scores lie too close for bf16.
-        stock: Whether to run it by transformers in any case.
 
     Raises:
         EncoderError: If the name leads to no scorer, or to weights that are damaged, not finite or of
@@ -163,19 +145,11 @@ def load_scorer(
 
     from entail.training.adapters.tower import cast_precision
 
-    folder = scorer_folder(name)
-    name = folder.name
-    card = read_card(folder, name)
-    if card is None or card.method != METHOD or not card.scorer:
-        raise EncoderError(
-            f"{name}: expected a scorer of facts, found an encoder or something else; take one that "
-            "`entail train arcf` made"
-        )
-    check_safe(folder, name)
+    parts, card = open_cross(name, METHOD, first=SHIPPED)
+    folder, name = parts.folder, parts.name
     form, torch_device = ScorerForm.read(card.scorer, name=name), device_name(device)
     is_bi = form.architecture == "bi"
     fast = not (is_bi and precision == "auto") and cast_precision(precision, torch_device) == "bf16"
-    parts = cross_parts(folder, card)
     for file in sorted(folder.rglob("*.safetensors")):
         require_finite(file, name=name)
     terms = Terms(
@@ -184,8 +158,6 @@ def load_scorer(
         WordSimilarity.read(folder) if form.similarity else None,
     )
     with open_tensors(folder / HEAD, name=name, device=torch_device, dtype=torch.float32) as tensors:
-        head = tensors.get("weight", 1, parts.dimension), tensors.get("bias", 1)
-        scale = tensors.get("scale", 1) if is_bi else None
         weights = tuple(float(tensors.get(term, 1).exp()) for term in terms.names)
     if not np.isfinite(weights).all():
         raise EncoderError(
@@ -193,22 +165,22 @@ def load_scorer(
         )
     dtype = torch.bfloat16 if fast else torch.float32
     pairs: PairScorer = (
-        load_cross(parts, head, max_length=form.max_length, device=torch_device, dtype=dtype, stock=stock)
-        if scale is None
-        else _load_bi_encoder(parts, Head(*head, scale), form.max_length, torch_device, dtype, stock=stock)
+        load_cross(parts, max_length=form.max_length, device=torch_device, dtype=dtype)
+        if not is_bi
+        else _load_bi_encoder(parts, form.max_length, torch_device, dtype)
     )
     return Scorer(name, parts.revision, form, pairs, terms, weights)
 
 
-def _load_bi_encoder(
-    parts: CrossParts, head: Head, max_length: int, device: str, dtype: torch.dtype, *, stock: bool
-) -> BiEncoderScorer:
-    plain = None if stock else plain_parts(parts, device=device, dtype=dtype)
+def _load_bi_encoder(parts: CrossParts, max_length: int, device: str, dtype: torch.dtype) -> BiEncoderScorer:
+    import torch
+
+    plain = plain_parts(parts, device=device, dtype=dtype)
     if plain is not None:
         bert, tokenize, frame = plain.bert, plain.tokenize, plain.frame
         prefixes: Forward = partial(bert.states, linears=merge_adapter(bert, plain.added))
         candidates: Forward = bert.states
-        max_length = min(max_length, bert.config.positions)
+        d, max_length = bert.config.dimension, min(max_length, bert.config.positions)
     else:
         adapted, unchanged = (
             stock_transformer(variant, device=device, dtype=dtype)
@@ -216,39 +188,20 @@ def _load_bi_encoder(
         )
         tokenize, frame = wrap_tokenizer(adapted.tokenizer, name=parts.name)
         prefixes, candidates = (transformer_forward(first.auto_model) for first in (adapted, unchanged))
+        d = adapted.get_embedding_dimension()
+    with open_tensors(parts.folder / HEAD, name=parts.name, device=device, dtype=torch.float32) as tensors:
+        head = Head(tensors.get("weight", 1, d), tensors.get("bias", 1), tensors.get("scale", 1))
     return BiEncoderScorer(
         prefixes, candidates, head, tokenize=tokenize, frame=frame, max_length=max_length, device=device
     )
 
 
-def scorer_folder(name: str | Path) -> Path:
-    """Return the folder of a scorer.
-
-    Raises:
-        EncoderError: If there is none; names the available ones.
-    """
-    folder = cross_folder(name)
-    if folder is not None:
-        return folder
-    names = ", ".join(scorer.name for scorer in list_scorers())
-    raise EncoderError(
-        f"no scorer of facts is called {str(name)!r}; here are: {names or 'none'}. Train one: "
-        "entail train arcf"
-    )
-
-
 def list_scorers() -> list[ListedScorer]:
     """Return the scorers under `models/`: the packaged one first, then by name."""
-    return sorted(_read_scorers(), key=lambda scorer: (scorer.name != SHIPPED, scorer.name))
-
-
-def _read_scorers() -> Iterator[ListedScorer]:
-    for folder in cross_folders():
+    listed = []
+    for folder, card in list_cross(METHOD, first=SHIPPED):
         form, revision, problem = ScorerForm(), None, None
         try:
-            card = read_card(folder, folder.name)
-            if card is None or card.method != METHOD or not card.scorer:
-                continue  # another method's head, such as that of Gaussians
             form = ScorerForm.read(card.scorer, name=folder.name)
             parts = cross_parts(folder, card, download=False)
             revision = parts.revision if parts.whole.revision else None
@@ -256,4 +209,5 @@ def _read_scorers() -> Iterator[ListedScorer]:
             problem = str(error)
         except OSError:
             continue  # it is being replaced
-        yield ListedScorer(folder.name, form, revision, problem)
+        listed.append(ListedScorer(folder.name, form, revision, problem))
+    return listed

@@ -5,6 +5,7 @@ A base that is a plain BERT shares its weights with every encoder on it.
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -15,21 +16,20 @@ from numpy.typing import NDArray
 from entail.encoders.bert.folder import read_bert
 from entail.encoders.bert.lora import read_lora, read_lora_config
 from entail.encoders.bert.model import Bert, LowRank, shared_bert
-from entail.encoders.card import Card
+from entail.encoders.card import Card, read_card
 from entail.encoders.catalogue import EncoderEntry, check_base, fetch, model_folder, model_folders, resolve
 from entail.encoders.cross.models import CrossEncoder, bert_forward, transformer_forward
 from entail.encoders.cross.pairs import Frame, Pair, Tokenize, read_tokenizer, wrap_tokenizer
 from entail.encoders.row_batches import Spent
 from entail.encoders.stock import load_adapter, sentence_transformer, without_head
-from entail.encoders.weights import file_sha256, folder_digest, open_tensors
-from entail.errors import EncoderError
+from entail.encoders.weights import check_safe, file_sha256, folder_digest, open_tensors
+from entail.errors import EncoderError, UnknownEncoderError
 from entail.settings import expand_home
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import torch
-    from torch import Tensor
 
 Floats = NDArray[np.float32]
 
@@ -91,22 +91,6 @@ class CrossParts:
         base = f"+{self.whole.revision}" if self.adapter else ""
         return f"{self.name}@{folder_digest(self.folder)}{base}"
 
-    @property
-    def dimension(self) -> int:
-        """Input dimension of the head, d.
-
-        Raises:
-            EncoderError: If the head cannot be read.
-        """
-        from safetensors import SafetensorError, safe_open
-
-        head = self.folder / HEAD
-        try:
-            with safe_open(head, framework="pt") as opened:
-                return int(opened.get_slice("weight").get_shape()[1])
-        except (SafetensorError, OSError, IndexError) as error:
-            raise EncoderError(f"{self.name}: expected a linear map in {head.name}, found {error}") from error
-
 
 def cross_folder(name: str | Path) -> Path | None:
     """Return the folder of a cross-encoder by its name under `models/` or its path, None if there is none."""
@@ -118,6 +102,41 @@ def cross_folder(name: str | Path) -> Path | None:
 def cross_folders() -> list[Path]:
     """Return the folders under `models/` with a cross-encoder's head, by name."""
     return [folder for folder in model_folders() if (folder / HEAD).is_file()]
+
+
+def list_cross(method: str, *, first: str) -> list[tuple[Path, Card]]:
+    """Return the folders and cards of a method's cross-encoders under `models/`: one first, then by name."""
+    found = []
+    for folder in sorted(cross_folders(), key=lambda folder: (folder.name != first, folder.name)):
+        with contextlib.suppress(EncoderError, OSError):  # damaged, or being replaced
+            card = read_card(folder, folder.name)
+            if card is not None and card.method == method:
+                found.append((folder, card))
+    return found
+
+
+def open_cross(model: str | Path, method: str, *, first: str) -> tuple[CrossParts, Card]:
+    """Return the parts and the card of a method's cross-encoder by its name or folder, checked to be safe.
+
+    Raises:
+        UnknownEncoderError: If there is no such folder.
+        EncoderError: If it is another method's, unsafe, or its base is missing.
+    """
+    folder = cross_folder(model)
+    available = ", ".join(own.name for own, _ in list_cross(method, first=first)) or "none"
+    if folder is None:
+        raise UnknownEncoderError(
+            f"{str(model)!r}: expected a model by `entail train {method}`, found none of that name; "
+            f"available: {available}"
+        )
+    card = read_card(folder, folder.name)
+    if card is None or card.method != method:
+        raise EncoderError(
+            f"{folder.name}: expected a model by `entail train {method}`, found another one; available: "
+            f"{available}"
+        )
+    check_safe(folder, folder.name)
+    return cross_parts(folder, card), card
 
 
 def cross_parts(folder: Path, card: Card, *, download: bool = True) -> CrossParts:
@@ -173,33 +192,36 @@ def stock_transformer(parts: CrossParts, *, device: str, dtype: torch.dtype) -> 
 
 def load_cross(
     parts: CrossParts,
-    head: tuple[Tensor, Tensor],
     *,
     max_length: int,
     device: str,
-    dtype: torch.dtype,
+    outputs: int = 1,
+    dtype: torch.dtype | None = None,
     budget: int | None = None,
-    stock: bool = False,
 ) -> CrossEncoder:
-    """Load a cross-encoder with the weight (outputs, d) and bias (outputs,) of its head, in fp32.
+    """Load a cross-encoder and the weight (outputs, d) and bias (outputs,) of its head, in fp32 by default.
 
-    It is run by torch alone if that can run it and `stock` is False, else by transformers.
+    It is run by torch alone if that can run it, else by transformers.
 
     Raises:
         EncoderError: If weights are damaged or of another base.
     """
-    plain = None if stock else plain_parts(parts, device=device, dtype=dtype)
+    import torch
+
+    dtype = dtype or torch.float32
+    plain = plain_parts(parts, device=device, dtype=dtype)
     if plain is None:
         first = stock_transformer(parts, device=device, dtype=dtype)
         tokenize, frame = wrap_tokenizer(first.tokenizer, name=parts.name)
-        forward = transformer_forward(first.auto_model, typed=frame.typed)
+        d, forward = first.get_embedding_dimension(), transformer_forward(first.auto_model, typed=frame.typed)
     else:
         tokenize, frame, config = plain.tokenize, plain.frame, plain.bert.config
-        max_length = min(max_length, config.positions)
-        kinds = None
+        d, max_length, kinds = config.dimension, min(max_length, config.positions), None
         if frame.typed:
             path, name = config.folder / "model.safetensors", parts.whole.name
             with open_tensors(path, name=name, device=device, dtype=dtype, prefix="bert.") as tensors:
-                kinds = tensors.get("embeddings.token_type_embeddings.weight", None, config.dimension)
+                kinds = tensors.get("embeddings.token_type_embeddings.weight", None, d)
         forward = bert_forward(plain.bert, plain.added, kinds)
+    with open_tensors(parts.folder / HEAD, name=parts.name, device=device, dtype=torch.float32) as tensors:
+        head = tensors.get("weight", outputs, d), tensors.get("bias", outputs)
     return CrossEncoder(forward, head, tokenize=tokenize, frame=frame, max_length=max_length, budget=budget)

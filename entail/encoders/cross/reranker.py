@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from annotated_types import Ge, Lt
 from numpy.typing import NDArray
 
-from entail.encoders.card import read_card
-from entail.encoders.cross.encoder import (
-    HEAD,
-    CrossParts,
-    cross_folder,
-    cross_folders,
-    cross_parts,
-    load_cross,
-)
+from entail.encoders.cross.encoder import CrossParts, cross_parts, list_cross, load_cross, open_cross
 from entail.encoders.cross.pairs import cut_pairs
 from entail.encoders.device import device_name
-from entail.encoders.weights import check_safe, open_tensors
-from entail.errors import EncoderError, UnknownEncoderError
+from entail.encoders.weights import read_form
+from entail.errors import EncoderError
 from entail.progress import Meter, ProgressCallback
 
 Floats = NDArray[np.float32]
@@ -48,36 +42,13 @@ class RerankerForm:
         depth: Number of nearest premises that it reads.
     """
 
-    max_length: int = 128
-    weight: float = 0.015
-    depth: int = 50
+    max_length: Annotated[int, Ge(8)] = 128
+    weight: Annotated[float, Ge(0), Lt(math.inf)] = 0.015
+    depth: Annotated[int, Ge(1)] = 50
 
     def to_json(self) -> dict[str, Any]:
         """Return the entry of `entail.json`."""
         return asdict(self)
-
-    @classmethod
-    def read(cls, entry: Mapping[str, Any], *, name: str) -> RerankerForm:
-        """Read an entry of `entail.json`.
-
-        Raises:
-            EncoderError: If a value is not of its type or out of range.
-        """
-        fields = {key: entry[key] for key in ("max_length", "weight", "depth") if key in entry}
-        for key, least in (("max_length", 8), ("depth", 1)):
-            value = fields.get(key, least)
-            if type(value) is not int or value < least:
-                raise EncoderError(
-                    f"{name}: expected a whole number of at least {least} as {key!r} in 'reranker' of "
-                    f"entail.json, found {value!r}"
-                )
-        weight = fields.get("weight", cls.weight)
-        if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight < math.inf:
-            raise EncoderError(
-                f"{name}: expected a number of at least 0 as 'weight' in 'reranker' of entail.json, found "
-                f"{weight!r}"
-            )
-        return cls(**fields)
 
 
 class Reranker:
@@ -96,30 +67,11 @@ class Reranker:
     """
 
     def __init__(self, model: str | Path = SHIPPED, *, device: str | None = None) -> None:
-        import torch
-
-        folder = cross_folder(model)
-        if folder is None:
-            raise UnknownEncoderError(
-                f"no re-ranker is called {str(model)!r}; here are: {', '.join(list_rerankers()) or 'none'}. "
-                "Train one: entail train reranker"
-            )
-        self.name = folder.name
-        card = read_card(folder, self.name)
-        if card is None or card.method != METHOD or not card.reranker:
-            raise EncoderError(
-                f"{self.name}: expected a re-ranker, found a judge, a scorer of facts or something else; "
-                f"take one of: {', '.join(list_rerankers()) or 'none'}"
-            )
-        check_safe(folder, self.name)
-        self.form, torch_device = RerankerForm.read(card.reranker, name=self.name), device_name(device)
-        parts = cross_parts(folder, card)
-        with open_tensors(folder / HEAD, name=self.name, device=torch_device, dtype=torch.float32) as tensors:
-            head = tensors.get("weight", 1, parts.dimension), tensors.get("bias", 1)
+        parts, card = open_cross(model, METHOD, first=SHIPPED)
+        self.name = parts.name
+        self.form = read_form(RerankerForm, card.reranker, name=self.name, entry="reranker")
         self.revision = _revision(parts, self.form)
-        self._cross = load_cross(
-            parts, head, max_length=self.form.max_length, device=torch_device, dtype=torch.float32
-        )
+        self._cross = load_cross(parts, max_length=self.form.max_length, device=device_name(device))
 
     def __repr__(self) -> str:
         return f"Reranker({self.revision!r})"
@@ -154,16 +106,12 @@ def reranker_revisions() -> dict[str, str]:
     The revision is empty until a base on the Hub was fetched.
     """
     revisions = {}
-    for folder in cross_folders():
-        try:
-            card = read_card(folder, folder.name)
-            if card is not None and card.method == METHOD:
-                form = RerankerForm.read(card.reranker, name=folder.name)
-                parts = cross_parts(folder, card, download=False)
-                revisions[folder.name] = _revision(parts, form) if parts.whole.revision else ""
-        except (EncoderError, OSError):
-            continue  # it is being replaced, or its base is gone
-    return dict(sorted(revisions.items(), key=lambda item: (item[0] != SHIPPED, item[0])))
+    for folder, card in list_cross(METHOD, first=SHIPPED):
+        with contextlib.suppress(EncoderError, OSError):  # it is being replaced, or its base is gone
+            form = read_form(RerankerForm, card.reranker, name=folder.name, entry="reranker")
+            parts = cross_parts(folder, card, download=False)
+            revisions[folder.name] = _revision(parts, form) if parts.whole.revision else ""
+    return revisions
 
 
 def _revision(parts: CrossParts, form: RerankerForm) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
-from typing import Any, Literal, get_args
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
 
-from entail.errors import EncoderError
+from entail.encoders.weights import read_form
 
 SimilarityKind = Literal["kl", "kl_mean", "kl_per_dim"]
 """Similarities from KL(first || second) = sum over d dimensions of KL_i.
@@ -61,22 +61,4 @@ class GaussianForm:
         Raises:
             EncoderError: If a value is invalid.
         """
-        values = {field.name: record[field.name] for field in fields(cls) if field.name in record}
-        try:
-            for part in ("entailment", "direction"):
-                if values.get(part) is not None:
-                    values[part] = Calibration(**{key: float(value) for key, value in values[part].items()})
-            if values.get("threshold") is not None:
-                values["threshold"] = float(values["threshold"])
-        except (TypeError, ValueError, AttributeError) as error:
-            raise EncoderError(
-                f"{name}: expected numbers in 'gaussian' of entail.json, found {error}"
-            ) from error
-        form = cls(**values)
-        for part, choices in (("similarity", SimilarityKind), ("pooling", Pooling)):
-            if getattr(form, part) not in get_args(choices):
-                raise EncoderError(
-                    f"{name}: expected {part} to be one of {', '.join(get_args(choices))} in 'gaussian' of "
-                    f"entail.json, found {getattr(form, part)!r}"
-                )
-        return form
+        return read_form(cls, record, name=name, entry="gaussian")
