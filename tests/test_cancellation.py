@@ -17,7 +17,7 @@ from entail.encoders.cross.models import CrossEncoder
 from entail.encoders.cross.pairs import Frame, Pair
 from entail.encoders.encoder import BiEncoder
 from entail.encoders.gaussian.distributions import Gaussians
-from entail.index.lexical import Bm25Index, NgramIndex, TfidfIndex
+from entail.index.lexical import Bm25Index, TfidfIndex
 from entail.index.lifted import LiftedGaussians
 from entail.index.ranking import top_k
 from entail.progress import Meter
@@ -118,7 +118,6 @@ STEPS: dict[str, Callable[[], object]] = {
     "bi-encoder": read_apart,
     "chain": grow_chain,
     "fitting words": lambda: TfidfIndex(CORPUS),
-    "fitting letters": lambda: NgramIndex(CORPUS),
     "top k": lambda: top_k(np.zeros((5, 3), dtype=np.float32), 1),
     "few Gaussians": lambda: LiftedGaussians(gaussians(9), "entailing").nearest(gaussians(5), k=2),
     "many Gaussians": lambda: LiftedGaussians(gaussians(99), "entailing").nearest(gaussians(5), k=2),

@@ -12,35 +12,27 @@ from entail.encoders.encoder import BiEncoder, Encoder
 from entail.encoders.gaussian.distributions import EncodesGaussians
 from entail.encoders.gaussian.encoder import GaussianEncoder, is_gaussian
 from entail.errors import RetrievalError, UnknownEncoderError
+from entail.index.combined import HybridIndex, RerankedIndex
 from entail.index.flat import DenseIndex
 from entail.index.gaussian import GaussianIndex, premise_gaussians
-from entail.index.hybrid import BM25_WEIGHT, HybridIndex
-from entail.index.lexical import Bm25Index, NgramIndex, TfidfIndex
+from entail.index.lexical import Bm25Index, TfidfIndex
 from entail.index.protocol import PremiseIndex
-from entail.index.reranked import RerankedIndex
 from entail.index.vectors import QueryVectors, premise_vectors
 from entail.progress import ProgressCallback
 from entail.settings import load_settings
 
-LEXICAL: Mapping[str, Callable[[Corpus], PremiseIndex]] = {
-    "tfidf": TfidfIndex,
-    "bm25": Bm25Index,
-    "ngrams": NgramIndex,
-}
+LEXICAL: Mapping[str, Callable[[Corpus], PremiseIndex]] = {"tfidf": TfidfIndex, "bm25": Bm25Index}
 """Retrievers that need no encoder."""
 
-HYBRIDS: Mapping[str, Callable[[PremiseIndex, Corpus], PremiseIndex]] = {
-    "+ngrams": lambda first, corpus: HybridIndex(first, NgramIndex(corpus)),
-    "+bm25": lambda first, corpus: HybridIndex(first, Bm25Index(corpus), weight=BM25_WEIGHT, relative=True),
-}
-"""Endings of a retriever's name that make a hybrid with a lexical index."""
+HYBRID = "+bm25"
+"""End of a retriever's name that adds keyword match."""
 
 
 def retriever_names() -> list[str]:
     """Return the names that work without network: lexical ones, then encoders of points without problems.
 
-    >>> retriever_names()[:4]
-    ['tfidf', 'bm25', 'ngrams', 'minilm']
+    >>> retriever_names()[:3]
+    ['tfidf', 'bm25', 'minilm']
     """
     entries = (entry for entry in catalogue() if entry.problem is None and entry.gaussian is None)
     return [*LEXICAL, *(entry.name for entry in entries)]
@@ -66,10 +58,9 @@ def retriever(
     """Return the index of a corpus by name.
 
     Args:
-        name: `tfidf`, `bm25`, `ngrams`, `minilm`, a folder under `models/`, another folder, or a Hub id;
-            followed by `+ngrams` or `+bm25`, a `HybridIndex` of both, and by `+` and the name of a
-            re-ranker, a `RerankedIndex`. An encoder of Gaussians ranks by how much a premise entails the
-            query (`GaussianIndex`).
+        name: `tfidf`, `bm25`, `minilm`, a folder under `models/`, another folder, or a Hub id; followed by
+            `+bm25`, a `HybridIndex` of both, and by `+` and the name of a re-ranker, a `RerankedIndex`. An
+            encoder of Gaussians ranks by how much a premise entails the query (`GaussianIndex`).
         corpus: The premises.
         encoder: The encoder of `name`, if it is in memory already.
         queries: Query vectors shared with other indexes of the encoder.
@@ -88,7 +79,7 @@ def retriever(
     """
     endings: list[str] = []
     rerankers = {f"+{reranker}": reranker for reranker in list_rerankers()} if "+" in name else {}
-    suffixes = (*HYBRIDS, *rerankers)
+    suffixes = (HYBRID, *rerankers)
     while ending := next((ending for ending in suffixes if name.endswith(ending)), None):
         name, endings = name.removesuffix(ending), [ending, *endings]
     index: PremiseIndex
@@ -102,7 +93,7 @@ def retriever(
         if ending in rerankers:
             index = rerank(index, corpus, Reranker(rerankers[ending], device=device))
         else:
-            index = HYBRIDS[ending](index, corpus)
+            index = HybridIndex(index, Bm25Index(corpus))
     return index
 
 

@@ -1,4 +1,4 @@
-"""Lexical retrieval: TF-IDF of words, word parts or stems (scikit-learn), and BM25 (bm25s)."""
+"""Lexical retrieval: TF-IDF of words or stems (scikit-learn), and BM25 (bm25s)."""
 
 from __future__ import annotations
 
@@ -83,29 +83,6 @@ class TfidfIndex(_LexicalIndex):
             for row in cancellable(range(len(queries))):
                 scores[row] = (vectors[row] @ self._premises).toarray()
         return scores
-
-
-def _words(text: str) -> str:
-    return " ".join(_WORD.findall(text.lower()))
-
-
-class NgramIndex(TfidfIndex):
-    """Cosine of TF-IDF vectors of three to five letters in a row, counted by logarithm.
-
-    Related words share parts: `evaporate` and `evaporation`, `sun` and `sunlight`.
-
-    >>> index = NgramIndex(Corpus.of("tiny", ["evaporation cools", "fire is hot"]))
-    >>> index.search(["when water evaporates"], k=1).positions
-    array([[0]])
-    """
-
-    NAME: ClassVar[str] = "ngrams"
-    OPTIONS: ClassVar[Mapping[str, Any]] = {
-        "preprocessor": _words,
-        "analyzer": "char_wb",
-        "ngram_range": (3, 5),
-        "sublinear_tf": True,
-    }
 
 
 @lru_cache(maxsize=1 << 15)  # facts and questions recur

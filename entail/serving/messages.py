@@ -185,7 +185,7 @@ class SearchRequest(Message):
     premises: Premises | None = Field(None, description="Texts that differ only in white space count once.")
     retriever: Name | None = Field(
         None,
-        description="`tfidf`, `bm25`, `ngrams`, an encoder, or a hybrid ENCODER+bm25 or ENCODER+ngrams; "
+        description="`tfidf`, `bm25`, an encoder, or a hybrid ENCODER+bm25; "
         "default: the encoder active for the corpus, with `direction` the first encoder of Gaussians.",
     )
     direction: Way | None = Field(

@@ -19,7 +19,7 @@ from entail.data.records import Corpus
 from entail.encoders.catalogue import EncoderEntry, catalogue, resolve
 from entail.encoders.cross.reranker import Reranker, reranker_revisions
 from entail.errors import EntailError, ServingError, UnknownEncoderError
-from entail.index.factory import HYBRIDS, LEXICAL
+from entail.index.factory import HYBRID, LEXICAL
 from entail.index.lifted import Direction
 from entail.index.protocol import PremiseIndex
 from entail.registry.models import active, active_name
@@ -151,7 +151,7 @@ class Service:
 
     def retrievers(self) -> list[str]:
         """Return the names of all retrievers: lexical ones, encoders, hybrids of an encoder of points."""
-        hybrids = [name + ending for name in self.entries(gaussian=False) for ending in HYBRIDS]
+        hybrids = [name + HYBRID for name in self.entries(gaussian=False)]
         return [*LEXICAL, *self.entries(), *hybrids]
 
     def corpora(self) -> list[CorpusInfo]:

@@ -41,7 +41,7 @@ CONFORM = [
 ]
 NAMES: dict[str, list[Any]] = {
     "encoder": ["tiny"],
-    "retriever": ["tiny", "tfidf", "bm25", "ngrams", "tiny+bm25"],
+    "retriever": ["tiny", "tfidf", "bm25", "tiny+bm25"],
     "scorer": ["tfidf", "none"],
     "corpus": ["grove"],
 }

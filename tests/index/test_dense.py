@@ -1,6 +1,5 @@
 """Dense search is exact, checks its vectors, and encodes only unknown queries."""
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -52,14 +51,6 @@ def test_the_best_come_first_with_their_cosines(encoder: Any) -> None:
     assert isinstance(index, PremiseIndex)
     assert index.manifest == Manifest("stub@1", 16, "inner_product", 60, CORPUS.hash)
     assert index.name == "stub"
-
-
-def test_many_queries_rank_as_one_by_one(encoder: Any) -> None:
-    index = _index(encoder)
-    queries = [f"query {i}" for i in range(100)]  # enough for FAISS to multiply by BLAS
-    together = index.search(queries, k=7)
-    for row, query in enumerate(queries):
-        assert index.search([query], k=7).positions[0].tolist() == together.positions[row].tolist()
 
 
 def test_ties_are_broken_by_position() -> None:
@@ -134,33 +125,6 @@ def test_vectors_that_are_not_finite_are_refused(encoder: Any) -> None:
         DenseIndex(encoder, CORPUS, vectors)
     with pytest.raises(RetrievalError, match="finite query vectors"):
         index.search_vectors(vectors[3:4], k=1)
-
-
-@pytest.mark.parametrize("shape", [(16,), (2, 15), (1, 2, 16)])
-def test_query_vectors_of_another_shape_are_refused(encoder: Any, shape: tuple[int, ...]) -> None:
-    with pytest.raises(RetrievalError, match="shape"):
-        _index(encoder).search_vectors(np.ones(shape, dtype=np.float32), k=1)
-
-
-def test_threads_get_the_same_hits(encoder: Any) -> None:
-    index = _index(encoder)
-    queries = [f"query {i}" for i in range(20)]
-    expected = index.search(queries, k=9).positions.tolist()
-    with ThreadPoolExecutor(2) as threads:
-        hits = threads.map(lambda query: index.search([query], k=9).positions.tolist(), queries * 20)
-        assert [positions for (positions,) in hits] == expected * 20
-
-
-def test_searching_restores_the_number_of_threads(encoder: Any) -> None:
-    import faiss
-
-    before = faiss.omp_get_max_threads()
-    faiss.omp_set_num_threads(3)
-    try:
-        _index(encoder).search(["q"], k=1)
-        assert faiss.omp_get_max_threads() == 3
-    finally:
-        faiss.omp_set_num_threads(before)
 
 
 def test_another_query_tower_ranks_the_same_vectors(encoder: Any, asymmetric_encoder: Any) -> None:

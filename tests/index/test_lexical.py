@@ -9,11 +9,11 @@ import pytest
 
 from entail.data.records import Corpus
 from entail.errors import CorpusError, RetrievalError
-from entail.index.lexical import Bm25Index, NgramIndex, TfidfIndex
+from entail.index.lexical import Bm25Index, TfidfIndex
 from entail.index.protocol import PremiseIndex
 
 CORPUS = Corpus.of("tiny", ["ice is cold", "fire is hot", "the moon is a cold rock", "ice  melts , slowly"])
-EACH = pytest.mark.parametrize("kind", [TfidfIndex, NgramIndex, Bm25Index])
+EACH = pytest.mark.parametrize("kind", [TfidfIndex, Bm25Index])
 
 
 def test_tfidf_is_the_cosine_of_scikit_learns_defaults() -> None:
@@ -53,16 +53,6 @@ def test_bm25_meets_words_by_their_stems() -> None:
     assert not index.scores(["the is a"]).any()
 
 
-def test_words_of_the_same_parts_meet() -> None:
-    index = NgramIndex(Corpus.of("two", ["evaporation cools", "fire is hot"]))
-    near, far = index.scores(["water evaporates"])[0]
-    assert near > 0.2
-    assert far == 0
-    assert (
-        TfidfIndex(Corpus.of("two", ["evaporation cools", "fire is hot"])).scores(["evaporates"]).max() == 0
-    )
-
-
 @EACH
 def test_search_ranks_the_scores_with_ties_by_position(kind: Any) -> None:
     index = kind(CORPUS)
@@ -84,7 +74,6 @@ def test_search_ranks_the_scores_with_ties_by_position(kind: Any) -> None:
     ("kind", "name", "metric"),
     [
         (TfidfIndex, "tfidf", "tfidf_cosine"),
-        (NgramIndex, "ngrams", "tfidf_cosine"),
         (Bm25Index, "bm25", "bm25"),
     ],
 )
@@ -103,11 +92,11 @@ def test_limits_of_k_and_of_queries(kind: Any, capfd: pytest.CaptureFixture[str]
     assert index.scores([]).shape == (0, 4)
     assert index.search(["ice"], k=9).positions.shape == (1, 4)
     for queries in (["ice"], []):
-        with pytest.raises(RetrievalError, match="found 0"):
+        with pytest.raises(RetrievalError):
             index.search(queries, k=0)
-    with pytest.raises(RetrievalError, match="query 2 of 2 is empty"):
+    with pytest.raises(RetrievalError):
         index.search(["ice", "\t"], k=1)
-    with pytest.raises(CorpusError, match="no premises"):
+    with pytest.raises(CorpusError):
         kind(Corpus.of("none", []))
     assert capfd.readouterr() == ("", "")
 

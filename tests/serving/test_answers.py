@@ -86,7 +86,7 @@ def test_encode_gaussians(gaussian: str, serve: Callable[..., Served], tanh: boo
 @pytest.mark.parametrize(
     ("name", "options"),
     [
-        *((name, {}) for name in ("tfidf", "bm25", "tiny", "tiny+bm25", "tiny+ngrams")),
+        *((name, {}) for name in ("tfidf", "bm25", "tiny", "tiny+bm25")),
         ("tiny", {"reranker": "reader"}),
         ("mine", {"direction": "entails"}),
         ("mine", {"direction": "entailed"}),
@@ -212,7 +212,7 @@ def test_info(both: Served) -> None:
     encoders = {encoder.name: (encoder.gaussian, encoder.dimension) for encoder in info.encoders}
     assert encoders == {"tiny": (False, 16), "mine": (True, 16)}
     assert (info.encoders[0].revision, info.encoders[0].loaded) == (BiEncoder("tiny").revision, True)
-    assert info.retrievers == [*LEXICAL, "tiny", "mine", "tiny+ngrams", "tiny+bm25"]
+    assert info.retrievers == [*LEXICAL, "tiny", "mine", "tiny+bm25"]
     assert [(corpus.name, corpus.count, corpus.active) for corpus in info.corpora] == [("grove", 40, "tiny")]
     assert (info.limits, info.device, info.rerankers) == (asdict(Limits()), "cpu", ["reader"])
 

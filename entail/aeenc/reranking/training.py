@@ -25,8 +25,8 @@ from entail.encoders.card import write_training_queries
 from entail.encoders.cross.pairs import Pair, cut_pairs
 from entail.encoders.cross.reranker import METHOD, RerankerForm
 from entail.errors import TrainingError
+from entail.index.combined import combine
 from entail.index.protocol import Floats, Ints, PremiseIndex
-from entail.index.reranked import combine
 from entail.training.adapters.cross_tower import CrossTower
 from entail.training.loop.batches import BatchTask
 from entail.training.method import Run

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from entail.data.records import Corpus, Premise
 from entail.data.text import count_of, fold, premise_key
 from entail.errors import ManifestMismatchError, RetrievalError
+from entail.index.combined import combine
 from entail.index.protocol import Floats, PremiseIndex
-from entail.index.reranked import combine
 from entail.trees.log.acts import ShownCandidate
 from entail.trees.log.tree import Judgement, Tree
 
@@ -153,7 +153,7 @@ def _in_order(pool: Sequence[Candidate], order: NDArray[np.intp], scores: Floats
 def reorder(pool: Sequence[Candidate], scores: Floats, *, weight: float) -> tuple[Candidate, ...]:
     """Return candidates in the order of a re-ranker, which scored the first `len(scores)` of them.
 
-    `weight` is that of its scores relative to the retriever's; see `entail.index.reranked`.
+    `weight` is that of its scores relative to the retriever's; see `entail.index.combined`.
     """
     first, rest = pool[: len(scores)], pool[len(scores) :]
     summed = combine(np.array([candidate.score for candidate in first], np.float32), scores, weight=weight)

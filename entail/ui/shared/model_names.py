@@ -30,7 +30,6 @@ LABELS: Final[Mapping[str, str]] = {
     "reranker-minilm": "Re-ranker MiniLM",
     "tfidf": "TF-IDF (keywords)",
     "bm25": "BM25 (keywords)",
-    "ngrams": "Word parts (TF-IDF)",
 }
 """Display names of what ships, by name; in brackets an explanation for a list."""
 

@@ -1,6 +1,6 @@
 """Choice of the retriever: the corpus's active one, or another one picked by hand.
 
-An encoder can be combined with keyword match (`entail.index.hybrid`). The active choice follows every
+An encoder can be combined with keyword match (`entail.index.combined`). The active choice follows every
 promotion and rollback, by any session or the command line, at the next run of the page. A choice by hand
 stays.
 """

@@ -10,10 +10,10 @@ from entail.data.records import Corpus
 from entail.encoders.catalogue import resolve
 from entail.encoders.cross.reranker import Reranker, list_rerankers, reranker_revisions
 from entail.errors import EncoderError, ManifestMismatchError, RetrievalError, UnknownEncoderError
+from entail.index.combined import HybridIndex, RerankedIndex
 from entail.index.factory import retriever
-from entail.index.lexical import TfidfIndex
+from entail.index.lexical import Bm25Index, TfidfIndex
 from entail.index.protocol import Floats, PremiseIndex
-from entail.index.reranked import RerankedIndex
 
 TEXTS = ["ba be", "ba be bi", "ba du", "fa fe", "ga ge"]
 CORPUS = Corpus.of("five", TEXTS)
@@ -54,13 +54,31 @@ def test_without_weight_the_order_is_the_retrievers() -> None:
     assert "longest@1" in index.manifest.revision
 
 
-def test_what_cannot_be_read_again_is_refused() -> None:
-    other = Corpus.of("other", ["ba"])
+def test_hybrid_scores_add_shares_of_the_best_of_their_query() -> None:
+    first, words = TfidfIndex(CORPUS), Bm25Index(CORPUS)
+    hybrid: PremiseIndex = HybridIndex(first, words, weight=0.5)
+    assert isinstance(hybrid, PremiseIndex)
+    queries = ["ba bi", "nothing known"]
+    lexical, expected = words.scores(queries), first.scores(queries)
+    assert lexical[0].max() != pytest.approx(1)
+    assert not lexical[1].any()  # no share of nothing, and no NaN
+    expected[0] += 0.5 * lexical[0] / lexical[0].max()
+    np.testing.assert_allclose(hybrid.scores(queries), expected, rtol=1e-6)
+    assert hybrid.search(queries, k=9).positions[0][0] == int(expected[0].argmax())
+    assert hybrid.scores([]).shape == (0, 5)
+    assert (hybrid.name, hybrid.manifest.corpus_hash) == ("tfidf+bm25", CORPUS.hash)
+    assert "+0.5*bm25@" in hybrid.manifest.revision
+
+
+def test_two_corpora_and_bad_settings_are_refused() -> None:
+    first, other = TfidfIndex(CORPUS), Corpus.of("other", ["ba"])
     with pytest.raises(ManifestMismatchError):
-        RerankedIndex(TfidfIndex(CORPUS), other, Longest(), weight=1, depth=1)
-    for weight, depth in ((-1.0, 1), (1.0, 0)):
+        RerankedIndex(first, other, Longest(), weight=1, depth=1)
+    with pytest.raises(ManifestMismatchError):
+        HybridIndex(first, TfidfIndex(other))
+    for weight, depth in ((-1.0, 1), (float("nan"), 1), (1.0, 0)):
         with pytest.raises(RetrievalError):
-            RerankedIndex(TfidfIndex(CORPUS), CORPUS, Longest(), weight=weight, depth=depth)
+            RerankedIndex(first, CORPUS, Longest(), weight=weight, depth=depth)
 
 
 def test_a_reranker_is_asked_for_by_name(write_reranker: Write) -> None:
