@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -10,6 +10,8 @@ from typing import Any
 
 from entail.aeenc.method import AEENC
 from entail.aeenc.source import TrainingData
+from entail.data.corpora import read_corpus
+from entail.data.entailment_bank.trees import read_trees
 from entail.data.records import Corpus, ExplanationTree
 from entail.encoders.catalogue import resolve
 from entail.encoders.training_queries import training_queries_of
@@ -21,6 +23,7 @@ from entail.progress import ProgressCallback
 from entail.registry.models import active
 from entail.settings import load_settings
 from entail.training.method import Method, Run, method, methods
+from entail.trees.formats.entailment_bank import refold
 from entail.trees.log.event_log import TreeLog
 from entail.trees.review.decisions import read_source
 from entail.trees.store.corpora import CorpusInfo, CorpusStore
@@ -100,7 +103,7 @@ def compare_anew(
 def compare_on(
     encoder: str | Path,
     premises: Corpus,
-    trees: Sequence[ExplanationTree],
+    trees: Iterable[ExplanationTree],
     *,
     corpus: str | None = None,
     progress: ProgressCallback | None = None,
@@ -235,21 +238,17 @@ def list_splits(
     version = (info.id, info.version)
     for file in sorted((load_settings().data_dir / "splits").glob("*")):
         if file.is_file() and file.name.endswith(_SUFFIXES):
-            stamp = ("file", file.name, file.stat().st_mtime_ns)
-            over = partial(_compare, premises, partial(_read_file, file))
-            own = partial(_compare, partial(_read_sentences, file), partial(_read_file, file))
+            stamp, read = ("file", file.name, file.stat().st_mtime_ns), partial(read_trees, file)
+            over, own = partial(_compare, premises, read), partial(_compare, partial(_sentences, file), read)
             splits.append(Split(f"{file.name} over {info.name}", (*stamp, version), over))
             splits.append(Split(f"{file.name} over its own sentences", (*stamp, None), own))
     for kind, example in (("your team's trees", False), ("example trees", True)):
-        trees = tuple(
-            (tree.id, tree.seq)
-            for tree in log.trees(corpus_id=info.id)
-            if tree.example == example and tree.steps
-        )
-        if len(trees) >= _MIN_TREES:
-            read = partial(_read_stored, log, [tree_id for tree_id, _ in trees])
-            name = f"{kind} ({len(trees):,}) over {info.name}"
-            splits.append(Split(name, ("trees", trees, *version), partial(_compare, premises, read)))
+        summaries = [tree for tree in log.trees(corpus_id=info.id) if tree.example == example and tree.steps]
+        if len(summaries) >= _MIN_TREES:
+            stored = tuple((tree.id, tree.seq) for tree in summaries)
+            read_stored = partial(_read_stored, log, [tree.id for tree in summaries])
+            name = f"{kind} ({len(summaries):,}) over {info.name}"
+            splits.append(Split(name, ("trees", stored, *version), partial(_compare, premises, read_stored)))
     return splits
 
 
@@ -264,7 +263,7 @@ def _compare_job(
 
 def _compare(
     premises: Callable[[], Corpus],
-    trees: Callable[[], Sequence[ExplanationTree]],
+    trees: Callable[[], Iterable[ExplanationTree]],
     encoder: str,
     corpus: str | None,
     report: ProgressCallback,
@@ -272,19 +271,9 @@ def _compare(
     return compare_on(encoder, premises(), trees(), corpus=corpus, progress=report)
 
 
-def _read_sentences(file: Path) -> Corpus:
-    from entail.data.corpora import read_corpus
-
+def _sentences(file: Path) -> Corpus:
     return read_corpus(file, skip_too_long=True).corpus
 
 
-def _read_file(file: Path) -> list[ExplanationTree]:
-    from entail.data.entailment_bank.trees import read_trees
-
-    return list(read_trees(file))
-
-
-def _read_stored(log: TreeLog, tree_ids: Sequence[str]) -> list[ExplanationTree]:
-    from entail.trees.formats.entailment_bank import refold
-
-    return [refold(history.tree) for _, history in log.histories(tree_ids)]
+def _read_stored(log: TreeLog, tree_ids: Sequence[str]) -> Iterator[ExplanationTree]:
+    return (refold(history.tree) for _, history in log.histories(tree_ids))
