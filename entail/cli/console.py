@@ -195,41 +195,57 @@ def table(header: Sequence[str] | None, rows: Sequence[Sequence[object]]) -> str
 
 
 def describe(data: Mapping[str, Any]) -> str:
-    """Return data for a person: values as rows, mappings and records as tables; what is empty is left out.
+    """Return data for a person: values as rows, records of the same fields as tables, without what is empty.
 
-    >>> print(describe({"queries": 3, "missing": [], "MAP": {"mine": {"n": 0.5}, "base": {"n": 0.25}}}))
+    >>> print(describe({"queries": 3, "missing": [], "mine": {"MAP": 0.5}, "base": {"MAP": 0.25}}))
     queries  3
     <BLANKLINE>
-    MAP       n
-    mine  0.500
-    base  0.250
+          mine   base
+    MAP  0.500  0.250
     """
-    values: list[list[object]] = []
+    values: list[tuple[str, str]] = []
     parts: list[str] = []
+    records: dict[str, Mapping[str, Any]] = {}
     for name, value in data.items():
         title = name.replace("_", " ")
-        if isinstance(value, Mapping):
-            records = list(value.values())
-            if records and all(isinstance(record, Mapping) for record in records):
-                rows = {key: record for key, record in value.items() if record}
-                parts.append(_records(title, rows) if rows else "")
-            else:
-                text = describe(value)
-                parts.append(f"{title}\n{text}" if text else "")
-        elif isinstance(value, Sequence) and value and isinstance(value[0], Mapping):
-            parts.append(_records(title, dict(enumerate(value, 1))))
-        elif value not in (None, "", [], ()):
-            values.append([title, _cell(value)])
-    return "\n\n".join(filter(None, [table(None, values) if values else "", *parts]))
+        if records and not (isinstance(value, Mapping) and list(value) == list(next(iter(records.values())))):
+            parts.append(_records(records))
+            records = {}
+        if value in (None, "", [], (), {}):
+            continue
+        match value:
+            case Mapping() if not any(map(_is_nested, value.values())):
+                records[title] = value
+            case Mapping():
+                parts.append(f"{title}\n{describe(value)}")
+            case [Mapping(), *_] if any(_is_nested(part) for record in value for part in record.values()):
+                parts += [f"{title} {number}\n{describe(record)}" for number, record in enumerate(value, 1)]
+            case [Mapping(), *_]:
+                parts.append(_records({str(number): record for number, record in enumerate(value, 1)}, title))
+            case _:
+                values.append((title, _cell(value)))
+    parts += [_records(records)] if records else []
+    return "\n\n".join([*([table(None, values)] if values else []), *parts])
 
 
-def _records(title: str, records: Mapping[Any, Mapping[str, Any]]) -> str:
-    """Return records as a table, or one below the other if they hold further records."""
-    columns = list(dict.fromkeys(name for record in records.values() for name in record))
-    if any(isinstance(value, Mapping) for record in records.values() for value in record.values()):
-        return "\n\n".join(f"{title} {key}\n{describe(record)}" for key, record in records.items())
-    rows = [[str(key), *(record.get(name) for name in columns)] for key, record in records.items()]
-    return table([title, *(name.replace("_", " ") for name in columns)], rows)
+def _is_nested(value: object) -> bool:
+    """Return whether a value is a mapping, or a list of some."""
+    return isinstance(value, Mapping) or (isinstance(value, list) and any(map(_is_nested, value)))
+
+
+def _records(records: Mapping[str, Mapping[str, Any]], title: str = "") -> str:
+    """Return records as a table, one a row; of one or two, one a column."""
+    fields = list(dict.fromkeys(name for record in records.values() for name in record))
+    names = [name.replace("_", " ") for name in fields]
+    if not title and len(records) == 1:
+        ((title, record),) = records.items()
+        return f"{title}\n{describe(record)}"
+    if title or len(records) > 2:
+        rows = [[key, *(record.get(name) for name in fields)] for key, record in records.items()]
+        return table([title, *names], rows)
+    columns = zip(*([record.get(name) for name in fields] for record in records.values()), strict=True)
+    rows = [[name, *column] for name, column in zip(names, columns, strict=True)]
+    return table(["", *records], rows)
 
 
 def login_name() -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Container, Set
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from entail.cli.console import Report, command, progress_bar
+from entail.cli.console import Report, command, describe, progress_bar
 from entail.cli.options import CorpusFile, Limit, Out, TreesFile, active_or_packaged, options_of
 from entail.cli.rank import RankingOptions
 from entail.errors import SettingsError
@@ -87,7 +87,18 @@ def premises(
     report["measured"] = rows
     if analysis is not None:
         report["bias"] = analysis
-    return Report(data=report, out=out, seed=SEED if further else None)
+    further_measures = evaluations[0].figures()["paper"].keys() - {"MAP", "NDCG", "MRR", "Hit@10", "Hit@50"}
+    text = describe(_select(report, {"manifest", "measured", *further_measures}))
+    return Report(data=report, text=text, out=out, seed=SEED if further else None)
+
+
+def _select(value: Any, left_out: Container[str]) -> Any:  # noqa: ANN401 - JSON
+    """Return JSON without some names of mappings."""
+    if isinstance(value, list):
+        return [_select(part, left_out) for part in value]
+    if not isinstance(value, dict):
+        return value
+    return {name: _select(part, left_out) for name, part in value.items() if name not in left_out}
 
 
 def _premise_rows(

@@ -138,6 +138,5 @@ def _train(
     if best:
         parts.append(f"kept the weights of epoch {best['epoch']}, step {best['step']}")
     parts.extend(f"warning: {warning}" for warning in result.get("warnings", ()))
-    parts.extend(method.notes(result, out) if method.notes is not None else ())
     parts.append(f"wrote {out} in {fitted.get('seconds', 0):,.0f} s")
     return Report(data=result, text="\n\n".join(filter(None, parts)))

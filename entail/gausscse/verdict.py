@@ -150,8 +150,8 @@ def threshold_of(form: GaussianForm) -> float:
 def confidence(form: GaussianForm, similarities: Floats64) -> Floats64 | None:
     """Return the probability of the threshold's answer to each sim(h || p); None without a calibration.
 
-    The logistic curve is fitted to all dev pairs, the threshold to their accuracy. Between its middle and the
-    threshold the curve contradicts the answer; the probability there is one half.
+    Between the middle of the logistic curve and the threshold, which are fitted apart, the curve contradicts
+    the answer; the probability there is one half.
     """
     if form.entailment is None:
         return None

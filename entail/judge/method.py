@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from entail.judge.config import JudgeConfig
@@ -42,17 +41,6 @@ def preview(data: PairData, config: JudgeConfig) -> Preview:
     )
 
 
-def notes(result: Mapping[str, Any], folder: Path) -> list[str]:
-    """Return the accuracy on all of dev, if there is one."""
-    if (dev := result["dev"]) is None:
-        return []
-    low, high = dev["interval"]
-    return [
-        f"accuracy on all {dev['n']:,} dev pairs: {dev['accuracy']:.4f} (95 % interval {low:.4f} to "
-        f"{high:.4f})"
-    ]
-
-
 def card_text(record: Mapping[str, Any], name: str) -> CrossEncoderText:
     """Return the text of a judge's card."""
     return CrossEncoderText(
@@ -84,7 +72,6 @@ JUDGE = Method(
     train=train,
     source=PairSource,
     preview=preview,
-    notes=notes,
     encodes=False,
     makes="a judge of entailment",
     use="the Claims page judges passages by it, and `entail evaluate nli --judge` measures it",

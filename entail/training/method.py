@@ -179,7 +179,6 @@ class Method:
         makes: Name of its kind of model for people.
         use: Clause on the use of a model that is no encoder; commands in backquotes.
         role: Role of its models.
-        notes: Returns further lines of the command line's report, from a training's result and its folder.
     """
 
     name: str
@@ -198,7 +197,6 @@ class Method:
     makes: str = "an encoder"
     use: str = "its package says what for"
     role: Role = "retriever"
-    notes: Callable[[Mapping[str, Any], Path], Sequence[str]] | None = None
 
     @property
     def fields(self) -> tuple[Field, ...]:

@@ -41,11 +41,8 @@ class PairData:
 class PairSource:
     """Labelled pairs: SNLI, MultiNLI, SICK, or columns premise, hypothesis and label; by file or by name.
 
-    Names are those of data sets on the Hub, see `entail.evaluation.nli.sources`: `snli`,
-    `organisation/name@revision:configuration`. Without a revision, a resumed job reads the newest one.
-
-    Raises:
-        SettingsError: If no training pairs are given.
+    Names are those of data sets on the Hub, see `entail.evaluation.nli.sources`. Without a revision, a
+    resumed job reads the newest one.
     """
 
     pairs: Annotated[
@@ -82,11 +79,7 @@ class PairSource:
 
     @staticmethod
     def named(name: str) -> Path:
-        """Return the name of a data set on the Hub as a value of a field, without a look at the Hub.
-
-        Raises:
-            SettingsError: If it is no such name, or the name of an existing file.
-        """
+        """Return the name of a data set on the Hub as a value of a field; `SettingsError` if it is none."""
         from entail.data.reading import shorten
         from entail.evaluation.nli.sources import ALIASES, is_on_hub
 

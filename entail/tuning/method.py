@@ -94,13 +94,6 @@ def preview(data: PassageData, config: TuningConfig | DprConfig) -> Preview:
     )
 
 
-def masked_notes(result: Mapping[str, Any], folder: Path) -> list[str]:
-    """Return a note on the head, and the command of the next stage."""
-    head = "a new masked-LM head" if result["new_head"] else "the masked-LM head of the base"
-    start = "--set initial=" if result["config"]["tuning"] == "lora" else "--base "
-    return [f"used {head}", f"continue with: entail train dpr {start}{folder}"]
-
-
 _DAI = "Dai et al.: Improve Dense Passage Retrieval with Entailment Tuning. EMNLP 2024."
 _KARPUKHIN = "Karpukhin et al.: Dense Passage Retrieval for Open-Domain Question Answering. EMNLP 2020."
 
@@ -118,7 +111,6 @@ TUNING = Method(
     evaluate=evaluate,
     source=TuningSource,
     preview=preview,
-    notes=masked_notes,
     presets={"paper": PAPER},
     common=("base", "prompt", "beta", "tuning", "rank", "epochs", "batch_size", "learning_rate"),
 )

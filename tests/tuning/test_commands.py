@@ -33,8 +33,6 @@ def test_both_stages_from_the_command_line(
     assert main(["train", "tuning", *mixed, *SMALL, "--out", str(tuned)]) == 0
     output = capsys.readouterr().out
     assert "38 pairs" in output
-    assert "a new masked-LM head" in output
-    assert f"entail train dpr --set initial={tuned}" in output
     assert main(["train", "dpr", *arguments, *SMALL, "--set", "initial=tuned", "--out", str(mine)]) == 0
     output = capsys.readouterr().out
     assert "36 questions" in output

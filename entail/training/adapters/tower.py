@@ -98,7 +98,9 @@ class Tower:
                     module.set_attn_implementation("eager")
             self.at_once = 32
         if dropout is not None:
-            _set_dropout(self.model, dropout)
+            for layer in self.model.modules():
+                if isinstance(layer, torch.nn.Dropout):
+                    layer.p = dropout
         if lora is not None:
             _add_adapter(self.model, lora)
         if initial is not None:
@@ -202,6 +204,7 @@ class TowerEncoder:
 
     def __init__(self, name: str, queries: Tower, premises: Tower | None, base: BiEncoder) -> None:
         self.name, self._queries, self._premises, self._base = name, queries, premises, base
+        self.dimension, self.symmetric = queries.dimension, premises is queries
         self._moment = 0
 
     def invalidate(self) -> None:
@@ -217,16 +220,6 @@ class TowerEncoder:
     def premise_revision(self) -> str:
         """Revision of the premise tower, the base's if that is frozen."""
         return self._base.premise_revision if self._premises is None else self.revision
-
-    @property
-    def dimension(self) -> int:
-        """Length of a vector, d."""
-        return self._queries.dimension
-
-    @property
-    def symmetric(self) -> bool:
-        """Whether both towers are one."""
-        return self._premises is self._queries
 
     def encode_queries(self, texts: Sequence[str], *, progress: ProgressCallback | None = None) -> Floats:
         """Return unit vectors, shape (texts, d)."""
@@ -301,14 +294,6 @@ def _add_adapter(model: SentenceTransformer, lora: Lora) -> None:
             bias="none",
         )
     )
-
-
-def _set_dropout(model: SentenceTransformer, dropout: float) -> None:
-    import torch
-
-    for module in model.modules():
-        if isinstance(module, torch.nn.Dropout):
-            module.p = dropout
 
 
 def _start_from(model: SentenceTransformer, initial: Path, lora: Lora | None) -> None:
