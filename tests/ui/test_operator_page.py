@@ -7,8 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from entail.ui.frame import sign_in
-from entail.ui.operator.overview import secret_values
-from entail.ui.operator.storage import CHECKS
+from entail.ui.operator.views import CHECKS, secret_values
 from entail.ui.shared.resources import Workspace, jobs
 from tests.operations.conftest import add_job
 from tests.ui.conftest import said
@@ -70,7 +69,7 @@ def test_a_removal_is_selected_and_confirmed(show: Any) -> None:
     # AppTest cannot pick rows; what follows on picking is called as the dialog calls it.
     def confirmed() -> None:
         from entail.operations.cleaning import list_removable
-        from entail.ui.operator.storage import _confirm
+        from entail.ui.operator.views import _confirm
         from entail.ui.shared.resources import jobs, workspace
 
         _confirm(list_removable(jobs()), workspace())
@@ -106,12 +105,6 @@ def test_the_database_and_its_backup(show: Any, shared: Workspace) -> None:
     assert "Wrote entail" in said(app)
     assert len(list((shared.database.file or Path()).parent.glob("backups/*.zip"))) == 1
     assert [element.proto.label for element in app.get("download_button")] == ["Download"]
-
-
-def test_licences_of_everything(show: Any) -> None:
-    app = show("Licences")
-    names = {name for table in app.dataframe for name in table.value["name"]}
-    assert {"minilm", "EntailmentBank sample", "streamlit"} <= names
 
 
 def test_a_demo_has_no_operator_page(show: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Premises of a corpus: search, upload, add, correct, retire."""
+"""Premises of a corpus: search, upload, add, correct, retire; and archived corpora."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ import streamlit as st
 
 from entail.data.corpora import corpus_name, likely_text_column, read_corpus, sample_columns
 from entail.data.records import Premise
-from entail.data.text import quote
+from entail.data.text import count_of, quote
 from entail.errors import EntailError
 from entail.settings import is_demo
 from entail.trees.store.corpora import CorpusChange, CorpusInfo
 from entail.ui.components.elements import show_errors
-from entail.ui.corpora.archive import draw_archive_button
 from entail.ui.frame.author import ask_name, with_mark
 from entail.ui.shared.corpus_choice import keep_picked, preselect
 from entail.ui.shared.demo import is_locked_in_demo
@@ -35,6 +34,12 @@ _ENCODINGS = {
 
 _PASTED = "Pasted premises.txt"
 """Name of pasted premises, as if they were a file."""
+
+_NOTICE, _TROUBLE = "corpus_notice", "corpus_archive_error"
+"""Session keys of what succeeded and of what went wrong, until they are shown."""
+
+_GROWN = "corpora_grown"
+"""Session key of the number of additions, part of the key of the field for the next one."""
 
 _SELECTED = "corpus_premise"
 """Session key of the selected premise, with its search and its table."""
@@ -91,7 +96,7 @@ def draw_upload(shared: Workspace, author: str | None) -> None:
             )
             corpus = replace(reading.corpus, name=name.strip() or reading.corpus.name)
             info = shared.corpora.add_corpus(corpus, author=author, licence=licence.strip(), source=file_name)
-            st.session_state["corpus_notice"] = f"{label(info.name)}: {label(str(reading))}"
+            st.session_state[_NOTICE] = f"{label(info.name)}: {label(str(reading))}"
             st.session_state["corpora_imported"] = done + 1
             preselect("corpus", info.id)
             st.rerun()
@@ -120,12 +125,12 @@ def _pick_column(content: bytes, name: str, encoding: str, *, form: int) -> str 
 
 def draw_premises(shared: Workspace, author: str | None, corpus: CorpusInfo) -> None:
     """Draw the searchable table of premises, and the form of the selected one."""
-    if notice := st.session_state.pop("corpus_notice", None):
+    if notice := st.session_state.pop(_NOTICE, None):
         st.success(notice)
     with st.container(horizontal=True):
         if st.button("Start a tree", icon=":material/park:", key="start_on_corpus"):
             open_start_with(corpus_id=corpus.id)
-        draw_archive_button(shared, author, corpus)
+        _draw_archive_button(shared, author, corpus)
     premises = shared.corpora.corpus(corpus.id, version=corpus.version).premises
     words = st.text_input("Find premises", key="find_facts", placeholder="Words of a premise").lower().split()
     matches = [p for p in premises if all(word in p.text.lower() for word in words)]
@@ -163,25 +168,17 @@ def draw_premises(shared: Workspace, author: str | None, corpus: CorpusInfo) -> 
 
 
 def _draw_premise(shared: Workspace, author: str | None, corpus: CorpusInfo, premise: Premise) -> None:
-    with st.form(f"fact-{corpus.id}-{premise.key}"):
+    corpora, key = shared.corpora, premise.key
+    with st.form(f"fact-{corpus.id}-{key}"):
         text = st.text_area("Premise", value=premise.text, max_chars=10_000)
         correct, retire = st.columns(2)
         corrected = correct.form_submit_button("Correct", type="primary", width="stretch", on_click=_stay)
         retired = retire.form_submit_button("Retire", width="stretch", on_click=_stay)
         st.caption("Existing trees keep the original text.")
-
-        def save(name: str) -> CorpusInfo:
-            corpora, key = shared.corpora, premise.key
-            info = (
-                corpora.correct(corpus.id, key, text, author=name)
-                if corrected
-                else corpora.retire(corpus.id, [key], author=name)
-            )
-            st.session_state.pop(_SELECTED, None)
-            return info
-
-        if corrected or retired:
-            _change(shared, author, save)
+        if corrected:
+            _change(author, lambda name: corpora.correct(corpus.id, key, text, author=name))
+        elif retired:
+            _change(author, lambda name: corpora.retire(corpus.id, [key], author=name))
 
 
 def _stay() -> None:
@@ -195,28 +192,25 @@ def draw_growth(shared: Workspace, author: str | None, corpus: CorpusInfo) -> No
         return
     with st.form(f"grow-{corpus.id}"):
         # A saved text is cleared; a failed one stays, and so does one that meets a change of another author.
-        done = st.session_state.get("corpora_grown", 0)
-        text = st.text_area(
-            "Add premises", placeholder="One premise a line", height=100, key=f"grow-{corpus.id}-{done}"
-        )
+        key = f"grow-{corpus.id}-{st.session_state.get(_GROWN, 0)}"
+        text = st.text_area("Add premises", placeholder="One premise a line", height=100, key=key)
         if st.form_submit_button("Add", on_click=_stay):
             lines = [line for line in text.splitlines() if line.strip()]
-
-            def add(name: str) -> CorpusInfo:
-                info = shared.corpora.add(corpus.id, lines, author=name)
-                st.session_state["corpora_grown"] = done + 1
-                return info
-
-            _change(shared, author, add)
+            _change(author, lambda name: shared.corpora.add(corpus.id, lines, author=name), grows=True)
 
 
-def _change(shared: Workspace, author: str | None, change: Callable[[str], CorpusInfo]) -> None:
+def _change(author: str | None, change: Callable[[str], CorpusInfo], *, grows: bool = False) -> None:
+    """Change a corpus, close or empty its form, and run the page again; an error leaves the form."""
     if author is None:
         ask_name("change")
         return
     with show_errors():
         info = change(author)
-        st.session_state["corpus_notice"] = f"Saved: version {info.version}, {info.count:,} premises."
+        if grows:
+            st.session_state[_GROWN] = st.session_state.get(_GROWN, 0) + 1
+        else:
+            st.session_state.pop(_SELECTED, None)
+        st.session_state[_NOTICE] = f"Saved: version {info.version}, {info.count:,} premises."
         st.rerun()
 
 
@@ -251,3 +245,39 @@ def _describe(change: CorpusChange) -> str:
 
 def _more(count: int) -> str:
     return f" and {count - 1:,} more" if count > 1 else ""
+
+
+def _draw_archive_button(shared: Workspace, author: str | None, corpus: CorpusInfo) -> None:
+    """Draw the button that archives a corpus, or restores an archived one."""
+    if trouble := st.session_state.pop(_TROUBLE, None):
+        st.error(label(trouble))
+    if shared.database.read_only or is_demo():
+        return
+    st.button(
+        "Restore" if corpus.archived else "Archive",
+        icon=":material/unarchive:" if corpus.archived else ":material/archive:",
+        help=None if corpus.archived else "Hidden from lists, not deleted; trees over it stay",
+        disabled=author is None,
+        key=f"archive-{corpus.id}",
+        on_click=_archive,
+        args=(shared, author, corpus),
+    )
+
+
+def _archive(shared: Workspace, author: str, corpus: CorpusInfo) -> None:
+    try:
+        shared.corpora.archive(corpus.id, author=author, archived=not corpus.archived)
+    except EntailError as error:
+        st.session_state[_TROUBLE] = str(error)
+
+
+def draw_archived(shared: Workspace, author: str | None) -> None:
+    """Draw the archived corpora, if there are any."""
+    archived = shared.corpora.corpora(archived=True)
+    if not archived:
+        return
+    with st.expander(f"Archived ({len(archived)})", icon=":material/archive:"):
+        for corpus in archived:
+            with st.container(horizontal=True, vertical_alignment="center"):
+                st.markdown(f"{label(corpus.name)} :gray[{count_of(corpus.count, 'premise')}]")
+                _draw_archive_button(shared, author, corpus)

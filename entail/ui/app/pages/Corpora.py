@@ -2,8 +2,7 @@
 
 import streamlit as st
 
-from entail.ui.corpora.archive import draw_archived
-from entail.ui.corpora.premises import draw_changes, draw_growth, draw_premises, draw_upload
+from entail.ui.corpora.premises import draw_archived, draw_changes, draw_growth, draw_premises, draw_upload
 from entail.ui.frame.shell import page
 from entail.ui.shared.corpus_choice import pick_corpus
 from entail.ui.shared.text import label

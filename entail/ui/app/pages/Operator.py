@@ -1,9 +1,9 @@
-"""Operator page: machine, storage, jobs, database and licences."""
+"""Operator page: machine, storage, jobs and database."""
 
 import streamlit as st
 
 from entail.ui.frame.shell import page
-from entail.ui.operator.overview import draw_operator
+from entail.ui.operator.views import draw_operator
 
 with page("Operator") as (shared, author):
     st.title("Operator")

@@ -1,0 +1,354 @@
+"""Operator page: access; machine and health, storage, jobs and logs, database and backups."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from entail.errors import EntailError
+from entail.operations.cleaning import Removable, clean, list_removable
+from entail.operations.doctor import LITTLE_SPACE, Diagnosis, diagnose
+from entail.operations.logs import logs, tail
+from entail.operations.storage import back_up, backups, in_words, measure_storage
+from entail.results import versions
+from entail.runtime.machine import inspect_machine
+from entail.runtime.tasks import TaskGroup
+from entail.settings import MAX_UPLOAD_MB, is_demo, load_settings
+from entail.trees.store import schema
+from entail.trees.store.backup import Backup
+from entail.trees.store.health import counts
+from entail.ui.components.elements import draw_table, pick_view, show_errors
+from entail.ui.frame import sign_in
+from entail.ui.frame.author import ask_name
+from entail.ui.shared.downloads import draw_download
+from entail.ui.shared.resources import Workspace, jobs
+from entail.ui.shared.text import ago, label
+from entail.ui.shared.waiting import draw_result, start_task
+
+_LOG_LINES = 200
+_SHOWN = 10
+
+CHECKS = TaskGroup("operator", failure="the check failed")
+"""Checks and backups."""
+
+
+def draw_operator(shared: Workspace, author: str | None) -> None:
+    """Draw the views of the page, or the reason why this visitor has no access."""
+    if reason := access_refusal():
+        st.info(reason, icon=":material/lock:")
+        return
+    view = pick_view("View", tuple(_VIEWS), default="Machine", key="operator_view", bind="query-params")
+    _VIEWS[view](shared)
+
+
+def access_refusal() -> str | None:
+    """Return why this visitor has no access, None if they have."""
+    if is_demo():
+        return "The operator page is not available in a demo."
+    operators = load_settings().operators
+    if not sign_in.is_configured():
+        # Anyone can type any name: a list of operators needs sign-in.
+        return (
+            "ENTAIL_OPERATORS limits access, but sign-in is not set up. Set up sign-in "
+            "(docs/operating.md), or remove ENTAIL_OPERATORS."
+            if operators
+            else None
+        )
+    identity = sign_in.current_identity()
+    if identity is None:
+        return "Sign in to see this page; the button is in the sidebar."
+    if not operators and "SPACE_HOST" in os.environ:  # where whoever has an account can sign in
+        return "ENTAIL_OPERATORS has to name the e-mail addresses of this Space's operators."
+    if operators and identity.email not in operators:
+        return "Your address is not in ENTAIL_OPERATORS."
+    return None
+
+
+def _draw_machine(shared: Workspace) -> None:
+    """Draw load, versions, and the check of `entail doctor`."""
+    _draw_load()
+    left, right = st.columns([3, 4], gap="large")
+    with left:
+        st.subheader("Versions")
+        draw_table([{"package": name, "version": version} for name, version in versions().items()])
+    with right:
+        st.subheader("Health")
+        st.caption("Runs `entail doctor`, which reads the log of every tree.")
+        st.button(
+            "Check now",
+            icon=":material/stethoscope:",
+            key="check_health",
+            on_click=start_task,
+            args=(CHECKS, "health", lambda report: diagnose(progress=report)),
+            kwargs={"slot": "health"},
+        )
+        diagnosis = draw_result(CHECKS, "health", Diagnosis, waiting="Checking …", slot="health")
+        if diagnosis is not None and not diagnosis.problems:
+            st.success("No problems found.", icon=":material/check_circle:")
+        for problem in diagnosis.problems if diagnosis is not None else ():
+            st.error(label(problem, longest=600), icon=":material/error:")
+
+
+@st.fragment(run_every=5.0)
+def _draw_load() -> None:
+    machine = inspect_machine()
+    used = machine.memory - machine.memory_free
+    memory, app, load, device = st.columns(4)
+    memory.metric(
+        "Memory used",
+        in_words(used),
+        help=f"Of {in_words(machine.memory)}, the memory of this machine or container.",
+    )
+    memory.progress(used / machine.memory if machine.memory else 0.0)
+    app.metric("This app", in_words(machine.process_memory), help="Memory of the app's process.")
+    app.caption(f"Since {machine.process_since:%d %b %H:%M} UTC, {ago(machine.process_since)}")
+    if machine.load is not None:
+        now, _, before = machine.load
+        load.metric("Load", f"{now:.1f} of {machine.cores}", help="Busy cores, mean of the last minute.")
+        load.caption(f"{before:.1f} over the last 15 minutes")
+    name = load_settings().device
+    automatic = "cuda" if machine.gpus else "cpu"
+    device.metric(
+        "Device", automatic if name == "auto" else name, help="Device of encoders; set by ENTAIL_DEVICE."
+    )
+    device.caption(label(machine.cpu, longest=60))
+    for gpu in machine.gpus:
+        busy = f", {gpu.busy:.0%} busy" if gpu.busy is not None else ""
+        st.markdown(
+            f":material/memory: **{label(gpu.name)}** {in_words(gpu.used)} of {in_words(gpu.total)}{busy}"
+            f" :gray[driver {label(gpu.driver)}]"
+        )
+
+
+def _draw_storage(shared: Workspace) -> None:
+    """Draw disk usage, and the items that can be removed."""
+    room = measure_storage()
+    _draw_metrics(
+        {
+            "Free": in_words(room.free),
+            "Disk": in_words(room.total),
+            "Used by entail": in_words(sum(item.size for item in room.kept)),
+        }
+    )
+    st.progress(1 - room.free / room.total, text=f"Disk of {label(room.folder)}")
+    if room.free < LITTLE_SPACE:
+        st.warning("Low disk space: trainings and backups may fail.", icon=":material/hard_drive:")
+    draw_table(
+        [
+            {
+                "what": usage.what,
+                "size": in_words(usage.size),
+                "can be rebuilt": usage.again,
+                "where": usage.where,
+            }
+            for usage in room.kept
+        ]
+    )
+    st.subheader("Clean up")
+    st.caption(
+        "Lists only files that entail can rebuild; trees, corpora, encoders, backups and results of jobs "
+        "stay. On the command line: `entail clean`."
+    )
+    message, failures = st.session_state.pop("cleaned", ("", ()))
+    if message:
+        st.success(message, icon=":material/delete_sweep:")
+    for failure in failures:
+        st.warning(label(failure, longest=300))
+    _draw_removable(list_removable(jobs(), corpora=shared.corpora), shared)
+
+
+def _draw_metrics(values: Mapping[str, str]) -> None:
+    with st.container(horizontal=True, gap="large"):
+        for name, value in values.items():
+            st.metric(name, value, width="content")
+
+
+def _draw_removable(items: Sequence[Removable], shared: Workspace) -> None:
+    if not items:
+        st.info("There is nothing to clean up.", icon=":material/check:")
+        return
+    selection = draw_table(
+        [
+            {"what": f"{item.kind}: {item.what}", "size": in_words(item.size), "cost": item.cost}
+            for item in items
+        ],
+        on_select="rerun",
+        selection_mode="multi-row",
+        column_config={"what": st.column_config.TextColumn(width="large")},
+        # The key holds the listed ids: a selection never carries over to other rows.
+        key=f"removable-{sha256(' '.join(item.id for item in items).encode()).hexdigest()[:12]}",
+    )
+    selected = [items[row] for row in selection["selection"]["rows"] if row < len(items)]
+    if st.button(
+        f"Remove {len(selected)} …" if selected else "Remove …",
+        icon=":material/delete:",
+        disabled=not selected,
+        key="remove",
+        help=None if selected else "Select rows by the boxes on their left.",
+    ):
+        _confirm(selected, shared)
+
+
+@st.dialog("Remove for good?")
+def _confirm(items: Sequence[Removable], shared: Workspace) -> None:
+    for item in items[:_SHOWN]:
+        st.markdown(
+            f"**{item.kind}: {label(item.what, longest=120)}** {in_words(item.size)}  \n"
+            f":gray[Cost: {label(item.cost)}]"
+        )
+    if len(items) > _SHOWN:
+        st.caption(f"and {len(items) - _SHOWN} more")
+    with st.container(horizontal=True):
+        if st.button("Remove", type="primary", key="remove_confirmed"):
+            _remove(items, shared)
+        if st.button("Cancel", key="remove_not"):
+            st.rerun()
+
+
+def _remove(items: Sequence[Removable], shared: Workspace) -> None:
+    if not st.session_state.get("author"):
+        ask_name("storage")
+        return
+    with show_errors():
+        result = clean([item.id for item in items], jobs=jobs(), corpora=shared.corpora)
+        names = {item.id: item.what for item in items}
+        st.session_state["cleaned"] = (
+            f"Removed {len(result.removed)}, freed {in_words(result.size)}.",
+            [f"Not removed: {names.get(id_, id_)}: {reason}" for id_, reason in result.kept.items()],
+        )
+        st.rerun()
+
+
+def _draw_jobs_and_logs(shared: Workspace) -> None:
+    """Draw the queue with its workers, and a log."""
+    st.subheader("Queue")
+    _draw_queue()
+    st.subheader("Logs")
+    names = {log.name: f"{log.name}: {log.what}" for log in logs()}
+    names |= {job.id: f"job of {job.name} ({job.id})" for job in jobs().jobs()}
+    _draw_log(st.selectbox("Log", list(names), format_func=names.__getitem__, key="log_name"))
+
+
+@st.fragment(run_every=3.0)
+def _draw_queue() -> None:
+    all_jobs = jobs().jobs()
+    workers = [worker for worker in jobs().workers() if worker.alive]
+    _draw_metrics(
+        {
+            "Queued": str(sum(job.state == "queued" for job in all_jobs)),
+            "Running": str(sum(job.state in ("running", "cancelling") for job in all_jobs)),
+            "Ended": str(sum(not job.open for job in all_jobs)),
+            "Workers": str(len(workers)),
+        }
+    )
+    for worker in workers:
+        task = f"runs {', '.join(worker.at)}" if worker.at else "idle"
+        st.markdown(
+            f":green[:material/check_circle:] **{label(worker.host)}** since {worker.since:%d %b %H:%M} "
+            f"UTC ({ago(worker.since)}), process {worker.pid}, {label(task)}"
+        )
+    if not workers and not jobs().settings.starts_worker:
+        st.caption("No worker runs, and the app starts none (ENTAIL_WORKER=none). Run `entail worker`.")
+    elif not workers:
+        st.caption("No worker runs. The app starts one with a job; it stops after a minute without work.")
+        if st.button("Start worker", icon=":material/play_arrow:", key="start_worker"):
+            with show_errors():
+                jobs().start_worker()
+                st.toast("A worker is starting.")
+    for job_id, reason in jobs().unreadable().items():
+        st.warning(f"{label(job_id)}: {label(reason, longest=300)}")
+
+
+@st.fragment(run_every=3.0)
+def _draw_log(name: str) -> None:
+    try:
+        text = tail(name, lines=_LOG_LINES, secrets=secret_values())
+    except EntailError as error:
+        st.caption(label(str(error)))
+        return
+    if not text:
+        hint = " Only an app started by `entail app` writes one." if name == "app" else ""
+        st.caption(f"The log is empty.{hint}")
+        return
+    # A fixed key keeps the scroll position between updates.
+    with st.container(height=420, key="log_tail", autoscroll=True):
+        st.code(text, language=None, wrap_lines=True)
+    st.caption(f"Last {_LOG_LINES} lines, secrets masked. On the command line: `entail logs {label(name)}`.")
+
+
+def secret_values() -> list[str]:
+    """Return the values of the app's secrets, to mask them in logs."""
+    return list(_values(st.secrets.to_dict())) if st.secrets.load_if_toml_exists() else []
+
+
+def _values(section: Mapping[str, Any]) -> Iterator[str]:
+    for name, value in section.items():
+        if isinstance(value, Mapping):
+            yield from _values(value)
+        elif isinstance(value, str) and any(word in name for word in ("secret", "token", "password", "key")):
+            yield value
+
+
+def _draw_database(shared: Workspace) -> None:
+    """Draw kind, size, schema revision and rows of the database, and its backups."""
+    database = shared.database
+    rows, size, revision = counts(database)
+    _draw_metrics(
+        {
+            "Kind": "SQLite" if database.file is not None else "PostgreSQL",
+            "Size": in_words(size),
+            "Schema revision": revision or "none",
+            "Trees": f"{rows['trees']:,}",
+            "Acts": f"{rows['events']:,}",
+        }
+    )
+    st.caption(f"{label(database.url)} · this version of entail uses schema revision {schema.REVISION}")
+    if database.read_only:
+        st.warning(f"The database is read-only: {label(database.remedy)}.", icon=":material/lock:")
+    st.subheader("Backup")
+    st.caption(
+        "A snapshot of trees, corpora, authors and the encoders in the data folder. `entail restore FILE` "
+        "restores it into SQLite or PostgreSQL. Copy it to another disk."
+    )
+    st.button(
+        "Back up now",
+        type="primary",
+        icon=":material/save:",
+        key="back_up",
+        on_click=start_task,
+        args=(CHECKS, "backup", lambda report: back_up(progress=report)),
+        kwargs={"slot": "backup"},
+    )
+    backup = draw_result(CHECKS, "backup", Backup, waiting="Writing the backup …", slot="backup")
+    if backup is not None:
+        st.success(f"Wrote {label(backup.file.name)} ({in_words(backup.size)}).")
+    for file in backups()[:_SHOWN]:
+        _draw_backup(file)
+
+
+def _draw_backup(file: Path) -> None:
+    stat = file.stat()
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(
+            f":material/inventory_2: {label(file.name)} :gray[{in_words(stat.st_size)}, "
+            f"{ago(datetime.fromtimestamp(stat.st_mtime, UTC))}]",
+            width="stretch",
+        )
+        if stat.st_size <= MAX_UPLOAD_MB * 2**20:
+            draw_download("Download", file.name, file.read_bytes)
+        else:
+            st.caption("Too large to download here; copy it from the folder `backups` of the data folder.")
+
+
+_VIEWS: Mapping[str, Callable[[Workspace], None]] = {
+    "Machine": _draw_machine,
+    "Storage": _draw_storage,
+    "Jobs and logs": _draw_jobs_and_logs,
+    "Database": _draw_database,
+}
