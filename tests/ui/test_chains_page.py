@@ -1,7 +1,5 @@
-"""The Chains page: a chain step by step, premises chosen by hand, WorldTree releases."""
+"""The Chains page: a chain step by step, premises chosen by hand."""
 
-import zipfile
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +13,7 @@ from entail.runtime.chains import take_step
 from entail.runtime.tasks import Task
 from entail.trees.installation.seed import SAMPLE_ID
 from entail.ui.chains.fields import Picks
-from entail.ui.chains.steps import end_message, role_badge, truncation_message
+from entail.ui.chains.steps import end_message, truncation_message
 from entail.ui.shared.resources import Workspace
 from tests.arcf.conftest import FakeScorer
 from tests.ui.conftest import ROOT, buttons, html, opened, said, settled
@@ -59,8 +57,6 @@ def test_the_first_visit_shows_the_baseline_over_the_sample(app: AppTest) -> Non
     assert "entail train arcf" in said(app)
     assert (chain(app), len(buttons(app, "chain-choose-"))) == (9, 8)
     assert "TF-IDF cannot tell when an explanation is complete" in said(app)
-    assert "of 5 gold premises in the chain" in said(app)
-    assert any("chain-role chain-central" in sentence for sentence in sentences(app))
 
 
 def test_a_step_shows_its_candidates_and_new_ones(app: AppTest, few: dict[str, str]) -> None:
@@ -136,7 +132,7 @@ def test_another_question_begins_anew(app: AppTest, few: dict[str, str]) -> None
 @pytest.mark.parametrize(
     ("address", "words"),
     [
-        ({"facts": "corpus-none"}, "names a corpus or release"),
+        ({"facts": "corpus-none"}, "names a corpus"),
         ({"by": "gone"}, "names a scorer"),
         ({"picks": "none,of,these"}, "no longer visible"),
         ({"k": "x", "length": "999"}, "limit of 20 premises"),
@@ -159,47 +155,6 @@ def test_hostile_text_is_escaped(app: AppTest, shared: Workspace) -> None:
     helps = "".join(str(button.help) for button in buttons(app, "chain-choose-"))
     assert "![x]" not in helps
     assert "**cold**" not in helps
-
-
-@pytest.fixture
-def release(shared: Workspace, tmp_path: Path) -> Path:
-    """Return a small release in the data folder."""
-    folder = tmp_path / "data" / "worldtree" / "mine"
-    (folder / "tables").mkdir(parents=True)
-    rows = "".join(f"{text}\tu{number}\n" for number, text in enumerate(TEXTS))
-    (folder / "tables" / "T.tsv").write_text(f"A\t[SKIP] UID\n{rows}", encoding="utf-8")
-    head = "QuestionID\tAnswerKey\tquestion\texplanation\tflags\tarcset\n"
-    row = "S1\tB\tWhat is snow? (A) a rock (B) ice\tu1|CENTRAL u4|LEXGLUE u9|GROUNDING\tSUCCESS\tEasy\n"
-    (folder / "questions.dev.tsv").write_text(head + row, encoding="utf-8")
-    return folder
-
-
-def test_a_row_of_a_release_shows_its_gold_premises(app: AppTest, release: Path) -> None:
-    app = opened(app, PAGE, facts="release-mine", k="2", length="2", row="S1")
-    assert not app.text_area
-    assert "What is snow? **ice**" in said(app)
-    assert "1 of 2 gold premises in the chain, 1 never visible, 1 in no table" in said(app)
-    (table,) = html(app, '<table class="chain-gold')
-    assert "<td>ice is frozen water <span" in table
-    assert table.index("★ central") < table.index("★ lexical glue")
-    assert "<td>no</td><td>never</td>" in table
-    app = settled(app.selectbox(key="chains_row").set_value("own").run())
-    assert len(app.text_area) == 2
-
-
-def test_a_release_is_uploaded(app: AppTest, release: Path, tmp_path: Path) -> None:
-    packed = tmp_path / "r.zip"
-    with zipfile.ZipFile(packed, "w") as file:
-        for path in release.rglob("*.tsv"):
-            file.write(path, path.relative_to(release))
-    app = opened(app, PAGE, facts="upload")
-    for name, content, words in (
-        ("r.zip", packed.read_bytes(), "What is snow? **ice**"),
-        ("bad.zip", b"no zip", "bad.zip: expected"),
-    ):
-        upload = app.file_uploader(key="chains_upload")
-        app = settled(upload.upload(name, content, "application/zip").run())
-        assert words in said(app)
 
 
 @pytest.fixture
@@ -258,7 +213,6 @@ def test_messages_of_a_chain() -> None:
     assert truncation_message(walk_of(first)) == ""
     cut = [Step((), (0, 1), (0.2, 0.1), None, frozenset(), cut=frozenset(group)) for group in ((0,), (0, 1))]
     assert truncation_message(walk_of(*cut)).endswith("truncated: 2."), "each premise counts once"
-    assert role_badge("<NE>") == '<span class="chain-role chain-other">★ &lt;ne&gt;</span>'
 
 
 @pytest.mark.parametrize("picks", [Picks(), Picks(("u1", "u2")), Picks(("u1",), alone=False)])

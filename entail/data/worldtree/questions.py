@@ -9,11 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from entail.data.worldtree.tables import (
-    SUFFIXES,
-    TABLES,
     FactTables,
-    open_release,
-    read_fact_tables,
     read_rows,
 )
 from entail.errors import FormatError
@@ -196,42 +192,6 @@ def missing_gold(questions: Iterable[Question], facts: FactTables) -> tuple[tupl
 def gold_positions(question: Question, facts: FactTables) -> list[int]:
     """Return the positions of a question's gold facts, without those in no table."""
     return [facts.positions[uid] for uid in question.gold if uid in facts.positions]
-
-
-@dataclass(frozen=True)
-class WorldtreeRelease:
-    """Facts and files of questions (explained ones first), with a message for each file that is neither."""
-
-    name: str
-    facts: FactTables
-    readings: tuple[QuestionReading, ...]
-    problems: tuple[str, ...] = ()
-
-
-def read_release(release: Path, *, name: str | None = None) -> WorldtreeRelease:
-    """Read a folder or a ZIP: `tables/` and, next to it or in `questions/`, the files of questions.
-
-    Raises:
-        FormatError: If it is absent, damaged or too large, or has no tables; having no questions is no error.
-    """
-    release_name = name or release.name
-    if not release.exists():
-        raise FormatError("expected a release's folder, or a ZIP of it, found nothing", source=release_name)
-    readings, problems = [], []
-    with open_release(release) as folder:
-        if not (folder / TABLES).is_dir():
-            message = f"expected a folder with {TABLES}/ in it, found none; give the release's own folder"
-            raise FormatError(message, source=release_name)
-        facts = read_fact_tables(folder / TABLES)
-        files = [path for path in [*folder.glob("*"), *folder.glob("questions/*")] if path.is_file()]
-        for file in sorted(files, key=lambda path: path.name):
-            if file.name.lower().endswith(SUFFIXES):
-                try:
-                    readings.append(read_questions(file))
-                except FormatError as error:
-                    problems.append(str(error))
-    readings.sort(key=lambda reading: not reading.scored)
-    return WorldtreeRelease(release_name, facts, tuple(readings), tuple(problems))
 
 
 _BRACKETS = re.compile(r"\(([A-Z]|[1-9])\)")

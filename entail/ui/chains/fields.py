@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import streamlit as st
 
 from entail.arcf.chains.chain import corpus_facts
 from entail.arcf.chains.example import EXAMPLE
 from entail.arcf.scoring.scorer import Scorer, list_scorers
-from entail.data.worldtree.questions import Question, WorldtreeRelease, read_release
+from entail.data.bundled import SAMPLE_NAME
+from entail.data.worldtree.questions import Question
 from entail.data.worldtree.tables import FactTables
 from entail.evaluation.chains import TFIDF
 from entail.runtime.chains import (
@@ -23,24 +23,16 @@ from entail.runtime.chains import (
     take_builder,
     take_scorer,
 )
-from entail.runtime.tasks import TaskGroup, finish
-from entail.trees.store.corpora import CorpusInfo
+from entail.runtime.tasks import finish
 from entail.ui.shared.active import draw_notice, sync_with_active
-from entail.ui.shared.file_source import FileSource
 from entail.ui.shared.link import Link
 from entail.ui.shared.model_names import model_label
 from entail.ui.shared.resources import Workspace
 from entail.ui.shared.text import label
 from entail.ui.shared.waiting import await_value
 
-PARTS = ("by", "k", "length")
-"""Parts of the link that belong to the fields of the scorer."""
-
-LINK = Link(
-    "chains",
-    ("facts", "file", "row", "question", "answer", *PARTS, "picks", "alone"),
-    called={"facts": "corpus or release", "row": "question", "by": "scorer"},
-)
+PARTS = ("facts", "question", "answer", "by", "k", "length")
+LINK = Link("chains", (*PARTS, "picks", "alone"), called={"facts": "corpus", "by": "scorer"})
 
 LONGEST = 2000
 """Most characters of a question or an answer."""
@@ -48,11 +40,7 @@ LONGEST = 2000
 DEFAULT_K, DEFAULT_LENGTH = 60, 9
 """Neighbours of each premise, and most premises of a chain, of a first visit."""
 
-OWN = "own"
-"""Row id of a question that the user enters."""
-
 _PICKS = "chains_by_hand"
-_SHOWN = 90
 
 
 @dataclass(frozen=True)
@@ -99,11 +87,10 @@ def store_picks(about: str, picks: Picks) -> None:
 
 @dataclass(frozen=True)
 class Source:
-    """Question and premises of a chain, and the parts of the link that name them."""
+    """Question and premises of a chain."""
 
     facts: FactTables
     question: Question
-    parts: tuple[str, ...]
 
     @property
     def about(self) -> str:
@@ -112,89 +99,31 @@ class Source:
         return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def _is_release(path: Path) -> bool:
-    return (path / "tables").is_dir() or (path.is_file() and path.suffix.lower() == ".zip")
-
-
-_SOURCE = FileSource(
-    link=LINK,
-    part="facts",
-    label="Premises",
-    unit="premises",
-    folder="worldtree",
-    prefix="release",
-    title="WorldTree: ",
-    accepts=_is_release,
-    read=lambda path, name, report: read_release(path, name=name),
-    tasks=TaskGroup("WorldTree releases", failure="the release could not be read"),
-    types=("zip",),
-    upload="ZIP of a WorldTree release (2019 or 2020): tables/ and question files",
-)
-
-
 def pick_source(shared: Workspace) -> Source | None:
     """Draw the fields for premises and question; return None while one is missing."""
-    picked = _SOURCE.pick(shared)
-    if picked is None:
+    infos = {f"corpus-{info.id}": info for info in shared.corpora.corpora() if info.count}
+    if not infos:
+        st.info("No corpus yet. Upload one on the Corpora page.", icon=":material/library_add:")
         return None
-    if not isinstance(picked, CorpusInfo):
-        return _pick_row(picked)
-    corpus = shared.corpora.corpus(picked.id, version=picked.version)
+    names = {key: f"{info.name} ({info.count:,} premises)" for key, info in infos.items()}
+    sample = next((key for key, info in infos.items() if info.name == SAMPLE_NAME), next(iter(infos)))
+    info = infos[LINK.pick("facts", "Premises", names, sample)]
+    corpus = shared.corpora.corpus(info.id, version=info.version)
     facts = finish(GROUNDS.get_or_start(("corpus", corpus.name, corpus.hash), lambda _: corpus_facts(corpus)))
-    question = _enter_question(EXAMPLE.stem, EXAMPLE.answer)
-    if question is None:
-        return None
-    if (question.stem, question.answer) == (EXAMPLE.stem, EXAMPLE.answer):
-        gold = {uid: role for uid, role in EXAMPLE.gold.items() if uid in facts.positions}
-        question = Question(question.id, question.stem, question.answer, gold)
-        if gold:
-            st.caption("Our own example, in no training set, chosen from 9 for its chain. Enter yours.")
-    return Source(facts, question, ("facts", "question", "answer"))
-
-
-def _pick_row(release: WorldtreeRelease) -> Source | None:
-    st.caption(
-        f"{label(str(release.facts))}"
-        + "".join(f" · {label(reading.source)}: {label(str(reading))}" for reading in release.readings[:3])
-    )
-    files = {reading.source: reading for reading in release.readings}
-    questions: dict[str, Question] = {}
-    parts: tuple[str, ...] = ("facts", "row")
-    if files:
-        left, right = st.columns([1, 3])
-        name = LINK.pick("file", "File", list(files), next(iter(files)), draw=left.selectbox)
-        questions = {file_question.id: file_question for file_question in files[name].questions}
-        parts = (*parts, "file")
-    else:
-        right = st.container()
-        st.info("The release has no question file. Enter a question.", icon=":material/edit:")
-    rows = {id_: _row_label(question) for id_, question in questions.items()} | {OWN: "My own question …"}
-    with right:
-        row = LINK.pick("row", "Question", rows, next(iter(rows)))
-    if row != OWN:
-        question = questions[row]
-        st.markdown(f"{label(question.stem)} **{label(question.answer)}**")
-        return Source(release.facts, question, parts)
-    entered = _enter_question("", "")
-    return None if entered is None else Source(release.facts, entered, (*parts, "question", "answer"))
-
-
-def _row_label(question: Question) -> str:
-    text = f"{question.id}: {question.stem}"
-    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
-
-
-def _enter_question(stem: str, answer: str) -> Question | None:
     left, right = st.columns([3, 2])
-    fields = ((left, "Question", "question", stem), (right, "Correct answer", "answer", answer))
-    question, correct = (
-        LINK.enter(part, name, default, longest=LONGEST, draw=column.text_area, height=80)
-        for column, name, part, default in fields
-    )
-    if not question.strip() or not correct.strip():
+    stem = LINK.enter(
+        "question", "Question", EXAMPLE.stem, longest=LONGEST, draw=left.text_area, height=80
+    ).split()
+    answer = LINK.enter(
+        "answer", "Correct answer", EXAMPLE.answer, longest=LONGEST, draw=right.text_area, height=80
+    ).split()
+    if not stem or not answer:
         st.info("Enter a question and its correct answer.", icon=":material/edit:")
         return None
-    return Question("question", " ".join(question.split()), " ".join(correct.split()), {})
+    question = Question("question", " ".join(stem), " ".join(answer), {})
+    if (question.stem, question.answer) == (EXAMPLE.stem, EXAMPLE.answer):
+        st.caption("Our own example, in no training set, chosen from 9 for its chain. Enter yours.")
+    return Source(facts, question)
 
 
 def pick_builder(facts: FactTables) -> tuple[Builder, int] | None:

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import html
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import takewhile
 
 import streamlit as st
 
 from entail.arcf.chains.chain import Chain, Search, Step, follow
-from entail.arcf.chains.comparison import gold_roles, locate_gold
 from entail.arcf.scoring.inputs import worst_dropped
 from entail.data.text import count_of
-from entail.data.worldtree.questions import CENTRAL, GROUNDING, LEXICAL_GLUE
 from entail.runtime.chains import Builder, take_step
 from entail.runtime.tasks import Task
 from entail.ui.chains.fields import Picks, Source, store_picks
@@ -27,35 +22,6 @@ PAGE = 8
 
 _WAIT = 0.6
 """Seconds that the page waits for steps before it draws the finished ones."""
-
-_ROLES = {CENTRAL: "central", GROUNDING: "grounding", LEXICAL_GLUE: "lexical glue"}
-_CLASSES = {CENTRAL: "central", GROUNDING: "grounding", LEXICAL_GLUE: "glue"}
-
-_STYLE = """
-<style>
-  .chain-role { display: inline-block; padding: 0 .45em; border: 1px solid var(--role); border-radius: 1em;
-      background: color-mix(in srgb, var(--role) 20%, transparent); font-size: .8rem; white-space: nowrap; }
-  .chain-central { --role: #d55e00; } .chain-grounding { --role: #0072b2; border-style: dashed; }
-  .chain-gold { width: 100%; border-collapse: collapse; }
-  .chain-gold th { text-align: left; font-weight: 600; font-size: .86rem; vertical-align: bottom; }
-  .chain-gold th, .chain-gold td { padding: .3rem .6rem .3rem 0; overflow-wrap: anywhere;
-      border-bottom: 1px solid color-mix(in srgb, currentColor 14%, transparent); }
-  .chain-gold td + td, .chain-gold th + th { text-align: right; width: clamp(3.4rem, 14%, 6rem);
-      font-variant-numeric: tabular-nums; overflow-wrap: normal; }
-  .chain-glue { --role: #009e73; border-style: dotted; border-width: 2px; } .chain-other { --role: #888; }
-</style>
-"""
-"""Roles differ by name and outline, too, never by colour alone."""
-
-
-def role_badge(role: str) -> str:
-    """Return the role of a gold premise as HTML.
-
-    >>> role_badge("LEXGLUE")
-    '<span class="chain-role chain-glue">★ lexical glue</span>'
-    """
-    kind = _CLASSES.get(role, "other")
-    return f'<span class="chain-role chain-{kind}">★ {html.escape(_ROLES.get(role, role.lower()))}</span>'
 
 
 def end_message(walk: Chain, *, length: int, is_baseline: bool) -> str:
@@ -108,19 +74,9 @@ class Scene:
     walk: Chain
     making: Task[Step] | None
 
-    @cached_property
-    def roles(self) -> Mapping[int, str]:
-        """Roles of the gold premises, by position."""
-        return gold_roles(self.source.question, self.source.facts)
-
     def uid(self, fact: int) -> str:
         """Return the uid of a premise."""
         return self.source.facts.facts[fact].uid
-
-    def sentence(self, fact: int, words: frozenset[str]) -> str:
-        """Return a premise as HTML with highlighted words and, if it is gold, its role."""
-        badge = f" {role_badge(self.roles[fact])}" if fact in self.roles else ""
-        return f"{marked(self.source.facts.texts[fact], words)}{badge}"
 
     def go(self, facts: tuple[int, ...], *, alone: bool, number: int | None = None) -> None:
         """Choose premises by hand and open a step, the one after them by default; called before a run."""
@@ -153,7 +109,6 @@ def build(source: Source, builder: Builder, *, length: int, picks: Picks) -> Sce
 
 def draw_chain(scene: Scene) -> None:
     """Draw the chain, and the candidates of the open step."""
-    st.html(_STYLE)
     walk = scene.walk
     if walk.by_hand < len(scene.picks.uids) and scene.making is None:
         st.warning(
@@ -195,7 +150,7 @@ def _draw_facts(scene: Scene) -> None:
             rank = step.candidates.index(fact) + 1
             hand = " · your choice" if number < walk.by_hand else ""
             notes = f"{step.scores[rank - 1]:.3f}, rank {rank} of {count_candidates(step)}{hand}"
-            _draw_sentence(scene.sentence(fact, words), notes)
+            _draw_sentence(scene, fact, words, notes)
     if scene.making is not None:
         draw_progress(scene.making, waiting=f"Scoring step {len(walk.steps) + 1} …")
     elif message := end_message(walk, length=scene.length, is_baseline=scene.builder.scorer is None):
@@ -287,28 +242,10 @@ def _draw_candidate(scene: Scene, number: int, rank: int, fact: int, words: froz
             help="Chosen" if is_chosen else f"Choose as premise {number + 1}: {text}",
             width=76,
         )
-        _draw_sentence(scene.sentence(fact, words), " · ".join(notes))
+        _draw_sentence(scene, fact, words, " · ".join(notes))
 
 
-def _draw_sentence(sentence: str, notes: str) -> None:
+def _draw_sentence(scene: Scene, fact: int, words: frozenset[str], notes: str) -> None:
+    sentence = marked(scene.source.facts.texts[fact], words)
     with st.container(gap=None):  # one column next to its button
         st.html(f'<div class="entail-sentence">{sentence}</div><div class="entail-quiet">{notes}</div>')
-
-
-def draw_gold(scene: Scene) -> None:
-    """Draw where the chain has the premises of a known explanation; nothing while the chain grows."""
-    facts = scene.source.facts
-    coverage = locate_gold(scene.source.question, facts, scene.walk)
-    if scene.making is not None or coverage is None:
-        return
-    st.markdown(f"##### Known explanation: {coverage}")
-    head = "".join(
-        f'<th scope="col">{title}</th>'
-        for title in ("Reference premise", "In the chain", "Visible from step")
-    )
-    rows = "".join(
-        f"<tr><td>{html.escape(facts.texts[row.position])} {role_badge(row.role)}</td>"
-        f"<td>{row.step or 'no'}</td><td>{row.visible or 'never'}</td></tr>"
-        for row in coverage.rows
-    )
-    st.html(f'<table class="chain-gold"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>')

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
 import streamlit as st
 
+from entail.data.bundled import SAMPLE_NAME
+from entail.data.reading import read_content
 from entail.encoders.catalogue import catalogue
 from entail.encoders.weights import read_object
 from entail.errors import EncoderError
 from entail.evaluation.passages.pool import Pool, corpus_pool, read_pool
-from entail.runtime.tasks import TaskGroup, finish
-from entail.trees.store.corpora import CorpusInfo
-from entail.ui.shared.file_source import FileSource
+from entail.runtime.tasks import Task, TaskGroup, finish
+from entail.settings import load_settings
+from entail.ui.shared.form import upload_limit
 from entail.ui.shared.link import Link
 from entail.ui.shared.model_names import model_label
 from entail.ui.shared.resources import Workspace, retrievers
 from entail.ui.shared.text import label
+from entail.ui.shared.waiting import await_value
 
 PARTS = ("mode", "question", "answer", "over", "left", "right", "k", "beside")
 
@@ -34,18 +38,7 @@ UNTUNED, TUNED = "dpr-minilm", "dpr-minilm-tuned"
 """Names of the packaged encoders."""
 
 _POOLS = TaskGroup("passages", failure="the passages could not be read")
-_PASSAGES = FileSource(
-    link=LINK,
-    part="over",
-    label="Passages",
-    unit="passages",
-    folder="passage-files",
-    prefix="file",
-    read=lambda path, name, report: read_pool(path, name=name, progress=report),
-    tasks=_POOLS,
-    upload="SQuAD JSON, DPR JSON or TSV, NQ-open with passages, MS MARCO collection.tsv, BEIR corpus.jsonl, "
-    "or a passage a line; also gzipped",
-)
+_UPLOAD = "upload"
 
 
 def load_link() -> None:
@@ -61,16 +54,60 @@ def edits() -> dict[str, str]:
 
 
 def pick_pool(shared: Workspace) -> Pool | None:
-    """Draw the fields for the passages; return None while there are none."""
-    picked = _PASSAGES.pick(shared)
-    if isinstance(picked, CorpusInfo):
-        corpus = shared.corpora.corpus(picked.id, version=picked.version)
+    """Draw the fields for the passages; return None while there are none.
+
+    No path can be typed: whoever sees the page could read any file of the server.
+    """
+    folder = load_settings().data_dir / "passage-files"
+    corpora = {f"corpus-{info.id}": info for info in shared.corpora.corpora() if info.count}
+    files = {f"file-{path.name}": path for path in sorted(folder.glob("*")) if path.name[:1] != "."}
+    names = {key: f"{info.name} ({info.count:,} passages)" for key, info in corpora.items()}
+    names |= {key: path.name for key, path in files.items()} | {_UPLOAD: "Upload a file …"}
+    sample = next((key for key, info in corpora.items() if info.name == SAMPLE_NAME), next(iter(names)))
+    choice = LINK.pick(
+        "over",
+        "Passages",
+        names,
+        sample,
+        help=f"Lists also the files in the folder {folder.name} of the data folder, of any size.",
+    )
+    if choice in corpora:
+        info = corpora[choice]
+        corpus = shared.corpora.corpus(info.id, version=info.version)
         return finish(_POOLS.get_or_start(corpus.hash, lambda _: corpus_pool(corpus)))
-    if picked is not None:
-        questions = f" · {len(picked.questions):,} questions with known passages" if picked.questions else ""
-        remarks = "".join(f" · {remark}" for remark in picked.remarks)
-        st.caption(f"{label(picked.name)}: {len(picked.corpus):,} passages{questions}{remarks}")
-    return picked
+    task = _upload() if choice == _UPLOAD else _open(files[choice])
+    pool = await_value(task, waiting="Reading …") if task is not None else None
+    if pool is not None:
+        questions = f" · {len(pool.questions):,} questions with known passages" if pool.questions else ""
+        remarks = "".join(f" · {remark}" for remark in pool.remarks)
+        st.caption(f"{label(pool.name)}: {len(pool.corpus):,} passages{questions}{remarks}")
+    return pool
+
+
+def _open(path: Path) -> Task[Pool]:
+    """Return the task that reads a file or a folder, again if one of its files has changed."""
+    stats = [file.stat() for file in (path, *sorted(path.glob("*")))]
+    stamp = tuple((stat.st_mtime_ns, stat.st_size) for stat in stats)
+    return _POOLS.get_or_start(
+        (str(path), stamp), lambda report: read_pool(path, name=path.name, progress=report)
+    )
+
+
+def _upload() -> Task[Pool] | None:
+    file = st.file_uploader(
+        "SQuAD JSON, DPR JSON or TSV, NQ-open with passages, MS MARCO collection.tsv, BEIR corpus.jsonl, or "
+        "a passage a line; also gzipped",
+        key="claims_upload",
+        max_upload_size=upload_limit(),
+    )
+    if file is None:
+        st.info("Upload a file. It stays in memory only.", icon=":material/upload_file:")
+        return None
+    content, name = file.getvalue(), file.name
+    return _POOLS.get_or_start(
+        (_UPLOAD, name, hashlib.sha256(content).hexdigest()),
+        lambda report: read_content(content, name, lambda path: read_pool(path, name=name, progress=report)),
+    )
 
 
 def tuned_encoders() -> list[str]:

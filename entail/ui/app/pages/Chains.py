@@ -3,7 +3,7 @@
 import streamlit as st
 
 from entail.ui.chains.fields import LINK, PARTS, load_link, load_picks, pick_builder, pick_source
-from entail.ui.chains.steps import build, draw_chain, draw_gold
+from entail.ui.chains.steps import build, draw_chain
 from entail.ui.components.elements import show_errors
 from entail.ui.frame.shell import page
 
@@ -16,7 +16,5 @@ with page("Chains") as (shared, author):
         if source is not None and choice is not None:
             builder, length = choice
             picks = load_picks(source.about)
-            LINK.save_to_url((*source.parts, *PARTS), further=picks.to_address())
-            scene = build(source, builder, length=length, picks=picks)
-            draw_chain(scene)
-            draw_gold(scene)
+            LINK.save_to_url(PARTS, further=picks.to_address())
+            draw_chain(build(source, builder, length=length, picks=picks))
