@@ -34,18 +34,10 @@ def train_arcf(
     The best weights are those of the highest step MAP on dev, see `entail.arcf.task.step_figures`. Processes
     started by `torchrun` train one scorer together and share the prefixes of a step.
 
-    Args:
-        questions: Training questions; those without gold in the tables are left out.
-        facts: All premises.
-        config: Settings.
-        dev: Questions that choose the best weights; without them the last are kept.
-        run: Output folder, device and callbacks.
+    Questions without gold in the tables are left out. Without dev the last weights are kept.
 
     Raises:
-        TrainingError: If there is no training question, a loss is not finite, the folder holds something
-            else or is in use by another process, or the training was stopped.
-        CheckpointError: If a checkpoint has another base, data or configuration.
-        EncoderError: If the base cannot be loaded.
+        TrainingError: If there is no training question; see `prepare`.
     """
     setup = prepare(config, run, method=METHOD)
     make_tower = BiEncoderTower if config.architecture == "bi" else ScorerTower
@@ -68,23 +60,16 @@ def train_arcf(
         tower.parameters,
         bound_to={"facts": facts.digest, "questions": _digest(questions), "dev": _digest(dev_questions)},
     )
-    warnings = list(fitted.warnings("step MAP"))
-    if near.k == len(facts):
-        warnings.append(f"k is not below the number of facts, {near.k}: every fact is always visible")
-    training = Training(
-        config=config,
-        fitted=fitted,
-        counts={
-            "questions": len(sampler.questions),
-            "gold facts": sum(len(question.gold) for question in sampler.questions),
-            "gold facts in no table": len(missing_gold(questions, facts)),
-            "facts": len(facts),
-            "steps": fitted.steps,
-        },
-        warnings=tuple(warnings),
-        folder=setup.run.out,
-        data=tuple(setup.run.data),
-    )
+    counts = {
+        "questions": len(sampler.questions),
+        "gold facts": sum(len(question.gold) for question in sampler.questions),
+        "gold facts in no table": len(missing_gold(questions, facts)),
+        "facts": len(facts),
+        "steps": fitted.steps,
+    }
+    all_visible = f"k is not below the number of facts, {near.k}: every fact is always visible"
+    warnings = [all_visible] if near.k == len(facts) else []
+    training = setup.result(fitted, counts, measure="step MAP", warnings=warnings)
     form = ScorerForm(
         max_length=tower.max_length,
         metric=config.metric,

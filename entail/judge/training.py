@@ -17,28 +17,12 @@ from entail.judge.judges import METHOD, JudgeForm
 from entail.training.adapters.cross_tower import CrossTower
 from entail.training.loop.batches import BatchTask
 from entail.training.loop.distributed import from_first
+from entail.training.loop.task import Evaluated
 from entail.training.method import Run
 from entail.training.run import Training, digest, prepare, sample_rows
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-
-@dataclass(frozen=True, kw_only=True)
-class JudgeTraining(Training[JudgeConfig]):
-    """Result of the training of a judge.
-
-    Attributes:
-        form: Settings of the judge.
-        measured: Figures on all of dev, see `JudgeEvaluation.to_json`; None without dev.
-    """
-
-    form: JudgeForm
-    measured: Mapping[str, Any] | None
-
-    def to_json(self) -> dict[str, Any]:
-        """Return a JSON-serialisable dict, without the path of the folder."""
-        return {**super().to_json(), "judge": self.form.to_json(), "dev": self.measured}
 
 
 @dataclass(frozen=True)
@@ -124,23 +108,14 @@ def train_judge(
     *,
     dev: Sequence[NliPair] = (),
     run: Run | None = None,
-) -> JudgeTraining:
+) -> Training[JudgeConfig]:
     """Train a judge on pairs of premise and hypothesis whose label is known.
 
-    The best weights are those of the highest accuracy on dev. Processes started by `torchrun` train one judge
-    together.
-
-    Args:
-        pairs: Training pairs; see `clean_pairs` for those left out.
-        config: Settings.
-        dev: Pairs that choose the best weights; without them the last are kept.
-        run: Output folder, device and callbacks.
+    The best weights are those of the highest accuracy on dev; without it the last are kept. Processes started
+    by `torchrun` train one judge together. `clean_pairs` leaves some pairs out.
 
     Raises:
-        TrainingError: If there are fewer than two labels, a loss is not finite, the folder holds something
-            else or is in use by another process, or the training was stopped.
-        CheckpointError: If a checkpoint has another base, data or configuration.
-        EncoderError: If the base cannot be loaded.
+        TrainingError: If there are fewer than two labels; see `prepare`.
     """
     clean = clean_pairs(pairs, dev)
     labels = [label for label in LABELS if clean.counts[label]]
@@ -154,11 +129,7 @@ def train_judge(
         )
     setup = prepare(config, run, method=METHOD)
     tower = CrossTower(
-        setup.base,
-        max_length=config.max_length,
-        outputs=len(LABELS),
-        seed=config.seed,
-        **setup.tower,
+        setup.base, max_length=config.max_length, outputs=len(LABELS), seed=config.seed, **setup.tower
     )
     dev_sample = sample_rows(dev, config.dev_pairs)
     task = JudgeTask(config, clean.pairs, tower, dev=dev_sample)
@@ -169,24 +140,17 @@ def train_judge(
         for label in LABELS
         if label not in labels
     ]
-    training = JudgeTraining(
-        config=config,
-        fitted=fitted,
-        counts={**clean.counts, "pairs cut": task.cut, "steps": fitted.steps},
-        warnings=(*missing, *fitted.warnings("accuracy")),
-        folder=setup.run.out,
-        data=tuple(setup.run.data),
-        # Passages to judge are longer than training texts.
-        form=JudgeForm(max_length=tower.model.max_seq_length or tower.max_length),
-        measured=from_first(lambda: _measure(tower, dev)) if dev else None,
-    )
-    setup.save(training, tower.save, judge=training.form.to_json(), figures=_figures(training))
+    # Passages to judge are longer than training texts.
+    form = JudgeForm(max_length=tower.model.max_seq_length or tower.max_length).to_json()
+    measured = from_first(lambda: _measure(tower, dev)) if dev else None
+    counts = {**clean.counts, "pairs cut": task.cut, "steps": fitted.steps}
+    training = setup.result(fitted, counts, measure="accuracy", warnings=missing, judge=form, dev=measured)
+    setup.save(training, tower.save, judge=form, figures=_figures(fitted.best, measured))
     return training
 
 
-def _figures(training: JudgeTraining) -> dict[str, Any]:
+def _figures(best: Evaluated | None, measured: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return the figures for `entail.json`."""
-    best, measured = training.fitted.best, training.measured
     if measured is None:
         return {}
     low, high = measured["interval"]

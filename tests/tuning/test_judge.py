@@ -67,10 +67,10 @@ def test_it_learns_what_the_labels_mean(tiny_home: Path, tuning: Any) -> None:
     done = train_judge(
         pairs(144), config, dev=pairs(60, seed=1), run=Run(out=tiny_home / "mine", watch=events.append)
     )
-    assert done.measured is not None
-    assert done.measured["accuracy"] > 0.8
+    measured = done.further["dev"]
+    assert measured["accuracy"] > 0.8
     assert done.fitted.best is not None
-    assert done.fitted.best.score == pytest.approx(done.measured["accuracy"])
+    assert done.fitted.best.score == pytest.approx(measured["accuracy"])
     assert json.dumps(done.to_json())
     judge = NliJudge("mine")
     evaluation = evaluate_judge(pairs(60, seed=2), judge)
@@ -174,7 +174,7 @@ def test_what_cannot_be_trained_is_told(tiny_home: Path) -> None:
         replace(SETTINGS, epochs=1),
     )
     assert "neutral" in done.warnings[0]
-    assert done.measured is None
+    assert done.further["dev"] is None
 
 
 def written(file: Path, rows: Sequence[NliPair]) -> Path:
