@@ -49,27 +49,6 @@ def preview(data: WorldtreeData, config: ArcfConfig) -> Preview:
     )
 
 
-_BI = (
-    "Unlike in the paper, question and facts never attend to the candidate. The base encodes candidates "
-    "once, as vectors; the adapter learned where among them the explaining facts lie."
-)
-_SHARED_PIECES = (
-    "The score counts word pieces that prefix and candidate share, rare ones for more; the trained part adds "
-    "what they do not cover."
-)
-_POWER = (
-    "The score, and the selection of visible facts, count how often a fact stood in explanations of similar "
-    "questions (explanatory power, after Valentino et al. 2021). For this the folder holds vectors of the "
-    "training questions and the facts that explained them, but no text of a question. Facts worded "
-    "differently have no explanatory power."
-)
-_SCAR = (
-    "With these terms the scorer is closer to SCAR (Valentino et al. 2022), which sums a sparse and a dense "
-    "score with explanatory power at every step, than to ARCF as printed."
-)
-_SIMILARITY = "The score counts the word similarity of question and fact (tf-idf of stems) at every step."
-
-
 def scorer_text(record: Mapping[str, Any], name: str) -> CrossEncoderText:
     """Return the text of a scorer's card from its `entail.json`."""
     from entail.arcf.scoring.scorer import ScorerForm
@@ -93,10 +72,21 @@ def _description(form: ScorerForm) -> Iterator[str]:
         "It reads a question with its answer, the facts chosen so far and a candidate fact, and returns one "
         "score. It makes no sentence vectors."
     )
-    is_bi = form.architecture == "bi"
-    texts = {_BI: is_bi, _SHARED_PIECES: form.shared_pieces, _POWER: form.encoder}
-    texts |= {_SIMILARITY: form.similarity, _SCAR: is_bi and form.encoder}
-    yield from (text for text, applies in texts.items() if applies)
+    if form.architecture == "bi":
+        yield (
+            "Unlike in the paper, question and facts never attend to the candidate: the base encodes "
+            "candidates once, the adapter the prefix."
+        )
+    if form.shared_pieces:
+        yield "The score counts word pieces that prefix and candidate share, rare ones for more."
+    if form.encoder:
+        yield (
+            "The score, and the selection of visible facts, count how often a fact stood in explanations of "
+            "similar questions (explanatory power; Valentino et al. 2021, SCAR 2022). The folder holds "
+            "vectors of the training questions, but no text of them."
+        )
+    if form.similarity:
+        yield "The score counts the word similarity of question and fact (tf-idf of stems) at every step."
 
 
 CARD = CardText(

@@ -60,18 +60,18 @@ class Neighbourhoods:
 
     def of_fact(self, fact: int) -> Ints:
         """Return the k premises nearest to a premise, without itself, nearest first."""
-        if fact not in self._nearest:
-            self._nearest[fact] = self._neighbours(self.similarities([self.facts.texts[fact]]), fact)
+        self.prepare([fact])
         return self._nearest[fact]
 
     def prepare(self, facts: Sequence[int]) -> None:
         """Compute the neighbours of many premises in batches."""
         missing = [fact for fact in dict.fromkeys(facts) if fact not in self._nearest]
-        for at in range(0, len(missing), _BATCH):
-            batch = missing[at : at + _BATCH]
+        for start in range(0, len(missing), _BATCH):
+            batch = missing[start : start + _BATCH]
             rows = self.similarities([self.facts.texts[fact] for fact in batch])
             for fact, row in zip(batch, rows, strict=True):
-                self._nearest[fact] = self._neighbours(row[None], fact)
+                nearest = top_k(row[None], min(self.k + 1, len(self.facts))).positions[0]
+                self._nearest[fact] = nearest[nearest != fact][: self.k]
 
     def visible(self, neighbours: Ints, chain: Sequence[int]) -> list[int]:
         """Return vis_k: the question's neighbours, then those of each chosen premise.
@@ -82,8 +82,3 @@ class Neighbourhoods:
         near = np.concatenate([neighbours, *(self.of_fact(fact) for fact in chain)])
         excluded = set(chain).union(*(self.facts.equals.get(fact, ()) for fact in chain))
         return [fact for fact in dict.fromkeys(near.tolist()) if fact not in excluded]
-
-    def _neighbours(self, row: Floats, fact: int) -> Ints:
-        nearest: Ints = top_k(row, min(self.k + 1, len(self.facts))).positions[0]
-        neighbours: Ints = nearest[nearest != fact][: self.k]
-        return neighbours

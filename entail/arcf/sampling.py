@@ -129,19 +129,23 @@ class Sampler:
         shuffled = random.permutation(np.asarray(visible, dtype=np.int64)).tolist()
         negatives = [fact for fact in shuffled if fact not in right]
         rest = [STOP, *negatives] if positives else negatives
+        if not rest:
+            return None
         candidates = positives or [STOP]
         count = len(candidates)
         ids = self._inputs.prefix(question.ids, prefix).ids
-        tokens = 0 if config.architecture == "cross" else self._inputs.tokens((ids, ()))
-        tokens += sum(self._cost(ids, fact) for fact in candidates)
+        is_cross = config.architecture == "cross"
+        # A bi-encoder has encoded the candidates before.
+        costs = {
+            fact: self._inputs.tokens((ids, self._candidate(fact))) if is_cross else 0 for fact in visible
+        }
+        costs[STOP] = self._inputs.tokens((ids, ())) if is_cross else 0
+        tokens = (0 if is_cross else self._inputs.tokens((ids, ()))) + sum(costs[fact] for fact in candidates)
         for fact in rest:
-            cost = self._cost(ids, fact)
-            if tokens + cost > config.batch_tokens and len(candidates) > count:
+            if tokens + costs[fact] > config.batch_tokens and len(candidates) > count:
                 break
             candidates.append(fact)
-            tokens += cost
-        if not rest:
-            return None
+            tokens += costs[fact]
         return Sample(number, tuple(prefix), tuple(candidates), count, tokens)
 
     def rows(self, sample: Sample) -> tuple[list[Pair], Floats | None]:
@@ -159,11 +163,6 @@ class Sampler:
         rows = np.zeros((len(candidates), terms.shape[1]), dtype=np.float32)
         rows[is_fact] = terms
         return pairs, rows
-
-    def _cost(self, prefix: Ids, fact: int) -> int:
-        """Return the tokens of one candidate's row; a bi-encoder has encoded candidates before."""
-        pair = (prefix, self._candidate(fact))
-        return self._inputs.tokens(pair) if self.config.architecture == "cross" else 0
 
     def _candidate(self, fact: int) -> Ids:
         return () if fact == STOP else self._inputs.candidates[fact]

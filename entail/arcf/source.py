@@ -48,11 +48,7 @@ class WorldtreeSource:
         check_values(self, SettingsError)
 
     def read(self, *, keep: Path | None = None) -> WorldtreeData:
-        """Read the files.
-
-        Raises:
-            EntailError: If a file cannot be read.
-        """
+        """Read the files; raise `EntailError` for one that cannot be read."""
         from entail.data.worldtree.questions import read_questions
         from entail.data.worldtree.tables import read_fact_tables
 

@@ -311,7 +311,7 @@ def chains(
         "chain_length": sum(lengths) / len(lengths) if lengths else None,
         "problems": [*facts.problems, *reading.problems],
         "warnings": list(reading.warnings),
-        "truncated": loaded.truncation(ranked).to_json(),
+        "truncated": sum(entry.dropped != 0 for entry in ranked),
         "repeated_uids": len(facts.repeats),
         "compared_with": compared,
     }

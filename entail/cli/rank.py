@@ -16,7 +16,7 @@ from entail.errors import SettingsError
 from entail.progress import ProgressCallback
 
 if TYPE_CHECKING:
-    from entail.arcf.chains.ranking import ChainRanker, Ranked, Truncation
+    from entail.arcf.chains.ranking import ChainRanker, Ranked
     from entail.arcf.neighbourhoods import Neighbourhoods
     from entail.data.worldtree.questions import Question
     from entail.data.worldtree.tables import FactTables
@@ -107,12 +107,6 @@ class Ranking:
             write_predictions(file, questions, facts, rank, settings=self.settings, top=top, resume=resume)
         )
 
-    def truncation(self, ranked: Sequence[Ranked]) -> Truncation:
-        """Return the counts of truncated texts."""
-        from entail.arcf.chains.ranking import Truncation
-
-        return Truncation.of(ranked, facts_cut=len(self.ranker.inputs.cut) if self.ranker else 0)
-
     @property
     def spent(self) -> dict[str, int]:
         """Cost of scoring so far."""
@@ -162,16 +156,16 @@ def rank(
                 "facts": len(facts),
                 "problems": [*facts.problems, *reading.problems],
                 "warnings": list(reading.warnings),
-                "truncated": loaded.truncation(written).to_json(),
+                "truncated": sum(entry.dropped != 0 for entry in written),
             }
             return Report(data=data)
         if not (question or "").strip() or not (answer or "").strip():
             raise SettingsError("expected a question and an answer, found an empty one")
         (ranked,) = loaded.rank([Question("question", str(question), str(answer), {})], progress=progress)
-    return _chain_report(ranked, facts, loaded.truncation([ranked]), top=top or 20)
+    return _chain_report(ranked, facts, top=top or 20)
 
 
-def _chain_report(ranked: Ranked, facts: FactTables, truncation: Truncation, *, top: int) -> Report:
+def _chain_report(ranked: Ranked, facts: FactTables, *, top: int) -> Report:
     chain = ranked.chain
     chain_facts = set(chain.facts) if chain else set()
     ranking = [
@@ -181,8 +175,7 @@ def _chain_report(ranked: Ranked, facts: FactTables, truncation: Truncation, *, 
     data: dict[str, Any] = {
         "ranking": ranking,
         "stopped": chain.stopped if chain else None,
-        "dropped": max(0, ranked.dropped),
-        "truncated": truncation.to_json(),
+        "dropped": ranked.dropped,
     }
     if chain is not None:
         data["steps"] = [

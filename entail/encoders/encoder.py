@@ -254,14 +254,7 @@ class BiEncoder:
     def _loaded(self) -> Towers:
         with self._lock:
             if self._towers is None:
-                towers = _load(self.entry, device=self._device, precision=self._precision)
-                expected = self.entry.dimension
-                if expected not in (None, towers.dimension):
-                    raise EncoderError(
-                        f"{self.name}: its configuration says vectors of length {expected}, it makes "
-                        f"{towers.dimension}"
-                    )
-                self._towers = towers
+                self._towers = _load(self.entry, device_name(self._device), self._precision)
             return self._towers
 
 
@@ -275,8 +268,14 @@ def _unit(vectors: Floats, name: str) -> Floats:
     return unit
 
 
-def _load(entry: EncoderEntry, *, device: str | None, precision: Precision) -> Towers:
+def _load(entry: EncoderEntry, device: str, precision: Precision) -> Towers:
     verify(entry.base or entry)
     if precision == "auto" and entry.gaussian is not None:
         precision = "fp32"  # cached Gaussians are bound to the revision alone
-    return load_towers(entry, device=device_name(device), precision=precision)
+    towers = load_towers(entry, device=device, precision=precision)
+    if entry.dimension not in (None, towers.dimension):
+        raise EncoderError(
+            f"{entry.name}: its configuration says vectors of length {entry.dimension}, it makes "
+            f"{towers.dimension}"
+        )
+    return towers

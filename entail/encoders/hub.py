@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import errno
 import re
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from entail.errors import EntailError, HubError
 
@@ -77,73 +77,60 @@ def scrub(text: str) -> str:
 def _describe(error: BaseException, repo: str, revision: str | None) -> HubError:
     from huggingface_hub import errors
 
-    causes = list(_causes(error))
-    for cause in causes:
-        if isinstance(cause, errors.GatedRepoError):
-            message = (
-                f"{repo} is gated: accept its terms on the Hub and set HF_TOKEN to a token that may read it"
-            )
-            return HubError(message, reason="gated")
-        if isinstance(cause, errors.RevisionNotFoundError):
-            return HubError(f"{repo} has no revision {revision!r} on the Hub", reason="no_revision")
-        if isinstance(cause, errors.RepositoryNotFoundError | errors.HFValidationError):
-            message = (
-                f"the Hub has nothing called {repo!r}, or it is private; check its name, or set HF_TOKEN"
-            )
-            return HubError(message, reason="not_found")
-        if isinstance(cause, errors.HfHubHTTPError) and cause.response is not None:
-            wait = cause.response.headers.get("Retry-After", "")
-            return _refusal(cause.response.status_code, cause.server_message or "", wait, repo)
-    if any(isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT) for cause in causes):
-        return HubError(f"{repo}: no space left on this machine; make room, then try again", reason="disk")
+    causes = [error]  # the client wraps the server's errors
+    while (cause := causes[-1].__cause__) is not None:
+        causes.append(cause)
     text = f"{type(error).__name__}: {_first_line(str(error))}"
+    offline = (errors.LocalEntryNotFoundError, errors.OfflineModeIsEnabled, ConnectionError, TimeoutError)
+    for cause in causes:
+        reason, message = "", ""
+        if isinstance(cause, errors.GatedRepoError):
+            reason = "gated"
+            message = "is gated: accept its terms on the Hub and set HF_TOKEN to a token that may read it"
+        elif isinstance(cause, errors.RevisionNotFoundError):
+            reason, message = "no_revision", f"has no revision {revision!r} on the Hub"
+        elif isinstance(cause, errors.RepositoryNotFoundError | errors.HFValidationError):
+            reason = "not_found"
+            message = "is not on the Hub, or it is private; check its name, or set HF_TOKEN"
+        elif isinstance(cause, errors.HfHubHTTPError) and cause.response is not None:
+            reason, message = _refusal(cause.response, _first_line(cause.server_message or ""))
+        elif isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT):
+            reason, message = "disk", "no space left on this machine; make room, then try again"
+        elif isinstance(cause, offline) or "TransportError" in {
+            kind.__name__ for kind in type(cause).__mro__
+        }:
+            reason = "offline"
+            message = (
+                "the Hub cannot be reached; check the network, HF_ENDPOINT and HF_HUB_OFFLINE, then try again"
+            )
+        if reason:
+            return HubError(f"{repo}: {message}", reason=reason)
     if isinstance(error, ValueError) and _STORAGE.search(str(error)):
         return HubError(f"{repo}: the Hub has no room for it: {text}", reason="quota")
-    offline = (errors.LocalEntryNotFoundError, errors.OfflineModeIsEnabled, ConnectionError, TimeoutError)
-    if any(isinstance(cause, offline) or _is_transport(cause) for cause in causes):
-        return HubError(
-            f"{repo}: the Hub cannot be reached; check the network, HF_ENDPOINT and HF_HUB_OFFLINE, then try "
-            "again",
-            reason="offline",
-        )
     return HubError(f"{repo}: the Hub's client failed, {text}", reason="unexpected")
 
 
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield an error and its causes: the client wraps the server's errors."""
-    while error is not None:
-        yield error
-        error = error.__cause__
-
-
-def _is_transport(error: BaseException) -> bool:
-    return any(kind.__name__ == "TransportError" for kind in type(error).__mro__)
-
-
-def _refusal(status: int, text: str, wait: str, repo: str) -> HubError:
-    line = _first_line(text)
-    tail = f" ({line})" if line else ""
+def _refusal(response: Any, line: str) -> tuple[str, str]:  # noqa: ANN401 - of the client's HTTP library
+    """Return reason and message of a server's refusal."""
+    status, tail = response.status_code, f" ({line})" if line else ""
     if status in (402, 413, 507) or (status in (400, 403) and _STORAGE.search(line)):
-        reason, message = "quota", f"the Hub has no room for it{tail}; free storage there, or push less"
-    elif status == 401:
-        reason = "bad_token"
-        message = f"the Hub refuses the token; make a new one at {OFFICIAL}/settings/tokens and set HF_TOKEN"
-    elif status == 403:
-        reason = "forbidden"
-        message = f"the token may not do this{tail}; it needs write access to this name"
-    elif status == 429:
-        reason = "rate_limit"
-        after = f"in {wait} seconds" if wait.isdigit() else "in some minutes"
-        message = f"too many requests to the Hub; try again {after}"
-    elif status in (409, 412):
-        reason, message = "conflict", f"changed by another user meanwhile{tail}; try again"
-    elif status == 404:
-        reason, message = "not_found", f"the Hub has no such file or name{tail}"
-    elif status >= 500:
-        reason, message = "server", f"the Hub is out of order ({status}); try again later"
-    else:
-        reason, message = "unexpected", f"the Hub refused it, {status}{tail}"
-    return HubError(f"{repo}: {message}", reason=reason)
+        return "quota", f"the Hub has no room for it{tail}; free storage there, or push less"
+    if status >= 500:
+        return "server", f"the Hub is out of order ({status}); try again later"
+    wait = response.headers.get("Retry-After", "")
+    after = f"in {wait} seconds" if wait.isdigit() else "in some minutes"
+    conflict = ("conflict", f"changed by another user meanwhile{tail}; try again")
+    return {
+        401: (
+            "bad_token",
+            f"the Hub refuses the token; make a new one at {OFFICIAL}/settings/tokens and set HF_TOKEN",
+        ),
+        403: ("forbidden", f"the token may not do this{tail}; it needs write access to this name"),
+        404: ("not_found", f"the Hub has no such file or name{tail}"),
+        409: conflict,
+        412: conflict,
+        429: ("rate_limit", f"too many requests to the Hub; try again {after}"),
+    }.get(status, ("unexpected", f"the Hub refused it, {status}{tail}"))
 
 
 def _first_line(text: str) -> str:

@@ -29,7 +29,6 @@ PICKLES = frozenset({".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt", ".joblib
 """Suffixes of weights that can run code when loaded."""
 
 _IDENTITY = frozenset({".safetensors", ".json", ".txt", ".model"})
-_DPR = ("DPRQuestionEncoder", "DPRContextEncoder")
 _LICENCE = re.compile(r"^license:\s*['\"]?([^\s'\"]+)", re.MULTILINE)
 
 
@@ -62,19 +61,6 @@ def check_safe(folder: Path, name: str) -> None:
             )
 
 
-def check_both_towers(folder: Path, name: str) -> None:
-    """Refuse one encoder of a DPR as transformers saves it, without sentence-transformers' modules."""
-    config = read_object(folder / "config.json")
-    kind = next((kind for kind in config.get("architectures") or () if kind in _DPR), None)
-    if kind and not modules(folder):
-        raise EncoderError(
-            f"{name}: expected one model that encodes queries and premises, found {kind} as "
-            "transformers saves it, whose other tower is another model; give a DPR in "
-            "sentence-transformers' format, such as "
-            "sentence-transformers/facebook-dpr-question_encoder-single-nq-base, which then encodes both"
-        )
-
-
 def folder_digest(folder: Path) -> str:
     """Return 12 hexadecimal digits that identify weights, configuration and vocabulary.
 
@@ -105,15 +91,14 @@ def file_sha256(path: Path) -> str:
     return _sha256(path, state.st_size, state.st_mtime_ns)
 
 
-def read_json(path: Path) -> Any:  # noqa: ANN401 - JSON is of any type
-    """Return the content of a JSON file, None if there is no such file.
+def read_json(path: Path, kind: Any = object) -> Any:  # noqa: ANN401 - JSON is of any type
+    """Return the content of a JSON file as a type, None if there is no such file.
 
     Raises:
         EncoderError: If it cannot be read; see `entail.data.stored`.
     """
-    return stored.read_json(
-        path, object, error=EncoderError, remedy="download the model again, or train it again"
-    )
+    remedy = "download the model again, or train it again"
+    return stored.read_json(path, kind, error=EncoderError, remedy=remedy)
 
 
 def read_object(path: Path) -> dict[str, Any]:
@@ -122,8 +107,8 @@ def read_object(path: Path) -> dict[str, Any]:
     return content if isinstance(content, dict) else {}
 
 
-def read_form(kind: type[T], record: Mapping[str, Any], *, name: str, entry: str) -> T:
-    """Return the settings of a model from an entry of its `entail.json`; unknown fields are ignored.
+def read_form(kind: type[T], record: Mapping[str, Any], *, name: str, entry: str = "") -> T:
+    """Return `entail.json`, or an entry of it, as a dataclass; unknown fields are ignored.
 
     Raises:
         EncoderError: If a value is not of its type or range.
@@ -132,7 +117,7 @@ def read_form(kind: type[T], record: Mapping[str, Any], *, name: str, entry: str
         return stored.parse_as(kind, json.dumps(record))
     except ValueError as error:
         raise EncoderError(
-            f"{name}: expected settings that fit as {entry!r} in entail.json, found {error}; train it again"
+            f"{name}: expected other fields in {entry or 'entail.json'}, found {error}; train it again"
         ) from error
 
 
@@ -236,27 +221,17 @@ class TensorFile:
         return frozenset(self._raw)
 
     def get(self, name: str, *shape: int | None) -> Tensor:
-        """Return a tensor of a shape, in which None stands for any size."""
-        tensor = self._read(name)
-        if self._dtype.is_floating_point and not tensor.is_floating_point():
-            raise EncoderError(f"{self._label}: expected floats in {name!r}, found {tensor.dtype}")
-        actual = tuple(tensor.shape)
-        if len(actual) != len(shape) or any(e not in (None, a) for e, a in zip(shape, actual, strict=True)):
-            expected = ", ".join("any" if size is None else str(size) for size in shape)
-            raise EncoderError(f"{self._label}: expected {name!r} of shape ({expected}), found {actual}")
-        return self._convert(tensor)
-
-    def whole(self, name: str) -> Tensor:
-        """Return a tensor of any shape."""
-        return self._convert(self._read(name))
-
-    def _read(self, name: str) -> Tensor:
+        """Return a tensor of a shape, in which None stands for any size; without a shape, of any."""
         if name not in self._raw:
             raise EncoderError(f"{self._label}: expected the tensor {name!r}, found none of that name")
         tensor: Tensor = self._handle.get_tensor(self._raw[name])
-        return tensor
-
-    def _convert(self, tensor: Tensor) -> Tensor:
+        if shape and self._dtype.is_floating_point and not tensor.is_floating_point():
+            raise EncoderError(f"{self._label}: expected floats in {name!r}, found {tensor.dtype}")
+        actual = tuple(tensor.shape)
+        fits = all(e in (None, a) for e, a in zip(shape, actual, strict=False))
+        if shape and (len(actual) != len(shape) or not fits):
+            expected = ", ".join("any" if size is None else str(size) for size in shape)
+            raise EncoderError(f"{self._label}: expected {name!r} of shape ({expected}), found {actual}")
         # A copy: the file may be replaced while this is in use, and a mapped page would go with it.
         return tensor.to(self._device, self._dtype, copy=True)
 
@@ -271,7 +246,7 @@ def require_finite(path: Path, *, name: str) -> None:
 
     with open_tensors(path, name=name, device="cpu", dtype=torch.float32) as tensors:
         for tensor in sorted(tensors.names):
-            if wrong := int((~tensors.whole(tensor).isfinite()).sum()):
+            if wrong := int((~tensors.get(tensor).isfinite()).sum()):
                 raise EncoderError(
                     f"{name}: {path.name}: expected numbers in the tensor {tensor!r}, found {wrong} that are "
                     "none (NaN or infinite); download it again, or train it again"

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from entail.arcf.scoring.inputs import Inputs, question_text
 from entail.encoders.cross.pairs import read_tokenizer
 from entail.encoders.row_batches import token_batches
-from entail.errors import EncoderError
 
 
 @pytest.fixture
@@ -64,11 +63,6 @@ def test_no_row_is_longer_than_what_is_read(fake: Any) -> None:
     # Each has 6 tokens, half of what is left of 16 beside the 3 special ones.
     assert [len(ids) for ids in inputs.candidates] == [6, 1, 6]
     assert inputs.cut == {0, 2}
-
-
-def test_a_tokenizer_that_is_none_is_refused() -> None:
-    with pytest.raises(EncoderError, match=r"x: expected a tokenizer\.json"):
-        read_tokenizer("{}", name="x")
 
 
 @given(st.lists(st.integers(1, 60), max_size=80), st.integers(60, 400))

@@ -5,7 +5,6 @@ import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,12 +14,9 @@ from entail.arcf.source import WorldtreeSource
 from entail.arcf.training import train_arcf
 from entail.cli import main
 from entail.errors import SettingsError
-from entail.jobs.candidates import Candidate
 from entail.jobs.inputs import absolute
 from entail.training.method import Run, method
 from tests.arcf.conftest import SMALL, TINY
-
-COUNTS = {"questions_cut": 0, "explanations_cut": 0, "facts_cut": 0}
 
 
 @pytest.fixture
@@ -104,24 +100,9 @@ def test_ranked_into_a_file_resumed_and_compared(
     assert ranking["ranking"][0]["chosen"]
     assert ranking["steps"][0]["chosen"] == ranking["ranking"][0]["uid"]
     assert ranking["stopped"] in ("bare prefix", "length", "nothing visible")
-
-
-def test_truncation_is_reported(
-    mine: Path, tmp_path: Path, release: dict[str, Path], dev: list[str], tables: list[str], run_json: Any
-) -> None:
-    command = ["rank", *tables, "--scorer", "mine", "--k", "6", "--question", "ba bi", "--answer", "bo"]
-    ranking = run_json(*command, "--length", "2", "--min-length", "2")
-    assert (ranking["dropped"], ranking["truncated"]) == (0, COUNTS)
-    ranking = run_json(*command, "--min-length", "9")
-    assert ranking["dropped"] > 0
-    assert ranking["truncated"] == COUNTS | {"explanations_cut": 1}
+    assert run_json(*command, "--min-length", "9")["dropped"] > 0
     command[command.index("ba bi")] = "ba " * 60
-    assert run_json(*command)["truncated"] == COUNTS | {"questions_cut": 1}
-
-    table = release["tables"] / "T.tsv"
-    table.write_text(table.read_text(encoding="utf-8") + "ba " * 60 + "\tx\tlong\n", encoding="utf-8")
-    many = [*dev, "--scorer", "mine", "--min-length", "9", "--limit", "2", "--out", str(tmp_path / "r.tsv")]
-    assert run_json("rank", *many)["truncated"] == COUNTS | {"explanations_cut": 2, "facts_cut": 1}
+    assert run_json(*command)["dropped"] == -1
 
 
 def test_mistakes_are_reported(
@@ -192,8 +173,3 @@ def test_training_data_are_previewed(release: dict[str, Path]) -> None:
     for wrong in ({"questions": None}, {"limit": 0}):
         with pytest.raises(SettingsError):
             replace(source, **wrong)  # type: ignore[arg-type]  # of a tuple
-
-
-def test_a_scorer_ranks_for_no_corpus() -> None:
-    job: Any = SimpleNamespace(name="mine", spec=SimpleNamespace(method="arcf"))
-    assert "scorer of facts" in str(Candidate(job, None, None).problem)

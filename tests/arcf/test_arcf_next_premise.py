@@ -109,14 +109,6 @@ def test_its_length_counts_what_was_accepted_and_it_drafts_at_least_one(fake: An
     assert len(drafted(fake, by(1), around(1), [f"f{i}" for i in range(9)], search=how).facts) == 1
 
 
-def test_what_must_not_be_proposed_is_not_and_all_may_be_gone(fake: Any) -> None:
-    near, how = around(2), Search(length=3, least=3)
-    best = drafted(fake, by(2), near, search=how).facts[0]
-    assert best not in drafted(fake, by(2), near, search=how, never=[best]).facts
-    gone = drafted(fake, by(2), near, search=how, never=range(40))
-    assert (gone.facts, gone.stopped) == ((), "nothing visible")
-
-
 def test_an_accepted_sentence_outside_the_corpus_has_neighbours(fake: Any) -> None:
     near, lock = around(3, k=2), RLock()
     pairs = fake(by(3))

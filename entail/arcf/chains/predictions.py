@@ -51,10 +51,8 @@ def write_predictions(
     """
     if top is not None and top < 1:
         raise SettingsError(f"top: expected 1 or more facts, found {top}")
-    ids = [question.id for question in questions]
-    if len(set(ids)) != len(ids):
-        again = next(question_id for question_id in ids if ids.count(question_id) > 1)
-        raise SettingsError(f"expected questions with ids of their own, found {again!r} twice")
+    if len({question.id for question in questions}) < len(questions):
+        raise SettingsError("expected questions with distinct ids, found one twice")
     lines = min(top or len(facts), len(facts))
     settings = {**settings, "facts": facts.digest, "lines a question": str(lines)}
     settings |= {"questions": _digest(questions)}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from entail.arcf.chains.chain import Chain, Search, build_chain
 from entail.arcf.neighbourhoods import Neighbourhoods
@@ -62,46 +62,3 @@ class ChainRanker(PremiseScorer):
             chain = build_chain(question, self, self.neighbourhoods, self.search)
             yield Ranked(question, chain.ranking(question, self.neighbourhoods), chain)
             meter.add(1)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Truncation:
-    """Counts of texts that exceed a scorer's maximum length.
-
-    Attributes:
-        questions_cut: Questions without their beginning.
-        explanations_cut: Explanations without their oldest premises at the end.
-        facts_cut: Premises without their end.
-    """
-
-    questions_cut: int = 0
-    explanations_cut: int = 0
-    facts_cut: int = 0
-
-    @classmethod
-    def of(cls, ranked: Iterable[Ranked], *, facts_cut: int) -> Truncation:
-        """Count the truncations of rankings."""
-        dropped = [ranking.dropped for ranking in ranked]
-        return cls(
-            questions_cut=sum(count < 0 for count in dropped),
-            explanations_cut=sum(count > 0 for count in dropped),
-            facts_cut=facts_cut,
-        )
-
-    def to_json(self) -> dict[str, int]:
-        """Return a JSON-serialisable dict."""
-        return asdict(self)
-
-    def messages(self) -> list[str]:
-        """Return one sentence for each kind of truncation that occurred.
-
-        >>> Truncation(explanations_cut=2).messages()
-        ['2 explanations exceed the maximum length: their oldest facts were dropped']
-        """
-        counts = {
-            "explanations exceed the maximum length: their oldest facts were dropped": self.explanations_cut,
-            "questions exceed the maximum length: their beginning was dropped": self.questions_cut,
-            "facts exceed half of the maximum length: their ends were cut, and questions and explanations "
-            "next to them have the other half": self.facts_cut,
-        }
-        return [f"{count:,} {words}" for words, count in counts.items() if count]

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -58,8 +58,6 @@ EQUAL_COSINE = 0.998
 
 NEIGHBOUR_WEIGHT = 0.4
 """Weight of explanatory power relative to tf-idf similarity in the neighbourhood of a question."""
-
-_CACHED_QUESTIONS = 16
 
 
 class SharedPieces:
@@ -215,16 +213,16 @@ class Explanations:
         """Key of a premise -> its number."""
         return {key: number for number, key in enumerate(self.keys)}
 
-    def encode(self, texts: Sequence[str]) -> Sequence[Floats]:
-        """Return the vectors of questions; that of a single one is cached.
+    def encode(self, texts: Sequence[str]) -> Floats:
+        """Return the vectors of questions, (questions, d).
 
         Raises:
             EncoderError: If the encoder cannot be loaded, or its vectors have another dimension.
         """
-        vectors = [*self._loaded.encode_queries(texts)] if len(texts) > 1 else [*map(self._vector, texts)]
-        if len(texts) and len(vectors[0]) != self.vectors.shape[1]:
+        vectors = self._loaded.encode_queries(texts)
+        if vectors.shape[1] != self.vectors.shape[1]:
             raise EncoderError(
-                f"expected explanations with vectors of {len(vectors[0])} numbers, as {self.encoder} makes "
+                f"expected explanations with vectors of {vectors.shape[1]} numbers, as {self.encoder} makes "
                 f"them, found {self.vectors.shape[1]}; download the scorer again"
             )
         return vectors
@@ -232,10 +230,6 @@ class Explanations:
     @cached_property
     def _loaded(self) -> BiEncoder:
         return load(self.encoder)
-
-    @cached_property
-    def _vector(self) -> Callable[[str], Floats]:
-        return lru_cache(_CACHED_QUESTIONS)(lambda text: self._loaded.encode_queries([text])[0])
 
     def power(self, proximity: Values, premises: Sequence[int], own: NDArray[np.int64]) -> Values:
         """Return the explanatory power of premises by number (-1: in no explanation), shape (own,).

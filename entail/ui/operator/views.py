@@ -20,9 +20,9 @@ from entail.results import versions
 from entail.runtime.machine import inspect_machine
 from entail.runtime.tasks import TaskGroup
 from entail.settings import MAX_UPLOAD_MB, is_demo, load_settings
+from entail.trees.installation.backup import Backup
+from entail.trees.installation.health import counts
 from entail.trees.store import schema
-from entail.trees.store.backup import Backup
-from entail.trees.store.health import counts
 from entail.ui.components.elements import draw_table, pick_view, show_errors
 from entail.ui.frame import sign_in
 from entail.ui.frame.author import ask_name
