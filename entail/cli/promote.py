@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from contextlib import closing
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -35,26 +34,22 @@ def promote(
     corpus: Annotated[str | None, "Only for this corpus of the app; default: all corpora.", "NAME"] = None,
     back: Annotated[bool, "Restore what was active before."] = False,
     anyway: Annotated[bool, "Also without a comparison, or if it does worse."] = False,
-    premises: Annotated[Path | None, "Premises to compare on, with --dev."] = None,
-    dev: Annotated[Path | None, "Trees to compare on; default: those of its job."] = None,
     role: Annotated[
         Role | None, "With --back: the role to roll back, if models of several roles were promoted."
     ] = None,
 ) -> Report:
     """Make a model the active one of its role; open pages follow within seconds.
 
-    A retriever is compared with the active one on the same queries, and refused if it does worse. An encoder
-    of Gaussians becomes the direction model, a scorer of facts the chain scorer, a re-ranker the one of the
-    Trees page, each for all corpora.
+    A retriever is compared with the active one on the dev data of its job, and refused if it does worse. An
+    encoder of Gaussians becomes the direction model, a scorer of facts the chain scorer, a re-ranker the one
+    of the Trees page, each for all corpora.
     """
     from entail.registry.models import active, card_figures, roll_back
     from entail.registry.models import promote as activate
     from entail.registry.roles import DESCRIPTIONS, role_of
 
-    if (encoder is None and (dev or premises or anyway)) or (encoder is not None and (back or role)):
-        raise SettingsError(
-            "expected --dev, --premises and --anyway with an ENCODER, and --back and --role without one"
-        )
+    if (encoder is None and anyway) or (encoder is not None and (back or role)):
+        raise SettingsError("expected --anyway with an ENCODER, and --back and --role without one")
     premises_of_corpus = _corpus(corpus)
     corpus = premises_of_corpus.name if premises_of_corpus else None  # it may be given by its id
     if back:
@@ -63,15 +58,12 @@ def promote(
     if encoder is None:
         return _active(corpus)
     model_role = role_of(encoder)
-    if model_role != "retriever" and (corpus or dev or premises):
-        raise SettingsError(
-            f"{encoder} is for {model_role} in all corpora, and is not compared on trees; leave out "
-            "--corpus, --dev and --premises"
-        )
+    if model_role != "retriever" and corpus:
+        raise SettingsError(f"{encoder} is for {model_role} in all corpora; leave out --corpus")
     now = active(corpus, role=model_role)
     rows = card_figures(encoder, now) if model_role != "retriever" else []
     with progress_bar() as progress:
-        comparison = _comparison(encoder, now, corpus, dev=dev, premises=premises, progress=progress)
+        comparison = _comparison(encoder, now, corpus, progress=progress)
         pointer = activate(
             encoder,
             by=login_name(),
@@ -111,26 +103,12 @@ def _role_to_roll_back(role: Role | None, corpus: str | None) -> Role:
 
 
 def _comparison(
-    name: str,
-    now: Active,
-    corpus: str | None,
-    *,
-    dev: Path | None,
-    premises: Path | None,
-    progress: ProgressCallback | None,
+    name: str, now: Active, corpus: str | None, *, progress: ProgressCallback | None
 ) -> PairedComparison | None:
-    """Compare on trees of a file, or on the dev data of the model's job; reuse the job's own comparison."""
-    from entail.jobs.candidates import compare_anew, compare_on, find_candidate
+    """Compare on the dev data of the model's job; reuse the job's own comparison."""
+    from entail.jobs.candidates import compare_anew, find_candidate
     from entail.jobs.jobs import Jobs
 
-    if (dev is None) != (premises is None):
-        raise SettingsError("expected --dev and --premises together; give both")
-    if dev is not None and premises is not None:
-        from entail.data.corpora import read_corpus
-        from entail.data.entailment_bank.trees import read_trees
-
-        trees = tuple(read_trees(dev))
-        return compare_on(name, read_corpus(premises).corpus, trees, corpus=corpus, progress=progress)
     jobs = Jobs()
     candidate = find_candidate(jobs, name)
     if candidate is None or candidate.evaluation is None:

@@ -118,11 +118,3 @@ def test_cancel_resume_errors(run_json: Any, grove_files: tuple[Path, Path]) -> 
     assert run_json(*QUEUE, "x", code=1)["error"]["type"] == "SettingsError"
     assert run_json("promote", "tiny", code=1)["error"]["type"] == "PromotionError"
     assert run_json("promote", "tiny", "--back", code=1)["error"]["type"] == "SettingsError"
-
-
-def test_promote_with_a_comparison_on_trees(run_json: Any, grove_files: tuple[Path, Path]) -> None:
-    facts, trees = grove_files
-    run_json("promote", "tiny", "--anyway")
-    pointer = run_json("promote", "tiny", "--dev", str(trees), "--premises", str(facts))
-    assert pointer["evaluation"]["measures"]["MAP, query excluded"]["p"] == 1.0
-    assert run_json("promote", "tiny", "--dev", str(trees), code=1)["error"]["type"] == "SettingsError"
