@@ -1,24 +1,141 @@
-"""Training of a scorer of premises on questions with known explanations."""
+"""Training of a scorer of premises: prefixes, loss, and single steps of dev questions."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from entail.arcf.config import ArcfConfig
+from entail.arcf.losses import prefix_loss
 from entail.arcf.neighbourhoods import Neighbourhoods
-from entail.arcf.sampling import Sampler
+from entail.arcf.sampling import STOP, Sample, Sampler
 from entail.arcf.scoring.inputs import Inputs
 from entail.arcf.scoring.scorer import METHOD, ScorerForm
 from entail.arcf.scoring.terms import Explanations, PremiseTerms, SharedPieces, Terms, WordSimilarity
-from entail.arcf.task import ArcfTask
 from entail.arcf.tower import BiEncoderTower, ScorerTower
 from entail.data.worldtree.questions import Question, missing_gold
 from entail.data.worldtree.tables import FactTables
 from entail.errors import TrainingError
+from entail.evaluation.chains import ap
 from entail.training.adapters.saving import name_of
 from entail.training.method import Run
 from entail.training.run import Training, digest, prepare, sample_rows
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Batch = tuple[Sample, ...]
+
+
+class ArcfTask:
+    """Task of ARCF.
+
+    Args:
+        config: Settings.
+        sampler: Training samples.
+        scorer: Scorer in training.
+        dev: Sampler of what chooses the best weights, see `step_figures`; None keeps the last.
+    """
+
+    def __init__(
+        self, config: ArcfConfig, sampler: Sampler, scorer: ScorerTower, *, dev: Sampler | None
+    ) -> None:
+        self.config, self.sampler, self.scorer = config, sampler, scorer
+        self._dev = (dev, dev.epoch(0)) if dev is not None else None
+        self._drawn: tuple[int, list[Batch]] | None = None
+
+    def begin_epoch(self, epoch: int) -> None:
+        """Do nothing: no sample depends on the weights."""
+
+    def batches(self, epoch: int) -> list[Batch]:
+        """Return the batches of an epoch; with a token budget, as many as its share allows."""
+        if self._drawn is None or self._drawn[0] != epoch:
+            size, samples = self.config.prefixes_a_step, self.sampler.epoch(epoch)
+            batches = [tuple(samples[at : at + size]) for at in range(0, len(samples), size)]
+            if self.config.token_budget:
+                tokens = np.cumsum([sum(sample.tokens for sample in batch) for batch in batches])
+                share = self.config.token_budget / self.config.epochs
+                batches = batches[: max(1, int(np.searchsorted(tokens, share, side="right")))]
+            self._drawn = (epoch, batches)
+        return self._drawn[1]
+
+    def steps(self, epochs: int) -> int:
+        """Return the estimated number of batches: as many in every epoch as in the present one."""
+        return epochs * len(self._drawn[1] if self._drawn else self.batches(0))
+
+    def share(self, batch: Batch, *, rank: int, size: int) -> Batch:
+        """Return the prefixes of one process; with fewer prefixes than processes some are shared."""
+        return (batch[rank::size] or batch[:1]) if size > 1 else batch
+
+    def loss(self, batch: Batch) -> tuple[Tensor, Mapping[str, float]]:
+        """Return the mean loss of prefixes, and diagnostics."""
+        import torch
+
+        losses, right, margins = [], [], []
+        rows = [self.sampler.rows(sample) for sample in batch]
+        terms = [table for _, table in rows if table is not None]
+        # One call, so that what is computed once per call, such as weights in bf16, is computed once a step.
+        scores = self.scorer.scores(
+            [pair for pairs, _ in rows for pair in pairs], np.concatenate(terms) if terms else None
+        )
+        for sample, own in zip(batch, torch.split(scores, [len(pairs) for pairs, _ in rows]), strict=True):
+            positive = torch.arange(len(own), device=own.device) < sample.positives
+            losses.append(prefix_loss(own, positive, kind=self.config.loss))
+            with torch.no_grad():
+                ahead = own[positive][:, None] - own[~positive][None]
+                right.append(float((ahead > 0).float().mean()))
+                margins.append(float(ahead.mean()))
+        figures = {
+            "pairs in order": float(np.mean(right)),
+            "margin": float(np.mean(margins)),
+            "tokens": float(sum(sample.tokens for sample in batch)),
+            "samples": float(sum(len(sample.candidates) for sample in batch)),
+        }
+        return torch.stack(losses).mean(), figures
+
+    def evaluate(self) -> tuple[float, Mapping[str, float]] | None:
+        """Evaluate the current weights on single steps of dev questions."""
+        if self._dev is None:
+            return None
+        figures = step_figures(self.scorer, *self._dev)
+        return figures["step MAP"], figures
+
+    def state(self) -> Mapping[str, Any]:
+        """Return no state: samples depend on seed and epoch alone."""
+        return {}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Restore nothing."""
+
+
+def step_figures(scorer: ScorerTower, sampler: Sampler, samples: Sequence[Sample]) -> dict[str, float]:
+    """Evaluate single steps after given prefixes, which costs far less than whole chains.
+
+    Returns:
+        `step MAP`: average precision of the remaining gold premises among the visible ones; `step P@1`: share
+        of steps whose best premise is gold; `stop`: share of steps with the bare prefix in its place, first
+        if no gold premise is left, else below the best one.
+    """
+    values, first, stops = [], [], []
+    for sample in samples:
+        scores = scorer.score(*sampler.rows(sample))
+        bare = sample.candidates.index(STOP) if STOP in sample.candidates else None
+        gold = [at for at in range(sample.positives) if sample.candidates[at] != STOP]
+        if bare is not None:
+            stops.append(float(scores[bare] < scores[gold].max() if gold else scores.argmax() == bare))
+        if gold:
+            facts = np.flatnonzero(np.array(sample.candidates) != STOP)
+            order = facts[np.argsort(-scores[facts], kind="stable")]
+            values.append(ap(1 + np.flatnonzero(np.isin(order, gold)).astype(np.float64)))
+            first.append(float(order[0] in gold))
+    figures = {
+        "step MAP": float(np.mean(values)) if values else 0.0,
+        "step P@1": float(np.mean(first)) if first else 0.0,
+    }
+    return figures | ({"stop": float(np.mean(stops))} if stops else {})
 
 
 def train_arcf(
@@ -31,7 +148,7 @@ def train_arcf(
 ) -> Training[ArcfConfig]:
     """Train a scorer of premises on questions with known explanations.
 
-    The best weights are those of the highest step MAP on dev, see `entail.arcf.task.step_figures`. Processes
+    The best weights are those of the highest step MAP on dev, see `step_figures`. Processes
     started by `torchrun` train one scorer together and share the prefixes of a step.
 
     Questions without gold in the tables are left out. Without dev the last weights are kept.

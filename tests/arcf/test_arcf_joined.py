@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from entail.arcf.method import preview
-from entail.arcf.source import WorldtreeSource
+from entail.arcf.method import WorldtreeSource, preview
 from entail.arcf.training import train_arcf
 from entail.cli import main
 from entail.errors import SettingsError

@@ -106,13 +106,13 @@ def cross_folders() -> list[Path]:
 
 def list_cross(method: str, *, first: str) -> list[tuple[Path, Card]]:
     """Return the folders and cards of a method's cross-encoders under `models/`: one first, then by name."""
-    found = []
+    pairs = []
     for folder in sorted(cross_folders(), key=lambda folder: (folder.name != first, folder.name)):
         with contextlib.suppress(EncoderError, OSError):  # damaged, or being replaced
             card = read_card(folder, folder.name)
             if card is not None and card.method == method:
-                found.append((folder, card))
-    return found
+                pairs.append((folder, card))
+    return pairs
 
 
 def open_cross(model: str | Path, method: str, *, first: str) -> tuple[CrossParts, Card]:
