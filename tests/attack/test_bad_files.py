@@ -21,7 +21,6 @@ from entail.data.entailment_bank.trees import read_trees
 from entail.data.nli.pairs import read_nli
 from entail.data.nli.sentence_pairs import read_pairs
 from entail.data.passages import files as passages
-from entail.data.passages.question_table import read_table
 from entail.data.reading import read_text
 from entail.data.worldtree.questions import read_questions
 from entail.data.worldtree.tables import Fact, FactTables, read_fact_tables
@@ -110,10 +109,6 @@ def graphml() -> str:
     return to_graphml(replay([event]).tree)
 
 
-def question_table(path: Path) -> Any:
-    return read_table(path.read_bytes(), name=path.name)
-
-
 read_passages, read_passage_questions = drain(passages.read_passages), drain(passages.read_questions)
 READERS: dict[str, tuple[str, Callable[[], str], Callable[[Path], Any]]] = {
     "corpus.csv": ("f.csv", lambda: "id,text\n1,{}\n2,{}\n".format(*TEXTS), read_corpus),
@@ -137,7 +132,6 @@ READERS: dict[str, tuple[str, Callable[[], str], Callable[[Path], Any]]] = {
     "passages.tsv": ("f.tsv", lambda: "id\ttext\ttitle\n1\tIce is cold.\tIce\n", read_passages),
     "questions.tsv": ("f.tsv", lambda: "what is ice\t['water', 'cold']\n", read_passage_questions),
     "qrels": ("f.tsv", lambda: "query-id\tcorpus-id\tscore\nq1\td1\t1\n", drain(passages.read_qrels)),
-    "question table": ("f.csv", lambda: "question,answer\nWhat is ice?,water\n", question_table),
     "worldtree questions": ("f.tsv", lambda: QUESTIONS, read_questions),
     "worldtree facts": (
         "tables/f.tsv",
@@ -187,7 +181,7 @@ def at_path(path: Path) -> dict[str, str | None]:
     return {name: attempt(read, path) for name, (_, _, read) in READERS.items() if name in OF_FILES}
 
 
-OF_FILES = READERS.keys() - {"card", "worldtree facts", "question table"}
+OF_FILES = READERS.keys() - {"card", "worldtree facts"}
 
 
 PATHS = ("fifo", "loop", "device", "link to a device", "folder", "absent", "long", "nul", "process")

@@ -84,7 +84,6 @@ SCREENS = {
     "pairs": Screen("/Direction", choose("Table")),
     "Chains": Screen("/Chains", see('[class*="chain-"]')),
     "Claims": Screen("/Claims?left=tfidf&right=bm25", see("table.ranked .says")),
-    "questions": Screen("/Claims?mode=many"),
     "training": Screen("/Models?models_view=Training"),
     "hub": Screen("/Models?models_view=Hub"),
 }

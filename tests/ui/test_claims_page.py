@@ -1,4 +1,4 @@
-"""The Claims page: a question, its claim, what is found for either; many questions; trees from questions."""
+"""The Claims page: a question, its claim, what is found for either; trees from questions."""
 
 import gzip
 import json
@@ -266,25 +266,6 @@ def test_passages_and_questions_are_uploaded(app: AppTest) -> None:
     app = settled(app.file_uploader(key="claims_upload").upload("cut.json", bad, "application/json").run())
     (error,) = (str(element.value).replace("\\", "") for element in app.error)
     assert error.startswith("cut.json")
-    app = settled(app.segmented_control(key="claims_mode").set_value("many").run())
-    upload = app.file_uploader(key="claims_file")
-    app = settled(upload.upload("q.csv", b"query\nWho won?\n", "text/csv").run())
-    assert "**1 question:** 0 by a fallback rule (0.0%)" in said(app)
-    app = settled(app.file_uploader(key="claims_file").upload("q.csv", b"", "text/csv").run())
-    assert "a header" in said(app)
-
-
-def test_many_questions_are_claimed_counted_and_written(app: AppTest) -> None:
-    app = on_claims(app, mode="many", left="tfidf", right="bm25")
-    pasted = "When did Tesla die?\t1943\nblue\t\nWho won?\tItaly"
-    app = settled(app.text_area(key="claims_pasted").set_value(pasted).run())
-    assert "**3 questions:** 1 by a fallback rule (33.3%)" in said(app)
-    (rules,) = app.multiselect
-    assert rules.options == ["when (1)", "who (1)", "general (1)"]
-    assert [button.label for button in app.get("download_button")] == ["Claims (CSV)"]
-    app = settled(app.segmented_control(key="claims_mode").set_value("one").run())
-    app = settled(app.segmented_control(key="claims_mode").set_value("many").run())
-    assert app.text_area(key="claims_pasted").value == pasted
 
 
 def test_a_tree_starts_from_a_question(app: AppTest, shared: Workspace, five: dict[str, str]) -> None:

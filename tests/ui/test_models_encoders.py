@@ -18,7 +18,7 @@ MEASURED = [
 ]
 
 
-def opened(app: AppTest, encoder: str, view: str = "About") -> AppTest:
+def opened(app: AppTest, encoder: str, view: str = "Card") -> AppTest:
     """Open the Models page at a view of an encoder."""
     app.session_state["models_encoder"] = encoder
     app.session_state["models_encoder_view"] = view
@@ -86,8 +86,6 @@ def test_figures_and_dimension_of_an_encoder_of_gaussians(
     app = opened(app, gaussian)
     rows = app.dataframe[0].value.set_index("encoder")
     assert (rows.loc[gaussian, "dimension"], rows.loc["tiny", "dimension"]) == (16, 16)
-    assert "16 means and 16 log variances" in said(app)
-    assert "a vector of 16 dimensions" in said(opened(app, "tiny"))
 
 
 def test_a_card_is_drawn_without_fetching_its_pictures(app: AppTest, models: Path) -> None:
@@ -104,9 +102,7 @@ def test_an_odd_record_is_shown_as_text_and_a_deleted_encoder_gives_way(
     trained(trained_on={"queries": "many", "data": [odd, 3]}, licence=odd, measured=[3])
     (tiny_home / odd).mkdir()
     app = opened(app, "mine")
-    table = next(str(m.value) for m in app.markdown if "Location" in str(m.value))
-    assert "<i>" not in table
-    assert "a|b" not in table
+    assert not any("<i>" in str(element.value) for element in app.markdown)
     for view in ("Figures", "Card", "Promote"):
         app = app.segmented_control(key="models_encoder_view").set_value(view).run()
         assert not app.exception

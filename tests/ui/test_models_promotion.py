@@ -172,7 +172,7 @@ def test_damaged_pointers_are_an_error_and_the_list_stays(
     (tmp_path / "data" / "active.json").write_text("{", encoding="utf-8")
     app = opened(app)
     assert app.error
-    app.session_state["models_encoder_view"] = "About"
+    app.session_state["models_encoder_view"] = "Card"
     app = settled(app.run())
     assert not app.exception
     assert app.dataframe

@@ -23,7 +23,7 @@ from entail.ui.shared.resources import Workspace, retrievers
 from entail.ui.shared.text import label
 from entail.ui.shared.waiting import await_value
 
-PARTS = ("mode", "question", "answer", "over", "left", "right", "k", "beside")
+PARTS = ("question", "answer", "over", "left", "right", "k", "beside")
 
 LONGEST = 5000
 """Most characters of a question, an answer or a claim."""

@@ -13,7 +13,7 @@ from entail.operations.storage import in_words
 from entail.runtime.models import model_cache
 from entail.training.method import Role
 from entail.ui.components.elements import draw_table, pick_view, show_errors
-from entail.ui.models.details import draw_about, draw_card, draw_figures
+from entail.ui.models.details import draw_card, draw_figures
 from entail.ui.models.promotion import draw_active_models, draw_notice, draw_promotion, draw_scorers
 from entail.ui.shared.model_names import model_label
 from entail.ui.shared.resources import Workspace, jobs
@@ -22,7 +22,7 @@ from entail.ui.shared.text import label
 SELECTED = "models_encoder"
 """Session key of the selected encoder."""
 
-_VIEWS = ("About", "Figures", "Card", "Promote")
+_VIEWS = ("Card", "Figures", "Promote")
 _ROWS_SHOWN = 10
 
 
@@ -30,7 +30,7 @@ def open_encoder(name: str) -> None:
     """Show an encoder on the next run of the Models page; a click handler of other views."""
     st.session_state["models_view"] = "Encoders"
     st.session_state[SELECTED] = name
-    st.session_state["models_encoder_view"] = "About"
+    st.session_state["models_encoder_view"] = "Card"
 
 
 def draw_encoders(shared: Workspace, author: str | None) -> None:
@@ -51,7 +51,7 @@ def draw_encoders(shared: Workspace, author: str | None) -> None:
     left.selectbox("Encoder", list(encoders), format_func=model_label, key=SELECTED, persist_state="session")
     with right:
         view = pick_view(
-            "Details", _VIEWS, default="About", key="models_encoder_view", persist_state="session"
+            "Details", _VIEWS, default="Card", key="models_encoder_view", persist_state="session"
         )
     with st.container(border=True), show_errors():
         _draw_encoder(shared, author, encoders[str(st.session_state[SELECTED])], view)
@@ -67,14 +67,12 @@ def _draw_encoder(shared: Workspace, author: str | None, encoder: EncoderSummary
         st.caption("For safety, only safetensors are loaded, and no code of a model is run.")
     if view == "Figures":
         draw_figures(encoder)
-    elif view == "Card":
-        draw_card(encoder)
     elif view == "Promote":
         usable = entry.problem is None and entry.path is not None
         role: Role = "direction" if entry.gaussian is not None else "retriever"
         draw_promotion(shared, author, entry.name, entry.revision if usable else None, role, entry=entry)
     else:
-        draw_about(encoder)
+        draw_card(encoder)
 
 
 def _draw_list(encoders: Sequence[EncoderSummary], *, selected: str) -> None:

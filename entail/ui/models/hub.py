@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from functools import partial
+from typing import TypeVar
 
 import streamlit as st
 
@@ -29,6 +30,8 @@ from entail.ui.shared.model_names import model_label
 from entail.ui.shared.resources import Workspace
 from entail.ui.shared.text import label
 from entail.ui.shared.waiting import draw_result, start_task
+
+_Result = TypeVar("_Result")
 
 PUSH, TREES, PULL = "Push an encoder", "Push trees", "Pull an encoder"
 """Views, by title."""
@@ -117,7 +120,7 @@ def _draw_push_trees(shared: Workspace, author: str | None) -> None:
         corpus = st.selectbox(
             "Corpus", with_trees, format_func=lambda id_: corpora[id_].name, key="hub_corpus"
         )
-        licence = st.selectbox(
+        picked = st.selectbox(
             "Licence",
             [_OF_CORPUS, *KNOWN, OTHER],
             key="hub_licence",
@@ -128,22 +131,14 @@ def _draw_push_trees(shared: Workspace, author: str | None) -> None:
         repo = _pick_repo("Name of the data set on the Hub", key="hub_data_repo")
         private = _pick_private(key="hub_data_private")
         names = st.toggle("Include author names", key="hub_names", help="Without it, authors are numbered.")
-    chosen_licence = None if licence in (None, _OF_CORPUS) else str(licence)
+    licence = None if picked in (None, _OF_CORPUS) else str(picked)
+    push = partial(push_trees, corpus, repo or "", log=shared.log, store=shared.corpora)
     # The versions: later decisions need another preview.
-    version = tuple(sorted((tree.id, tree.seq) for tree in trees if tree.corpus_id == corpus))
+    versions = tuple(sorted((tree.id, tree.seq) for tree in trees if tree.corpus_id == corpus))
     _draw_plan_and_push(
-        partial(
-            push_trees,
-            corpus,
-            repo or "",
-            log=shared.log,
-            store=shared.corpora,
-            private=private,
-            names=names,
-            licence=chosen_licence,
-        ),
+        partial(push, private=private, names=names, licence=licence),
         repo,
-        (corpus, version, repo, private, names, chosen_licence),
+        (corpus, versions, repo, private, names, licence),
         key="hub_trees",
         author=author,
         consent="" if private else "Everyone may see it, and its licence allows it",
@@ -167,25 +162,21 @@ def _draw_pull(author: str | None) -> None:
     except HubError as error:
         problem = str(error).replace("x/", "")
         st.caption(f":red[{label(problem)}]")
-    key = ("pull", repo, revision, name)
 
     def pull(report: ProgressCallback) -> PullResult:
         return pull_encoder(str(repo), revision=revision or None, name=name or None, progress=report)
 
-    _draw_start(
+    done = _draw_transfer(
         "Pull",
+        ("pull", repo, revision, name),
+        pull,
+        PullResult,
         key="hub_pull",
-        icon=":material/cloud_download:",
         author=author,
         enabled=repo is not None and not problem,
-        on_click=partial(start_task, HUB_TASKS, key, pull, slot="hub_pull_done"),
     )
-    done = draw_result(HUB_TASKS, key, PullResult, waiting="Asking the Hub …", slot="hub_pull_done")
-    if done is not None:
-        _draw_pulled(done)
-
-
-def _draw_pulled(done: PullResult) -> None:
+    if done is None:
+        return
     st.success(
         f"Pulled **{label(done.name)}** from {label(done.repo)} at commit `{done.commit[:12]}`: "
         f"{len(done.files)} files, {in_words(sum(done.files.values()))}.",
@@ -203,14 +194,13 @@ def _pick_repo(title: str, *, key: str) -> str | None:
         title, key=key, max_chars=200, placeholder="my-team/my-name", persist_state="session"
     )
     repo = (typed or "").strip()
-    if not repo:
-        return None
     try:
-        check_repo(repo)
+        if repo:
+            check_repo(repo)
     except HubError as error:
         st.caption(f":red[{label(str(error))}]")
         return None
-    return repo
+    return repo or None
 
 
 def _pick_private(*, key: str) -> bool:
@@ -237,7 +227,7 @@ def _draw_plan_and_push(
     if repo is None:
         st.caption("Enter a name on the Hub to preview the push.")
         return
-    plan_key, push_key = (key, "plan", inputs), (key, "push", inputs)
+    plan_key = (key, "plan", inputs)
     st.button(
         "Preview",
         key=f"{key}_preview",
@@ -248,29 +238,54 @@ def _draw_plan_and_push(
         help="Stages the files and the card. Sends nothing, needs no token.",
     )
     plan = draw_result(HUB_TASKS, plan_key, PushResult, waiting="Staging the files …", slot=f"{key}_plan")
-    if plan is not None:
-        _draw_plan(plan)
-        _draw_start(
-            f"Push to {plan.repo}",
-            key=f"{key}_push",
-            icon=":material/cloud_upload:",
-            author=author,
-            enabled=not consent or st.checkbox(consent, key=f"{key}_sure"),
-            on_click=partial(start_task, HUB_TASKS, push_key, lambda _: push(), slot=f"{key}_done"),
-        )
-    done = draw_result(HUB_TASKS, push_key, PushResult, waiting="Pushing …", slot=f"{key}_done")
-    if done is not None:
-        _draw_pushed(done)
+    if plan is None:
+        return
+    _draw_plan(plan)
+    done = _draw_transfer(
+        f"Push to {plan.repo}",
+        (key, "push", inputs),
+        lambda _: push(),
+        PushResult,
+        key=f"{key}_push",
+        author=author,
+        enabled=not consent or st.checkbox(consent, key=f"{key}_sure"),
+    )
+    if done is None:
+        return
+    removed = f" Removed there: {', '.join(map(label, done.removed))}." if done.removed else ""
+    st.success(
+        f"Pushed {len(done.files)} files, {in_words(done.size)}, to **{label(done.repo)}** "
+        f"({'private' if done.private else 'public'}), commit `{(done.commit or '')[:12]}`.{removed}",
+        icon=":material/cloud_done:",
+    )
+    if done.url and done.url.startswith(("https://", "http://")):
+        st.link_button("Open on the Hub", done.url, icon=":material/open_in_new:")
 
 
-def _draw_start(
-    title: str, *, key: str, icon: str, author: str | None, enabled: bool, on_click: Callable[[], None]
-) -> None:
+def _draw_transfer(
+    title: str,
+    task_key: Hashable,
+    make: Callable[[ProgressCallback], _Result],
+    kind: type[_Result],
+    *,
+    key: str,
+    author: str | None,
+    enabled: bool,
+) -> _Result | None:
+    """Draw the button that starts a transfer, and its progress; return its result."""
     if author is None:
         ask_name(key)
     st.button(
-        title, key=key, icon=icon, type="primary", disabled=author is None or not enabled, on_click=on_click
+        title,
+        key=key,
+        icon=":material/cloud_sync:",
+        type="primary",
+        disabled=author is None or not enabled,
+        on_click=start_task,
+        args=(HUB_TASKS, task_key, make),
+        kwargs={"slot": f"{key}_done"},
     )
+    return draw_result(HUB_TASKS, task_key, kind, waiting="Asking the Hub …", slot=f"{key}_done")
 
 
 def _draw_plan(plan: PushResult) -> None:
@@ -291,14 +306,3 @@ def _draw_plan(plan: PushResult) -> None:
     )
     with st.container(height=420, border=True):
         st.markdown(readable_card(plan.card))
-
-
-def _draw_pushed(done: PushResult) -> None:
-    removed = f" Removed there: {', '.join(map(label, done.removed))}." if done.removed else ""
-    st.success(
-        f"Pushed {len(done.files)} files, {in_words(done.size)}, to **{label(done.repo)}** "
-        f"({'private' if done.private else 'public'}), commit `{(done.commit or '')[:12]}`.{removed}",
-        icon=":material/cloud_done:",
-    )
-    if done.url and done.url.startswith(("https://", "http://")):
-        st.link_button("Open on the Hub", done.url, icon=":material/open_in_new:")

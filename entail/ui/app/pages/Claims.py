@@ -1,4 +1,4 @@
-"""Claims: questions as claims that passages entail, and search with them."""
+"""Claims: a question as a claim that passages entail, and search with it."""
 
 import streamlit as st
 
@@ -7,37 +7,29 @@ from entail.ui.claims.fields import LINK, PARTS, load_link, pick_pair, pick_pool
 from entail.ui.claims.judges import pick_judges, to_address
 from entail.ui.claims.passages import draw_passages
 from entail.ui.claims.question import draw_question
-from entail.ui.claims.table import draw_table
-from entail.ui.components.elements import pick_view, show_errors
+from entail.ui.components.elements import show_errors
 from entail.ui.frame.shell import page
-
-MODES = {"one": "One question", "many": "Many questions"}
 
 with page("Claims") as (shared, author):
     st.title("Questions as claims")
     load_link()
-    mode = LINK.pick("mode", "Mode", MODES, "one", draw=pick_view)
     with show_errors():
-        if mode == "many":
-            LINK.save_to_url(PARTS)
-            draw_table()
-        else:
-            top = st.container()
-            st.divider()
-            st.subheader("Passages")
-            source, sides, judged = st.columns([3, 4, 3], gap="medium")
-            with source:
-                pool = pick_pool(shared)
-            with sides:
-                pair = pick_pair()
-            with judged:
-                judges = pick_judges()
-            with top:
-                asked = draw_question(pool.questions.values() if pool else ())
-            further = to_address(judges)
-            if asked is not None and asked.edited:
-                further["claim"] = asked.claim
-            LINK.save_to_url(PARTS, further=further)
-            if pool is not None and asked is not None:
-                draw_passages(pool, asked, pair, judges)
+        top = st.container()
+        st.divider()
+        st.subheader("Passages")
+        source, sides, judged = st.columns([3, 4, 3], gap="medium")
+        with source:
+            pool = pick_pool(shared)
+        with sides:
+            pair = pick_pair()
+        with judged:
+            judges = pick_judges()
+        with top:
+            asked = draw_question(pool.questions.values() if pool else ())
+        further = to_address(judges)
+        if asked is not None and asked.edited:
+            further["claim"] = asked.claim
+        LINK.save_to_url(PARTS, further=further)
+        if pool is not None and asked is not None:
+            draw_passages(pool, asked, pair, judges)
     model_cache().warm()
