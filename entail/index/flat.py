@@ -96,9 +96,6 @@ class DenseIndex:
             premise_revision=encoder.premise_revision,
         )
 
-    def __repr__(self) -> str:
-        return f"DenseIndex({self.name!r}, {len(self._corpus)} premises of {self._corpus.name!r})"
-
     def search(self, queries: Sequence[str], *, k: int) -> Hits:
         """Return the k nearest premises of each query, shape (queries, k); see `PremiseIndex`."""
         checked_k(k, len(self._corpus))

@@ -140,9 +140,6 @@ class GaussianIndex:
             corpus_hash=corpus.hash,
         )
 
-    def __repr__(self) -> str:
-        return f"GaussianIndex({self.name!r}, {len(self._corpus)} premises of {self._corpus.name!r})"
-
     @property
     def size_bytes(self) -> int:
         """Bytes of the Gaussians and of the inner-product index of both directions, built or not."""

@@ -33,9 +33,6 @@ class _LexicalIndex(ABC):
         self.name = name
         self.manifest = Manifest(revision, 0, metric, len(corpus), corpus.hash)
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self._corpus)} premises of {self._corpus.name!r})"
-
     def search(self, queries: Sequence[str], *, k: int) -> Hits:
         """Return the k nearest premises of each query, shape (queries, k); see `PremiseIndex`."""
         return search_by_scores(self.scores, queries, k=k, count=len(self._corpus))

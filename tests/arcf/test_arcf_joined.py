@@ -137,19 +137,6 @@ def test_mistakes_are_reported(
     assert ranked == {row[0] for row in rows if row not in rows[1::3]}
 
 
-def test_rows_that_cannot_be_read_are_reported(
-    tiny_home: Path, tmp_path: Path, release: dict[str, Path], tables: list[str], run_json: Callable[..., Any]
-) -> None:
-    partly = tmp_path / "partly.tsv"
-    text = release["dev"].read_text(encoding="utf-8").replace("|CENTRAL", "", 1)
-    partly.write_text(text + "no row\n", encoding="utf-8")
-    inputs = [*tables, "--questions", str(partly), "--method", "tfidf"]
-    for command in (["evaluate", "chains", *inputs], ["rank", *inputs, "--out", str(tmp_path / "r.tsv")]):
-        report = run_json(*command)
-        starts = [text[:20] for text in report["warnings"] + report["problems"]]
-        assert starts == ["partly.tsv, line 2 (", "partly.tsv, line 8: "]
-
-
 def test_training_data_are_previewed(release: dict[str, Path]) -> None:
     how = method("arcf")
     source = WorldtreeSource(

@@ -56,12 +56,6 @@ def test_a_field_of_another_type_is_refused(tmp_path: Path, field: str, value: A
         read_card(write(tmp_path, {**WHOLE, field: value}), "x")
 
 
-@pytest.mark.parametrize("content", [[], "minilm", 3])
-def test_what_is_no_object_is_refused(tmp_path: Path, content: object) -> None:
-    with pytest.raises(EncoderError):
-        read_card(write(tmp_path, content), "x")
-
-
 @pytest.fixture
 def folder(tiny: Path, tmp_path: Path) -> Path:
     mine = Path(shutil.copytree(tiny, tmp_path / "mine"))

@@ -1,7 +1,6 @@
 """TF-IDF and BM25 count words as they should, whatever the corpus and the query hold."""
 
 import math
-import os
 from typing import Any
 
 import numpy as np
@@ -40,13 +39,6 @@ def test_bm25_is_lucenes_formula() -> None:
     )
 
 
-def test_bm25_leaves_a_gpu_to_torch_where_jax_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XLA_PYTHON_CLIENT_PREALLOCATE", "")  # so that it is as before after the test
-    monkeypatch.delenv("XLA_PYTHON_CLIENT_PREALLOCATE")
-    Bm25Index(Corpus.of("tiny", ["ice is cold"]))
-    assert os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] == "false"
-
-
 def test_bm25_meets_words_by_their_stems() -> None:
     index = Bm25Index(CORPUS)
     assert index.search(["the melting of ice"], k=1).positions.tolist() == [[3]]
@@ -68,21 +60,6 @@ def test_search_ranks_the_scores_with_ties_by_position(kind: Any) -> None:
     many = ["fire" if i % 3 else "moon" for i in range(600)]  # more than a chunk
     assert index.search(many, k=1).positions[:, 0].tolist() == [1 if i % 3 else 2 for i in range(600)]
     np.testing.assert_array_equal(index.scores(["ice melts, slowly"]), index.scores(["ice melts ,  slowly "]))
-
-
-@pytest.mark.parametrize(
-    ("kind", "name", "metric"),
-    [
-        (TfidfIndex, "tfidf", "tfidf_cosine"),
-        (Bm25Index, "bm25", "bm25"),
-    ],
-)
-def test_the_manifest_describes_the_content(kind: Any, name: str, metric: str) -> None:
-    index = kind(CORPUS)
-    manifest = index.manifest
-    assert (index.name, manifest.metric, manifest.dimension) == (name, metric, 0)
-    assert (manifest.count, manifest.corpus_hash) == (4, CORPUS.hash)
-    assert manifest.revision.startswith(f"{name}@")
 
 
 @EACH

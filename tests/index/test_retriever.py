@@ -31,11 +31,6 @@ def test_lexical_names_need_no_encoder(name: str) -> None:
     assert index.search(["how cold is ice"], k=1).positions.tolist() == [[0]]
 
 
-def test_the_default_cache_is_in_the_data_folder(encoder: Any, tmp_path: Path) -> None:
-    retriever("stub", CORPUS, encoder=encoder)
-    assert (tmp_path / "data" / "vectors" / "stub@1" / CORPUS.hash / "manifest.json").is_file()
-
-
 def test_a_given_encoder_and_cache_are_used(encoder: Any, cache_dir: Path, tmp_path: Path) -> None:
     events: list[object] = []
     index = retriever("stub", CORPUS, encoder=encoder, cache_dir=cache_dir, progress=events.append)

@@ -24,7 +24,7 @@ from entail.encoders.catalogue import resolve
 from entail.errors import ManifestMismatchError
 from entail.index import vectors as module
 from entail.index.protocol import Manifest
-from entail.index.vectors import KEEP, QueryVectors, premise_vectors, shipped_premises, shipped_queries, slug
+from entail.index.vectors import KEEP, QueryVectors, premise_vectors, shipped_premises, shipped_queries
 from entail.progress import Progress
 from tests.conftest import script
 
@@ -165,13 +165,6 @@ def test_concurrent_threads_encode_once(encoder: Any, cache_dir: Path) -> None:
         np.testing.assert_array_equal(result, first)
 
 
-def test_folder_names_of_revisions_are_distinct_and_safe() -> None:
-    revisions = ("a@1", "../../a@1", "a/b@1", "a-b@1", "A@1", ".a", "x" * 300, "x" * 301, "a b")
-    names = [slug(revision) for revision in revisions]
-    assert len(set(names)) == len(names)
-    assert all("/" not in name and not name.startswith(".") and len(name) < 140 for name in names)
-
-
 def test_the_bundled_corpus_needs_neither_encoder_nor_disk(encoder: Any, cache_dir: Path) -> None:
     encoder.revision, encoder.dimension = MINILM, 384
     vectors = premise_vectors(sample_corpus(), encoder, cache_dir=cache_dir)
@@ -229,16 +222,6 @@ def test_a_known_query_is_not_encoded_again(encoder: Any) -> None:
     queries.encode(["ice  is cold , yes"])
     assert encoder.queries[-1] == "ice is cold, yes"
     assert queries.encode([]).shape == (0, 16)
-
-
-def test_the_last_used_queries_are_cached(encoder: Any) -> None:
-    queries = QueryVectors(encoder, capacity=2)
-    for text in ("a", "b", "a", "c", "a", "c", "b"):
-        queries.encode([text])
-    assert encoder.queries == ["a", "b", "c", "b"]
-    assert len(queries) == 2
-    texts = [f"query {i}" for i in range(10)]  # more than the capacity
-    np.testing.assert_array_equal(queries.encode(texts), [encoder.vector(text) for text in texts])
 
 
 def test_given_and_shipped_vectors_need_no_encoder(encoder: Any) -> None:

@@ -73,9 +73,6 @@ class Reranker:
         self.revision = _revision(parts, self.form)
         self._cross = load_cross(parts, max_length=self.form.max_length, device=device_name(device))
 
-    def __repr__(self) -> str:
-        return f"Reranker({self.revision!r})"
-
     def score(
         self, query: str, premises: Sequence[str], *, progress: ProgressCallback | None = None
     ) -> Floats:

@@ -57,9 +57,6 @@ class GaussianEncoder:
             else BiEncoder(entry, device=device, precision="fp32", batch_size=batch_size)
         )
 
-    def __repr__(self) -> str:
-        return f"GaussianEncoder({self.name!r}, loaded={self._values.loaded})"
-
     @property
     def name(self) -> str:
         """The entry's name."""
