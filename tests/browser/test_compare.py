@@ -1,8 +1,7 @@
-"""The Compare page in a real Chromium: slopes, the split with its drill-down, Figure 3, the tour."""
+"""The Compare page in a real Chromium: slopes, the split with its drill-down, a phone."""
 
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
@@ -26,10 +25,6 @@ def url(start_app: Any, folder: Path) -> str:
 
 def chart(page: Page) -> Locator:
     return page.get_by_test_id("stVegaLiteChart")
-
-
-def address(page: Page) -> dict[str, str]:
-    return {part: values[0] for part, values in parse_qs(urlsplit(page.url).query).items()}
 
 
 def choose(page: Page, name: str) -> None:
@@ -76,23 +71,6 @@ def test_a_row_of_a_split_leads_to_its_rankings(page: Page, url: str) -> None:
     claims.click(position={"x": 18, "y": 54})  # the box of the first row
     expect(chart(page).locator("svg")).to_be_visible()
     expect(page.get_by_text("reference premises found").first).to_be_visible()
-
-
-def test_the_tour_goes_from_card_to_card_and_can_be_sent(page: Page, browser: Browser, url: str) -> None:
-    page.goto(f"{url}?mode=tour&{WORDS}")
-    page.get_by_role("button", name="Start").click()
-    expect(page.get_by_text("1 of 7")).to_be_visible()
-    page.get_by_role("button", name="Next").click()
-    expect(page.get_by_text("2 of 7")).to_be_visible()
-    sentence = page.get_by_text("at rank").first.inner_text()
-    page.wait_for_url("**stop=2**")
-    assert address(page)["mode"] == "tour"
-    context = browser.new_context()
-    other = context.new_page()
-    other.goto(page.url)
-    expect(other.get_by_text("2 of 7")).to_be_visible()
-    expect(other.get_by_text(sentence)).to_be_visible()
-    context.close()
 
 
 @pytest.mark.parametrize("mode", ["query", "tree", "split", "bias", "tour"])

@@ -1,6 +1,6 @@
 """Titles, axes and colours of every chart of the app, as Vega receives them."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +30,9 @@ def gaussians() -> Gaussians:
     return Gaussians(draw.normal(size=(2, 8)), draw.normal(size=(2, 8)))
 
 
-def panels_of_bias() -> list[Panel]:
+def panel_of_bias() -> Panel:
     groups = {name: GroupSummary.of(np.array([0.1, 0.2])) for name in CODES}
-    names = {"a": None, "b": "minilm"}
-    return [Panel(letter, "cosine", name, groups, None) for letter, name in names.items()]
+    return Panel("b", "cosine", "minilm", groups, None)
 
 
 def training(*series: str) -> Any:
@@ -44,17 +43,11 @@ def training(*series: str) -> Any:
 LINES = [Slope("ice is cold", (1, 30), ACCEPTED, ""), Slope("fire is hot", (2, 1), OTHER, "")]
 CHARTS: dict[str, Callable[[], Any]] = {
     "slopes": lambda: draw_slopes(LINES, (SIDES[0], SIDES[1]), k=20),
-    "bias": lambda: draw_bias(panels_of_bias()),
+    "bias": lambda: draw_bias(panel_of_bias()),
     "ellipses": lambda: draw_ellipses(project(gaussians())),
     "loss": lambda: training("loss", "triplet"),
     "memory": lambda: training("memory"),
 }
-
-
-def views(chart: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the parts of a chart that have axes of their own."""
-    parts = chart.get("vconcat")
-    yield from parts if parts else [chart]
 
 
 def encodings(view: dict[str, Any]) -> list[dict[str, Any]]:
@@ -68,35 +61,32 @@ def chart(request: pytest.FixtureRequest) -> dict[str, Any]:
 
 
 def test_a_chart_has_a_title_and_its_axes_of_numbers_have_one_each(chart: dict[str, Any]) -> None:
-    for view in views(chart):
-        assert view["title"]
-        for encoding in encodings(view):
-            for channel in ("x", "y"):
-                field = encoding.get(channel, {})
-                if field.get("type") == "quantitative":
-                    assert field.get("title") or field.get("axis", {}).get("title"), (channel, field)
+    assert chart["title"]
+    for encoding in encodings(chart):
+        for channel in ("x", "y"):
+            field = encoding.get(channel, {})
+            if field.get("type") == "quantitative":
+                assert field.get("title") or field.get("axis", {}).get("title"), (channel, field)
 
 
 def test_colours_are_of_the_palette_and_explained(chart: dict[str, Any]) -> None:
-    for view in views(chart):
-        for encoding in encodings(view):
-            if (colour := encoding.get("color")) is None:
-                continue
-            assert set(colour["scale"]["range"]) <= PALETTE
-            # A legend, or the values themselves along an axis, or one series named by the title.
-            labelled = any(encoding.get(axis, {}).get("field") == colour["field"] for axis in ("x", "y"))
-            assert colour.get("legend") or labelled or len(colour["scale"]["domain"]) == 1
+    for encoding in encodings(chart):
+        if (colour := encoding.get("color")) is None:
+            continue
+        assert set(colour["scale"]["range"]) <= PALETTE
+        # A legend, or the values themselves along an axis, or one series named by the title.
+        labelled = any(encoding.get(axis, {}).get("field") == colour["field"] for axis in ("x", "y"))
+        assert colour.get("legend") or labelled or len(colour["scale"]["domain"]) == 1
 
 
 def test_legends_of_one_field_agree(chart: dict[str, Any]) -> None:
     """Vega merges the legends of channels with one field, and warns where they differ."""
-    for view in views(chart):
-        legends: dict[str, list[Any]] = {}
-        for encoding in encodings(view):
-            for channel in ("color", "strokeDash", "shape"):
-                if "scale" in encoding.get(channel, {}):
-                    legends.setdefault(encoding[channel]["field"], []).append(encoding[channel]["legend"])
-        assert all(legend == group[0] for group in legends.values() for legend in group)
+    legends: dict[str, list[Any]] = {}
+    for encoding in encodings(chart):
+        for channel in ("color", "strokeDash", "shape"):
+            if "scale" in encoding.get(channel, {}):
+                legends.setdefault(encoding[channel]["field"], []).append(encoding[channel]["legend"])
+    assert all(legend == group[0] for group in legends.values() for legend in group)
 
 
 def test_a_retriever_has_one_mark_wherever_it_is_drawn() -> None:

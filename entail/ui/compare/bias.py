@@ -70,26 +70,15 @@ def draw_similarity_bias(pair: Pair, source: Source) -> None:
     titles = {"TP": "true positives", "FN": "false negatives", "FP": "false positives"}
     for cell, (name, title) in zip(st.columns(3), titles.items(), strict=True):
         cell.metric(f"{name}, {title}", f"{counts[name]:,}", border=True)
-    findings = [panel.finding for panel in panels]
-    st.altair_chart(
-        draw_bias(panels),
-        width="stretch",
-        alt="Token overlap and similarity of the three groups. " + " ".join(findings),
-    )
+    for panel in panels:
+        st.altair_chart(draw_bias(panel), width="stretch", alt=panel.finding, key=f"bias-{panel.letter}")
     st.markdown("**Do false positives stand above false negatives?** Then a retriever ranks by similarity.")
-    st.markdown("\n".join(f"- {label(finding)}" for finding in findings))
+    st.markdown("\n".join(f"- {label(panel.finding)}" for panel in panels))
     draw_download("All pairs (CSV)", "bias.csv", figure.rows)
 
 
-def draw_bias(panels: Sequence[Panel]) -> alt.VConcatChart:
-    """Return token overlap, and the similarity under each encoder, by group: median and middle half."""
-    import altair as alt
-
-    chart: alt.VConcatChart = alt.vconcat(*map(_draw_panel, panels), spacing=18)
-    return chart
-
-
-def _draw_panel(panel: Panel) -> alt.LayerChart:
+def draw_bias(panel: Panel) -> alt.LayerChart:
+    """Return the chart of token overlap, or of the similarity under an encoder: median and middle half."""
     import altair as alt
 
     measure = f"Similarity, {model_name(panel.retriever)}" if panel.retriever else "Token overlap"
@@ -109,9 +98,13 @@ def _draw_panel(panel: Panel) -> alt.LayerChart:
             *(alt.Tooltip(f"{name}:Q", title=name.capitalize(), format=".3f") for name in table.columns[1:]),
         ],
     )
-    middle = base.mark_bar(size=14, opacity=0.45).encode(x=alt.X("lower:Q", title=measure), x2="upper:Q")
-    median = base.mark_tick(size=22, thickness=4).encode(x=alt.X("median:Q", title=measure))
+    # Scores of a model that is searched by inner product may exceed 1.
+    span = alt.Scale(domain=[min([0.0, *table["lower"]]), max([1.0, *table["upper"]])])
+    middle = base.mark_bar(size=14, opacity=0.45)
+    middle = middle.encode(x=alt.X("lower:Q", title=measure, scale=span), x2="upper:Q")
+    median = base.mark_tick(size=22, thickness=4)
+    median = median.encode(x=alt.X("median:Q", title=measure, scale=span))
     chart: alt.LayerChart = (middle + median).properties(
-        height=96, width="container", title=f"({panel.letter}) {measure}: median and middle half"
+        height=130, title=f"({panel.letter}) {measure}: median and middle half"
     )
     return chart
