@@ -105,6 +105,6 @@ def draw_bias(panel: Panel) -> alt.LayerChart:
     median = base.mark_tick(size=22, thickness=4)
     median = median.encode(x=alt.X("median:Q", title=measure, scale=span))
     chart: alt.LayerChart = (middle + median).properties(
-        height=130, title=f"({panel.letter}) {measure}: median and middle half"
+        height=210, title=f"({panel.letter}) {measure}: median and middle half"
     )
     return chart
