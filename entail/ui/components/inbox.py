@@ -133,9 +133,9 @@ class NodeEvent:
     """Action on a node in the graph or the outline.
 
     Attributes:
-        kind: `select` (click), `open` (double-click in the graph, after a `select`), `toggle` (collapse or
-            expand; one for each node under “all”), or `collapse` and `expand` of the outline.
-            `move` is a box dragged onto another, `connect` a line drawn from a premise to a conclusion.
+        kind: `select` (click), `open` (double click in the graph, after a `select`), `toggle` of the graph,
+            `collapse` and `expand` of the outline; `move` for a box dragged onto another, `connect` for a
+            line drawn from a premise to a conclusion.
         node: Id of a node of the tree; for a rejected premise, the node that it was rejected for.
         to: Other node of a `move` or `connect`.
     """

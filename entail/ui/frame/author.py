@@ -23,8 +23,7 @@ FIELD = "author_name-"
 class Visitor:
     """Author of a session, readable by a handler without touching the session state.
 
-    Streamlit ends a run that reads the session state while the next run waits. An act by key would be lost
-    there.
+    Streamlit ends a run that reads the session state while the next run waits: an act by key would be lost.
     """
 
     name: str | None = None

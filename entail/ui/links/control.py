@@ -15,9 +15,6 @@ from entail.ui.shared.demo import is_locked_in_demo
 from entail.ui.shared.resources import Workspace
 from entail.ui.shared.text import ago, label
 
-_SHOWN = 20
-"""Links to comparisons that are listed openly."""
-
 
 def draw_tree_link(shared: Workspace, tree_id: str, share: Share | None, author: str | None) -> None:
     """Draw the link of a tree with a button to revoke it, or the button that makes one."""
@@ -41,12 +38,11 @@ def draw_comparison_links(shared: Workspace, author: str | None, snapshot: Calla
     shares = Shares(shared.database)
     _draw_make(author, lambda name: shares.share_comparison(snapshot(), author=name))
     every = shares.comparisons()
-    for share in every[:_SHOWN]:
-        _draw_comparison(shares, share, author)
-    if older := every[_SHOWN:]:
-        with st.expander(f"Older links ({len(older):,})"):
-            for share in older:
-                _draw_comparison(shares, share, author)
+    with st.container(height=400 if len(every) > 4 else "content", border=False):
+        for share in every:
+            content = share.comparison if isinstance(share.comparison, dict) else {}
+            st.markdown(label(str(content.get("query", "")), longest=80))
+            _draw_link(shares, share, author)
 
 
 def address_of(share: Share) -> str:
@@ -63,11 +59,9 @@ def _is_open(shared: Workspace) -> bool:
         return False
     if not is_served():
         st.caption("Start the app by `entail app` to share links.")
-        return False
-    if shared.database.read_only:
+    elif shared.database.read_only:
         st.caption("Read-only database: no links can be made.")
-        return False
-    return True
+    return is_served() and not shared.database.read_only
 
 
 def _draw_make(author: str | None, make: Callable[[str], Share]) -> None:
@@ -81,19 +75,12 @@ def _draw_make(author: str | None, make: Callable[[str], Share]) -> None:
             st.rerun()
 
 
-def _draw_comparison(shares: Shares, share: Share, author: str | None) -> None:
-    content = share.comparison if isinstance(share.comparison, dict) else {}
-    st.markdown(label(str(content.get("query", "")), longest=80))
-    _draw_link(shares, share, author)
-
-
 def _draw_link(shares: Shares, share: Share, author: str | None) -> None:
     st.code(address_of(share), language=None, wrap_lines=True)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(f"{label(share.author)}, {ago(share.at)}")
-        if st.button(
-            "Revoke", key=f"revoke-{share.token[:8]}", icon=":material/link_off:", disabled=author is None
-        ):
+        key = f"revoke-{share.token[:8]}"
+        if st.button("Revoke", key=key, icon=":material/link_off:", disabled=author is None):
             with show_errors():
                 shares.revoke(share.token)
                 st.rerun()

@@ -165,21 +165,15 @@ def draw_tree_list(
     shared: Workspace, trees: Sequence[TreeSummary], *, key: str, archive: bool = False
 ) -> None:
     """Draw the first trees of a list; if there are more, with a search field and a button for the next."""
-    words: list[str] = []
+    matches, listed = list(trees), st.session_state.get(f"{key}-listed", _LISTED)
     if len(trees) > _LISTED:
-        typed = st.text_input("Find a tree", key=key, placeholder="Words of the claim, author or corpus")
+        typed = st.text_input("Find a tree", key=key, placeholder="Words of the claim or of an author")
         words = typed.lower().split()
-    infos = shared.corpora.corpora(archived=None) if words else []
-    corpora = {info.id: info.name for info in infos}
-
-    def text(tree: TreeSummary) -> str:
-        names = (*map(shown_name, tree.authors), corpora.get(tree.corpus_id or "", ""))
-        return " ".join((tree.hypothesis, *names)).lower()
-
-    matches = [tree for tree in trees if not words or all(word in text(tree) for word in words)]
-    more = f"{key}-listed"
-    listed: int = st.session_state.get(more, _LISTED)
-    draw_trees(shared, matches[:listed], archive=archive)
+        texts = (" ".join((tree.hypothesis, *map(shown_name, tree.authors))).lower() for tree in trees)
+        matches = [tree for tree, text in zip(trees, texts, strict=True) if all(w in text for w in words)]
+    present = shared.authors.list_presences()
+    for tree in matches[:listed]:
+        _draw_tree(shared, tree, [p.author for p in present if p.tree_id == tree.id], archive=archive)
     if not matches:
         st.caption("No tree has all of these words.")
     if len(matches) > listed and st.button(
@@ -188,8 +182,42 @@ def draw_tree_list(
         icon=":material/expand_more:",
         type="tertiary",
     ):
-        st.session_state[more] = listed + _LISTED
+        st.session_state[f"{key}-listed"] = listed + _LISTED
         st.rerun()
+
+
+def _draw_tree(shared: Workspace, tree: TreeSummary, present: Sequence[str], *, archive: bool) -> None:
+    """Draw a row with the authors present."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        with st.container(gap=None):
+            st.markdown(label(tree.hypothesis, longest=160))
+            names = ", ".join(sorted(label(shown_name(author)) for author in present))
+            st.caption(
+                f"{count_of(tree.premises, 'premise')}, {count_of(tree.steps, 'step')}"
+                f" · {label(shown_name(tree.changed_by))}, {ago(tree.changed_at)}"
+                + (f" · :green[:material/person: {names} now]" if names else "")
+            )
+        if archive and not shared.database.read_only:
+            author = st.session_state.get("author")
+            st.button(
+                "",
+                icon=":material/unarchive:" if tree.archived else ":material/archive:",
+                key=f"archive-{tree.id}",
+                help="Restore" if tree.archived else "Archive: hidden, not deleted",
+                disabled=author is None,
+                on_click=_archive,
+                args=(shared, tree, author),
+                type="tertiary",
+            )
+        if st.button("Open", key=f"open-{tree.id}"):
+            show_tree(tree.id)
+
+
+def _archive(shared: Workspace, tree: TreeSummary, author: str) -> None:
+    try:
+        shared.log.archive(tree.id, author=author, archived=not tree.archived)
+    except EntailError as error:
+        st.session_state["archive_error"] = str(error)
 
 
 def draw_example(shared: Workspace, examples: Sequence[TreeSummary]) -> None:
@@ -202,42 +230,6 @@ def draw_example(shared: Workspace, examples: Sequence[TreeSummary]) -> None:
             "Open this example", icon=":material/account_tree:", key="open_example", type="tertiary"
         ):
             show_tree(tree.id)
-
-
-def draw_trees(shared: Workspace, trees: Sequence[TreeSummary], *, archive: bool = False) -> None:
-    """Draw a row for each tree, with the authors present."""
-    present = shared.authors.list_presences()
-    author = st.session_state.get("author")
-    for tree in trees:
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            with st.container(gap=None):
-                st.markdown(label(tree.hypothesis, longest=160))
-                names = sorted({label(shown_name(p.author)) for p in present if p.tree_id == tree.id})
-                st.caption(
-                    f"{count_of(tree.premises, 'premise')}, {count_of(tree.steps, 'step')}"
-                    f" · {label(shown_name(tree.changed_by))}, {ago(tree.changed_at)}"
-                    + (f" · :green[:material/person: {', '.join(names)} now]" if names else "")
-                )
-            if archive and not shared.database.read_only:
-                st.button(
-                    "",
-                    icon=":material/unarchive:" if tree.archived else ":material/archive:",
-                    key=f"archive-{tree.id}",
-                    help="Restore" if tree.archived else "Archive: hidden, not deleted",
-                    disabled=author is None,
-                    on_click=_archive,
-                    args=(shared, tree, author),
-                    type="tertiary",
-                )
-            if st.button("Open", key=f"open-{tree.id}"):
-                show_tree(tree.id)
-
-
-def _archive(shared: Workspace, tree: TreeSummary, author: str) -> None:
-    try:
-        shared.log.archive(tree.id, author=author, archived=not tree.archived)
-    except EntailError as error:
-        st.session_state["archive_error"] = str(error)
 
 
 def draw_import(shared: Workspace, author: str | None) -> None:

@@ -140,7 +140,7 @@ class StepCheck(LazyModel["NliJudge"]):
         conclusions = [node for node in tree.walk() if node.children]
         steps = {node.id: self.results.peek((self.key, (step_of(tree, node),))) for node in conclusions}
         values = {id: cast("list[float]", task.value) for id, task in steps.items() if task and task.value}
-        return {id: _words(value) for id, (value,) in values.items()}
+        return {id: describe_step(value) for id, (value,) in values.items()}
 
 
 def current_check() -> StepCheck | None:
@@ -155,16 +155,11 @@ def step_of(tree: Tree, node: Node) -> Step:
 
 
 def describe_step(probability: float) -> str:
-    """Return whether a step holds, by the probability of its entailment, as Markdown.
+    """Return whether a step holds, by the probability of its entailment.
 
     >>> describe_step(0.12)
-    ':gray[:material/pending: Not yet supported by its premises (12%)]'
+    'Not yet supported by its premises (12%)'
     """
-    colour, icon = ("green", "check_circle") if probability >= THRESHOLD else ("gray", "pending")
-    return f":{colour}[:material/{icon}: {_words(probability)}]"
-
-
-def _words(probability: float) -> str:
     holds = "Supported" if probability >= THRESHOLD else "Not yet supported"
     return f"{holds} by its premises ({certainty(probability)})"
 

@@ -365,11 +365,8 @@ class TreePage:
 def open_tree(shared: Workspace, tree_id: str, choice: str, *, keywords: bool = False) -> TreePage:
     """Read a tree and what belongs to it, in one transaction; start its index if need be.
 
-    Args:
-        shared: Stores.
-        tree_id: Tree.
-        choice: Retriever, or `ACTIVE` for the active one of the tree's corpus.
-        keywords: Combine an encoder with keyword match.
+    `choice` is a retriever, or `ACTIVE` for that of the tree's corpus, combined with keyword match if
+    `keywords`.
 
     Raises:
         UnknownTreeError: If there is no such tree.

@@ -26,13 +26,8 @@ from entail.ui.shared.text import label, local
 ACTIVE = "@active"
 """Choice of the active retriever; not a valid name of an encoder."""
 
-KEY = "retriever"
-"""Widget key of the choice."""
-
-KEYWORDS_KEY = "shared_words"
-"""Widget key of the switch for keyword match."""
-
-_SHOWN = "active_shown"
+KEY, KEYWORDS_KEY = "retriever", "shared_words"
+"""Widget keys of the choice and of the switch for keyword match."""
 
 
 @dataclass(frozen=True)
@@ -117,11 +112,8 @@ def draw_ranked_by(ranking: Ranking) -> None:
             return model_label(choice)
         return f"Active: {model_label(now.encoder) if now is not None else 'unknown'}"
 
-    active_label = display_name(ACTIVE)
-    if ranking.choice == ACTIVE and st.session_state.get(_SHOWN) != active_label:
-        # The browser keeps the label of the choice, so a new label has to be set.
+    if ranking.choice == ACTIVE:  # the browser keeps the label of the choice, so a new one has to be set
         st.session_state[KEY] = ACTIVE
-    st.session_state[_SHOWN] = active_label
     st.selectbox(
         "Ranked by",
         [ACTIVE, *retrievers()],

@@ -48,12 +48,10 @@ class Screen:
 
     Attributes:
         history: Newest version of the tree that this tab knows; acts are based on it.
-        selected: Node whose candidates are shown.
         page: Index of the ten candidates shown.
         furthest: Highest page seen for this node and query; `finish` rejects up to there.
         query: Search words of the author, None for the node's text.
         ranks: Identifier of the ranking on the screen, None before the first.
-        collapsed: Nodes whose premises the graph hides.
         dialog: Name of the dialog to open in this run.
         goal: Conclusion of the step that the dialog proposes, None if it proposes none.
         notice: Reason why the last act failed: (`error`, `conflict`, `locked` or `stale`, message).
@@ -61,8 +59,7 @@ class Screen:
         unnamed: Act that waits for its author's name.
         pending: Acts not saved yet because the database was locked, the oldest first.
         drafts: Node -> basis of the chain drafted for it last.
-        sent: Number of dialogs that saved an act. The next has other fields, empty even if the run between
-            the two was cut short.
+        sent: Number of dialogs that saved an act: the next has other, empty fields.
     """
 
     tree_id: str

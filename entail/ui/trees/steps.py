@@ -12,6 +12,7 @@ from operator import itemgetter
 
 import streamlit as st
 
+from entail.judge.judges import THRESHOLD
 from entail.ui.shared.text import label
 from entail.ui.trees.models import SOON, Step, StepCheck, describe_step, step_of
 from entail.ui.trees.page import TreePage
@@ -29,7 +30,7 @@ def draw_step_check(page: TreePage) -> None:
         return
     values = _await_values(page, page.check, [step_of(page.tree, page.node)])
     if values is not None:
-        st.caption(describe_step(values[0]), help=f"By {label(page.check.name)}. {_HELP}")
+        _draw_verdict(values[0], help=f"By {label(page.check.name)}. {_HELP}")
 
 
 def draw_steps(page: TreePage) -> None:
@@ -48,7 +49,12 @@ def draw_steps(page: TreePage) -> None:
                 on_click=page.screen.select,
                 args=(node.id,),
             )
-            st.caption(describe_step(value))
+            _draw_verdict(value)
+
+
+def _draw_verdict(probability: float, help: str | None = None) -> None:
+    colour, icon = ("green", "check_circle") if probability >= THRESHOLD else ("gray", "pending")
+    st.caption(f":{colour}[:material/{icon}: {describe_step(probability)}]", help=help)
 
 
 def _await_values(page: TreePage, check: StepCheck, steps: Sequence[Step]) -> list[float] | None:
