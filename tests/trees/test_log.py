@@ -74,6 +74,17 @@ def statements(database: Database) -> Iterator[list[str]]:
 # --- create, act, history ---
 
 
+def test_a_snapshot_reads_one_state_in_one_transaction(log: TreeLog, database: Database) -> None:
+    tree, begun = log.create(Create(hypothesis="snow is cold"), author="Ann"), []
+    sa.event.listen(database.engine, "begin", begun.append)
+    with log.snapshot():
+        assert (log.history(tree).seq, log.summary(tree).seq) == (1, 1)
+        assert len(begun) == 1
+        log.act(tree, Write(node=ROOT, text="snow is ice"), author="Ben", base=1)
+        assert (log.history(tree).seq, log.summary(tree).seq) == (1, 1)
+    assert (log.history(tree).seq, log.summary(tree).seq) == (2, 2)
+
+
 def test_acts_are_there_for_another_process(log: TreeLog, tree: str, database_url: str) -> None:
     log.act(tree, Accept(node=ROOT, premise=ICE), author="Ann", base=1, evidence=EVIDENCE)
     after = log.act(tree, Write(node="n2", text="ice is frozen water"), author="Bob", base=2)

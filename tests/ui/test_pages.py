@@ -132,16 +132,6 @@ def test_an_unnamed_visitor_looks_but_is_asked_before_acting(
     assert [event.author for event in shared.log.history(own).events] == ["Ada", "Ada"]
 
 
-def test_a_colleagues_change_that_matters_is_named(app: AppTest, shared: Workspace, own: str) -> None:
-    app = on_tree(app, own)
-    shared.log.act(own, Edit(node="n1", text="snow is a very cold kind of ice"), author="Bo", base=1)
-    app = accepts(app)[0].click().run()
-    assert shared.log.history(own).seq == 2
-    warning = str(app.warning[0].value)
-    assert "Bo" in warning
-    assert "snow is a very cold kind of ice" in warning
-
-
 def test_an_edit_of_a_removed_node_can_be_restored(app: AppTest, shared: Workspace, own: str) -> None:
     app = accepts(on_tree(app, own))[0].click().run()
     screen: Screen = app.session_state["screens"][own]

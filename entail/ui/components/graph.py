@@ -23,6 +23,9 @@ from entail.ui.shared.text import label
 if TYPE_CHECKING:
     from pyvis.network import Network
 
+HEIGHT = 640
+"""Height of the graph in pixels."""
+
 MAX_LINES = 7
 """Most lines of text in a box; its title has all of it."""
 
@@ -76,7 +79,6 @@ def draw_graph(
     editable: bool = False,
     verdicts: Mapping[str, str] | None = None,
     key: str,
-    height: int = 560,
     on_event: Callable[[NodeEvent], object],
 ) -> None:
     """Draw the tree; pass every event to `on_event` before the next run of the script.
@@ -93,7 +95,6 @@ def draw_graph(
         editable: Whether boxes can be dragged onto others and steps be drawn.
         verdicts: Conclusion -> what a check says of its step, shown with its text.
         key: Key of the component.
-        height: Height in pixels.
         on_event: Handler of events.
     """
     view = graph_view(key)
@@ -113,6 +114,7 @@ def draw_graph(
     inner = [id for id in drawing.boxes if id in tree.nodes and tree.nodes[id].children]
     folded = [id for id in tree.nodes if id in collapsed and tree.nodes[id].children]
     foldable = folded or [id for id in inner if tree.nodes[id].kind == "intermediate"]
+    fold, fold_all = ("Expand" if is_folded else "Collapse" for is_folded in (visible in folded, folded))
     data = {
         "nodes": network.nodes,
         "edges": network.edges,
@@ -121,22 +123,16 @@ def draw_graph(
         "direction": drawing.direction,
         "start": [first.x, first.top] if drawing.direction == "down" else [first.left, first.y],
         "key": key,
-        "height": height,
+        "height": HEIGHT,
         "editable": editable,
         "selected": visible,
         "newest": newest.id if newest.author == author else None,
         "tools": {
             "connect": _tool("Draw a step from a premise to its conclusion", editable),
-            "toggle": _tool(
-                f"{'Expand' if visible in folded else 'Collapse'} the selected node",
-                visible in inner,
-                pressed=visible in folded,
-            ),
-            "toggle all": _tool(
-                "Expand all" if folded else "Collapse all", bool(foldable), pressed=bool(folded)
-            ),
+            "toggle": _tool(f"{fold} the selected node", visible in inner, pressed=visible in folded),
+            "toggle all": _tool(f"{fold_all} all", bool(foldable), pressed=bool(folded)),
             "focus": _tool("Show the selected subtree only", visible in inner and visible != view.focus),
-            "turn": _tool("Top-down layout" if drawing.direction == "right" else "Left-to-right layout"),
+            "turn": _tool("Left-to-right layout" if drawing.direction == "down" else "Top-down layout"),
         },
         "description": describe_graph(tree, selected=selected),
         "hint": "" if len(drawing.boxes) > 1 or view.focus != ROOT else FIRST_HINT,

@@ -11,7 +11,7 @@ import streamlit as st
 
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:^=&/@\"'])")
 _EMOJI = re.compile(r":(?!\d\d:)(?=[\w+-]+:)")  # not the minutes of a time
-_WORD = re.compile(r"\w+")
+_WORD = re.compile(r"(\w+)")
 
 
 def label(text: str, *, longest: int | None = None) -> str:
@@ -50,15 +50,8 @@ def marked(text: str, shared: frozenset[str]) -> str:
     >>> marked("ice is <cold>", frozenset({"ice"}))
     '<mark>ice</mark> is &lt;cold&gt;'
     """
-    parts: list[str] = []
-    end = 0
-    for word in _WORD.finditer(text):
-        parts.append(html.escape(text[end : word.start()]))
-        escaped = html.escape(word.group())
-        parts.append(f"<mark>{escaped}</mark>" if word.group().lower() in shared else escaped)
-        end = word.end()
-    parts.append(html.escape(text[end:]))
-    return "".join(parts)
+    parts = ((part.lower() in shared, html.escape(part)) for part in _WORD.split(text))
+    return "".join(f"<mark>{part}</mark>" if is_shared else part for is_shared, part in parts)
 
 
 def local(at: datetime) -> datetime:

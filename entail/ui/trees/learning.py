@@ -19,7 +19,7 @@ from entail.ui.shared.demo import is_locked_in_demo
 from entail.ui.shared.job_list import LIVE, draw_unfinished, ensure_worker, format_duration, progress_of
 from entail.ui.shared.model_names import model_label
 from entail.ui.shared.resources import jobs, retrievers
-from entail.ui.shared.text import label, local
+from entail.ui.shared.text import label
 from entail.ui.trees.page import TreePage
 from entail.ui.trees.screen import close_dialogs
 
@@ -39,7 +39,7 @@ def draw_learning(page: TreePage) -> None:
     with st.container(key="learning"):
         if busy := [job for job in corpus_jobs if job.open]:
             # The oldest runs first.
-            _draw_busy(busy[-1].id, page.author)
+            _draw_busy(busy[-1].id)
             return
         if corpus_jobs and not corpus_jobs[0].noted:
             _draw_end(corpus_jobs[0], page)
@@ -58,30 +58,18 @@ def draw_learning(page: TreePage) -> None:
 
 
 @st.fragment(run_every=LIVE)
-def _draw_busy(job_id: str, author: str | None) -> None:
+def _draw_busy(job_id: str) -> None:
     try:
         job = jobs().job(job_id)
     except EntailError:
         st.rerun()  # deleted meanwhile
     if not job.open:
         st.rerun()
-    if job.state == "queued":
-        st.progress(0.0, text=f"**{label(job.name)}** is queued, number {job.queue_position}")
+    share, words = (0.0, f"queued, number {job.queue_position}") if job.queue_position else progress_of(job)
+    st.progress(share, text=f"**{label(job.name)}**, started by {label(job.spec.by)}: {label(words)}")
+    if job.queue_position:
         ensure_worker()
-    else:
-        share, words = progress_of(job)
-        st.progress(share, text=f"**{label(job.name)}** is training · {label(words)}")
-    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        st.caption(
-            f"Started by {label(job.spec.by)} {local(job.spec.at):%H:%M}, from "
-            f"{label(job.spec.about)}. You can close this page."
-        )
-        _draw_details(job)
-        settled = author is None or job.state == "cancelling"
-        if st.button("Cancel", type="tertiary", key="cancel_learning", disabled=settled):
-            with toast_errors("Not cancelled: "):
-                jobs().cancel(job.id, by=author or "")
-            st.rerun()
+    _draw_details(job)
 
 
 def _draw_end(job: Job, page: TreePage) -> None:

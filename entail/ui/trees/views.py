@@ -48,14 +48,7 @@ def draw_view(page: TreePage, view: str) -> None:
         draw_outline(tree, **options)
     else:
         verdicts = page.check.recall(tree) if page.check is not None else {}
-        draw_graph(
-            tree,
-            height=640,
-            author=page.author,
-            editable=not page.is_locked,
-            verdicts=verdicts,
-            **options,
-        )
+        draw_graph(tree, author=page.author, editable=not page.is_locked, verdicts=verdicts, **options)
 
 
 def draw_history(page: TreePage) -> None:
@@ -78,42 +71,32 @@ def draw_export(page: TreePage) -> None:
     """Draw the read-only link and the download buttons; a file is made when its button is pressed."""
     from entail.trees import formats
 
-    tree, tree_id, screen = page.tree, page.summary.id, page.screen
+    tree, tree_id, screen, log = page.tree, page.summary.id, page.screen, page.shared.log
     view = graph_view(f"graph-{tree_id}")
-
-    def picture() -> str:
-        return formats.to_svg(
-            tree,
-            with_rejected=screen.show_rejected,
-            direction=view.direction,
-            start=view.focus,
-        )
-
-    def judged() -> str:
-        return formats.to_judged_csv({tree_id: (page.history, page.shared.log.evidence(tree_id))})
-
-    files: tuple[tuple[str, str, str, Callable[[], str | bytes]], ...] = (
+    drawn: dict[str, Any] = {
+        "with_rejected": screen.show_rejected,
+        "start": view.focus,
+    }
+    files: tuple[tuple[str, str, Callable[[], str | bytes]], ...] = (
+        ("EntailmentBank JSONL", ".jsonl", lambda: formats.to_jsonl([tree], corpus=page.corpus)),
+        ("Web page (HTML)", ".html", lambda: formats.to_html(tree, direction=view.direction)),
+        ("Picture (SVG)", ".svg", lambda: formats.to_svg(tree, direction=view.direction, **drawn)),
+        ("GraphML", ".graphml", lambda: formats.to_graphml(tree)),
+        ("Graphviz (DOT)", ".dot", lambda: formats.to_dot(tree)),
         (
-            "EntailmentBank JSONL",
-            ".jsonl",
-            "application/jsonl",
-            lambda: formats.to_jsonl([tree], corpus=page.corpus),
+            "Judged pairs (CSV)",
+            ".csv",
+            lambda: formats.to_judged_csv({tree_id: (page.history, log.evidence(tree_id))}),
         ),
-        ("Web page (HTML)", ".html", "text/html", lambda: formats.to_html(tree, direction=view.direction)),
-        ("Picture (SVG)", ".svg", "image/svg+xml", picture),
-        ("GraphML", ".graphml", "application/xml", lambda: formats.to_graphml(tree)),
-        ("Graphviz (DOT)", ".dot", "text/vnd.graphviz", lambda: formats.to_dot(tree)),
-        ("Judged pairs (CSV)", ".csv", "text/csv", judged),
     )
     with st.popover("Share", icon=":material/ios_share:"):
         draw_tree_link(page.shared, tree_id, page.share, page.author)
         st.markdown("**Download**")
-        for name, suffix, mime, make in files:
+        for name, suffix, make in files:
             st.download_button(
                 name,
                 data=make,
                 file_name=f"tree-{tree_id}{suffix}",
-                mime=mime,
                 key=f"export-{tree_id}-{suffix}",
                 on_click="ignore",
                 width="stretch",
