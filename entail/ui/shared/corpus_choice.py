@@ -38,17 +38,16 @@ def pick_corpus(
     author: str | None,
     *,
     key: str,
-    usual: str | None = None,
 ) -> CorpusInfo:
-    """Draw the list of corpora and return the chosen one: `usual`, else the default, until one is picked."""
+    """Draw the list of corpora and return the chosen one, the default until one is picked."""
     ids = {corpus.id: corpus for corpus in corpora}
     # The name may be entered, or a tree started, after the first drawing; the picked one may be archived.
     if not st.session_state.get(f"{key}:touched") or st.session_state.get(key) not in ids:
         basis, first = st.session_state.get(f"{key}:default", (None, ""))
         # On an open page it stays, though a colleague's edit makes another tree the author's last.
-        if key not in st.session_state or basis != (author, usual) or first not in ids:
-            first = usual if usual in ids else default_corpus(corpora, trees, author).id
-            st.session_state[f"{key}:default"] = (author, usual), first
+        if key not in st.session_state or basis != author or first not in ids:
+            first = default_corpus(corpora, trees, author).id
+            st.session_state[f"{key}:default"] = author, first
         st.session_state[key] = first
     picked = st.selectbox(
         "Corpus",

@@ -32,7 +32,7 @@ from entail.ui.shared.start_question import (
 )
 from entail.ui.shared.text import ago, label
 
-_CLAIM, _QUESTION, _EXAMPLE = WAYS = ("A claim", "A question", "An example")
+_CLAIM, _QUESTION = WAYS = ("A claim", "A question")
 """Sources of a hypothesis."""
 
 _WAIT_FOR_NAME, _OPEN_AGAIN = 10.0, 3.0
@@ -77,12 +77,11 @@ def draw_chooser(shared: Workspace, author: str | None) -> None:
 
 
 def draw_start(shared: Workspace, author: str | None) -> None:
-    """Draw the form of a new tree: a corpus, and a hypothesis typed, picked or made from a question."""
+    """Draw the form of a new tree: a corpus, and a hypothesis typed or made from a question."""
     request = start_request()
     if request.new_tree is not None and time.monotonic() - request.new_tree[1] < _OPEN_AGAIN:
         show_tree(request.new_tree[0])  # the change to its page was superseded
     corpora = shared.corpora.corpora()
-    trees = shared.log.trees()
     with st.container(border=True, key="start_box"):
         st.markdown("**Start a tree**")
         if not corpora:
@@ -94,12 +93,7 @@ def draw_start(shared: Workspace, author: str | None) -> None:
             text = draw_question()
         else:
             leave_question()
-        usual = None
-        if way == _EXAMPLE:
-            examples = {tree.hypothesis: tree.corpus_id for tree in trees if tree.example}
-            text = st.selectbox("Hypothesis", list(examples), key="start_example") or ""
-            usual = examples.get(text)  # its premises are there
-        corpus = pick_corpus(corpora, trees, author, key="start_corpus", usual=usual)
+        corpus = pick_corpus(corpora, shared.log.trees(), author, key="start_corpus")
         is_signing_in = sign_in.is_configured()
         if author is None and is_signing_in:
             ask_name("start")
