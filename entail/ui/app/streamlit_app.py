@@ -6,13 +6,10 @@ from entail.ui.frame.author import with_mark
 from entail.ui.frame.shell import page
 from entail.ui.frame.walk import draw_walk_button, is_walking
 from entail.ui.shared.text import ago, label
-from entail.ui.trees.chooser import draw_example, draw_import, draw_start, draw_tree_list
+from entail.ui.trees.chooser import draw_example, draw_import, draw_start, draw_trees
 
 with page("Home") as (shared, author):
     trees = shared.log.trees()
-    own = [tree for tree in trees if not tree.example]
-    examples = [tree for tree in trees if tree.example]
-
     st.title("Explanation trees")
     st.markdown(
         "A tree shows *why* a claim holds: premises combine into intermediate conclusions, up to the "
@@ -31,25 +28,13 @@ with page("Home") as (shared, author):
             )
         if present := shared.authors.list_presences():
             st.subheader("Active now")
+        claims = {tree.id: label(tree.hypothesis, longest=70) for tree in trees}
         for presence in present:
-            tree = next((t for t in trees if t.id == presence.tree_id), None)
-            if tree is not None:
-                st.markdown(
-                    f":material/person: {with_mark(presence.author, verified=presence.verified)} on "
-                    f"{label(tree.hypothesis, longest=70)}, :gray[{ago(presence.at)}]"
-                )
+            if claim := claims.get(presence.tree_id):
+                name = with_mark(presence.author, verified=presence.verified)
+                st.markdown(f":material/person: {name} on {claim}, :gray[{ago(presence.at)}]")
         draw_import(shared, author)
     with left:
-        if trouble := st.session_state.pop("archive_error", None):
-            st.error(label(trouble))
-        if not own or is_walking():
-            draw_example(shared, examples)
-        if own:
-            st.subheader("Your team's trees")
-            draw_tree_list(shared, own, key="find_own", archive=True)
-        archived = shared.log.trees(archived=True)
-        if archived:
-            with st.expander(f"Archived ({len(archived)})"):
-                draw_tree_list(shared, archived, key="find_archived", archive=True)
-        st.subheader("Examples")
-        draw_tree_list(shared, examples, key="find_example")
+        if is_walking() or all(tree.example for tree in trees):
+            draw_example(shared, trees)
+        draw_trees(shared, trees)

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 import streamlit as st
 
 from entail.data.text import count_of
-from entail.errors import EntailError
 from entail.trees.log.acts import Create
 from entail.trees.log.event_log import TreeSummary
-from entail.ui.components.elements import pick_view, show_errors
+from entail.ui.components.elements import pick_view, show_errors, toast_errors
 from entail.ui.components.graph import show_picture
 from entail.ui.frame import sign_in
 from entail.ui.frame.author import ask_name
@@ -67,13 +66,19 @@ def draw_chooser(shared: Workspace, author: str | None) -> None:
     """Draw the form of a new tree and the lists of trees."""
     st.title("Trees")
     draw_start(shared, author)
-    trees = shared.log.trees()
-    own = [tree for tree in trees if not tree.example]
-    if own:
+    draw_trees(shared, shared.log.trees())
+
+
+def draw_trees(shared: Workspace, trees: Sequence[TreeSummary]) -> None:
+    """Draw the lists of the team's trees, of archived ones and of examples."""
+    if own := [tree for tree in trees if not tree.example]:
         st.subheader("Your team's trees")
-        draw_tree_list(shared, own, key="find_own")
+        _draw_list(shared, own, key="find_own")
+    if archived := shared.log.trees(archived=True):
+        with st.expander(f"Archived ({len(archived)})"):
+            _draw_list(shared, archived, key="find_archived")
     st.subheader("Examples")
-    draw_tree_list(shared, [tree for tree in trees if tree.example], key="find_example")
+    _draw_list(shared, [tree for tree in trees if tree.example], key="find_example")
 
 
 def draw_start(shared: Workspace, author: str | None) -> None:
@@ -155,9 +160,7 @@ _LISTED = 12
 """Trees of a list at first, and by each click more."""
 
 
-def draw_tree_list(
-    shared: Workspace, trees: Sequence[TreeSummary], *, key: str, archive: bool = False
-) -> None:
+def _draw_list(shared: Workspace, trees: Sequence[TreeSummary], *, key: str) -> None:
     """Draw the first trees of a list; if there are more, with a search field and a button for the next."""
     matches, listed = list(trees), st.session_state.get(f"{key}-listed", _LISTED)
     if len(trees) > _LISTED:
@@ -167,7 +170,7 @@ def draw_tree_list(
         matches = [tree for tree, text in zip(trees, texts, strict=True) if all(w in text for w in words)]
     present = shared.authors.list_presences()
     for tree in matches[:listed]:
-        _draw_tree(shared, tree, [p.author for p in present if p.tree_id == tree.id], archive=archive)
+        _draw_tree(shared, tree, [p.author for p in present if p.tree_id == tree.id])
     if not matches:
         st.caption("No tree has all of these words.")
     if len(matches) > listed and st.button(
@@ -180,7 +183,7 @@ def draw_tree_list(
         st.rerun()
 
 
-def _draw_tree(shared: Workspace, tree: TreeSummary, present: Sequence[str], *, archive: bool) -> None:
+def _draw_tree(shared: Workspace, tree: TreeSummary, present: Sequence[str]) -> None:
     """Draw a row with the authors present."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         with st.container(gap=None):
@@ -191,7 +194,7 @@ def _draw_tree(shared: Workspace, tree: TreeSummary, present: Sequence[str], *, 
                 f" · {label(shown_name(tree.changed_by))}, {ago(tree.changed_at)}"
                 + (f" · :green[:material/person: {names} now]" if names else "")
             )
-        if archive and not shared.database.read_only:
+        if not tree.example and not shared.database.read_only:
             author = st.session_state.get("author")
             st.button(
                 "",
@@ -208,15 +211,13 @@ def _draw_tree(shared: Workspace, tree: TreeSummary, present: Sequence[str], *, 
 
 
 def _archive(shared: Workspace, tree: TreeSummary, author: str) -> None:
-    try:
+    with toast_errors():
         shared.log.archive(tree.id, author=author, archived=not tree.archived)
-    except EntailError as error:
-        st.session_state["archive_error"] = str(error)
 
 
-def draw_example(shared: Workspace, examples: Sequence[TreeSummary]) -> None:
+def draw_example(shared: Workspace, trees: Sequence[TreeSummary]) -> None:
     """Draw the smallest example of two steps or more, held-out ones first, with a button to open it."""
-    if (tree := smallest_example(examples)) is None:
+    if (tree := smallest_example(trees)) is None:
         return
     with st.container(border=True, key="example-tree"):
         show_picture(shared.log.history(tree.id).tree)
