@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from entail.data.nli.pairs import NliPair
+from entail.data.writing import write_text
 from entail.encoders.gaussian.distributions import Floats64
 from entail.encoders.gaussian.form import Calibration, GaussianForm
 from entail.encoders.weights import read_object
 from entail.progress import ProgressCallback
 from entail.statistics.classification import Booleans, best_threshold
-from entail.training.cards.metadata import replace_text
 from entail.training.cards.template import write_card
 
 LEAST = 10
@@ -103,6 +103,6 @@ def calibrate(
     assert similarities.backward is not None, "Gaussians have both"
     form = fit_form(encoder.form, (similarities.forward, similarities.backward), dev)
     record = read_object(folder / "entail.json") | {"gaussian": form.to_json()}
-    replace_text(folder / "entail.json", json.dumps(record, indent=2, ensure_ascii=False) + "\n")
+    write_text(folder / "entail.json", json.dumps(record, indent=2, ensure_ascii=False) + "\n")
     write_card(folder)
     return form

@@ -12,7 +12,7 @@ from typing import Any
 from entail.encoders.card import read_card
 from entail.encoders.catalogue import EncoderEntry, resolve
 from entail.encoders.weights import adapter_digest, write_json
-from entail.errors import EncoderError, TrainingError
+from entail.errors import DataError, EncoderError, TrainingError
 from entail.index.factory import is_reserved
 from entail.settings import load_settings
 from entail.training.cards.template import write_card
@@ -67,7 +67,7 @@ def save_encoder(
         digest = adapter_digest(partial)
         write_json(partial / "entail.json", {**about, **({"adapter_digest": digest} if digest else {})})
         let_read(partial, like=partial / "entail.json")
-        with contextlib.suppress(EncoderError):  # a card can be written later
+        with contextlib.suppress(EncoderError, DataError):  # a card can be written later
             write_card(partial, name=out.name)
         if out.exists():
             out.replace(old)

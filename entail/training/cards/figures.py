@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -52,11 +52,6 @@ class Figure:
         return {name: value for name, value in asdict(self).items() if value not in (None, "")}
 
 
-@dataclass(frozen=True, kw_only=True)
-class _ResultRow(Figure):
-    revision: str
-
-
 @dataclass(frozen=True)
 class FigurePair:
     """One measure of two models on the same data; None where a model was not measured."""
@@ -78,16 +73,19 @@ class FigurePair:
         return self.same_data and (self.task, self.measure) in DECISIVE
 
 
-def read_figures(record: Mapping[str, Any]) -> tuple[Figure, ...]:
-    """Return the figures in the content of an `entail.json`.
+def read_figures(record: Mapping[str, Any], name: str) -> tuple[Figure, ...]:
+    """Return the figures in the `entail.json` of a model.
 
     Raises:
-        ValueError: If they are not as `Figure.to_json` writes them.
+        EncoderError: If they are not as `Figure.to_json` writes them.
     """
     try:
         return parse_as(tuple[Figure, ...], json.dumps(record.get(KEY) or []))
     except ValueError as error:
-        raise ValueError(f"{KEY}: {error}") from error
+        raise EncoderError(
+            f"{name}: expected figures in entail.json as `entail card --results` writes them, found {KEY}: "
+            f"{error}; remove them and run the command again"
+        ) from error
 
 
 def result_rows(revision: str | None, *figures: Figure) -> list[dict[str, Any]]:
@@ -107,21 +105,20 @@ def read_result(file: Path, revision: str | None) -> list[Figure]:
     result = read_json(file, dict[str, Any], error=EncoderError, remedy=remedy)
     if result is None:
         raise EncoderError(f"{file.name}: expected a result file, found none of this name")
-    figures = result.get("figures")
     try:
-        content = json.dumps(figures[KEY] if isinstance(figures, dict) else None)
-        rows = parse_as(tuple[_ResultRow, ...], content)
-    except (KeyError, ValueError) as error:
+        rows = parse_as(list[dict[str, Any]], json.dumps(result["figures"][KEY]))
+        own = [row for row in rows if _digest(row.get("revision")) == _digest(revision)]
+        figures = parse_as(list[Figure], json.dumps(own))
+    except (KeyError, TypeError, ValueError) as error:
         raise EncoderError(
             f"{file.name}: expected figures of models, found none ({error}); {remedy}"
         ) from error
-    own = [Figure(**_without_revision(row)) for row in rows if _digest(row.revision) == _digest(revision)]
-    if not own:
-        revisions = ", ".join(dict.fromkeys(row.revision for row in rows)) or "none"
+    if not figures:
+        revisions = ", ".join(dict.fromkeys(str(row.get("revision")) for row in rows)) or "none"
         raise EncoderError(
             f"{file.name}: expected figures of {revision}, found those of {revisions}; {remedy}"
         )
-    return own
+    return figures
 
 
 def merge(figures: Iterable[Figure], newer: Iterable[Figure]) -> list[Figure]:
@@ -142,17 +139,12 @@ def compare_figures(first: Path | None, second: Path) -> list[FigurePair]:
 def _values(folder: Path | None) -> dict[tuple[str, str, str], float]:
     """Return key -> value; empty for figures that cannot be read."""
     try:
-        figures: Sequence[Figure] = read_figures(read_object(folder / "entail.json")) if folder else ()
-    except (EncoderError, ValueError):
+        figures = read_figures(read_object(folder / "entail.json"), folder.name) if folder else ()
+    except EncoderError:
         return {}
     return {figure.key: figure.value for figure in figures}
 
 
-def _without_revision(row: _ResultRow) -> dict[str, Any]:
-    return {name: value for name, value in vars(row).items() if name != "revision"}
-
-
-def _digest(revision: str | None) -> str | None:
+def _digest(revision: object) -> object:
     """Return the digest of weights; a folder has other names elsewhere, and vectors a precision."""
-    digest = re.sub(r"\+(bf16|fp16)$", "", (revision or "").partition("@")[2])
-    return digest or revision
+    return re.sub(r"\+(bf16|fp16)$", "", str(revision).partition("@")[2]) or revision

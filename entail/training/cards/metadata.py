@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from entail.data.writing import replacing
+from entail.data.writing import write_text
 from entail.encoders.card import Card, read_card
 from entail.encoders.catalogue import EncoderEntry, resolve
 from entail.encoders.cross.encoder import cross_parts
@@ -110,13 +110,6 @@ def read_facts(folder: Path, *, name: str | None = None) -> ModelFacts:
     if licence is None and sources:
         of_base = base.licence if base is not None else record.get("base_licence")
         licence = proposed_licence([of_base, *(source.licence for source in sources)])
-    try:
-        figures = read_figures(record)
-    except ValueError as error:
-        raise EncoderError(
-            f"{name}: expected figures in entail.json as `entail card --results` writes them, found {error}; "
-            "remove them and run the command again"
-        ) from error
     return ModelFacts(
         name=name,
         record=record,
@@ -126,7 +119,7 @@ def read_facts(folder: Path, *, name: str | None = None) -> ModelFacts:
         base=base,
         sources=sources,
         licence=licence or OTHER,
-        figures=figures,
+        figures=read_figures(record, name),
     )
 
 
@@ -148,8 +141,9 @@ def update_facts(
         notes: Paragraphs on its training, in place of the earlier ones.
 
     Raises:
-        EncoderError: If a result file contains no figures of these weights, or something cannot be read or
-            written; then nothing was changed.
+        EncoderError: If a result file contains no figures of these weights, or something cannot be read; then
+            nothing was changed.
+        DataError: If it cannot be written.
     """
     facts = read_facts(folder)
     record = dict(facts.record)
@@ -166,22 +160,7 @@ def update_facts(
         record["notes"] = list(notes)
     if record != facts.record:
         record = {part: value for part, value in record.items() if value != {}}
-        replace_text(folder / "entail.json", json.dumps(record, indent=2, ensure_ascii=False) + "\n")
-
-
-def replace_text(file: Path, text: str) -> None:
-    """Write a text file atomically.
-
-    Raises:
-        EncoderError: If it cannot be written: the old content remains.
-    """
-    try:
-        with replacing(file) as partial:
-            partial.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise EncoderError(
-            f"{file.parent.name}/{file.name} cannot be written: {error.strerror}; the old file remains"
-        ) from error
+        write_text(folder / "entail.json", json.dumps(record, indent=2, ensure_ascii=False) + "\n")
 
 
 def _read_record(folder: Path, name: str) -> dict[str, Any]:
@@ -190,15 +169,10 @@ def _read_record(folder: Path, name: str) -> dict[str, Any]:
             f"{name}: expected a model with an entail.json, found none; its own README.md is its card"
         )
     record = read_object(folder / "entail.json")
-    parts = {part: record.get(part) or {} for part in _OBJECTS}
-    notes = record.get("notes") or []
-    wrong = [(part, "an object") for part, value in parts.items() if not isinstance(value, dict)]
-    if not isinstance(notes, list) or not all(isinstance(note, str) for note in notes):
-        wrong.append(("notes", "a list of texts"))
-    for part, expected in wrong:
-        actual = str(record[part])[:60]
-        raise EncoderError(f"{name}: expected {expected} as {part!r} in entail.json, found {actual!r}")
-    return record | parts
+    parts = {part: record[part] if isinstance(record.get(part), dict) else {} for part in _OBJECTS}
+    notes = record.get("notes")
+    texts = [note for note in notes if isinstance(note, str)] if isinstance(notes, list) else []
+    return record | parts | ({"notes": texts} if texts else {})
 
 
 def _resolve_base(name: object) -> EncoderEntry | None:

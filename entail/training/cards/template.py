@@ -13,8 +13,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from entail.data.writing import write_text
 from entail.training.cards.markdown import code, escaped, format_setting
-from entail.training.cards.metadata import ModelFacts, card_text, read_facts, replace_text
+from entail.training.cards.metadata import ModelFacts, card_text, read_facts
 from entail.training.cards.sources import (
     OTHER,
     TEAM,
@@ -78,9 +79,10 @@ def write_card(folder: Path, *, name: str | None = None, repo: str | None = None
     """Write a folder's card to its `README.md` atomically and return that file.
 
     Raises:
-        EncoderError: If the folder is no model of this project or cannot be written.
+        EncoderError: If the folder is no model of this project.
+        DataError: If it cannot be written: the old content remains.
     """
-    replace_text(folder / CARD, model_card(folder, name=name, repo=repo))
+    write_text(folder / CARD, model_card(folder, name=name, repo=repo))
     return folder / CARD
 
 
