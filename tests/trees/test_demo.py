@@ -96,9 +96,8 @@ def test_a_visitor_sees_both_and_writes_their_own(team: tuple[str, str], tmp_pat
 def test_the_teams_trees_stay_as_they_are(team: tuple[str, str]) -> None:
     _, theirs = team
     log = visitor()
-    edit = Edit(node="n1", text="ice is dry")
     for change in (
-        lambda: log.act(theirs, edit, author="Ada", base=1),
+        lambda: log.act(theirs, Edit(node="n1", text="ice is dry"), author="Ada", base=1),
         lambda: log.undo(theirs, author="Ada"),
         lambda: log.archive(theirs, author="Ada"),
     ):
@@ -111,35 +110,20 @@ def test_the_teams_trees_stay_as_they_are(team: tuple[str, str]) -> None:
     log.close()
 
 
-def test_a_visitor_has_so_many_trees_and_no_more(
-    team: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+def test_a_visitors_trees_are_few_and_go_with_them(
+    team: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setattr(demo, "TREES", 2)
-    log = visitor()
-    log.archive(log.create(Create(hypothesis="a"), author="Eve"), author="Eve")
-    log.create(Create(hypothesis="b"), author="Eve")
-    with pytest.raises(DemoError, match="at most 2 trees; nothing was created"):
-        log.create(Create(hypothesis="c"), author="Eve")
-    log.close()
-
-
-def test_scratch_goes_with_who_holds_it(
-    team: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    log = visitor()
-    log.create(Create(hypothesis="mine"), author="Eve")
-    assert len(list(tmp_path.glob("entail-demo-*/scratch.db"))) == 1
-    del log
+    gone, away, present = visitor(), visitor(), visitor()
+    gone.archive(gone.create(Create(hypothesis="a"), author="Eve"), author="Eve")
+    gone.create(Create(hypothesis="b"), author="Eve")
+    with pytest.raises(DemoError, match="at most 2 trees"):
+        gone.create(Create(hypothesis="c"), author="Eve")
+    assert len(list(tmp_path.glob("entail-demo-*/scratch.db"))) == 3
+    del gone
     gc.collect()
-    assert not list(tmp_path.glob("entail-demo-*"))
-
-
-def test_who_did_not_look_for_long_makes_room(
-    team: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    away, present = visitor(), visitor()
+    assert len(list(tmp_path.glob("entail-demo-*"))) == 2
     for log in (away, present):
         log._used -= demo.IDLE + 1
     assert not present.owns("00000000")
