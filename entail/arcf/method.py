@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,7 +15,6 @@ from entail.training.fields import check_values
 from entail.training.method import CardText, CrossEncoderText, Method, Preview, Run
 
 if TYPE_CHECKING:
-    from entail.arcf.scoring.scorer import ScorerForm
     from entail.data.worldtree.questions import Question, QuestionReading
     from entail.data.worldtree.tables import FactTables
 
@@ -110,13 +109,31 @@ def preview(data: WorldtreeData, config: ArcfConfig) -> Preview:
     )
 
 
+_TERMS = {
+    "architecture": "Question and facts never attend to the candidate, unlike in the paper: the base encodes "
+    "candidates once, as vectors.",
+    "shared_pieces": "The score counts word pieces that prefix and candidate share, rare ones for more.",
+    "encoder": "It counts how often a fact explained similar questions (explanatory power, after Valentino et "
+    "al. 2021 and 2022, SCAR). The folder holds vectors of the training questions for this, not their texts.",
+    "similarity": "It counts the word similarity of question and fact (tf-idf of stems).",
+}
+"""Field of a `ScorerForm` -> sentence on the card where the scorer has it."""
+
+
 def scorer_text(record: Mapping[str, Any], name: str) -> CrossEncoderText:
     """Return the text of a scorer's card from its `entail.json`."""
     from entail.arcf.scoring.scorer import ScorerForm
 
+    form = ScorerForm.read(record.get("scorer") or {}, name=name)
+    present = {field: getattr(form, field) for field in _TERMS} | {"architecture": form.architecture == "bi"}
+    terms = [sentence for field, sentence in _TERMS.items() if present[field]]
     return CrossEncoderText(
         kind="scorer",
-        description=list(_description(ScorerForm.read(record.get("scorer") or {}, name=name))),
+        description=[
+            "It reads a question with its answer, the facts chosen so far and a candidate fact, and returns "
+            "one score. It makes no sentence vectors.",
+            " ".join(terms),
+        ],
         usage=f"entail rank --scorer {name} --tables TABLES --question 'What melts?' --answer ice\n"
         f"entail evaluate chains --scorer {name} --tables TABLES --questions QUESTIONS.tsv",
         limitations="Settings of this method were compared on the dev questions of WorldTree 2020, so its "
@@ -126,28 +143,6 @@ def scorer_text(record: Mapping[str, Any], name: str) -> CrossEncoderText:
         pipeline_tag="text-ranking",
         tags=("explanation-regeneration",),
     )
-
-
-def _description(form: ScorerForm) -> Iterator[str]:
-    yield (
-        "It reads a question with its answer, the facts chosen so far and a candidate fact, and returns one "
-        "score. It makes no sentence vectors."
-    )
-    if form.architecture == "bi":
-        yield (
-            "Unlike in the paper, question and facts never attend to the candidate: the base encodes "
-            "candidates once, the adapter the prefix."
-        )
-    if form.shared_pieces:
-        yield "The score counts word pieces that prefix and candidate share, rare ones for more."
-    if form.encoder:
-        yield (
-            "The score, and the selection of visible facts, count how often a fact stood in explanations of "
-            "similar questions (explanatory power; Valentino et al. 2021, SCAR 2022). The folder holds "
-            "vectors of the training questions, but no text of them."
-        )
-    if form.similarity:
-        yield "The score counts the word similarity of question and fact (tf-idf of stems) at every step."
 
 
 CARD = CardText(

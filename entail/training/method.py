@@ -124,7 +124,6 @@ class CrossEncoderText:
         description: Input and output, a paragraph each, as Markdown; the first continues a sentence.
         usage: Shell commands.
         pipeline_tag: Task id of the Hub.
-        idea: Replacement for the method's idea, for a baseline; empty: the method's.
     """
 
     kind: str
@@ -133,7 +132,6 @@ class CrossEncoderText:
     limitations: str
     pipeline_tag: str
     tags: Sequence[str]
-    idea: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
