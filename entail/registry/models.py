@@ -26,7 +26,6 @@ from entail.registry.pointers import (
 )
 from entail.registry.roles import (
     DESCRIPTIONS,
-    HOW_TO_MEASURE,
     PACKAGED_MODELS,
     list_usable,
     role_of,
@@ -260,7 +259,8 @@ def require_no_worse(
     if not rows:
         raise PromotionError(
             f"expected figures of {name} and of {now.encoder}, which is active, on the same data, "
-            f"found none; measure both: {HOW_TO_MEASURE[now.role]}; or promote it anyway"
+            "found none; measure both (`entail evaluate ... --out FILE`, `entail card NAME --results FILE`), or "
+            "promote it anyway"
         )
     if sum(row.second or 0 for row in rows) < sum(row.first or 0 for row in rows):
         figures = "; ".join(

@@ -29,14 +29,6 @@ DESCRIPTIONS: Mapping[Role, str] = {
 }
 """Task of the model in each role."""
 
-HOW_TO_MEASURE: Mapping[Role, str] = {
-    "direction": "entail evaluate nli --direction --encoder NAME --data PAIRS --out FILE, then "
-    "entail card models/NAME --results FILE",
-    "chains": "entail evaluate chains --scorer NAME --out FILE, then entail card models/NAME --results FILE",
-    "reranker": "train it with --dev, which compares the two",
-}
-"""Command that measures a model of a role."""
-
 
 def list_usable(role: Role) -> dict[str, str]:
     """Return the installed models that fit a role: name -> revision, empty where it is not known yet."""
