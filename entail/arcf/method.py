@@ -114,7 +114,7 @@ _TERMS = {
     "candidates once, as vectors.",
     "shared_pieces": "The score counts word pieces that prefix and candidate share, rare ones for more.",
     "encoder": "It counts how often a fact explained similar questions (explanatory power, after Valentino "
-    "et al. 2021 and 2022, SCAR). The folder holds vectors of the training questions for this, not their texts.",
+    "et al. 2021 and 2022, SCAR). The folder holds vectors of the training questions for it, not their text.",
     "similarity": "It counts the word similarity of question and fact (tf-idf of stems).",
 }
 """Field of a `ScorerForm` -> sentence on the card where the scorer has it."""

@@ -259,8 +259,8 @@ def require_no_worse(
     if not rows:
         raise PromotionError(
             f"expected figures of {name} and of {now.encoder}, which is active, on the same data, "
-            "found none; measure both (`entail evaluate ... --out FILE`, `entail card NAME --results FILE`), or "
-            "promote it anyway"
+            "found none; measure both (`entail evaluate ... --out FILE`, `entail card NAME --results FILE`), "
+            "or promote it anyway"
         )
     if sum(row.second or 0 for row in rows) < sum(row.first or 0 for row in rows):
         figures = "; ".join(
