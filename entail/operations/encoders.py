@@ -187,5 +187,5 @@ def _read_facts(folder: Path, revision: str | None, changed: int) -> ModelFacts 
 
 def _training_data(entry: EncoderEntry, facts: ModelFacts | None) -> tuple[str, ...] | None:
     if facts is not None:
-        return tuple(source.name for source in facts.sources) if facts.sources is not None else None
+        return tuple(source.name for source in facts.sources) or None
     return data_sets(card_text(entry.path)) if entry.path is not None else None

@@ -183,6 +183,8 @@ def test_hostile_words_stay_words(trained: Write) -> None:
         method="<script>x</script>\n# no | heading",
         config={"a|b\n## c": "`x` | <img>", "initial": "/somewhere/models/x"},
         trained_on={"data": ["<b>\n---\nlicense: mit"], "queries": 1},
+        figures={"dev": 3},
+        notes=3,
     )
     card = model_card(folder)
     body = card.split("\n---\n", 1)[1]

@@ -31,7 +31,7 @@ class ModelFacts:
         entry: The encoder; None for a cross-encoder.
         cross: Text of a cross-encoder; None for an encoder.
         base: Base of the model, None where that is unknown here.
-        sources: Training data; None where not recorded.
+        sources: Training data; empty where not recorded.
         licence: Decision of the publisher, else a proposal.
     """
 
@@ -41,7 +41,7 @@ class ModelFacts:
     entry: EncoderEntry | None
     cross: CrossEncoderText | None
     base: EncoderEntry | None
-    sources: tuple[DataSource, ...] | None
+    sources: tuple[DataSource, ...]
     licence: str
     figures: tuple[Figure, ...]
 
@@ -104,8 +104,8 @@ def read_facts(folder: Path, *, name: str | None = None) -> ModelFacts:
     entry = resolve(folder) if text.cross_encoder is None else None
     base = entry.base if entry is not None and entry.base is not None else _resolve_base(record.get("base"))
     data = record["trained_on"].get("data")
-    names = [data] if isinstance(data, str) else data
-    sources = tuple(data_source(str(source_name)) for source_name in names) if names else None
+    names = [data] if isinstance(data, str) else data if isinstance(data, list) else ()
+    sources = tuple(data_source(str(source_name)) for source_name in names)
     licence = record.get("licence") if record.get("licence_by") == "publisher" else None
     if licence is None and sources:
         of_base = base.licence if base is not None else record.get("base_licence")

@@ -51,13 +51,11 @@ def model_card(
         EncoderError: If the folder is no model of this project, or its `entail.json` is malformed.
     """
     facts = read_facts(folder, name=name)
-    names = [source.name for source in facts.sources or ()]
+    names = [source.name for source in facts.sources]
     base = facts.base.licence if facts.base else facts.record.get("base_licence")
-    licences = {"base": base, **{source.name: source.licence for source in facts.sources or ()}}
-    if facts.sources is None:
-        licences["data"] = None
+    licences = {"base": base, **({source.name: source.licence for source in facts.sources} or {"data": None})}
     of_base = data_source(hub_id(facts.base) or "").citation if facts.base else ""
-    citations = [facts.text.citation, of_base, *(source.citation for source in facts.sources or ())]
+    citations = [facts.text.citation, of_base, *(source.citation for source in facts.sources)]
     body = _render(
         "card.md",
         facts=facts,
@@ -130,7 +128,7 @@ def _header(facts: ModelFacts) -> str:
     tags += _valid_names([str(facts.record.get("method") or ""), *facts.text.tags, *tuning])
     if facts.is_adapter:
         tags.append("lora")
-    data = _valid_names(source.name for source in facts.sources or () if source.name != TEAM)
+    data = _valid_names(source.name for source in facts.sources if source.name != TEAM)
     return _yaml(
         ModelCardData(
             language="en",
