@@ -159,7 +159,7 @@ def update_facts(
     if notes:
         record["notes"] = list(notes)
     if record != facts.record:
-        record = {part: value for part, value in record.items() if value != {}}
+        record = {part: value for part, value in record.items() if value not in ({}, [])}
         write_text(folder / "entail.json", json.dumps(record, indent=2, ensure_ascii=False) + "\n")
 
 
@@ -172,7 +172,7 @@ def _read_record(folder: Path, name: str) -> dict[str, Any]:
     parts = {part: record[part] if isinstance(record.get(part), dict) else {} for part in _OBJECTS}
     notes = record.get("notes")
     texts = [note for note in notes if isinstance(note, str)] if isinstance(notes, list) else []
-    return record | parts | ({"notes": texts} if texts else {})
+    return record | parts | {"notes": texts}
 
 
 def _resolve_base(name: object) -> EncoderEntry | None:
