@@ -27,10 +27,8 @@ class PushResult:
 
     Attributes:
         repo: Hub id.
-        kind: Kind of repository.
-        private: Whether the repository is private.
         files: Name -> bytes, by name.
-        card: Its README.md.
+        card: README.md of the repository.
         people: Names of authors in the files.
         removed: Deleted files of an earlier push.
         url: URL of the commit; None for a dry run.

@@ -14,6 +14,7 @@ import sqlite3
 import sys
 import tempfile
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 from entail.errors import EntailError, SettingsError
@@ -94,21 +95,16 @@ def secrets_toml(variables: Mapping[str, str]) -> str | None:
         variables.get("ENTAIL_COOKIE_SECRET")
         or hmac.new(secret.encode(), b"entail: cookies of a Space", hashlib.sha256).hexdigest()
     )
-    # A basic string of TOML escapes as JSON does.
-    quoted = {
-        "redirect_uri": f"https://{host}/oauth2callback",
-        "cookie_secret": cookies,
-        "[auth.huggingface]": None,
-        "client_id": client,
-        "client_secret": secret,
-        "server_metadata_url": f"{provider.rstrip('/')}/.well-known/openid-configuration",
-    }
-    scope = json.dumps(variables.get("OAUTH_SCOPES") or "openid profile email", ensure_ascii=False)
-    lines = [
-        name if value is None else f"{name} = {json.dumps(value, ensure_ascii=False)}"
-        for name, value in quoted.items()
-    ]
-    return "\n".join(["[auth]", *lines, f"client_kwargs = {{ scope = {scope} }}", ""])
+    quoted = partial(json.dumps, ensure_ascii=False)  # a basic string of TOML escapes as JSON does
+    return f"""[auth]
+redirect_uri = {quoted(f"https://{host}/oauth2callback")}
+cookie_secret = {quoted(cookies)}
+[auth.huggingface]
+client_id = {quoted(client)}
+client_secret = {quoted(secret)}
+server_metadata_url = {quoted(f"{provider.rstrip('/')}/.well-known/openid-configuration")}
+client_kwargs = {{ scope = {quoted(variables.get("OAUTH_SCOPES") or "openid profile email")} }}
+"""
 
 
 if __name__ == "__main__":
