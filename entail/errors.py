@@ -29,14 +29,7 @@ class DataError(EntailError):
 
 
 class FormatError(DataError):
-    """Malformed input.
-
-    Args:
-        message: Expectation and finding.
-        source: Name of the file, as the person gave it.
-        line: 1-based line number.
-        field: Name of the field.
-    """
+    """Malformed input, with its place: file, line from 1 on, field."""
 
     def __init__(
         self, message: str, *, source: str | None = None, line: int | None = None, field: str | None = None
@@ -70,8 +63,7 @@ class HubError(EntailError):
 
     Neither the error nor its cause contains a token or a request.
 
-    Args:
-        message: Refusal and remedy.
+    Attributes:
         reason: Word for programs: `no_token`, `bad_token`, `forbidden`, `gated`, `not_found`, `no_revision`,
             `offline`, `quota`, `rate_limit`, `conflict`, `server`, `disk`, `unsafe`, `place`, `unexpected`.
     """
@@ -124,8 +116,7 @@ class PromotionError(EntailError):
 class ServingError(EntailError):
     """A server refuses an HTTP request or cannot answer it now; raised in the server and by its client.
 
-    Args:
-        message: Expectation, finding and remedy.
+    Attributes:
         kind: Word for programs; see `entail.serving.errors`.
         status: HTTP status; 0 without an answer of a server.
         field: Field of the request that it is about.
@@ -167,8 +158,7 @@ class ActError(TreeError):
 class ConflictError(TreeError):
     """An act conflicts with changes of other authors after the version that its author saw.
 
-    Args:
-        message: Refusal and reason.
+    Attributes:
         changes: A line for each conflicting change, oldest first.
     """
 
