@@ -35,7 +35,7 @@ def evaluate(encoder: str | Path, data: PairData, progress: ProgressCallback | N
     loaded = GaussianEncoder(encoder)
     measured = evaluate_direction(data.dev, loaded, progress=progress)
     pairs, _ = direction_pairs(data.dev)
-    right = (measured.margins > 0).astype(np.float64)
+    right = measured.correct.astype(np.float64)
     return QueryFigures(
         encoder=loaded.name,
         revision=loaded.revision,

@@ -13,10 +13,9 @@ encoder knows besides length. Equivalence needs data that label both relations o
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -25,117 +24,29 @@ from entail.encoders.encoder import Encoder
 from entail.errors import EncoderError, EvaluationError
 from entail.evaluation.nli.pair_similarity import PairEncoder, pair_similarities
 from entail.progress import ProgressCallback
-from entail.statistics.classification import Booleans, Values, auprc, best_threshold, wilson_interval
+from entail.statistics.classification import Booleans, auprc, best_threshold, wilson_interval
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class PairEvaluation(ABC):
-    """Decisions of an encoder, and the number of truncated sentences (None if unknown)."""
+@dataclass(frozen=True, eq=False)
+class PairEvaluation:
+    """Decisions of an encoder.
+
+    Attributes:
+        correct: Correct decisions, shape (n,): input of `entail.statistics.classification.mcnemar`.
+        truncated: Number of truncated sentences; None if unknown.
+        figures: Further figures of the task.
+    """
 
     encoder: str
     revision: str
-    truncated: int | None = None
-
-    @property
-    @abstractmethod
-    def correct(self) -> Booleans:
-        """Correct decisions, shape (n,), bool: input of `entail.statistics.classification.mcnemar`."""
-
-    @property
-    def n(self) -> int:
-        """Number of pairs."""
-        return len(self.correct)
-
-    @property
-    def accuracy(self) -> float:
-        """Share of correct decisions."""
-        return float(self.correct.mean())
+    correct: Booleans = field(repr=False)
+    truncated: int | None
+    figures: dict[str, Any]
 
     def to_json(self) -> dict[str, Any]:
         """Return the figures, as shares, in a JSON-serialisable dict."""
-        return {
-            **_share(self.correct),
-            "truncated_sentences": self.truncated,
-            "encoder": self.encoder,
-            "revision": self.revision,
-        }
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class NliEvaluation(PairEvaluation):
-    """Measures of entailment against neutral and contradiction.
-
-    Attributes:
-        threshold: Similarity above which a pair is called entailment.
-        threshold_from: Origin of the threshold; `data` means the measured pairs, which is optimistic.
-        scores: sim(h || p) of each pair, shape (n,).
-        entails: Whether each pair is entailment, shape (n,).
-    """
-
-    threshold: float
-    threshold_from: Literal["encoder", "dev", "data"]
-    scores: Values = field(repr=False)
-    entails: Booleans = field(repr=False)
-
-    @property
-    def correct(self) -> Booleans:
-        """Correct decisions, shape (n,)."""
-        right: Booleans = (self.scores > self.threshold) == self.entails
-        return right
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the figures, as shares, in a JSON-serialisable dict."""
-        return {
-            **super().to_json(),
-            "auprc": auprc(self.scores, self.entails),
-            "threshold": self.threshold,
-            "threshold_from": self.threshold_from,
-            "entailment": int(self.entails.sum()),
-            "majority": _majority(self.entails),
-        }
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class DirectionEvaluation(PairEvaluation):
-    """Accuracy of an encoder on the direction of entailment, compared with the length baseline.
-
-    Attributes:
-        margins: sim(h || p) - sim(p || h) of each pair, shape (n,).
-        wider: Sum of the premise's log sigma less that of the hypothesis, shape (n,).
-        longer: Characters of the premise less those of the hypothesis, shape (n,).
-        bilateral: Pairs left out because each sentence is known to entail the other (SICK).
-    """
-
-    margins: Values = field(repr=False)
-    wider: Values = field(repr=False)
-    longer: Values = field(repr=False)
-    bilateral: int
-
-    @property
-    def correct(self) -> Booleans:
-        """Correct decisions, shape (n,)."""
-        right: Booleans = self.margins > 0
-        return right
-
-    @property
-    def length_baseline(self) -> float:
-        """Share of correct decisions by length."""
-        return float((self.longer > 0).mean())
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the figures, as shares, in a JSON-serialisable dict."""
-        longer_entailed = self.longer < 0
-        by_variance = self.wider > 0
-        return {
-            **super().to_json(),
-            "length_baseline": self.length_baseline,
-            "longer_entailed": _share(self.correct[longer_entailed]),
-            "by_variance": {
-                **_share(by_variance),
-                "longer_entailed": _share(by_variance[longer_entailed]),
-            },
-            "bilateral_left_out": self.bilateral,
-        }
+        about = {"truncated_sentences": self.truncated, "encoder": self.encoder, "revision": self.revision}
+        return {**_share(self.correct), **about, **self.figures}
 
 
 def evaluate_nli(
@@ -144,10 +55,11 @@ def evaluate_nli(
     *,
     dev: Sequence[NliPair] | None = None,
     progress: ProgressCallback | None = None,
-) -> NliEvaluation:
+) -> PairEvaluation:
     """Call each pair entailment if sim(h || p) is above a threshold, and count.
 
-    The threshold is the best on `dev`, else the one stored with the encoder, else the best on `pairs`.
+    The threshold is the best on `dev`, else the one stored with the encoder, else the best on `pairs` (`data`
+    as `threshold_from`), which is optimistic.
 
     Raises:
         EvaluationError: If there are no pairs, or a similarity is no number.
@@ -161,27 +73,26 @@ def evaluate_nli(
     similar = pair_similarities([*pairs, *(dev or ())], encoder, progress=progress)
     scores, entails = similar.forward[: len(pairs)], _entails(pairs)
     stored = getattr(encoder, "threshold", None)
-    source: Literal["encoder", "dev", "data"] = "encoder"
     if dev is not None:
         source, threshold = "dev", best_threshold(similar.forward[len(pairs) :], _entails(dev)).value
     elif stored is not None:
-        threshold = float(stored)
+        source, threshold = "encoder", float(stored)
     else:
         source, threshold = "data", best_threshold(scores, entails).value
-    return NliEvaluation(
-        encoder=encoder.name,
-        revision=encoder.revision,
-        threshold=threshold,
-        threshold_from=source,
-        scores=scores,
-        entails=entails,
-        truncated=similar.truncated,
-    )
+    figures = {
+        "auprc": auprc(scores, entails),
+        "threshold": threshold,
+        "threshold_from": source,
+        "entailment": int(entails.sum()),
+        "majority": _majority(entails),
+    }
+    right = (scores > threshold) == entails
+    return PairEvaluation(encoder.name, encoder.revision, right, similar.truncated, figures)
 
 
 def evaluate_direction(
     pairs: Sequence[NliPair], encoder: PairEncoder, *, progress: ProgressCallback | None = None
-) -> DirectionEvaluation:
+) -> PairEvaluation:
     """Decide for each entailment pair, without the bilateral ones, which sentence entails the other.
 
     Raises:
@@ -195,18 +106,18 @@ def evaluate_direction(
             "trained by GaussCSE, such as gausscse-minilm"
         )
     directed, bilateral = direction_pairs(pairs)
-    similarities = pair_similarities(directed, encoder, progress=progress)
-    assert similarities.backward is not None
-    assert similarities.wider is not None
-    return DirectionEvaluation(
-        encoder=encoder.name,
-        revision=encoder.revision,
-        margins=similarities.forward - similarities.backward,
-        wider=similarities.wider,
-        longer=np.array([len(pair.premise) - len(pair.hypothesis) for pair in directed], dtype=np.float64),
-        bilateral=bilateral,
-        truncated=similarities.truncated,
-    )
+    similar = pair_similarities(directed, encoder, progress=progress)
+    assert similar.backward is not None
+    assert similar.wider is not None
+    right, by_variance = similar.forward > similar.backward, similar.wider > 0
+    longer = np.array([len(pair.premise) - len(pair.hypothesis) for pair in directed])
+    figures = {
+        "length_baseline": float((longer > 0).mean()),
+        "longer_entailed": _share(right[longer < 0]),
+        "by_variance": {**_share(by_variance), "longer_entailed": _share(by_variance[longer < 0])},
+        "bilateral_left_out": bilateral,
+    }
+    return PairEvaluation(encoder.name, encoder.revision, right, similar.truncated, figures)
 
 
 def direction_pairs(pairs: Sequence[NliPair]) -> tuple[list[NliPair], int]:
