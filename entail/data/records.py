@@ -108,14 +108,11 @@ class ExplanationTree:
 
     Attributes:
         id: The row's id. Ids repeat in the official files: join by row.
-        hypothesis: Text of the root.
         sentences: `sentN` -> text, in the order of the file, unused ones (distractors) included.
         intermediates: `intN` -> text, in order of the steps.
         steps: The proof, in the order of the file; empty for a tree without proof (task 3).
         distractors: Ids of the sentences that the proof does not use, in the file's order; none
             without a proof.
-        question: Exam question, empty where the file has none.
-        answer: Its answer.
         extra: The row as it was read, so that nothing is lost on the way out; empty for a new tree.
     """
 

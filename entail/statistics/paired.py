@@ -42,13 +42,9 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class PairedDifference:
-    """Difference of a figure of two rankings over the same queries.
+    """A figure of two rankings over the same queries; `low` and `high` end the interval of its difference.
 
     Attributes:
-        first: The figure of the first.
-        second: That of the second.
-        low: Lower end of the interval of `difference`.
-        high: Upper end.
         p: Two-sided, above 0; 1 where no query differs.
         better: Queries whose value is higher with the second.
         worse: Queries whose value is lower.

@@ -55,14 +55,9 @@ _DEV_SPLITS = frozenset({"dev", "trial", "val", "valid", "validation"})
 
 @dataclass(frozen=True, slots=True)
 class NliPair:
-    """A premise and a hypothesis with their label.
+    """A premise and a hypothesis with the label of premise -> hypothesis.
 
-    Attributes:
-        premise: The sentence that may entail.
-        hypothesis: The sentence that may be entailed.
-        label: The label of premise -> hypothesis.
-        forward: SICK's relation of premise -> hypothesis; None in other data.
-        backward: SICK's relation of hypothesis -> premise; None in other data.
+    In SICK `forward` and `backward` are the relations of premise -> hypothesis and back; else None.
     """
 
     premise: str
@@ -79,12 +74,9 @@ class NliPair:
 
 @dataclass(frozen=True)
 class NliReading:
-    """The pairs of a file, repeated ones too, and counts of the rows left out.
+    """The pairs of a file in its order, repeated ones too, and counts of the rows left out.
 
     Attributes:
-        pairs: Pairs in the order of the file.
-        source: Name of the file.
-        format: Format of the file.
         other_labels: Label -> rows left out because it is none of the three; `-` stands for no agreement.
         empty: Rows left out because a sentence has no visible character.
         unreadable: Rows left out because they do not fit the header.

@@ -36,55 +36,35 @@ class Judged:
 
 @dataclass(frozen=True)
 class PassageEvaluation:
-    """Figures of a retriever.
+    """Figures of a retriever over a number of passages.
 
     Attributes:
-        retriever: Name of the retriever.
-        revision: Its weights.
-        passages: Number of passages.
-        gold: R@k and MRR by gold passage, over `with_gold` questions; None without one in the pool.
-        answer: The same by answer, over `with_answer` questions; None where there is none.
-        questions: Number of questions.
-        with_gold: Questions with a gold passage, wherever it is.
-        with_answer: Questions with an answer.
-        gold_not_in_pool: Questions with gold passages, none of them in the pool: they count as not found.
-        unknown_passages: Gold ids that are no passages of the pool.
-        unknown_questions: See `Judged`.
         first_hits: Rank of each question's first gold passage, from 1; 0 where none was found.
+        gold: R@k and MRR by gold passage, over the `questions` that have one; None without one in the pool.
+        answer: The same by answer; None where there is none.
+        counts: Questions `asked`, `without_gold` (skipped) and with `gold_not_in_pool` (not found), and ids
+            of judgements that are no passages or no questions.
     """
 
     retriever: str
     revision: str
     passages: int
+    first_hits: tuple[int, ...] = field(repr=False)
     gold: dict[str, float] | None
     answer: dict[str, float] | None
-    questions: int
-    with_gold: int
-    with_answer: int
-    gold_not_in_pool: int
-    unknown_passages: tuple[str, ...]
-    unknown_questions: tuple[str, ...]
-    first_hits: tuple[int, ...] = field(repr=False)
+    counts: dict[str, Any]
 
     def to_json(self) -> dict[str, Any]:
-        """Return the figures; those at the top are by gold passage, by answer where there is none.
-
-        `questions` next to figures are those over which they are taken; `asked` are all that were looked up.
-        """
+        """Return the figures; those at the top are by gold passage, by answer where there is none."""
         return {
             **(self.gold or self.answer or {}),
             "by": "gold" if self.gold else "answer",
-            "questions": self.with_gold if self.gold else self.with_answer,
-            "asked": self.questions,
-            "without_gold": self.questions - self.with_gold,
-            "gold_not_in_pool": self.gold_not_in_pool,
             "passages": self.passages,
             "retriever": self.retriever,
             "revision": self.revision,
-            "gold": self.gold and {**self.gold, "questions": self.with_gold},
-            "answer": self.answer and {**self.answer, "questions": self.with_answer},
-            "unknown_passages": _count(self.unknown_passages),
-            "unknown_questions": _count(self.unknown_questions),
+            "gold": self.gold,
+            "answer": self.answer,
+            **self.counts,
         }
 
 
@@ -156,21 +136,21 @@ def evaluate_passages(
     by_answer = _ranks(hits, answers, lambda position, texts: has_answer(tokens(position), texts))
     judged_ranks = [rank for rank, question in zip(by_gold, questions, strict=True) if question.gold]
     answered_ranks = [rank for rank, texts in zip(by_answer, answers, strict=True) if texts]
+    nowhere = sum(bool(question.gold) and not ids for question, ids in zip(questions, gold, strict=True))
     return PassageEvaluation(
         retriever=search.name,
         revision=search.revision,
         passages=len(store),
+        first_hits=tuple(by_gold),
         gold=_figures(judged_ranks) if any(gold) else None,
         answer=_figures(answered_ranks) if answered_ranks else None,
-        questions=len(questions),
-        with_gold=len(judged_ranks),
-        with_answer=len(answered_ranks),
-        gold_not_in_pool=sum(
-            bool(question.gold) and not ids for question, ids in zip(questions, gold, strict=True)
-        ),
-        unknown_passages=unknown,
-        unknown_questions=judged.unknown_questions,
-        first_hits=tuple(by_gold),
+        counts={
+            "asked": len(questions),
+            "without_gold": len(questions) - len(judged_ranks),
+            "gold_not_in_pool": nowhere,
+            "unknown_passages": _count(unknown),
+            "unknown_questions": _count(judged.unknown_questions),
+        },
     )
 
 
@@ -196,12 +176,7 @@ def search_passages(
     precision: Precision = "auto",
     progress: ProgressCallback | None = None,
 ) -> PassageSearch:
-    """Prepare a search of a pool: by words (`bm25`), or by vectors on disk of an encoder of `entail.load`.
-
-    Raises:
-        EncoderError: If the encoder cannot be loaded.
-        EvaluationError: If the pool is too large for BM25 in memory.
-    """
+    """Prepare a search of a pool: by words (`bm25`), or by vectors on disk of an encoder of `entail.load`."""
     if encoder == "bm25":
         ranker = PassageWords(store)
         return PassageSearch(
@@ -232,7 +207,7 @@ def _ranks(positions: Positions, targets: Iterable[Any], hit: Callable[[int, Any
 
 def _figures(ranks: Sequence[int]) -> dict[str, float]:
     figures = {f"R@{k}": sum(0 < rank <= k for rank in ranks) / len(ranks) for k in KS}
-    return {**figures, "MRR": sum(1 / rank for rank in ranks if rank) / len(ranks)}
+    return {**figures, "MRR": sum(1 / rank for rank in ranks if rank) / len(ranks), "questions": len(ranks)}
 
 
 Tokens = tuple[str, ...]

@@ -41,9 +41,6 @@ class QueryFigures:
     """Figures of an encoder on a split, by query.
 
     Attributes:
-        encoder: Name of the encoder.
-        revision: Its weights.
-        split: Description of the split.
         queries: The queries, in the order of the values.
         primary: The measure that decides.
         values: Measure -> one value a query, and its weight; the figure is their weighted mean.
@@ -95,12 +92,9 @@ class QueryFigures:
 
 @dataclass(frozen=True)
 class PairedComparison:
-    """Figures of the active encoder and of a candidate on the same queries.
+    """Figures of the active encoder and of a candidate, given by revision, on the same queries.
 
     Attributes:
-        candidate: Revision of the candidate.
-        active: Revision of the active encoder.
-        split: Description of the split.
         digest: Digest of the queries.
         primary: The measure that decides.
         measures: Measure -> both figures, the difference and its interval (bootstrap over queries, 95 %).
@@ -148,11 +142,7 @@ class PairedComparison:
 def compare_paired(
     active: QueryFigures, candidate: QueryFigures, *, samples: int = SAMPLES
 ) -> PairedComparison:
-    """Compare a candidate with the active encoder, query by query.
-
-    Raises:
-        RetrievalError: If the two were not measured on the same queries by the same measures.
-    """
+    """Compare a candidate with the active encoder on the same queries by the same measures."""
     if active.queries != candidate.queries or set(active.values) != set(candidate.values):
         raise RetrievalError(
             f"expected two evaluations of the same queries, found {len(active.queries)} of {active.split} "

@@ -39,7 +39,7 @@ class GoldQueries:
 
     Attributes:
         texts: Folded text of each query, distinct.
-        own: Position of the query in the corpus, or `NOT_THERE`, shape (queries,).
+        own: Its own position in the corpus, or `NOT_THERE`, shape (queries,).
         children: Positions of its distinct children, or `NOT_THERE`, in the order of the proofs.
         missing: Folded texts of children that are not in the corpus.
     """
@@ -51,11 +51,7 @@ class GoldQueries:
 
     @classmethod
     def of(cls, corpus: Corpus, trees: Iterable[ExplanationTree]) -> GoldQueries:
-        """Look every parent and child up in a corpus.
-
-        Raises:
-            DataError: If no tree has a proof, so that there is nothing to find.
-        """
+        """Look every parent and child up in a corpus; `DataError` if no tree has a proof."""
         gold = gold_children(trees)
         if not gold:
             raise DataError(
@@ -76,18 +72,14 @@ class GoldQueries:
 
 @dataclass(frozen=True)
 class PremiseEvaluation:
-    """Ranks of every gold child by both protocols.
+    """Ranks of every gold child by both protocols, at cut-offs `ks` to report.
 
     Attributes:
-        retriever: Name of the retriever.
-        manifest: Manifest of its index.
-        corpus_name: Name of the corpus.
         queries: Folded text of each query, in the order of the ranks.
         queries_in_corpus: Number of queries that are premises of the corpus.
         paper: Ranks with the query among the candidates.
         query_excluded: Ranks without it.
         missing: Folded texts of gold children that are not in the corpus: counted as never found.
-        ks: Cut-offs to report.
     """
 
     retriever: str
@@ -111,11 +103,7 @@ class PremiseEvaluation:
         return self.paper.pairs
 
     def figures(self, queries: Container[str] | None = None) -> dict[str, dict[str, float]]:
-        """Return the summary of each protocol, over some queries or all.
-
-        Raises:
-            DataError: If none of them was evaluated.
-        """
+        """Return the summary of each protocol, over all queries or some (`DataError` if there are none)."""
         indices = [i for i, query in enumerate(self.queries) if queries is None or query in queries]
         if not indices:
             raise DataError("expected some of the queries that were evaluated, found none of them")
@@ -209,11 +197,7 @@ def compare_evaluations(
 
 
 def require_same_corpus(corpus: Corpus, index: PremiseIndex) -> None:
-    """Check that an index holds this corpus, whose positions its answers will be taken for.
-
-    Raises:
-        ManifestMismatchError: If it was made from another one.
-    """
+    """Raise `ManifestMismatchError` unless an index holds this corpus, whose positions its answers are."""
     manifest = index.manifest
     if manifest.corpus_hash != corpus.hash:
         raise ManifestMismatchError(

@@ -35,11 +35,9 @@ FOUND_AT = 10
 
 @dataclass(frozen=True, slots=True)
 class QueryChange:
-    """Results of two retrievers for one query.
+    """Results of two retrievers for one query, given by its position and its folded text.
 
     Attributes:
-        index: Its position among the queries.
-        query: Its folded text.
         ap: Average precision with each retriever.
         found: Gold premises among the first `FOUND_AT` of each.
         premises: Number of gold premises.
@@ -80,11 +78,7 @@ class SplitComparison:
         return compare_evaluations(*self.evaluations)
 
     def figure(self, measure: str, protocol: Protocol = "query_excluded") -> ComparedFigure:
-        """Return one measure.
-
-        Raises:
-            RetrievalError: If it was not measured.
-        """
+        """Return one measure; `RetrievalError` if it was not measured."""
         figures = self.figures[protocol]
         if measure not in figures:
             raise RetrievalError(f"{measure!r} was not measured; there are: {', '.join(figures)}")

@@ -61,11 +61,7 @@ def choose_stops(
     most: int = STOPS,
     losses: int = LOSSES,
 ) -> tuple[Stop, ...]:
-    """Choose at most `most` examples, gains first, from the most changed down; `losses` of them are reserved.
-
-    Raises:
-        RetrievalError: If an index is not that of the comparison.
-    """
+    """Choose `most` examples, gains first, from the most changed down; `losses` of them are reserved."""
     for index, evaluation in zip(indexes, split.evaluations, strict=True):
         if index.manifest != evaluation.manifest:
             raise RetrievalError(
