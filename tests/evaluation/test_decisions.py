@@ -17,7 +17,6 @@ from entail.errors import EncoderError, EvaluationError, UnknownEncoderError
 from entail.evaluation.nli.decisions import (
     PairEvaluation,
     evaluate_direction,
-    evaluate_equivalence,
     evaluate_nli,
 )
 from entail.evaluation.nli.pair_similarity import pair_encoder, pair_similarities
@@ -229,23 +228,3 @@ def test_the_length_baseline_counts_characters_as_they_stand() -> None:
     ]
     evaluation = evaluate_direction(pairs, Told(defaultdict(lambda: MIDDLE)))
     assert evaluation.figures["length_baseline"] == 0.25
-
-
-# --- equivalence -------------------------------------------------------------------------------------------
-
-
-def test_a_pair_is_equivalent_if_both_similarities_exceed_the_threshold() -> None:
-    same = entailment("same", "size", forward="entailment", backward="entailment")  # equal Gaussians
-    wider = entailment("a long premise", "short", forward="entailment", backward="neutral")
-    backward = NliPair("short", "brief", "neutral", "neutral", "entailment")
-    missed = entailment("brief", "short", forward="entailment", backward="entailment")
-    neither = NliPair("short", "a longer hypothesis", "neutral", "neutral", "neutral")
-    figures = evaluate_equivalence([same, wider, backward, missed, neither], GAUSSIAN, threshold=0.9)
-    assert figures is not None
-    json.dumps(figures, allow_nan=False)
-    # of four that entail, two both ways, of which one is called equivalent
-    assert (figures["n"], figures["accuracy"], figures["majority"]) == (4, 0.75, 0.5)
-    assert (figures["recall"]["accuracy"], figures["recall"]["n"]) == (0.5, 2)
-    assert (figures["precision"]["accuracy"], figures["precision"]["n"]) == (1, 1)
-    assert evaluate_equivalence([wider, backward], GAUSSIAN, threshold=0.9) is None
-    assert evaluate_equivalence([entailment("same", "size")], GAUSSIAN, threshold=0.9) is None

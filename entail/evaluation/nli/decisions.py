@@ -1,14 +1,13 @@
-"""Decisions of an encoder on labelled pairs: entailment, its direction, equivalence.
+"""Decisions of an encoder on labelled pairs: entailment and its direction.
 
 ==============  ==========================================================================================
 entailment      a pair entails if sim(h || p) is above a threshold
 direction       the premise of an entailment pair entails if sim(h || p) > sim(p || h); by variance, if its
                 sum of log sigma is larger; the baseline takes the longer sentence. A tie is wrong.
-equivalence     of the pairs that entail one way or both, those with both similarities above the threshold
 ==============  ==========================================================================================
 
 Where the longer sentence is the entailed one the baseline is wrong every time: accuracy there is what an
-encoder knows besides length. Equivalence needs data that label both relations of a pair (SICK).
+encoder knows besides length.
 """
 
 from __future__ import annotations
@@ -84,7 +83,7 @@ def evaluate_nli(
         "threshold": threshold,
         "threshold_from": source,
         "entailment": int(entails.sum()),
-        "majority": _majority(entails),
+        "majority": float(max(entails.mean(), 1 - entails.mean())),
     }
     right = (scores > threshold) == entails
     return PairEvaluation(encoder.name, encoder.revision, right, similar.truncated, figures)
@@ -136,48 +135,8 @@ def direction_pairs(pairs: Sequence[NliPair]) -> tuple[list[NliPair], int]:
     return directed, len(entailment) - len(directed)
 
 
-def evaluate_equivalence(
-    pairs: Sequence[NliPair],
-    encoder: PairEncoder,
-    *,
-    threshold: float,
-    progress: ProgressCallback | None = None,
-) -> dict[str, Any] | None:
-    """Tell equivalent pairs from those that entail one way; None unless there are pairs of both kinds.
-
-    Returns:
-        Accuracy, recall and precision of the verdict "equivalent" as shares, the share of the majority, and
-        the area under precision over recall by the smaller similarity.
-
-    Raises:
-        EncoderError: If the encoder cannot be loaded.
-        EvaluationError: If a similarity is no number.
-    """
-    entailment = [pair for pair in pairs if "entailment" in (pair.forward, pair.backward)]
-    equivalent = np.array([pair.bilateral for pair in entailment], dtype=np.bool_)
-    if not equivalent.any() or equivalent.all():
-        return None
-    similarities = pair_similarities(entailment, encoder, progress=progress)
-    assert similarities.backward is not None
-    lower = np.minimum(similarities.forward, similarities.backward)
-    called = lower > threshold
-    return {
-        **_share(called == equivalent),
-        "recall": _share(called[equivalent]),
-        "precision": _share(equivalent[called]),
-        "majority": _majority(equivalent),
-        "auprc": auprc(lower, equivalent),
-        "threshold": threshold,
-    }
-
-
 def _entails(pairs: Sequence[NliPair]) -> Booleans:
     return np.array([pair.label == "entailment" for pair in pairs], dtype=np.bool_)
-
-
-def _majority(truth: Booleans) -> float:
-    """Return the accuracy of calling every case what most of them are."""
-    return float(max(truth.mean(), 1 - truth.mean()))
 
 
 def _share(correct: Booleans) -> dict[str, Any]:
