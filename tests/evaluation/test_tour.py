@@ -9,7 +9,7 @@ import pytest
 from entail.data.records import Corpus, ExplanationTree
 from entail.errors import RetrievalError
 from entail.evaluation.retrieval.split_comparison import SplitComparison, compare_split
-from entail.evaluation.retrieval.tour import choose_stops, headline, tell
+from entail.evaluation.retrieval.tour import choose_stops, tell
 
 NAMES = ("Words", "Meaning")
 CORPUS = Corpus.of(
@@ -123,13 +123,6 @@ def test_the_querys_own_text_is_no_sentence_before_the_premise(
     split = compare_split(CORPUS, [tree_of(query, [(["ice floats"], query)])], pair)
     (stop,) = choose_stops(split, pair)
     assert (stop.ranks, stop.before) == ((2, 1), 1)
-
-
-def test_headline_gives_both_figures(split: SplitComparison) -> None:
-    figure = split.figure("MAP")
-    first = headline(split, NAMES)[0]
-    for value, (low, high) in zip((figure.paired.first, figure.paired.second), figure.intervals, strict=True):
-        assert f"{value:.3f} [{low:.3f}, {high:.3f}]" in first
 
 
 def test_indexes_of_something_else_are_refused(split: SplitComparison, indexes: Pair) -> None:

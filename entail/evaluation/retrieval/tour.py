@@ -103,43 +103,6 @@ def tell(stop: Stop, names: tuple[str, str]) -> str:
     return sentence
 
 
-def headline(split: SplitComparison, names: tuple[str, str]) -> tuple[str, ...]:
-    """Return the summary of a comparison in a few sentences: quality, uncertainty, effort."""
-    figure, hits = split.figure("MAP"), split.figure(f"Hit@{FOUND_AT}").paired
-    paired = figure.paired
-    sides = " and ".join(
-        f"{value:.3f} [{low:.3f}, {high:.3f}] with {name}"
-        for value, (low, high), name in zip(
-            (paired.first, paired.second), figure.intervals, names, strict=True
-        )
-    )
-    better = names[1] if paired.difference > 0 else names[0]
-    sure = paired.low > 0 or paired.high < 0
-    p = paired.p_shown if paired.p < 0.001 else f"= {paired.p_shown}"
-    sentences = [
-        f"Over {paired.queries:,} claims and {len(split.corpus):,} facts, mean average precision is {sides} "
-        "(95 % intervals over claims).",
-        f"{f'{better} is better, hardly by chance' if sure else 'Which one is better cannot be said'}: the "
-        f"difference lies between {paired.low:+.3f} and {paired.high:+.3f} (95 %, p {p}).",
-        f"Of all known premises, {hits.first:.0%} stand among the first {FOUND_AT} with {names[0]}, "
-        f"{hits.second:.0%} with {names[1]}.",
-    ]
-    if missing := len(split.gold.missing):
-        are = "1 known premise is no fact" if missing == 1 else f"{missing:,} known premises are no facts"
-        sentences.append(f"{are} of this corpus, out of reach of any search; that counts against both.")
-    first, second = (effort.reads_per_accepted for effort in split.efforts)
-    if first and second:
-        sentences.append(
-            f"An author reads {first:.1f} candidates for each premise accepted with {names[0]}, {second:.1f} "
-            f"with {names[1]}: {abs(1 - second / first):.0%} {'less' if second <= first else 'more'}."
-        )
-    sentences.append(
-        f"{paired.better:,} claims are answered better by {names[1]}, {paired.worse:,} by {names[0]}, "
-        f"{paired.queries - paired.better - paired.worse:,} equally well."
-    )
-    return tuple(sentences)
-
-
 def _stops(
     split: SplitComparison,
     indexes: tuple[PremiseIndex, PremiseIndex],

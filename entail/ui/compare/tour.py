@@ -6,8 +6,9 @@ import streamlit as st
 
 from entail.data.bundled import HELD_OUT_NAME
 from entail.evaluation.retrieval.split_comparison import SplitComparison
-from entail.evaluation.retrieval.tour import Stop, choose_stops, headline, tell
+from entail.evaluation.retrieval.tour import Stop, choose_stops, tell
 from entail.runtime.tasks import COMPARISONS, Task
+from entail.statistics.paired import ComparedFigure
 from entail.ui.compare.choice import EXAMPLES, KINDS, LINK, Pair, Source, draw_training_notice
 from entail.ui.compare.split import PROTOCOL, Figures, draw_change, take_figures, take_split
 from entail.ui.shared.text import label
@@ -95,8 +96,24 @@ def _draw_end(
         "Examples are extremes; over all claims:"
     )
     _draw_headline(split, pair)
-    if await_value(figures, waiting="Computing intervals and tests …") is not None:
-        st.markdown("\n".join(f"- {label(sentence)}" for sentence in headline(split, pair.names)))
+    if (measured := await_value(figures, waiting="Computing intervals and tests …")) is not None:
+        st.caption(_interval_words(measured[PROTOCOL]["MAP"], pair.names))
+
+
+def _interval_words(figure: ComparedFigure, names: tuple[str, str]) -> str:
+    """Return both mean average precisions and their difference, with 95 % intervals."""
+    paired = figure.paired
+    sides = ", ".join(
+        f"{label(name)} {value:.3f} [{low:.3f}, {high:.3f}]"
+        for name, value, (low, high) in zip(
+            names, (paired.first, paired.second), figure.intervals, strict=True
+        )
+    )
+    return (
+        f"Mean average precision over {paired.queries:,} claims: {sides}; difference "
+        f"{paired.difference:+.3f} [{paired.low:+.3f}, {paired.high:+.3f}] "
+        f"(95 % bootstrap intervals over claims), p {paired.p_shown}."
+    )
 
 
 def _draw_headline(split: SplitComparison, pair: Pair) -> None:
