@@ -189,8 +189,7 @@ def nli(
 
 
 def _entailment(reading: NliReading, name: str, dev: NliReading | None) -> dict[str, Any]:
-    from entail.evaluation.nli.decisions import evaluate_nli
-    from entail.evaluation.nli.pair_similarity import pair_encoder
+    from entail.evaluation.nli.decisions import evaluate_nli, pair_encoder
 
     pairs = dev.pairs if dev else None
     with progress_bar() as progress:
@@ -199,16 +198,10 @@ def _entailment(reading: NliReading, name: str, dev: NliReading | None) -> dict[
 
 
 def _direction(reading: NliReading, name: str) -> dict[str, Any]:
-    from entail.evaluation.nli.decisions import evaluate_direction, evaluate_equivalence
-    from entail.evaluation.nli.pair_similarity import pair_encoder
+    from entail.evaluation.nli.decisions import evaluate_direction, pair_encoder
 
     with progress_bar() as progress:
-        loaded = pair_encoder(name)
-        figures = evaluate_direction(reading.pairs, loaded, progress=progress).to_json()
-        equivalence = None
-        if (threshold := getattr(loaded, "threshold", None)) is not None:
-            equivalence = evaluate_equivalence(reading.pairs, loaded, threshold=threshold, progress=progress)
-    return {**figures, "equivalence": equivalence}
+        return evaluate_direction(reading.pairs, pair_encoder(name), progress=progress).to_json()
 
 
 def _judge(reading: NliReading, name: str) -> dict[str, Any]:

@@ -96,7 +96,7 @@ def calibrate(
         EvaluationError: If there is no pair.
     """
     from entail.encoders.gaussian.encoder import GaussianEncoder
-    from entail.evaluation.nli.pair_similarity import pair_similarities
+    from entail.evaluation.nli.decisions import pair_similarities
 
     encoder = GaussianEncoder(folder)
     similarities = pair_similarities(dev, encoder, progress=progress)

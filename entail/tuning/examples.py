@@ -16,8 +16,7 @@ from entail.data.nli.pairs import NliPair
 from entail.data.passages.files import Question
 from entail.data.text import fold, premise_key
 from entail.errors import EvaluationError
-from entail.evaluation.passages.retrieval import answer_tokens, has_answer
-from entail.evaluation.passages.search import PassageWords
+from entail.evaluation.passages.retrieval import PassageWords, answer_tokens, has_answer
 from entail.evaluation.passages.store import PassageStore
 from entail.progress import ProgressCallback
 

@@ -18,8 +18,9 @@ from entail.evaluation.nli.decisions import (
     PairEvaluation,
     evaluate_direction,
     evaluate_nli,
+    pair_encoder,
+    pair_similarities,
 )
-from entail.evaluation.nli.pair_similarity import pair_encoder, pair_similarities
 
 
 class Told:

@@ -20,8 +20,8 @@ from entail.evaluation.passages.retrieval import (
     evaluate_passages,
     has_answer,
     judged_questions,
+    search_vectors,
 )
-from entail.evaluation.passages.search import search_vectors
 from entail.evaluation.passages.store import PassageStore, encode_store, store_passages
 from entail.progress import Progress
 

@@ -10,7 +10,7 @@ import pytest
 from entail.cli import main
 from entail.encoders.catalogue import resolve
 from entail.errors import SettingsError
-from entail.evaluation.passages import search as passages_search
+from entail.evaluation.passages import retrieval
 from entail.jobs.inputs import absolute
 from entail.training.fields import values_of
 from entail.training.method import method
@@ -53,7 +53,7 @@ def test_negatives_that_a_file_gives_need_no_bm25(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(passages_search, "MOST_BM25", 3)
+    monkeypatch.setattr(retrieval, "MOST_BM25", 3)
     texts, questions = passages_and_questions
     rows = [
         {
