@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from entail.data.records import Corpus, Premise
 from entail.trees.installation.backup import backup
@@ -17,6 +18,7 @@ from entail.trees.installation.health import examine
 from entail.trees.log.acts import Accept, Create, Evidence, Finish, GivenNode, Reject, ShownCandidate
 from entail.trees.log.event_log import TreeLog
 from entail.trees.log.tree import ROOT
+from entail.trees.store import schema
 from entail.trees.store.authors import Authors
 from entail.trees.store.corpora import CorpusStore
 from entail.trees.store.database import Database, open_database
@@ -51,6 +53,8 @@ def fill(database: Database) -> None:
 def content(database: Database) -> dict[str, Any]:
     """Return all that can be read from a database."""
     store, log = CorpusStore(database), TreeLog(database)
+    with database.reading() as connection:
+        presences = [tuple(row) for row in connection.execute(sa.select(schema.presence))]
     trees = [*log.trees(), *log.trees(archived=True)]
     corpora = store.corpora()
     return {
@@ -61,7 +65,7 @@ def content(database: Database) -> dict[str, Any]:
         "versions": [store.corpus(c.id, version=v + 1) for c in corpora for v in range(c.version)],
         "changes": [store.changes(corpus.id) for corpus in corpora],
         "authors": Authors(database).names(),
-        "here": Authors(database).list_presences(),
+        "here": presences,
     }
 
 
