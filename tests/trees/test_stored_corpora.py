@@ -109,7 +109,7 @@ def test_changes_that_make_no_sense_leave_nothing(sqlite: Database, change: Call
 def test_an_unknown_corpus(store: CorpusStore) -> None:
     for call in (store.info, store.corpus, store.changes):
         for corpus_id in ("00000000", "\ud800"):
-            with pytest.raises(CorpusError, match="no corpus"):
+            with pytest.raises(CorpusError):
                 call(corpus_id)
 
 
