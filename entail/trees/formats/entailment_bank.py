@@ -165,8 +165,7 @@ def refold(tree: Tree, *, corpus: Corpus | None = None) -> ExplanationTree:
     sentences, hypothesis = _join(tree)
     _keep_labels(sentences, source)
     order = _order(sentences, hypothesis, imported) if tree.root.children else []
-    _number(sentences, order, source)
-    steps = tuple(_step(sentences, i, imported) for i in order)
+    steps = _number(sentences, order, source, imported)
     used = dict.fromkeys(premise for step in steps for premise in step.premises)
     context = _context(tree, sentences, source, used)
     extra = dict(source.extra)
@@ -207,23 +206,19 @@ def _join(tree: Tree) -> tuple[list[_Sentence], int]:
     sentences: list[_Sentence] = []
     same: dict[tuple[str, frozenset[int]], list[int]] = {}
     of_node: dict[str, int] = {}
-    for start in (ROOT, *tree.loose):
+    for start in (ROOT, *(id for id in tree.loose if tree.nodes[id].children)):
         for node in _bottom_up(tree, start):
-            if node.parent is None and not node.children and node.id != ROOT:
-                continue
             below = tuple(dict.fromkeys(of_node[child] for child in node.children))
-            twins = same.setdefault((fold(node.text), frozenset(below)), [])
+            twins = [] if node.id == ROOT else same.setdefault((fold(node.text), frozenset(below)), [])
             own_label = (_CONCLUSION if below else _SENTENCE).fullmatch(node.label or "")
             preferred = node.label if own_label else None
             fits = (i for i in twins if preferred is None or sentences[i].preferred in (preferred, None))
-            at = next(fits, len(sentences)) if node.id != ROOT else len(sentences)
+            at = of_node[node.id] = next(fits, len(sentences))
             if at < len(sentences):
                 sentences[at].preferred = sentences[at].preferred or preferred
             else:
                 sentences.append(_Sentence(node.text, below, preferred))
-                if node.id != ROOT:
-                    twins.append(at)
-            of_node[node.id] = at
+                twins.append(at)
     sentences[of_node[ROOT]].label = HYPOTHESIS
     return sentences, of_node[ROOT]
 
@@ -269,23 +264,23 @@ def _order(sentences: list[_Sentence], hypothesis: int, imported: Mapping[str, A
     return list(nx.lexicographical_topological_sort(graph, key=sort_keys.__getitem__))
 
 
-def _number(sentences: list[_Sentence], order: list[int], source: ExplanationTree) -> None:
-    """Give sentences without a label the next free number, in the order of the steps."""
+def _number(
+    sentences: list[_Sentence], order: list[int], source: ExplanationTree, imported: Mapping[str, Any]
+) -> tuple[Step, ...]:
+    """Give sentences without a label the next free number, in the order of the steps; return these."""
     labels = {*source.sentences, *source.intermediates, *(s.label for s in sentences if s.label)}
+    steps = []
     for i in order:
-        for at in (*sentences[i].below, i):
-            sentence = sentences[at]
-            if sentence.label is None and (at == i or not sentence.below):
+        for sentence in (*(sentences[at] for at in sentences[i].below), sentences[i]):
+            if sentence.label is None:
                 sentence.label = next_id("int" if sentence.below else "sent", labels)
                 labels.add(sentence.label)
-
-
-def _step(sentences: list[_Sentence], i: int, imported: Mapping[str, tuple[str, ...]]) -> Step:
-    conclusion = str(sentences[i].label)
-    premises = tuple(str(sentences[below].label) for below in sentences[i].below)
-    # A few official steps name a premise twice; the tree shows it once, and untouched it is written twice.
-    original = imported.get(conclusion, ())
-    return Step(original if tuple(dict.fromkeys(original)) == premises else premises, conclusion)
+        conclusion = str(sentences[i].label)
+        premises = tuple(str(sentences[at].label) for at in sentences[i].below)
+        # A few official steps name a premise twice; the tree shows it once, untouched it is written twice.
+        original = imported.get(conclusion, ())
+        steps.append(Step(original if tuple(dict.fromkeys(original)) == premises else premises, conclusion))
+    return tuple(steps)
 
 
 def _context(
