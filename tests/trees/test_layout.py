@@ -122,9 +122,9 @@ def test_loose_trees_stand_behind_the_hypothesis_and_its_premises(direction: Dir
     boxes = layout(grown(-1, None, 1, None), direction=direction).boxes
     above = [(0, None), (1, "n1"), (1, None), (2, "n1.2"), (1, None)]
     assert [(box.layer, box.parent) for box in boxes.values()] == above
-    loose, others = boxes["n1.2"], [boxes["n1"], boxes["n1.1"]]
+    loose, tops = boxes["n1.2"], [boxes["n1"], boxes["n1.1"]]
     is_right = direction == "right"
-    assert all(loose.top > box.bottom if is_right else loose.left > box.right for box in others)
+    assert all(loose.top > box.bottom if is_right else loose.left > box.right for box in tops)
 
 
 SENTENCE = "a sentence of a usual length says that one kind of thing is another"

@@ -94,8 +94,8 @@ def test_a_list_keeps_its_places_while_its_author_goes_down_it(tell: Tell, index
     assert [c.in_tree for c in candidates] == [a, b, conclusion, None, None]
     judgements = [c.judgement and (c.judgement.accepted, c.judgement.author) for c in candidates]
     assert judgements == [(True, "Ann"), (True, "Ann"), None, (False, "Bob"), None]
-    others = suggest(story.tree, conclusion, FACTS, index, k=5)
-    assert {c.judgement for c in others} == {None}
+    candidates = suggest(story.tree, conclusion, FACTS, index, k=5)
+    assert {c.judgement for c in candidates} == {None}
 
 
 @pytest.mark.parametrize(

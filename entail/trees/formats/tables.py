@@ -65,11 +65,11 @@ def judged_rows(
                 "time": event.at.isoformat(timespec="seconds"),
                 "verified": "yes" if event.verified else "no",
             }
-            if (seen := evidence.get(judgement.seq) or event.evidence) is not None:
-                row |= {name: getattr(seen, name) for name in ("retriever", "revision", "corpus_version")}
-                row |= {"searched": seen.query, "own_words": "yes" if seen.own_words else "no"}
-                for shown_candidate in (candidate for candidate in seen.shown if candidate.key == key):
-                    row |= {name: getattr(shown_candidate, name) for name in ("rank", "score", "retrieved")}
-                if (proposal := seen.proposal) is not None:
+            if (ranking := evidence.get(judgement.seq) or event.evidence) is not None:
+                row |= {name: getattr(ranking, name) for name in ("retriever", "revision", "corpus_version")}
+                row |= {"searched": ranking.query, "own_words": "yes" if ranking.own_words else "no"}
+                for candidate in (c for c in ranking.shown if c.key == key):
+                    row |= {name: getattr(candidate, name) for name in ("rank", "score", "retrieved")}
+                if (proposal := ranking.proposal) is not None:
                     row |= {"proposed": proposal.means, "after": " ".join(proposal.after)}
             yield row
