@@ -267,7 +267,7 @@ def _follow(job: str) -> None:
 
 
 def _licences() -> Report:
-    from entail.operations.licences import data_licences, encoder_licences, package_licences
+    from entail.operations.doctor import data_licences, encoder_licences, package_licences
 
     with _corpora() as store:
         corpora = store.corpora(archived=None) if store is not None else []

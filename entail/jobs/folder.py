@@ -1,4 +1,4 @@
-"""Files of one job, and the changes of its state.
+"""Files of one job, and the changes of its state; files of workers.
 
 ==================  ===================================================================================
 `spec.json`         immutable specification
@@ -38,7 +38,7 @@ from entail.data.stored import T, read_json
 from entail.data.writing import write_text
 from entail.errors import DataError, JobError
 from entail.jobs.events import EventFile
-from entail.jobs.record import Ending, Job, JobSpec, Outcome, Status, make_outcome
+from entail.jobs.record import Ending, Job, JobSpec, Outcome, Status, Worker, make_outcome
 from entail.masking import mask_secrets
 from entail.progress import Progress
 from entail.settings import is_demo
@@ -278,3 +278,20 @@ def _try_lock(file: Path, *, shared: bool) -> int | None:
         os.close(lock)
         return None
     return lock
+
+
+def lock_file(folder: Path) -> Path:
+    """Return the lock of this machine's worker."""
+    name = "".join(c if c.isalnum() or c in "-." else "-" for c in platform.node()) or "here"
+    return folder / "workers" / f"{name}.lock"
+
+
+def list_workers(folder: Path) -> list[Worker]:
+    """Return the workers of all machines, dead ones too."""
+    workers = []
+    for file in sorted((folder / "workers").glob("*.json")):
+        with contextlib.suppress(DataError):
+            if (worker := read_json(file, Worker)) is not None:
+                alive = is_alive(worker.host, lock=file.with_suffix(".lock"), beat=file)
+                workers.append(replace(worker, alive=alive))
+    return workers

@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import json
+import os
 import re
 import secrets
 import shutil
+import subprocess
+import sys
+import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
-from entail.data.private import make_folder
+from entail.data.private import create_private, make_folder
 from entail.data.reading import log_tail, size_of
-from entail.data.writing import write_text
+from entail.data.writing import write_bytes, write_text
 from entail.errors import DataError, EntailError, JobError, UnknownJobError
-from entail.jobs.folder import JobFolder, staging_folder
-from entail.jobs.inputs import absolute, prune, store
+from entail.jobs.folder import JobFolder, is_locked, list_workers, lock_file, staging_folder
 from entail.jobs.queue import JobQueue
-from entail.jobs.record import RESUMABLE, Job, JobSpec, Status
-from entail.jobs.workers import Worker, ensure_worker, list_workers
+from entail.jobs.record import RESUMABLE, Job, JobSpec, Status, Worker
 from entail.settings import Settings, is_demo, load_settings, refuse_in_demo
 from entail.training.fields import config_of, values_of
 from entail.training.method import method
@@ -33,6 +37,12 @@ _ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{6}")
 _TIMEOUT = 20.0
 _INPUTS = "given"
 _START_EVERY = 10.0
+
+IDLE = 60.0
+"""Seconds without work after which a worker ends that was started on demand."""
+
+MAX_AGE = 86400.0
+"""Seconds for which an uploaded file is stored that no job reads: its job may be about to start."""
 
 
 class Jobs:
@@ -215,7 +225,7 @@ class Jobs:
             raise JobError(f"the notice cannot be dismissed: {error}") from error
 
     def keep_file(self, name: str, content: bytes) -> Path:
-        """Store a file for a training, as long as a job reads it; see `entail.jobs.inputs`."""
+        """Store a file for a training, as long as a job reads it."""
         refuse_in_demo("a training cannot be started")
         self._prune_inputs()
         return store(self.folder / _INPUTS, name, content)
@@ -345,3 +355,90 @@ class Jobs:
 
 def _order(job: Job) -> tuple[datetime, str]:
     return job.status.queued, job.id
+
+
+def store(folder: Path, name: str, content: bytes) -> Path:
+    """Store an uploaded file and return its path; the same name and content give the same path.
+
+    Raises:
+        JobError: If it cannot be written.
+    """
+    file = folder / hashlib.sha256(content).hexdigest()[:16] / (PurePath(name).name or "file")
+    try:
+        if file.is_file() and file.stat().st_size == len(content):
+            os.utime(file)
+            return file
+        make_folder(file.parent)
+        write_bytes(file, content)
+    except (OSError, DataError) as error:
+        raise JobError(f"{name} cannot be stored for the training: {error}") from error
+    return file
+
+
+def prune(folder: Path, used: Collection[str]) -> None:
+    """Remove stored files that are not among the `used` paths and older than `MAX_AGE`."""
+    paths = {Path(path) for path in used}
+    for file in folder.glob("*/*"):
+        with contextlib.suppress(OSError):
+            if file not in paths and time.time() - file.stat().st_mtime > MAX_AGE:
+                file.unlink()
+                file.parent.rmdir()
+
+
+def absolute(source: object) -> dict[str, Any]:
+    """Return a source as JSON values with absolute paths: a worker runs in another folder.
+
+    Names of data sets to download (`is_elsewhere` of the source) stay as they are.
+
+    Raises:
+        JobError: If a file does not exist.
+    """
+    values = values_of(source)
+    is_elsewhere = getattr(source, "is_elsewhere", lambda path: False)
+
+    def absolute_path(name: str, path: Path) -> str:
+        if is_elsewhere(path):
+            return str(path)
+        if not path.exists():
+            raise JobError(f"{name}: expected a file, found none at {path}")
+        return str(path.absolute())
+
+    for name in values:
+        value = getattr(source, name)
+        if isinstance(value, Path):
+            values[name] = absolute_path(name, value)
+        elif isinstance(value, tuple):
+            values[name] = [absolute_path(name, path) for path in value]
+    return values
+
+
+def ensure_worker(folder: Path, *, idle: float = IDLE) -> bool:
+    """Start a worker in a session of its own, unless this machine has one; return whether it was started.
+
+    Raises:
+        JobError: If it cannot be started.
+    """
+    if is_locked(lock_file(folder)):
+        return False
+    try:
+        make_folder(folder)
+        create_private(folder / "worker.log")
+        with (folder / "worker.log").open("ab") as log:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "entail", "worker", "--idle", str(idle)],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env={**os.environ, "PYTHONPATH": python_path()},
+                start_new_session=True,
+            )
+    except OSError as error:
+        raise JobError(f"no worker could be started: {error}; start one with `entail worker`") from error
+    # Unless something waits for it, it would stay as a zombie as long as this process lives.
+    threading.Thread(target=process.wait, name=f"wait for worker {process.pid}", daemon=True).start()
+    return True
+
+
+def python_path() -> str:
+    """Return a PYTHONPATH by which another process finds this package."""
+    return os.pathsep.join(filter(None, (str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH"))))

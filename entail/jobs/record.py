@@ -176,6 +176,18 @@ class Outcome(Stored):
     evaluation: Mapping[str, Any] | None = None
 
 
+@dataclass(frozen=True)
+class Worker(Stored):
+    """A worker as of its last heartbeat, which runs `jobs` at a time and works `at` those with these ids."""
+
+    host: str
+    pid: int
+    since: datetime
+    jobs: int
+    at: tuple[str, ...] = ()
+    alive: bool = True
+
+
 class _Kind(NamedTuple):
     state: State
     cause: str

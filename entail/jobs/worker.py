@@ -1,4 +1,7 @@
-"""Worker process of a machine: takes jobs from the queue, runs each in a process of its own."""
+"""Worker of a machine: takes jobs from the queue, runs each in a process of its own.
+
+It locks `workers/<machine>.lock` while it lives, and writes heartbeats into `workers/<machine>.json`.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +24,9 @@ from typing import IO
 from entail.data.private import create_private, make_folder
 from entail.data.writing import write_text
 from entail.errors import DataError, EntailError, JobError
-from entail.jobs.folder import BEAT, JobFolder, acquire
-from entail.jobs.jobs import Jobs
-from entail.jobs.record import Outcome, Status, make_outcome, oom_kills, outcome_of_exit
-from entail.jobs.workers import Worker, ensure_worker, lock_file, python_path
+from entail.jobs.folder import BEAT, JobFolder, acquire, lock_file
+from entail.jobs.jobs import Jobs, ensure_worker, python_path
+from entail.jobs.record import Outcome, Status, Worker, make_outcome, oom_kills, outcome_of_exit
 from entail.settings import refuse_in_demo
 
 NICE = 10

@@ -294,7 +294,7 @@ class Source(Protocol):
     """Dataclass of training data; its fields are those of `entail.training.fields`.
 
     A source that also takes names of data sets to download has two further methods. `is_elsewhere` tells
-    such a name from a file (see `entail.jobs.inputs`). `named` turns a name into a value of a field, or says
+    such a name from a file (see `entail.jobs.jobs`). `named` turns a name into a value of a field, or says
     what is expected.
     """
 

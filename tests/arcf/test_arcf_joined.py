@@ -13,7 +13,7 @@ from entail.arcf.method import WorldtreeSource, preview
 from entail.arcf.training import train_arcf
 from entail.cli import main
 from entail.errors import SettingsError
-from entail.jobs.inputs import absolute
+from entail.jobs.jobs import absolute
 from entail.training.method import Run, method
 from tests.arcf.conftest import SMALL, TINY
 

@@ -29,9 +29,8 @@ from entail.errors import EncoderError, PromotionError
 from entail.evaluation.passages.store import PassageStore, store_passages
 from entail.index.protocol import Manifest
 from entail.jobs.events import read_events
-from entail.jobs.folder import JobFolder
-from entail.jobs.record import JobSpec, Outcome, Status
-from entail.jobs.workers import Worker, list_workers
+from entail.jobs.folder import JobFolder, list_workers
+from entail.jobs.record import JobSpec, Outcome, Status, Worker
 from entail.judge.judges import NliJudge
 from entail.operations.logs import app_log
 from entail.operations.storage import back_up

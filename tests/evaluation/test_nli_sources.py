@@ -13,7 +13,7 @@ from entail.data.nli.pairs import NliPair
 from entail.errors import DemoError, FormatError, HubError, JobError, SettingsError
 from entail.evaluation.nli import sources
 from entail.evaluation.nli.sources import load_nli
-from entail.jobs.inputs import absolute
+from entail.jobs.jobs import absolute
 from entail.training.nli_source import PairSource
 
 SICK_COLUMNS = {

@@ -8,9 +8,8 @@ from typing import Annotated
 import pytest
 
 from entail.errors import JobError
-from entail.jobs import inputs
-from entail.jobs.inputs import absolute, prune, store
-from entail.jobs.jobs import Jobs
+from entail.jobs import jobs as module
+from entail.jobs.jobs import Jobs, absolute, prune, store
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,7 @@ def test_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_delete_prunes_the_inputs(jobs: Jobs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     corpus, trees = jobs.keep_file("facts.txt", b"ice is cold"), jobs.keep_file("trees.jsonl", b"{}")
-    monkeypatch.setattr(inputs, "MAX_AGE", -1.0)
+    monkeypatch.setattr(module, "MAX_AGE", -1.0)
     source = {"corpus": corpus, "trees": trees}
     first, second = (jobs.submit("aeenc", {}, source, name=name, by="Ann") for name in ("one", "two"))
     for job in (first, second):

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from entail.jobs.jobs import Jobs
-from entail.jobs.record import Job
+from entail.jobs.jobs import Jobs, ensure_worker
+from entail.jobs.record import Job, Worker
 from entail.jobs.worker import work
-from entail.jobs.workers import Worker, ensure_worker
 
 Submit = Callable[..., Job]
 Until = Callable[[Callable[[], Any]], None]

@@ -11,7 +11,7 @@ from entail.cli import main
 from entail.data.records import Corpus
 from entail.errors import DemoError
 from entail.jobs.jobs import Jobs
-from entail.operations.licences import UNKNOWN, _licence, data_licences, encoder_licences, package_licences
+from entail.operations.doctor import UNKNOWN, _licence, data_licences, encoder_licences, package_licences
 from entail.operations.storage import back_up, backups
 from entail.runtime import machine as machine_module
 from entail.runtime.machine import inspect_machine, list_gpus, parse_gpus

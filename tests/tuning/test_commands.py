@@ -11,7 +11,7 @@ from entail.cli import main
 from entail.encoders.catalogue import resolve
 from entail.errors import SettingsError
 from entail.evaluation.passages import retrieval
-from entail.jobs.inputs import absolute
+from entail.jobs.jobs import absolute
 from entail.training.fields import values_of
 from entail.training.method import method
 from entail.tuning.method import evaluate, preview
