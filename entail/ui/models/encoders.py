@@ -22,7 +22,7 @@ from entail.ui.shared.text import label
 SELECTED = "models_encoder"
 """Session key of the selected encoder."""
 
-_VIEWS = ("Card", "Figures", "Promote")
+_VIEWS = ("Figures", "Card", "Promote")
 _ROWS_SHOWN = 10
 
 
@@ -30,7 +30,7 @@ def open_encoder(name: str) -> None:
     """Show an encoder on the next run of the Models page; a click handler of other views."""
     st.session_state["models_view"] = "Encoders"
     st.session_state[SELECTED] = name
-    st.session_state["models_encoder_view"] = "Card"
+    st.session_state["models_encoder_view"] = "Figures"
 
 
 def draw_encoders(shared: Workspace, author: str | None) -> None:
@@ -51,7 +51,7 @@ def draw_encoders(shared: Workspace, author: str | None) -> None:
     left.selectbox("Encoder", list(encoders), format_func=model_label, key=SELECTED, persist_state="session")
     with right:
         view = pick_view(
-            "Details", _VIEWS, default="Card", key="models_encoder_view", persist_state="session"
+            "Details", _VIEWS, default="Figures", key="models_encoder_view", persist_state="session"
         )
     with st.container(border=True), show_errors():
         _draw_encoder(shared, author, encoders[str(st.session_state[SELECTED])], view)
