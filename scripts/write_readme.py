@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -154,7 +155,11 @@ def attack_table() -> str:
         "| kind | attempts | failures | kills |",
         "|---|---:|---:|---:|",
     ]
-    for kind, row in {**attacks["kinds"], "**all**": attacks}.items():
+    groups: dict[str, Counter[str]] = {}
+    for kind, row in attacks["kinds"].items():
+        counts = {name: row[name] for name in ("attempts", "failures", "kills")}
+        groups.setdefault(kind.partition(":")[0], Counter()).update(counts)
+    for kind, row in {**groups, "**all**": attacks}.items():
         kills = f"{row['kills']:,}" if row["kills"] else ""
         lines.append(f"| {kind} | {row['attempts']:,} | {row['failures']:,} | {kills} |")
     return "\n".join(lines)
