@@ -218,10 +218,10 @@ def _visible(tree: Tree, drawing: Layout, selected: str | None) -> str | None:
 def describe_graph(tree: Tree, *, selected: str | None) -> str:
     """Return a description of the graph for screen readers."""
     kinds = [node.kind for node in tree.nodes.values()]
-    chosen = f"Selected: “{tree.nodes[selected].text}”. " if selected and selected in tree.nodes else ""
+    selection = f"Selected: “{tree.nodes[selected].text}”. " if selected and selected in tree.nodes else ""
     return (
         f"Explanation tree of “{tree.root.text}”: {kinds.count('intermediate')} intermediate conclusions, "
-        f"{kinds.count('premise')} premises. {chosen}The outline has the same as text."
+        f"{kinds.count('premise')} premises. {selection}The outline has the same as text."
     )
 
 

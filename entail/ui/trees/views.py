@@ -73,14 +73,14 @@ def draw_export(page: TreePage) -> None:
 
     tree, tree_id, screen, log = page.tree, page.summary.id, page.screen, page.shared.log
     view = graph_view(f"graph-{tree_id}")
-    drawn: dict[str, Any] = {
+    visible: dict[str, Any] = {
         "with_rejected": screen.show_rejected,
         "start": view.focus,
     }
     files: tuple[tuple[str, str, Callable[[], str | bytes]], ...] = (
         ("EntailmentBank JSONL", ".jsonl", lambda: formats.to_jsonl([tree], corpus=page.corpus)),
         ("Web page (HTML)", ".html", lambda: formats.to_html(tree, direction=view.direction)),
-        ("Picture (SVG)", ".svg", lambda: formats.to_svg(tree, direction=view.direction, **drawn)),
+        ("Picture (SVG)", ".svg", lambda: formats.to_svg(tree, direction=view.direction, **visible)),
         ("GraphML", ".graphml", lambda: formats.to_graphml(tree)),
         ("Graphviz (DOT)", ".dot", lambda: formats.to_dot(tree)),
         (
