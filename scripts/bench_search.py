@@ -69,10 +69,10 @@ def by_direction(count: int, dimension: int) -> dict[str, Any]:
         for gaussians in (queries, premises)
         for m, v in zip(gaussians.mean, gaussians.log_variance, strict=True)
     ]
-    own, others = normals[:LOOPS], normals[LOOPS:]
+    own, premise_normals = normals[:LOOPS], normals[LOOPS:]
 
     def loop(number: int) -> list[int]:
-        distances = [float(kl_divergence(own[number], other).sum()) for other in others]
+        distances = [float(kl_divergence(own[number], other).sum()) for other in premise_normals]
         return sorted(range(count), key=distances.__getitem__)[:K]
 
     rows = list(range(LOOPS))

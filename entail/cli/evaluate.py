@@ -109,7 +109,8 @@ def _premise_rows(
 
     if not queries:
         return []
-    values, rival = (each.figures(queries)["query_excluded"] for each in (evaluation, first))
+    values = evaluation.figures(queries)["query_excluded"]
+    rival = first.figures(queries)["query_excluded"]
     return result_rows(
         evaluation.manifest.revision,
         *(

@@ -116,7 +116,7 @@ FILES: dict[str, tuple[str, Callable[[Path], str], Callable[[Path], Any]]] = {
     "settings": (
         "f.settings.json",
         lambda _: json.dumps({"seed": "1"}),
-        lambda path: begin_file(path.with_name("f"), {"seed": "1"}, resume=True, contents="answers"),
+        lambda path: begin_file(path.with_name("f"), {"seed": "1"}, resume=True),
     ),
     "training queries": (
         "seen.json",

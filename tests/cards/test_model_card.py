@@ -199,9 +199,9 @@ def test_hostile_words_stay_words(trained: Write) -> None:
 @pytest.mark.parametrize(
     ("told", "message"),
     [
-        ({"config": ["x"]}, r"expected an object as 'config'"),
+        ({"config": ["x"]}, "config"),
         ({"measured": [1]}, "measured: "),
-        ({"method": 3}, r"expected a text as 'method'"),
+        ({"method": 3}, "method"),
     ],
 )
 def test_a_broken_entail_json_is_refused(trained: Write, told: dict[str, Any], message: str) -> None:

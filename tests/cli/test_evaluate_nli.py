@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from entail.encoders.gaussian.distributions import Gaussians
-from entail.evaluation.nli import pair_similarity
+from entail.evaluation.nli import decisions
 
 ROWS = [
     ("a dog runs far in the park", "a dog runs", "entailment"),
@@ -43,10 +43,8 @@ def data(tmp_path: Path) -> Path:
 @pytest.fixture
 def arguments(data: Path, tiny_home: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Options of every command; `words` is the encoder above."""
-    by_name = pair_similarity.pair_encoder
-    monkeypatch.setattr(
-        pair_similarity, "pair_encoder", lambda name: Words() if name == "words" else by_name(name)
-    )
+    by_name = decisions.pair_encoder
+    monkeypatch.setattr(decisions, "pair_encoder", lambda name: Words() if name == "words" else by_name(name))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     return ["--data", str(data)]
 

@@ -88,6 +88,6 @@ def test_card_figures_are_compared(
     scorer_folder("mine", chains={"dev": 0.6, "other": 0.4})
     assert main(["promote", "mine"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert any("chains, MAP" in line and "0.500" in line and "0.600" in line for line in lines)
+    assert any("MAP" in line and "0.500" in line and "0.600" in line for line in lines)
     assert any("other" in line and line.rstrip().endswith("no") for line in lines)
     assert "entail promote --back --role chains" in lines[-1]

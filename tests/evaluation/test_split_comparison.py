@@ -60,14 +60,6 @@ def test_intervals_are_those_of_the_bootstrap_over_queries(split: SplitCompariso
     ap = average_precision(split.evaluations[0].query_excluded)
     figure = split.figure("MAP")
     assert figure.intervals[0] == pytest.approx(bootstrap_interval(ap))
-    first = split.to_json()["figures"][0]
-    assert (first["protocol"], first["measure"], first["first"]) == (
-        "query_excluded",
-        "MAP",
-        figure.paired.first,
-    )
-    assert first["first_interval"] == list(figure.intervals[0])
-    assert first["difference_interval"] == [figure.paired.low, figure.paired.high]
 
 
 def test_a_premise_that_is_no_candidate_is_never_found_and_named(

@@ -186,8 +186,8 @@ def test_a_damaged_encoder_is_refused(tiny_home: Path, trained: Training[Gausscs
     record = json.loads(file.read_text(encoding="utf-8"))
     for values, message in (
         ({"similarity": "cosine"}, "similarity"),
-        ({"threshold": "high"}, "expected numbers in 'gaussian'"),
-        ({"direction": {"slope": 1}}, "expected numbers in 'gaussian'"),
+        ({"threshold": "high"}, "threshold"),
+        ({"direction": {"slope": 1}}, "gaussian"),
     ):
         changed = {**record, "gaussian": {**record["gaussian"], **values}}
         file.write_text(json.dumps(changed), encoding="utf-8")

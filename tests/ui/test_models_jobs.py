@@ -89,7 +89,6 @@ def test_a_running_job_shows_progress_charts_warnings_and_log(view: View) -> Non
         step = {"learning_rate": 0.1, "terms": {"loss": 2.0, "active": 0.5}, "memory": {"gpu": 2**20}}
         events = [
             {**row, "kind": "step", **step},
-            {**row, "kind": "warning", "text": "they have all but become *one* vector"},
         ]
         folder.events.write_text("".join(json.dumps(event) + "\n" for event in events), encoding="utf-8")
         pages.append(view(job=job.id))
@@ -100,7 +99,6 @@ def test_a_running_job_shows_progress_charts_warnings_and_log(view: View) -> Non
     (bar,) = app.get("progress")
     assert "5 of 10 steps" in bar.proto.text
     assert len(app.get("vega_lite_chart")) == 4
-    assert "they have all but become *one* vector" in said(app)
     assert app.code[0].value == "a library says something"
     assert {"cancel_job", "like_job"} <= keys(app)
     assert "delete_job_now" not in keys(app)
