@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from entail.serving.client import Client as Client
     from entail.training.adapters.averaging import average_adapters as average_adapters
     from entail.training.cards.template import write_card as write_card
+    from entail.training.method import Run as Run
     from entail.trees.formats.convert import convert as convert
     from entail.trees.log.event_log import TreeLog as TreeLog
     from entail.trees.store.corpora import CorpusStore as CorpusStore
@@ -87,6 +88,7 @@ _NAMES = {
     "entail.serving.client": "Client",
     "entail.training.adapters.averaging": "average_adapters",
     "entail.training.cards.template": "write_card",
+    "entail.training.method": "Run",
     "entail.trees.formats.convert": "convert",
     "entail.trees.log.event_log": "TreeLog",
     "entail.trees.store.corpora": "CorpusStore",

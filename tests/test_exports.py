@@ -6,7 +6,7 @@ import entail
 
 PUBLIC = str.split(
     "AeencConfig ArcfConfig Client Corpus CorpusStore EntailError ExplanationTree "
-    "GausscseConfig GaussianEncoder Jobs Judgements Premise Reranker Step TreeLog __version__ "
+    "GausscseConfig GaussianEncoder Jobs Judgements Premise Reranker Run Step TreeLog __version__ "
     "active average_adapters bias compare convert evaluate_premises export_encoder fold load "
     "load_scorer measure_effort open_database promote pull_encoder push_encoder push_trees "
     "read_corpus read_trees retriever roll_back sample serve train_aeenc train_arcf "
