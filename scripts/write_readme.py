@@ -50,15 +50,15 @@ def headlines() -> Iterator[Sequence[str]]:
 
 def experiments() -> Iterator[dict[str, Any]]:
     """Yield the experiments of the Results page, each with its simplest rival."""
-    lists_result = result("premises")
-    lists = dict(zip(_LISTS, [lists_result["figures"], *lists_result["figures"]["others"]], strict=True))
-    queries, unseen = lists_result["figures"]["queries"], lists["AE-Enc"]["unseen"]["queries"]
+    evaluated = result("premises")
+    lists = dict(zip(_LISTS, [evaluated["figures"], *evaluated["figures"]["others"]], strict=True))
+    queries, unseen = evaluated["figures"]["queries"], lists["AE-Enc"]["unseen"]["queries"]
     measures = {name: row.get("unseen", row)["query_excluded"] for name, row in lists.items()}
     reads = {name: row["effort"]["reads_per_accepted"] for name, row in lists.items()}
     first, last = (measures[name]["Hit@10"] for name in (_LISTS[0], _LISTS[-1]))
     yield _experiment(
         "premises",
-        "Premises lists_result",
+        "Premises found",
         [
             f"In the top 10 are {first:.0%} of the premises of unseen trees by MiniLM, "
             f"{measures['AE-Enc']['Hit@10']:.0%} by AE-Enc, {last:.0%} re-ranked.",
@@ -67,7 +67,7 @@ def experiments() -> Iterator[dict[str, Any]]:
         ],
         ("Method", "MAP", "Hit@10"),
         [(name, row["MAP"], row["Hit@10"]) for name, row in measures.items()],
-        lists_result,
+        evaluated,
     )
     yield _experiment(
         "effort",
@@ -80,7 +80,7 @@ def experiments() -> Iterator[dict[str, Any]]:
         ],
         ("Method", "Read per accepted premise"),
         list(reads.items()),
-        lists_result,
+        evaluated,
     )
     for name, title, columns, rows, scale in (
         ("direction", "Direction of entailment", ("Data", "The longer sentence", "GaussCSE"), None, 100),
