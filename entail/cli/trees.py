@@ -14,9 +14,7 @@ app = typer.Typer()
 
 @command(app)
 def convert(
-    source: Annotated[
-        Path, typer.Argument(metavar="IN", help="Trees: .jsonl, .jsonl.gz or .graphml; claims: .txt.")
-    ],
+    source: Annotated[Path, typer.Argument(metavar="IN", help="Trees: .jsonl or .jsonl.gz; claims: .txt.")],
     target: Annotated[
         Path, typer.Argument(metavar="OUT", help=".jsonl, .graphml, .dot, .svg, .html or .csv (pairs).")
     ],

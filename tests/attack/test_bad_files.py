@@ -7,7 +7,6 @@ import resource
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -27,10 +26,7 @@ from entail.data.worldtree.tables import Fact, FactTables, read_fact_tables
 from entail.encoders.card import read_card
 from entail.errors import EntailError, FormatError
 from entail.trees.formats.convert import read_acts
-from entail.trees.formats.graphs import to_graphml
 from entail.trees.installation.archive import open_archive, write_archive
-from entail.trees.log.event_log import Event
-from entail.trees.log.replay import replay
 from tests.attack.bad_files import bad_backups, bomb, damages, zip_of
 from tests.attack.conftest import FULL, Tally
 
@@ -103,12 +99,6 @@ def tree() -> str:
     return read_text(sample_dir() / "trees.jsonl.gz").splitlines()[0] + "\n"
 
 
-def graphml() -> str:
-    act, *_ = read_acts(tree().encode(), name="trees.jsonl")
-    event = Event(seq=1, author="Ada", at=datetime(2026, 1, 1, tzinfo=UTC), act=act)
-    return to_graphml(replay([event]).tree)
-
-
 read_passages, read_passage_questions = drain(passages.read_passages), drain(passages.read_questions)
 READERS: dict[str, tuple[str, Callable[[], str], Callable[[Path], Any]]] = {
     "corpus.csv": ("f.csv", lambda: "id,text\n1,{}\n2,{}\n".format(*TEXTS), read_corpus),
@@ -118,7 +108,6 @@ READERS: dict[str, tuple[str, Callable[[], str], Callable[[Path], Any]]] = {
     "corpus.txt": ("f.txt", lambda: "\n".join(TEXTS), read_corpus),
     "trees": ("f.jsonl", tree, read_trees),
     "acts.jsonl": ("f.jsonl", tree, read_acts),
-    "acts.graphml": ("f.graphml", graphml, read_acts),
     "nli": ("f.jsonl", lambda: NLI, read_nli),
     "pairs": (
         "f.csv",
@@ -216,7 +205,7 @@ BOMBS: dict[str, Callable[[], bytes]] = {
 def test_bombs(kind: str, tmp_path: Path, tally: Tally) -> None:
     """Each reader gives up within half a gigabyte."""
     content = BOMBS[kind]()
-    for name in ("f.csv", "f.tsv", "f.json", "f.jsonl", "f.txt", "f.graphml"):
+    for name in ("f.csv", "f.tsv", "f.json", "f.jsonl", "f.txt"):
         (tmp_path / f"{name}.gz").write_bytes(content)
     code = (
         "import resource; from pathlib import Path; from tests.attack import test_bad_files as attack\n"

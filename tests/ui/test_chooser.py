@@ -5,19 +5,12 @@ from streamlit.testing.v1 import AppTest
 
 from entail.data.records import Corpus
 from entail.errors import DataError
-from entail.trees.formats.entailment_bank import grow
-from entail.trees.formats.graphs import to_graphml
 from entail.trees.installation.seed import SAMPLE_ID
-from entail.trees.log.acts import Create, GivenNode, Write
+from entail.trees.log.acts import Create, Write
 from entail.ui.shared.corpus_choice import default_corpus
 from entail.ui.shared.resources import Workspace
 from entail.ui.trees.chooser import import_trees
 from tests.ui.conftest import by, keys
-
-GIVEN = Create(
-    hypothesis="snow is cold", nodes=(GivenNode("snow is ice", -1), GivenNode("ice is <cold>", -1))
-)
-
 
 ROW = (
     '{"id": "a", "hypothesis": "h", "proof": "sent1 & sent2 -> hypothesis; ", '
@@ -75,17 +68,6 @@ def test_a_corpus_picked_before_the_name_stays(app: AppTest, shared: Workspace, 
     assert {tree.corpus_id for tree in shared.log.trees() if not tree.example} == {small}
 
 
-def test_a_tree_is_imported_from_graphml(shared: Workspace, small: str) -> None:
-    content = to_graphml(grow(GIVEN)).encode()
-    assert import_trees(shared, content, name="my tree.GraphML", author="Ada", corpus_id=small) == 1
-    (summary,) = (tree for tree in shared.log.trees() if not tree.example)
-    assert (summary.created_by, summary.corpus_id) == ("Ada", small)
-    tree = shared.log.history(summary.id).tree
-    assert [tree.nodes[node].text for node in tree.root.children] == ["snow is ice", "ice is <cold>"]
-    own = shared.corpora.corpus(small).premises[0]
-    assert [tree.nodes[node].key for node in tree.root.children] == [own.key, None], "it knows its own"
-
-
 def test_every_claim_of_a_list_becomes_a_tree(shared: Workspace, small: str) -> None:
     content = b"snow is cold\n\n ice floats\r\n"
     assert import_trees(shared, content, name="claims.txt", author="Ada", corpus_id=small) == 2
@@ -101,9 +83,7 @@ def test_every_claim_of_a_list_becomes_a_tree(shared: Workspace, small: str) -> 
     [
         ("x.txt", b"\n \n", "x.txt: expected a claim a line"),
         ("x.jsonl", f"{ROW}{{nope\n".encode(), "line 2"),
-        ("x.graphml", b"<graphml", "x.graphml: expected GraphML"),
-        ("x.graphml", b'<!DOCTYPE x [<!ENTITY a "b">]><graphml/>', "document type"),
-        ("x.csv", b"a,b", ".graphml, .jsonl"),
+        ("x.csv", b"a,b", ".jsonl"),
     ],
 )
 def test_a_file_without_trees_is_refused(shared: Workspace, name: str, content: bytes, message: str) -> None:

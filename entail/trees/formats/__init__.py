@@ -2,7 +2,7 @@
 
 ======================  ========  =====================================================================
 `to_jsonl`, `from_...`  .jsonl    official EntailmentBank rows
-`to_graphml`, `from_..` .graphml  nodes with text, kind and judgement, for networkx, Gephi, yEd
+`to_graphml`            .graphml  nodes with text, kind and judgement, for networkx, Gephi, yEd
 `to_dot`                .dot      Graphviz
 `to_svg`                .svg      a picture
 `to_html`               .html     a self-contained page that works offline
@@ -12,13 +12,12 @@
 """
 
 from entail.trees.formats.entailment_bank import from_jsonl, to_jsonl
-from entail.trees.formats.graphs import from_graphml, to_dot, to_graphml
+from entail.trees.formats.graphs import to_dot, to_graphml
 from entail.trees.formats.html import to_html
 from entail.trees.formats.svg import to_svg
 from entail.trees.formats.tables import to_judged_csv, to_pairs_csv
 
 __all__ = [
-    "from_graphml",
     "from_jsonl",
     "to_dot",
     "to_graphml",

@@ -12,7 +12,7 @@ from entail.data.records import Corpus
 from entail.data.writing import write_text
 from entail.errors import DataError, FormatError
 from entail.trees.formats.entailment_bank import from_jsonl, grow, to_jsonl
-from entail.trees.formats.graphs import from_graphml, to_dot, to_graphml
+from entail.trees.formats.graphs import to_dot, to_graphml
 from entail.trees.formats.html import to_html
 from entail.trees.formats.svg import to_svg
 from entail.trees.formats.tables import to_pairs_csv
@@ -30,7 +30,6 @@ def _from_claims(source: Source, *, name: str, corpus: Corpus | None = None) -> 
 
 _READERS: dict[str, Callable[..., list[Create]]] = {
     ".jsonl": from_jsonl,
-    ".graphml": lambda source, **options: [from_graphml(source, **options)],
     ".txt": _from_claims,
 }
 _ONE: dict[str, Callable[[Tree], str]] = {
@@ -58,7 +57,7 @@ def convert(
 ) -> Conversion:
     """Write the trees of one file, or its `row` (from 1), into another, in the format of its suffix.
 
-    Reads `.jsonl` (official EntailmentBank), `.graphml`, and `.txt`, a claim a line. Writes the first two,
+    Reads `.jsonl` (official EntailmentBank) and `.txt`, a claim a line. Writes `.jsonl`, `.graphml`,
     `.csv` (parent-child pairs, rows counted from 1 in the column `tree`), `.dot`, `.svg` and `.html`.
     `.jsonl` and `.csv` have any number of trees, also compressed as `.gz`. In the other formats several trees
     become several files, numbered by row (`out-001.svg`). Existing files are replaced, each as a whole.
@@ -91,7 +90,7 @@ def convert(
 def read_acts(source: Source, *, name: str | None = None, corpus: Corpus | None = None) -> list[Create]:
     """Return the acts that create the trees of a file, or of its content, by the suffix of its name.
 
-    It is `.jsonl` (official EntailmentBank), `.jsonl.gz`, `.graphml`, or `.txt` with a claim a line. Premises
+    It is `.jsonl` (official EntailmentBank), `.jsonl.gz`, or `.txt` with a claim a line. Premises
     are looked up in the corpus.
 
     Raises:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import count
 from typing import Any
 
 from entail.data.entailment_bank.proof import MAX_NODES, next_id
@@ -57,8 +56,11 @@ def unfold(tree: ExplanationTree, *, corpus: Corpus | None = None) -> Create:
         premises.setdefault(step.conclusion, {}).update(dict.fromkeys(step.premises))
     used = {premise for below in premises.values() for premise in below}
     loose = [conclusion for conclusion in premises if conclusion != HYPOTHESIS and conclusion not in used]
+    stack: list[tuple[str, int | None]] = [(label, None) for label in reversed(loose)]
+    stack += [(label, -1) for label in reversed(premises.get(HYPOTHESIS, {}))]
     nodes: list[GivenNode] = []
-    for label, parent in depth_first(HYPOTHESIS, loose, lambda label: [*premises.get(label, ())]):
+    while stack:
+        label, parent = stack.pop()
         if len(nodes) == MAX_NODES:
             raise ProofError(
                 f"the proof of row {tree.id!r} unfolds to more than {MAX_NODES} nodes: it has a cycle, or "
@@ -73,25 +75,12 @@ def unfold(tree: ExplanationTree, *, corpus: Corpus | None = None) -> Create:
             ) from None
         is_premise = corpus.position(text) is not None if corpus else label not in premises
         nodes.append(GivenNode(text, parent, label, premise_key(text) if is_premise else None))
+        stack += [(premise, len(nodes) - 1) for premise in reversed(premises.get(label, {}))]
     lost = premises.keys() - {HYPOTHESIS} - {node.label for node in nodes}
     if lost or HYPOTHESIS in used:
         cycle = ", ".join(sorted(lost or {HYPOTHESIS}))
         raise ProofError(f"the proof of row {tree.id!r} has a cycle: {cycle}")
     return Create(hypothesis=tree.hypothesis, nodes=tuple(nodes), source=_source(tree))
-
-
-def depth_first(
-    root: str, loose: Sequence[str], below: Callable[[str], Sequence[str]]
-) -> Iterator[tuple[str, int | None]]:
-    """Yield what is below a root and then loose trees, depth first, with the `GivenNode.parent` of each."""
-    stack: list[tuple[str, int | None]] = [(id, None) for id in reversed(loose)]
-    stack += [(id, -1) for id in reversed(below(root))]
-    for index in count():
-        if not stack:
-            return
-        id, parent = stack.pop()
-        yield id, parent
-        stack += [(child, index) for child in reversed(below(id))]
 
 
 def grow(act: Create) -> Tree:

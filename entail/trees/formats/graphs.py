@@ -1,4 +1,4 @@
-"""Trees as DOT for Graphviz, and as GraphML for networkx, Gephi, yEd and the like, and back.
+"""Trees as DOT for Graphviz, and as GraphML for networkx, Gephi, yEd and the like.
 
 In GraphML an edge goes from a premise to its conclusion, as an arrow of a proof does. Nodes have `text`,
 `kind` (`hypothesis`, `intermediate`, `premise`, `rejected`), `judgement` (`accepted`, `rejected`; absent
@@ -11,25 +11,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from functools import partial
-from typing import TYPE_CHECKING, Any
 
-from entail.data.entailment_bank.proof import MAX_NODES
-from entail.data.reading import Source, read_text, source_name
-from entail.data.records import Corpus
-from entail.data.stored import parse_as
-from entail.data.text import premise_key
-from entail.errors import FormatError
-from entail.trees.formats.entailment_bank import depth_first, grow, refold
 from entail.trees.formats.text import printable
 from entail.trees.layout.appearance import FONT_SIZE, LIGHT, SHAPES
 from entail.trees.layout.drawing import rejected_id
 from entail.trees.layout.positions import layout
-from entail.trees.log.acts import Create, GivenNode
 from entail.trees.log.tree import Tree
-
-if TYPE_CHECKING:
-    import networkx as nx
 
 
 def to_dot(tree: Tree) -> str:
@@ -100,80 +87,3 @@ def to_graphml(tree: Tree) -> str:
             graph.add_edge(box, node_id, relation="rejected")
     lines = nx.generate_graphml(graph, named_key_ids=True)
     return "\n".join(('<?xml version="1.0" encoding="utf-8"?>', *lines, ""))
-
-
-def from_graphml(source: Source, *, name: str | None = None, corpus: Corpus | None = None) -> Create:
-    """Return the act that creates the tree of a GraphML file.
-
-    With a corpus, the premises of it have their keys, as in `unfold`; else the nodes have those of the file
-    that fit their texts.
-
-    Files of other programs are read if each node has a `text` (or `label`) and edges go from premises to
-    their one conclusion. The hypothesis is the node of kind `hypothesis`, else the only one without an edge
-    to another. Rejected premises are left out, since the file does not have their evidence.
-
-    Raises:
-        FormatError: If the file is no GraphML, or its graph is no tree.
-    """
-    import networkx as nx
-
-    text, file_name = read_text(source, name=name), source_name(source, name)
-    fail = partial(FormatError, source=file_name)
-    if "<!DOCTYPE" in text:  # entities can be declared nowhere else
-        raise fail("expected GraphML without a document type, found one; take it out")
-    try:
-        graph = nx.parse_graphml(text.partition("?>")[2] if text.startswith("<?xml") else text)
-    except Exception as error:  # networkx lets through whatever its XML parser and its casts raise
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise fail(f"expected GraphML, found something else ({reason})") from error
-    if not graph.is_directed() or graph.is_multigraph():
-        raise fail("expected directed edges from premises to conclusions, at most one between two nodes")
-    graph.remove_nodes_from([id for id, kind in graph.nodes(data="kind") if kind == "rejected"])
-    if len(graph) > MAX_NODES:
-        raise fail(f"expected up to {MAX_NODES:,} nodes, found {len(graph):,}")
-    if shared := [id for id in graph if graph.out_degree(id) > 1]:
-        conclusions = ", ".join(sorted(graph.successors(shared[0])))
-        raise fail(
-            f"expected each node to explain one other, found that {shared[0]!r} explains {conclusions}; "
-            "give it a node for each"
-        )
-    texts = {id: about.get("text", about.get("label")) for id, about in graph.nodes.items()}
-    for id, content in texts.items():
-        if not isinstance(content, str) or not content.strip():
-            raise fail(f"expected a text on node {id!r}, found {content!r}", field="text")
-    tops = [id for id in graph if graph.out_degree(id) == 0]
-    roots = [id for id, kind in graph.nodes(data="kind") if kind == "hypothesis"] or tops
-    if len(roots) != 1 or roots[0] not in tops:
-        raise fail(
-            "expected one hypothesis: a node of kind 'hypothesis', or the only one without an edge to "
-            f"another, found {len(roots)}: {', '.join(sorted(roots)[:5]) or 'none'}"
-        )
-    root = roots[0]
-    nodes: list[GivenNode] = []
-    for id, parent in depth_first(root, [id for id in tops if id != root], partial(_below, graph)):
-        about, text = graph.nodes[id], texts[id]
-        key, label = about.get("key"), about.get("sentence_id")
-        if corpus is not None:
-            key = premise_key(text) if corpus.position(text) is not None else None
-        elif key != premise_key(text):  # edited by another program: an own statement
-            key = None
-        nodes.append(GivenNode(text, parent, str(label) if label else None, key))
-    if len(nodes) + 1 != len(graph):
-        raise fail("expected a tree, found nodes that explain each other in a circle")
-    try:
-        imported = parse_as(dict[str, Any], str(graph.graph.get("source", "{}")))
-        act = Create(hypothesis=texts[root], nodes=tuple(nodes), source=imported)
-        refold(grow(act))
-    except (AttributeError, LookupError, TypeError, ValueError) as error:
-        raise fail(
-            "expected what `entail` wrote about the imported row, or nothing", field="source"
-        ) from error
-    return act
-
-
-def _below(graph: nx.DiGraph[str], id: str) -> list[str]:
-    def order_of(child: str) -> float:
-        order = graph.nodes[child].get("order", 0)
-        return order if isinstance(order, int | float) else 0
-
-    return sorted(graph.predecessors(id), key=order_of)

@@ -228,7 +228,7 @@ def draw_example(shared: Workspace, trees: Sequence[TreeSummary]) -> None:
 
 
 def draw_import(shared: Workspace, author: str | None) -> None:
-    """Draw the import of EntailmentBank JSONL (a tree a row), GraphML (one a file), claims (one a line)."""
+    """Draw the import of EntailmentBank JSONL (a tree a row) or claims (one a line)."""
     if is_locked_in_demo("no trees can be imported"):
         return
     notice = st.session_state.pop("import_notice", None)
@@ -242,7 +242,7 @@ def draw_import(shared: Workspace, author: str | None) -> None:
         # An import empties the field, so that a second click imports nothing twice.
         done = st.session_state.get("trees_imported", 0)
         file = st.file_uploader(
-            "EntailmentBank JSONL (.jsonl, .jsonl.gz), GraphML (.graphml), or claims, one a line (.txt)",
+            "EntailmentBank JSONL (.jsonl, .jsonl.gz), or claims, one a line (.txt)",
             key=f"import_file-{done}",
             max_upload_size=upload_limit(),
         )

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
+import networkx as nx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -230,6 +231,8 @@ def test_other_formats_hold_nasty_texts(nasty: Tree) -> None:
     labels = re.findall(r'label="((?:[^"\\\n]|\\[^\n])*)"', dot)
     unescaped = [re.sub(r"\\(.)", lambda m: "\n" if m[1] == "n" else m[1], label) for label in labels]
     assert drawn_texts(nasty) <= {words(label.replace("&amp;", "&")) for label in unescaped}
+    graph = nx.parse_graphml(to_graphml(nasty).partition("?>")[2])
+    assert drawn_texts(nasty) <= {words(text) for _, text in graph.nodes(data="text")}
     rows = [*csv.DictReader(io.StringIO(to_pairs_csv({"=t": nasty}), newline=""))]
     edges = [(node.text, nasty.nodes[child].text) for node in nasty.nodes.values() for child in node.children]
     expected = sorted((escape_cell(parent), escape_cell(child)) for parent, child in edges)
