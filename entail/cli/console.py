@@ -255,7 +255,7 @@ def login_name() -> str:
     try:
         return getpass.getuser()
     except (KeyError, OSError, ImportError):  # as in a container that is run under any number
-        return f"user {os.getuid()}" if hasattr(os, "getuid") else "somebody"
+        return f"user {os.getuid()}" if hasattr(os, "getuid") else "unknown user"
 
 
 def run(app: typer.Typer, arguments: Sequence[str]) -> int:

@@ -84,13 +84,13 @@ def test_what_stands_before_the_premise_is_counted(split: SplitComparison, index
     moon = choose_stops(split, indexes)[0]
     assert moon.premise == "moonlight is reflected sunlight"
     assert moon.ranks == (4, 1)
-    assert (moon.before, moon.alike) == (3, 2)
-    assert moon.first_alike == "the moon is a moon of the earth"
+    assert (moon.before, moon.lookalikes) == (3, 2)
+    assert moon.first_lookalike == "the moon is a moon of the earth"
 
 
 def test_the_sentence_says_what_was_counted(split: SplitComparison, indexes: Pair) -> None:
     moon, mirror, ice = choose_stops(split, indexes)
-    for text in ("2 sentences", moon.first_alike or "?", moon.premise, "rank 1 instead of 4"):
+    for text in ("2 sentences", moon.first_lookalike or "?", moon.premise, "rank 1 instead of 4"):
         assert text in tell(moon, NAMES)
     assert "1 other sentence" in tell(mirror, NAMES)
     assert "rank 1 instead of 3" in tell(ice, NAMES)

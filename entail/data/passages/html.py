@@ -1,4 +1,4 @@
-"""HTML taken out of passages: tags and entities go, what only looks like them ("a < b > c", "AT&T") stays.
+"""Removal of HTML from passages: tags and entities go, what only looks like them ("a < b > c", "AT&T") stays.
 
 Known tags are looked for, well formed, instead of all that an HTML parser takes for one: that loses "b and c"
 of "a <b and c> d", and all after "x<y".
@@ -32,7 +32,7 @@ _SURE = re.compile(
     r"<(?:br|hr|p|div|li|td|tr|img)\s*>|<!--.*?-->|<!doctype\b",
     re.I | re.S,
 )
-"""What is nothing else: an end, an attribute, or a tag that is no word; <source> alone may be one."""
+"""Certain markup: an end tag, an attribute, or a tag that is no English word, unlike <source>."""
 
 _ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#x[0-9a-f]{1,6}|[a-z][a-z0-9]{1,31});", re.I)
 

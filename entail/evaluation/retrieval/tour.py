@@ -41,8 +41,8 @@ class Stop:
         ranks: Its rank with each retriever, the query's own text left out.
         better: Retriever that does better on this query, 0 or 1.
         before: Candidates, not gold, that the worse one ranks before the premise.
-        alike: Number of these that share more words with the query than the premise does (token overlap).
-        first_alike: The first of those, None without one.
+        lookalikes: Number of these that share more words with the query than the premise does.
+        first_lookalike: The first of those, None without one.
     """
 
     change: QueryChange
@@ -50,8 +50,8 @@ class Stop:
     ranks: tuple[int, int]
     better: int
     before: int
-    alike: int
-    first_alike: str | None
+    lookalikes: int
+    first_lookalike: str | None
 
 
 def choose_stops(
@@ -84,10 +84,13 @@ def tell(stop: Stop, names: tuple[str, str]) -> str:
     good, bad = names[stop.better], names[1 - stop.better]
     rank, other = stop.ranks[stop.better], stop.ranks[1 - stop.better]
     sentence = f"{good} finds the premise “{stop.premise}” at rank {rank:,} instead of {other:,}."
-    if stop.alike:
-        many = "1 sentence that shares" if stop.alike == 1 else f"{stop.alike:,} sentences that share"
+    if stop.lookalikes:
+        many = (
+            "1 sentence that shares" if stop.lookalikes == 1 else f"{stop.lookalikes:,} sentences that share"
+        )
         sentence = (
-            f"{bad} puts {many} more words with the claim first, such as “{stop.first_alike}”. " + sentence
+            f"{bad} puts {many} more words with the claim first, such as “{stop.first_lookalike}”. "
+            + sentence
         )
     elif stop.before:
         many = "1 other sentence" if stop.before == 1 else f"{stop.before:,} other sentences"
@@ -133,13 +136,13 @@ def _stop(split: SplitComparison, indexes: tuple[PremiseIndex, PremiseIndex], ch
     distractors = [p for p in ahead[: ahead.index(target)] if p not in excluded]
     query = tokens(change.query)
     limit = jaccard(query, tokens(texts[target]))
-    alike = [p for p in distractors if jaccard(query, tokens(texts[p])) > limit]
+    lookalikes = [p for p in distractors if jaccard(query, tokens(texts[p])) > limit]
     return Stop(
         change=change,
         premise=texts[target],
         ranks=(int(change.ranks[0][at]), int(change.ranks[1][at])),
         better=better,
         before=len(distractors),
-        alike=len(alike),
-        first_alike=texts[alike[0]] if alike else None,
+        lookalikes=len(lookalikes),
+        first_lookalike=texts[lookalikes[0]] if lookalikes else None,
     )

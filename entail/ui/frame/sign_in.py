@@ -105,7 +105,7 @@ def signed_in_author(authors: Authors) -> SignedIn | None:
         answer: bool | None = st.session_state.get("adopts")
         if typed is not None and answer is None:
             st.markdown(f"An unverified author **{label(typed)}** has worked here before. Was that you?")
-            for words, adopts in (("Yes, that was me", True), ("No, somebody else", False)):
+            for words, adopts in (("Yes, that was me", True), ("No, another person", False)):
                 store = partial(st.session_state.__setitem__, "adopts", adopts)
                 st.button(words, key=f"adopts-{adopts}", on_click=store, width="stretch")
             return None

@@ -145,7 +145,7 @@ def _draw_state(job: Job) -> None:
         share, text = progress_of(job)
         st.progress(share, text=label(text))
         st.caption(
-            f"Cancel requested by {label(job.cancelled_by or 'somebody')}; saving a checkpoint."
+            f"Cancel requested by {label(job.cancelled_by or 'another person')}; saving a checkpoint."
             if job.state == "cancelling"
             else "It runs without this page; this address leads back to it."
         )
