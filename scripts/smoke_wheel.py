@@ -16,7 +16,7 @@ import tempfile
 import urllib.request
 from pathlib import Path
 
-from app_browser import APP, FLAGS, HEALTH, find_chromium, new_session, start, stop
+from app_browser import APP, FLAGS, HEALTH, PATIENCE, find_chromium, new_session, start, stop
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 PAGES = ("", "Trees", "Corpora", "Compare", "Direction", "Chains", "Claims", "Results", "Models", "Operator")
@@ -84,7 +84,8 @@ def try_app(
 
 def check_page(page: Page) -> None:
     """Wait for the end of a run, which must have drawn one page in the product's theme."""
-    expect(page.locator("h1, h2").first).to_be_visible()
+    # A first start fills a new database, which takes three seconds and more on a busy machine.
+    expect(page.locator("h1, h2").first).to_be_visible(timeout=PATIENCE)
     app = page.get_by_test_id("stApp")
     expect(app).to_have_attribute("data-test-script-state", "notRunning")
     expect(page.get_by_test_id("stSidebar")).to_have_css("background-color", SIDEBAR)
