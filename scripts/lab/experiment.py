@@ -33,7 +33,8 @@ An experiment compares arms, each trained with every seed::
 
 A recipe, `ship-NAME.toml`, has stages instead, whose last one is the model. A stage may begin at the mean of
 a former one (`initial`), be held to its members (`teachers`), and be repeated (`rounds`), each round as
-`initial` and `teachers` of the next; `rank` is that of the mean over its seeds. `[[checks]]` are intervals
+`initial` and `teachers` of the next; `rank` is that of the mean over its seeds. A stage may be the mean of
+former ones instead (`mean_of`). `[[checks]]` are intervals
 of a figure, or of its difference from another stage (`over`)::
 
     [[stages]]
@@ -90,7 +91,8 @@ class Arm:
         initial: Former stage whose mean the training starts from.
         teachers: Former stage to whose members it is held.
         rounds: Repetitions, each with `initial` and `teachers` of the former one; seeds rise by 1 a round.
-        rank: Rank of the mean over the seeds; default: the sum of all ranks.
+        mean_of: Former stages whose mean it is, without a training.
+        rank: Rank of the mean over the seeds, or of `mean_of`; default: the sum of all ranks.
     """
 
     name: str = ""
@@ -103,6 +105,7 @@ class Arm:
     initial: str = ""
     teachers: str = ""
     rounds: Annotated[int, Ge(1)] = 1
+    mean_of: tuple[str, ...] = ()
     rank: Annotated[int, Ge(1)] | None = None
 
 
@@ -163,6 +166,7 @@ class Experiment:
                 seeds=seeds,
                 initial=last.get(arm.initial, ""),
                 teachers=last.get(arm.teachers, ""),
+                mean_of=tuple(last[former] for former in arm.mean_of),
             )
             for at in range(arm.rounds):
                 if arm.rounds > 1:
@@ -243,10 +247,10 @@ def _check_references(experiment: Experiment, source: str) -> None:
     for name, arm in [*experiment.arms.items(), *((stage.name, stage) for stage in experiment.stages)]:
         if not name or name in former:
             raise LabError(f"{source}: expected a name of its own for every stage, found {name!r}")
-        for role in ("initial", "teachers", "like"):
-            if (other := getattr(arm, role)) and other not in former:
-                raise LabError(f"{source}: {name}.{role}: expected a former arm or stage, found {other!r}")
-        if arm.model and (arm.settings or arm.extra or arm.initial or arm.teachers):
+        for other in (arm.initial, arm.teachers, arm.like, *arm.mean_of):
+            if other and other not in former:
+                raise LabError(f"{source}: {name}: expected a former arm or stage, found {other!r}")
+        if (arm.model or arm.mean_of) and (arm.settings or arm.extra or arm.initial or arm.teachers):
             raise LabError(f"{source}: {name}: expected a model or settings of a training, found both")
         former.append(name)
     control = experiment.measure.paired_with

@@ -146,16 +146,22 @@ class Laboratory:
         arm = self.arms[name]
         if arm.model:
             return Model(arm, "", digest({"model": _revision(arm.model)}), ())
-        members = [self.member(name, seed) for seed in arm.seeds]
-        if len(members) == 1:
-            return members[0]
-        keys = tuple(member.key for member in members)
-        return Model(arm, MEAN, digest({"mean": keys, "rank": arm.rank}), keys)
+        parts = self._parts(arm)
+        if len(parts) == 1:
+            return parts[0]
+        members = tuple(key for part in parts for key in part.members)
+        return Model(arm, MEAN, digest({"mean": [part.key for part in parts], "rank": arm.rank}), members)
+
+    def _parts(self, arm: Arm) -> list[Model]:
+        """Return the models that an arm is the mean of."""
+        if arm.mean_of:
+            return [self.mean(name) for name in arm.mean_of]
+        return [self.member(arm.name, seed) for seed in arm.seeds]
 
     def models(self, name: str) -> list[Model]:
         """Return the models of an arm, one a seed."""
         arm = self.arms[name]
-        return [self.mean(name)] if arm.model else [self.member(name, seed) for seed in arm.seeds]
+        return [self.mean(name)] if arm.model or arm.mean_of else self._parts(arm)
 
     def make(self, model: Model) -> str:
         """Return the folder of a model, trained if it is not there, or its name in the catalogue."""
@@ -165,7 +171,7 @@ class Laboratory:
         if model.seed != MEAN:
             self._train(model, folder)
         elif not folder.is_dir():
-            members = [Path(self.make(member)) for member in self.models(model.arm.name)]
+            members = [Path(self.make(part)) for part in self._parts(model.arm)]
             self.adapter.average(members, folder, rank=model.arm.rank)
         return str(folder)
 

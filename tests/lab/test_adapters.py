@@ -12,12 +12,21 @@ from lab.adapters import Work, load_adapter
 from lab.data import DataFolder
 from lab.errors import LabError
 
-SETTINGS = {"base": "tiny", "rank": 2, "epochs": 1, "batch_size": 8, "precision": "fp32"}
+from tests.arcf.conftest import release, world  # noqa: F401 - fixtures
+from tests.tuning.conftest import passages_and_questions, squad  # noqa: F401 - fixtures
+
+SETTINGS = {"base": "tiny", "rank": 2, "epochs": 1, "precision": "fp32"}
 
 
 @pytest.fixture
-def data(tiny_home: Path, grove: dict[str, Any], tmp_path: Path) -> DataFolder:
-    """The grove, whose first five trees are those of training, and as many labelled pairs."""
+def data(
+    tiny_home: Path,
+    grove: dict[str, Any],
+    tmp_path: Path,
+    squad: dict[str, Path],  # noqa: F811
+    release: dict[str, Path],  # noqa: F811
+) -> DataFolder:
+    """The grove, whose first five trees are those of training, labelled pairs, passages and a release."""
     labels = ("entailment", "neutral", "contradiction")
     texts = {
         "facts.txt": grove["facts"],
@@ -25,8 +34,10 @@ def data(tiny_home: Path, grove: dict[str, Any], tmp_path: Path) -> DataFolder:
         "dev.jsonl": map(json.dumps, grove["rows"][5:]),
         **{
             f"{name}.jsonl": [
-                json.dumps({"gold_label": labels[i % 3], "sentence1": a, "sentence2": b})
-                for i, (a, b) in enumerate(zip(grove["facts"][start:], grove["facts"][2:], strict=False))
+                json.dumps({"gold_label": label, "sentence1": near[0], "sentence2": hypothesis})
+                for at in range(start, start + 12)
+                for near in [grove["facts"][at : at + 4]]
+                for label, hypothesis in zip(labels, near[1:], strict=True)
             ]
             for name, start in (("nli-train", 0), ("nli-dev", 1))
         },
@@ -35,13 +46,15 @@ def data(tiny_home: Path, grove: dict[str, Any], tmp_path: Path) -> DataFolder:
         (tmp_path / name).write_text("\n".join(lines), encoding="utf-8")
     names = {"corpus": "facts.txt", "train": "train.jsonl", "dev": "dev.jsonl"}
     names |= {"nli-train": "nli-train.jsonl", "nli-dev": "nli-dev.jsonl"}
-    return DataFolder(tmp_path, {name: tmp_path / file for name, file in names.items()})
+    paths = {name: tmp_path / file for name, file in names.items()}
+    paths |= {"squad-train": squad["train"], "squad-dev": squad["dev"], "release": release["tables"].parent}
+    return DataFolder(tmp_path, paths)
 
 
 def work(data: DataFolder, out: Path, sets: Mapping[str, str], **settings: Any) -> Work:
-    return Work(
-        settings=SETTINGS | settings, preset="", seed=0, data=data, sets=sets, out=out, cache=out.parent
-    )
+    batches = {} if "prefixes_a_step" in settings else {"batch_size": 8}
+    settings = {**SETTINGS, **batches, **settings}
+    return Work(settings=settings, preset="", seed=0, data=data, sets=sets, out=out, cache=out.parent)
 
 
 @pytest.mark.parametrize(
@@ -52,6 +65,24 @@ def work(data: DataFolder, out: Path, sets: Mapping[str, str], **settings: Any) 
             {"corpus": "corpus", "train": "train", "trees": "dev"},
             {"retriever": "tiny+bm25", "nearest": 5, "negatives": 2},
             {"MAP", "MAP, unseen", "Hit@10, paper"},
+        ),
+        (
+            "arcf",
+            {"release": "release"},
+            {"k": 6, "batch_tokens": 400, "prefixes_a_step": 4, "max_length": 32},
+            {"MAP"},
+        ),
+        (
+            "dpr",
+            {"train": "squad-train", "passages": "squad-dev"},
+            {"depth": 4},
+            {"R@1", "R@100", "MRR"},
+        ),
+        (
+            "gausscse",
+            {"train_a": "nli-train", "dev": "nli-dev"},
+            {"max_length": 32},
+            {"direction, nli-dev", "accuracy, nli-dev"},
         ),
         ("judge", {"train_a": "nli-train", "dev_a": "nli-dev"}, {"max_length": 32}, {"accuracy, nli-dev"}),
     ],
@@ -77,6 +108,40 @@ def test_a_method_trains_averages_and_measures(
     for values, weights in measures.values():
         assert len(values) == len(weights) > 0
         assert 0 <= np.average(values, weights=weights) <= 1
+
+
+def test_a_first_stage_comes_before_passages(data: DataFolder, tmp_path: Path) -> None:
+    sets = {"train": "squad-train", "passages": "squad-dev", "nli_a": "nli-train"}
+    begun = replace(
+        work(data, tmp_path / "tuned", sets, depth=4, rank=32),
+        extra={"first": True, "pairs": 2, "questions": 20},
+    )
+    load_adapter("dpr").train(begun)
+    about = json.loads((tmp_path / "tuned" / "entail.json").read_text(encoding="utf-8"))
+    assert about["tuned"]["revision"].startswith("tuned-first@")
+    assert about["trained_on"]["questions"] == 20
+    assert about["trained_on"]["data"] == ["nli-train", "squad-train"]
+
+
+def test_an_encoder_of_direction_is_taught_by_a_former_stage(data: DataFolder, tmp_path: Path) -> None:
+    adapter, sets = load_adapter("gausscse"), {"train_a": "nli-train", "dev": "nli-dev"}
+    adapter.train(work(data, tmp_path / "teacher", sets))
+    adapter.train(replace(work(data, tmp_path / "taught", sets), teachers=[tmp_path / "teacher"]))
+    about = json.loads((tmp_path / "taught" / "entail.json").read_text(encoding="utf-8"))
+    assert about["config"]["teachers"] == str(tmp_path / "teacher")
+
+
+def test_two_towers_are_held_to_another_domain(data: DataFolder, tmp_path: Path) -> None:
+    sets = {"corpus": "corpus", "train": "train", "replay": "squad-train"}
+    settings = {"towers": "dual", "live_k": 0, "gold": True, "distil": 1.0, "sentences": 4}
+    begun = replace(
+        work(data, tmp_path / "held", sets, **settings),
+        extra={"replay_alone": True, "replayed": 20, "replay_teacher": "tiny"},
+    )
+    load_adapter("aeenc").train(begun)
+    about = json.loads((tmp_path / "held" / "entail.json").read_text(encoding="utf-8"))
+    assert about["towers"] == "dual"
+    assert about["trained_on"]["data"] == ["squad-train", "train"]
 
 
 def test_what_no_method_has_is_refused(data: DataFolder, tmp_path: Path) -> None:

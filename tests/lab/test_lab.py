@@ -61,6 +61,10 @@ teachers = "first"
 rounds = 2
 settings = {SETTINGS}, distil = 1.0 }}
 extra = {{ variations = 1 }}
+[[stages]]
+name = "both"
+mean_of = ["first", "held"]
+rank = 2
 [[checks]]
 metric = "MAP"
 over = "base"
@@ -169,8 +173,9 @@ def test_a_model_is_made_again_with_the_same_weights(
         ('title = "A trial"', 'title = "A trial"\nsurprise = 1', "surprise"),
         ('metrics = ["MAP", "Hit@10, paper"]', "metrics = []", "measure.metrics"),
         ('paired_with = "base"', 'paired_with = "nothing"', "measure.paired_with"),
-        ("[arms.low]", '[arms.low]\ninitial = "later"', "low.initial"),
+        ("[arms.low]", '[arms.low]\ninitial = "later"', "low"),
         ("[arms.low]", '[arms.low]\nmodel = "tiny"', "low"),
+        ("[arms.low]", '[arms.low]\nmean_of = ["base", "later"]', "low"),
         ("[arms.low]", "[arms.low", "TOML"),
     ],
 )

@@ -1,7 +1,8 @@
 """Adapter of AE-Enc: trainings on gold trees, held to teachers on sentences that nobody judged.
 
-Keys of `extra`, for a training with teachers: `variations` of every training query; `replay`, a set of
-questions of another domain, of which `replayed` are held to `replay_teacher`.
+Keys of `extra`, for a training with teachers: `variations` of every training query; `replayed`, so many
+questions of `replay` are held to `replay_teacher`. With `replay_alone` no teacher is needed: the tower of
+queries is held to it on these, and one of premises on parts of their paragraphs.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 
 from entail.aeenc.method import AEENC
 from entail.aeenc.training import train_aeenc
-from entail.data.passages.files import read_questions
+from entail.data.passages.files import read_passages, read_questions
 from entail.data.records import gold_children
 from entail.evaluation.passages.retrieval import evaluate_passages, judged_questions
 from entail.evaluation.passages.store import store_passages
@@ -31,21 +32,43 @@ from lab.errors import LabError
 RANKING_MEASURES = ("MAP", "NDCG", "Hit@10", "Hit@50")
 """Measures of premise retrieval, for each view of the queries."""
 
+PART = (20, 60)
+"""Fewest and most words of the part of a paragraph that is replayed."""
+
 
 def train(work: Work) -> None:
     """Train an encoder on the trees of `train` over the premises of `corpus`."""
+    of_queries, of_premises = _teachings(work)
     train_aeenc(
         work.data.corpus(work.sets["corpus"]),
         work.config(AEENC),
         trees=work.data.trees(work.sets["train"]),
         dev=work.data.trees(work.sets["dev"]) if "dev" in work.sets else (),
-        teaching=_teaching(work) if work.teachers else None,
+        teaching=of_queries,
+        premise_teaching=of_premises,
         cache_dir=work.cache / "vectors",
         run=Run(
             data=sorted({work.sets[role].split("/")[0] for role in ("train", "replay") if role in work.sets}),
             out=work.out,
         ),
     )
+
+
+def _teachings(work: Work) -> tuple[Teaching | None, Teaching | None]:
+    """Return what the towers of queries and of premises are held to."""
+    if not work.extra.get("replay_alone"):
+        return (_teaching(work) if work.teachers else None), None
+    file, count = work.data.path(work.sets["replay"]), work.extra["replayed"]
+    rng = np.random.default_rng(0)
+    questions = rng.permutation([question.text for question in read_questions(file)])[:count].tolist()
+    parts = []
+    for passage in read_passages(file):
+        words = passage.whole.split()
+        size = int(rng.integers(*PART, endpoint=True))
+        start = int(rng.integers(max(1, len(words) - size)))
+        parts.append(" ".join(words[start : start + size]))
+    teachers = [work.extra["replay_teacher"]]
+    return teach(teachers, questions), teach(teachers, parts)
 
 
 def _teaching(work: Work) -> Teaching:

@@ -1,0 +1,82 @@
+"""Adapter of dense passage retrieval: a contrastive training, with or without a first stage of tuning.
+
+Keys of `extra`: `questions`, evenly from all of `train` (0: all); `first`, whether the first stage is trained
+before, by its defaults; `pairs`, entailments of the roles that begin with `nli`, evenly, mixed into it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from entail.data.passages.files import read_questions
+from entail.evaluation.nli.sources import load_nli
+from entail.evaluation.passages.retrieval import evaluate_passages, judged_questions
+from entail.evaluation.passages.store import PassageStore, store_passages
+from entail.training.adapters.averaging import average_adapters
+from entail.training.method import Run
+from entail.training.nli_source import take_evenly
+from entail.tuning.config import TuningConfig
+from entail.tuning.examples import Examples, entailed_pairs, examples_of, with_missing_negatives
+from entail.tuning.method import DPR
+from entail.tuning.training import train_dpr, train_tuning
+from lab.adapters import Measures, Work
+from lab.data import DataFolder
+from lab.errors import LabError
+
+DEPTHS = (1, 5, 20, 100)
+"""Ranks up to which a gold passage is found, R@k."""
+
+
+def train(work: Work) -> None:
+    """Train a retriever on the questions of `train` over the paragraphs of `train` and `passages`."""
+    extra = {"questions": 0, "first": False, "pairs": 0, **work.extra}
+    if len(extra) > 3:
+        raise LabError(f"expected questions, first and pairs at most, found {', '.join(extra)}")
+    config = work.config(DPR)
+    questions = tuple(read_questions(work.data.path(work.sets["train"])))
+    store = _store(work.data, work.sets, work.cache)
+    examples = examples_of(store, take_evenly(questions, extra["questions"] or None))
+    examples = with_missing_negatives(examples, depth=config.depth)
+    data = {work.sets["train"].split("/")[0]}
+    if extra["first"]:
+        first = work.out.with_name(f"{work.out.name}-first")
+        data |= _train_first(work, examples, first, seed=config.seed, count=extra["pairs"])
+        config = replace(config, initial=str(first))
+    train_dpr(examples, config, run=Run(data=sorted(data), out=work.out))
+
+
+def _train_first(work: Work, examples: Examples, out: Path, *, seed: int, count: int) -> set[str]:
+    """Train the first stage and return the names of its further data; one that is done is not repeated."""
+    names = [name for role, name in work.sets.items() if role.startswith("nli")]
+    if not (out / "entail.json").is_file():
+        config = replace(TuningConfig(), base=work.settings.get("base", "minilm"), seed=seed)
+        pairs = [pair for name in names for pair in load_nli(work.data.path(name)).pairs]
+        entailments = take_evenly([pair for pair in pairs if pair.label == "entailment"], count)
+        train_tuning(entailed_pairs(examples, entailments, words=config.words), config, run=Run(out=out))
+    return {name.split("/")[0] for name in names}
+
+
+def average(folders: Sequence[Path], out: Path, *, rank: int | None) -> None:
+    """Write the mean of adapters as one adapter."""
+    average_adapters(folders, out, rank=rank)
+
+
+def measure(model: str, data: DataFolder, sets: Mapping[str, str], *, cache: Path) -> Measures:
+    """Measure R@k and the reciprocal rank of the questions of `passages` among all paragraphs."""
+    file = data.path(sets["passages"])
+    evaluation = evaluate_passages(_store(data, sets, cache), judged_questions(file), encoder=model)
+    ranks = np.array(evaluation.first_hits, dtype=np.float64)
+    found, weights = ranks > 0, np.ones(len(ranks))
+    reciprocal = np.divide(1.0, ranks, out=np.zeros(len(ranks)), where=found)
+    hits = {f"R@{k}": ((found & (ranks <= k)).astype(np.float64), weights) for k in DEPTHS}
+    return {**hits, "MRR": (reciprocal, weights)}
+
+
+def _store(data: DataFolder, sets: Mapping[str, str], cache: Path) -> PassageStore:
+    names = [sets[role] for role in ("train", "passages")]
+    pool = "-".join(data.digest(name) for name in names)
+    return store_passages([data.path(name) for name in names], cache / f"pool-{pool}")

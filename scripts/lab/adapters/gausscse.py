@@ -1,0 +1,60 @@
+"""Adapter of GaussCSE: trainings on labelled pairs.
+
+Roles that begin with `train` are joined. The pairs of `dev` choose weights and threshold, and every role that
+begins with `dev` is measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from entail.data.nli.triplets import nli_triplets
+from entail.encoders.gaussian.encoder import GaussianEncoder
+from entail.evaluation.nli.direction import evaluate_direction
+from entail.evaluation.nli.entailment import evaluate_nli
+from entail.evaluation.nli.sources import load_nli
+from entail.gausscse.method import GAUSSCSE
+from entail.gausscse.training import train_gausscse
+from entail.training.adapters.averaging import average_adapters
+from entail.training.method import Run
+from lab.adapters import Measures, Work
+from lab.data import DataFolder
+
+
+def train(work: Work) -> None:
+    """Train an encoder of Gaussians, taught by the teachers if there are any."""
+    names = [name for role, name in work.sets.items() if role.startswith("train")]
+    config = work.config(GAUSSCSE)
+    if work.teachers:
+        config = replace(config, teachers=",".join(map(str, work.teachers)))
+    train_gausscse(
+        nli_triplets(pair for name in names for pair in load_nli(work.data.path(name)).pairs),
+        config,
+        dev=load_nli(work.data.path(work.sets["dev"])).pairs,
+        run=Run(data=sorted({name.split("/")[0] for name in names}), out=work.out),
+    )
+
+
+def average(folders: Sequence[Path], out: Path, *, rank: int | None) -> None:
+    """Write the mean of encoders as one, which has no threshold."""
+    average_adapters(folders, out, rank=rank)
+
+
+def measure(model: str, data: DataFolder, sets: Mapping[str, str], *, cache: Path) -> Measures:
+    """Measure the accuracy of direction, and of entailment by the threshold of dev, on each data set."""
+    encoder = GaussianEncoder(model)
+    measures: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+    dev = load_nli(data.path(sets["dev"])).pairs
+    for role in sorted(role for role in sets if role.startswith("dev")):
+        pairs = load_nli(data.path(sets[role])).pairs
+        for name, evaluation in (
+            ("direction", evaluate_direction(pairs, encoder)),
+            ("accuracy", evaluate_nli(pairs, encoder, dev=dev)),
+        ):
+            right = evaluation.correct.astype(np.float64)
+            measures[f"{name}, {sets[role]}"] = right, np.ones(len(right))
+    return measures
