@@ -94,9 +94,11 @@ def weights_digest(folder: Path) -> str:
 
 
 def _without_paths(value: Any, work: Path) -> Any:  # noqa: ANN401 - JSON
-    """Return JSON values in which a path of the work folder is its last name alone."""
+    """Return JSON values in which paths of the work folder are their last names alone."""
     if isinstance(value, dict):
         return {name: _without_paths(part, work) for name, part in value.items()}
     if isinstance(value, list):
         return [_without_paths(part, work) for part in value]
-    return Path(value).name if isinstance(value, str) and value.startswith(str(work)) else value
+    if isinstance(value, str) and value.startswith(str(work)):
+        return ",".join(Path(path).name for path in value.split(","))
+    return value
