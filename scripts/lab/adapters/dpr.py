@@ -70,9 +70,9 @@ def measure(model: str, data: DataFolder, sets: Mapping[str, str], *, cache: Pat
     file = data.path(sets["passages"])
     evaluation = evaluate_passages(_store(data, sets, cache), judged_questions(file), encoder=model)
     ranks = np.array(evaluation.first_hits, dtype=np.float64)
-    found, weights = ranks > 0, np.ones(len(ranks))
-    reciprocal = np.divide(1.0, ranks, out=np.zeros(len(ranks)), where=found)
-    hits = {f"R@{k}": ((found & (ranks <= k)).astype(np.float64), weights) for k in DEPTHS}
+    mask, weights = ranks > 0, np.ones(len(ranks))
+    reciprocal = np.divide(1.0, ranks, out=np.zeros(len(ranks)), where=mask)
+    hits = {f"R@{k}": ((mask & (ranks <= k)).astype(np.float64), weights) for k in DEPTHS}
     return {**hits, "MRR": (reciprocal, weights)}
 
 
