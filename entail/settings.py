@@ -16,7 +16,7 @@
                            least 16 printable characters (default: none)
 `ENTAIL_DEMO`              `1`: demo, see `entail.trees.installation.demo`: visitors write only trees of
                            their own, which are removed when they leave (default `0`)
-`ENTAIL_SIGN_IN`           when authors sign in (see docs/operating.md): `to-write` (default), or `to-read`
+`ENTAIL_SIGN_IN`           when authors sign in (see docs/operate.md): `to-write` (default), or `to-read`
 `ENTAIL_OPERATORS`         e-mail addresses, separated by commas, that may see and use the operator's
                            page (default: every author)
 =========================  ==========================================================================

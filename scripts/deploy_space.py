@@ -1,4 +1,4 @@
-"""Deploy the committed app as a Docker Space of the Hugging Face Hub; see docs/hub.md.
+"""Deploy the committed app as a Docker Space of the Hugging Face Hub; see docs/publish.md.
 
     python scripts/deploy_space.py my-team/trees --bucket my-team/trees-data --dry-run
 

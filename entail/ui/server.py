@@ -1,7 +1,7 @@
 """Parts of the app's ASGI application: middleware in front of pages and API, routes and lifespan.
 
 With `--api`, the HTTP API answers under `/api` on the same port with the same encoders in memory, see
-docs/serving.md.
+docs/serve.md.
 """
 
 from __future__ import annotations

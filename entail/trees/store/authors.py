@@ -117,7 +117,7 @@ def identity_of(claims: Mapping[str, object]) -> Identity:
     if not issuer or not subject or len(subject) > LONGEST_SUBJECT:
         raise ActError(
             "expected an identity with an issuer and a subject (the claims iss and sub), found none; the "
-            "provider has to be one of OpenID Connect, see docs/operating.md"
+            "provider has to be one of OpenID Connect, see docs/operate.md"
         )
 
     def text(claim: str) -> str:

@@ -1,6 +1,6 @@
 """Sign-in by OpenID Connect (`st.login`), configured in the section `[auth]` of the secrets.
 
-docs/operating.md describes the section.
+docs/operate.md describes the section.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def find_mistake() -> str | None:
         return None
     return (
         "expected one section [auth] in the secrets, with a cookie_secret and the client_id of each provider "
-        f"(docs/operating.md), found {entries} without them or in other capitals"
+        f"(docs/operate.md), found {entries} without them or in other capitals"
     )
 
 

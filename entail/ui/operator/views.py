@@ -56,7 +56,7 @@ def access_refusal() -> str | None:
         # Anyone can type any name: a list of operators needs sign-in.
         return (
             "ENTAIL_OPERATORS limits access, but sign-in is not set up. Set up sign-in "
-            "(docs/operating.md), or remove ENTAIL_OPERATORS."
+            "(docs/operate.md), or remove ENTAIL_OPERATORS."
             if operators
             else None
         )
