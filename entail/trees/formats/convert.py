@@ -13,7 +13,7 @@ from entail.data.writing import write_text
 from entail.errors import DataError, FormatError
 from entail.trees.formats.entailment_bank import from_jsonl, grow, to_jsonl
 from entail.trees.formats.graphs import to_dot, to_graphml
-from entail.trees.formats.html import to_html
+from entail.trees.formats.network import to_html
 from entail.trees.formats.svg import to_svg
 from entail.trees.formats.tables import to_pairs_csv
 from entail.trees.log.acts import Create

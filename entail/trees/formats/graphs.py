@@ -32,15 +32,16 @@ def to_dot(tree: Tree) -> str:
         f"  node {_attributes({'fontname': 'sans-serif', 'fontsize': FONT_SIZE, 'penwidth': 2})};",
         f"  edge {_attributes({'color': LIGHT.edge})};",
     ]
-    drawing = layout(tree)
-    for id, box in drawing.boxes.items():
+    edges = []
+    for id, box in layout(tree).boxes.items():
         shape, look = SHAPES[box.kind], LIGHT.looks[box.kind]
         style = "filled,rounded" if shape == "rounded" else "filled"
         about = {"shape": "box", "peripheries": 2 if shape == "double" else 1, "style": style}
         about |= {"fillcolor": look.fill, "color": look.border, "fontcolor": look.text}
         lines.append(f"  {quote_dot(id)} {_attributes({**about, 'label': chr(10).join(box.lines)})};")
-    lines += [f"  {quote_dot(child)} -> {quote_dot(parent)};" for parent, child in drawing.edges]
-    return "\n".join((*lines, "}", ""))
+        if box.parent is not None:
+            edges.append(f"  {quote_dot(id)} -> {quote_dot(box.parent)};")
+    return "\n".join((*lines, *edges, "}", ""))
 
 
 def _attributes(values: Mapping[str, object]) -> str:

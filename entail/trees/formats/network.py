@@ -1,4 +1,4 @@
-"""Trees as pyvis's `Network`, and how vis-network draws it: its script, its options, its groups."""
+"""Trees as pyvis's `Network`, how vis-network draws it, and self-contained HTML pages that work offline."""
 
 from __future__ import annotations
 
@@ -7,19 +7,22 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from entail.trees.formats.text import printable
+from entail.trees.formats.text import outline, printable, template
 from entail.trees.layout import appearance
 from entail.trees.layout.appearance import (
     BORDER_WIDTH,
+    DARK,
     FONT_SIZE,
     INNER_LINE,
     KINDS,
+    LIGHT,
     PADDING_X,
     PADDING_Y,
     SHAPES,
 )
-from entail.trees.layout.boxes import COLUMN, columns_of
-from entail.trees.layout.drawing import Layout
+from entail.trees.layout.drawing import COLUMN, Direction, Layout, columns_of
+from entail.trees.layout.positions import choose_direction, layout
+from entail.trees.log.tree import Tree
 
 if TYPE_CHECKING:
     from pyvis.network import Network
@@ -120,3 +123,36 @@ def vis_script() -> str:
 
     script = (Path(pyvis.__file__).parent / _VIS).read_text(encoding="utf-8")
     return script.partition("//# sourceMappingURL")[0]
+
+
+def to_html(
+    tree: Tree, *, with_rejected: bool = True, direction: Direction | None = None, note: str = ""
+) -> str:
+    """Return a page with a tree as a graph to move and zoom, a legend, and below it the tree as an outline.
+
+    The graph is pyvis's `Network` in the places of `layout`, drawn by the script that pyvis ships, which is
+    in the page; the page's content security policy lets nothing be fetched. It follows the reader's light or
+    dark theme. Texts are text whatever they hold.
+
+    With `with_rejected`, a switch, off at first, shows rejected premises. The `note` stands below the title.
+    """
+    with_rejected = with_rejected and any(not judgement.accepted for judgement in tree.judgements.values())
+    direction = direction or choose_direction(tree)
+    drawings = []
+    for rejected in (False, True) if with_rejected else (False,):
+        network = to_network(layout(tree, with_rejected=rejected, direction=direction))
+        drawings.append({"nodes": network.nodes, "edges": network.edges})
+    groups = {node["group"] for node in drawings[-1]["nodes"]}
+    return template("page.html").render(
+        title=printable(tree.root.text),
+        note=note,
+        kinds=[kind for kind in KINDS if kind in groups],
+        lines=outline(tree, with_rejected=with_rejected),
+        vis_script=vis_script().replace("</script", "<\\/script"),
+        drawings=drawings,
+        themes={"light": groups_of(LIGHT), "dark": groups_of(DARK)},
+        options={**OPTIONS, "interaction": {**OPTIONS["interaction"], "keyboard": {"bindToWindow": False}}},
+        direction=direction,
+        smallest=SMALLEST / FONT_SIZE,
+        sample=SAMPLE,
+    )

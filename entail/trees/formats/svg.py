@@ -5,10 +5,8 @@ from __future__ import annotations
 from itertools import accumulate
 
 from entail.trees.formats.text import outline, template
-from entail.trees.layout import appearance
-from entail.trees.layout.appearance import FONT_SIZE, KINDS, LIGHT, NAMES
-from entail.trees.layout.boxes import COLUMN, columns_of, width_of
-from entail.trees.layout.drawing import Direction
+from entail.trees.layout.appearance import KINDS, NAMES
+from entail.trees.layout.drawing import COLUMN, Direction, columns_of, width_of
 from entail.trees.layout.positions import layout
 from entail.trees.log.tree import ROOT, Tree
 
@@ -38,17 +36,5 @@ def to_svg(
         margin=MARGIN,
         legend_top=legend_top,
         keys=[*zip(kinds, key_starts, strict=True)],
-        theme=LIGHT,
-        names=NAMES,
-        shapes=appearance.SHAPES,
-        fonts=appearance.FONTS,
-        font_size=FONT_SIZE,
-        line_height=appearance.LINE_HEIGHT,
-        padding=appearance.PADDING_X,
-        inner=appearance.INNER_LINE,
-        corner=appearance.CORNER,
-        border=appearance.BORDER_WIDTH,
-        dashes=appearance.DASHES,
-        dots=appearance.DOTS,
         width_of=width_of,
     )

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from entail.trees.layout import appearance
 from entail.trees.layout.appearance import NAMES, DrawnKind
 from entail.trees.layout.drawing import rejected_id
 from entail.trees.log.tree import Node, Tree
@@ -32,11 +33,15 @@ def printable(text: str) -> str:
 
 @cache
 def template(name: str) -> jinja2.Template:
-    """Return a template of this folder, whose values are escaped; filter `n` is a number with one decimal."""
+    """Return a template of this folder, whose values are escaped.
+
+    `look` is the module `appearance`; the filter `n` writes a number with one decimal.
+    """
     from jinja2 import Environment
 
     environment = Environment(autoescape=True, trim_blocks=True, keep_trailing_newline=True)
     environment.filters |= {"printable": printable, "n": lambda value: f"{value:.1f}".removesuffix(".0")}
+    environment.globals["look"] = appearance
     return environment.from_string((Path(__file__).parent / name).read_text(encoding="utf-8"))
 
 

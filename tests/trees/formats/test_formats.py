@@ -81,7 +81,7 @@ WRITERS: dict[str, Callable[[Any], str]] = {
 def test_a_tree_in_each_format(
     story: Any, name: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("entail.trees.formats.html.vis_script", lambda: "// vis-network")
+    monkeypatch.setattr("entail.trees.formats.network.vis_script", lambda: "// vis-network")
     story.ann(Finish(node="n3", premises=(SUN,)))
     written = WRITERS[name](story)
     if request.config.getoption("--update"):
