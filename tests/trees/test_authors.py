@@ -46,35 +46,7 @@ def test_names_that_look_the_same_are_one(authors: Authors) -> None:
     assert authors.sign_in(ada(name="ADA \u2764")) == "ADA \u2764 (2)"
 
 
-def test_authors_of_an_earlier_version_stay_who_they_are(database: Database, authors: Authors) -> None:
-    now = datetime.now(UTC)
-    rows = [
-        ("Ada\u3164", "ada\u1160"),
-        ("Ada", "ada"),
-        ("Bob\ufe0f", "bob\ufe0f"),
-        ("Bob\u034f", "bob\u034f"),
-    ]
-    with database.writing() as connection:
-        for number, (name, folded) in enumerate(rows):
-            row = {"name": name, "folded": folded, "entered_at": now + timedelta(seconds=number)}
-            connection.execute(sa.insert(schema.authors).values(row))
-    for name, _ in rows:
-        assert authors.enter(name) == name
-    assert authors.enter("ADA") == "Ada"
-    assert authors.enter("bob") == authors.enter("Bob\u2800") == "Bob\ufe0f"
-    assert authors.typed_before(ada(name="bob")) == "Bob\ufe0f"
-    assert len(authors.names()) == len(rows)
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        " \t\n ",
-        "x" * 61,
-        "Ann\x1b[31m",
-        "Ann\ud800",
-    ],
-)
+@pytest.mark.parametrize("name", [" \t\n ", "x" * 61, "Ann\x1b[31m", "Ann\ud800"])
 def test_names_that_cannot_be_used(sqlite: Database, name: str) -> None:
     with pytest.raises(ActError):
         Authors(sqlite).enter(name)
@@ -133,9 +105,9 @@ def test_the_name_is_the_first_usable_one(claims: dict[str, Any], name: str) -> 
     assert (identity.name, identity.email) == (name, address or None)
 
 
-@pytest.mark.parametrize("claims", [{}, {"iss": ISSUER}, {"sub": "7"}, {"iss": "", "sub": "7"}])
-def test_who_cannot_be_told_apart_is_refused(claims: dict[str, Any]) -> None:
-    with pytest.raises(ActError, match="issuer and a subject"):
+@pytest.mark.parametrize("claims", [{"iss": ISSUER}, {"sub": "7"}, {"iss": "", "sub": "7"}])
+def test_an_identity_needs_issuer_and_subject(claims: dict[str, Any]) -> None:
+    with pytest.raises(ActError):
         identity_of({**claims, "name": "Ada"})
 
 
@@ -162,6 +134,10 @@ def test_a_rename_keeps_the_trees_and_shows_the_new_name(database: Database) -> 
     # Nobody else can be called by the new name now, nor by the old.
     assert authors.sign_in(ada("2", "Ada Lovelace")) == "Ada Lovelace (2)"
     assert authors.sign_in(ada("3", "Ada Byron")) == "Ada Byron (2)"
+    reading = Authors(Database(database.engine, database.url, read_only=True))
+    assert reading.sign_in(ada("1", "Countess")) == "Ada Byron"
+    assert reading.sign_in(ada("9", "Zoe")) == "Zoe"
+    assert (len(reading.names()), reading.display_names()["Ada Byron"]) == (3, "Ada Lovelace")
     authors.sign_in(ada("1", "Ada Byron"))
     assert authors.display_names()["Ada Byron"] == "Ada Byron"
 
@@ -175,14 +151,6 @@ def test_a_typed_name_is_nobodys_until_they_say_it_is_theirs(authors: Authors) -
     assert authors.typed_before(ada("2")) is None
     assert authors.sign_in(ada("2"), adopt=True) == "Ada (2)"
     assert authors.sign_in(Identity(ISSUER, "3", "Bob")) == "Bob (2)"
-
-
-def test_in_a_database_that_can_only_be_read_nothing_is_kept(database: Database) -> None:
-    Authors(database).sign_in(ada("1"))
-    looking = Authors(Database(database.engine, database.url, read_only=True))
-    assert looking.sign_in(ada("1", "Ada Lovelace")) == "Ada"
-    assert looking.sign_in(ada("9", "Zoe")) == "Zoe"
-    assert looking.names() == ["Ada"]
 
 
 # --- what is kept of it ---

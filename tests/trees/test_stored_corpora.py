@@ -69,9 +69,9 @@ def test_every_version_can_be_had_again_and_says_who_made_it(store: CorpusStore,
     assert (store.info(facts.id).count, store.info(facts.id).created_by) == (6, "Ann")
     last, corrected, added, first = store.changes(facts.id)
     assert [change.author for change in (last, corrected, added, first)] == ["Cleo", "Ann", "Bob", "Ann"]
-    assert (corrected.retired_texts, corrected.added_texts) == (("ice is cold",), ("ice is very cold",))
+    assert (corrected.first_retired, corrected.first_added) == ("ice is cold", "ice is very cold")
     assert (added.version, added.change, added.added, added.retired) == (2, "add", 6, 0)
-    assert added.added_texts == ("water is wet", "snow is ice", "fact 0", "fact 1", "fact 2")
+    assert (added.first_added, added.first_retired) == ("water is wet", None)
     assert facts.created_at == first.at < added.at < corrected.at < last.at
 
 

@@ -16,11 +16,8 @@ from entail.errors import ActError, LockedDatabaseError, UnknownTreeError
 from entail.trees.store.database import GLANCE, Database
 from entail.trees.store.schema import authors, presence, trees
 
-LONGEST_NAME = 60
-"""Most characters of an author's name."""
-
-LONGEST_SUBJECT = 255
-"""Most characters of a subject, by OpenID Connect Core (section 2)."""
+LONGEST_NAME, LONGEST_SUBJECT = 60, 255
+"""Most characters of an author's name, and of a subject by OpenID Connect Core (section 2)."""
 
 _JOINERS = "\u200c\u200d"
 _UNSEEN = re.compile(
@@ -46,10 +43,7 @@ def is_signed_in(author: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Identity of a person from a provider's claims.
-
-    `subject` is the person's permanent id at the `issuer`; the `email` is verified.
-    """
+    """Identity of a person: the permanent id (`subject`) at the `issuer`, name, and verified email."""
 
     issuer: str
     subject: str
@@ -73,11 +67,7 @@ def _is_invisible(char: str) -> bool:
 
 
 def clean_name(name: str) -> str:
-    """Return an author's name with white space normalised.
-
-    Raises:
-        ActError: If nothing of it can be seen, it is too long, or has control or format characters.
-    """
+    """Return an author's name with white space normalised; `ActError` if it cannot be seen or is too long."""
     if hidden := next(filter(_is_invisible, name), ""):
         raise ActError(f"an author's name cannot contain the invisible character U+{ord(hidden):04X}")
     clean = " ".join(name.split())
@@ -88,7 +78,6 @@ def clean_name(name: str) -> str:
 
 
 def _usable_name(name: str) -> str:
-    """Return a name without control and format characters, truncated; empty if nothing of it can be seen."""
     clean = " ".join("".join(char for char in name if not _is_invisible(char)).split())
     clean = clean[:LONGEST_NAME].rstrip()
     return clean if fold_name(clean) else ""
@@ -120,16 +109,13 @@ def identity_of(claims: Mapping[str, object]) -> Identity:
             "provider has to be one of OpenID Connect, see docs/operate.md"
         )
 
-    def text(claim: str) -> str:
-        value = claims.get(claim)
-        return value.strip() if isinstance(value, str) else ""
-
-    email = text("email") if claims.get("email_verified") is not False else ""
+    texts = {claim: value.strip() for claim, value in claims.items() if isinstance(value, str)}
+    email = texts.get("email", "") if claims.get("email_verified") is not False else ""
     candidates = (
-        text("name"),
-        f"{text('given_name')} {text('family_name')}",
-        text("preferred_username").partition("@")[0],
-        text("nickname"),
+        texts.get("name", ""),
+        f"{texts.get('given_name', '')} {texts.get('family_name', '')}",
+        texts.get("preferred_username", "").partition("@")[0],
+        texts.get("nickname", ""),
         email.partition("@")[0],
         f"author {subject}",
     )
@@ -147,7 +133,7 @@ def enter(connection: sa.Connection, name: str) -> str:
 
 
 def _insert(connection: sa.Connection, table: sa.Table, row: Mapping[str, object]) -> bool:
-    """Insert a row; return False if another transaction inserted one with its key at the same moment."""
+    """Insert a row; return False if another transaction inserted its key at the same moment."""
     try:
         with connection.begin_nested():
             connection.execute(sa.insert(table).values(row))
@@ -158,14 +144,15 @@ def _insert(connection: sa.Connection, table: sa.Table, row: Mapping[str, object
 
 def _find_name(connection: sa.Connection, name: str, *, typed: bool = False) -> str | None:
     """Return the name of an author as `fold_name` compares them; with `typed`, of one who never signed in."""
-    key, query = fold_name(name), sa.select(authors.c.name).order_by(authors.c.entered_at)
+    query = sa.select(authors.c.name)
     if typed:
         query = query.where(authors.c.subject.is_(None))
-    for column, value in ((authors.c.name, name), (authors.c.folded, key)):
-        if (stored_name := connection.scalar(query.where(column == value))) is not None:
-            return str(stored_name)
-    # Earlier versions stored keys with some characters that cannot be seen.
-    return next((other for other in connection.scalars(query) if fold_name(other) == key), None)
+    # Earlier versions stored keys with some characters that cannot be seen, so the name itself comes first.
+    names = [
+        connection.scalar(query.where(condition))
+        for condition in (authors.c.name == name, authors.c.folded == fold_name(name))
+    ]
+    return next((str(stored_name) for stored_name in names if stored_name is not None), None)
 
 
 class Authors:
@@ -191,12 +178,11 @@ class Authors:
             return clean
 
     def sign_in(self, identity: Identity, *, adopt: bool = False) -> SignedIn:
-        """Return the permanent name of a signed-in author.
+        """Return the permanent name of a signed-in author; a read-only database is not changed.
 
         Names are unique: the second Ada is "Ada (2)". An author whom the provider has renamed keeps their
         trees and is shown under the new name (`called`). With `adopt`, they take over the typed name of an
-        unverified author (see `typed_before`), whose acts keep their mark. A read-only database is not
-        changed; a locked one raises `LockedDatabaseError`.
+        unverified author (see `typed_before`), whose acts keep their mark.
         """
         with self._database.reading() as connection:
             author = _row_of(connection, identity)

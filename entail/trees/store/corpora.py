@@ -22,24 +22,13 @@ from entail.trees.store.authors import enter, fold_name, is_signed_in
 from entail.trees.store.database import Database
 
 LONGEST_NAME = 100
-"""Most characters of a corpus's name."""
-
-QUOTED = 5
-"""Most premises that a `CorpusChange` quotes as added or retired."""
-
 CACHED_CORPORA = 8
-"""Corpora in the cache of a `CorpusStore`."""
-
 _ARCHIVE = "archive"  # the change that archives a corpus; any other brings it back
 
 
 @dataclass(frozen=True, slots=True)
 class CorpusInfo:
-    """Summary of a corpus, with author and time (UTC) of its creation.
-
-    `name` is unique in the database, `count` is the number of premises in `version`. A corpus is archived
-    if that was its last change.
-    """
+    """Summary of a corpus: newest version with `count` premises, author and time (UTC) of its creation."""
 
     id: str
     name: str
@@ -56,7 +45,7 @@ class CorpusInfo:
 class CorpusChange:
     """Change that made a version of a corpus: `create`, `add`, `correct`, `retire`, `archive` or `restore`.
 
-    `added_texts` and `retired_texts` are the first `QUOTED` of each; a correction retires the old text.
+    `first_added` and `first_retired` are texts, None without one; a correction retires the old text.
     """
 
     version: int
@@ -65,16 +54,16 @@ class CorpusChange:
     at: datetime
     added: int
     retired: int
-    added_texts: tuple[str, ...]
-    retired_texts: tuple[str, ...]
+    first_added: str | None
+    first_retired: str | None
     verified: bool = False
 
 
 class CorpusStore:
     """Corpora of a database; one object can be shared by all threads.
 
-    Methods raise `CorpusError` if there is no corpus with the id, and `DatabaseError` if the database cannot
-    be read or written.
+    Methods raise `CorpusError` if there is no such corpus, version or premise, or if a name or a text is
+    invalid or taken, and `DatabaseError` if the database cannot be read or written.
     """
 
     def __init__(self, database: Database) -> None:
@@ -83,11 +72,7 @@ class CorpusStore:
         self._lock = threading.Lock()
 
     def add_corpus(self, corpus: Corpus, *, author: str, licence: str = "", source: str = "") -> CorpusInfo:
-        """Add a corpus, in its order, as version 1.
-
-        Raises:
-            CorpusError: If it is empty, a premise is invalid, or the name is invalid or taken.
-        """
+        """Add a corpus, in its order, as version 1."""
         with self._database.writing() as connection:
             return insert_corpus(connection, corpus, author=author, licence=licence, source=source)
 
@@ -114,11 +99,7 @@ class CorpusStore:
             return _read_info(connection, corpus_id)
 
     def corpus(self, corpus_id: str, *, version: int | None = None) -> Corpus:
-        """Return the premises of a version, the newest by default; later versions append at the end.
-
-        Raises:
-            CorpusError: If there is no such corpus or version.
-        """
+        """Return the premises of a version, the newest by default; later versions append at the end."""
         changes, premises = schema.corpus_changes.c, schema.premises.c
         with self._database.reading() as connection:
             info = _read_info(connection, corpus_id)
@@ -144,13 +125,8 @@ class CorpusStore:
         return corpus
 
     def add(self, corpus_id: str, texts: Iterable[str | Premise], *, author: str) -> CorpusInfo:
-        """Append premises; repeated ones are added once.
-
-        Raises:
-            CorpusError: If a text is invalid or already in the corpus, or there is none.
-        """
-        entries = [texts] if isinstance(texts, str) else texts
-        premises = [text if isinstance(text, Premise) else Premise(text) for text in entries]
+        """Append premises; repeated ones are added once."""
+        premises = [text if isinstance(text, Premise) else Premise(text) for text in texts]
         _check_premises(premises)
         added = Corpus.of("added", premises)
         with self._changing(corpus_id) as (connection, name, live):
@@ -164,11 +140,7 @@ class CorpusStore:
             return _insert_version(connection, corpus_id, "add", author, added=added)
 
     def correct(self, corpus_id: str, key: str, text: str, *, author: str) -> CorpusInfo:
-        """Retire the premise with this key and add the corrected text at the end, in one version.
-
-        Raises:
-            CorpusError: If there is no such premise, or the text is invalid or already in the corpus.
-        """
+        """Retire the premise with this key and add the corrected text at the end, in one version."""
         _check_premises([Premise(text)])
         with self._changing(corpus_id) as (connection, name, live):
             if key not in live:
@@ -184,11 +156,7 @@ class CorpusStore:
             )
 
     def retire(self, corpus_id: str, keys: Iterable[str], *, author: str) -> CorpusInfo:
-        """Retire premises; older versions and trees keep them.
-
-        Raises:
-            CorpusError: If one is missing, or none would be left.
-        """
+        """Retire premises; older versions and trees keep them."""
         retired = list(dict.fromkeys(keys))
         with self._changing(corpus_id) as (connection, name, live):
             if missing := [key for key in retired if key not in live]:
@@ -210,30 +178,25 @@ class CorpusStore:
 
     def changes(self, corpus_id: str) -> list[CorpusChange]:
         """Return the versions of a corpus, the newest first."""
-        changes, premises = schema.corpus_changes, schema.premises
-        columns = ("version", "change", "author", "at", "added", "retired", "verified")
-        query = (
-            sa.select(*(changes.c[name] for name in columns))
-            .where(changes.c.corpus_id == corpus_id)
-            .order_by(changes.c.version.desc())
+        changes, premises = schema.corpus_changes.c, schema.premises.c
+
+        def first_text(column: sa.Column[int]) -> sa.ScalarSelect[str]:
+            texts = sa.select(premises.text).where(premises.corpus_id == corpus_id, column == changes.version)
+            return texts.order_by(premises.position).limit(1).scalar_subquery()
+
+        columns = (
+            changes.version,
+            changes.change,
+            changes.author,
+            changes.at,
+            changes.added,
+            changes.retired,
         )
-
-        def quoted(connection: sa.Connection, column: str, version: int) -> tuple[str, ...]:
-            texts = sa.select(premises.c.text).where(
-                premises.c.corpus_id == corpus_id, premises.c[column] == version
-            )
-            return tuple(connection.scalars(texts.order_by(premises.c.position).limit(QUOTED)))
-
+        texts = (first_text(premises.added), first_text(premises.retired))
+        query = sa.select(*columns, *texts, changes.verified).where(changes.corpus_id == corpus_id)
         with self._database.reading() as connection:
             _read_info(connection, corpus_id)
-            return [
-                CorpusChange(
-                    **row._mapping,
-                    added_texts=quoted(connection, "added", row.version),
-                    retired_texts=quoted(connection, "retired", row.version),
-                )
-                for row in connection.execute(query).all()
-            ]
+            return [CorpusChange(*row) for row in connection.execute(query.order_by(changes.version.desc()))]
 
     @contextmanager
     def _changing(self, corpus_id: str) -> Iterator[tuple[sa.Connection, str, Mapping[str, str | None]]]:

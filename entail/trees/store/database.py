@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import re
 import sqlite3
@@ -41,13 +40,6 @@ DEMO_REMEDY = "this is a demo, which changes nothing of its team's (ENTAIL_DEMO)
 _WRITING = "entail_writing"  # option of a connection: the seconds that its writer waits
 
 
-@dataclass
-class _Queue:
-    """Time when a writer last waited for a lock in vain, by the monotonic clock."""
-
-    gave_up: float = -math.inf
-
-
 @dataclass(frozen=True, repr=False)
 class Database:
     """Opened database, safe to share between threads.
@@ -64,7 +56,6 @@ class Database:
     read_only: bool = False
     wait_seconds: float = 10.0
     remedy: str = "make the file and its folder writable for this user, then restart"
-    _queue: _Queue = field(default_factory=_Queue, compare=False)
     _shared: threading.local = field(default_factory=threading.local, compare=False)
 
     def __repr__(self) -> str:
@@ -100,8 +91,7 @@ class Database:
     def writing(self, *, wait_seconds: float | None = None) -> Iterator[sa.Connection]:
         """Yield a connection in a transaction, committed to disk at the end or rolled back on an error.
 
-        Readers never wait. A writer waits for another for `ACT_WAIT` seconds, or for `wait_seconds`; for
-        `GLANCE` right after one waited in vain, so that ten keys pressed in a row do not wait ten times.
+        Readers never wait. A writer waits for another for `ACT_WAIT` seconds, or for `wait_seconds`.
 
         Raises:
             LockedDatabaseError: If another write holds the lock for that long.
@@ -109,21 +99,13 @@ class Database:
         """
         if self.read_only:
             raise DatabaseError(f"nothing was saved: the database {self.url} can only be read; {self.remedy}")
-        wait = wait_seconds
-        if wait is None:
-            hopeless = time.monotonic() - self._queue.gave_up < ACT_WAIT
-            wait = min(GLANCE if hopeless else ACT_WAIT, self.wait_seconds)
-        try:
-            with (
-                translate_errors(self.url),
-                self.engine.connect().execution_options(**{_WRITING: wait}) as connection,
-                connection.begin(),
-            ):
-                yield connection
-        except LockedDatabaseError:
-            if wait > GLANCE:
-                self._queue.gave_up = time.monotonic()
-            raise
+        wait = min(ACT_WAIT, self.wait_seconds) if wait_seconds is None else wait_seconds
+        with (
+            translate_errors(self.url),
+            self.engine.connect().execution_options(**{_WRITING: wait}) as connection,
+            connection.begin(),
+        ):
+            yield connection
 
     def close(self) -> None:
         """Close all connections."""
@@ -175,16 +157,11 @@ def _path_of(url: URL) -> Path:
 def open_database(
     url: str | None = None, *, wait_seconds: float = 10.0, read_only: bool = False, scratch: bool = False
 ) -> Database:
-    """Open a database; create it if it is missing, and migrate it to this version.
+    """Open a database (by default the settings'); create it if it is missing, and migrate it.
 
-    A file that this user cannot write is opened read-only, and in a demo any database is.
-
-    Args:
-        url: `sqlite:///file`, `postgresql://user:password@host/name`; by default the settings'.
-        wait_seconds: Seconds to wait for a server, or for another process's lock when tables have to be
-            made; acts are less patient, see `Database.writing`.
-        read_only: Open for reading only; nothing is made, migrated or locked.
-        scratch: Temporary database, writable in a demo, too.
+    `wait_seconds` is the longest wait for a server, or for a lock when tables have to be made. With
+    `read_only`, nothing is made, migrated or locked; a file that this user cannot write is opened so, and in
+    a demo any database that is not `scratch`.
 
     Raises:
         LockedDatabaseError: If a migration is needed while another process writes.
@@ -216,13 +193,11 @@ def _engine(url: URL, **options: Any) -> sa.Engine:  # noqa: ANN401 - passed on
 
 
 def _load_json(text: str | bytes) -> Any:  # noqa: ANN401 - JSON is of any type
-    """Return the content of a JSON column, None if it is damaged: the rest of its row can be read."""
-    with suppress(ValueError):
+    with suppress(ValueError):  # None if it is damaged: the rest of its row can be read
         return parse_as(object, text)
 
 
 def _limit_wait(connection: sa.Connection) -> None:
-    """Let a transaction that writes to PostgreSQL wait for a lock no longer than its option says."""
     wait: float | None = connection.get_execution_options().get(_WRITING)
     if wait is not None:
         connection.exec_driver_sql(f"SET LOCAL lock_timeout = {max(1, round(1000 * wait))}")
@@ -255,8 +230,7 @@ def _open_sqlite(url: URL, display_url: str, wait_seconds: float, *, read_only: 
         engine.dispose()
     # A database in WAL mode needs a -shm file. Where the folder does not let SQLite make one, the file may be
     # read as it is (`immutable`), unless a WAL is left that has to be read with it.
-    wal = path.with_name(path.name + "-wal")
-    read = {"mode": "ro", "uri": "true"}
+    wal, read = path.with_name(path.name + "-wal"), {"mode": "ro", "uri": "true"}
     uri = URL.create("sqlite", database=f"file:{quote(path.as_posix())}", query=read)
     try:
         return _ensure_tables(Database(_sqlite_engine(uri, wait_seconds), display_url, read_only=True))
@@ -368,19 +342,14 @@ def _explain(error: Exception, url: str) -> DatabaseError:
         for sign, (kind, meaning) in _SQLITE_ERRORS.items():
             if sign in reason.lower():
                 return kind(f"the database {url} {meaning} (SQLite says: {reason})")
-        return DatabaseError(f"the database {url} could not answer (SQLite says: {reason})")
-    state = getattr(original, "sqlstate", None)
-    if state == "55P03":  # lock_not_available, after `lock_timeout`
+    elif getattr(original, "sqlstate", None) == "55P03":  # lock_not_available, after `lock_timeout`
         return LockedDatabaseError(f"the database {url} {_LOCKED}")
-    if state == "53100":  # disk_full
-        return DatabaseError(f"the database {url} {_FULL}")
-    reason = reason if len(reason) <= 300 else reason[:299] + "…"
-    if isinstance(error, sa.exc.OperationalError | sa.exc.InterfaceError | sa.exc.TimeoutError):
+    elif isinstance(error, sa.exc.OperationalError | sa.exc.InterfaceError | sa.exc.TimeoutError):
         return DatabaseError(
             f"the database server at {url} does not answer: see that it runs and its disk has room, that "
-            f"ENTAIL_DATABASE_URL is right, and that this user may connect ({reason})"
+            f"ENTAIL_DATABASE_URL is right, and that this user may connect ({reason[:300]})"
         )
-    return DatabaseError(f"the database {url} could not answer ({reason}); see `entail doctor`")
+    return DatabaseError(f"the database {url} could not answer ({reason[:300]}); see `entail doctor`")
 
 
 _LOCKED = (
@@ -391,19 +360,18 @@ _DAMAGED = (
     "is damaged or not a database; bring back a backup with `entail restore FILE --replace`, which keeps "
     "the damaged file"
 )
-_FULL = "could not be written: the disk is full; make room and try again, nothing was lost"
-_READ_ONLY = "can only be read; make the file and its folder writable for this user, then restart"
-_UNREADABLE = "cannot be opened: see that its folder exists and that this user may read and write it"
-_FOREIGN = "does not have the tables of this version; see `entail doctor`"
 _SQLITE_ERRORS: dict[str, tuple[type[DatabaseError], str]] = {
-    "readonly": (DatabaseError, _READ_ONLY),
+    "readonly": (DatabaseError, "can only be read; make the file and its folder writable, then restart"),
     "locked": (LockedDatabaseError, _LOCKED),
     "not a database": (DamagedDatabaseError, _DAMAGED),
     "malformed": (DamagedDatabaseError, _DAMAGED),
-    "disk i/o": (DatabaseError, "could not be read or written: see that the disk works and has room"),
-    "full": (DatabaseError, _FULL),
-    "unable to open": (DatabaseError, _UNREADABLE),
-    "no such table": (DatabaseError, _FOREIGN),
-    "no such column": (DatabaseError, _FOREIGN),
+    "full": (
+        DatabaseError,
+        "could not be written: the disk is full; make room and try again, nothing was lost",
+    ),
+    "unable to open": (
+        DatabaseError,
+        "cannot be opened: see that this user may read and write it and its folder",
+    ),
 }
 """Sign in a message of SQLite -> error class and meaning."""

@@ -23,18 +23,16 @@ from entail.settings import load_settings
 JOURNAL = "restore.json"
 """Name of the journal in the data folder; it is there while a restore is between its renames and its end."""
 
-_LOCK = 7_300_417
-"""Key of PostgreSQL's advisory lock; in SQLite a write locks the whole database."""
+_LOCK = 7_300_417  # PostgreSQL's advisory lock; in SQLite a write locks the whole database
 
 _TABLE = sa.Table("restoration", sa.MetaData(), sa.Column("id", sa.Text, nullable=False))
 
 
 @dataclass(frozen=True, slots=True)
 class FolderSwap:
-    """Replacement of the models by staged ones, in steps that can be undone.
+    """Replacement of the models by staged ones (None without any), in steps that can be undone.
 
-    The old `models` are then called `before`, and stay there if the swap `keeps` them. `staged` is None if
-    the backup has no models.
+    The old `models` are then called `before`, and stay there if the swap `keeps` them.
     """
 
     id: str
@@ -117,9 +115,8 @@ def forget(connection: sa.Connection) -> None:
 
 def _try_lock(connection: sa.Connection) -> bool:
     """Lock out other restores until the end of a transaction that writes; False if one is under way."""
-    if connection.dialect.name == "sqlite":
-        return True
-    return bool(connection.scalar(sa.select(sa.func.pg_try_advisory_xact_lock(_LOCK))))
+    lock = sa.select(sa.func.pg_try_advisory_xact_lock(_LOCK))
+    return connection.dialect.name == "sqlite" or bool(connection.scalar(lock))
 
 
 def _journal() -> Path:

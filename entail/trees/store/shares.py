@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import Any
@@ -40,17 +41,11 @@ class Shares:
         self._database = database
 
     def share_tree(self, tree_id: str, *, author: str) -> Share:
-        """Return the link of a tree, a new one if there is none.
-
-        Raises:
-            UnknownTreeError: If there is no such tree.
-        """
+        """Return the link of a tree, a new one if there is none; `UnknownTreeError` if there is no tree."""
         trees = schema.trees.c
         with self._database.writing() as connection:
             if connection.scalar(sa.select(trees.id).where(trees.id == tree_id)) is None:
-                raise UnknownTreeError(
-                    f"expected a tree with the id {tree_id}, found none; nothing was shared"
-                )
+                raise UnknownTreeError(f"there is no tree {tree_id!r}; nothing was shared")
             shares = _select(connection, schema.shares.c.tree_id == tree_id)
             return shares[0] if shares else _insert(connection, author, tree_id, None)
 
@@ -65,24 +60,24 @@ class Shares:
             return None
         shares, trees = schema.shares.c, schema.trees.c
         archived = sa.exists().where(trees.id == shares.tree_id, trees.archived_at.is_not(None))
-        return next(iter(self._read((shares.token == token) & ~archived)), None)
+        return next(self._read((shares.token == token) & ~archived), None)
 
     def of_tree(self, tree_id: str) -> Share | None:
         """Return the link of a tree, None without one."""
-        return next(iter(self._read(schema.shares.c.tree_id == tree_id)), None)
+        return next(self._read(schema.shares.c.tree_id == tree_id), None)
 
     def comparisons(self) -> list[Share]:
         """Return the links to comparisons, the newest first."""
-        return self._read(schema.shares.c.tree_id.is_(None))
+        return list(self._read(schema.shares.c.tree_id.is_(None)))
 
     def revoke(self, token: str) -> None:
         """Remove a link; it leads nowhere from now on."""
         with self._database.writing() as connection:
             connection.execute(sa.delete(schema.shares).where(schema.shares.c.token == token))
 
-    def _read(self, condition: sa.ColumnElement[bool]) -> list[Share]:
+    def _read(self, condition: sa.ColumnElement[bool]) -> Iterator[Share]:
         with self._database.reading() as connection:
-            return _select(connection, condition)
+            return iter(_select(connection, condition))
 
 
 def _select(connection: sa.Connection, condition: sa.ColumnElement[bool]) -> list[Share]:

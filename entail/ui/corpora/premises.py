@@ -227,9 +227,7 @@ def draw_changes(shared: Workspace, corpus: CorpusInfo) -> None:
 
 
 def _describe(change: CorpusChange) -> str:
-    added, retired = (
-        quote(texts[0]) if texts else "" for texts in (change.added_texts, change.retired_texts)
-    )
+    added, retired = quote(change.first_added or ""), quote(change.first_retired or "")
     match change.change:
         case "correct":
             return f"corrected {label(retired)} to {label(added)}"
