@@ -24,13 +24,12 @@ from entail.trees.installation.seed import seed_sample
 from entail.trees.log.acts import Create
 from entail.trees.store import database as database_module
 from entail.trees.store.database import open_database
-from entail.ui.components.keyboard import KeyPress
+from entail.ui.components.inbox import KeyPress
 from entail.ui.frame import sign_in
 from entail.ui.frame.author import Visitor
 from entail.ui.shared.resources import Workspace, workspace
 from entail.ui.trees.models import StepCheck
-from entail.ui.trees.page import TreePage
-from entail.ui.trees.screen import Screen
+from entail.ui.trees.page import Screen, TreePage
 
 ROOT = Path(__file__).parents[2]
 

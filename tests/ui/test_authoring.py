@@ -8,7 +8,7 @@ import pytest
 from entail.data.records import Corpus
 from entail.errors import EncoderError
 from entail.index.lexical import TfidfIndex
-from entail.trees.log.acts import Accept, Conclude, Edit, Finish, Reject, Remove, Write
+from entail.trees.log.acts import Conclude, Edit, Finish, Remove, Write
 from entail.trees.review.commands import Command
 from entail.ui.shared.resources import Workspace
 from entail.ui.trees.page import TreePage
@@ -55,11 +55,6 @@ def finished(context: TreePage) -> int:
     act = context.shared.log.history(context.summary.id).events[-1].act
     assert isinstance(act, Finish)
     return len(act.premises)
-
-
-def test_finish_rejects_what_is_on_the_screen(context: TreePage) -> None:
-    press(context, "f")
-    assert finished(context) == 10
 
 
 def test_an_accepted_candidate_is_taken_back_while_nothing_is_below_it(context: TreePage) -> None:
@@ -122,66 +117,17 @@ def test_finish_with_nothing_open_is_refused(context: TreePage, judged: bool) ->
     assert ("n1" in context.shared.log.history(context.summary.id).tree.finished) is judged
 
 
-@pytest.fixture
-def locked(context: TreePage, writer: sqlite3.Connection) -> sqlite3.Connection:
-    """Lock the database, which has the context's tree, by another process."""
-    writer.execute("BEGIN IMMEDIATE")
-    return writer
-
-
-def test_acts_on_a_locked_database_are_pending_and_retried(
-    context: TreePage, locked: sqlite3.Connection
+def test_an_act_on_a_locked_database_is_refused_and_can_be_repeated(
+    context: TreePage, writer: sqlite3.Connection
 ) -> None:
-    list_stamp = context.with_candidates().stamp
-    for key in ("1", "shift+3", "1"):
-        press(context, key, list_stamp)
-    screen = context.screen
-    assert notice_kind(context) == "locked"
-    assert [type(entry.act) for entry in screen.pending] == [Accept, Reject]
-    redrawn(context).retry_pending()
-    assert (kinds(context), len(screen.pending)) == (["create"], 2)
-    locked.execute("ROLLBACK")
-    redrawn(context).retry_pending()
-    assert kinds(context) == ["create", "accept", "reject"]
-    assert (screen.pending, screen.notice) == ((), None)
-    assert len(context.shared.log.evidence(context.summary.id)[3].shown) == 10
-
-
-def test_a_pending_act_pressed_again_is_saved_once(context: TreePage, locked: sqlite3.Connection) -> None:
-    list_stamp = context.with_candidates().stamp
-    press(context, "1", list_stamp)
-    locked.execute("ROLLBACK")
-    press(context, "2", list_stamp)
-    assert len(context.screen.pending) == 1
-    press(context, "1", list_stamp)
-    assert kinds(context) == ["create", "accept", "accept"]
-    assert (context.screen.pending, context.screen.notice) == ((), None)
-
-
-def test_undo_drops_a_pending_act(context: TreePage, locked: sqlite3.Connection) -> None:
-    list_stamp = context.with_candidates().stamp
-    press(context, "1", list_stamp)
-    press(context, "u", list_stamp)
-    assert (context.screen.pending, notice_kind(context)) == ((), "stale")
-    locked.execute("ROLLBACK")
-    press(context, "1", list_stamp)
-    locked.execute("BEGIN IMMEDIATE")
-    for _ in range(2):
-        press(context, "u", list_stamp)
-    assert (context.screen.pending, notice_kind(context)) == ((), "locked")  # kept, it might undo another act
-    locked.execute("ROLLBACK")
-    press(context, "u", list_stamp)
-    assert kinds(context) == ["create", "accept", "undo"]
-
-
-def test_a_pending_act_may_conflict(context: TreePage, locked: sqlite3.Connection) -> None:
-    press(context, "1")
-    locked.execute("ROLLBACK")
-    context.shared.log.act(context.summary.id, Edit(node="n1", text="ice is warm"), author="Bo", base=1)
-    redrawn(context).retry_pending()
-    assert notice_kind(context) == "conflict"
-    assert "Bo" in str(context.screen.notice)
-    assert (context.screen.pending, kinds(context)) == ((), ["create", "edit"])
+    stamp = context.with_candidates().stamp
+    for keys, saved in (("1", ["create", "accept"]), ("u", ["create", "accept", "undo"])):
+        writer.execute("BEGIN IMMEDIATE")
+        press(context, keys, stamp)
+        assert (kinds(context), notice_kind(context)) == (saved[:-1], "error")
+        writer.execute("ROLLBACK")
+        press(context, keys, stamp)
+        assert (kinds(context), notice_kind(context)) == (saved, None)
 
 
 @pytest.mark.parametrize("kind", ["edit", "write", "conclude"])

@@ -4,12 +4,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from entail.data.records import Corpus
-from entail.errors import DataError
 from entail.trees.installation.seed import SAMPLE_ID
 from entail.trees.log.acts import Create, Write
 from entail.ui.shared.corpus_choice import default_corpus
 from entail.ui.shared.resources import Workspace
-from entail.ui.trees.chooser import import_trees
 from tests.ui.conftest import by, keys
 
 ROW = (
@@ -68,28 +66,13 @@ def test_a_corpus_picked_before_the_name_stays(app: AppTest, shared: Workspace, 
     assert {tree.corpus_id for tree in shared.log.trees() if not tree.example} == {small}
 
 
-def test_every_claim_of_a_list_becomes_a_tree(shared: Workspace, small: str) -> None:
-    content = b"snow is cold\n\n ice floats\r\n"
-    assert import_trees(shared, content, name="claims.txt", author="Ada", corpus_id=small) == 2
-    trees = [tree for tree in shared.log.trees() if not tree.example]
-    assert {(tree.hypothesis, tree.premises, tree.corpus_id) for tree in trees} == {
-        ("snow is cold", 0, small),
-        ("ice floats", 0, small),
-    }
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        ("x.txt", b"\n \n", "x.txt: expected a claim a line"),
-        ("x.jsonl", f"{ROW}{{nope\n".encode(), "line 2"),
-        ("x.csv", b"a,b", ".jsonl"),
-    ],
-)
-def test_a_file_without_trees_is_refused(shared: Workspace, name: str, content: bytes, message: str) -> None:
+def test_a_malformed_file_imports_no_tree(app: AppTest, shared: Workspace) -> None:
     before = len(shared.log.trees())
-    with pytest.raises(DataError, match=message):
-        import_trees(shared, content, name=name, author="Ada", corpus_id=None)
+    app = by(app).run()
+    content = f"{ROW}{{nope\n".encode()
+    app = app.file_uploader(key="import_file-0").upload("x.jsonl", content, "text/plain").run()
+    app = app.button(key="import_go").click().run()
+    assert app.error
     assert len(shared.log.trees()) == before
 
 

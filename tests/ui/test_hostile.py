@@ -14,9 +14,9 @@ from entail.data.reading import MAX_BYTES
 from entail.errors import DatabaseError
 from entail.settings import MAX_UPLOAD_MB
 from entail.trees.installation.seed import SAMPLE_ID
-from entail.trees.log.acts import Create, Write
+from entail.trees.log.acts import Create
 from entail.trees.log.event_log import TreeLog
-from entail.ui.components.keyboard import KeyPress
+from entail.ui.components.inbox import KeyPress
 from entail.ui.frame.author import Visitor
 from entail.ui.shared.form import upload_limit
 from entail.ui.shared.resources import Workspace
@@ -111,22 +111,6 @@ def test_a_key_that_finds_the_database_in_trouble_is_answered_not_raised(
     assert context.screen.notice == ("error", LOCKED)
 
 
-def test_an_undo_that_finds_the_database_locked_is_not_kept_for_another_act(
-    shared: Workspace, writer: sqlite3.Connection
-) -> None:
-    (tree_id,) = own_trees(shared, 1)
-    shared.log.act(tree_id, Write(node="n1", text="one"), author="Ada", base=1)
-    context = open_tree(shared, tree_id, "tfidf")
-    context = replace(context, visitor=Visitor("Ada"))
-    writer.execute("BEGIN IMMEDIATE")
-    context.handle_key(KeyPress("u"))
-    assert context.screen.notice is not None
-    assert context.screen.pending == ()
-    writer.execute("ROLLBACK")
-    context.handle_key(KeyPress("u"))
-    assert len(shared.log.history(tree_id).tree.nodes) == 1
-
-
 @pytest.mark.parametrize(("server", "promised"), [(200, 200), (500, 200), (5, 5)])
 def test_the_page_promises_what_both_the_server_and_the_readers_take(
     monkeypatch: pytest.MonkeyPatch, server: int, promised: int
@@ -144,27 +128,19 @@ def test_the_server_is_configured_to_take_what_the_readers_take() -> None:
 # --- another process that is writing ---
 
 
-def warnings(app: AppTest) -> str:
-    return re.sub(r"\\(.)", r"\1", "\n".join(str(warning.value) for warning in app.warning))
-
-
-@pytest.mark.parametrize(
-    ("button", "kinds"), [("try_again", ["create", "accept"]), ("drop_kept", ["create"])]
-)
-def test_a_click_that_finds_the_database_locked_is_retried_or_discarded(
-    app: AppTest, shared: Workspace, writer: sqlite3.Connection, button: str, kinds: list[str]
+def test_a_click_that_finds_the_database_locked_can_be_repeated(
+    app: AppTest, shared: Workspace, writer: sqlite3.Connection
 ) -> None:
     tree_id = shared.log.create(Create(hypothesis="the sun is a star"), author="Ada", corpus_id=SAMPLE_ID)
     app = on_tree(app, tree_id)
     writer.execute("BEGIN IMMEDIATE")
     app = accepts(app)[0].click().run()
     assert not app.exception
-    assert "Not saved yet" in warnings(app)
-    assert accepts(app), "reading goes on"
+    assert "locked" in errors(app)
     writer.execute("ROLLBACK")
-    app = app.button(key=button).click().run()
-    assert not app.warning
-    assert [event.act.kind for event in shared.log.history(tree_id).events] == kinds
+    app = accepts(app)[0].click().run()
+    assert not app.error
+    assert [event.act.kind for event in shared.log.history(tree_id).events] == ["create", "accept"]
 
 
 def test_words_typed_stay_in_a_dialog_that_finds_the_database_locked(
@@ -177,7 +153,7 @@ def test_words_typed_stay_in_a_dialog_that_finds_the_database_locked(
     app.text_area[0].set_value("ice is frozen water")
     writer.execute("BEGIN IMMEDIATE")
     app = next(b for b in app.button if b.label == "Write" and b.key != "tool-write").click().run()
-    assert "Your input is kept" in warnings(app)
+    assert "locked" in errors(app)
     assert app.text_area[0].value == "ice is frozen water"
     writer.execute("ROLLBACK")
     next(b for b in app.button if b.label == "Write" and b.key != "tool-write").click().run()

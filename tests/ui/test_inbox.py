@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
-from entail.ui.components import keyboard
-from entail.ui.components.inbox import Inbox, NodeEvent, node_handler
-from entail.ui.components.keyboard import KeyPress, listen
+from entail.ui.components import inbox
+from entail.ui.components.inbox import Inbox, KeyPress, NodeEvent, listen, node_handler
 
 
 def sent(mount: str, *numbers: int) -> dict[str, Any]:
@@ -142,8 +141,8 @@ def test_malformed_events_of_nodes_are_skipped() -> None:
 
 def test_a_message_of_the_browser_is_a_key_press(monkeypatch: pytest.MonkeyPatch) -> None:
     mounted: list[Any] = []
-    monkeypatch.setattr(keyboard, "mount", lambda *options: mounted.extend(options))
-    monkeypatch.setattr(keyboard, "component", lambda name, js: None)
+    monkeypatch.setattr(inbox, "mount", lambda *options: mounted.extend(options))
+    monkeypatch.setattr(inbox, "component", lambda name, js: None)
     pressed: list[KeyPress] = []
     listen(keys=["1", "?", "shift+left"], key="keys", stamp="s", on_press=pressed.append)
     _, key, data, handle = mounted

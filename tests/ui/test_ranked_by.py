@@ -14,8 +14,8 @@ from entail.encoders.catalogue import resolve
 from entail.registry.models import promote, roll_back
 from entail.trees.log.acts import Create
 from entail.ui.shared.resources import Workspace
-from entail.ui.trees.ranked_by import ACTIVE, ranking_of, selected_retriever
-from entail.ui.trees.screen import Screen
+from entail.ui.trees.models import ACTIVE, ranking_of, selected_retriever
+from entail.ui.trees.page import Screen
 from tests.ui.conftest import buttons, on_tree, said, settled
 
 

@@ -22,14 +22,12 @@ from entail.trees.log.acts import Act, Conclude, Create, Event, Finish, GivenNod
 from entail.trees.log.replay import replay
 from entail.trees.log.tree import Tree
 from entail.trees.review.commands import Command
-from entail.ui.components import graph, outline
+from entail.ui.components import graph, tree_view
 from entail.ui.components.graph import GraphView, network_of
-from entail.ui.components.inbox import NodeEvent
-from entail.ui.components.keyboard import KeyPress
+from entail.ui.components.inbox import KeyPress, NodeEvent
 from entail.ui.frame.author import Visitor
 from entail.ui.shared.resources import Workspace
-from entail.ui.trees.page import TreePage, open_tree
-from entail.ui.trees.screen import Screen
+from entail.ui.trees.page import Screen, TreePage, open_tree
 
 ICE = Premise("ice is a kind of solid")
 SNOW = Premise("snow is white")
@@ -221,7 +219,7 @@ def page() -> None:
     from entail.trees.log.acts import Create, Event, GivenNode
     from entail.trees.log.replay import replay
     from entail.ui.components.graph import draw_graph
-    from entail.ui.components.outline import draw_outline
+    from entail.ui.components.tree_view import draw_outline
 
     nodes = (GivenNode("no <i>light</i> makes cold", -1), GivenNode("it is dark", 0))
     create = Create(hypothesis="the moon is cold", nodes=nodes if st.session_state.get("full") else ())
@@ -267,7 +265,7 @@ def test_the_browser_receives_texts_as_data_and_a_hint_for_a_new_tree(view: str,
 
 
 def test_the_scripts_are_whole_fetch_nothing_and_make_no_markup_of_text() -> None:
-    for js in (graph._script().removeprefix(vis_script()), outline._script()):
+    for js in (graph._script().removeprefix(vis_script()), tree_view.outline_script()):
         assert js.count("export default") == 1
         for theme in (appearance.LIGHT, appearance.DARK):
             assert all(look.border in js and look.fill in js for look in theme.looks.values())

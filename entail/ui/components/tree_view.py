@@ -1,4 +1,4 @@
-"""Shared scripts, styles and legend of graph and outline in the browser, and the way they are mounted.
+"""Outline of a tree for keyboard and screen reader, and what it shares with the graph in the browser.
 
 The scripts of a view are sent once a session; a small component travels with each change of the tree.
 """
@@ -6,13 +6,18 @@ The scripts of a view are sent once a session; a small component travels with ea
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import asdict
+from functools import cache
 from typing import Any
 
 import streamlit as st
 
+from entail.trees.formats.text import outline
 from entail.trees.layout.appearance import DARK, KINDS, LIGHT, NAMES, SHAPES
-from entail.ui.components.inbox import component, mount, read_assets
+from entail.trees.log.tree import Tree
+from entail.ui.components.inbox import FIRST_HINT, NodeEvent, component, mount, node_handler, read_assets
 
 LEGEND = "".join(
     f'<li data-kind="{kind}"><span class="key {SHAPES[kind]}"></span>{NAMES[kind]}</li>' for kind in KINDS
@@ -56,3 +61,38 @@ def colours(root: str) -> str:
         )
         rules.append(f'.{kind}, [data-kind="{kind}"] {{ {values} }}')
     return "\n".join(rules)
+
+
+def draw_outline(
+    tree: Tree,
+    *,
+    selected: str,
+    collapsed: Collection[str] = frozenset(),
+    show_rejected: bool = False,
+    key: str,
+    on_event: Callable[[NodeEvent], object],
+) -> None:
+    """Draw the tree as an ARIA tree; the parameters are those of `draw_graph`."""
+    lines = outline(tree, with_rejected=show_rejected)
+    sizes, positions = Counter(line.parent for line in lines), Counter[str | None]()
+    rows = []
+    for line in lines:
+        positions[line.parent] += 1
+        siblings = {"position": positions[line.parent], "size": sizes[line.parent]}
+        rows.append({**asdict(line), "shape": SHAPES[line.kind], "name": NAMES[line.kind], **siblings})
+    data = {
+        "rows": rows,
+        "selected": selected,
+        "collapsed": [id for id in tree.nodes if id in collapsed and tree.nodes[id].children],
+        "label": "Outline of the explanation tree",
+        "apart": "Not connected: conclusions without a parent (move them with key m)",
+        "hint": "" if len(lines) > 1 else FIRST_HINT,
+    }
+    handle = node_handler(("select", "collapse", "expand"), on_event)
+    mount_view("outline", key, data, handle, script=outline_script())
+
+
+@cache
+def outline_script() -> str:
+    """Return the script of the outline."""
+    return script_of("outline")

@@ -1,23 +1,141 @@
-"""Candidates of a node, ten at a time, with buttons to accept and reject."""
+"""Candidates of a node: choice of list and ranking, state of proposals, and rows to accept and reject."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import streamlit as st
 
-from entail.data.text import quote
+from entail.data.text import count_of, quote
+from entail.index.factory import LEXICAL
+from entail.registry.roles import list_usable
+from entail.runtime.tasks import Task
 from entail.trees.review.commands import PAGE, Command
 from entail.trees.review.provenance import ordinal
 from entail.trees.review.suggestions import Candidate
-from entail.ui.shared.resources import reference_premises
-from entail.ui.shared.text import label, marked, words_of
+from entail.ui.components.elements import pick_view
+from entail.ui.components.inbox import widget_value
+from entail.ui.shared.active import draw_notice
+from entail.ui.shared.model_names import model_label, model_name
+from entail.ui.shared.resources import reference_premises, retrievers
+from entail.ui.shared.text import label, local, marked, words_of
 from entail.ui.shared.waiting import draw_progress
-from entail.ui.trees.page import TreePage
+from entail.ui.trees.models import (
+    ACTIVE,
+    KEYWORDS_KEY,
+    RERANKS_KEY,
+    RETRIEVER_KEY,
+    SCORER_KEY,
+    Offer,
+    Ranking,
+    Suggester,
+    ranking_of,
+)
+from entail.ui.trees.page import LISTS, Screen, TreePage
+
+_ENDS = {
+    "bare prefix": "It looks complete: no premise improves it.",
+    "nothing visible": "Stopped: no related premise is left.",
+    "length": "Stopped: the limit of premises is reached.",
+}
+
+
+@st.fragment(run_every=0.4)
+def draw_wait(screen: Screen, task_of: Callable[[], Task[Any]], words: str) -> None:
+    """Poll a task and rerun the page when it finishes; not below an open dialog."""
+    if screen.dialog is None and task_of().done.is_set():
+        st.rerun()
+    st.caption(f":material/hourglass_empty: {words} …")
+
+
+def draw_order(page: TreePage) -> None:
+    """Draw the list and its ranking as one button, which opens their fields."""
+    name = model_name(page.ranking.name)
+    title = name if page.offer is None else f"{LISTS[page.screen.listing]} · {name}"
+    with st.popover(title, icon=":material/sort:", help="Ranking and list of the candidates", key="ranking"):
+        if page.suggester is not None:
+            _draw_lists(page, page.suggester)
+        if list_usable("reranker"):
+            st.toggle(
+                "Re-rank the first candidates",
+                key=RERANKS_KEY,
+                persist_state="session",
+                help="Reads the first candidates together with the sentence and re-orders them.",
+            )
+        _draw_retriever(page.ranking)
+
+
+def _draw_lists(page: TreePage, suggester: Suggester) -> None:
+    draw_notice("chains")
+    screen = page.screen
+    # The key names the list, so that a change by keyboard shows in the field.
+    key = f"list-{screen.tree_id}-{screen.listing}"
+    pick_view(
+        "List",
+        list(LISTS),
+        default=screen.listing,
+        format_func=LISTS.get,
+        key=key,
+        on_change=lambda: screen.turn_to(str(widget_value(key) or screen.listing)),
+        help="Key l. Retrieved: the retriever's ranking. Next premise: re-ranked by what you accepted. "
+        "Chain: a whole draft (key d).",
+    )
+    if page.offer is not None and len(suggester.names) > 1:
+        st.selectbox(
+            "Proposed by",
+            suggester.names,
+            format_func=model_label,
+            key=SCORER_KEY,
+            persist_state="session",
+        )
+
+
+def _draw_retriever(ranking: Ranking) -> None:
+    now = ranking.active if ranking.choice == ACTIVE else ranking_of(ACTIVE, ranking.corpus).active
+
+    def display_name(choice: str) -> str:
+        if choice != ACTIVE:
+            return model_label(choice)
+        return f"Active: {model_label(now.encoder) if now is not None else 'unknown'}"
+
+    if ranking.choice == ACTIVE:  # the browser keeps the label of the choice, so a new one has to be set
+        st.session_state[RETRIEVER_KEY] = ACTIVE
+    st.selectbox(
+        "Ranked by",
+        [ACTIVE, *retrievers()],
+        format_func=display_name,
+        key=RETRIEVER_KEY,
+        persist_state="session",
+    )
+    if ranking.base not in LEXICAL:
+        st.toggle(
+            "Include keyword match (BM25)",
+            value=True,
+            key=KEYWORDS_KEY,
+            persist_state="session",
+            help="Ranks premises higher that share rare words with the sentence.",
+        )
+    if ranking.active is not None and (move := ranking.active.pointer) is not None:
+        verb = "Rolled back to" if move.rolled_back else "Promoted"
+        scope = ", for all corpora without their own" if move.corpus is None else ""
+        st.caption(f"{verb} by {label(move.by)}, {local(move.at):%d %b %H:%M}{scope}")
 
 
 def draw_candidates(page: TreePage) -> None:
-    """Draw the candidates on the screen; those in reference trees at this node are marked."""
-    screen = page.screen
-    if page.index is None and page.offer is None:
+    """Draw the state of the list, then its candidates on the screen.
+
+    Those in reference trees at this node are marked.
+    """
+    if page.reading is not None:
+        if (error := page.reading().error) is not None:
+            st.caption(f":material/info: Not re-ranked: {label(str(error), longest=200)}")
+        elif not any(candidate.retrieved for candidate in page.candidates):
+            draw_wait(page.screen, page.reading, "Re-ranking")
+    if page.offer is not None and page.suggester is not None:
+        if not _draw_proposals(page, page.offer, page.suggester):
+            return
+    elif page.index is None:
         _draw_building(page)
         return
     if not page.shown and page.evidence is not None:
@@ -31,15 +149,14 @@ def draw_candidates(page: TreePage) -> None:
     for index, candidate in enumerate(page.shown):
         _draw_row(page, candidate, digit=str((index + 1) % 10), is_gold=candidate.premise.folded in gold)
     _draw_paging(page)
-    unjudged = page.unjudged
     st.button(
-        f"Reject the remaining {len(unjudged) or ''}",
+        f"Reject the remaining {len(page.unjudged) or ''}",
         icon=":material/done_all:",
         on_click=page.run,
         args=(Command("finish"),),
-        disabled=not unjudged or page.is_locked,
+        disabled=not page.unjudged or page.is_locked,
         width="stretch",
-        key=f"finish-{screen.tree_id}",
+        key=f"finish-{page.screen.tree_id}",
         help="Key f. Rejects the candidates that you have seen here and not judged.",
     )
 
@@ -54,6 +171,48 @@ def _draw_building(page: TreePage) -> None:
         "Choose another retriever meanwhile. The active one is set on the Models page."
         if page.ranking.problem is not None
         else "You can edit the tree meanwhile. Each premise is encoded only once."
+    )
+
+
+def _draw_proposals(page: TreePage, offer: Offer, suggester: Suggester) -> bool:
+    """Draw the text above the proposals; return whether there are candidates to draw."""
+    task, name = offer.task, label(model_name(suggester.name))
+    if offer.start is None:
+        count = len(page.node.children)
+        start = f" It continues from the {count_of(count, 'premise')} here." if count else ""
+        st.caption(f"A chain of premises, each chosen after those before it.{start} You judge each one.")
+        _draw_button(page, "Draft a chain")
+    elif task.error is not None:
+        st.info(f"No proposals: {label(str(task.error), longest=300)}", icon=":material/link_off:")
+        st.button("Try again", icon=":material/refresh:", key="propose_again", on_click=suggester.retry)
+    elif task.value is None:
+        computing = "Drafting the chain" if offer.means == "draft" else "Ranking candidates"
+        draw_wait(page.screen, offer.start, computing if suggester.model is not None else f"Loading {name}")
+    elif offer.means == "draft":
+        st.caption(f"A chain drafted by {name}. {_ENDS[task.value.stopped]}")
+        if all(candidate.is_decided for candidate in offer.candidates):
+            st.success("Every proposal is judged.", icon=":material/done_all:")
+            _draw_button(page, "Draft again")
+    else:
+        accepted = " by what you accepted" if page.node.children else ""
+        retriever = label(model_name(page.ranking.name))
+        st.caption(f"Top {len(offer.candidates)} of {retriever}, re-ranked by {name}{accepted}.")
+        best, stop = max((c.score for c in offer.candidates), default=None), task.value.stop_score
+        if stop is not None and best is not None and stop >= best:
+            st.info("Looks complete: no candidate improves it.", icon=":material/flag:")
+    return task.value is not None and (offer.means == "next" or bool(offer.candidates))
+
+
+def _draw_button(page: TreePage, text: str) -> None:
+    st.button(
+        text,
+        icon=":material/link:",
+        key=f"draft-{page.screen.tree_id}-{page.screen.selected}",
+        type="primary",
+        on_click=page.run,
+        args=(Command("draft"),),
+        help="Key d",
+        width="stretch",
     )
 
 

@@ -42,9 +42,8 @@ _WAIT_FOR_NAME, _OPEN_AGAIN = 10.0, 3.0
 class StartRequest:
     """Start of a tree that a session asked for, and its new tree, each with its time.
 
-    Another message, of a field that loses the focus or of the author's name, may come right after the click.
-    Streamlit then ends the run of the click: the button's value is lost, and so is the change of the page. A
-    handler can set this without touching the session state, which would end the run, too.
+    A message of another field may come right after the click and end its run: the button's value is lost, and
+    so is the change of the page. A handler sets this without the session state, which would end the run, too.
     """
 
     requested: float | None = None
@@ -121,27 +120,23 @@ def draw_start(shared: Workspace, author: str | None) -> None:
                 disabled=not shared.accepts_trees,
                 on_click=request.request,
             )
-            if request.requested is not None and time.monotonic() - request.requested < _WAIT_FOR_NAME:
-                _start(shared, request, author, text.strip(), corpus.id)
-
-
-def _start(
-    shared: Workspace, request: StartRequest, author: str | None, hypothesis: str, corpus_id: str
-) -> None:
-    """Create the tree that was asked for and open it, or draw what is missing."""
-    if author is None:
-        action = "Sign in" if sign_in.is_configured() else "Enter your name"
-        st.warning(f"{action} first.", icon=":material/person:")
-        return
-    if not hypothesis:
-        st.warning("Enter the claim first: one sentence.", icon=":material/edit:")
-    else:
-        with show_errors():
-            tree_id = shared.log.create(Create(hypothesis=hypothesis), author=author, corpus_id=corpus_id)
-            request.requested, request.new_tree = None, (tree_id, time.monotonic())
-            forget()
-            show_tree(tree_id)
-    request.requested = None  # the reason is shown once
+            if request.requested is None or time.monotonic() - request.requested > _WAIT_FOR_NAME:
+                return
+            if author is None:  # the request lasts until the name is there
+                action = "Sign in" if is_signing_in else "Enter your name"
+                st.warning(f"{action} first.", icon=":material/person:")
+                return
+            request.requested = None
+            if not text.strip():
+                st.warning("Enter the claim first: one sentence.", icon=":material/edit:")
+                return
+            with show_errors():
+                tree_id = shared.log.create(
+                    Create(hypothesis=text.strip()), author=author, corpus_id=corpus.id
+                )
+                request.new_tree = tree_id, time.monotonic()
+                forget()
+                show_tree(tree_id)
 
 
 def show_tree(tree_id: str) -> None:
@@ -168,9 +163,8 @@ def _draw_list(shared: Workspace, trees: Sequence[TreeSummary], *, key: str) -> 
         words = typed.lower().split()
         texts = (" ".join((tree.hypothesis, *map(shown_name, tree.authors))).lower() for tree in trees)
         matches = [tree for tree, text in zip(trees, texts, strict=True) if all(w in text for w in words)]
-    present = shared.authors.list_presences()
     for tree in matches[:listed]:
-        _draw_tree(shared, tree, [p.author for p in present if p.tree_id == tree.id])
+        _draw_tree(shared, tree)
     if not matches:
         st.caption("No tree has all of these words.")
     if len(matches) > listed and st.button(
@@ -183,16 +177,13 @@ def _draw_list(shared: Workspace, trees: Sequence[TreeSummary], *, key: str) -> 
         st.rerun()
 
 
-def _draw_tree(shared: Workspace, tree: TreeSummary, present: Sequence[str]) -> None:
-    """Draw a row with the authors present."""
+def _draw_tree(shared: Workspace, tree: TreeSummary) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         with st.container(gap=None):
             st.markdown(label(tree.hypothesis, longest=160))
-            names = ", ".join(sorted(label(shown_name(author)) for author in present))
             st.caption(
                 f"{count_of(tree.premises, 'premise')}, {count_of(tree.steps, 'step')}"
                 f" · {label(shown_name(tree.changed_by))}, {ago(tree.changed_at)}"
-                + (f" · :green[:material/person: {names} now]" if names else "")
             )
         if not tree.example and not shared.database.read_only:
             author = st.session_state.get("author")
@@ -257,22 +248,13 @@ def draw_import(shared: Workspace, author: str | None) -> None:
         if author is None:
             ask_name("import")
             return
-        with show_errors():
-            count = import_trees(shared, file.getvalue(), name=file.name, author=author, corpus_id=corpus_id)
+        from entail.trees.formats.convert import read_acts
+
+        with show_errors():  # every row becomes a tree, or none if one is malformed
+            corpus = shared.corpora.corpus(corpus_id) if corpus_id else None
+            acts = read_acts(file.getvalue(), name=file.name, corpus=corpus)
+            count = len(shared.log.create_all(acts, author=author, corpus_id=corpus_id))
             reference_premises.clear()
             st.session_state["trees_imported"] = done + 1
             st.session_state["import_notice"] = f"Imported {count_of(count, 'tree')} into your team's trees."
             st.rerun()
-
-
-def import_trees(shared: Workspace, content: bytes, *, name: str, author: str, corpus_id: str | None) -> int:
-    """Import every row as a tree, or none if one is malformed; the file name decides the format.
-
-    Raises:
-        DataError: If a row is malformed, with its line, or the name has an unknown ending.
-    """
-    from entail.trees.formats.convert import read_acts
-
-    corpus = shared.corpora.corpus(corpus_id) if corpus_id else None
-    acts = read_acts(content, name=name, corpus=corpus)
-    return len(shared.log.create_all(acts, author=author, corpus_id=corpus_id))

@@ -10,18 +10,17 @@ from entail.aeenc.config import AeencConfig, decisions_config
 from entail.data.text import count_of
 from entail.encoders.catalogue import resolve
 from entail.errors import EntailError
-from entail.evaluation.retrieval.paired import FEW, PairedComparison
 from entail.jobs.record import Job
 from entail.registry.models import active
 from entail.trees.review.decisions import Lesson, describe_missing, lesson_of, propose_name
-from entail.ui.components.elements import show_errors, toast_errors
+from entail.ui.components.elements import show_errors
 from entail.ui.shared.demo import is_locked_in_demo
-from entail.ui.shared.job_list import LIVE, draw_unfinished, ensure_worker, format_duration, progress_of
+from entail.ui.shared.job_list import LIVE, LOOKS, ensure_worker, progress_of
 from entail.ui.shared.model_names import model_label
 from entail.ui.shared.resources import jobs, retrievers
 from entail.ui.shared.text import label
-from entail.ui.trees.page import TreePage
-from entail.ui.trees.screen import close_dialogs
+from entail.ui.trees.models import RETRIEVER_KEY
+from entail.ui.trees.page import TreePage, close_dialogs
 
 
 def learning_jobs(corpus_id: str | None) -> list[Job]:
@@ -32,16 +31,15 @@ def learning_jobs(corpus_id: str | None) -> list[Job]:
 
 
 def draw_learning(page: TreePage) -> None:
-    """Draw the running training, the button to start one, or the decisions still missing."""
+    """Draw the running training, or the end of the last one with what the next one needs."""
     if not len(page.corpus) or is_locked_in_demo("training is unavailable"):
         return
     corpus_jobs = learning_jobs(page.summary.corpus_id)
     with st.container(key="learning"):
         if busy := [job for job in corpus_jobs if job.open]:
-            # The oldest runs first.
-            _draw_busy(busy[-1].id)
+            _draw_busy(busy[-1].id)  # the oldest runs first
             return
-        if corpus_jobs and not corpus_jobs[0].noted:
+        if corpus_jobs:
             _draw_end(corpus_jobs[0], page)
         if missing := describe_missing(page.decisions):
             st.caption(missing)
@@ -73,37 +71,17 @@ def _draw_busy(job_id: str) -> None:
 
 
 def _draw_end(job: Job, page: TreePage) -> None:
-    """Draw the result of the last training, with a button to rank by it, until a user dismisses it."""
-    if job.state == "done":
-        words = f"**{label(job.name)}** is trained on your decisions, in {format_duration(job.seconds)}."
-        if job.evaluation:
-            words += f"  \n{label(_describe_check(PairedComparison.from_json(job.evaluation)))}"
-        words += "".join(f"  \n:material/warning: {label(warning)}" for warning in job.warnings)
-        st.success(words, icon=":material/school:")
-    else:
-        draw_unfinished(job)
+    """Draw how the last training ended, with a button to rank by its encoder."""
     with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(f"{LOOKS[job.state].icon} **{label(job.name)}**: {job.state}", width="content")
         if job.state == "done" and page.ranking.base != job.name and job.name in retrievers():
-            st.button("Rank with it", on_click=_use, args=(job.name,), key="use_learnt")
+            st.button(
+                "Rank with it",
+                on_click=st.session_state.update,
+                args=({RETRIEVER_KEY: job.name},),
+                key="use_learnt",
+            )
         _draw_details(job)
-        st.button(
-            "Dismiss",
-            on_click=_dismiss,
-            args=(job.id,),
-            type="tertiary",
-            key="dismiss_learning",
-            disabled=page.author is None,
-        )
-
-
-def _describe_check(comparison: PairedComparison) -> str:
-    """Return the comparison with the retriever that ranked before, as a sentence."""
-    decisive = comparison.measures[comparison.primary]
-    return (
-        f"{comparison.verdict.capitalize()} on {count_of(comparison.queries, 'claim')} of "
-        f"{comparison.split}: {comparison.primary} {decisive.second:.3f} against {decisive.first:.3f}."
-        + (" Too few for a decision." if comparison.queries < FEW else "")
-    )
 
 
 def _draw_details(job: Job) -> None:
@@ -119,15 +97,6 @@ def _open(page: TreePage) -> None:
     page.screen.dialog = "learn" if page.author is not None else "name"
 
 
-def _dismiss(job_id: str) -> None:
-    with toast_errors("Not dismissed: "):
-        jobs().note(job_id)
-
-
-def _use(name: str) -> None:
-    st.session_state["retriever"] = name
-
-
 @st.dialog("Train on your decisions", width="large", on_dismiss=close_dialogs)
 def draw_learning_dialog(page: TreePage) -> None:
     """Draw the training data, the name of the new encoder, and Start."""
@@ -138,11 +107,8 @@ def draw_learning_dialog(page: TreePage) -> None:
     with show_errors():
         lesson = lesson_of(page.shared.log, page.corpus, corpus_id=corpus_id)
         _draw_lesson(lesson, page.corpus.name)
-        missing = describe_missing(lesson.counts)
-        if missing:
+        if missing := describe_missing(lesson.counts):
             st.info(f"{missing} A decision that several trees share counts once.")
-        if ahead := sum(job.open for job in jobs().jobs()):
-            st.info(f"Queued behind {count_of(ahead, 'other training')}.", icon=":material/schedule:")
         with st.form("learn", border=False):
             free = propose_name(page.corpus.name, jobs().names_taken())
             name = st.text_input("Name", value=free, max_chars=80)

@@ -1,41 +1,51 @@
-"""Models of the Trees page that are loaded behind it: step check, re-ranker, scorer of chains."""
+"""Models of the Trees page: its retriever, and those loaded behind it to check, re-rank and propose."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
 import streamlit as st
 
 from entail.arcf.scoring.scorer import list_scorers
+from entail.data.records import Corpus
+from entail.encoders.catalogue import PACKAGED
+from entail.errors import EntailError
+from entail.index.factory import LEXICAL
+from entail.index.protocol import PremiseIndex
 from entail.judge.judges import THRESHOLD, judge_steps, list_judges
 from entail.progress import ProgressCallback
-from entail.registry.models import active_name
+from entail.registry.models import Active, active, active_name
 from entail.registry.roles import list_usable
 from entail.runtime.chains import GROUNDS, SCORERS, SCORING, take_builder, take_scorer
-from entail.runtime.models import WARM_AFTER, judge_stamp, load_judge, load_reranker
+from entail.runtime.models import (
+    SHARED_WORDS,
+    WARM_AFTER,
+    judge_stamp,
+    load_judge,
+    load_reranker,
+    model_cache,
+)
 from entail.runtime.tasks import Task, TaskGroup, failed, finish
 from entail.trees.log.acts import Proposal
 from entail.trees.review.suggestions import (
     Basis,
     Candidate,
-    basis_of,
     candidates_of,
-    describe_changes,
     excluded_positions,
     reorder,
     rerank,
 )
 from entail.ui.shared.active import pick_model
+from entail.ui.shared.resources import retrievers
 from entail.ui.shared.text import certainty
 
 if TYPE_CHECKING:
     from entail.arcf.chains.next_premise import Draft
     from entail.arcf.scoring.premises import PremiseScorer, StepScores
     from entail.arcf.scoring.scorer import Scorer
-    from entail.data.records import Corpus
     from entail.encoders.cross.reranker import Reranker
     from entail.index.protocol import Floats
     from entail.judge.judges import NliJudge
@@ -48,11 +58,11 @@ _Value = TypeVar("_Value")
 Step = tuple[tuple[str, ...], str]
 """Premises and conclusion."""
 
-RERANKS_KEY = "reranks"
-"""Widget key of the switch of the re-ranking."""
+ACTIVE = "@active"
+"""Choice of the active retriever; not a valid name of an encoder."""
 
-SCORER_KEY = "proposed_by"
-"""Widget key of the choice of scorer."""
+RETRIEVER_KEY, KEYWORDS_KEY, RERANKS_KEY, SCORER_KEY = "retriever", "shared_words", "reranks", "proposed_by"
+"""Widget keys of the choice of a retriever, the switches of keyword match and re-ranking, and the scorer."""
 
 POOL = 60
 """Candidates to re-rank as next premises, and neighbours of each sentence of a chain."""
@@ -62,6 +72,76 @@ SOON = 0.05
 
 WAIT = 0.15
 """Seconds that a page waits for proposals before it shows progress."""
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Retriever that ranks the candidates: the corpus's active one, or another one chosen by hand.
+
+    The active one follows every promotion and rollback at the next run of the page; a choice by hand stays.
+
+    Attributes:
+        choice: `ACTIVE`, or the name of a retriever.
+        corpus: Name of the corpus, None for a tree without one.
+        active: Retriever active when the page was drawn; None if another one was chosen, or on errors.
+        problem: Reason why the active encoder cannot rank.
+        keywords: Combine an encoder with keyword match (`entail.index.combined`).
+    """
+
+    choice: str = ACTIVE
+    corpus: str | None = None
+    active: Active | None = None
+    problem: EntailError | None = None
+    keywords: bool = False
+
+    @property
+    def base(self) -> str:
+        """Name of the retriever without keyword match."""
+        return self.active.encoder if self.active is not None else self.choice
+
+    @property
+    def name(self) -> str:
+        """Name of the retriever."""
+        return f"{self.base}{SHARED_WORDS}" if self.keywords and self.base not in LEXICAL else self.base
+
+    @property
+    def encoder(self) -> str:
+        """Encoder that a typed query needs; the packaged one if none does."""
+        return PACKAGED if self.base in LEXICAL or self.problem is not None else self.base
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether another retriever has become active.
+
+        Raises:
+            PromotionError: If the registry cannot be read.
+        """
+        return self.active is not None and self.active != active(self.corpus)
+
+    def get_or_start(self, corpus: Corpus) -> Task[PremiseIndex]:
+        """Return the task that builds the index of a corpus."""
+        if self.problem is not None:
+            return failed(self.problem)
+        return model_cache().get_or_start(self.name, corpus)
+
+
+def selected_retriever() -> str:
+    """Return the session's choice; `ACTIVE` if there is none or the retriever was removed."""
+    choice = str(st.session_state.get(RETRIEVER_KEY, ACTIVE))
+    return choice if choice in retrievers() else ACTIVE
+
+
+def ranking_of(choice: str, corpus: str | None, *, keywords: bool = False) -> Ranking:
+    """Return the ranking of a corpus; its `problem` says if the active encoder cannot be used."""
+    if choice != ACTIVE:
+        return Ranking(choice, corpus, keywords=keywords)
+    now, problem = None, None
+    try:
+        now = active(corpus)
+        now.check()
+    except EntailError as error:
+        problem = error
+    return Ranking(choice, corpus, now, problem, keywords)
 
 
 @dataclass(frozen=True)
@@ -116,12 +196,11 @@ class LazyModel(Generic[_Model]):
         )
 
 
-@dataclass(frozen=True)
 class StepCheck(LazyModel["NliJudge"]):
     """Judge of entailment that checks steps in one run of the page."""
 
-    models: ClassVar[TaskGroup] = TaskGroup("step judges", failure="the judge could not be loaded")
-    results: ClassVar[TaskGroup] = TaskGroup("verdicts", failure="the entailment could not be checked")
+    models = TaskGroup("step judges", failure="the judge could not be loaded")
+    results = TaskGroup("verdicts", failure="the entailment could not be checked")
 
     def load(self) -> NliJudge:
         """Load the judge."""
@@ -164,12 +243,11 @@ def describe_step(probability: float) -> str:
     return f"{holds} by its premises ({certainty(probability)})"
 
 
-@dataclass(frozen=True)
 class ListReranker(LazyModel["Reranker"]):
     """Active re-ranker in one run of the page."""
 
-    models: ClassVar[TaskGroup] = TaskGroup("re-rankers", failure="the re-ranker could not be loaded")
-    results: ClassVar[TaskGroup] = TaskGroup("re-ranked lists", failure="the list could not be re-ranked")
+    models = TaskGroup("re-rankers", failure="the re-ranker could not be loaded")
+    results = TaskGroup("re-ranked lists", failure="the list could not be re-ranked")
 
     def load(self) -> Reranker:
         """Load the re-ranker."""
@@ -207,22 +285,18 @@ class Offer:
     """Proposals of a scorer for a node in one run of the page.
 
     Attributes:
-        start: Returns the task that makes them, started if it could not be before; None if no chain was
-            requested.
-        value: Scores of `next` or chain of `draft`, None while they are computed.
-        error: Reason why there are none.
+        start: Returns the task of the scores of `next` or the chain of `draft`, started if it could not be
+            before; None if no chain was requested.
+        task: That task.
         candidates: Proposals, the best or the first of the chain first; empty while they are computed.
         proposal: Record of their origin for the log.
-        changes: Differences between the tree and the basis of the draft.
     """
 
     means: Means
     start: Callable[[], Task[Any]] | None = field(default=None, repr=False)
-    value: Any = None
-    error: Exception | None = None
+    task: Task[Any] = field(default_factory=Task)
     candidates: tuple[Candidate, ...] = ()
     proposal: Proposal | None = None
-    changes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -248,14 +322,11 @@ class Suggester(LazyModel["Scorer"]):
         for group in (self.models, self.results, SCORERS, GROUNDS):
             group.drop_failed()
 
-    def offer_next(self, tree: Tree, node_id: str, pool: Sequence[Candidate], *, among: str) -> Offer:
-        """Return the top candidates of a retriever that are not below the node, re-ranked as next premises.
-
-        `among` is the revision of the retriever.
-        """
+    def offer_next(self, basis: Basis, pool: Sequence[Candidate], *, among: str) -> Offer:
+        """Return candidates of a retriever of this revision, re-ranked as next premises of a node."""
         from entail.arcf.chains.next_premise import score_next
 
-        basis, texts = basis_of(tree, node_id), [candidate.premise.text for candidate in pool]
+        texts = [candidate.premise.text for candidate in pool]
 
         def make(scorer: Scorer, _: ProgressCallback) -> StepScores:
             with SCORING:
@@ -265,11 +336,10 @@ class Suggester(LazyModel["Scorer"]):
             return self.start(("next", basis.sentence, basis.accepted, *texts), make, wait=wait)
 
         task = start(WAIT)
-        offer = Offer("next", start, task.value, task.error)
         if task.value is None:
-            return offer
+            return Offer("next", start, task)
         proposal = Proposal(means="next", after=basis.after, k=len(pool), among=among)
-        return replace(offer, candidates=rerank(pool, task.value.scores), proposal=proposal)
+        return Offer("next", start, task, rerank(pool, task.value.scores), proposal)
 
     def offer_draft(self, tree: Tree, node_id: str, corpus: Corpus, basis: Basis | None) -> Offer:
         """Return the chain drafted for a node on a basis, if one was requested, as the tree judges it now."""
@@ -295,17 +365,14 @@ class Suggester(LazyModel["Scorer"]):
             return self.start(("draft", basis, corpus.hash), make, wait=wait)
 
         task = start(WAIT)
-        offer = Offer("draft", start, task.value, task.error)
         if task.value is None:
-            return offer
-        facts = [corpus.premises[fact] for fact in task.value.facts]
-        chain = candidates_of(tree, node_id, list(zip(facts, task.value.scores, strict=True)))
-        return replace(
-            offer,
-            candidates=chain,
-            proposal=Proposal(means="draft", after=basis.after, k=POOL),
-            changes=describe_changes(basis, tree, node_id, chain),
-        )
+            return Offer("draft", start, task)
+        scored = [
+            (corpus.premises[fact], score)
+            for fact, score in zip(task.value.facts, task.value.scores, strict=True)
+        ]
+        proposal = Proposal(means="draft", after=basis.after, k=POOL)
+        return Offer("draft", start, task, candidates_of(tree, node_id, scored), proposal)
 
 
 def current_suggester() -> Suggester | None:

@@ -1,16 +1,16 @@
-"""State of the authoring screen: a tree with its candidates, and the commands that change it."""
+"""Authoring screen: what lasts in a browser tab, the tree and its candidates in one run, and its commands."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, Literal
 
 import streamlit as st
 
 from entail.data.records import Corpus
-from entail.errors import ConflictError, EntailError, LockedDatabaseError
+from entail.errors import ConflictError, EntailError
 from entail.index.protocol import PremiseIndex
 from entail.runtime.tasks import Task
 from entail.trees.log.acts import (
@@ -24,11 +24,10 @@ from entail.trees.log.acts import (
     Remove,
     Reorder,
     TypedAct,
-    describe,
 )
 from entail.trees.log.event_log import TreeSummary
 from entail.trees.log.replay import History
-from entail.trees.log.tree import Node, Tree
+from entail.trees.log.tree import ROOT, Node, Tree
 from entail.trees.review.commands import (
     LISTENED,
     PAGE,
@@ -38,11 +37,10 @@ from entail.trees.review.commands import (
     swap_siblings,
 )
 from entail.trees.review.decisions import DecisionCounts, count_decisions
-from entail.trees.review.suggestions import Candidate, basis_of, shown_of, suggest
+from entail.trees.review.suggestions import Basis, Candidate, basis_of, shown_of, suggest
 from entail.trees.store.authors import Presence
 from entail.trees.store.shares import Share, Shares
-from entail.ui.components.inbox import NodeEvent
-from entail.ui.components.keyboard import KeyPress, listen
+from entail.ui.components.inbox import KeyPress, NodeEvent, listen
 from entail.ui.frame.author import Visitor, visitor
 from entail.ui.links.route import is_served
 from entail.ui.shared.resources import Workspace
@@ -50,17 +48,120 @@ from entail.ui.trees.models import (
     POOL,
     ListReranker,
     Offer,
+    Ranking,
     StepCheck,
     Suggester,
     current_check,
     current_reranker,
     current_suggester,
+    ranking_of,
 )
-from entail.ui.trees.ranked_by import Ranking, ranking_of
-from entail.ui.trees.screen import PendingAct, Screen, screen_of
 
-LOCKED = "Not saved: the database is locked by another write. Your input is kept, so try again in a moment."
-"""Notice of an act that finds the database locked."""
+Listing = Literal["retrieved", "next", "draft"]
+"""List of candidates: retrieved, or proposed by a scorer by either means."""
+
+LISTS: Mapping[Listing, str] = {"retrieved": "Retrieved", "next": "Next premise", "draft": "Chain"}
+
+
+@dataclass
+class Screen:
+    """View of one tree in one browser tab, which lasts from run to run.
+
+    Attributes:
+        history: Newest version of the tree that this tab knows; acts are based on it.
+        page: Index of the ten candidates shown.
+        furthest: Highest page seen for this node and query; `finish` rejects up to there.
+        query: Search words of the author, None for the node's text.
+        ranks: Identifier of the ranking on the screen, None before the first.
+        dialog: Name of the dialog to open in this run.
+        goal: Conclusion of the step that the dialog proposes, None if it proposes none.
+        notice: Reason why the last act failed: (`error`, `conflict` or `stale`, message).
+        recovery: Act that saves the input of a conflicting one in another way; kept until saved or dismissed.
+        unnamed: Act that waits for its author's name, the version that its author saw, and its evidence.
+        drafts: Node -> basis of the chain drafted for it last.
+        sent: Number of dialogs that saved an act: the next has other, empty fields.
+    """
+
+    tree_id: str
+    history: History = field(init=False, repr=False)
+    selected: str = ROOT
+    page: int = 0
+    furthest: int = 0
+    query: str | None = None
+    ranks: str | None = None
+    collapsed: frozenset[str] = frozenset()
+    show_rejected: bool = False
+    dialog: str | None = None
+    goal: str | None = None
+    notice: tuple[str, str] | None = None
+    recovery: Act | None = None
+    unnamed: tuple[Act | str, int, Evidence | None] | None = None
+    listing: Listing = "retrieved"
+    drafts: dict[str, Basis] = field(default_factory=dict)
+    sent: int = 0
+
+    def update(self, history: History) -> None:
+        """Continue with another version of the tree, in which the selected node may be gone."""
+        self.history = history
+        if self.selected not in history.tree.nodes:
+            self.select(ROOT)
+
+    def select(self, node_id: str) -> None:
+        """Show the candidates of another node."""
+        if node_id != self.selected:
+            self.selected = node_id
+            self.search(None)
+
+    def apply(self, event: NodeEvent) -> None:
+        """Apply a click in the graph or the outline: select, collapse, expand; a double click does both."""
+        if event.kind in ("select", "open"):
+            self.select(event.node)
+        if event.kind in ("open", "expand"):
+            self.collapsed -= {event.node}
+        elif event.kind == "collapse":
+            self.collapsed |= {event.node}
+        elif event.kind == "toggle":
+            self.collapsed ^= {event.node}
+
+    def turn(self, step: int) -> None:
+        """Show the next or previous candidates."""
+        self.page = max(0, self.page + step)
+        self.furthest = max(self.furthest, self.page)
+
+    def rank_by(self, revision: str) -> None:
+        """Return to the first page if the ranking changed: its model, its corpus or its query.
+
+        The author has not seen the candidates of the new list, so `finish` must not reject them.
+        """
+        if self.ranks not in (None, revision):
+            self.page = self.furthest = 0
+        self.ranks = revision
+
+    def turn_to(self, listing: str) -> None:
+        """Show the list of this name; for an empty name, the next list."""
+        names = list(LISTS)
+        following = names[(names.index(self.listing) + 1) % len(names)]
+        self.listing = next((name for name in names if name == listing), following)
+
+    def search(self, words: str | None) -> None:
+        """Search with the author's words; with the node's text for None."""
+        self.query, self.page, self.furthest = (words or "").strip() or None, 0, 0
+
+    def dismiss_notice(self) -> None:
+        """Hide the reason why the last act failed."""
+        self.notice = self.recovery = None
+
+
+def screen_of(tree_id: str) -> Screen:
+    """Return this tab's screen for a tree."""
+    screens: dict[str, Screen] = st.session_state.setdefault("screens", {})
+    return screens.setdefault(tree_id, Screen(tree_id))
+
+
+def close_dialogs() -> None:
+    """Record that a dialog was dismissed, so that the next run does not open it again."""
+    for screen in st.session_state.get("screens", {}).values():
+        screen.dialog = screen.unnamed = None
 
 
 @dataclass(frozen=True)
@@ -68,12 +169,8 @@ class TreePage:
     """Tree in one browser tab, as one run of the page reads and draws it, and its commands.
 
     Attributes:
-        screen: What lasts from run to run.
-        history: Version of the tree.
         building: Task that makes the index.
         index: Index, None while the run began without it: one answer for a whole run.
-        decisions: Decisions on the corpus so far.
-        presences: Authors at work on this tree.
         share: Its read-only link, if this server answers links.
         candidates: Candidates from the first up to the furthest page seen.
         shown: Candidates on the screen.
@@ -138,10 +235,8 @@ class TreePage:
 
     def with_candidates(self) -> TreePage:
         """Return the page with the newest version that this tab knows, and the candidates of its node."""
-        page = replace(
-            self, history=self.screen.history, candidates=(), evidence=None, offer=None, reading=None
-        )
         screen = self.screen
+        page = replace(self, history=screen.history, candidates=(), evidence=None, offer=None, reading=None)
         try:
             if page.suggester is not None and screen.listing != "retrieved":
                 page = page._propose(page.suggester)
@@ -171,6 +266,8 @@ class TreePage:
         query, basis = screen.query, basis_of(tree, node_id)
         if screen.listing == "draft":
             query, draft_basis = None, screen.drafts.get(node_id)
+            if draft_basis is not None and draft_basis.sentence != basis.sentence:
+                draft_basis = None
             screen.rank_by(f"{suggester.key}, {self.corpus_version}, {draft_basis}")
             offer = suggester.offer_draft(tree, node_id, self.corpus, draft_basis)
         elif self.index is None:
@@ -183,7 +280,7 @@ class TreePage:
             count = POOL + len(basis.accepted)
             pool = suggest(tree, node_id, self.corpus, self.index, k=count, query=query)
             open_candidates = [candidate for candidate in pool if not candidate.is_child][:POOL]
-            offer = suggester.offer_next(tree, node_id, open_candidates, among=among)
+            offer = suggester.offer_next(basis, open_candidates, among=among)
         if offer.proposal is None:
             return replace(self, offer=offer)
         page = self._offer(offer.candidates, suggester.name, str(suggester.revision), query, offer.proposal)
@@ -223,21 +320,17 @@ class TreePage:
                 screen.dialog, screen.goal = target, None
             case "toggle":
                 screen.show_rejected = not screen.show_rejected
-            case "undo" if screen.pending:  # the last act was never saved
-                screen.notice = ("stale", f"Undone before it was saved: {screen.pending[-1].description}.")
-                screen.pending = screen.pending[:-1]
             case "undo" | "redo" as verb:
-                # Not kept while the database is locked: later, the last act may be another.
                 self.act(verb)
             case "accept" if candidate:
-                self._judge(Accept(node=screen.selected, premise=candidate.premise))
+                self.act(Accept(node=screen.selected, premise=candidate.premise), self.evidence)
             case "reject" if candidate:
-                self._judge(Reject(node=screen.selected, premise=candidate.premise))
+                self.act(Reject(node=screen.selected, premise=candidate.premise), self.evidence)
             case "withdraw" if candidate and candidate.is_child and self.may_withdraw(candidate):
-                self.act(Remove(node=str(candidate.in_tree)), keep=True)
+                self.act(Remove(node=str(candidate.in_tree)))
             case "finish" if self.unjudged:
                 premises = tuple(candidate.premise for candidate in self.unjudged)
-                self._judge(Finish(node=screen.selected, premises=premises))
+                self.act(Finish(node=screen.selected, premises=premises), self.evidence)
             case "finish":
                 screen.notice = ("stale", "Nothing to reject: no candidate here is open. Key n shows more.")
             case "list" if self.suggester:
@@ -248,10 +341,7 @@ class TreePage:
             case "reorder":
                 order, parent = swap_siblings(self.tree, target, step), self.tree.node(target).parent
                 if order and parent:
-                    self.act(Reorder(node=parent, order=order), keep=True)
-
-    def _judge(self, act: Act) -> None:
-        self.act(act, evidence=self.evidence, keep=True)
+                    self.act(Reorder(node=parent, order=order))
 
     def may_withdraw(self, candidate: Candidate) -> bool:
         """Return whether an accepted candidate is in the tree with nothing below it that would go, too."""
@@ -266,7 +356,7 @@ class TreePage:
         """
         screen, nodes = self.screen, self.tree.nodes
         if event.kind == "move":
-            self.act(Move(node=event.node, parent=event.to), keep=True)
+            self.act(Move(node=event.node, parent=event.to))
         elif event.kind != "connect":
             screen.apply(event)
         elif event.node in nodes and event.to in nodes:
@@ -298,41 +388,34 @@ class TreePage:
             screen.collapsed -= {node.id for node in page.tree.ancestors(command.target)}
         page.run(command)
 
-    def act(self, act: Act | str, *, evidence: Evidence | None = None, keep: bool = False) -> bool:
+    def act(self, act: Act | str, evidence: Evidence | None = None) -> bool:
         """Write an act to the log, of `undo` and `redo` the author's last one; return whether it was saved.
 
-        `keep` leaves the act on the screen for a retry if the database is locked.
+        Without an author, it waits for the name.
         """
-        history = self.screen.history
-        description = f"{act} of your last act" if isinstance(act, str) else describe(act, history.texts)
-        return self.save(PendingAct(act, description, history.seq, evidence, keep))
+        return self._save(act, self.screen.history.seq, evidence)
 
-    def save(self, pending: PendingAct) -> bool:
-        """Write a pending act to the log, once its author is known; return whether it was saved."""
-        screen, log, tree_id, act = self.screen, self.shared.log, self.summary.id, pending.act
-        if not (author := pending.author or self.author):
-            screen.dialog, screen.unnamed = "name", pending
+    def _save(self, act: Act | str, base: int, evidence: Evidence | None) -> bool:
+        screen, log, tree_id, author = self.screen, self.shared.log, self.summary.id, self.author
+        if not author:
+            screen.dialog, screen.unnamed = "name", (act, base, evidence)
             return False
         try:
             if isinstance(act, str):
                 history = (log.undo if act == "undo" else log.redo)(tree_id, author=author)
             else:
-                history = log.act(tree_id, act, author=author, base=pending.base, evidence=pending.evidence)
-        except LockedDatabaseError:
-            if pending.keep and pending not in screen.pending:
-                screen.pending += (replace(pending, author=author),)
-            screen.notice = ("locked", LOCKED)
-            return False
-        except EntailError as error:
-            screen.pending = tuple(other for other in screen.pending if other != pending)
-            screen.notice = ("conflict" if isinstance(error, ConflictError) else "error", str(error))
-            if isinstance(error, ConflictError) and not isinstance(act, str):
+                history = log.act(tree_id, act, author=author, base=base, evidence=evidence)
+        except ConflictError as error:
+            screen.notice = ("conflict", str(error))
+            if not isinstance(act, str):
                 # The author sees the newer version and the change; a retry is based on it.
                 newest = log.history(tree_id)
                 screen.update(newest)
-                screen.recovery = restore_text(act, newest, base=pending.base) or screen.recovery
+                screen.recovery = restore_text(act, newest, base=base) or screen.recovery
             return False
-        screen.pending = tuple(other for other in screen.pending if other != pending)
+        except EntailError as error:
+            screen.notice = ("error", str(error))
+            return False
         screen.notice = None
         screen.update(history)
         if screen.recovery == act:
@@ -341,25 +424,16 @@ class TreePage:
 
     def resume(self) -> None:
         """Save the act that waited for its author's name; the page keeps its sentence if that fails."""
-        screen, pending = self.screen, self.screen.unnamed
+        screen, unnamed, recovery = self.screen, self.screen.unnamed, self.screen.recovery
         screen.dialog = screen.unnamed = None
-        if pending is None:
-            return
-        recovery, act = screen.recovery, pending.act
-        is_lost = not self.save(pending) and screen.recovery == recovery
-        if is_lost and isinstance(act, TypedAct) and act.text:
-            screen.recovery = act
+        if unnamed is not None and not self._save(*unnamed) and screen.recovery == recovery:
+            act = unnamed[0]
+            screen.recovery = act if isinstance(act, TypedAct) and act.text else recovery
 
     def recover(self) -> None:
         """Save the sentence that a conflict left over."""
         if self.screen.recovery is not None:
-            self.act(self.screen.recovery, keep=True)
-
-    def retry_pending(self) -> None:
-        """Retry the pending acts, the oldest first, up to the first that fails."""
-        for pending in self.screen.pending:
-            if not self.save(pending):
-                return
+            self.act(self.screen.recovery)
 
 
 def open_tree(shared: Workspace, tree_id: str, choice: str, *, keywords: bool = False) -> TreePage:

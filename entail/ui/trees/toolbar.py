@@ -1,24 +1,22 @@
-"""Toolbar of the selected node, notice of a failed act, and status of a tree that others may edit."""
+"""Toolbar of the selected node with its dialogs, notice of a failed act, and status of a shared tree."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import streamlit as st
 
-from entail.data.text import quote
+from entail.data.text import count_of, quote
 from entail.errors import EntailError
-from entail.trees.log.acts import TypedAct
-from entail.trees.log.tree import ROOT
-from entail.trees.review.commands import Command
+from entail.trees.log.acts import Act, Conclude, Edit, Move, Remove, TypedAct, Write
+from entail.trees.log.tree import ROOT, Node
+from entail.trees.review.commands import KEYS, Command
 from entail.trees.store.authors import Presence
-from entail.ui.frame.author import with_mark
-from entail.ui.shared.model_names import model_name
+from entail.ui.frame.author import ask_name, read_author, with_mark
+from entail.ui.shared.resources import workspace
 from entail.ui.shared.text import label, local
-from entail.ui.trees.page import TreePage, read_presences
-from entail.ui.trees.proposals import draw_lists
-from entail.ui.trees.ranked_by import draw_ranked_by
-from entail.ui.trees.screen import LISTS
+from entail.ui.trees.page import TreePage, close_dialogs, read_presences
 
 EVERY = 3.0
 """Seconds between two refreshes of the status."""
@@ -28,19 +26,18 @@ RENEW = timedelta(seconds=20)
 
 _NOTICES = {
     "stale": (st.info, ":material/update:"),
-    "locked": (st.warning, ":material/lock_clock:"),
     "error": (st.error, ":material/error:"),
     "conflict": (st.warning, ":material/group:"),
 }
 
 _TOOLS = (
-    ("dialog", "write", ":material/edit_note:", "w"),
-    ("dialog", "conclude", ":material/call_merge:", "c"),
-    ("dialog", "edit", ":material/edit:", "e"),
-    ("dialog", "move", ":material/drive_file_move:", "m"),
-    ("dialog", "remove", ":material/delete:", "x"),
-    ("toggle", "rejected", ":material/visibility:", "v"),
-    ("dialog", "keys", ":material/keyboard:", "?"),
+    ("dialog", "write", "edit_note", "w"),
+    ("dialog", "conclude", "call_merge", "c"),
+    ("dialog", "edit", "edit", "e"),
+    ("dialog", "move", "drive_file_move", "m"),
+    ("dialog", "remove", "delete", "x"),
+    ("toggle", "rejected", "visibility", "v"),
+    ("dialog", "keys", "keyboard", "?"),
 )
 _READING = ("search", "rejected", "keys")
 """Tools that change nothing in the tree."""
@@ -52,7 +49,7 @@ def draw_undo(page: TreePage) -> None:
     undo, redo = history.undoable(author), history.redoable(author)
     for verb, key, event in (("undo", "u", undo), ("redo", "r", redo)):
         last_act = f": {label(history.describe(event), longest=80)}" if event else ""
-        _draw_tool(page, verb, "", f":material/{verb}:", key, disabled=event is None, more=last_act)
+        _draw_tool(page, verb, "", verb, key, disabled=event is None, more=last_act)
 
 
 def draw_tools(page: TreePage) -> None:
@@ -64,34 +61,22 @@ def draw_tools(page: TreePage) -> None:
         _draw_tool(page, verb, target, icon, key, disabled=is_idle, more=more)
 
 
-def draw_order(page: TreePage) -> None:
-    """Draw the list and its ranking as one button, which opens their fields, and the search."""
-    name = model_name(page.ranking.name)
-    title = name if page.offer is None else f"{LISTS[page.screen.listing]} · {name}"
-    with st.popover(title, icon=":material/sort:", help="Ranking and list of the candidates", key="ranking"):
-        draw_lists(page)
-        draw_ranked_by(page.ranking)
-    _draw_tool(page, "dialog", "search", ":material/search:", "s")
+def draw_search(page: TreePage) -> None:
+    """Draw the button that searches with the author's words, and the one that ends it."""
+    _draw_tool(page, "dialog", "search", "search", "s")
     if page.screen.query:
         st.button("Clear search", on_click=page.screen.search, args=(None,), type="tertiary", key="own")
 
 
 def _draw_tool(
-    page: TreePage,
-    verb: str,
-    target: str,
-    icon: str,
-    key: str,
-    *,
-    disabled: bool = False,
-    more: str = "",
+    page: TreePage, verb: str, target: str, icon: str, key: str, *, disabled: bool = False, more: str = ""
 ) -> None:
     name = target or verb
     is_on = name == "rejected" and page.screen.show_rejected
     title = {"rejected": "Hide rejected" if is_on else "Show rejected"}.get(name, name.capitalize())
     st.button(
         name.capitalize() if name in ("write", "conclude") else "",
-        icon=icon,
+        icon=f":material/{icon}:",
         key=f"tool-{name}",
         disabled=disabled or (page.is_locked and name not in _READING),
         type="primary" if is_on else "secondary",
@@ -102,24 +87,14 @@ def _draw_tool(
 
 
 def draw_notice(page: TreePage) -> None:
-    """Draw the acts that wait for the database, and why the last one failed, until dismissed or saved.
+    """Draw why the last act failed, until another one is saved or it is dismissed.
 
     A sentence that can be restored stays until it is restored or dismissed.
     """
     screen = page.screen
-    if screen.pending:
-        lines = [f"• {label(pending.description)}" for pending in screen.pending]
-        words = ["Not saved yet, because the database is locked by another write:", *lines]
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.warning("  \n".join([*words, "Try again in a moment."]), icon=":material/lock_clock:")
-            st.button("Try again", on_click=page.retry_pending, icon=":material/refresh:", key="try_again")
-            st.button("Discard", on_click=screen.discard_pending, type="tertiary", key="drop_kept")
-    notice = screen.notice
-    if notice is None and screen.recovery is not None:  # another act was saved since
-        notice = ("conflict", "Not saved yet.")
-    if notice is None or (screen.pending and notice[0] == "locked"):
+    if screen.notice is None and screen.recovery is None:
         return
-    kind, reason = notice
+    kind, reason = screen.notice or ("conflict", "Not saved yet.")  # another act was saved since
     draw, icon = _NOTICES[kind]
     advice = ""
     if isinstance(screen.recovery, TypedAct):
@@ -129,12 +104,8 @@ def draw_notice(page: TreePage) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         draw(label(reason) + advice, icon=icon)
         if screen.recovery is not None:
-            st.button(
-                "Restore with your text",
-                on_click=page.recover,
-                key="recover",
-                icon=":material/restore_from_trash:",
-            )
+            icon = ":material/restore_from_trash:"
+            st.button("Restore with your text", on_click=page.recover, key="recover", icon=icon)
         st.button("Dismiss", on_click=screen.dismiss_notice, type="tertiary", key="dismiss")
 
 
@@ -175,3 +146,148 @@ def _draw_watch(page: TreePage, read: list[tuple[Presence, ...]]) -> None:
         )
     parts.append(f":gray[:material/cloud_done: version {last.seq}, saved {local(last.at):%H:%M:%S}]")
     st.markdown(" · ".join(parts), width="content")
+
+
+def open_dialog(page: TreePage) -> None:
+    """Open the dialog that the screen names, if it is one of these."""
+    if page.screen.dialog in _DIALOGS:
+        _DIALOGS[page.screen.dialog](page)
+
+
+def _act(page: TreePage, act: Act) -> None:
+    """Save an act and close the dialog; draw the reason where it cannot be saved, and keep what was typed."""
+    screen, recovery = page.screen, page.screen.recovery
+    if page.act(act):
+        screen.dialog, screen.sent = None, screen.sent + 1
+    elif screen.recovery != recovery:  # nothing to try again here: the page offers what can be done
+        screen.dialog = None
+    elif screen.notice is not None and screen.unnamed is None:
+        st.error(label(screen.notice[1]))
+        screen.notice = None
+        return
+    st.rerun()  # without an author, with the dialog for the name, which saves the act
+
+
+def _shorten(node: Node) -> str:
+    return quote(node.text, longest=90)
+
+
+@st.dialog("Write a premise", on_dismiss=close_dialogs)
+def _write(page: TreePage) -> None:
+    node = page.node
+    st.caption(f"Below {label(_shorten(node))}")
+    with st.form("write", border=False):
+        key = f"write-{page.screen.tree_id}-{page.screen.sent}"
+        text = st.text_area("Statement", max_chars=2000, placeholder="One sentence", key=key)
+        if st.form_submit_button("Write", type="primary"):
+            _act(page, Write(node=node.id, text=text.strip()))
+
+
+@st.dialog("Add an intermediate conclusion", width="medium", on_dismiss=close_dialogs)
+def _conclude(page: TreePage) -> None:
+    tree, node = page.tree, page.node
+    # At a premise, the conclusion is among it and its siblings.
+    below = node.parent is not None and (not node.children or page.screen.goal == node.parent)
+    over = tree.nodes[node.parent] if node.parent is not None and below else node
+    children = [tree.nodes[child] for child in over.children]
+    st.caption(f"Below {label(_shorten(over))}")
+    if not children:
+        st.info("Accept or write premises first, then combine them.")
+        return
+    with st.form("conclude", border=False):
+        st.markdown("**From**")
+        premise_ids = [
+            child.id
+            for child in children
+            if st.checkbox(label(child.text), value=child.id == node.id, key=f"conclude-{child.id}")
+        ]
+        key = f"conclude-{page.screen.tree_id}-{page.screen.sent}"
+        text = st.text_area("it follows that", max_chars=2000, placeholder="One sentence", key=key)
+        if st.form_submit_button("Conclude", type="primary"):
+            _act(page, Conclude(node=over.id, premises=tuple(premise_ids), text=text.strip()))
+
+
+@st.dialog("Edit the sentence", on_dismiss=close_dialogs)
+def _edit(page: TreePage) -> None:
+    node = page.node
+    with st.form("edit", border=False):
+        text = st.text_area("Sentence", value=node.text, max_chars=max(2000, len(node.text)))
+        if node.key is not None:
+            st.caption("An edited premise is your own statement; the corpus is unchanged.")
+        if st.form_submit_button("Save", type="primary"):
+            _act(page, Edit(node=node.id, text=text.strip()))
+
+
+@st.dialog("Move the node under another", width="medium", on_dismiss=close_dialogs)
+def _move(page: TreePage) -> None:
+    tree, node, goal = page.tree, page.node, page.screen.goal
+    excluded = {node.id, node.parent, *(other.id for other in tree.descendants(node.id))}
+    targets = [other for other in tree.nodes.values() if other.id not in excluded or other.id == goal]
+    if node.id == ROOT or not targets:
+        st.info("There is no other node to move it to.")
+        return
+    with st.form("move", border=False):
+        st.caption(label(_shorten(node)))
+        first = next((at for at, other in enumerate(targets) if other.id == goal), 0)
+        target = st.selectbox("Under", targets, index=first, format_func=_shorten)
+        if st.form_submit_button("Move", type="primary"):
+            _act(page, Move(node=node.id, parent=target.id))
+
+
+@st.dialog("Remove the node", on_dismiss=close_dialogs)
+def _remove(page: TreePage) -> None:
+    node = page.node
+    if node.id == ROOT:
+        st.info("The hypothesis cannot be removed. Edit it, or archive the tree on Home.")
+        return
+    st.caption(label(_shorten(node)))
+    with st.form("remove", border=False):
+        keep = False
+        if below := len(page.tree.descendants(node.id)):
+            choices = ("Delete them too", "Keep and move up")
+            keep = st.radio(f"{count_of(below, 'node')} below it", choices) == choices[1]
+        if st.form_submit_button("Remove", type="primary"):
+            _act(page, Remove(node=node.id, keep_premises=keep))
+    st.caption("Press U to undo.")
+
+
+@st.dialog("Search with your own words", on_dismiss=close_dialogs)
+def _search(page: TreePage) -> None:
+    with st.form("search", border=False):
+        words = st.text_input("Words", value=page.screen.query or "", max_chars=1000)
+        st.caption("Recorded with your judgements. Leave empty to search with the node's text.")
+        if st.form_submit_button("Search", type="primary"):
+            page.screen.search(words)
+            page.screen.dialog = None
+            st.rerun()
+
+
+@st.dialog("Keys", on_dismiss=close_dialogs)
+def _keys(page: TreePage) -> None:
+    del page
+    st.markdown("\n".join(["| key | does |", "|---|---|", *(f"| `{key}` | {does} |" for key, does in KEYS)]))
+    st.caption(
+        "Keys are off while you type. In the graph, click to select, double-click to expand, and drag a box "
+        "onto another to move it there."
+    )
+
+
+@st.dialog("Your name", on_dismiss=close_dialogs)
+def _name(page: TreePage) -> None:
+    st.caption("Every edit is saved with its author's name.")
+    ask_name("dialog")
+    if read_author(workspace().authors):
+        page.resume()
+        st.rerun()
+
+
+_DIALOGS: dict[str | None, Callable[[TreePage], None]] = {
+    "write": _write,
+    "conclude": _conclude,
+    "edit": _edit,
+    "move": _move,
+    "remove": _remove,
+    "search": _search,
+    "keys": _keys,
+    "name": _name,
+}

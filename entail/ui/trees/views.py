@@ -1,42 +1,45 @@
-"""Graph, outline, history and exports of a tree, and the two panes of the page."""
+"""Graph, outline, steps, history and exports of a tree, and the two panes of the page."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
+from operator import itemgetter
 from typing import Any
 
 import streamlit as st
 
+from entail.judge.judges import THRESHOLD
 from entail.trees.log.acts import Redo, Undo
 from entail.trees.review.provenance import describe_provenance, describe_retriever
 from entail.ui.components.elements import pick_view
 from entail.ui.components.graph import draw_graph, graph_view
 from entail.ui.components.inbox import read_assets
-from entail.ui.components.outline import draw_outline
+from entail.ui.components.tree_view import draw_outline
 from entail.ui.frame.author import with_mark
 from entail.ui.links.control import draw_tree_link
 from entail.ui.shared.model_names import model_name
 from entail.ui.shared.resources import revisions
 from entail.ui.shared.text import label, local
+from entail.ui.trees.candidates import draw_wait
+from entail.ui.trees.models import SOON, Step, StepCheck, describe_step, step_of
 from entail.ui.trees.page import TreePage
-from entail.ui.trees.steps import draw_steps
 
 VIEWS = ("Graph", "Outline", "Steps", "History")
 
 _LONGEST = 100
 """Acts that the history shows."""
 
+_HELP = (
+    "Reads all premises of this step, joined by “and”, together with its conclusion. The judge learnt from "
+    "everyday sentences, so take it as a hint."
+)
+
 
 def draw_view(page: TreePage, view: str) -> None:
     """Draw the view of this name; the graph with the verdicts of the check that are known."""
     screen, tree = page.screen, page.tree
-    if view == "History":
-        draw_history(page)
-        return
-    if view == "Steps":
-        draw_steps(page)
-        return
     options: dict[str, Any] = {
         "selected": screen.selected,
         "collapsed": screen.collapsed,
@@ -44,14 +47,61 @@ def draw_view(page: TreePage, view: str) -> None:
         "key": f"{view.lower()}-{screen.tree_id}",
         "on_event": page.handle_event,
     }
-    if view == "Outline":
+    if view == "History":
+        _draw_history(page)
+    elif view == "Steps":
+        _draw_steps(page)
+    elif view == "Outline":
         draw_outline(tree, **options)
     else:
         verdicts = page.check.recall(tree) if page.check is not None else {}
         draw_graph(tree, author=page.author, editable=not page.is_locked, verdicts=verdicts, **options)
 
 
-def draw_history(page: TreePage) -> None:
+def draw_step_check(page: TreePage) -> None:
+    """Draw the verdict on the selected step, once it is known."""
+    if page.check is None or not page.node.children:
+        return
+    values = _await_values(page, page.check, [step_of(page.tree, page.node)])
+    if values is not None:
+        _draw_verdict(values[0], help=f"By {label(page.check.name)}. {_HELP}")
+
+
+def _draw_steps(page: TreePage) -> None:
+    """Draw all steps of the tree, the least supported first; a click selects the conclusion."""
+    nodes = [node for node in page.tree.walk() if node.children]
+    if page.check is None or not nodes:
+        st.caption("No step yet." if page.check else "No judge of entailment is installed.")
+        return
+    values = _await_values(page, page.check, [step_of(page.tree, node) for node in nodes])
+    for value, node in sorted(zip(values or (), nodes, strict=False), key=itemgetter(0)):
+        with st.container(gap="xxsmall"):
+            st.button(
+                label(node.text, longest=200),
+                key=f"step-{node.id}",
+                type="tertiary",
+                on_click=page.screen.select,
+                args=(node.id,),
+            )
+            _draw_verdict(value)
+
+
+def _draw_verdict(probability: float, help: str | None = None) -> None:
+    colour, icon = ("green", "check_circle") if probability >= THRESHOLD else ("gray", "pending")
+    st.caption(f":{colour}[:material/{icon}: {describe_step(probability)}]", help=help)
+
+
+def _await_values(page: TreePage, check: StepCheck, steps: Sequence[Step]) -> list[float] | None:
+    """Return the probabilities of steps; draw that they are awaited, or why there are none."""
+    task = check.judge(steps, wait=SOON)
+    if task.error is not None:
+        st.caption(f":material/error: {label(str(task.error))}")
+    elif task.value is None:
+        draw_wait(page.screen, partial(check.judge, steps), "Checking entailment")
+    return task.value
+
+
+def _draw_history(page: TreePage) -> None:
     """Draw the last hundred events with the ranking behind each judgement; undone acts are struck through."""
     history, evidence, available = page.history, page.shared.log.evidence(page.summary.id), revisions()
     for event in reversed(history.events[-_LONGEST:]):
@@ -73,21 +123,18 @@ def draw_export(page: TreePage) -> None:
 
     tree, tree_id, screen, log = page.tree, page.summary.id, page.screen, page.shared.log
     view = graph_view(f"graph-{tree_id}")
-    visible: dict[str, Any] = {
-        "with_rejected": screen.show_rejected,
-        "start": view.focus,
-    }
+    visible: dict[str, Any] = {"with_rejected": screen.show_rejected, "start": view.focus}
+
+    def judged() -> str:
+        return formats.to_judged_csv({tree_id: (page.history, log.evidence(tree_id))})
+
     files: tuple[tuple[str, str, Callable[[], str | bytes]], ...] = (
         ("EntailmentBank JSONL", ".jsonl", lambda: formats.to_jsonl([tree], corpus=page.corpus)),
         ("Web page (HTML)", ".html", lambda: formats.to_html(tree, direction=view.direction)),
         ("Picture (SVG)", ".svg", lambda: formats.to_svg(tree, direction=view.direction, **visible)),
         ("GraphML", ".graphml", lambda: formats.to_graphml(tree)),
         ("Graphviz (DOT)", ".dot", lambda: formats.to_dot(tree)),
-        (
-            "Judged pairs (CSV)",
-            ".csv",
-            lambda: formats.to_judged_csv({tree_id: (page.history, log.evidence(tree_id))}),
-        ),
+        ("Judged pairs (CSV)", ".csv", judged),
     )
     with st.popover("Share", icon=":material/ios_share:"):
         draw_tree_link(page.shared, tree_id, page.share, page.author)

@@ -11,8 +11,7 @@ from entail.trees.log.acts import Create, Event, GivenNode, Reject, Write
 from entail.trees.log.replay import replay
 from entail.trees.log.tree import Tree
 from entail.ui.components.graph import draw_graph
-from entail.ui.components.inbox import NodeEvent
-from entail.ui.components.keyboard import KeyPress, listen
+from entail.ui.components.inbox import KeyPress, NodeEvent, listen
 
 SCRIPT = '<img src=x onerror="window.harmed=1"><script>window.harmed=1</script>'
 STORY = (

@@ -9,10 +9,9 @@ from entail.data.records import Premise
 from entail.trees.log.acts import Create, Event, Finish, GivenNode, Reject, Remove, Write
 from entail.trees.log.replay import replay
 from entail.trees.log.tree import Tree
-from entail.ui.components.inbox import NodeEvent
-from entail.ui.components.keyboard import KeyPress, listen
-from entail.ui.components.outline import draw_outline
-from entail.ui.trees.screen import Screen
+from entail.ui.components.inbox import KeyPress, NodeEvent, listen
+from entail.ui.components.tree_view import draw_outline
+from entail.ui.trees.page import Screen
 
 SCRIPT = '<img src=x onerror="window.harmed=1"><script>window.harmed=1</script>'
 STORY = (

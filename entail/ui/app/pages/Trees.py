@@ -9,17 +9,13 @@ from entail.ui.frame.shell import page as framed
 from entail.ui.shared.demo import is_locked_in_demo
 from entail.ui.shared.start_question import asks_to_start
 from entail.ui.shared.text import label
-from entail.ui.trees.candidates import draw_candidates
+from entail.ui.trees.candidates import draw_candidates, draw_order
 from entail.ui.trees.chooser import draw_chooser, leave_tree, start_request
-from entail.ui.trees.dialogs import open_dialog
 from entail.ui.trees.learning import draw_learning, draw_learning_dialog
-from entail.ui.trees.models import step_of
+from entail.ui.trees.models import KEYWORDS_KEY, selected_retriever, step_of
 from entail.ui.trees.page import open_tree, start_page
-from entail.ui.trees.proposals import draw_proposals, draw_reranking
-from entail.ui.trees.ranked_by import includes_keywords, selected_retriever
-from entail.ui.trees.steps import draw_step_check
-from entail.ui.trees.toolbar import draw_notice, draw_order, draw_tools, draw_undo, draw_watch
-from entail.ui.trees.views import VIEWS, draw_export, draw_view, panes
+from entail.ui.trees.toolbar import draw_notice, draw_search, draw_tools, draw_undo, draw_watch, open_dialog
+from entail.ui.trees.views import VIEWS, draw_export, draw_step_check, draw_view, panes
 
 with framed("Trees") as (shared, author):
     tree_id = st.query_params.get("tree") or (None if asks_to_start() else st.session_state.get("tree"))
@@ -27,7 +23,8 @@ with framed("Trees") as (shared, author):
         draw_chooser(shared, author)
         st.stop()
     try:
-        page = open_tree(shared, tree_id, selected_retriever(), keywords=includes_keywords())
+        keywords = bool(st.session_state.get(KEYWORDS_KEY, True))
+        page = open_tree(shared, tree_id, selected_retriever(), keywords=keywords)
     except (UnknownTreeError, DamagedTreeError) as error:
         st.session_state.pop("tree", None)
         longest = 600 if isinstance(error, DamagedTreeError) else 300
@@ -58,9 +55,8 @@ with framed("Trees") as (shared, author):
                 page.check.judge([step_of(page.tree, node)])
         with st.container(key="order", horizontal=True, vertical_alignment="center", gap="xsmall"):
             draw_order(page)
-        draw_reranking(page)
-        if draw_proposals(page):
-            draw_candidates(page)
+            draw_search(page)
+        draw_candidates(page)
         draw_learning(page)
     with right:
         with st.container(key="tree-bar", horizontal=True, vertical_alignment="center", gap="xsmall"):
@@ -78,8 +74,8 @@ with framed("Trees") as (shared, author):
         draw_step_check(page)
     if screen.dialog == "learn":
         draw_learning_dialog(page)
-    elif screen.dialog:
-        open_dialog(screen.dialog, page)
+    else:
+        open_dialog(page)
     start_request().new_tree = None  # the new tree is open
     model_cache().warm(page.ranking.encoder)
     for model in (page.check, page.suggester, page.reranker):

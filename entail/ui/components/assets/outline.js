@@ -1,5 +1,5 @@
 // The tree as text to read and to walk: an ARIA tree whose rows lie flat, each saying its level.
-// VIEW and HTML are put in front by entail/ui/components/outline.py.
+// VIEW and HTML are put in front by entail/ui/components/tree_view.py.
 class TreeView {
   constructor(parentElement) {
     Object.assign(this, { outbox: new Outbox(), all: new Map() });
