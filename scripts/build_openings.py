@@ -78,7 +78,7 @@ def chain_steps() -> tuple[str, Any]:
     from entail.arcf.scoring.premises import PremiseScorer
     from entail.arcf.scoring.scorer import SHIPPED, load_scorer
     from entail.data.bundled import sample_corpus
-    from entail.ui.chains.fields import DEFAULT_K, DEFAULT_LENGTH
+    from entail.ui.chains.page import DEFAULT_K, DEFAULT_LENGTH
 
     scorer, facts = load_scorer(SHIPPED, precision="auto"), corpus_facts(sample_corpus())
     around = Neighbourhoods(facts, k=DEFAULT_K, metric=scorer.form.metric)

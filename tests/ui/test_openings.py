@@ -26,7 +26,7 @@ from entail.gausscse.example_pair import EXAMPLE as PAIR
 from entail.gausscse.example_pair import find_gaussians
 from entail.runtime.models import ModelCache
 from entail.runtime.tasks import Task
-from entail.ui.chains.fields import DEFAULT_K
+from entail.ui.chains.page import DEFAULT_K
 from entail.ui.claims.fields import TUNED, UNTUNED
 from tests.ui.conftest import html, opened, said
 
@@ -116,7 +116,7 @@ def without_models(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let every encoder, scorer and judge be in the making until the test ends."""
     waiting: Task[Any] = Task()
     monkeypatch.setattr(ModelCache, "get_or_start", lambda *_, **__: waiting)
-    for module in ("entail.ui.chains.fields", "entail.runtime.chains"):
+    for module in ("entail.ui.chains.page", "entail.runtime.chains"):
         monkeypatch.setattr(f"{module}.take_scorer", lambda *_, **__: waiting)
     monkeypatch.setattr("entail.ui.direction.encoder.take_encoder", lambda *_, **__: waiting)
     monkeypatch.setattr("entail.ui.claims.judges.list_judges", list)

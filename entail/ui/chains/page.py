@@ -1,0 +1,314 @@
+"""Chains page: question and scorer, the chain, and the candidates of its open step to choose from."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from dataclasses import dataclass
+from itertools import takewhile
+
+import streamlit as st
+
+from entail.arcf.chains.chain import Chain, Search, Step, corpus_facts, follow
+from entail.arcf.chains.example import EXAMPLE
+from entail.arcf.scoring.inputs import worst_dropped
+from entail.arcf.scoring.scorer import Scorer, list_scorers
+from entail.data.bundled import SAMPLE_NAME
+from entail.data.text import count_of
+from entail.data.worldtree.questions import Question
+from entail.data.worldtree.tables import FactTables
+from entail.evaluation.chains import TFIDF
+from entail.runtime.chains import (
+    GROUNDS,
+    Builder,
+    DeferredScorer,
+    defer_scorer,
+    take_builder,
+    take_scorer,
+    take_step,
+)
+from entail.runtime.tasks import Task, finish
+from entail.ui.shared.active import draw_notice, sync_with_active
+from entail.ui.shared.link import Link
+from entail.ui.shared.model_names import model_label
+from entail.ui.shared.resources import Workspace
+from entail.ui.shared.text import label, marked, words_of
+from entail.ui.shared.waiting import await_value, draw_progress
+
+PARTS = ("facts", "question", "answer", "by")
+LINK = Link("chains", (*PARTS, "picks"), called={"facts": "corpus", "by": "scorer"})
+
+LONGEST = 2000
+"""Most characters of a question or an answer."""
+
+DEFAULT_K, DEFAULT_LENGTH = 60, 9
+"""Neighbours of each premise, and most premises of a chain."""
+
+PAGE = 8
+"""Candidates shown at first."""
+
+_PICKS = "chains_by_hand"
+"""Session key of the premises chosen by hand, with the question and corpus that they are for."""
+
+_WAIT = 0.6
+"""Seconds that the page waits for steps before it draws the finished ones."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Question and premises of a chain."""
+
+    facts: FactTables
+    question: Question
+
+    @property
+    def about(self) -> str:
+        """Key of the premises chosen by hand."""
+        content = f"{self.facts.digest}\n{self.question.stem}\n{self.question.answer}"
+        return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def draw_page(shared: Workspace) -> None:
+    """Draw the fields, the chain, and the candidates of its open step."""
+    if LINK.load_from_url():
+        st.session_state.pop(_PICKS, None)
+    source = _pick_source(shared)
+    builder = _pick_builder(source.facts) if source is not None else None
+    if source is None or builder is None:
+        return
+    linked = tuple(uid for uid in (LINK.requested("picks") or "").split(",") if uid)
+    about, picks = st.session_state.setdefault(_PICKS, (source.about, linked))
+    picks = picks if about == source.about else ()
+    LINK.save_to_url(PARTS, further={"picks": ",".join(picks)} if picks else {})
+    _draw_chain(_build(source, builder, picks))
+
+
+def _pick_source(shared: Workspace) -> Source | None:
+    """Draw the fields for premises and question; return None while one is missing."""
+    infos = {f"corpus-{info.id}": info for info in shared.corpora.corpora() if info.count}
+    if not infos:
+        st.info("No corpus yet. Upload one on the Corpora page.", icon=":material/library_add:")
+        return None
+    names = {key: f"{info.name} ({info.count:,} premises)" for key, info in infos.items()}
+    sample = next((key for key, info in infos.items() if info.name == SAMPLE_NAME), next(iter(infos)))
+    info = infos[LINK.pick("facts", "Premises", names, sample)]
+    corpus = shared.corpora.corpus(info.id, version=info.version)
+    facts = finish(GROUNDS.get_or_start(("corpus", corpus.name, corpus.hash), lambda _: corpus_facts(corpus)))
+    left, right = st.columns([3, 2])
+    stem, answer = (
+        " ".join(LINK.enter(part, title, first, longest=LONGEST, draw=column.text_area, height=80).split())
+        for part, title, first, column in (
+            ("question", "Question", EXAMPLE.stem, left),
+            ("answer", "Correct answer", EXAMPLE.answer, right),
+        )
+    )
+    if not stem or not answer:
+        st.info("Enter a question and its correct answer.", icon=":material/edit:")
+        return None
+    if (stem, answer) == (EXAMPLE.stem, EXAMPLE.answer):
+        st.caption("Our own example, in no training set, chosen from 9 for its chain. Enter yours.")
+    return Source(facts, Question("question", stem, answer, {}))
+
+
+def _pick_builder(facts: FactTables) -> Builder | None:
+    """Draw the field of the scorer; return None while it is loaded or the premises are prepared."""
+    listed = list_scorers()
+    usable = {entry.name: entry for entry in listed if entry.problem is None}
+    draw_notice("chains")
+    first = sync_with_active("chains", "chains_by", list(usable)) or TFIDF
+    names = {name: model_label(name) for name in usable} | {TFIDF: "TF-IDF (keywords, baseline)"}
+    by = LINK.pick("by", "Scorer", names, first)
+    for entry in listed:
+        if entry.problem is not None:
+            words = f"{label(entry.name)} cannot be used: {label(entry.problem)}"
+            st.warning(words, icon=":material/warning:")
+    if not usable:
+        st.caption(
+            ":material/info: No trained scorer: chains use TF-IDF, which cannot tell when an explanation is "
+            "complete. Train one by ARCF on the Models page or by `entail train arcf`."
+        )
+    scorer: Scorer | DeferredScorer | None = None
+    if by != TFIDF:
+        scorer = defer_scorer(usable[by], facts, k=DEFAULT_K) or await_value(
+            take_scorer(by, usable[by].revision), waiting="Loading the scorer …"
+        )
+        if scorer is None:
+            return None
+    return await_value(take_builder(facts, scorer, k=DEFAULT_K), waiting="Preparing the premises …")
+
+
+@dataclass(frozen=True)
+class Scene:
+    """State of the page: the chain so far, the uids chosen by hand, and the step that is being scored."""
+
+    source: Source
+    builder: Builder
+    picks: tuple[str, ...]
+    walk: Chain
+    making: Task[Step] | None
+
+    @property
+    def opened(self) -> int:
+        """Number of the open step, from 0."""
+        about, number = st.session_state.get("chains_open", ("", 0))
+        return min(number, max(0, len(self.walk.steps) - 1)) if about == self.source.about else 0
+
+    def uid(self, fact: int) -> str:
+        """Return the uid of a premise."""
+        return self.source.facts.facts[fact].uid
+
+    def choose(self, facts: tuple[int, ...], number: int = 0) -> None:
+        """Choose premises by hand and open a step; called before a run."""
+        st.session_state[_PICKS] = (self.source.about, tuple(map(self.uid, facts)))
+        self.open(number)
+
+    def open(self, number: int) -> None:
+        """Open a step; called before a run."""
+        st.session_state["chains_open"] = (self.source.about, number)
+        st.session_state["chains_more"] = PAGE
+
+
+def _build(source: Source, builder: Builder, picks: tuple[str, ...]) -> Scene:
+    """Return the chain as far as its steps are scored; start the next one."""
+    making: list[Task[Step]] = []
+    until = time.monotonic() + _WAIT
+
+    def step_of(premises: tuple[int, ...]) -> Step | None:
+        task = take_step(builder, source.question, premises, wait=max(0.0, until - time.monotonic()))
+        if task.value is None:
+            making.append(task)
+        return task.value
+
+    positions = [source.facts.positions.get(uid.lower()) for uid in picks]
+    # After an unknown or retired premise the picks no longer apply.
+    valid_positions = [at for at in takewhile(lambda at: at is not None, positions) if at is not None]
+    walk = follow(step_of, Search(length=DEFAULT_LENGTH), premises=valid_positions)
+    return Scene(source, builder, picks, walk, making[0] if making else None)
+
+
+def end_message(walk: Chain) -> str:
+    """Return why a chain ended."""
+    last = walk.steps[-1] if walk.steps else None
+    if walk.stopped == "bare prefix" and last is not None:
+        return f"Complete: no candidate improves it ({last.stop_score:.3f} against {last.scores[0]:.3f})."
+    if walk.stopped == "nothing visible":
+        return "Stopped: no other premise is visible."
+    message = f"Stopped: limit of {count_of(DEFAULT_LENGTH, 'premise')} reached."
+    if last is not None and last.stop_score is None:
+        message += " This scorer cannot tell when an explanation is complete."
+    return message
+
+
+def truncation_message(walk: Chain) -> str:
+    """Return what the scorer truncated of question and chain; empty where it read everything."""
+    dropped = worst_dropped(step.dropped for step in walk.steps)
+    messages = []
+    if dropped < 0:
+        messages.append("The question exceeds the scorer's input: its beginning was truncated.")
+    elif dropped:
+        messages.append(f"The chain exceeds the scorer's input: oldest premises left out: {dropped}.")
+    if cut := len(walk.cut):
+        messages.append(f"Premises longer than half of the scorer's input, truncated: {cut:,}.")
+    return " ".join(messages)
+
+
+def _draw_chain(scene: Scene) -> None:
+    walk = scene.walk
+    if walk.by_hand < len(scene.picks) and scene.making is None:
+        st.warning(
+            "Some chosen premises are no longer visible. The chain continues from the last visible one.",
+            icon=":material/visibility_off:",
+        )
+    left, right = st.columns([5, 6], gap="large")
+    with left:
+        _draw_facts(scene)
+    with right:
+        if walk.steps:
+            _draw_step(scene, scene.opened)
+
+
+def _draw_facts(scene: Scene) -> None:
+    walk, words = scene.walk, words_of(scene.source.question.text)
+    st.markdown(f"##### Chain: {count_of(len(walk.facts), 'premise')}")
+    for number, (fact, step) in enumerate(zip(walk.facts, walk.steps, strict=False)):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.button(
+                str(number + 1),
+                key=f"chain-open-{number}-{scene.uid(fact)}",
+                type="primary" if number == scene.opened else "secondary",
+                on_click=scene.open,
+                args=(number,),
+                help=f"Show the candidates of step {number + 1}",
+                width=56,
+            )
+            rank = step.candidates.index(fact) + 1
+            hand = " · your choice" if number < walk.by_hand else ""
+            notes = f"{step.scores[rank - 1]:.3f}, rank {rank} of {len(step.candidates):,}{hand}"
+            _draw_sentence(scene, fact, words, notes)
+    if scene.making is not None:
+        draw_progress(scene.making, waiting=f"Scoring step {len(walk.steps) + 1} …")
+    else:
+        st.info(end_message(walk), icon=":material/flag:")
+    if cut := truncation_message(walk):
+        st.warning(cut, icon=":material/content_cut:")
+    st.button(
+        "Start over",
+        icon=":material/restart_alt:",
+        key="chain-over",
+        disabled=not scene.picks,
+        on_click=scene.choose,
+        args=((),),
+        help="Discards your choices",
+    )
+
+
+def _draw_step(scene: Scene, number: int) -> None:
+    step, texts = scene.walk.steps[number], scene.source.facts.texts
+    new = f", {len(step.newly_visible):,} new" if number else ""
+    st.markdown(f"##### Step {number + 1}: {count_of(len(step.candidates), 'candidate')}{new}")
+    most = int(st.session_state.get("chains_more", PAGE))
+    words = words_of(" ".join([scene.source.question.text, *(texts[fact] for fact in step.chosen)]))
+    for rank, (fact, score) in enumerate(
+        zip(step.candidates[:most], step.scores[:most], strict=True), start=1
+    ):
+        _draw_candidate(scene, number, rank, fact, score, words)
+    if step.stop_score is not None:
+        st.caption(f"{step.stop_score:.3f} without another premise")
+    if (left := len(step.candidates) - most) > 0:
+        st.button(
+            f"Show more ({left:,} left)",
+            icon=":material/expand_more:",
+            key="chain-more",
+            on_click=st.session_state.update,
+            args=({"chains_more": most + 2 * PAGE},),
+        )
+
+
+def _draw_candidate(
+    scene: Scene, number: int, rank: int, fact: int, score: float, words: frozenset[str]
+) -> None:
+    before, is_chosen = scene.walk.facts[:number], scene.walk.facts[number : number + 1] == (fact,)
+    notes = [f"{score:.3f}"]
+    if number and fact in scene.walk.steps[number].newly_visible:
+        notes.append("new here")
+    if is_chosen:
+        notes.append("<b>chosen</b>")
+    text = label(scene.source.facts.texts[fact], longest=80)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.button(
+            str(rank),
+            icon=":material/check:" if is_chosen else ":material/add:",
+            key=f"chain-choose-{number}-{scene.uid(fact)}",
+            disabled=is_chosen,
+            on_click=scene.choose,
+            args=((*before, fact), number),
+            help="Chosen" if is_chosen else f"Choose as premise {number + 1}: {text}",
+            width=76,
+        )
+        _draw_sentence(scene, fact, words, " · ".join(notes))
+
+
+def _draw_sentence(scene: Scene, fact: int, words: frozenset[str], notes: str) -> None:
+    sentence = marked(scene.source.facts.texts[fact], words)
+    with st.container(gap=None):  # one column next to its button
+        st.html(f'<div class="entail-sentence">{sentence}</div><div class="entail-quiet">{notes}</div>')
