@@ -79,7 +79,6 @@ SCREENS = {
     "lists": Screen("/Compare?mode=query&left=tfidf&right=minilm", choose("Side by side", "table.ranked")),
     "split": Screen("/Compare?mode=split&left=tfidf&right=bm25", see('[data-testid="stDataFrame"]')),
     "bias": Screen("/Compare?mode=bias&left=tfidf&right=minilm", see(CHART)),
-    "tour": Screen("/Compare?mode=tour&left=tfidf&right=bm25", see('[data-testid="stMetric"]')),
     "Direction": Screen("/Direction", see(CHART)),
     "pairs": Screen("/Direction", choose("Table")),
     "Chains": Screen("/Chains", see('[class*="chain-"]')),

@@ -73,7 +73,7 @@ def test_a_row_of_a_split_leads_to_its_rankings(page: Page, url: str) -> None:
     expect(page.get_by_text("reference premises found").first).to_be_visible()
 
 
-@pytest.mark.parametrize("mode", ["query", "tree", "split", "bias", "tour"])
+@pytest.mark.parametrize("mode", ["query", "tree", "split", "bias"])
 def test_every_mode_fits_a_phone_in_the_dark(browser: Browser, url: str, mode: str) -> None:
     context = browser.new_context(viewport={"width": 420, "height": 900}, color_scheme="dark")
     page = context.new_page()

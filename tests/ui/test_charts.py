@@ -1,6 +1,8 @@
-"""Titles, axes and colours of every chart of the app, as Vega receives them."""
+"""Charts of the app as Vega receives them: titles, axes, marks and colours."""
 
+import re
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -10,28 +12,49 @@ import pytest
 import entail
 from entail.aeenc.bias import GROUPS as CODES
 from entail.aeenc.bias import Panel
+from entail.data.records import Premise
 from entail.encoders.gaussian.distributions import Gaussians
+from entail.evaluation.retrieval.comparison import ComparedPremise, Comparison
 from entail.gausscse.projection import project
 from entail.index.factory import LEXICAL
 from entail.jobs.events import panels
 from entail.ui.compare.bias import draw_bias
-from entail.ui.compare.slopes import Slope, draw_slopes
+from entail.ui.compare.query import draw_slopes, height_of
 from entail.ui.direction.pair import draw_ellipses
 from entail.ui.models.job import draw_panel
-from entail.ui.shared.chart_marks import ACCEPTED, AMBER, OTHER, SERIES, SKY, VIOLET
-from entail.ui.shared.model_names import RETRIEVERS, model_label, model_name, retriever_marks
+from entail.ui.shared.chart_marks import (
+    ACCEPTED,
+    AMBER,
+    DECISIONS,
+    GROUPS,
+    OTHER,
+    REFERENCE,
+    REJECTED,
+    RETRIEVERS,
+    SERIES,
+    SKY,
+    VIOLET,
+    Mark,
+    decision_names,
+    mark_of,
+    retriever_marks,
+)
+from entail.ui.shared.model_names import model_label, model_name
 
 PALETTE = {*SERIES, SKY, AMBER, VIOLET}
-SIDES = retriever_marks(["minilm", "aeenc-minilm"])
+PAGES = ("#ffffff", "#11161d")  # the themes of .streamlit/config.toml
 
 
-def gaussians() -> Gaussians:
+def premise(text: str, ranks: tuple[int, int], gold: bool, decision: bool | None = None) -> ComparedPremise:
+    return ComparedPremise(Premise(text), ranks, (0.0, 0.0), gold, decision)
+
+
+ROWS = (premise("stayed", (1, 1), False), premise("moved far", (31, 2), True))
+
+
+def ellipses() -> Any:
     draw = np.random.default_rng(0)
-    return Gaussians(draw.normal(size=(2, 8)), draw.normal(size=(2, 8)))
-
-
-def panel_of_bias() -> Panel:
-    return Panel("b", "cosine", "minilm", None, dict.fromkeys(CODES, (0.1, 0.15, 0.2)))
+    return draw_ellipses(project(Gaussians(draw.normal(size=(2, 8)), draw.normal(size=(2, 8)))))
 
 
 def training(*series: str) -> Any:
@@ -39,52 +62,35 @@ def training(*series: str) -> Any:
     return draw_panel(panels([{"kind": "step", "step": step, "epoch": 0, **terms} for step in (1, 2)])[0])
 
 
-LINES = [Slope("ice is cold", (1, 30), ACCEPTED, ""), Slope("fire is hot", (2, 1), OTHER, "")]
 CHARTS: dict[str, Callable[[], Any]] = {
-    "slopes": lambda: draw_slopes(LINES, (SIDES[0], SIDES[1]), k=20),
-    "bias": lambda: draw_bias(panel_of_bias()),
-    "ellipses": lambda: draw_ellipses(project(gaussians())),
+    "slopes": lambda: draw_slopes(Comparison("ice", ("minilm", "aeenc-minilm"), 20, ROWS)),
+    "bias": lambda: draw_bias(Panel("b", "cosine", "minilm", None, dict.fromkeys(CODES, (0.1, 0.15, 0.2)))),
+    "ellipses": ellipses,
     "loss": lambda: training("loss", "triplet"),
     "memory": lambda: training("memory"),
 }
 
 
-def encodings(view: dict[str, Any]) -> list[dict[str, Any]]:
-    return [layer["encoding"] for layer in view.get("layer", [view])]
-
-
-@pytest.fixture(params=CHARTS)
-def chart(request: pytest.FixtureRequest) -> dict[str, Any]:
-    spec: dict[str, Any] = CHARTS[request.param]().to_dict()
-    return spec
-
-
-def test_a_chart_has_a_title_and_its_axes_of_numbers_have_one_each(chart: dict[str, Any]) -> None:
+@pytest.mark.parametrize("name", CHARTS)
+def test_a_chart_explains_its_axes_and_colours(name: str) -> None:
+    chart: dict[str, Any] = CHARTS[name]().to_dict()
     assert chart["title"]
-    for encoding in encodings(chart):
+    legends: dict[str, list[Any]] = {}
+    for encoding in (layer["encoding"] for layer in chart.get("layer", [chart])):
         for channel in ("x", "y"):
             field = encoding.get(channel, {})
             if field.get("type") == "quantitative":
                 assert field.get("title") or field.get("axis", {}).get("title"), (channel, field)
-
-
-def test_colours_are_of_the_palette_and_explained(chart: dict[str, Any]) -> None:
-    for encoding in encodings(chart):
+        for channel in ("color", "strokeDash", "shape"):
+            if "scale" in encoding.get(channel, {}):
+                legends.setdefault(encoding[channel]["field"], []).append(encoding[channel]["legend"])
         if (colour := encoding.get("color")) is None:
             continue
         assert set(colour["scale"]["range"]) <= PALETTE
         # A legend, or the values themselves along an axis, or one series named by the title.
         labelled = any(encoding.get(axis, {}).get("field") == colour["field"] for axis in ("x", "y"))
         assert colour.get("legend") or labelled or len(colour["scale"]["domain"]) == 1
-
-
-def test_legends_of_one_field_agree(chart: dict[str, Any]) -> None:
-    """Vega merges the legends of channels with one field, and warns where they differ."""
-    legends: dict[str, list[Any]] = {}
-    for encoding in encodings(chart):
-        for channel in ("color", "strokeDash", "shape"):
-            if "scale" in encoding.get(channel, {}):
-                legends.setdefault(encoding[channel]["field"], []).append(encoding[channel]["legend"])
+    # Vega merges the legends of channels with one field, and warns where they differ.
     assert all(legend == group[0] for group in legends.values() for legend in group)
 
 
@@ -103,8 +109,58 @@ def test_every_shipped_model_has_a_name_of_its_own() -> None:
     assert not {name for name in shipped if model_label(name) == name}
 
 
-@pytest.mark.parametrize("names", [tuple(RETRIEVERS), ("minilm", "my-encoder", "another", "bm25")])
-def test_retrievers_of_one_chart_differ_by_colour_and_shape(names: tuple[str, ...]) -> None:
-    marks = retriever_marks(names)
-    assert len({mark.colour for mark in marks}) == len({mark.shape for mark in marks}) == len(names)
-    assert {mark.colour for mark in marks} <= PALETTE
+def luminance(colour: str) -> float:
+    parts = [int(part, 16) / 255 for part in re.findall("[0-9a-f]{2}", colour)]
+    red, green, blue = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one: str, other: str) -> float:
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize(
+    "marks",
+    [
+        DECISIONS,
+        GROUPS,
+        retriever_marks(tuple(RETRIEVERS)),
+        retriever_marks(["minilm", "my-encoder", "another", "bm25"]),
+    ],
+)
+def test_marks_differ_by_colour_and_shape_and_are_visible_on_both_themes(marks: tuple[Mark, ...]) -> None:
+    assert all(contrast(mark.colour, page) >= 3 for mark in marks for page in PAGES)
+    for channel in ("name", "colour", "shape"):
+        assert len({getattr(mark, channel) for mark in marks}) == len(marks)
+
+
+@pytest.mark.parametrize(
+    ("gold", "decision", "mark", "words"),
+    [
+        (False, None, OTHER, "Not judged"),
+        (True, None, REFERENCE, "in a reference tree"),
+        (False, True, ACCEPTED, "accepted by an author"),
+        (True, False, REJECTED, "in a reference tree, rejected by an author"),
+    ],
+)
+def test_a_decision_takes_precedence_over_a_reference_tree(
+    gold: bool, decision: bool | None, mark: Mark, words: str
+) -> None:
+    row = premise("a", (1, 2), gold, decision)
+    assert (mark_of(row), decision_names(row)) == (mark, words)
+
+
+def test_a_line_goes_from_rank_to_rank_and_known_ones_stand_out_on_top() -> None:
+    chart = CHARTS["slopes"]().to_dict()
+    (rows,) = (table for table in chart["datasets"].values() if "premise" in table[0])
+    assert [row["premise"] for row in rows] == ["stayed", "moved far"]
+    assert [(row["y1"], row["y2"]) for row in rows] == [(1, 1), (height_of(31, 20), 2)]
+    assert rows[1]["width"] > rows[0]["width"]
+    assert rows[1]["size"] > rows[0]["size"]
+
+
+@pytest.mark.parametrize("k", [1, 20, 100])
+def test_a_better_rank_is_never_lower(k: int) -> None:
+    heights = [height_of(rank, k) for rank in (*range(1, 3 * k), 10**3, 10**4, 10**5)]
+    assert all(a < b for a, b in pairwise(heights))

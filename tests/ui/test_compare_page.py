@@ -14,7 +14,7 @@ from entail.trees.log.acts import Accept, Create, Reject
 from entail.trees.log.replay import CREATED
 from entail.ui.compare.choice import stored_trees
 from entail.ui.compare.query import OPENING_CLAIM
-from entail.ui.compare.tour import HELD_OUT
+from entail.ui.compare.split import HELD_OUT
 from entail.ui.shared.resources import Workspace, reference_premises
 from tests.ui.conftest import html, said, settled
 
@@ -49,29 +49,23 @@ def corpus_of(shared: Workspace, name: str) -> str:
     return next(corpus.id for corpus in shared.corpora.corpora() if corpus.name == name)
 
 
-def test_a_claim_is_drawn_as_slopes_first_and_side_by_side_on_demand(app: AppTest) -> None:
+def test_a_claim_is_drawn_as_slopes_or_side_by_side(app: AppTest) -> None:
     app = opened(app)
     assert app.metric[0].label == "In both"
     assert len(app.get("download_button")) == 1
     assert app.get("vega_lite_chart")
-    app = view(app, "Side by side")
-    sides = [str(block.body) for block in app.get("html") if "ranked" in str(block.body)]
+    sides = html(view(app, "Side by side"), "ranked")
     assert len(sides) == 2
     assert any("★" in side for side in sides)
 
 
-def test_a_sentence_of_ones_own_is_compared_and_shown_as_text(app: AppTest) -> None:
+def test_a_sentence_of_ones_own_is_text_and_gives_way_to_a_claim_of_a_tree(app: AppTest) -> None:
     app = opened(app)
     app = settled(app.text_input(key="compare_query").set_value("why <b>ice</b> floats").run())
     app = settled(app.selectbox(key="compare_right").set_value("tfidf").run())
     assert "Both sides are" in said(app)
     assert "none known" in [metric.value for metric in app.metric]
     assert not any("<b>" in str(element.value) for element in app.markdown)
-
-
-def test_another_claim_of_a_tree_takes_the_place_of_a_sentence_of_ones_own(app: AppTest) -> None:
-    app = opened(app)
-    app = settled(app.text_input(key="compare_query").set_value("ice floats").run())
     other = app.selectbox(key="compare_pick").options[1]
     app = settled(app.selectbox(key="compare_pick").set_value(other).run())
     assert app.text_input(key="compare_query").value == ""
@@ -112,7 +106,7 @@ def test_a_tree_shows_all_its_nodes(app: AppTest, shared: Workspace) -> None:
     app = opened(app, mode="tree", tree=tree.id)
     assert len(app.dataframe[0].value) == tree.steps
     assert app.dataframe[0].value["query"].iloc[0] == tree.hypothesis
-    assert len(app.get("vega_lite_chart")) == 2
+    assert len(app.get("vega_lite_chart")) == 1
 
 
 def test_many_trees_give_figures_and_claims_by_difference(app: AppTest) -> None:
@@ -125,6 +119,8 @@ def test_many_trees_give_figures_and_claims_by_difference(app: AppTest) -> None:
     assert changes["difference"].iloc[0] > 0 > changes["difference"].iloc[-1]
     assert sum("Candidates read" in metric.label for metric in app.metric) == 2
     assert len(app.get("download_button")) == 1
+    assert app.selectbox(key="compare_corpus").value == HELD_OUT_ID, "claims that no shipped model has seen"
+    assert HELD_OUT.replace("\\", "") in said(app)
 
 
 def test_a_file_of_the_data_folder_is_a_split(app: AppTest, tmp_path: Path) -> None:
@@ -147,26 +143,6 @@ def test_bias_is_drawn_for_encoders(app: AppTest) -> None:
     assert all(int(metric.value.replace(",", "")) > 0 for metric in app.metric)
 
 
-def test_the_tour_leads_from_an_opening_to_a_closing_card(app: AppTest) -> None:
-    app = opened(app, mode="tour")
-    assert "TF-IDF and BM25, in 7 examples" in said(app)
-    assert app.selectbox(key="compare_corpus").value == HELD_OUT_ID, "claims that no shipped model has seen"
-    assert HELD_OUT.replace("\\", "") in said(app)
-    assert app.button(key="tour_back").disabled
-    app = settled(app.button(key="tour_next").click().run())
-    assert "1 of 7" in said(app)
-    assert "at rank" in said(app)
-    assert app.get("vega_lite_chart")
-    app = settled(opened(app, mode="tour", stop="7").button(key="tour_next").click().run())
-    assert "Summary" in said(app)
-    app = settled(app.button(key="tour_back").click().run())
-    assert "7 of 7" in said(app)
-    assert (app.query_params["mode"], app.query_params["stop"]) == ("tour", "7")
-    app = opened(app, mode="tour", left="bm25", right="tfidf", stop="2", depth="50")
-    assert "2 of 7" in said(app)
-    assert [app.selectbox(key=f"compare_{part}").value for part in ("left", "depth")] == ["bm25", 50]
-
-
 def test_an_encoder_that_was_trained_on_these_claims_is_named(
     app: AppTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -175,8 +151,6 @@ def test_an_encoder_that_was_trained_on_these_claims_is_named(
         "entail.ui.compare.choice.training_queries_of",
         lambda name, queries: frozenset([*queries][: counts[name]]),
     )
-    app = opened(app, mode="tour")
-    assert "BM25 (keywords): Training examples" in said(app)
     for mode, message in (("query", "Training example;"), ("tree", "Training examples: ")):
         assert message in said(opened(app, mode=mode))
     counts.update(bm25=1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import streamlit as st
@@ -25,16 +26,15 @@ from entail.trees.log.replay import CREATED
 from entail.trees.review.decisions import judgements_of
 from entail.trees.store.corpora import CorpusInfo
 from entail.ui.components.elements import pick_view
-from entail.ui.shared.chart_marks import Mark
 from entail.ui.shared.form import upload_limit
 from entail.ui.shared.link import Link
-from entail.ui.shared.model_names import model_label, retriever_marks
+from entail.ui.shared.model_names import model_label, model_name
 from entail.ui.shared.resources import Workspace, reference_premises, retrievers, workspace
 from entail.ui.shared.text import label
 from entail.ui.shared.waiting import draw_progress
 
-QUERY, TREE, SPLIT, BIAS, TOUR = "query", "tree", "split", "bias", "tour"
-MODES = {TOUR: "Tour", QUERY: "A claim", TREE: "A tree", SPLIT: "Many trees", BIAS: "Similarity bias"}
+QUERY, TREE, SPLIT, BIAS = "query", "tree", "split", "bias"
+MODES = {QUERY: "A claim", TREE: "A tree", SPLIT: "Many trees", BIAS: "Similarity bias"}
 
 _ALWAYS = ("mode", "corpus", "left", "right", "depth")
 _BY_MODE = {
@@ -42,18 +42,11 @@ _BY_MODE = {
     TREE: ("tree",),
     SPLIT: ("trees", "file"),
     BIAS: ("trees", "file"),
-    TOUR: ("trees", "file", "stop"),
 }
 LINK = Link(
     "compare",
     (*_ALWAYS, *dict.fromkeys(part for parts in _BY_MODE.values() for part in parts)),
-    called={
-        "left": "retriever",
-        "right": "retriever",
-        "pick": "claim",
-        "trees": "kind of trees",
-        "stop": "card",
-    },
+    called={"left": "retriever", "right": "retriever", "pick": "claim", "trees": "kind of trees"},
 )
 
 EXAMPLES, TEAM, FILE = "examples", "team", "file"
@@ -86,14 +79,6 @@ def default_pair(names: Sequence[str], preferred: Sequence[str] = ()) -> tuple[s
     return ("minilm", better) if better is not None else ("tfidf", "minilm")
 
 
-def _preferred(corpus: str) -> list[str]:
-    """Return the active encoder of a corpus and the default: never one without measured figures."""
-    try:
-        return [active(corpus).encoder, SHIPPED]
-    except EntailError:  # the Models page says what is wrong
-        return [SHIPPED]
-
-
 def draw_fields(corpora: Sequence[CorpusInfo]) -> Choice:
     """Draw the fields and return their values; there must be a corpus."""
     names, ids = retrievers(), {corpus.id: corpus for corpus in corpora}
@@ -102,12 +87,15 @@ def draw_fields(corpora: Sequence[CorpusInfo]) -> Choice:
     cells = st.columns([3, 2, 2, 1])
     titles = {id_: f"{info.name} ({info.count:,} premises)" for id_, info in ids.items()}
     corpus = LINK.pick("corpus", "Corpus", titles, largest, draw=cells[0].selectbox)
-    defaults = default_pair(names, _preferred(ids[corpus].name))
+    preferred = [SHIPPED]  # never one without measured figures
+    with suppress(EntailError):  # the Models page says what is wrong
+        preferred.insert(0, active(ids[corpus].name).encoder)
+    usual = default_pair(names, preferred)
     first, second = (
         cell.selectbox(
             part.capitalize(), names, key=LINK.init_widget(part, names, name), format_func=model_label
         )
-        for cell, part, name in zip(cells[1:], ("left", "right"), defaults, strict=False)
+        for cell, part, name in zip(cells[1:], ("left", "right"), usual, strict=False)
     )
     depth = LINK.pick("depth", "Depth", (10, 20, 50, 100), 20, draw=cells[3].selectbox)
     if first == second:
@@ -211,15 +199,8 @@ class Pair:
 
     @property
     def names(self) -> tuple[str, str]:
-        """Short display names of the two, for sentences."""
-        first, second = (model_label(index.name).partition(" (")[0] for index in self.indexes)
-        return first, second
-
-    @property
-    def marks(self) -> tuple[Mark, Mark]:
-        """Marks of the two in charts."""
-        first, second = retriever_marks([index.name for index in self.indexes])
-        return first, second
+        """Display names of the two, for sentences."""
+        return model_name(self.indexes[0].name), model_name(self.indexes[1].name)
 
     @property
     def key(self) -> Hashable:

@@ -2,38 +2,35 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-
 import streamlit as st
 
+from entail.data.bundled import HELD_OUT_NAME
 from entail.data.text import fold
-from entail.evaluation.retrieval.comparison import rank_weight
 from entail.evaluation.retrieval.effort import Effort
 from entail.evaluation.retrieval.split_comparison import (
     Protocol,
-    QueryChange,
     SplitComparison,
     compare_split,
     most_changed,
     query_rows,
 )
-from entail.runtime.tasks import COMPARISONS, Task
-from entail.statistics.paired import ComparedFigure
-from entail.statistics.ranking import NOT_THERE
-from entail.trees.log.event_log import TreeSummary
-from entail.ui.compare.choice import LINK, Pair, Source, draw_training_notice, stored_trees
+from entail.runtime.tasks import COMPARISONS
+from entail.trees.store.corpora import CorpusInfo
+from entail.ui.compare.choice import (
+    EXAMPLES,
+    KINDS,
+    LINK,
+    Pair,
+    Source,
+    draw_training_notice,
+    stored_trees,
+)
 from entail.ui.compare.query import draw_queries, draw_query
-from entail.ui.compare.slopes import Slope, show_slopes
 from entail.ui.components.elements import differences_table
-from entail.ui.shared.chart_marks import ACCEPTED, REFERENCE
 from entail.ui.shared.downloads import draw_download
 from entail.ui.shared.resources import Workspace
 from entail.ui.shared.text import label
 from entail.ui.shared.waiting import await_value
-
-Figures = Mapping[str, Mapping[str, ComparedFigure]]
-"""Protocol -> measure -> figures of both retrievers, with intervals and tests."""
 
 PROTOCOL: Protocol = "query_excluded"
 """Protocol of the page: the claim itself is no candidate."""
@@ -41,26 +38,32 @@ PROTOCOL: Protocol = "query_excluded"
 _MEASURES = ("MAP", "NDCG", "NDCG@10", "Hit@10", "Hit@20", "Hit@50", "Recall@10")
 _NAMED = 20
 
+HELD_OUT = (
+    ":material/verified: **Held-out claims**: trees of EntailmentBank dev on which no shipped retriever or "
+    "re-ranker was trained. Dev selected the shipped checkpoint, so these figures are slightly optimistic."
+)
+"""Origin of the claims of the held-out corpus."""
 
-def take_split(pair: Pair, source: Source) -> SplitComparison | None:
-    """Return the comparison over all trees; draw the progress and return None until it is done."""
-    return await_value(
+
+def draw_trees(pair: Pair, source: Source, *, k: int, alone: bool = False) -> None:
+    """Draw the comparison over all trees, or over a tree `alone`, whose claims stand from the root down."""
+    split = await_value(
         COMPARISONS.get_or_start(
             ("split", pair.key, source.stamp),
             lambda report: compare_split(source.corpus, source.trees, pair.indexes, progress=report),
         )
     )
-
-
-def draw_split(pair: Pair, source: Source, *, k: int) -> None:
-    """Draw the comparison over all trees."""
-    split = take_split(pair, source)
     if split is None:
         return
-    st.caption(
-        f"{len(split.gold):,} claims with {split.evaluations[0].pairs:,} reference premises in "
-        f"{split.trees:,} trees ({label(source.name)}), {len(split.corpus):,} candidates."
-    )
+    if alone:
+        st.markdown(f"##### {label(source.name, longest=600)}")
+    else:
+        st.caption(
+            f"{len(split.gold):,} claims with {split.evaluations[0].pairs:,} reference premises in "
+            f"{split.trees:,} trees ({label(source.name)}), {len(split.corpus):,} candidates."
+        )
+    if source.name == KINDS[EXAMPLES] and split.corpus.name == HELD_OUT_NAME:
+        st.markdown(HELD_OUT)
     draw_training_notice(split.gold.texts, split.names)
     if missing := split.gold.missing:
         with st.expander(f"{len(missing):,} reference premises are not in the corpus: counted as not found"):
@@ -68,18 +71,26 @@ def draw_split(pair: Pair, source: Source, *, k: int) -> None:
             if len(missing) > _NAMED:
                 st.caption(f"and {len(missing) - _NAMED:,} more")
     _draw_effort(split.efforts, pair.names)
-    _draw_figures(split, pair, source)
-    st.markdown("##### Claims, those that gain most first")
-    gained, lost = (most_changed(split.changes[PROTOCOL], gained=gained) for gained in (True, False))
-    equal = [change for change in split.changes[PROTOCOL] if not change.difference]
-    st.caption(
-        f"{len(gained):,} gained with {label(pair.names[1])}, {len(lost):,} lost, {len(equal):,} unchanged. "
-        "Click a row for its rankings."
-    )
-    key = f"changes-{hash((pair.key, split.names, len(split.gold)))}"
-    change = draw_queries([*gained, *equal, *reversed(lost)], pair.names, key=key)
+    changes = split.changes[PROTOCOL]
+    if alone:
+        st.caption("Click a row for its rankings.")
+        rows = list(changes[::-1])
+    else:
+        _draw_figures(split, pair, source)
+        st.markdown("##### Claims, those that gain most first")
+        gained, lost = (most_changed(changes, gained=gained) for gained in (True, False))
+        equal = [change for change in changes if not change.difference]
+        st.caption(
+            f"{len(gained):,} gained with {label(pair.names[1])}, {len(lost):,} lost, {len(equal):,} "
+            "unchanged. Click a row for its rankings."
+        )
+        rows = [*gained, *equal, *reversed(lost)]
+    change = draw_queries(rows, pair.names, key=f"changes-{hash((pair.key, source.stamp))}")
+    change = change or (rows[0] if alone else None)
     if change is not None:
-        draw_change(pair, split, change, k=k)
+        gold = {fold(text): text for text in split.premises(change.index)}
+        with st.container(border=True):
+            draw_query(pair, change.query, k=k, gold=gold)
     draw_download("Claims (CSV)", "queries.csv", lambda: query_rows(split))
 
 
@@ -105,16 +116,10 @@ def _draw_effort(efforts: tuple[Effort, Effort], names: tuple[str, str]) -> None
     st.caption(f"Premises never found: {', '.join(shares)}.")
 
 
-def take_figures(split: SplitComparison, pair: Pair, source: Source, *, wait: float) -> Task[Figures]:
-    """Return the task of all figures with intervals and tests, which are slower than figures alone."""
-    return COMPARISONS.get_or_start(("figures", pair.key, source.stamp), lambda _: split.figures, wait=wait)
-
-
 def _draw_figures(split: SplitComparison, pair: Pair, source: Source) -> None:
-    """Draw the measures with intervals and tests once they are computed."""
-    measured = await_value(
-        take_figures(split, pair, source, wait=0), waiting="Computing intervals and tests …"
-    )
+    """Draw the measures with intervals and tests once they are computed, which takes seconds."""
+    task = COMPARISONS.get_or_start(("figures", pair.key, source.stamp), lambda _: split.figures, wait=0)
+    measured = await_value(task, waiting="Computing intervals and tests …")
     if measured is None:
         return
     first, second = map(label, pair.names)
@@ -132,18 +137,9 @@ def _draw_figures(split: SplitComparison, pair: Pair, source: Source) -> None:
     )
 
 
-def draw_change(
-    pair: Pair, split: SplitComparison, change: QueryChange, *, k: int, heading: bool = True
-) -> None:
-    """Draw the rankings of a query with its gold premises marked."""
-    gold = {fold(text): text for text in split.premises(change.index)}
-    with st.container(border=True):
-        draw_query(pair, change.query, k=k, gold=gold, heading=heading)
-
-
-def pick_tree(shared: Workspace, corpus_id: str) -> TreeSummary | None:
+def pick_tree(shared: Workspace, info: CorpusInfo) -> Source | None:
     """Draw the list of trees with premises; return the selected one, None if there is none."""
-    trees = {tree.id: tree for tree in shared.log.trees(corpus_id=corpus_id) if tree.steps}
+    trees = {tree.id: tree for tree in shared.log.trees(corpus_id=info.id) if tree.steps}
     if not trees:
         st.info(
             "No tree over this corpus has premises. Accept some on the Trees page.",
@@ -154,44 +150,7 @@ def pick_tree(shared: Workspace, corpus_id: str) -> TreeSummary | None:
         id: tree.hypothesis if tree.example else f"{tree.hypothesis} · {tree.changed_by}"
         for id, tree in trees.items()
     }
-    return trees[LINK.pick("tree", "Tree", titles, next(iter(titles)))]
-
-
-def draw_tree(pair: Pair, tree: TreeSummary, *, k: int) -> None:
-    """Draw the premises of all nodes of a tree as slopes, then the nodes to select one."""
-    stamp = (tree.id, tree.seq)
-    split = take_split(pair, Source(tree.hypothesis, stamp, stored_trees((stamp,)), pair.corpus))
-    if split is None:
-        return
-    st.markdown(f"##### {label(tree.hypothesis, longest=600)}")
-    _draw_effort(split.efforts, pair.names)
-    draw_training_notice(split.gold.texts, split.names)
-    st.markdown("**Premises, each searched with its parent**")
-    if lines := _tree_slopes(split, example=tree.example):
-        show_slopes(
-            lines,
-            pair.marks,
-            k=k,
-            key="tree",
-            alt=f"Ranks of {len(lines)} premises with {pair.names[0]} and {pair.names[1]}.",
-        )
-    changes = split.changes[PROTOCOL]
-    if lost := sum(math.isinf(rank) for change in changes for rank in change.ranks[0]):
-        st.caption(f"Not drawn: {lost:,} premises that are not in the corpus, or repeat their parent.")
-    st.markdown("**Nodes**")
-    nodes = changes[::-1]  # from the root down
-    st.caption("Click a row for its rankings.")
-    picked = draw_queries(nodes, pair.names, key=f"nodes-{tree.id}-{tree.seq}-{hash(pair.key)}")
-    draw_change(pair, split, picked or nodes[0], k=k)
-
-
-def _tree_slopes(split: SplitComparison, *, example: bool) -> list[Slope]:
-    """Return a line for every premise of every node, the largest changes first."""
-    mark = REFERENCE if example else ACCEPTED
-    lines: list[Slope] = []
-    for change in split.changes[PROTOCOL]:
-        for child, *ranks in zip(split.gold.children[change.index], *change.ranks, strict=True):
-            if child != NOT_THERE and all(map(math.isfinite, ranks)):
-                text = split.corpus.texts[child]
-                lines.append(Slope(text, (int(ranks[0]), int(ranks[1])), mark, mark.name, change.query))
-    return sorted(lines, key=lambda line: -rank_weight(*line.ranks))
+    tree = trees[LINK.pick("tree", "Tree", titles, next(iter(titles)))]
+    stamp = ((tree.id, tree.seq),)
+    corpus = shared.corpora.corpus(info.id, version=info.version)
+    return Source(tree.hypothesis, stamp, stored_trees(stamp), corpus)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 import streamlit as st
@@ -15,12 +14,11 @@ STATE: Final = "walk"
 
 
 class Step(NamedTuple):
-    """Step of the walk: its page, the page's file, a sentence, and the query parameters to open it with."""
+    """Step of the walk: its page, the page's file, and a sentence."""
 
     page: str
     path: str
     sentence: str
-    parameters: Mapping[str, str] = {}
 
 
 STEPS: Final = (
@@ -37,8 +35,7 @@ STEPS: Final = (
     Step(
         "Compare",
         "pages/Compare.py",
-        "Two retrievers rank the premises of the same claims. The tour shows the largest differences.",
-        {"mode": "tour"},
+        "Two retrievers rank premises for the same claim. “Many trees” has the figures over all claims.",
     ),
     Step(
         "Direction",
@@ -92,10 +89,8 @@ def draw_walk(page: str, log: TreeLog) -> None:
 def _open(number: int, log: TreeLog) -> None:
     st.session_state[STATE] = number
     step = STEPS[number]
-    parameters = dict(step.parameters)
-    if step.page == "Trees" and (example := smallest_example(log.trees())):
-        parameters["tree"] = example.id
-    st.switch_page(step.path, query_params=parameters)
+    example = smallest_example(log.trees()) if step.page == "Trees" else None
+    st.switch_page(step.path, query_params={"tree": example.id} if example else {})
 
 
 def _leave() -> None:

@@ -1,22 +1,11 @@
-"""Display names of models, and marks of retrievers: colour, shape and dash, the same in every chart."""
+"""Display names of models."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final
 
 from entail.runtime.models import SHARED_WORDS
-from entail.ui.shared.chart_marks import (
-    AMBER,
-    BLUE,
-    GREEN,
-    GREY,
-    PURPLE,
-    SKY,
-    VERMILION,
-    VIOLET,
-    Mark,
-)
 
 LABELS: Final[Mapping[str, str]] = {
     "minilm": "MiniLM (meaning)",
@@ -32,19 +21,6 @@ LABELS: Final[Mapping[str, str]] = {
     "bm25": "BM25 (keywords)",
 }
 """Display names of what ships, by name; in brackets an explanation for a list."""
-
-RETRIEVERS: Final[Mapping[str, tuple[str, str]]] = {
-    "minilm": (BLUE, "circle"),
-    "aeenc-minilm": (VERMILION, "square"),
-    "gausscse-minilm": (GREEN, "triangle-up"),
-    "arcf-minilm": (PURPLE, "diamond"),
-    "tfidf": (GREY, "triangle-down"),
-    "bm25": (AMBER, "cross"),
-    "dpr-minilm": (SKY, "triangle-left"),
-    "dpr-minilm-tuned": (VIOLET, "triangle-right"),
-}
-"""Colour and shape of the known retrievers, by name."""
-
 
 _COMMIT = 40
 
@@ -73,21 +49,3 @@ def model_name(name: str) -> str:
     """
     name_only = model_label(name.removesuffix(SHARED_WORDS)).partition(" (")[0]
     return f"{name_only} + keywords" if name.endswith(SHARED_WORDS) else name_only
-
-
-def retriever_marks(names: Sequence[str]) -> tuple[Mark, ...]:
-    """Return the marks of the retrievers of one chart, named as on the screen.
-
-    With keyword match or a re-ranker, an encoder keeps its colour and is dashed. Other retrievers take the
-    colours that are left over in the chart.
-    """
-    bases = {name.partition("+")[0] for name in names}
-    free = [style for name, style in RETRIEVERS.items() if name not in bases] or [*RETRIEVERS.values()]
-    styles = {name: free[at % len(free)] for at, name in enumerate(sorted(bases - set(RETRIEVERS)))}
-    styles.update(RETRIEVERS)
-    marks = []
-    for name in names:
-        base, _, more = name.partition("+")
-        colour, shape = styles[base]
-        marks.append(Mark(model_name(name), colour, shape, (6, 4) if more else ()))
-    return tuple(marks)
