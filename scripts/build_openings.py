@@ -47,13 +47,13 @@ def claim_lists() -> tuple[str, Any]:
     from entail.evaluation.passages.pool import corpus_pool
     from entail.evaluation.passages.wordings import FILE, ExampleLists, StoredLists, search_wordings
     from entail.index.factory import retriever
-    from entail.ui.claims.fields import TUNED, UNTUNED
+    from entail.ui.claims.fields import TUNING
     from entail.ui.claims.passages import DEPTHS
 
     pool = corpus_pool(sample_corpus())
     first, second = (
         retriever(name, pool.corpus, progress=lambda progress: print(progress, file=sys.stderr))
-        for name in (UNTUNED, TUNED)
+        for name in TUNING
     )
     examples = []
     for entry in pool.questions.values():

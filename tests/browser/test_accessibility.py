@@ -80,7 +80,6 @@ SCREENS = {
     "split": Screen("/Compare?mode=split&left=tfidf&right=bm25", see('[data-testid="stDataFrame"]')),
     "bias": Screen("/Compare?mode=bias&left=tfidf&right=minilm", see(CHART)),
     "Direction": Screen("/Direction", see(CHART)),
-    "pairs": Screen("/Direction", choose("Table")),
     "Chains": Screen("/Chains", see('[class*="chain-"]')),
     "Claims": Screen("/Claims?left=tfidf&right=bm25", see("table.ranked .says")),
     "training": Screen("/Models?models_view=Training"),

@@ -20,7 +20,7 @@ from entail.index.factory import LEXICAL
 from entail.jobs.events import panels
 from entail.ui.compare.bias import draw_bias
 from entail.ui.compare.query import draw_slopes, height_of
-from entail.ui.direction.pair import draw_ellipses
+from entail.ui.direction.views import draw_ellipses
 from entail.ui.models.job import draw_panel
 from entail.ui.shared.chart_marks import (
     ACCEPTED,

@@ -1,6 +1,6 @@
-"""The four lists of the Claims page, and the judges of their passages."""
+"""The four lists of the Claims page, and the judge of their passages."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,9 +14,7 @@ from entail.evaluation.passages.wordings import PassageLists, PassageScore, sear
 from entail.index.protocol import Floats, Manifest
 from entail.judge.judges import NliJudge
 from entail.runtime.tasks import finish
-from entail.ui.claims.fields import tuned_encoders
-from entail.ui.claims.judges import take_scores
-from entail.ui.claims.passages import overview
+from entail.ui.claims.passages import overview, take_scores
 from tests.tuning.test_nli_judge import classifier
 
 
@@ -99,20 +97,6 @@ def test_a_beir_folder_a_cut_one_and_too_many(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(claims_pool, "MOST", 2)
     with pytest.raises(EvaluationError, match="expected at most 2 passages to search on a page"):
         read_pool(tmp_path, name="beir")
-
-
-def test_tuned_encoders_come_from_tuning(tiny_home: Path, trained: Callable[..., Path]) -> None:
-    trained("plain", towers="siamese", method="dpr")
-    trained("after", towers="siamese", method="dpr", tuned={"revision": "x"})
-    trained("first", towers="siamese", method="tuning")
-    trained("another", towers="siamese")
-    assert tuned_encoders() == ["after", "first"]
-
-
-def test_passages_are_judged_by_direction(gaussian: str) -> None:
-    first, second = finish(take_scores(gaussian, ["ba be", "ba be bi " * 2000], "ba be"))
-    assert (first.words, first.entails) == ("says the same, 100% confidence", True)
-    assert 0 <= second.value <= 1
 
 
 def test_passages_are_judged_once_by_a_cross_encoder(tiny_home: Path) -> None:

@@ -28,7 +28,7 @@ PASSAGES = [
 
 
 def on_claims(app: AppTest, **address: str) -> AppTest:
-    return opened(app, "pages/Claims.py", **{"beside": "retrievers", **address})
+    return opened(app, "pages/Claims.py", **address)
 
 
 def tables(app: AppTest) -> list[str]:
@@ -50,10 +50,8 @@ def passages(table: str) -> list[str]:
 
 @pytest.fixture(autouse=True)
 def no_models(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Begin without a judge and a tuned encoder, whatever is packaged."""
-    monkeypatch.setattr("entail.ui.claims.judges.list_judges", list)
-    monkeypatch.setattr("entail.ui.claims.judges.gaussian_names", dict)
-    monkeypatch.setattr("entail.ui.claims.fields.tuned_encoders", list)
+    """Begin without a judge, whatever is packaged."""
+    monkeypatch.setattr("entail.ui.claims.fields.list_judges", list)
 
 
 @pytest.fixture
@@ -69,13 +67,10 @@ def test_the_first_visit_asks_an_example(app: AppTest) -> None:
     assert app.text_input(key="claims_answer").value == EXAMPLES[0].answer
     assert "There exists a known person who discovered the theory of gravity" in claim_field(app).value
     assert "No NLI cross-encoder yet" in said(app)
-    assert "No encoder with entailment tuning yet" in said(app)
     assert len(tables(app)) == 4
     assert all('class="gold"' in table for table in tables(app))
-
-
-def test_a_filled_in_answer_leaves_with_its_question_and_a_typed_one_stays(app: AppTest) -> None:
-    app = typed(on_claims(app, left="tfidf", right="bm25"), "Who wrote Faust?")
+    # A filled-in answer leaves with its question, a typed one stays.
+    app = typed(app, "Who wrote Faust?")
     assert app.text_input(key="claims_answer").value == ""
     assert "**With the answer:**" not in said(app)
     app = settled(app.text_input(key="claims_answer").set_value("Goethe").run())
@@ -100,7 +95,7 @@ def test_a_question_becomes_a_claim_and_both_are_searched(app: AppTest, five: di
     app = on_claims(app, question="Where was Tesla born?", **five)
     assert "Rule **where**: where CLAUSE → a known place where CLAUSE" in said(app)
     assert claim_field(app).value == "There exists a known place where Tesla was born."
-    question_left, question_right, claim_left, _ = tables(app)
+    question_left, claim_left, question_right, _ = tables(app)
     assert "<mark>exists</mark>" not in question_left
     assert "<mark>exists</mark>" in claim_left
     assert passages(question_left)[0].startswith("<mark>Tesla</mark> was <mark>born</mark>")
@@ -114,7 +109,7 @@ def test_an_edited_claim_is_searched_kept_and_reset(app: AppTest, five: dict[str
     app = on_claims(app, question="Where was Tesla born?", **five)
     app = settled(claim_field(app).set_value("Inventors like pigeons.").run())
     assert "· edited" in said(app)
-    assert "<mark>pigeons</mark>" in tables(app)[2]
+    assert "<mark>pigeons</mark>" in tables(app)[1]
     assert app.query_params["claim"] == "Inventors like pigeons."
     app = typed(app, "Who studied in Graz?")
     assert "· edited" not in said(app)
@@ -124,26 +119,6 @@ def test_an_edited_claim_is_searched_kept_and_reset(app: AppTest, five: dict[str
     assert claim_field(app).value == "There exists a known place where Tesla was born."
     app = on_claims(app, question="Why?", claim="Tesla liked pigeons.", **five)
     assert claim_field(app).value == "Tesla liked pigeons.", "from the link"
-
-
-def test_equal_lists_have_no_marks(app: AppTest, five: dict[str, str]) -> None:
-    app = on_claims(app, question="Where was Tesla born?", **(five | {"right": "tfidf"}))
-    assert "Both sides are TF" in said(app)
-    left, right = tables(app)[:2]
-    assert left == right
-    assert 'class="new"' not in left
-    app = settled(app.segmented_control(key="claims_beside").set_value("wordings").run())
-    assert passages(tables(app)[1]), "the claim finds what the question does not"
-
-
-def test_a_tuned_encoder_is_on_the_right(
-    app: AppTest, five: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("entail.ui.claims.fields.tuned_encoders", lambda: ["bm25"])
-    app = on_claims(app, question="Where was Tesla born?", over=five["over"], left="tfidf")
-    assert app.selectbox(key="claims_right").value == "bm25"
-    assert "BM25 (keywords), tuned" in app.selectbox(key="claims_right").options
-    assert "No encoder with entailment tuning" not in said(app)
 
 
 class Fake:
@@ -160,10 +135,10 @@ class Fake:
 
 
 def test_passages_are_judged(app: AppTest, five: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("entail.ui.claims.judges.list_judges", lambda: ["nli-fake"])
+    monkeypatch.setattr("entail.ui.claims.fields.list_judges", lambda: ["nli-fake"])
     monkeypatch.setattr("entail.runtime.models.NliJudge", Fake)
     app = on_claims(app, question="Where was Tesla born?", **five)
-    assert app.multiselect(key="claims_judges").value == ["nli-fake"]
+    assert app.selectbox(key="claims_by").value == "nli-fake"
     first = passages(tables(app)[0])
     assert "nli-fake: entails, P = 90%" in first[0]
     assert "does not entail, P = under 1%" in first[1]
@@ -172,18 +147,18 @@ def test_passages_are_judged(app: AppTest, five: dict[str, str], monkeypatch: py
     answered = state_answer("Where was Tesla born?", "Smiljan").text
     app = settled(app.text_input(key="claims_answer").set_value("Smiljan").run())
     assert Fake.judged == ["There exists a known place where Tesla was born.", answered]
-    app = settled(app.multiselect(key="claims_judges").set_value([]).run())
+    app = settled(app.selectbox(key="claims_by").set_value("nobody").run())
     assert "entails" not in "".join(tables(app))
     assert app.query_params["by"] == "nobody"
 
 
-def test_judges_that_cannot_be_loaded_leave_the_passages(
+def test_a_judge_that_cannot_be_loaded_leaves_the_passages(
     app: AppTest, five: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def missing(name: str) -> None:
         raise EncoderError(f"{name} is not here")
 
-    monkeypatch.setattr("entail.ui.claims.judges.list_judges", lambda: ["gone"])
+    monkeypatch.setattr("entail.ui.claims.fields.list_judges", lambda: ["gone"])
     monkeypatch.setattr("entail.runtime.models.NliJudge", missing)
     app = on_claims(app, question="Where was Tesla born?", **five)
     assert "gone is not here" in said(app)
@@ -314,4 +289,4 @@ def test_another_way_to_start_leaves_the_question_behind(app: AppTest) -> None:
 def test_no_path_of_the_server_is_read(app: AppTest) -> None:
     app = on_claims(app, over="/proc/self/environ", by="/etc", left="tfidf", right="bm25")
     assert app.selectbox(key="claims_over").value.startswith("corpus-")
-    assert app.multiselect(key="claims_judges").value == []
+    assert app.selectbox(key="claims_by").value == "nobody"

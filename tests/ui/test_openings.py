@@ -27,10 +27,8 @@ from entail.gausscse.example_pair import find_gaussians
 from entail.runtime.models import ModelCache
 from entail.runtime.tasks import Task
 from entail.ui.chains.page import DEFAULT_K
-from entail.ui.claims.fields import TUNED, UNTUNED
+from entail.ui.claims.fields import TUNING
 from tests.ui.conftest import html, opened, said
-
-NAMES = (UNTUNED, TUNED)
 
 
 def stored(question: str = EXAMPLES[0].question, **changed: Any) -> Any:
@@ -39,8 +37,8 @@ def stored(question: str = EXAMPLES[0].question, **changed: Any) -> Any:
     known_question = pool.find_question(question)
     assert known_question is not None
     arguments: dict[str, Any] = {
-        "names": NAMES,
-        "revisions": [resolve(name).revision for name in NAMES],
+        "names": TUNING,
+        "revisions": [resolve(name).revision for name in TUNING],
         "corpus_hash": pool.corpus.hash,
         "question": question,
         "claim": existence_claim(question).text,
@@ -64,7 +62,7 @@ def test_every_example_has_lists_of_the_packaged_encoders() -> None:
     "changed",
     [
         {"revisions": ["dpr-minilm@0", None]},
-        {"names": NAMES[::-1]},
+        {"names": TUNING[::-1]},
         {"corpus_hash": "0"},
         {"claim": "edited"},
         {"k": 51},
@@ -118,9 +116,8 @@ def without_models(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(ModelCache, "get_or_start", lambda *_, **__: waiting)
     for module in ("entail.ui.chains.page", "entail.runtime.chains"):
         monkeypatch.setattr(f"{module}.take_scorer", lambda *_, **__: waiting)
-    monkeypatch.setattr("entail.ui.direction.encoder.take_encoder", lambda *_, **__: waiting)
-    monkeypatch.setattr("entail.ui.claims.judges.list_judges", list)
-    monkeypatch.setattr("entail.ui.claims.judges.gaussian_names", dict)
+    monkeypatch.setattr("entail.ui.direction.views.ChosenEncoder.take", lambda *_, **__: waiting)
+    monkeypatch.setattr("entail.ui.claims.fields.list_judges", list)
     yield
     waiting.error = EntailError("the test has ended")
     waiting.done.set()  # a comparison that waits for it holds the lock of scoring
@@ -130,7 +127,6 @@ def without_models(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_the_pages_open_without_a_model(app: AppTest) -> None:
     app = opened(app, "pages/Claims.py")
     assert len(html(app, 'class="ranked"')) == 4
-    assert app.segmented_control(key="claims_beside").value == "wordings"
     assert "Example chosen" in said(app)
     app.query_params.clear()
     app = opened(app, "pages/Chains.py")

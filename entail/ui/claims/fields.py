@@ -1,19 +1,16 @@
-"""Fields of the Claims page: passages and their retrievers, the link, and the claims that the user edited."""
+"""Fields of the Claims page: passages, retrievers, judge, link, and claims that the user edited."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from pathlib import Path
 
 import streamlit as st
 
 from entail.data.bundled import SAMPLE_NAME
 from entail.data.reading import read_content
-from entail.encoders.catalogue import catalogue
-from entail.encoders.weights import read_object
-from entail.errors import EncoderError
 from entail.evaluation.passages.pool import Pool, corpus_pool, read_pool
+from entail.judge.judges import list_judges
 from entail.runtime.tasks import Task, TaskGroup, finish
 from entail.settings import load_settings
 from entail.ui.shared.form import upload_limit
@@ -23,22 +20,22 @@ from entail.ui.shared.resources import Workspace, retrievers
 from entail.ui.shared.text import label
 from entail.ui.shared.waiting import await_value
 
-PARTS = ("question", "answer", "over", "left", "right", "k", "beside")
+PARTS = ("question", "answer", "over", "left", "right", "k", "by")
 
 LONGEST = 5000
 """Most characters of a question, an answer or a claim."""
 
 LINK = Link(
     "claims",
-    (*PARTS, "claim", "by"),
+    (*PARTS, "claim"),
     called={"over": "corpus or file", "left": "retriever", "right": "retriever", "by": "judge"},
 )
 
-UNTUNED, TUNED = "dpr-minilm", "dpr-minilm-tuned"
-"""Names of the packaged encoders."""
+TUNING = ("dpr-minilm", "dpr-minilm-tuned")
+"""Names of the packaged encoders without and with entailment tuning."""
 
 _POOLS = TaskGroup("passages", failure="the passages could not be read")
-_UPLOAD = "upload"
+_UPLOAD, _NOBODY = "upload", "nobody"
 
 
 def load_link() -> None:
@@ -110,59 +107,31 @@ def _upload() -> Task[Pool] | None:
     )
 
 
-def tuned_encoders() -> list[str]:
-    """Return the encoders tuned on masked claims, directly or before their contrastive stage."""
-    names = [
-        entry.name
-        for entry in catalogue()
-        if entry.problem is None
-        and (entry.method == "tuning" or (entry.method == "dpr" and _was_tuned(entry.path)))
-    ]
-    return sorted(names, key=lambda name: (name != TUNED, name))
-
-
-def _was_tuned(folder: Path | None) -> bool:
-    """Return whether `entail.json` says that a contrastive stage started from a tuned encoder."""
-    try:
-        return folder is not None and bool(read_object(folder / "entail.json").get("tuned"))
-    except EncoderError:  # being replaced; the catalogue shows the problem
-        return False
-
-
-def default_pair(names: Sequence[str], tuned: Sequence[str]) -> tuple[str, str]:
-    """Return the retrievers of a first visit: without tuning and, if there is one, with it.
-
-    >>> default_pair(["minilm", "bm25", "tfidf"], [])
-    ('bm25', 'minilm')
-    >>> default_pair(["minilm", "bm25", "dpr-minilm", "mine"], ["mine"])
-    ('dpr-minilm', 'mine')
-    """
-    plain = UNTUNED if UNTUNED in names else "minilm"
-    if tuned:
-        return plain if plain in names else names[0], tuned[0]
-    return ("bm25", plain) if plain in names else (names[0], names[-1])
-
-
 def pick_pair() -> tuple[str, str]:
-    """Draw the fields of both retrievers; without a tuned one, also how to get one."""
-    names, tuned = retrievers(), tuned_encoders()
-
-    def called(name: str) -> str:
-        is_unclear = name in tuned and "tuned" not in name
-        return f"{model_label(name)}, tuned" if is_unclear else model_label(name)
-
-    titles = ("Without tuning", "With tuning") if tuned else ("Left", "Right")
-    left, right = (
-        cell.selectbox(title, names, key=LINK.init_widget(part, names, first), format_func=called)
-        for cell, title, part, first in zip(
-            st.columns(2), titles, ("left", "right"), default_pair(names, tuned), strict=True
-        )
+    """Draw the fields of both retrievers and return their names."""
+    names = retrievers()
+    usual = next(
+        (pair for pair in (TUNING, ("bm25", "minilm")) if {*pair} <= {*names}), (names[0], names[-1])
     )
-    if not tuned:
-        st.caption(
-            ":material/info: No encoder with entailment tuning yet. Train one with `entail train tuning`, "
-            "then `entail train dpr`."
+    left, right = (
+        LINK.pick(
+            part, part.capitalize(), {name: model_label(name) for name in names}, first, draw=cell.selectbox
         )
+        for cell, part, first in zip(st.columns(2), ("left", "right"), usual, strict=True)
+    )
     if left == right:
         st.info(f"Both sides are {label(model_label(left))}. Choose another retriever on one side.")
     return left, right
+
+
+def pick_judge() -> str | None:
+    """Draw the field for the judge of the passages and return its name, None without one."""
+    names = list_judges()
+    titles = {name: model_label(name) for name in names} | {_NOBODY: "None"}
+    judge = LINK.pick("by", "Judge", titles, next(iter(titles)), help="Gives P(passage entails claim).")
+    if not names:
+        st.caption(
+            ":material/info: No NLI cross-encoder yet. Train one with `entail train judge`, or pull one on "
+            "the Models page."
+        )
+    return None if judge == _NOBODY else judge

@@ -1,4 +1,4 @@
-"""Four passage lists, two side by side, with verdicts of the judges and rank changes."""
+"""Four passage lists, question and claim side by side, with verdicts of the judge and rank changes."""
 
 from __future__ import annotations
 
@@ -19,55 +19,50 @@ from entail.evaluation.passages.wordings import (
     find_lists,
     search_wordings,
 )
-from entail.runtime.models import model_cache, model_revision
-from entail.runtime.tasks import TaskGroup
+from entail.judge.judges import THRESHOLD
+from entail.progress import ProgressCallback
+from entail.runtime.models import judge_stamp, load_judge, model_cache, model_revision
+from entail.runtime.tasks import Task, TaskGroup
 from entail.ui.claims.fields import LINK
-from entail.ui.claims.judges import take_scores
 from entail.ui.claims.question import ClaimedQuestion
 from entail.ui.components.elements import draw_ranked_list, moved_mark
 from entail.ui.shared.downloads import draw_download
 from entail.ui.shared.model_names import model_name
-from entail.ui.shared.text import label, marked, words_of
+from entail.ui.shared.text import certainty, label, marked, words_of
 from entail.ui.shared.waiting import await_value, draw_progress
-
-COLUMNS = {"wordings": "Question and claim", "retrievers": "Retrievers"}
-PAIRS: Mapping[str, tuple[tuple[ListKey, ListKey], ...]] = {
-    "wordings": (((0, "question"), (0, "claim")), ((1, "question"), (1, "claim"))),
-    "retrievers": (((0, "question"), (1, "question")), ((0, "claim"), (1, "claim"))),
-}
-"""Lists that are drawn side by side, by choice of the columns."""
 
 DEPTHS = (5, 10, 20, 50)
 _SHOWN = 320
 """Characters of a passage that are not folded."""
 
+_READ = 2000
+"""Characters of a passage that are judged."""
+
+_WAIT = 0.3
+"""Seconds that the page waits for verdicts before it draws the lists without them."""
+
+_SCORES = TaskGroup("claim scores", failure="the passages could not be judged")
 _SEARCHES = TaskGroup("claim searches", failure="the passages could not be searched")
 
 
-def draw_passages(
-    pool: Pool, claim_pair: ClaimedQuestion, names: tuple[str, str], judges: Sequence[str]
-) -> None:
+def draw_passages(pool: Pool, claim_pair: ClaimedQuestion, names: tuple[str, str], judge: str | None) -> None:
     """Draw the passages that both retrievers find for question and claim."""
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        columns = LINK.pick(
-            "beside", "Side by side", COLUMNS, "wordings", draw=st.segmented_control, required=True
-        )
-        k = LINK.pick("k", "Passages", DEPTHS, 5, width=110)
+    k = LINK.pick("k", "Passages", DEPTHS, 5, width=110)
     lists = _find_lists(pool, claim_pair, names, k)
     if lists is None:
         return
     if not lists.all_positions:
         st.info("No passage shares a word with the query.", icon=":material/search_off:")
         return
-    scores = _judge(pool, lists, claim_pair.hypothesis, judges)
+    scores = _judge(pool, lists, claim_pair.hypothesis, judge)
     _draw_overview(lists, scores)
     if scores:
         st.caption(
             f"Judged: does the passage entail “{label(claim_pair.hypothesis.rstrip('.'), longest=300)}”?"
         )
     texts: Mapping[Wording, str] = {"question": claim_pair.question, "claim": claim_pair.claim}
-    for pair in PAIRS[columns]:
-        _draw_pair(pool, lists, pair, texts, scores)
+    for which in (0, 1):
+        _draw_pair(pool, lists, ((which, "question"), (which, "claim")), texts, scores)
     if claim_pair.question == EXAMPLES[0].question:
         st.caption(":material/info: Example chosen because its lists differ.")
     st.caption(
@@ -120,17 +115,28 @@ def _find_lists(
     return await_value(search, waiting="Searching …")
 
 
-def _judge(pool: Pool, lists: PassageLists, hypothesis: str, judges: Sequence[str]) -> Scores:
-    passages = [pool.corpus.texts[position] for position in lists.all_positions]
-    scores: dict[str, Mapping[int, PassageScore]] = {}
-    for judge in judges:
-        task = take_scores(judge, passages, hypothesis)
-        verdicts = await_value(
-            task, waiting=f"{label(model_name(judge))}: judging …", key=f"claims_again-{judge}"
-        )
-        if verdicts is not None:
-            scores[judge] = dict(zip(lists.all_positions, verdicts, strict=True))
-    return scores
+def _judge(pool: Pool, lists: PassageLists, hypothesis: str, judge: str | None) -> Scores:
+    """Return the verdicts of the judge; draw the progress and return none while they are made."""
+    if judge is None:
+        return {}
+    task = take_scores(judge, [pool.corpus.texts[position] for position in lists.all_positions], hypothesis)
+    verdicts = await_value(task, waiting=f"{label(model_name(judge))}: judging …", key="claims_again")
+    return {} if verdicts is None else {judge: dict(zip(lists.all_positions, verdicts, strict=True))}
+
+
+def take_scores(judge: str, passages: Sequence[str], claim: str) -> Task[list[PassageScore]]:
+    """Return the task that judges each passage and the claim."""
+    texts = [passage[:_READ] for passage in passages]
+
+    def make(report: ProgressCallback) -> list[PassageScore]:
+        values = load_judge(judge).entailment(texts, [claim] * len(texts), progress=report).tolist()
+        words = {True: "entails", False: "does not entail"}
+        return [
+            PassageScore(value, entails, f"{words[entails]}, P = {certainty(value)}")
+            for value, entails in ((value, value >= THRESHOLD) for value in values)
+        ]
+
+    return _SCORES.get_or_start((judge, judge_stamp(judge), claim, tuple(texts)), make, wait=_WAIT)
 
 
 def overview(lists: PassageLists, scores: Scores) -> list[dict[str, str]]:
@@ -167,9 +173,8 @@ def _draw_pair(
     texts: Mapping[Wording, str],
     scores: Scores,
 ) -> None:
-    left, right = keys
-    title = left[1].capitalize() if left[1] == right[1] else model_name(lists.names[left[0]])
-    st.markdown(f"##### {label(title)} :gray[· {lists.shared(left, right)} of {lists.k} in both]")
+    title = label(model_name(lists.names[keys[0][0]]))
+    st.markdown(f"##### {title} :gray[· {lists.shared(*keys)} of {lists.k} in both]")
     for key, other_key, column in zip(keys, keys[::-1], st.columns(2, gap="medium"), strict=True):
         rows, words = lists.rows(key, other_key), words_of(texts[key[1]])
         with column:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
 
@@ -17,9 +17,6 @@ from entail.ui.shared.start_question import open_start
 from entail.ui.shared.text import label
 
 _QUESTION, _ANSWER, _PICK = "claims_question", "claims_answer", "claims_pick"
-_FILLED = "claims_filled"
-"""Session key of the question and answer that were filled in together."""
-
 _LISTED = 200
 _OWN = ""
 
@@ -51,15 +48,16 @@ def draw_question(examples: Iterable[KnownQuestion]) -> ClaimedQuestion | None:
     moon = KnownQuestion("When did the first person walk on the Moon?", ("1969",))
     first = next(iter(listed.values()), moon)
     is_first = LINK.requested("question") is None
-    if _QUESTION not in st.session_state and is_first:
-        st.session_state[_FILLED] = (first.question, first.answer)
     LINK.init_text("question", first.question, longest=LONGEST)
     LINK.init_text("answer", first.answer if is_first else "", longest=LONGEST)
     left, right = st.columns(2, gap="large")
     with left:
         if listed:
             _pick(listed)
-        typed = st.text_area("Question", key=_QUESTION, max_chars=LONGEST, height=80, on_change=_forget)
+        answers = {first.answer, *(question.answer for question in listed.values())}
+        typed = st.text_area(
+            "Question", key=_QUESTION, max_chars=LONGEST, height=80, on_change=_forget, args=(answers,)
+        )
         question = " ".join(typed.split())
         answer = st.text_input(
             "Answer (optional)", key=_ANSWER, max_chars=LONGEST, help="Turns the claim into a statement."
@@ -71,10 +69,9 @@ def draw_question(examples: Iterable[KnownQuestion]) -> ClaimedQuestion | None:
         return _draw_claim(question, answer)
 
 
-def _forget() -> None:
-    """Clear an answer that was filled in with another question; an entered one stays."""
-    question, answer = st.session_state.get(_FILLED, ("", ""))
-    if st.session_state[_QUESTION].strip() != question and st.session_state.get(_ANSWER) == answer:
+def _forget(answers: Collection[str]) -> None:
+    """Clear an answer that was filled in with a known question; an entered one stays."""
+    if st.session_state.get(_ANSWER) in answers:
         st.session_state[_ANSWER] = ""
 
 
@@ -82,8 +79,7 @@ def _pick(listed: Mapping[str, KnownQuestion]) -> None:
     def take() -> None:
         picked = listed.get(str(st.session_state.get(_PICK)))
         if picked is not None:
-            filled = picked.question, picked.answer
-            st.session_state[_QUESTION], st.session_state[_ANSWER] = st.session_state[_FILLED] = filled
+            st.session_state[_QUESTION], st.session_state[_ANSWER] = picked.question, picked.answer
 
     # The list follows the question field.
     now = str(st.session_state.get(_QUESTION, "")).strip()

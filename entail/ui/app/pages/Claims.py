@@ -3,8 +3,7 @@
 import streamlit as st
 
 from entail.runtime.models import model_cache
-from entail.ui.claims.fields import LINK, PARTS, load_link, pick_pair, pick_pool
-from entail.ui.claims.judges import pick_judges, to_address
+from entail.ui.claims.fields import LINK, PARTS, load_link, pick_judge, pick_pair, pick_pool
 from entail.ui.claims.passages import draw_passages
 from entail.ui.claims.question import draw_question
 from entail.ui.components.elements import show_errors
@@ -23,13 +22,11 @@ with page("Claims") as (shared, author):
         with sides:
             pair = pick_pair()
         with judged:
-            judges = pick_judges()
+            judge = pick_judge()
         with top:
             asked = draw_question(pool.questions.values() if pool else ())
-        further = to_address(judges)
-        if asked is not None and asked.edited:
-            further["claim"] = asked.claim
+        further = {"claim": asked.claim} if asked is not None and asked.edited else {}
         LINK.save_to_url(PARTS, further=further)
         if pool is not None and asked is not None:
-            draw_passages(pool, asked, pair, judges)
+            draw_passages(pool, asked, pair, judge)
     model_cache().warm()
