@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from typing import Literal
 
 import numpy as np
 
-from entail.data.nli.sentence_pairs import PairTable
-from entail.data.text import fold, is_blank
+from entail.data.text import fold
 from entail.encoders.gaussian.distributions import Floats64, Gaussians, similarity
 from entail.encoders.gaussian.encoder import GaussianEncoder
 from entail.encoders.gaussian.form import GaussianForm
@@ -23,11 +22,6 @@ Side = Literal["first", "second"]
 
 NO_THRESHOLD = 0.5
 """Threshold of an encoder that was never calibrated."""
-
-FIGURES = ("says", "sure", "margin", "forward", "backward", "direction")
-"""Fields of `Verdict` that become columns of a table."""
-
-ADDED = (*FIGURES, "truncated")
 
 
 @dataclass(frozen=True)
@@ -170,69 +164,3 @@ def direction_confidence(form: GaussianForm, margins: Floats64) -> Floats64 | No
     curve = probability(form.direction, margins)
     below, above = np.minimum(curve, 0.5), np.maximum(curve, 0.5)
     return np.where(margins > 0, above, np.where(margins < 0, below, 0.5))
-
-
-@dataclass(frozen=True)
-class JudgedTable:
-    """A table of pairs with the verdict of each row; None where a sentence is empty."""
-
-    table: PairTable
-    verdicts: tuple[Verdict | None, ...]
-
-    @property
-    def truncated(self) -> tuple[bool, ...]:
-        """Whether a sentence of each row was truncated."""
-        return tuple(verdict is not None and bool(verdict.truncated) for verdict in self.verdicts)
-
-    @property
-    def columns(self) -> dict[str, str]:
-        """Added column -> its name, changed where the table has a column of that name."""
-        return added_columns(self.table.header)
-
-    def __str__(self) -> str:
-        words = [verdict.says for verdict in self.verdicts if verdict is not None]
-        return ", ".join(f"{words.count(word):,} {word}" for word in dict.fromkeys(words)) or "none judged"
-
-    def figures(self) -> list[tuple[object, ...]]:
-        """Return the values of `FIGURES` of each row; None where a pair was not judged."""
-        return [tuple(v and getattr(v, name) for name in FIGURES) for v in self.verdicts]
-
-    def to_rows(self) -> Iterator[tuple[object, ...]]:
-        """Yield the header, then each row of the table with its verdict."""
-        yield (*self.table.header, *self.columns.values())
-        for row, figures, truncated in zip(self.table.rows, self.figures(), self.truncated, strict=True):
-            yield (*row, *figures, int(truncated))
-
-
-def judge_table(
-    encoder: GaussianEncoder, table: PairTable, *, progress: ProgressCallback | None = None
-) -> JudgedTable:
-    """Judge every row that has two sentences.
-
-    Raises:
-        EncoderError: If the encoder cannot be loaded.
-    """
-    pairs = list(zip(table.first, table.second, strict=True))
-    complete = [row for row, pair in enumerate(pairs) if not any(map(is_blank, pair))]
-    verdicts: list[Verdict | None] = [None] * len(pairs)
-    first, second = [pairs[row][0] for row in complete], [pairs[row][1] for row in complete]
-    for row, verdict in zip(complete, judge(encoder, first, second, progress=progress), strict=True):
-        verdicts[row] = verdict
-    return JudgedTable(table, tuple(verdicts))
-
-
-def added_columns(header: Sequence[str]) -> dict[str, str]:
-    """Return added column -> its name, changed where the header has that name already.
-
-    >>> added_columns(["premise", "hypothesis", "Says"])["says"]
-    'judged_says'
-    """
-    used_names = {name.strip().lower() for name in header}
-    names: dict[str, str] = {}
-    for name in ADDED:
-        free = name
-        while free in used_names:
-            free = f"judged_{free}"
-        used_names.add(free)
-        names[name] = free
-    return names

@@ -18,7 +18,6 @@ from entail.data.bundled import sample_dir
 from entail.data.corpora import read_corpus
 from entail.data.entailment_bank.trees import read_trees
 from entail.data.nli.pairs import read_nli
-from entail.data.nli.sentence_pairs import read_pairs
 from entail.data.passages import files as passages
 from entail.data.reading import read_text
 from entail.data.worldtree.questions import read_questions
@@ -109,11 +108,6 @@ READERS: dict[str, tuple[str, Callable[[], str], Callable[[Path], Any]]] = {
     "trees": ("f.jsonl", tree, read_trees),
     "acts.jsonl": ("f.jsonl", tree, read_acts),
     "nli": ("f.jsonl", lambda: NLI, read_nli),
-    "pairs": (
-        "f.csv",
-        lambda: "premise,hypothesis\nA dog runs.,It moves.\n",
-        functools.partial(read_pairs, most=9),
-    ),
     "passages.squad": ("f.json", lambda: json.dumps(SQUAD), read_passages),
     "questions.squad": ("f.json", lambda: json.dumps(SQUAD), read_passage_questions),
     "passages.dpr": ("f.json", lambda: json.dumps(DPR), read_passages),
