@@ -1,20 +1,15 @@
-"""Operator page: access; machine and health, storage, jobs and logs, database and backups."""
+"""Operator page: access; machine, health and disk, jobs, database and backups."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 import streamlit as st
 
-from entail.errors import EntailError
-from entail.operations.cleaning import Removable, clean, list_removable
 from entail.operations.doctor import LITTLE_SPACE, Diagnosis, diagnose
-from entail.operations.logs import logs, tail
 from entail.operations.storage import back_up, backups, in_words, measure_storage
 from entail.results import versions
 from entail.runtime.machine import inspect_machine
@@ -25,13 +20,11 @@ from entail.trees.installation.health import counts
 from entail.trees.store import schema
 from entail.ui.components.elements import draw_table, pick_view, show_errors
 from entail.ui.frame import sign_in
-from entail.ui.frame.author import ask_name
 from entail.ui.shared.downloads import draw_download
 from entail.ui.shared.resources import Workspace, jobs
 from entail.ui.shared.text import ago, label
 from entail.ui.shared.waiting import draw_result, start_task
 
-_LOG_LINES = 200
 _SHOWN = 10
 
 CHECKS = TaskGroup("operator", failure="the check failed")
@@ -71,8 +64,9 @@ def access_refusal() -> str | None:
 
 
 def _draw_machine(shared: Workspace) -> None:
-    """Draw load, versions, and the check of `entail doctor`."""
+    """Draw load, disk, versions, and the check of `entail doctor`."""
     _draw_load()
+    _draw_storage()
     left, right = st.columns([3, 4], gap="large")
     with left:
         st.subheader("Versions")
@@ -126,17 +120,15 @@ def _draw_load() -> None:
         )
 
 
-def _draw_storage(shared: Workspace) -> None:
-    """Draw disk usage, and the items that can be removed."""
+def _draw_storage() -> None:
     room = measure_storage()
-    _draw_metrics(
-        {
-            "Free": in_words(room.free),
-            "Disk": in_words(room.total),
-            "Used by entail": in_words(sum(item.size for item in room.kept)),
-        }
+    used = in_words(sum(item.size for item in room.kept))
+    st.subheader("Disk")
+    st.progress(
+        1 - room.free / room.total,
+        text=f"{in_words(room.free)} of {in_words(room.total)} free on the disk of {label(room.folder)}; "
+        f"entail uses {used}. `entail clean` removes what can be rebuilt.",
     )
-    st.progress(1 - room.free / room.total, text=f"Disk of {label(room.folder)}")
     if room.free < LITTLE_SPACE:
         st.warning("Low disk space: trainings and backups may fail.", icon=":material/hard_drive:")
     draw_table(
@@ -150,17 +142,6 @@ def _draw_storage(shared: Workspace) -> None:
             for usage in room.kept
         ]
     )
-    st.subheader("Clean up")
-    st.caption(
-        "Lists only files that entail can rebuild; trees, corpora, encoders, backups and results of jobs "
-        "stay. On the command line: `entail clean`."
-    )
-    message, failures = st.session_state.pop("cleaned", ("", ()))
-    if message:
-        st.success(message, icon=":material/delete_sweep:")
-    for failure in failures:
-        st.warning(label(failure, longest=300))
-    _draw_removable(list_removable(jobs(), corpora=shared.corpora), shared)
 
 
 def _draw_metrics(values: Mapping[str, str]) -> None:
@@ -169,74 +150,10 @@ def _draw_metrics(values: Mapping[str, str]) -> None:
             st.metric(name, value, width="content")
 
 
-def _draw_removable(items: Sequence[Removable], shared: Workspace) -> None:
-    if not items:
-        st.info("There is nothing to clean up.", icon=":material/check:")
-        return
-    selection = draw_table(
-        [
-            {"what": f"{item.kind}: {item.what}", "size": in_words(item.size), "cost": item.cost}
-            for item in items
-        ],
-        on_select="rerun",
-        selection_mode="multi-row",
-        column_config={"what": st.column_config.TextColumn(width="large")},
-        # The key holds the listed ids: a selection never carries over to other rows.
-        key=f"removable-{sha256(' '.join(item.id for item in items).encode()).hexdigest()[:12]}",
-    )
-    selected = [items[row] for row in selection["selection"]["rows"] if row < len(items)]
-    if st.button(
-        f"Remove {len(selected)} …" if selected else "Remove …",
-        icon=":material/delete:",
-        disabled=not selected,
-        key="remove",
-        help=None if selected else "Select rows by the boxes on their left.",
-    ):
-        _confirm(selected, shared)
-
-
-@st.dialog("Remove for good?")
-def _confirm(items: Sequence[Removable], shared: Workspace) -> None:
-    for item in items[:_SHOWN]:
-        st.markdown(
-            f"**{item.kind}: {label(item.what, longest=120)}** {in_words(item.size)}  \n"
-            f":gray[Cost: {label(item.cost)}]"
-        )
-    if len(items) > _SHOWN:
-        st.caption(f"and {len(items) - _SHOWN} more")
-    with st.container(horizontal=True):
-        if st.button("Remove", type="primary", key="remove_confirmed"):
-            _remove(items, shared)
-        if st.button("Cancel", key="remove_not"):
-            st.rerun()
-
-
-def _remove(items: Sequence[Removable], shared: Workspace) -> None:
-    if not st.session_state.get("author"):
-        ask_name("storage")
-        return
-    with show_errors():
-        result = clean([item.id for item in items], jobs=jobs(), corpora=shared.corpora)
-        names = {item.id: item.what for item in items}
-        st.session_state["cleaned"] = (
-            f"Removed {len(result.removed)}, freed {in_words(result.size)}.",
-            [f"Not removed: {names.get(id_, id_)}: {reason}" for id_, reason in result.kept.items()],
-        )
-        st.rerun()
-
-
-def _draw_jobs_and_logs(shared: Workspace) -> None:
-    """Draw the queue with its workers, and a log."""
-    st.subheader("Queue")
-    _draw_queue()
-    st.subheader("Logs")
-    names = {log.name: f"{log.name}: {log.what}" for log in logs()}
-    names |= {job.id: f"job of {job.name} ({job.id})" for job in jobs().jobs()}
-    _draw_log(st.selectbox("Log", list(names), format_func=names.__getitem__, key="log_name"))
-
-
 @st.fragment(run_every=3.0)
-def _draw_queue() -> None:
+def _draw_jobs(shared: Workspace) -> None:
+    """Draw the queue with its workers."""
+    st.caption("Logs of the app, the workers and the jobs: `entail logs`.")
     all_jobs = jobs().jobs()
     workers = [worker for worker in jobs().workers() if worker.alive]
     _draw_metrics(
@@ -263,36 +180,6 @@ def _draw_queue() -> None:
                 st.toast("A worker is starting.")
     for job_id, reason in jobs().unreadable().items():
         st.warning(f"{label(job_id)}: {label(reason, longest=300)}")
-
-
-@st.fragment(run_every=3.0)
-def _draw_log(name: str) -> None:
-    try:
-        text = tail(name, lines=_LOG_LINES, secrets=secret_values())
-    except EntailError as error:
-        st.caption(label(str(error)))
-        return
-    if not text:
-        hint = " Only an app started by `entail app` writes one." if name == "app" else ""
-        st.caption(f"The log is empty.{hint}")
-        return
-    # A fixed key keeps the scroll position between updates.
-    with st.container(height=420, key="log_tail", autoscroll=True):
-        st.code(text, language=None, wrap_lines=True)
-    st.caption(f"Last {_LOG_LINES} lines, secrets masked. On the command line: `entail logs {label(name)}`.")
-
-
-def secret_values() -> list[str]:
-    """Return the values of the app's secrets, to mask them in logs."""
-    return list(_values(st.secrets.to_dict())) if st.secrets.load_if_toml_exists() else []
-
-
-def _values(section: Mapping[str, Any]) -> Iterator[str]:
-    for name, value in section.items():
-        if isinstance(value, Mapping):
-            yield from _values(value)
-        elif isinstance(value, str) and any(word in name for word in ("secret", "token", "password", "key")):
-            yield value
 
 
 def _draw_database(shared: Workspace) -> None:
@@ -348,7 +235,6 @@ def _draw_backup(file: Path) -> None:
 
 _VIEWS: Mapping[str, Callable[[Workspace], None]] = {
     "Machine": _draw_machine,
-    "Storage": _draw_storage,
-    "Jobs and logs": _draw_jobs_and_logs,
+    "Jobs": _draw_jobs,
     "Database": _draw_database,
 }

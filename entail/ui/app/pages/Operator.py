@@ -1,4 +1,4 @@
-"""Operator page: machine, storage, jobs and database."""
+"""Operator page: machine, jobs and database."""
 
 import streamlit as st
 
