@@ -32,7 +32,6 @@ PAIRS = (
     NliPair("A dog runs in a park.", "It sleeps.", "contradiction"),
     NliPair("Two girls sing.", "Girls sing.", "entailment"),
 )
-HUB_SET = "A data set on the Hub …"
 View = Callable[..., AppTest]
 
 
@@ -90,11 +89,16 @@ def test_few_settings_have_a_field_and_all_are_in_a_table(view: View, name: str)
     assert all(table["allowed"])
 
 
-def test_a_form_explains_its_fields_and_names_broken_methods(view: View) -> None:
+def test_nothing_starts_is_stored_or_downloaded_without_a_name(view: View) -> None:
     app = view(author=None)
     assert start(app).disabled
     assert named(app.number_input, "Rank").help
     assert "The method sixth cannot be loaded" in said(app)
+    named(app.selectbox, "Method").set_value("gausscse").run()
+    named(app.selectbox, "Pairs").set_value("Upload a file …").run()
+    assert not app.file_uploader
+    named(app.selectbox, "Pairs").set_value("A data set on the Hub …").run()
+    assert not [field for field in app.text_input if field.label == "Data set"]
 
 
 def test_settings_of_the_table_are_used(view: View, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,15 +218,6 @@ def test_a_model_is_named_not_read_from_a_path(
     assert app.run().error
 
 
-def test_what_is_stored_or_downloaded_needs_a_name(view: View, tmp_path: Path) -> None:
-    app = view(author=None)
-    named(app.selectbox, "Method").set_value("gausscse").run()
-    named(app.selectbox, "Pairs").set_value("Upload a file …").run()
-    assert not app.file_uploader
-    named(app.selectbox, "Pairs").set_value(HUB_SET).run()
-    assert not [field for field in app.text_input if field.label == "Data set"]
-
-
 def test_decisions_of_the_team_begin_with_gentle_settings(view: View, shared: Workspace) -> None:
     info = shared.corpora.add_corpus(FACTS, author="Ada")
     tree = shared.log.create(Create(hypothesis="snow is cold"), author="Ada", corpus_id=info.id)
@@ -254,10 +249,10 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str | None]]:
     return read
 
 
-def choose(app: AppTest, field: str, name: str, method: str = "gausscse") -> AppTest:
+def choose(app: AppTest, field: str, name: str) -> AppTest:
     """Name a data set of the Hub in a field of the form."""
-    named(app.selectbox, field).set_value(HUB_SET).run()
-    app.text_input(key=f"data-{method}-{field.lower()}-name").set_value(name).run()
+    named(app.selectbox, field).set_value("A data set on the Hub …").run()
+    app.text_input(key=f"data-gausscse-{field.lower().replace(', file ', '-')}-name").set_value(name).run()
     assert not app.exception
     return app
 
@@ -271,8 +266,7 @@ def test_a_data_set_of_the_hub_is_previewed_and_queued_by_its_name(
     assert start(app).disabled
     app = choose(choose(app, "Pairs", "snli"), "Dev", "me/mine@v1:pairs")
     named(app.text_input, "Dev split").set_value("trial").run()
-    named(app.selectbox, "Pairs, file 2").set_value(HUB_SET).run()
-    app.text_input(key="data-gausscse-pairs-2-name").set_value("multi_nli").run()
+    choose(app, "Pairs, file 2", "multi_nli")
     assert asked == [], "nothing is fetched before a person asks"
     app = previewed(app)
     assert asked == [("snli", "train"), ("multi_nli", "train"), ("me/mine@v1:pairs", "trial")]

@@ -11,15 +11,18 @@ from entail.errors import EntailError
 from entail.evaluation.retrieval.paired import FEW, PairedComparison
 from entail.jobs.candidates import Candidate, find_candidate, list_splits
 from entail.registry.models import Active, card_figures
+from entail.runtime.tasks import TaskGroup
 from entail.settings import is_demo
 from entail.training.cards.figures import FigurePair
 from entail.trees.store.corpora import CorpusInfo
 from entail.ui.components.elements import differences_table, draw_table
-from entail.ui.models.details import ENCODER_TASKS
 from entail.ui.shared.model_names import model_label
 from entail.ui.shared.resources import Workspace, jobs
 from entail.ui.shared.text import label
 from entail.ui.shared.waiting import draw_result, start_task
+
+ENCODER_TASKS = TaskGroup("encoder tasks", failure="the task failed")
+"""Encoders compared and promoted."""
 
 _VERDICTS = {
     "better": ":green[:material/trending_up:] **Better.**",

@@ -178,8 +178,7 @@ def _draw_file(
 ) -> Path | None:
     """Draw a field for a file: an available one, an upload, or a Hub data set; return None without one.
 
-    A Hub data set is downloaded by the preview or the training, not here. `from_name` makes a path of its
-    name, if the field takes one.
+    `from_name` makes a path of the name of a Hub data set, if the field takes one.
     """
     name = setting_label(field.name) + (f", file {number}" if number > 1 else "")
     options = [*([] if field.required else [_NONE]), *offers, _UPLOAD, *([_HUB] if from_name else [])]
@@ -187,10 +186,16 @@ def _draw_file(
     with show_errors():
         if option == _UPLOAD:
             return _draw_upload(name, key=f"{key}-upload")
-        if option == _HUB and from_name is not None:
-            return _draw_hub_name(from_name, key=f"{key}-name")
         if option in offers:
             return offers[option]()
+        if option == _HUB and from_name is not None and not lacks_name(key):
+            typed = st.text_input(
+                "Data set",
+                key=f"{key}-name",
+                placeholder="snli, organisation/name@revision:configuration",
+                help="Downloaded by the preview or the training. Add a revision to pin the data.",
+            )
+            return from_name(typed.strip()) if typed.strip() else None
     return None
 
 
@@ -218,22 +223,6 @@ def _draw_upload(name: str, *, key: str) -> Path | None:
     if file.file_id not in stored or not stored[file.file_id].is_file():
         stored[file.file_id] = jobs().keep_file(file.name, file.getvalue())
     return stored[file.file_id]
-
-
-def _draw_hub_name(from_name: Callable[[str], Path], *, key: str) -> Path | None:
-    if lacks_name(key):  # the preview downloads it
-        return None
-    name = st.text_input(
-        "Data set",
-        key=key,
-        placeholder="snli, organisation/name@revision:configuration",
-        help="Add a revision to pin the data, and a configuration if there are several.",
-    ).strip()
-    if not name:
-        return None
-    path = from_name(name)
-    st.caption(":material/cloud_download: Downloaded by the preview or the training.")
-    return path
 
 
 def _store_corpus(shared: Workspace, info: CorpusInfo) -> Path:

@@ -8,12 +8,14 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from entail.operations.encoders import EncoderSummary, list_encoders
+from entail.errors import EncoderError
+from entail.operations.encoders import EncoderSummary, card_text, list_encoders
 from entail.operations.storage import in_words
 from entail.runtime.models import model_cache
+from entail.training.cards.markdown import readable_card
+from entail.training.cards.template import model_card
 from entail.training.method import Role
 from entail.ui.components.elements import draw_table, pick_view, show_errors
-from entail.ui.models.details import draw_card, draw_figures
 from entail.ui.models.promotion import draw_active_models, draw_notice, draw_promotion, draw_scorers
 from entail.ui.shared.model_names import model_label
 from entail.ui.shared.resources import Workspace, jobs
@@ -66,13 +68,60 @@ def _draw_encoder(shared: Workspace, author: str | None, encoder: EncoderSummary
         st.error(f"It cannot be loaded: {label(entry.problem)}", icon=":material/gpp_bad:")
         st.caption("For safety, only safetensors are loaded, and no code of a model is run.")
     if view == "Figures":
-        draw_figures(encoder)
+        _draw_figures(encoder)
     elif view == "Promote":
         usable = entry.problem is None and entry.path is not None
         role: Role = "direction" if entry.gaussian is not None else "retriever"
-        draw_promotion(shared, author, entry.name, entry.revision if usable else None, role, entry=entry)
+        draw_promotion(shared, author, entry.name, entry.revision if usable else None, role)
     else:
-        draw_card(encoder)
+        _draw_card(encoder)
+
+
+def _draw_figures(encoder: EncoderSummary) -> None:
+    """Draw the figures of an encoder in a table."""
+    if not encoder.figures:
+        st.info(
+            "No figures yet. Measure it with `entail evaluate nli`, also with `--direction`, and add the "
+            "figures to its card with `entail card --results`."
+            if encoder.entry.gaussian is not None
+            else "No figures yet. Compare it under “Promote”, or on the Compare page.",
+            icon=":material/query_stats:",
+        )
+        return
+    share = st.column_config.NumberColumn(format="%.3f")
+    draw_table(
+        [
+            {
+                "task": figure.task,
+                "measure": figure.measure,
+                "value": figure.value,
+                "on": figure.data,
+                "simplest rival": figure.rival,
+                "of the rival": figure.rival_value,
+                "from": source,
+            }
+            for source, figure in encoder.figures
+        ],
+        placeholder="",
+        column_config={"value": share, "of the rival": share},
+        key=f"figures-{encoder.entry.revision}",
+    )
+
+
+def _draw_card(encoder: EncoderSummary) -> None:
+    """Draw the card of an encoder; its pictures stay links, so that the page needs no network."""
+    folder = encoder.entry.path
+    text = card_text(folder) if folder is not None else ""
+    if not text and folder is not None and encoder.facts is not None:
+        try:
+            text = model_card(folder)
+        except EncoderError as error:
+            st.warning(label(str(error)))
+    if not text:
+        st.info("No model card.", icon=":material/description:")
+        return
+    with st.container(border=True, height=560):
+        st.markdown(readable_card(text))
 
 
 def _draw_list(encoders: Sequence[EncoderSummary], *, selected: str) -> None:

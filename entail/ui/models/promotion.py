@@ -8,7 +8,7 @@ from datetime import datetime
 
 import streamlit as st
 
-from entail.encoders.catalogue import PACKAGED, EncoderEntry
+from entail.encoders.catalogue import PACKAGED
 from entail.errors import EntailError, PromotionError
 from entail.evaluation.retrieval.paired import PairedComparison
 from entail.jobs.candidates import Candidate
@@ -23,14 +23,19 @@ from entail.registry.models import (
     roll_back,
     shipped_retriever,
 )
-from entail.registry.pointers import Pointer, list_moves, list_pointers, rollback_target
+from entail.registry.pointers import Pointer, list_moves, rollback_target
 from entail.registry.roles import DESCRIPTIONS, PACKAGED_MODELS, list_usable
 from entail.settings import is_demo
 from entail.training.method import Role
 from entail.trees.store.corpora import CorpusInfo
 from entail.ui.frame.author import ask_name
-from entail.ui.models.comparison import candidate_of, compare_on_split, draw_card_figures, draw_comparison
-from entail.ui.models.details import ENCODER_TASKS
+from entail.ui.models.comparison import (
+    ENCODER_TASKS,
+    candidate_of,
+    compare_on_split,
+    draw_card_figures,
+    draw_comparison,
+)
 from entail.ui.shared.demo import is_locked_in_demo
 from entail.ui.shared.model_names import model_label
 from entail.ui.shared.resources import Workspace
@@ -43,7 +48,6 @@ SCORER = "models_scorer"
 _NOTICE = "models_notice"
 _PROMOTING = "models_moving"
 _CORPUS = "models_corpus"
-_LINKED_SCORER = "models_scorer_linked"
 _MOVES_SHOWN = 50
 _DEFAULT = "all other corpora"
 _ROLES: Mapping[Role, str] = {"direction": "Directions", "chains": "Chains", "reranker": "Re-ranking"}
@@ -159,14 +163,14 @@ def draw_scorers(shared: Workspace, author: str | None, *, linked: str | None) -
     """Draw the promotion of a chain scorer; `linked` is one that a link from its training leads to."""
     scorers = list_usable("chains")
     if linked in scorers:
-        st.session_state[SCORER] = st.session_state[_LINKED_SCORER] = linked
+        st.session_state[SCORER] = linked
     if len(scorers) < 2:
         return
     if st.session_state.get(SCORER) not in scorers:
         now = active(role="chains").encoder
         st.session_state[SCORER] = next(name for name in scorers if name != now)
-    expanded = st.session_state.get(_LINKED_SCORER) == st.session_state[SCORER]
-    with st.expander("Promote a chain scorer", icon=":material/link:", expanded=expanded):
+    st.markdown("##### Chain scorers")
+    with st.container(border=True):
         name = st.selectbox(
             "Scorer", list(scorers), format_func=model_label, key=SCORER, persist_state="session"
         )
@@ -179,12 +183,10 @@ def draw_promotion(
     name: str,
     revision: str | None,
     role: Role,
-    *,
-    entry: EncoderEntry | None = None,
 ) -> None:
     """Draw the comparison of a candidate with the active model of its role, and the promotion.
 
-    `revision` is empty if it cannot be promoted; `entry` is the catalogue entry of a retriever.
+    `revision` is empty if it cannot be promoted.
     """
     if not revision:
         st.info("Only an installed model that loads can be promoted.", icon=":material/block:")
@@ -218,7 +220,7 @@ def draw_promotion(
         if comparison is not None:
             draw_comparison(comparison, names)
         draw_card_figures(name, now)
-    _draw_promote(shared, author, name, revision, now, info, comparison, entry)
+    _draw_promote(shared, author, name, revision, now, info, comparison)
 
 
 def _pick_corpus(corpora: Sequence[CorpusInfo], candidate: Candidate | None) -> CorpusInfo | None:
@@ -254,9 +256,10 @@ def _draw_promote(
     now: Active,
     info: CorpusInfo | None,
     comparison: PairedComparison | None,
-    entry: EncoderEntry | None,
 ) -> None:
-    st.markdown(_effect(name, now, info, entry))
+    target = _where(now.role, info.name if info is not None else None)
+    replaced = f" instead of **{label(model_label(now.encoder))}**" if now.encoder else ""
+    st.markdown(f"**{label(model_label(name))}** {DESCRIPTIONS[now.role]} for {target}{replaced}.")
     anyway, refused = False, False
     try:
         require_no_worse(name, revision, now, comparison)
@@ -294,20 +297,6 @@ def _draw_promote(
         kwargs={"slot": _PROMOTING},
         key=f"promote-{name}",
     )
-
-
-def _effect(name: str, now: Active, info: CorpusInfo | None, entry: EncoderEntry | None) -> str:
-    """Return the effect of a promotion as Markdown."""
-    scope = _where(now.role, info.name if info is not None else None)
-    replaced = f" instead of **{label(model_label(now.encoder))}**" if now.encoder else ""
-    effect = f"**{label(model_label(name))}** {DESCRIPTIONS[now.role]} for {scope}{replaced}."
-    if now.role == "retriever" and info is None:
-        effect += " Indexes are built on the first search."
-        if own := [pointer.corpus for pointer in list_pointers() if pointer.corpus]:
-            effect += f" Corpora with their own encoder keep it: {label(', '.join(map(str, own)))}."
-    elif info is not None and entry is not None and entry.premise_revision != now.premise_revision:
-        effect += f" Its index of {info.count:,} premises is built first."
-    return effect
 
 
 def _draw_promoting() -> bool:
