@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from entail.errors import EvaluationError
-from entail.statistics.classification import auprc, best_threshold, mcnemar, wilson_interval
+from entail.statistics.classification import auprc, best_threshold, wilson_interval
 
 CASES = st.lists(
     st.tuples(st.sampled_from([-1.0, 0.0, 0.1, 0.25, 0.5, 0.75, 1.0]) | st.floats(-2, 2), st.booleans()),
@@ -62,12 +62,7 @@ def test_no_threshold_is_more_accurate(cases: list[tuple[float, bool]]) -> None:
     assert result.accuracy >= max(accuracies) - 1e-12
 
 
-def test_tests_and_intervals_by_hand() -> None:
-    # 5 and 1 of 6 discordant: 2 * (C(6,0) + C(6,1)) / 2^6.
-    first = [True] * 5 + [False] + [True] * 10 + [False] * 10
-    second = [False] * 5 + [True] + [True] * 10 + [False] * 10
-    assert mcnemar(first, second) == pytest.approx((5, 1, 2 * 7 / 64))
-    assert mcnemar(first, first).p == 1
+def test_intervals_of_shares() -> None:
     low, high = wilson_interval(8, 10) or (0, 0)
     assert low < 0.8 < high
     assert wilson_interval(0, 0) is None
@@ -81,5 +76,3 @@ def test_invalid_cases_are_refused(scores: list[float], truth: list[bool]) -> No
     for measure in (auprc, best_threshold):
         with pytest.raises(EvaluationError):
             measure(scores, truth)
-    with pytest.raises(EvaluationError):
-        mcnemar([True], [True, False])

@@ -28,27 +28,24 @@ def random_ranks(seed: int, *, shift: int = 0) -> GoldRanks:
 
 
 def test_values_by_hand() -> None:
-    # Differences 1, 1, -1, 0: sums over the 2^3 flips of those that differ are 3, 1 (three times) and their
-    # negatives, so every flip is at least as far from 0 as the observed 1.
+    # Every flip of the three that differ is at least as far from 0 as the observed 1.
     result = paired_difference([0, 0, 1, 0.5], [1, 1, 0, 0.5])
     assert (result.first, result.second, result.difference) == (0.375, 0.625, 0.25)
     assert (result.better, result.worse, result.queries, result.p) == (2, 1, 4, 1.0)
-    exact = paired_difference([0.0] * 6, [0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
-    assert exact.p == 2 / 2**6  # as observed, and all signs flipped
-    assert exact.low > 0
+    few = paired_difference([0.0] * 6, [0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
+    assert few.p == pytest.approx(2 / 2**6, abs=0.005)  # as observed, and all signs flipped
+    assert few.low > 0
     assert paired_difference(np.zeros(400), np.ones(400), samples=1000).p == 1 / 1001
     # 0.1 + 0.2 - 0.3 is 5.6e-17: every flip is as far from 0 as nothing
     assert paired_difference([0, 0, 0.3], [0.1, 0.2, 0]).p == 1.0
 
 
-def test_exact_and_drawn_p_agree() -> None:
+def test_drawn_p_is_near_that_of_all_flips() -> None:
     first, second = np.random.default_rng(5).random((2, 13))
-    exact = paired_difference(first, second, samples=2**13).p
-    assert paired_difference(first, second, samples=2**13 - 1).p == pytest.approx(exact, abs=0.02)
     expected = scipy.stats.permutation_test(
         (second - first,), np.mean, permutation_type="samples", n_resamples=np.inf
     ).pvalue
-    assert exact == pytest.approx(expected, abs=1e-12)
+    assert paired_difference(first, second).p == pytest.approx(expected, abs=0.02)
 
 
 def test_weights_make_a_ratio(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,7 +53,7 @@ def test_weights_make_a_ratio(monkeypatch: pytest.MonkeyPatch) -> None:
     # hits among 1, 3 and 2 relevant items: 0 of 6 before, 1 + 3 after
     result = paired_difference([0, 0, 0], [1, 1, 0], weights=[1, 3, 2])
     assert result.second == pytest.approx(4 / 6)
-    assert result.p == 0.5  # 2 of 4 flips
+    assert result.p == pytest.approx(0.5, abs=0.02)  # 2 of 4 flips
     # all ways to draw three of three queries: the exact quantiles of the ratio
     ratios = [
         sum((1, 3, 0)[i] for i in sample) / sum((1, 3, 2)[i] for i in sample)
@@ -98,10 +95,10 @@ def test_rankings_and_measures_together_are_those_alone() -> None:
             (left, weights), (right, _) = (query_values(side, ks=[10])[measure] for side in sides)
             alone = paired_difference(left, right, weights=weights, samples=2500, seed=4)
             assert asdict(figure.paired) == pytest.approx(asdict(alone), abs=1e-12), measure
-            # from the first draws, against a ranking that finds nothing
+            # against a ranking that finds nothing
             for values, own in zip((left, right), figure.intervals, strict=True):
                 against_nothing = paired_difference(
-                    np.zeros(len(values)), values, weights=weights, samples=2000, seed=4
+                    np.zeros(len(values)), values, weights=weights, samples=2500, seed=4
                 )
                 assert own == pytest.approx((against_nothing.low, against_nothing.high), abs=1e-12), measure
 
@@ -142,11 +139,12 @@ def test_separation_is_that_of_scipy_in_every_draw_of_queries() -> None:
     assert result.auc == pytest.approx(auc(values[upper], values[~upper]))
     assert result.delta == pytest.approx(2 * result.auc - 1)
     counts = np.concatenate(list(resamples(12, samples=20, seed=9)))
-    for row, auc_draw in zip(counts, result.auc_draws, strict=True):
+    draws = []
+    for row in counts:
         times = row[query].astype(int)
         groups = np.repeat(values[upper], times[upper]), np.repeat(values[~upper], times[~upper])
-        assert auc_draw == pytest.approx(auc(*groups))
-    assert result.auc_interval == interval(result.auc_draws)
+        draws.append(auc(*groups))
+    assert result.auc_interval == pytest.approx(interval(np.array(draws)))
 
 
 def test_separation_of_missing_groups_and_of_bad_values() -> None:
@@ -154,8 +152,7 @@ def test_separation_of_missing_groups_and_of_bad_values() -> None:
     assert separation(np.zeros(2), upper=~nobody, lower=nobody, query=query) is None
     result = separation(np.array([1.0, 0.0]), upper=first, lower=~first, query=query, samples=40)
     assert result is not None
-    assert np.isnan(result.auc_draws).any()  # samples without one of the groups
-    assert result.auc_interval == (1, 1)
+    assert result.auc_interval == (1, 1)  # samples without one of the groups say nothing
     for value, samples in ((math.nan, 9), (0.1, 0)):
         with pytest.raises(RetrievalError):
             separation(np.array([value, 0.2]), upper=first, lower=~first, query=query, samples=samples)

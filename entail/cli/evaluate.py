@@ -238,10 +238,7 @@ def chains(
     *,
     how: RankingOptions,
 ) -> Report:
-    """Evaluate rankings of facts by MAP, as in the TextGraphs shared tasks of 2019 and 2020.
-
-    Also by role, Easy and Challenge, number of gold facts, and hops in shared words.
-    """
+    """Evaluate rankings of facts by MAP, as in the TextGraphs shared tasks of 2019 and 2020."""
     import time
 
     import numpy as np

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from entail.data.records import Corpus
-from entail.data.worldtree.questions import ROLES, Question
+from entail.data.worldtree.questions import Question
 from entail.data.worldtree.tables import FactTables
 from entail.errors import EvaluationError
 from entail.index.factory import retriever
@@ -36,13 +36,11 @@ class ChainEvaluation:
 
     Attributes:
         values: Average precision of each question, in order, shape (questions,).
-        slices: Kind (`role`, `level`) -> value -> average precisions of the questions that have it.
         missing: (question id, uid) of gold facts in no table.
         without_gold: Number of questions without an explanation, left out.
     """
 
     values: Values
-    slices: Mapping[str, Mapping[str, Sequence[float]]] = field(default_factory=dict)
     missing: tuple[tuple[str, str], ...] = ()
     without_gold: int = 0
 
@@ -53,18 +51,10 @@ class ChainEvaluation:
 
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-serialisable dict."""
-        slices = {
-            f"by_{kind}": {
-                value: {"MAP": float(np.mean(values)), "questions": len(values)}
-                for value, values in groups.items()
-            }
-            for kind, groups in self.slices.items()
-        }
         return {
             "MAP": self.map,
             "questions": len(self.values),
             "interval": list(bootstrap_interval(self.values)),
-            **slices,
             "missing_gold": [list(pair) for pair in self.missing],
             "without_gold": self.without_gold,
         }
@@ -106,8 +96,6 @@ def evaluate_chains(
             unknown one, or no question has gold.
     """
     values: list[float] = []
-    roles: dict[str, list[float]] = {}
-    levels: dict[str, list[float]] = {}
     missing: list[tuple[str, str]] = []
     without_gold = len(questions) - len(with_gold(questions))
     for question, ranking in _paired(questions, rankings):
@@ -117,27 +105,8 @@ def evaluate_chains(
         absent = [uid for uid in question.gold if uid not in facts.positions]
         missing += [(question.id, uid) for uid in absent]
         gold = np.array([np.inf if uid in absent else ranks[facts.positions[uid]] for uid in question.gold])
-        value = ap(gold) if np.isfinite(gold).all() else 0.0
-        values.append(value)
-        if question.level:
-            levels.setdefault(question.level, []).append(value)
-        own_roles = np.array(list(question.gold.values()))
-        for role in dict.fromkeys(question.gold.values()):
-            # The average precision of these facts where the others are in no ranking.
-            rest = gold[own_roles != role]
-            own = np.array([rank - (rest < rank).sum() for rank in gold[own_roles == role]])
-            roles.setdefault(role, []).append(ap(own))
-    return ChainEvaluation(
-        values=np.array(values),
-        slices={
-            "role": {
-                role: roles[role] for role in sorted(roles, key=lambda role: (*ROLES, role).index(role))
-            },
-            "level": dict(sorted(levels.items())),
-        },
-        missing=tuple(missing),
-        without_gold=without_gold,
-    )
+        values.append(ap(gold) if np.isfinite(gold).all() else 0.0)
+    return ChainEvaluation(np.array(values), tuple(missing), without_gold)
 
 
 def _ranks_in(ranking: Ints, count: int, *, name: str) -> Values:

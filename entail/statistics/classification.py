@@ -77,29 +77,6 @@ def wilson_interval(right: int, cases: int) -> tuple[float, float] | None:
     return float(low), float(high)
 
 
-class McNemar(NamedTuple):
-    """Exact test of two classifiers: cases that only one of them decides correctly, and the two-sided p."""
-
-    first_only: int
-    second_only: int
-    p: float
-
-
-def mcnemar(first: ArrayLike, second: ArrayLike) -> McNemar:
-    """Compare the correct decisions of two classifiers on the same cases (McNemar 1947).
-
-    >>> mcnemar([True] * 6 + [False] * 2, [False] * 6 + [True] * 2)
-    McNemar(first_only=6, second_only=2, p=0.2890625)
-    """
-    from scipy.stats import binomtest
-
-    left, right = np.asarray(first, dtype=np.bool_), np.asarray(second, dtype=np.bool_)
-    if left.shape != right.shape:
-        raise EvaluationError(f"expected the same cases, found shapes {left.shape}, {right.shape}")
-    only = int((left & ~right).sum()), int((right & ~left).sum())
-    return McNemar(*only, float(binomtest(only[0], sum(only)).pvalue) if any(only) else 1.0)
-
-
 def _checked(scores: ArrayLike, positive: ArrayLike) -> tuple[Values, Booleans]:
     values, truth = np.asarray(scores, dtype=np.float64), np.asarray(positive, dtype=np.bool_)
     if values.shape != truth.shape or values.ndim != 1 or not len(values):

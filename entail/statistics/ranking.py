@@ -6,7 +6,6 @@ function of these alone. With R relevant items at ranks r_1 < r_2 < ... < r_R:
 =======================  ==============================================================================
 `average_precision`      1/R * sum_i i / r_i
 `ndcg`                   sum_i 1 / log2(1 + r_i), divided by the same sum for the ranks 1 .. R
-`ndcg` cut at k          only ranks up to k count, in the ideal as well (so it ends at min(R, k))
 `recall`                 share of the R with rank <= k
 `reciprocal_rank`        1 / r_1
 =======================  ==============================================================================
@@ -177,35 +176,34 @@ def average_precision(gold: GoldRanks) -> Values:
     return gold.per_query(index / gold.ascending) / gold.counts
 
 
-def ndcg(gold: GoldRanks, k: int | None = None) -> Values:
-    """Return the normalised discounted cumulative gain of each query, of the whole ranking or cut at k.
+def ndcg(gold: GoldRanks) -> Values:
+    """Return the normalised discounted cumulative gain of each query.
 
-    >>> ndcg(GoldRanks.of([[1, 3]])).round(4), ndcg(GoldRanks.of([[1, 3]]), k=1)
-    (array([0.9197]), array([1.]))
+    >>> ndcg(GoldRanks.of([[1, 3]])).round(4)
+    array([0.9197])
     """
-    limit = np.inf if k is None else _cutoff(k)
-    gain = np.where(gold.ranks <= limit, 1.0 / np.log2(1.0 + gold.ranks), 0.0)
     ideal = np.cumsum(1.0 / np.log2(1.0 + np.arange(1, int(gold.counts.max(initial=0)) + 1)))
-    best: Values = ideal[np.minimum(gold.counts, limit).astype(np.int64) - 1]  # (queries,)
-    return gold.per_query(gain) / best
+    return gold.per_query(1.0 / np.log2(1.0 + gold.ranks)) / ideal[gold.counts - 1]
 
 
 def recall(gold: GoldRanks, k: int) -> Values:
     """Return the share of each query's relevant items among its first k candidates."""
-    return gold.per_query((gold.ranks <= _cutoff(k)).astype(np.float64)) / gold.counts
+    if k < 1:
+        raise RetrievalError(f"a cut-off is at least 1, found {k}")
+    return gold.per_query((gold.ranks <= k).astype(np.float64)) / gold.counts
 
 
 def reciprocal_rank(gold: GoldRanks) -> Values:
     """Return 1 / rank of the first relevant item of each query; the mean over queries is MRR."""
-    first: Values = gold.ascending[gold.offsets[:-1]]
-    return 1.0 / first
+    first: Values = 1.0 / gold.ascending[gold.offsets[:-1]]
+    return first
 
 
 def summary(gold: GoldRanks, *, ks: Sequence[int]) -> dict[str, float]:
     """Return every measure by its name in tables; all but Hit@k are means over queries.
 
     >>> list(summary(GoldRanks.of([[1]]), ks=[10]))
-    ['MAP', 'NDCG', 'MRR', 'NDCG@10', 'Hit@10', 'Recall@10']
+    ['MAP', 'NDCG', 'MRR', 'Hit@10']
 
     Raises:
         RetrievalError: If there is no query, or a k is below 1.
@@ -225,19 +223,11 @@ def query_values(gold: GoldRanks, *, ks: Sequence[int]) -> dict[str, tuple[Value
     (array([0.5, 1. ]), array([2., 1.]))
     """
     even, counts = np.ones(len(gold)), gold.counts.astype(np.float64)
-    shares = {k: recall(gold, k) for k in ks}
     values = {"MAP": average_precision(gold), "NDCG": ndcg(gold), "MRR": reciprocal_rank(gold)}
-    values |= {f"NDCG@{k}": ndcg(gold, k) for k in ks}
-    weighted = {name: (value, even) for name, value in values.items()}
-    weighted |= {f"Hit@{k}": (share, counts) for k, share in shares.items()}
-    return weighted | {f"Recall@{k}": (share, even) for k, share in shares.items()}
+    return {name: (value, even) for name, value in values.items()} | {
+        f"Hit@{k}": (recall(gold, k), counts) for k in ks
+    }
 
 
 def _offsets(counts: Sequence[int] | Positions) -> Positions:
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])
-
-
-def _cutoff(k: int) -> int:
-    if k < 1:
-        raise RetrievalError(f"a cut-off is at least 1, found {k}")
-    return k

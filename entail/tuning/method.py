@@ -39,15 +39,13 @@ def evaluate(
     """Evaluate the retrieval of the dev questions' gold passages from the whole pool; None without any."""
     import numpy as np
 
-    from entail.evaluation.passages.retrieval import Judged, evaluate_passages
+    from entail.evaluation.passages.retrieval import evaluate_passages
     from entail.evaluation.retrieval.paired import QueryFigures
 
     questions = tuple(question for question in data.dev_questions if question.gold)
     if not questions:
         return None
-    evaluation = evaluate_passages(
-        data.examples.store, Judged(questions), encoder=str(encoder), progress=progress
-    )
+    evaluation = evaluate_passages(data.examples.store, questions, encoder=str(encoder), progress=progress)
     ranks = np.array(evaluation.first_hits, dtype=np.float64)
     weight = np.ones(len(ranks))
     reciprocal = np.divide(1.0, ranks, out=np.zeros(len(ranks)), where=ranks > 0)

@@ -77,8 +77,8 @@ class PassageSource:
         pool = tuple(dict.fromkeys(file for file in files if file is not None))
         folder = load_settings().data_dir / "passages" / store_name(pool)
         store = store_passages(pool, folder, progress=progress)
-        questions = judged_questions(self.questions, qrels=self.qrels, split=self.split).questions
-        dev = judged_questions(self.dev, split=self.dev_split).questions if self.dev else ()
+        questions = judged_questions(self.questions, qrels=self.qrels, split=self.split)
+        dev = judged_questions(self.dev, split=self.dev_split) if self.dev else ()
         return PassageData(
             examples=examples_of(store, questions),
             dev=examples_of(store, dev) if dev else None,

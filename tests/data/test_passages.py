@@ -205,9 +205,7 @@ def test_beir_folders(tmp_path: Path) -> None:
     (tmp_path / "qrels").mkdir()
     written(tmp_path, "qrels/test.tsv", "query-id\tcorpus-id\tscore\nq1\td1\t1\nq1\td2\t0\nq9\td2\t1\n")
     assert list(read_passages(tmp_path)) == [Passage("d1", "Ice is cold.", "Ice"), Passage("d2", "Fire.")]
-    unknown: list[str] = []
-    assert list(read_questions(tmp_path, unknown=unknown)) == [Question("q1", "what is cold", (), ("d1",))]
-    assert unknown == ["q9"]
+    assert list(read_questions(tmp_path)) == [Question("q1", "what is cold", (), ("d1",))]
     with pytest.raises(FormatError, match=r"dev.tsv in qrels, found test"):
         list(read_questions(tmp_path, split="dev"))
     (tmp_path / "corpus.jsonl").unlink()

@@ -1,22 +1,13 @@
-"""A candidate and the active encoder, query by query; the same on an author's judgements."""
+"""A candidate and the active encoder, query by query."""
 
 import json
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from entail.data.judgements import JudgedPair, Judgements
-from entail.data.records import Corpus
-from entail.errors import DataError, ManifestMismatchError, RetrievalError
-from entail.evaluation.retrieval.paired import (
-    PairedComparison,
-    QueryFigures,
-    compare_on_judgements,
-    compare_paired,
-)
-from entail.index.protocol import Floats, Hits, Manifest
+from entail.errors import RetrievalError
+from entail.evaluation.retrieval.paired import PairedComparison, QueryFigures, compare_paired
 
 
 def measured(encoder: str, values: list[float], weights: list[float] | None = None) -> QueryFigures:
@@ -66,51 +57,3 @@ def test_only_the_same_queries_and_measures_are_compared() -> None:
         with pytest.raises(RetrievalError):
             compare_paired(old, unlike)
     assert compare_paired(old, new).digest != compare_paired(other, other).digest
-
-
-TEXTS = ["good one", "bad one", "nobody looked", "good two", "bad two"]
-CORPUS = Corpus.of("facts", TEXTS)
-JUDGED = Judgements.of_pairs(
-    [
-        JudgedPair("q", "good one", True),
-        JudgedPair("q", "good two", True),
-        JudgedPair("q", "bad one", False),
-        JudgedPair("q", "bad two", False),
-        JudgedPair("only accepted", "good one", True),
-        JudgedPair("elsewhere", "a sentence of one's own", True),
-        JudgedPair("elsewhere", "bad one", False),
-    ]
-)
-
-
-class Scores:
-    """An index that gives every query the same scores."""
-
-    def __init__(self, scores: list[float], corpus: Corpus = CORPUS) -> None:
-        self.name = "scores"
-        self.manifest = Manifest("scores@1", 0, "any", len(corpus), corpus.hash)
-        self._scores = np.array(scores, dtype=np.float32)
-
-    def scores(self, queries: Sequence[str]) -> Floats:
-        return np.tile(self._scores, (len(queries), 1))
-
-    def search(self, queries: Sequence[str], *, k: int) -> Hits:
-        raise NotImplementedError
-
-
-def test_accepted_premises_are_ranked_among_those_judged() -> None:
-    # First: good one, nobody looked, bad one, good two, bad two: ranks 1 and 3 of the four judged premises.
-    comparison = compare_on_judgements(CORPUS, JUDGED, (Scores([5, 3, 4, 2, 1]), Scores([5, 1, 3, 4, 2])))
-    paired = comparison.measures[comparison.primary]
-    assert (paired.first, paired.second) == (pytest.approx((1 + 2 / 3) / 2), 1)
-    # Only one query has both kinds.
-    assert (comparison.queries, comparison.split, comparison.verdict) == (1, "4 judgements", "better")
-
-
-def test_what_cannot_be_compared_is_refused() -> None:
-    index = Scores([1, 2, 3, 4, 5])
-    with pytest.raises(DataError):
-        compare_on_judgements(CORPUS, Judgements({}), (index, index))
-    other = Corpus.of("other", TEXTS[:2])
-    with pytest.raises(ManifestMismatchError):
-        compare_on_judgements(CORPUS, JUDGED, (index, Scores([1, 2], other)))

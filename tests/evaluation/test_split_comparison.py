@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from entail.data.records import Corpus, ExplanationTree
-from entail.errors import DataError, ManifestMismatchError, RetrievalError
+from entail.errors import DataError, ManifestMismatchError
 from entail.evaluation.retrieval.effort import measure_effort
 from entail.evaluation.retrieval.premises import evaluate_premises
 from entail.evaluation.retrieval.split_comparison import (
@@ -17,8 +17,6 @@ from entail.evaluation.retrieval.split_comparison import (
     compare_split,
     most_changed,
 )
-from entail.statistics.paired import bootstrap_interval
-from entail.statistics.ranking import average_precision
 
 
 @pytest.fixture
@@ -51,15 +49,9 @@ def test_figures_are_those_of_each_evaluation(
         alone = evaluate_premises(facts, [solar], index, ks=(1, 5)).figures()
         for protocol in PROTOCOLS:
             for measure, value in alone[protocol].items():
-                paired = split.figure(measure, protocol).paired
+                paired = split.figures[protocol][measure].paired
                 assert (paired.first, paired.second)[which] == pytest.approx(value)
         assert split.efforts[which] == measure_effort(facts, [solar], index)
-
-
-def test_intervals_are_those_of_the_bootstrap_over_queries(split: SplitComparison) -> None:
-    ap = average_precision(split.evaluations[0].query_excluded)
-    figure = split.figure("MAP")
-    assert figure.intervals[0] == pytest.approx(bootstrap_interval(ap))
 
 
 def test_a_premise_that_is_no_candidate_is_never_found_and_named(
@@ -70,11 +62,6 @@ def test_a_premise_that_is_no_candidate_is_never_found_and_named(
     assert change.ranks[0] == (3.0, np.inf)
     assert split.gold.missing == ("elsewhere",)
     assert split.premises(0) == ("a",)
-
-
-def test_an_unknown_measure_names_those_there_are(split: SplitComparison) -> None:
-    with pytest.raises(RetrievalError, match="NDCG@1"):
-        split.figure("Hit@10")
 
 
 def test_another_corpus_and_trees_without_proof_are_refused(

@@ -89,15 +89,8 @@ def read_passages(file: str | os.PathLike[str], *, tally: PassageTally | None = 
                 counts.first_empty.append(location)
 
 
-def read_questions(
-    file: str | os.PathLike[str], *, split: str = "test", unknown: list[str] | None = None
-) -> Iterator[Question]:
-    """Yield the questions of a file or BEIR folder.
-
-    Args:
-        file: See the module.
-        split: Judgements of a BEIR folder: `qrels/<split>.tsv`.
-        unknown: List to which judged ids without a question are appended.
+def read_questions(file: str | os.PathLike[str], *, split: str = "test") -> Iterator[Question]:
+    """Yield the questions of a file, or of a BEIR folder those judged in `qrels/<split>.tsv`.
 
     Raises:
         FormatError: With file and line, if the file is malformed.
@@ -105,7 +98,7 @@ def read_questions(
     path = Path(file)
     kind = _format(path)
     if kind == "beir":
-        yield from _beir_questions(path, split, [] if unknown is None else unknown)
+        yield from _beir_questions(path, split)
     elif kind == "squad":
         for _, _, questions in _squad(path):
             yield from questions
@@ -287,7 +280,7 @@ def _squad(path: Path) -> Iterator[tuple[str, Passage, list[Question]]]:
     return squad_paragraphs(parse_json(text, source=str(path)), str(path))
 
 
-def _beir_questions(folder: Path, split: str, unknown: list[str]) -> Iterator[Question]:
+def _beir_questions(folder: Path, split: str) -> Iterator[Question]:
     qrels = folder / "qrels" / f"{split}.tsv"
     if not qrels.is_file():
         splits = ", ".join(sorted(path.stem for path in qrels.parent.glob("*.tsv"))) or "none"
@@ -299,8 +292,7 @@ def _beir_questions(folder: Path, split: str, unknown: list[str]) -> Iterator[Qu
     for line, row in json_lines(file):
         query = question_of(row, line, f"{file}, line {line}")
         if query.id in gold:
-            yield Question(query.id, query.text, query.answers, tuple(gold.pop(query.id)))
-    unknown.extend(gold)
+            yield Question(query.id, query.text, query.answers, tuple(gold[query.id]))
 
 
 def _find_beir(folder: Path, name: str) -> Path:

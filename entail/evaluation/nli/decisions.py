@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -117,27 +117,12 @@ def _row_of_text(texts: Sequence[str]) -> dict[str, int]:
     return {text: row for row, text in enumerate(dict.fromkeys(texts))}
 
 
-class Judge(Protocol):
-    """Protocol of models that give the probability of an entailment."""
-
-    @property
-    def name(self) -> str:
-        """Display name."""
-        ...
-
-    def entailment(
-        self, premises: Sequence[str], hypotheses: Sequence[str], *, progress: ProgressCallback | None = None
-    ) -> Values:
-        """Return P(premise entails hypothesis) of each pair, shape (pairs,)."""
-        ...
-
-
 @dataclass(frozen=True, eq=False)
 class PairEvaluation:
     """Decisions of an encoder.
 
     Attributes:
-        correct: Correct decisions, shape (n,): input of `entail.statistics.classification.mcnemar`.
+        correct: Correct decisions, shape (n,): for paired tests.
         truncated: Number of truncated sentences; None if unknown.
         figures: Further figures of the task.
     """

@@ -24,6 +24,7 @@ from entail.progress import Meter, ProgressCallback
 
 Positions = NDArray[np.int64]
 Floats = NDArray[np.float32]
+Tokens = tuple[str, ...]
 
 MOST_BM25 = 3_000_000
 """Limit of passages for BM25, whose index is in memory."""
@@ -32,17 +33,6 @@ _QUERIES = 1_024
 
 KS = (1, 5, 20, 100)
 """Cut-offs of R@k; MRR uses the largest."""
-
-NAMED = 5
-"""Limit of unknown ids that are named."""
-
-
-@dataclass(frozen=True)
-class Judged:
-    """Questions with their judgements, and the judged ids that are no questions."""
-
-    questions: tuple[Question, ...]
-    unknown_questions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -53,8 +43,7 @@ class PassageEvaluation:
         first_hits: Rank of each question's first gold passage, from 1; 0 where none was found.
         gold: R@k and MRR by gold passage, over the `questions` that have one; None without one in the pool.
         answer: The same by answer; None where there is none.
-        counts: Questions `asked`, `without_gold` (skipped) and with `gold_not_in_pool` (not found), and ids
-            of judgements that are no passages or no questions.
+        counts: Questions `asked`, `without_gold` (skipped) and with `gold_not_in_pool` (not found).
     """
 
     retriever: str
@@ -63,7 +52,7 @@ class PassageEvaluation:
     first_hits: tuple[int, ...] = field(repr=False)
     gold: dict[str, float] | None
     answer: dict[str, float] | None
-    counts: dict[str, Any]
+    counts: dict[str, int]
 
     def to_json(self) -> dict[str, Any]:
         """Return the figures; those at the top are by gold passage, by answer where there is none."""
@@ -79,34 +68,24 @@ class PassageEvaluation:
         }
 
 
-def _count(ids: Sequence[str]) -> dict[str, Any]:
-    return {"count": len(ids), "first": list(ids[:NAMED])}
-
-
-def judged_questions(file: Path, *, qrels: Path | None = None, split: str = "test") -> Judged:
+def judged_questions(file: Path, *, qrels: Path | None = None, split: str = "test") -> tuple[Question, ...]:
     """Read questions, with the judgements of a separate file if one is given.
 
     Raises:
         FormatError: If a file is malformed.
     """
-    unknown: list[str] = []
-    questions = list(read_questions(file, split=split, unknown=unknown))
-    if qrels is not None:
-        gold: dict[str, list[str]] = {}
-        for question_id, passage_id in read_qrels(qrels):
-            gold.setdefault(question_id, []).append(passage_id)
-        questions = [
-            replace(question, gold=tuple(gold.pop(question.id)))
-            for question in questions
-            if question.id in gold
-        ]
-        unknown += list(gold)
-    return Judged(tuple(questions), tuple(unknown))
+    questions = tuple(read_questions(file, split=split))
+    if qrels is None:
+        return questions
+    gold: dict[str, list[str]] = {}
+    for question_id, passage_id in read_qrels(qrels):
+        gold.setdefault(question_id, []).append(passage_id)
+    return tuple(replace(item, gold=tuple(gold[item.id])) for item in questions if item.id in gold)
 
 
 def evaluate_passages(
     store: PassageStore,
-    judged: Judged,
+    questions: Sequence[Question],
     *,
     encoder: str = "bm25",
     precision: Precision = "auto",
@@ -117,37 +96,30 @@ def evaluate_passages(
     Raises:
         EvaluationError: If there is no question, or none with an answer or a gold passage of the pool.
     """
-    questions = judged.questions
-    if not questions:
-        named = ", ".join(judged.unknown_questions[:NAMED])
-        hint = f"; the judgements name {named}, which are not among them" if named else ""
-        raise EvaluationError(f"expected questions, found none{hint}")
-    gold_ids = dict.fromkeys(id_ for question in questions for id_ in question.gold)
-    positions = store.positions(gold_ids)
-    unknown = tuple(id_ for id_ in gold_ids if id_ not in positions)
+    positions = store.positions(id_ for question in questions for id_ in question.gold)
     gold = [{positions[id_] for id_ in question.gold if id_ in positions} for question in questions]
     answers = [list(filter(None, map(answer_tokens, question.answers))) for question in questions]
     if not any(gold) and not any(answers):
-        reason = (
-            f"none: {len(unknown):,} gold ids (such as {', '.join(unknown[:NAMED])}) are no passages of the "
-            "pool; are questions and passages of the same release?"
-            if unknown
-            else f"none of {len(questions):,}; give the judgements that come with them, a file of question "
-            "and passage ids: --qrels FILE"
+        named = ", ".join([id_ for question in questions for id_ in question.gold][:5])
+        remedy = (
+            f"their gold passages (such as {named}) are not in the pool: are both of the same release?"
+            if named
+            else "give the judgements that come with them, a file of question and passage ids: --qrels FILE"
         )
-        raise EvaluationError(f"expected questions with an answer or a gold passage, found {reason}")
+        raise EvaluationError(
+            f"expected questions with an answer or a gold passage, found none of {len(questions):,}; {remedy}"
+        )
     search = search_passages(store, encoder, precision=precision, progress=progress)
     hits = search([question.text for question in questions], max(KS), progress=progress)
 
     @lru_cache(maxsize=1 << 15)  # the same passages are found for many questions
-    def tokens(position: int) -> tuple[str, ...]:
+    def tokens(position: int) -> Tokens:
         return answer_tokens(store[position].text)
 
     by_gold = _ranks(hits, gold, lambda position, ids: position in ids)
     by_answer = _ranks(hits, answers, lambda position, texts: has_answer(tokens(position), texts))
     judged_ranks = [rank for rank, question in zip(by_gold, questions, strict=True) if question.gold]
     answered_ranks = [rank for rank, texts in zip(by_answer, answers, strict=True) if texts]
-    nowhere = sum(bool(question.gold) and not ids for question, ids in zip(questions, gold, strict=True))
     return PassageEvaluation(
         retriever=search.name,
         revision=search.revision,
@@ -158,9 +130,7 @@ def evaluate_passages(
         counts={
             "asked": len(questions),
             "without_gold": len(questions) - len(judged_ranks),
-            "gold_not_in_pool": nowhere,
-            "unknown_passages": _count(unknown),
-            "unknown_questions": _count(judged.unknown_questions),
+            "gold_not_in_pool": len(judged_ranks) - sum(map(bool, gold)),
         },
     )
 
@@ -219,9 +189,6 @@ def _ranks(positions: Positions, targets: Iterable[Any], hit: Callable[[int, Any
 def _figures(ranks: Sequence[int]) -> dict[str, float]:
     figures = {f"R@{k}": sum(0 < rank <= k for rank in ranks) / len(ranks) for k in KS}
     return {**figures, "MRR": sum(1 / rank for rank in ranks if rank) / len(ranks), "questions": len(ranks)}
-
-
-Tokens = tuple[str, ...]
 
 
 def answer_tokens(text: str) -> Tokens:

@@ -217,20 +217,6 @@ class ExampleLists:
     k: int
     examples: list[StoredLists]
 
-    def reciprocal_rank(self, key: ListKey) -> float:
-        """Return the mean reciprocal rank of the first known passage in a list, over all examples."""
-        firsts = [example.cut(self._pair, self.k).first_gold(key) for example in self.examples]
-        return sum(1 / first for first in firsts if first) / len(firsts)
-
-    def shared(self, retriever: int, *, k: int) -> float:
-        """Return how many of the first k passages question and claim have in common, on average."""
-        every = [example.cut(self._pair, k) for example in self.examples]
-        return sum(cut.shared((retriever, "question"), (retriever, "claim")) for cut in every) / len(every)
-
-    @property
-    def _pair(self) -> tuple[str, str]:
-        return self.names[0], self.names[1]
-
 
 def find_lists(
     names: tuple[str, str],

@@ -1,9 +1,4 @@
-"""Figures of an encoder by query, and paired comparison of a candidate with the active encoder.
-
-On an author's judgements only premises that were judged are ranked (condensed lists; Sakai, 2007,
-"Alternatives to bpref"). What was judged came from the lists of one retriever, so figures over the whole
-corpus would favour that one.
-"""
+"""Figures of an encoder by query, and paired comparison of a candidate with the active encoder."""
 
 from __future__ import annotations
 
@@ -15,23 +10,15 @@ from typing import Any, Literal
 
 import numpy as np
 
-from entail.data.judgements import Judgements
-from entail.data.records import Corpus
-from entail.errors import DataError, RetrievalError
-from entail.evaluation.retrieval.premises import PremiseEvaluation, require_same_corpus, score_batches
-from entail.index.protocol import PremiseIndex
-from entail.progress import ProgressCallback
-from entail.statistics.paired import SAMPLES, PairedDifference, paired_difference
-from entail.statistics.ranking import GoldRanks, Values, average_precision, query_values, ranks_of
-
-PRIMARY = "MAP, query excluded"
-"""Protocol that decides on premise retrieval: the author's view."""
+from entail.errors import RetrievalError
+from entail.evaluation.retrieval.premises import PremiseEvaluation
+from entail.statistics.paired import PairedDifference, paired_difference
+from entail.statistics.ranking import Values, query_values
 
 FEW = 20
 """A comparison on fewer queries is not reliable."""
 
-_SHOWN = ("MAP", "NDCG", "Hit@10", "Hit@50")
-_PROTOCOLS = {"query excluded": "query_excluded", "paper": "paper"}
+_MEASURES = ("MAP", "NDCG", "Hit@10", "Hit@50")
 
 Verdict = Literal["better", "not different", "worse"]
 
@@ -55,17 +42,21 @@ class QueryFigures:
 
     @classmethod
     def of_premises(cls, evaluation: PremiseEvaluation, *, split: str) -> QueryFigures:
-        """Take MAP, NDCG, Hit@10 and Hit@50 of a premise retrieval, by both protocols."""
+        """Take MAP, NDCG, Hit@10 and Hit@50 of a premise retrieval, by both protocols.
+
+        MAP without the query among the candidates decides: the author's view.
+        """
         values: dict[str, tuple[Values, Values]] = {}
-        for protocol, attribute in _PROTOCOLS.items():
-            measured = query_values(getattr(evaluation, attribute), ks=evaluation.ks)
-            values |= {f"{name}, {protocol}": measured[name] for name in _SHOWN if name in measured}
+        for protocol in ("query_excluded", "paper"):
+            title = protocol.replace("_", " ")
+            measured = query_values(evaluation.ranks[protocol], ks=evaluation.ks)
+            values |= {f"{name}, {title}": measured[name] for name in _MEASURES if name in measured}
         return cls(
             encoder=evaluation.retriever,
             revision=evaluation.manifest.revision,
             split=split,
             queries=evaluation.queries,
-            primary=PRIMARY,
+            primary="MAP, query excluded",
             values=values,
         )
 
@@ -139,9 +130,7 @@ class PairedComparison:
         return cls(**{**values, "measures": measures})
 
 
-def compare_paired(
-    active: QueryFigures, candidate: QueryFigures, *, samples: int = SAMPLES
-) -> PairedComparison:
+def compare_paired(active: QueryFigures, candidate: QueryFigures) -> PairedComparison:
     """Compare a candidate with the active encoder on the same queries by the same measures."""
     if active.queries != candidate.queries or set(active.values) != set(candidate.values):
         raise RetrievalError(
@@ -156,66 +145,7 @@ def compare_paired(
         digest=hashlib.sha256(json.dumps(candidate.queries).encode()).hexdigest()[:12],
         primary=candidate.primary,
         measures={
-            name: paired_difference(
-                active.values[name][0], candidate.values[name][0], weights=weights, samples=samples
-            )
-            for name, (_, weights) in candidate.values.items()
+            name: paired_difference(active.values[name][0], values, weights=weights)
+            for name, (values, weights) in candidate.values.items()
         },
     )
-
-
-MEASURE = "MAP, judged premises"
-"""Name of the figure."""
-
-
-def compare_on_judgements(
-    corpus: Corpus,
-    judgements: Judgements,
-    indexes: tuple[PremiseIndex, PremiseIndex],
-    *,
-    progress: ProgressCallback | None = None,
-) -> PairedComparison:
-    """Compare the active retriever, the first, with another one.
-
-    A query without accepted and rejected premises of the corpus tells nothing and is left out.
-
-    Raises:
-        ManifestMismatchError: If an index was made from another corpus.
-        DataError: If no query is left.
-    """
-    queries: dict[str, tuple[list[int], list[int]]] = {}  # positions of accepted, of rejected premises
-    for query, premises in judgements.accepted.items():
-        accepted, rejected = (
-            [position for text in texts if (position := corpus.position(text)) is not None]
-            for texts in (premises, judgements.rejected.get(query, ()))
-        )
-        if accepted and rejected:
-            queries[query] = accepted, rejected
-    if not queries:
-        raise DataError(
-            f"expected a sentence with accepted and rejected premises of {corpus.name!r}, found none; accept "
-            "and reject some"
-        )
-    positions = list(queries.values())
-    count = sum(len(accepted) + len(rejected) for accepted, rejected in positions)
-    figures = []
-    for index in indexes:
-        require_same_corpus(corpus, index)
-        parts: list[GoldRanks] = []
-        for batch, scores in score_batches(
-            index, tuple(queries), description=f"ranking with {index.name}", progress=progress
-        ):
-            for row, (accepted, rejected) in zip(scores, positions[batch], strict=True):
-                parts.append(ranks_of(row[None, [*accepted, *rejected]], [range(len(accepted))]))
-        values = average_precision(GoldRanks.concatenate(parts))
-        figures.append(
-            QueryFigures(
-                encoder=index.name,
-                revision=index.manifest.revision,
-                split=f"{count:,} judgements",
-                queries=tuple(queries),
-                primary=MEASURE,
-                values={MEASURE: (values, np.ones(len(queries)))},
-            )
-        )
-    return compare_paired(*figures)

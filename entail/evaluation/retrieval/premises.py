@@ -23,7 +23,7 @@ from entail.data.records import Corpus, ExplanationTree, gold_children
 from entail.errors import DataError, ManifestMismatchError, RetrievalError
 from entail.index.protocol import Floats, Manifest, PremiseIndex
 from entail.progress import Meter, ProgressCallback
-from entail.statistics.paired import SAMPLES, SEED, ComparedFigure, compare_many
+from entail.statistics.paired import ComparedFigure, compare_many
 from entail.statistics.ranking import NOT_THERE, GoldRanks, Positions, ranks_both_ways, summary
 
 DEFAULT_KS = (10, 20, 30, 40, 50)
@@ -76,7 +76,6 @@ class PremiseEvaluation:
 
     Attributes:
         queries: Folded text of each query, in the order of the ranks.
-        queries_in_corpus: Number of queries that are premises of the corpus.
         paper: Ranks with the query among the candidates.
         query_excluded: Ranks without it.
         missing: Folded texts of gold children that are not in the corpus: counted as never found.
@@ -86,7 +85,6 @@ class PremiseEvaluation:
     manifest: Manifest
     corpus_name: str
     queries: tuple[str, ...]
-    queries_in_corpus: int
     paper: GoldRanks
     query_excluded: GoldRanks
     missing: tuple[str, ...]
@@ -115,7 +113,6 @@ class PremiseEvaluation:
             **self.figures(),
             "queries": len(self.queries),
             "pairs": self.pairs,
-            "queries_in_corpus": self.queries_in_corpus,
             "missing": {"count": len(self.missing), "texts": list(self.missing)},
             "retriever": self.retriever,
             "corpus": self.corpus_name,
@@ -155,7 +152,6 @@ def evaluate_premises(
         manifest=index.manifest,
         corpus_name=corpus.name,
         queries=gold.texts,
-        queries_in_corpus=int((gold.own != NOT_THERE).sum()),
         paper=GoldRanks.concatenate([paper for paper, _ in parts]),
         query_excluded=GoldRanks.concatenate([excluded for _, excluded in parts]),
         missing=gold.missing,
@@ -177,7 +173,7 @@ def score_batches(
 
 
 def compare_evaluations(
-    first: PremiseEvaluation, second: PremiseEvaluation, *, samples: int = SAMPLES, seed: int = SEED
+    first: PremiseEvaluation, second: PremiseEvaluation
 ) -> dict[str, dict[str, ComparedFigure]]:
     """Compare two retrievers over the same queries: protocol -> measure -> figures, intervals and p-value.
 
@@ -193,7 +189,7 @@ def compare_evaluations(
             "the same trees"
         )
     both = {protocol: (ranks, second.ranks[protocol]) for protocol, ranks in first.ranks.items()}
-    return compare_many(both, ks=first.ks, samples=samples, seed=seed)
+    return compare_many(both, ks=first.ks)
 
 
 def require_same_corpus(corpus: Corpus, index: PremiseIndex) -> None:

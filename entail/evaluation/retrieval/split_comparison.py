@@ -10,7 +10,6 @@ from typing import Literal
 import numpy as np
 
 from entail.data.records import Corpus, ExplanationTree
-from entail.errors import RetrievalError
 from entail.evaluation.retrieval.effort import Effort, measure_effort, rank_sentences, sentence_positions
 from entail.evaluation.retrieval.premises import (
     DEFAULT_KS,
@@ -76,13 +75,6 @@ class SplitComparison:
     def figures(self) -> Mapping[str, Mapping[str, ComparedFigure]]:
         """Protocol -> measure -> figures of both; compared at first use."""
         return compare_evaluations(*self.evaluations)
-
-    def figure(self, measure: str, protocol: Protocol = "query_excluded") -> ComparedFigure:
-        """Return one measure; `RetrievalError` if it was not measured."""
-        figures = self.figures[protocol]
-        if measure not in figures:
-            raise RetrievalError(f"{measure!r} was not measured; there are: {', '.join(figures)}")
-        return figures[measure]
 
     @cached_property
     def changes(self) -> Mapping[Protocol, tuple[QueryChange, ...]]:

@@ -35,7 +35,7 @@ from entail.ui.shared.waiting import await_value
 PROTOCOL: Protocol = "query_excluded"
 """Protocol of the page: the claim itself is no candidate."""
 
-_MEASURES = ("MAP", "NDCG", "NDCG@10", "Hit@10", "Hit@20", "Hit@50", "Recall@10")
+_MEASURES = ("MAP", "NDCG", "Hit@10", "Hit@20", "Hit@50")
 _NAMED = 20
 
 HELD_OUT = (
