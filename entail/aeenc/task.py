@@ -24,7 +24,6 @@ from entail.errors import TrainingError
 from entail.index.protocol import Floats, Ints
 from entail.training.adapters.tower import Tower
 from entail.training.loop.batches import BatchTask
-from entail.training.loop.distributed import from_first
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -106,8 +105,7 @@ class AeencTask(BatchTask):
         self._epoch = epoch
         current = epoch // self.config.epochs
         if self.config.rounds and current != self._round:
-            # One process samples for all: others might rank equal scores in another order.
-            pairs, report = from_first(self._sample)
+            pairs, report = self._sample()
             self._round = current
             self.samples.append(SampleReport.read(report))
             self._set_pairs(self.pairs.join(TrainingPairs.from_json(pairs)))

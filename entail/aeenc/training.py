@@ -53,9 +53,9 @@ def train_aeenc(
 ) -> Training[AeencConfig]:
     """Train an encoder on gold trees, or on what authors accepted and rejected.
 
-    Under `torchrun` all processes train one encoder; only the first evaluates, writes and reports. The result
-    counts queries, positives, negatives and triplets of all rounds; `further` has the rules by which pairs
-    were left out (`TrainingPairs`), gold premises that the corpus lacks, and a report of each ACS pass.
+    The result counts queries, positives, negatives and triplets of all rounds; `further` has the rules by
+    which pairs were left out (`TrainingPairs`), gold premises that the corpus lacks, and a report of each
+    ACS pass.
 
     Args:
         corpus: Premises, the candidates of ACS; see `training_corpus`.

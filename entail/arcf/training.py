@@ -66,10 +66,6 @@ class ArcfTask:
         """Return the estimated number of batches: as many in every epoch as in the present one."""
         return epochs * len(self._drawn[1] if self._drawn else self.batches(0))
 
-    def share(self, batch: Batch, *, rank: int, size: int) -> Batch:
-        """Return the prefixes of one process; with fewer prefixes than processes some are shared."""
-        return (batch[rank::size] or batch[:1]) if size > 1 else batch
-
     def loss(self, batch: Batch) -> tuple[Tensor, Mapping[str, float]]:
         """Return the mean loss of prefixes, and diagnostics."""
         import torch
@@ -148,8 +144,7 @@ def train_arcf(
 ) -> Training[ArcfConfig]:
     """Train a scorer of premises on questions with known explanations.
 
-    The best weights are those of the highest step MAP on dev, see `step_figures`. Processes
-    started by `torchrun` train one scorer together and share the prefixes of a step.
+    The best weights are those of the highest step MAP on dev, see `step_figures`.
 
     Questions without gold in the tables are left out. Without dev the last weights are kept.
 

@@ -25,12 +25,10 @@ and `entail.cli` at the top: ``entail --help`` is quick.
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -78,8 +76,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Two OpenMP threads next to another busy process are five times slower without; read when torch loads.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     argv = sys.argv[1:] if arguments is None else arguments
-    with contextlib.ExitStack() as stack:
-        if os.environ.get("RANK", "0") != "0":
-            # Only the first of several torchrun processes reports.
-            stack.enter_context(contextlib.redirect_stdout(stack.enter_context(Path(os.devnull).open("w"))))
-        return console.run(build_app(), argv or ["--help"])
+    return console.run(build_app(), argv or ["--help"])

@@ -75,8 +75,7 @@ for _name, _method in methods().items():
     app.command(
         _name,
         help=f"{_method.title or _name}.\n\nSettings: the defaults, replaced by --preset, then by --config, "
-        f"then by options. Presets: {', '.join(_method.presets) or 'none'}. Several processes: "
-        f"`torchrun --nproc-per-node 2 -m entail train {_name} ...`.",
+        f"then by options. Presets: {', '.join(_method.presets) or 'none'}.",
     )(_command(_method))
 
 

@@ -28,7 +28,6 @@ from entail.gausscse.tower import GaussianTower
 from entail.index.protocol import Ints
 from entail.statistics.classification import auprc, best_threshold
 from entail.training.loop.batches import BatchTask, match_lengths
-from entail.training.loop.distributed import from_first
 from entail.training.method import Run
 from entail.training.run import Training, digest, prepare, sample_rows
 
@@ -153,9 +152,8 @@ def train_gausscse(
     """Train an encoder of Gaussians on triplets of premise, entailed and contradicted hypotheses.
 
     The best weights are those of the highest AUPRC on dev, where threshold and curves are fitted, too;
-    without dev the last are kept, and there is no threshold. Processes started by `torchrun` train one
-    encoder together; a triplet then has the negatives of its own process. The result counts as `NliTriplets`
-    does; `further["gaussian"]` is the form of the encoder.
+    without dev the last are kept, and there is no threshold. The result counts as `NliTriplets` does;
+    `further["gaussian"]` is the form of the encoder.
 
     Raises:
         TrainingError: If there are fewer than two triplets, or no contradiction where `sets` needs some, or a
@@ -188,8 +186,7 @@ def train_gausscse(
     )
     form = GaussianForm(similarity=config.similarity, pooling=config.pooling, tanh=config.tanh)
     if dev:
-        fitted_form = from_first(lambda: fit_form(form, _similarities(tower, config, dev), dev).to_json())
-        form = GaussianForm.read(fitted_form, name="dev")
+        form = fit_form(form, _similarities(tower, config, dev), dev)
     used = {name: n for name, n in triplets.to_json().items() if config.ranking or name != "unentailed"}
     training = setup.result(fitted, used, measure="AUPRC", gaussian=form.to_json())
     setup.save(training, tower.save, licence="licence", towers="siamese", gaussian=form.to_json())

@@ -16,7 +16,6 @@ from entail.judge.evaluation import evaluate_outputs, gold_labels
 from entail.judge.judges import METHOD, JudgeForm
 from entail.training.adapters.cross_tower import CrossTower
 from entail.training.loop.batches import BatchTask
-from entail.training.loop.distributed import from_first
 from entail.training.loop.task import Evaluated
 from entail.training.method import Run
 from entail.training.run import Training, digest, prepare, sample_rows
@@ -111,8 +110,8 @@ def train_judge(
 ) -> Training[JudgeConfig]:
     """Train a judge on pairs of premise and hypothesis whose label is known.
 
-    The best weights are those of the highest accuracy on dev; without it the last are kept. Processes started
-    by `torchrun` train one judge together. `clean_pairs` leaves some pairs out.
+    The best weights are those of the highest accuracy on dev; without it the last are kept. `clean_pairs`
+    leaves some pairs out.
 
     Raises:
         TrainingError: If there are fewer than two labels; see `prepare`.
@@ -142,7 +141,7 @@ def train_judge(
     ]
     # Passages to judge are longer than training texts.
     form = JudgeForm(max_length=tower.model.max_seq_length or tower.max_length).to_json()
-    measured = from_first(lambda: _measure(tower, dev)) if dev else None
+    measured = _measure(tower, dev) if dev else None
     counts = {**clean.counts, "pairs cut": task.cut, "steps": fitted.steps}
     training = setup.result(fitted, counts, measure="accuracy", warnings=missing, judge=form, dev=measured)
     setup.save(training, tower.save, judge=form, figures=_figures(fitted.best, measured))

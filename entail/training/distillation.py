@@ -155,12 +155,6 @@ class DistillationTask:
             taught += batches(self._lengths, batch_size=size, seed=seed, epoch=turn)
         return list(zip(own, taught[: len(own)], strict=True))
 
-    def share(self, batch: tuple[Any, Ints], *, rank: int, size: int) -> tuple[Any, Ints]:
-        """Return the part of a batch for one process."""
-        own, taught = batch
-        part = taught[rank::size]
-        return self.task.share(own, rank=rank, size=size), part if len(part) else taught[:1]
-
     def loss(self, batch: tuple[Any, Ints]) -> tuple[Tensor, Mapping[str, float]]:
         """Return the loss of the method plus the weighted distance to the teachers."""
         import torch

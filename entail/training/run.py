@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 
 from entail.encoders.catalogue import EncoderEntry, fetch, resolve
+from entail.encoders.device import device_name
 from entail.errors import TrainingError
 from entail.training.adapters.saving import name_of, require_destination, save_encoder
 from entail.training.adapters.tower import (
@@ -19,10 +20,8 @@ from entail.training.adapters.tower import (
     TowerOptions,
     cast_precision,
     require_base,
-    training_device,
 )
 from entail.training.config import TrainingConfig
-from entail.training.loop.distributed import from_first, world
 from entail.training.loop.fit import Fitted, fit
 from entail.training.loop.task import Schedule, Task
 from entail.training.method import Run
@@ -37,10 +36,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True)
 class Setup:
-    """Start of a training: its arguments, checked, the base, an initial adapter on it, the towers' arguments.
-
-    Only the first of several processes reports progress.
-    """
+    """Start of a training: its checked arguments, the base, an initial adapter, and options of the towers."""
 
     method: str
     config: TrainingConfig
@@ -125,7 +121,7 @@ class Setup:
         trained_on: Mapping[str, Any] | None = None,
         **entries: object,
     ) -> None:
-        """Write the model of a training and its `entail.json` by the first process; nothing without a folder.
+        """Write the model of a training and its `entail.json` ; nothing without a folder.
 
         `write` writes the weights into a new folder. `licence` is the key of the licence of the base,
         `trained_on` are further counts of the training data, and `entries` those of `entail.json` of the
@@ -152,7 +148,7 @@ class Setup:
             licence: base.licence,
             **entries,
         }
-        from_first(lambda: save_encoder(folder, method=self.method, write=write, about=about))
+        save_encoder(folder, method=self.method, write=write, about=about)
 
 
 def prepare(config: TrainingConfig, run: Run | None, *, method: str, initial: str = "") -> Setup:
@@ -167,8 +163,6 @@ def prepare(config: TrainingConfig, run: Run | None, *, method: str, initial: st
     import torch
 
     run = run or Run()
-    if world()[0]:
-        run = replace(run, progress=None)
     if run.out is not None:
         require_destination(run.out, method=method)
     base = fetch(resolve(config.base))
@@ -178,7 +172,7 @@ def prepare(config: TrainingConfig, run: Run | None, *, method: str, initial: st
         raise TrainingError(
             f"initial: expected an adapter on {base.name!r}, found {adapter.name!r}; a whole model is a base"
         )
-    device = training_device(run.device)
+    device = device_name(run.device)
     torch.manual_seed(config.seed)
     tower = TowerOptions(
         lora=Lora(rank=config.rank, alpha=2 * config.rank) if config.tuning == "lora" else None,

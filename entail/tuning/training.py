@@ -28,8 +28,8 @@ def train_tuning(
 ) -> Training[TuningConfig]:
     """Train an encoder to predict masked hypotheses from premises, as a start for `train_dpr`.
 
-    Pairs of dev select the weights by their loss; without them the last weights are kept. Under `torchrun`
-    all processes train one encoder. The result counts pairs, pairs left out, truncated premises and steps;
+    Pairs of dev select the weights by their loss; without them the last weights are kept. The
+    result counts pairs, pairs left out, truncated premises and steps;
     `new_head` tells that the base's checkpoint had no masked-LM head.
 
     Raises:
@@ -80,8 +80,7 @@ def train_dpr(
     """Train a retriever of passages on in-batch and hard negatives; `with_hard_negatives` finds some.
 
     Questions of dev select the weights by MRR over their own passages; without them the last weights are
-    kept. Under `torchrun` all processes train one encoder; the negatives of a question are those of its
-    process.
+    kept.
 
     Raises:
         TrainingError: If there are fewer than two questions; see `prepare`.

@@ -102,7 +102,7 @@ def test_a_student_comes_nearer_to_its_teachers(
     assert record["trained_on"]["sentences"] == len(set(teaching.sentences) - queries)
 
 
-def test_sentences_are_dealt_anew_each_epoch_and_shared_by_processes() -> None:
+def test_sentences_are_dealt_anew_each_epoch() -> None:
     class Tower:
         dimension, device = 2, "cpu"
 
@@ -120,8 +120,6 @@ def test_sentences_are_dealt_anew_each_epoch_and_shared_by_processes() -> None:
     assert sorted(np.concatenate([taught for _, taught in dealt[:2]]).tolist()) == [0, 1, 2, 3]
     orders = {tuple(np.concatenate([taught for _, taught in distilling.batches(e)])) for e in range(5)}
     assert len(orders) > 1
-    shares = [distilling.share(dealt[0], rank=rank, size=2) for rank in (0, 1)]
-    assert sorted(int(x) for _, taught in shares for x in taught) == sorted(dealt[0][1].tolist())
 
 
 def test_the_regulariser_pulls_to_the_initial_adapter(

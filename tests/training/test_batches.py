@@ -30,8 +30,6 @@ def test_epochs_combine_other_texts() -> None:
     assert {frozenset(b.tolist()) for b in first} != {frozenset(b.tolist()) for b in second}
 
 
-def test_processes_share_a_batch_and_none_is_left_without() -> None:
+def test_steps_count_the_batches_of_all_epochs() -> None:
     task = BatchTask(SimpleNamespace(batch_size=2, seed=0), [1] * 5)
     assert task.steps(2) == 2 * len(task.batches(0)) == 6
-    assert [task.share(np.arange(5), rank=rank, size=2).tolist() for rank in (0, 1)] == [[0, 2, 4], [1, 3]]
-    assert [task.share(np.arange(1), rank=rank, size=2).tolist() for rank in (0, 1)] == [[0], [0]]

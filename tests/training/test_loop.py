@@ -38,9 +38,6 @@ class Line:
     def steps(self, epochs: int) -> int:
         return epochs * self.count
 
-    def share(self, batch: Any, *, rank: int, size: int) -> Any:
-        return batch
-
     def loss(self, batch: Any) -> Any:
         self.seen += 1
         at = batch[1] * 8

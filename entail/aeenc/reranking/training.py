@@ -197,8 +197,7 @@ def train_reranker(
 ) -> Training[RerankerConfig]:
     """Train a re-ranker.
 
-    The best weights are those of the highest MAP of the dev lists; without them the last are kept. Processes
-    started by `torchrun` train one re-ranker together.
+    The best weights are those of the highest MAP of the dev lists; without them the last are kept.
 
     The index is a retriever over the corpus, whose lists it learns to order. With gold trees, premises of a
     list that do not explain the query are negatives; with judgements of a team, rejected premises are.

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import re
 import shutil
 from collections.abc import Iterator, Sequence
@@ -21,7 +20,6 @@ import numpy as np
 from entail.data.text import fold
 from entail.encoders.card import PREMISE_TOWER
 from entail.encoders.catalogue import EncoderEntry
-from entail.encoders.device import device_name
 from entail.encoders.encoder import BiEncoder
 from entail.encoders.stock import sentence_transformer, silent
 from entail.encoders.weights import read_object
@@ -338,16 +336,6 @@ def _tidy_adapter(folder: Path, *, base: str) -> None:
     for path in folder.iterdir():
         if path.name not in ("adapter_model.safetensors", "adapter_config.json"):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
-
-
-def training_device(name: str | None = None) -> str:
-    """Return the device of this process; of several by `torchrun`, each takes the GPU of its local rank.
-
-    Raises:
-        SettingsError: If the device does not exist.
-    """
-    device = device_name(name)
-    return f"cuda:{os.environ.get('LOCAL_RANK', '0')}" if device == "cuda" else device
 
 
 def cast_precision(precision: Literal["auto", "fp32", "bf16"], device: str) -> Precision:

@@ -1,1 +1,1 @@
-"""Training loop: steps, schedule, checkpoints, several processes."""
+"""Training loop: steps, schedule, checkpoints."""

@@ -36,11 +36,6 @@ class BatchTask:
         size: int = self._settings.batch_size
         return epochs * -(-len(self._lengths) // size)
 
-    def share(self, batch: Ints, *, rank: int, size: int) -> Ints:
-        """Return every `size`-th example of a batch, at least one, so that every process has work."""
-        part: Ints = batch[rank::size]
-        return part if len(part) else batch[:1]
-
     def state(self) -> Mapping[str, Any]:
         """Return an empty state."""
         return {}

@@ -3,9 +3,6 @@
 A method supplies batches and loss (`Task`). A run that is killed at any moment and resumed ends with the
 weights of an uninterrupted one, bit for bit on a CPU: batches depend only on seed and epoch, dropout only on
 seed and step, and the checkpoint holds everything else.
-
-Each of several processes (`torchrun`) takes its share of a batch, and gradients are averaged; only the first
-evaluates, writes and reports.
 """
 
 from __future__ import annotations
@@ -28,7 +25,6 @@ from entail.data.writing import differences, replacing
 from entail.encoders.device import trim_heap
 from entail.errors import CheckpointError, DivergedError, TrainingError
 from entail.progress import Meter, ProgressCallback
-from entail.training.loop.distributed import average, from_first, world
 from entail.training.loop.task import Evaluated, Event, Schedule, Task, Watch
 
 if TYPE_CHECKING:
@@ -58,16 +54,14 @@ class Fitted:
     seconds: float
     resumed: int
 
-    def warnings(
-        self, measure: str, *, advice: str = "look at the learning rate and at the data"
-    ) -> tuple[str, ...]:
+    def warnings(self, measure: str) -> tuple[str, ...]:
         """Return a warning if no weights did better on dev than the untrained ones."""
         if self.best is None or self.best.score > self.evaluations[0].score:
             return ()
         best, untrained = abs(self.best.score), abs(self.evaluations[0].score)
         return (
             f"no weights did better on dev than the untrained ones ({measure} {best:.4f} against "
-            f"{untrained:.4f}); {advice}",
+            f"{untrained:.4f}); look at the learning rate and at the data",
         )
 
 
@@ -107,10 +101,9 @@ def fit(
     with _lock_folder(folder):
         file = None if folder is None else folder / CHECKPOINT
         run = _Run(task, parameters, schedule, file, fingerprint or {}, watch, stop)
-        # The first process decides for all: another may look before the first has written.
-        if file is not None and from_first(lambda: resume and file.is_file()):
+        if file is not None and resume and file.is_file():
             run.resume(file)
-        return run.go(patience=patience, progress=None if run.rank else progress)
+        return run.go(patience=patience, progress=progress)
 
 
 class _Run:
@@ -135,7 +128,6 @@ class _Run:
         self.optimizer: AdamW = torch.optim.AdamW(
             list(self.parameters.values()), lr=schedule.learning_rate, weight_decay=schedule.weight_decay
         )
-        self.rank, self.size = world()
         self.epoch = self.next_batch = self.step = self.resumed = 0
         self.evaluations: list[Evaluated] = []
         self.best: Evaluated | None = None
@@ -200,50 +192,40 @@ class _Run:
         """Make one step; return its loss terms, and whether to stop."""
         import torch
 
-        # Dropout depends only on seed, step and process, not on other random draws in between.
-        draw = np.random.SeedSequence((self.schedule.seed, self.rank, self.step))
+        # Dropout depends only on seed and step, not on other random draws in between.
+        draw = np.random.SeedSequence((self.schedule.seed, 0, self.step))
         torch.manual_seed(int(draw.generate_state(1)[0]))
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         self.optimizer.zero_grad(set_to_none=True)
-        loss, terms = self.task.loss(self.task.share(batch, rank=self.rank, size=self.size))
-        if loss.requires_grad and bool(torch.isfinite(loss)):
+        loss, terms = self.task.loss(batch)
+        value = float(loss.detach())
+        if loss.requires_grad and math.isfinite(value):
             loss.backward()  # type: ignore[no-untyped-call]  # not typed there
-        shared = torch.tensor(
-            [float(loss.detach()), float(self.stop is not None and self.stop())], device=loss.device
-        )
-        for parameter in self.parameters.values() if self.size > 1 else ():
-            if parameter.grad is None:
-                parameter.grad = torch.zeros_like(parameter)
-        gradients = [p.grad for p in self.parameters.values() if p.grad is not None]
-        # In one message, so that all processes continue, stop or fail together.
-        average([*gradients, shared], size=self.size)
-        value, wish = shared.tolist()
+        stopped = self.stop is not None and self.stop()
         if not math.isfinite(value):
             raise DivergedError(
                 f"the loss became {value} at step {self.step + 1} (learning rate {rate:g}); the last "
                 "checkpoint is from before it: lower the learning rate, or train in fp32"
             )
-        norm = 0.0
-        if gradients:
-            limit = self.schedule.max_gradient_norm
-            norm = float(torch.nn.utils.clip_grad_norm_(list(self.parameters.values()), limit))
+        limit = self.schedule.max_gradient_norm
+        norm = float(torch.nn.utils.clip_grad_norm_(list(self.parameters.values()), limit))
         if not math.isfinite(norm):
             raise DivergedError(
                 f"the gradient became {norm} at step {self.step + 1}; lower the learning rate or use fp32"
             )
         self.optimizer.step()
-        return {"loss": value, "gradient_norm": norm, **terms}, wish > 0
+        return {"loss": value, "gradient_norm": norm, **terms}, stopped
 
     def _report(self, event: Event) -> None:
-        if self.watch is not None and not self.rank:
+        if self.watch is not None:
             self.watch(event)
 
     def _evaluate(self, epoch: int) -> None:
-        measured, seconds = from_first(lambda: (self.task.evaluate(), self.seconds))
+        measured = self.task.evaluate()
         if measured is None:
             return
-        evaluated = Evaluated(epoch, measured[0], dict(measured[1]), seconds, self.step)
+        evaluated = Evaluated(epoch, measured[0], dict(measured[1]), self.seconds, self.step)
         self.evaluations.append(evaluated)
         # Untrained weights are no result, however well they score.
         if self.step and (self.best is None or evaluated.score > self.best.score):
@@ -257,7 +239,7 @@ class _Run:
         return self.evaluations[-1].epoch - self.best.epoch >= patience
 
     def _save(self) -> None:
-        if self.file is None or self.rank:
+        if self.file is None:
             return
         import torch
 
@@ -277,13 +259,12 @@ class _Run:
             "best": self.evaluations.index(self.best) if self.best else None,
             "task": dict(self.task.state()),
         }
-        write_checkpoint(self.file, Checkpoint(self.fingerprint, state, tensors))
+        write_checkpoint(self.file, self.fingerprint, state, tensors)
 
     def resume(self, file: Path) -> None:
         import torch
 
-        checkpoint = read_checkpoint(file, fingerprint=self.fingerprint)
-        state, tensors = checkpoint.state, checkpoint.tensors
+        state, tensors = read_checkpoint(file, fingerprint=self.fingerprint)
         with torch.no_grad():
             for name, parameter in self.parameters.items():
                 parameter.copy_(tensors[f"weights.{name}"])
@@ -316,21 +297,17 @@ def _lock_folder(folder: Path | None) -> Iterator[None]:
     from filelock import FileLock, Timeout
 
     lock = FileLock(folder / ".lock")
-
-    def acquire() -> None:
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            lock.acquire(timeout=0)
-        except Timeout as error:
-            raise TrainingError(
-                f"another process is training into {folder.name!r}; wait for it, or use another folder"
-            ) from error
-        except OSError as error:
-            raise CheckpointError(
-                f"the folder {folder.name!r} for checkpoints cannot be written: {error}"
-            ) from error
-
-    from_first(acquire)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock.acquire(timeout=0)
+    except Timeout as error:
+        raise TrainingError(
+            f"another process is training into {folder.name!r}; wait for it, or use another folder"
+        ) from error
+    except OSError as error:
+        raise CheckpointError(
+            f"the folder {folder.name!r} for checkpoints cannot be written: {error}"
+        ) from error
     try:
         yield
     finally:
@@ -345,21 +322,16 @@ def _factor(step: int, total: int, warmup: float) -> float:
     return max(0.0, (total - step) / max(1, total - rising))
 
 
-@dataclass(frozen=True)
-class Checkpoint:
-    """State of a training, as safetensors with JSON in the header, no pickle.
+def write_checkpoint(
+    file: Path, fingerprint: Mapping[str, str], state: Mapping[str, Any], tensors: Mapping[str, Tensor]
+) -> None:
+    """Write a checkpoint as safetensors in one move: a killed process leaves the old one or the new one.
 
-    The fingerprint is the identity of the training (base, data, configuration), the state its progress as
-    JSON values; the tensors are weights and optimiser moments.
-    """
-
-    fingerprint: Mapping[str, str]
-    state: Mapping[str, Any]
-    tensors: Mapping[str, Tensor]
-
-
-def write_checkpoint(file: Path, checkpoint: Checkpoint) -> None:
-    """Write a checkpoint in one move: a killed process leaves the old one or the new one.
+    Args:
+        file: The checkpoint.
+        fingerprint: Identity of the training: base, data, configuration.
+        state: Its progress, as JSON values.
+        tensors: Weights and optimiser moments.
 
     Raises:
         CheckpointError: If it cannot be written; the old one stays.
@@ -370,14 +342,11 @@ def write_checkpoint(file: Path, checkpoint: Checkpoint) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         with replacing(file, sole_writer=True) as partial:
             save_file(
-                {
-                    name: tensor.detach().cpu().contiguous().clone()
-                    for name, tensor in checkpoint.tensors.items()
-                },
+                {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()},
                 str(partial),
                 metadata={
-                    "fingerprint": json.dumps(dict(checkpoint.fingerprint)),
-                    "state": json.dumps(dict(checkpoint.state)),
+                    "fingerprint": json.dumps(dict(fingerprint)),
+                    "state": json.dumps(dict(state)),
                 },
             )
             with partial.open("rb") as written:
@@ -388,8 +357,10 @@ def write_checkpoint(file: Path, checkpoint: Checkpoint) -> None:
         ) from error
 
 
-def read_checkpoint(file: Path, *, fingerprint: Mapping[str, str]) -> Checkpoint:
-    """Read a checkpoint of the training with this fingerprint.
+def read_checkpoint(
+    file: Path, *, fingerprint: Mapping[str, str]
+) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """Return state and tensors of the checkpoint of the training with this fingerprint.
 
     Raises:
         CheckpointError: If it is damaged, or has another fingerprint; names the differences.
@@ -412,4 +383,4 @@ def read_checkpoint(file: Path, *, fingerprint: Mapping[str, str]) -> Checkpoint
             f"{file.name} is of another training ({differing}); train into another folder, or "
             "start again without resuming"
         )
-    return Checkpoint(stored_fingerprint, state, tensors)
+    return state, tensors

@@ -71,17 +71,11 @@ class Task(Protocol):
     def steps(self, epochs: int) -> int:
         """Return the number of batches in all, for the schedule."""
 
-    def share(self, batch: Any, *, rank: int, size: int) -> Any:  # noqa: ANN401 - the task's own
-        """Return the part of a batch for one of several processes."""
-
     def loss(self, batch: Any) -> tuple[Tensor, Mapping[str, float]]:  # noqa: ANN401 - the task's own
         """Return the loss, and its terms and diagnostics by name."""
 
     def evaluate(self) -> tuple[float, Mapping[str, float]] | None:
-        """Evaluate the current weights; None without dev data.
-
-        Of several processes only the first one calls it.
-        """
+        """Evaluate the current weights; None without dev data."""
 
     def state(self) -> Mapping[str, Any]:
         """Return the state for a checkpoint, as JSON values."""
