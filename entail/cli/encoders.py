@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from entail.cli.console import Report, command, progress_bar, table
-from entail.errors import SettingsError, TrainingError
+from entail.errors import SettingsError
 
 if TYPE_CHECKING:
     from entail.hub.repository import PushResult
@@ -76,41 +76,24 @@ def export(
 def average(
     folders: Annotated[
         list[Path],
-        typer.Argument(help="LoRA encoders of one base, or cross-encoders.", metavar="FOLDER..."),
+        typer.Argument(help="LoRA encoders of one base.", metavar="FOLDER..."),
     ],
     *,
     out: Annotated[Path, "Folder of the new encoder.", "FOLDER"],
     rank: Annotated[int | None, "Rank of the new adapter.  [default: exact]"] = None,
-    dev: Annotated[
-        Path | None, "Labelled pairs that fit threshold and confidence of a Gaussian encoder."
-    ] = None,
 ) -> Report:
-    """Average several encoders or cross-encoders of one base.
+    """Average several encoders of one base.
 
     The mean of several seeds or losses ranks nearly as well as their ensemble, at the cost of one.
     """
-    from entail.data.nli.pairs import read_nli
     from entail.data.reading import size_of
-    from entail.encoders.catalogue import resolve
-    from entail.encoders.cross.encoder import cross_folder
-    from entail.encoders.gaussian.form import HEAD
     from entail.training.adapters.averaging import average_adapters
 
-    is_cross = any(cross_folder(folder) for folder in folders)
-    if dev is not None and (is_cross or resolve(folders[0]).gaussian is None):
-        raise TrainingError(f"expected --dev with Gaussian encoders, found {dev} without; leave out --dev")
-    pairs = read_nli(dev).pairs if dev is not None else ()
     lost = average_adapters(folders, out, rank=rank)
-    if pairs:
-        from entail.gausscse.calibration import calibrate
-
-        with progress_bar() as progress:
-            calibrate(out, pairs, progress=progress)
     size = size_of(out)
-    note = "" if pairs or not (out / HEAD).is_dir() else "; it has no threshold yet: pass --dev"
     return Report(
         data={"encoders": [f.name for f in folders], "name": out.name, "lost": lost, "bytes": size},
-        text=f"wrote {out}: mean of {len(folders)}, {size / 1e6:.1f} MB; rank loses {lost:.2%}{note}",
+        text=f"wrote {out}: mean of {len(folders)}, {size / 1e6:.1f} MB; rank loses {lost:.2%}",
     )
 
 

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from entail.data.nli.pairs import NliPair
-from entail.data.writing import write_text
 from entail.encoders.gaussian.distributions import Floats64
 from entail.encoders.gaussian.form import Calibration, GaussianForm
-from entail.encoders.weights import read_object
-from entail.progress import ProgressCallback
 from entail.statistics.classification import Booleans, best_threshold
-from entail.training.cards.template import write_card
 
 LEAST = 10
 """Minimum number of pairs of either kind for a curve."""
@@ -84,25 +78,3 @@ def fit_form(
         entailment=fit_curve(logits(forward), entailed),
         direction=fit_curve(margins, np.ones(len(margins), dtype=bool), centred=True),
     )
-
-
-def calibrate(
-    folder: Path, dev: Sequence[NliPair], *, progress: ProgressCallback | None = None
-) -> GaussianForm:
-    """Fit an encoder's threshold and curves on pairs; write its `entail.json` and card.
-
-    Raises:
-        EncoderError: If the folder is no encoder of Gaussians, or cannot be written.
-        EvaluationError: If there is no pair.
-    """
-    from entail.encoders.gaussian.encoder import GaussianEncoder
-    from entail.evaluation.nli.decisions import pair_similarities
-
-    encoder = GaussianEncoder(folder)
-    similarities = pair_similarities(dev, encoder, progress=progress)
-    assert similarities.backward is not None, "Gaussians have both"
-    form = fit_form(encoder.form, (similarities.forward, similarities.backward), dev)
-    record = read_object(folder / "entail.json") | {"gaussian": form.to_json()}
-    write_text(folder / "entail.json", json.dumps(record, indent=2, ensure_ascii=False) + "\n")
-    write_card(folder)
-    return form

@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from entail.cli import main
@@ -57,42 +56,6 @@ def test_trained_and_told_from_the_command_line(
     figures = json.loads(capsys.readouterr().out)
     assert figures["threshold"] == GaussianEncoder("mine").threshold
     assert figures["n"] == 60
-
-
-def test_the_mean_of_two_is_an_encoder_whose_threshold_is_its_own(
-    tiny_home: Path, gaussian: str, files: dict[str, Path], capsys: pytest.CaptureFixture[str]
-) -> None:
-    arguments = [
-        "average",
-        str(tiny_home / gaussian),
-        str(tiny_home / gaussian),
-        "--out",
-        str(tiny_home / "both"),
-    ]
-    assert main(arguments) == 0
-    assert "no threshold yet" in capsys.readouterr().out
-    both = GaussianEncoder("both")
-    assert both.threshold is None
-    original, mean = (encoder.encode(["ba be bi", "du"]) for encoder in (GaussianEncoder(gaussian), both))
-    np.testing.assert_allclose(mean.mean, original.mean, atol=2e-2)
-    np.testing.assert_allclose(mean.log_variance, original.log_variance, atol=2e-2)
-    assert main([*arguments, "--dev", str(files["dev"]), "--json"]) == 0
-    size = json.loads(capsys.readouterr().out)["bytes"]
-    # The head is counted, too.
-    assert size == sum(file.stat().st_size for file in (tiny_home / "both").rglob("*") if file.is_file())
-    mean_encoder = GaussianEncoder("both")
-    assert mean_encoder.threshold not in (None, GaussianEncoder(gaussian).threshold)
-    assert mean_encoder.form.direction is not None
-
-
-def test_points_have_no_threshold_to_be_found(
-    tiny_home: Path, trained: Callable[..., Path], files: dict[str, Path], capsys: pytest.CaptureFixture[str]
-) -> None:
-    folder = trained(tiny_home / "point")
-    arguments = ["average", str(folder), "--out", str(tiny_home / "mean"), "--dev", str(files["dev"])]
-    assert main(arguments) == 1
-    assert "--dev" in capsys.readouterr().err
-    assert not (tiny_home / "mean").exists()
 
 
 def test_a_file_has_to_be_given(capsys: pytest.CaptureFixture[str]) -> None:

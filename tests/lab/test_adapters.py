@@ -1,4 +1,4 @@
-"""Adapters of further methods: one tiny training each, measured and averaged."""
+"""Adapters of further methods: one tiny training each, measured."""
 
 import json
 from collections.abc import Mapping
@@ -87,7 +87,7 @@ def work(data: DataFolder, out: Path, sets: Mapping[str, str], **settings: Any) 
         ("judge", {"train_a": "nli-train", "dev_a": "nli-dev"}, {"max_length": 32}, {"accuracy, nli-dev"}),
     ],
 )
-def test_a_method_trains_averages_and_measures(
+def test_a_method_trains_and_measures(
     data: DataFolder,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -99,11 +99,8 @@ def test_a_method_trains_averages_and_measures(
     adapter = load_adapter(method)
     if method == "judge":
         monkeypatch.setattr("lab.adapters.judge.CHOOSING", 6)
-    folders = [tmp_path / "one", tmp_path / "two"]
-    for folder in folders:
-        adapter.train(work(data, folder, sets, **settings))
-    adapter.average(folders, tmp_path / "mean", rank=2)
-    measures = adapter.measure(str(tmp_path / "mean"), data, sets, cache=tmp_path)
+    adapter.train(work(data, tmp_path / "one", sets, **settings))
+    measures = adapter.measure(str(tmp_path / "one"), data, sets, cache=tmp_path)
     assert metrics <= set(measures)
     for values, weights in measures.values():
         assert len(values) == len(weights) > 0

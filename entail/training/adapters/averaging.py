@@ -1,6 +1,6 @@
-r"""Mean of adapters and heads of several encoders or cross-encoders (Wortsman et al. 2022, *Model soups*).
+r"""Mean of the adapters of several encoders (Wortsman et al. 2022, *Model soups*).
 
-.. math:: \Delta W = \frac{1}{n} \sum_i s_i B_i A_i, \quad h = \frac{1}{n} \sum_i h_i
+.. math:: \Delta W = \frac{1}{n} \sum_i s_i B_i A_i
 
 It ranks nearly as well as the ensemble, at the cost of one model. The sum has the sum of the ranks; a lower
 rank is its best approximation (SVD). `peft` offers the same sum (`add_weighted_adapter`), but only over a
@@ -10,22 +10,12 @@ loaded base, which is not needed here, and without the share that a lower rank l
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from entail.encoders.bert.lora import read_lora_config
-from entail.encoders.card import (
-    PREMISE_TOWER,
-    TRAINING_QUERIES,
-    read_card,
-    read_training_queries,
-    write_training_queries,
-)
-from entail.encoders.cross.encoder import ADAPTER
-from entail.encoders.cross.encoder import HEAD as CROSS_HEAD
-from entail.encoders.gaussian.form import HEAD, GaussianForm
+from entail.encoders.card import PREMISE_TOWER, read_card, read_training_queries, write_training_queries
 from entail.encoders.weights import read_object
 from entail.errors import TrainingError
 from entail.training.adapters.saving import save_encoder
@@ -34,55 +24,46 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 _A, _B = ".lora_A.weight", ".lora_B.weight"
-_SHARED = ("method", "base", "base_revision", "towers", "gaussian", "scorer", "reranker", "judge")
+_SHARED = ("method", "base", "base_revision", "towers")
 
 
 def average_adapters(folders: Sequence[Path], out: Path, *, rank: int | None = None) -> float:
-    """Write the mean of encoders or cross-encoders with LoRA adapters on one base, adapters in fp16.
+    """Write the mean of encoders with LoRA adapters on one base as an encoder, in fp16.
 
-    Without a rank, the sum of all ranks, the mean is exact. A mean of encoders of Gaussians has no threshold
-    and no confidence: fit them on dev, see `entail.gausscse.calibration.calibrate`.
+    Without a rank, the sum of all ranks, the mean is exact.
 
     Returns:
         Share of the squared norm lost by the lower rank, 0 if exact; of two towers the larger one.
 
     Raises:
-        TrainingError: If a folder has no plain LoRA adapter; if they differ in method, base, towers, form,
-            modules or the data that they keep; if the rank is below 1; or the folder holds something else,
-            or cannot be written.
+        TrainingError: If a folder has no plain LoRA adapter, or makes Gaussians; if they differ in method,
+            base, towers or modules; if the rank is below 1; or the folder holds something else, or cannot be
+            written.
     """
-    from safetensors.torch import save_file
-
     if not folders or (rank is not None and rank < 1):
         raise TrainingError(
             f"expected adapters to average and a rank of at least 1, found {len(folders)} and {rank}"
         )
-    records = [_read_record(folder) for folder in folders]
+    first, records = folders[0], [_read_record(folder) for folder in folders]
     for folder, record in zip(folders, records, strict=True):
-        _require_same(folder, record, folders[0], records[0])
-    first, record = folders[0], records[0]
-    parts = [part for part in ("", PREMISE_TOWER, ADAPTER) if (first / part / "adapter_config.json").exists()]
+        for name in _SHARED:
+            if record.get(name) != records[0].get(name):
+                raise TrainingError(
+                    f"expected encoders of one {name}, found {records[0].get(name)!r} in {first.name} and "
+                    f"{record.get(name)!r} in {folder.name}"
+                )
+    parts = [part for part in ("", PREMISE_TOWER) if (first / part / "adapter_config.json").exists()]
     adapters = {part: merge([folder / part for folder in folders], rank=rank) for part in parts}
-    head = f"{HEAD}/model.safetensors" if record.get("gaussian") else CROSS_HEAD
-    has_head = bool(record.get("gaussian")) or (first / ADAPTER).is_dir()
-    mean = _mean_tensors(folders, head) if has_head else {}
 
     def write(folder: Path) -> None:
         for part, (merged, _) in adapters.items():
             _write_adapter(merged, folder / part, like=first / part)
-        for name in (*_data_files(first), *([head] if mean else ())):
-            (folder / name).parent.mkdir(exist_ok=True)
-            if name == head:
-                save_file(mean, folder / name)
-            else:
-                shutil.copyfile(first / name, folder / name)
         if queries := frozenset[str]().union(*map(read_training_queries, folders)):
             write_training_queries(folder, queries)
 
-    names = (*_SHARED, "licence", "base_licence")
-    about = {name: record[name] for name in names if name in record}
-    about |= _describe(folders, records)
-    save_encoder(out, method=str(record["method"]), write=write, about=about)
+    names = (*_SHARED, "licence")
+    about = {name: records[0][name] for name in names if name in records[0]} | _describe(folders, records)
+    save_encoder(out, method=str(about["method"]), write=write, about=about)
     return max(lost for _, lost in adapters.values())
 
 
@@ -152,23 +133,6 @@ def _write_adapter(merged: Mapping[str, tuple[Tensor, Tensor]], out: Path, *, li
     )
 
 
-def _mean_tensors(folders: Sequence[Path], file: str) -> dict[str, Tensor]:
-    """Return the mean of a file of tensors in each folder, in the precision of the first."""
-    import torch
-    from safetensors.torch import load_file
-
-    if absent := [folder.name for folder in folders if not (folder / file).is_file()]:
-        raise TrainingError(f"{absent[0]}: expected {file}, found none")
-    heads = [load_file(folder / file) for folder in folders]
-    shapes = [{name: tensor.shape for name, tensor in head.items()} for head in heads]
-    if any(shape != shapes[0] for shape in shapes):
-        raise TrainingError(f"expected heads of one shape, found {shapes}")
-    return {
-        name: torch.stack([head[name].float() for head in heads]).mean(0).to(tensor.dtype)
-        for name, tensor in heads[0].items()
-    }
-
-
 def _describe(folders: Sequence[Path], records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the fields of a mean in `entail.json`: the common training data, and the members."""
     parts = [record.get("trained_on") or {} for record in records]
@@ -185,56 +149,10 @@ def _describe(folders: Sequence[Path], records: Sequence[Mapping[str, Any]]) -> 
 
 
 def _read_record(folder: Path) -> dict[str, Any]:
-    """Return what `entail.json` says, of an encoder of Gaussians without what was fitted on dev."""
-    read_card(folder, folder.name)  # refuses an adapter that was changed
-    record = read_object(folder / "entail.json")
-    if not any((folder / part / "adapter_config.json").is_file() for part in ("", ADAPTER)):
-        raise TrainingError(f"{folder.name}: expected a model with an adapter, found something else")
-    if record.get("gaussian"):
-        form = GaussianForm.read(record["gaussian"], name=folder.name)
-        record["gaussian"] = GaussianForm(
-            similarity=form.similarity, pooling=form.pooling, tanh=form.tanh
-        ).to_json()
-    return record
-
-
-def _data_files(folder: Path) -> set[str]:
-    """Return the names of the files that seeds have in common, such as what a scorer knows of the facts."""
-    if (folder / CROSS_HEAD).is_file():
-        own = {CROSS_HEAD, TRAINING_QUERIES, "entail.json", "README.md"}
-        return {path.name for path in folder.iterdir() if path.is_file()} - own
-    return {f"{HEAD}/config.json"} if (folder / HEAD).is_dir() else set()
-
-
-def _require_same(
-    folder: Path, record: Mapping[str, Any], first: Path, first_record: Mapping[str, Any]
-) -> None:
-    """Refuse a model that differs from the first in method, base, form or data."""
-    for name in _SHARED:
-        expected, value = first_record.get(name), record.get(name)
-        if expected != value:
-            raise TrainingError(
-                f"expected models of one {name}, found {expected!r} in {first.name} and {value!r} in "
-                f"{folder.name}"
-            )
-    for name in sorted(_data_files(folder) | _data_files(first)):
-        files = folder / name, first / name
-        if not all(file.is_file() for file in files) or not _are_close(*files):
-            raise TrainingError(
-                f"expected models that learnt from the same data, but {name} of {folder.name} is not that of "
-                f"{first.name}"
-            )
-
-
-def _are_close(file: Path, other: Path) -> bool:
-    """Return whether files are the same, tensors but for the rounding of another machine."""
-    import torch
-    from safetensors.torch import load_file
-
-    if file.suffix != ".safetensors":
-        return file.read_bytes() == other.read_bytes()
-    first, second = load_file(file), load_file(other)
-    return first.keys() == second.keys() and all(
-        tensor.shape == second[name].shape and torch.allclose(tensor, second[name], rtol=0, atol=1e-3)
-        for name, tensor in first.items()
-    )
+    """Return the content of `entail.json` of an encoder with an adapter."""
+    card = read_card(folder, folder.name)  # refuses an adapter that was changed
+    if card is None or card.gaussian or not (folder / "adapter_config.json").is_file():
+        raise TrainingError(
+            f"{folder.name}: expected an encoder of points with an adapter, found something else"
+        )
+    return read_object(folder / "entail.json")
