@@ -1,11 +1,10 @@
-"""Compute what Claims, Chains and Direction show first, so that a fresh installation encodes nothing for it.
+"""Compute what Claims and Direction show first, so that a fresh installation encodes nothing for it.
 
-    python scripts/build_openings.py [claims] [chain] [direction] [--out FOLDER]
+    python scripts/build_openings.py [claims] [direction] [--out FOLDER]
 
-Writes `claim_lists.json` (lists of the bundled examples by the packaged pair of encoders), `chain.json`
-(steps of the example's chain by the packaged scorer) and `direction.json` (Gaussians of the example pair by
-the packaged encoder). Each names the revisions that made it, and is not used for others: run this again when
-the sample, an example or one of these models changes.
+Writes `claim_lists.json` (lists of the bundled examples by the packaged pair of encoders) and `direction.json`
+(Gaussians of the example pair by the packaged encoder). Each names the revisions that made it, and is not used
+for others: run this again when the sample, an example or one of these models changes.
 """
 
 from __future__ import annotations
@@ -14,11 +13,11 @@ import argparse
 import json
 import os
 import sys
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-PARTS = ("claims", "chain", "direction")
+PARTS = ("claims", "direction")
 
 
 def main() -> None:
@@ -31,7 +30,7 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", help="files to write (default: all)")
     parser.add_argument("--out", type=Path, default=sample_dir(), help="folder (default: the sample's)")
     args = parser.parse_args()
-    makers = {"claims": claim_lists, "chain": chain_steps, "direction": example_gaussians}
+    makers = {"claims": claim_lists, "direction": example_gaussians}
     for part in args.parts or PARTS:
         name, content = makers[part]()
         file = args.out / name
@@ -66,31 +65,6 @@ def claim_lists() -> tuple[str, Any]:
         pool.corpus.hash,
         max(DEPTHS),
         examples,
-    )
-    return FILE, stored
-
-
-def chain_steps() -> tuple[str, Any]:
-    """Return the steps of the example's chain by the packaged scorer, as the Chains page builds it."""
-    from entail.arcf.chains.chain import Search, build_chain, corpus_facts
-    from entail.arcf.chains.example import EXAMPLE, FILE, ExampleSteps
-    from entail.arcf.neighbourhoods import Neighbourhoods
-    from entail.arcf.scoring.premises import PremiseScorer
-    from entail.arcf.scoring.scorer import SHIPPED, load_scorer
-    from entail.data.bundled import sample_corpus
-    from entail.ui.chains.page import DEFAULT_K, DEFAULT_LENGTH
-
-    scorer, facts = load_scorer(SHIPPED, precision="auto"), corpus_facts(sample_corpus())
-    around = Neighbourhoods(facts, k=DEFAULT_K, metric=scorer.form.metric)
-    walk = build_chain(EXAMPLE, PremiseScorer(scorer, facts), around, Search(length=DEFAULT_LENGTH))
-    print(walk.stopped, [facts.texts[fact] for fact in walk.facts], file=sys.stderr)
-    stored = ExampleSteps(
-        scorer.revision,
-        facts.digest,
-        DEFAULT_K,
-        EXAMPLE.stem,
-        EXAMPLE.answer,
-        tuple(replace(step, scores=tuple(round(score, 6) for score in step.scores)) for step in walk.steps),
     )
     return FILE, stored
 

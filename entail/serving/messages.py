@@ -359,7 +359,6 @@ class ChainAnswer(CorpusAnswer):
     )
     dropped: int = Field(description="Oldest chosen facts that were truncated at the last step.")
     question_cut: bool = Field(description="Whether the beginning of the question was truncated.")
-    facts_cut: int = Field(description="Scored facts whose end was truncated.")
     steps: list[ChainStep]
     ranking: list[ChainFact] = Field(
         description="The chain, then scored facts by last score, then the rest by similarity."

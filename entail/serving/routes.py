@@ -229,7 +229,6 @@ def _build_chain(service: Service, request: messages.ChainRequest) -> messages.C
         stopped=walk.stopped,
         dropped=max(0, walk.steps[-1].dropped),
         question_cut=walk.steps[-1].dropped < 0,
-        facts_cut=len(walk.cut),
         steps=[
             messages.ChainStep(
                 chosen=corpus.keys[walk.facts[number]] if number < len(walk.facts) else None,

@@ -82,18 +82,6 @@ def test_a_score_that_is_not_finite_is_refused(fake: Any) -> None:
         built(fake, lambda a, b: float("inf") if b == ["f1"] else 0.0)
 
 
-def test_a_truncated_premise_is_known(fake: Any) -> None:
-    facts = FactTables((Fact("u0", "f0", "T"), Fact("u1", "f1 " * 5, "T")))
-    scorer = Scorer("s", "s@1", ScorerForm(), fake(lambda a, b: 0.0, max_length=11))
-    steps = PremiseScorer(scorer, facts)
-    assert [steps.score(QUESTION, (), facts_asked).cut for facts_asked in ((0,), (0, 1))] == [
-        frozenset(),
-        {1},
-    ]
-    near = Neighbourhoods(facts, k=2, similarities=lambda texts: np.ones((len(texts), 2), dtype=np.float32))
-    assert build_chain(QUESTION, steps, near, Search(length=2, least=2)).cut == {1}
-
-
 def lines(facts: tuple[int, ...]) -> Step:
     """Of premises 0 to 5 those not chosen, the first best; the bare prefix is worth 0.5."""
     left = [fact for fact in range(6) if fact not in facts]

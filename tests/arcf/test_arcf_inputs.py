@@ -46,7 +46,6 @@ def test_the_oldest_facts_are_dropped_first(inputs: Inputs) -> None:
     longer = inputs.prefix(question, [0, 1, 2])
     assert longer.dropped == 1
     assert longer.ids == (*question, *inputs.prefix((), [1, 2]).ids)
-    assert not inputs.cut
     cut = inputs.prefix(tuple(range(20, 40)), [0])
     assert cut.dropped == -1
     assert cut.ids == tuple(range(30, 40))
@@ -62,7 +61,6 @@ def test_no_row_is_longer_than_what_is_read(fake: Any) -> None:
         assert prefix.ids
     # Each has 6 tokens, half of what is left of 16 beside the 3 special ones.
     assert [len(ids) for ids in inputs.candidates] == [6, 1, 6]
-    assert inputs.cut == {0, 2}
 
 
 @given(st.lists(st.integers(1, 60), max_size=80), st.integers(60, 400))

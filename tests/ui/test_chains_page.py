@@ -162,5 +162,3 @@ def test_what_a_scorer_truncated_is_counted_once() -> None:
     assert message(Step((0,), (1,), (0.2,), 0.5, frozenset(), 2)).endswith("left out: 2.")
     assert "question" in message(Step((), (), (), None, frozenset(), -1))
     assert message(Step((), (0, 1), (0.9, 0.1), 0.5, frozenset({0, 1}))) == ""
-    cut = [Step((), (0, 1), (0.2, 0.1), None, frozenset(), cut=frozenset(group)) for group in ((0,), (0, 1))]
-    assert message(*cut).endswith("truncated: 2.")

@@ -1,4 +1,4 @@
-"""First contents of Claims, Chains and Direction: they ship, and are of just the models that are packaged."""
+"""First contents of Claims and Direction: they ship, and are of just the models that are packaged."""
 
 import json
 import shutil
@@ -10,11 +10,6 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from entail.arcf.chains.chain import corpus_facts
-from entail.arcf.chains.example import EXAMPLE as QUESTION
-from entail.arcf.chains.example import FILE as STEPS
-from entail.arcf.chains.example import find_steps
-from entail.arcf.scoring.scorer import list_scorers
 from entail.claims import existence_claim
 from entail.data.bundled import sample_corpus, sample_dir
 from entail.encoders.catalogue import resolve
@@ -26,7 +21,6 @@ from entail.gausscse.example_pair import EXAMPLE as PAIR
 from entail.gausscse.example_pair import find_gaussians
 from entail.runtime.models import ModelCache
 from entail.runtime.tasks import Task
-from entail.ui.chains.page import DEFAULT_K
 from entail.ui.claims.fields import TUNING
 from tests.ui.conftest import html, opened, said
 
@@ -73,20 +67,7 @@ def test_lists_of_anything_else_are_not_taken(changed: dict[str, Any]) -> None:
     assert stored(**changed) is None
 
 
-def test_steps_and_gaussians_are_of_the_packaged_models_alone() -> None:
-    facts, revision = corpus_facts(sample_corpus()), list_scorers()[0].revision
-    steps = find_steps(revision, facts.digest, DEFAULT_K)
-    assert steps is not None
-    first = steps.find(QUESTION, ())
-    assert first is not None
-    assert steps.find(QUESTION, first.candidates[:1]) is not None
-    assert steps.find(QUESTION, first.candidates[-1:]) is None
-    for other in (
-        ("other@0", facts.digest, DEFAULT_K),
-        (revision, "0", DEFAULT_K),
-        (revision, facts.digest, 61),
-    ):
-        assert find_steps(*other) is None
+def test_gaussians_are_of_the_packaged_model_alone() -> None:
     gaussian = resolve("gausscse-minilm").revision
     gaussians = find_gaussians(gaussian, PAIR)
     assert gaussians is not None
@@ -97,16 +78,10 @@ def test_steps_and_gaussians_are_of_the_packaged_models_alone() -> None:
 
 def test_damaged_files_are_left_to_the_models(tmp_path: Path) -> None:
     shutil.copytree(sample_dir(), tmp_path / "sample")
-    for name in (LISTS, STEPS):
-        content = json.loads((tmp_path / "sample" / name).read_text(encoding="utf-8"))
-        content.popitem()
-        (tmp_path / "sample" / name).write_text(json.dumps(content), encoding="utf-8")
+    content = json.loads((tmp_path / "sample" / LISTS).read_text(encoding="utf-8"))
+    content.popitem()
+    (tmp_path / "sample" / LISTS).write_text(json.dumps(content), encoding="utf-8")
     assert read_lists(tmp_path / "sample") is None
-    revision = list_scorers()[0].revision
-    assert (
-        find_steps(revision, corpus_facts(sample_corpus()).digest, DEFAULT_K, folder=tmp_path / "sample")
-        is None
-    )
 
 
 @pytest.fixture
@@ -114,8 +89,6 @@ def without_models(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let every encoder, scorer and judge be in the making until the test ends."""
     waiting: Task[Any] = Task()
     monkeypatch.setattr(ModelCache, "get_or_start", lambda *_, **__: waiting)
-    for module in ("entail.ui.chains.page", "entail.runtime.chains"):
-        monkeypatch.setattr(f"{module}.take_scorer", lambda *_, **__: waiting)
     monkeypatch.setattr("entail.ui.direction.views.ChosenEncoder.take", lambda *_, **__: waiting)
     monkeypatch.setattr("entail.ui.claims.fields.list_judges", list)
     yield
@@ -128,10 +101,6 @@ def test_the_pages_open_without_a_model(app: AppTest) -> None:
     app = opened(app, "pages/Claims.py")
     assert len(html(app, 'class="ranked"')) == 4
     assert "Example chosen" in said(app)
-    app.query_params.clear()
-    app = opened(app, "pages/Chains.py")
-    assert any(str(button.key).startswith("chain-choose-0-") for button in app.button)
-    assert "Complete" in said(app) or "Stopped" in said(app)
     app.query_params.clear()
     app = opened(app, "pages/Direction.py")
     assert len(app.metric) == 4

@@ -85,7 +85,6 @@ class Step:
         stop_score: As in `StepScores`.
         newly_visible: Candidates that the last chosen premise made visible; at first all.
         dropped: As in `StepScores`.
-        cut: As in `StepScores`.
     """
 
     chosen: tuple[int, ...]
@@ -94,7 +93,6 @@ class Step:
     stop_score: float | None
     newly_visible: frozenset[int]
     dropped: int = 0
-    cut: frozenset[int] = frozenset()
 
     @classmethod
     def of(
@@ -109,7 +107,6 @@ class Step:
             scored.stop_score,
             frozenset(visible).difference(before),
             scored.dropped,
-            scored.cut,
         )
 
 
@@ -152,11 +149,6 @@ class Chain:
     steps: tuple[Step, ...]
     stopped: Stopped | None
     by_hand: int = 0
-
-    @property
-    def cut(self) -> frozenset[int]:
-        """Premises that were scored at some step and truncated."""
-        return frozenset().union(*(step.cut for step in self.steps))
 
     @property
     def scored(self) -> dict[int, float]:

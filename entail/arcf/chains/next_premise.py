@@ -69,14 +69,12 @@ class Draft:
         scores: Score of each when it was chosen.
         stopped: Reason for the end.
         dropped: As in `StepScores`, at the end.
-        cut: Premises that were scored at some step and truncated.
     """
 
     facts: tuple[int, ...]
     scores: tuple[float, ...]
     stopped: Stopped
     dropped: int = 0
-    cut: frozenset[int] = frozenset()
 
 
 def draft_chain(
@@ -129,7 +127,7 @@ def draft_chain(
     chain = follow(step_of, search)
     assert chain.stopped is not None
     scores = tuple(step.scores[0] for step, _ in zip(chain.steps, chain.facts, strict=False))
-    return Draft(chain.facts, scores, chain.stopped, chain.steps[-1].dropped, chain.cut)
+    return Draft(chain.facts, scores, chain.stopped, chain.steps[-1].dropped)
 
 
 def _question(sentence: str) -> Question:

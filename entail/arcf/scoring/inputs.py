@@ -38,18 +38,15 @@ class Inputs:
         facts: Texts of the premises.
 
     Attributes:
-        candidates: Token ids of the premises, each at most half of a row.
-        cut: Positions of the premises that were truncated to that. Every prefix leaves room for the longest
-            candidate, so one of them leaves it half of a row.
+        candidates: Token ids of the premises, each truncated to half of a row. Every prefix leaves room for
+            the longest.
     """
 
     def __init__(self, tokenize: Tokenize, frame: Frame, *, max_length: int, facts: Sequence[str]) -> None:
         self.frame, self.max_length = frame, max_length
         self._tokenize = tokenize
         half = max(1, (max_length - frame.size) // 2)
-        whole = tokenize(facts)
-        self.candidates: list[Ids] = [tuple(ids[:half]) for ids in whole]
-        self.cut = frozenset(at for at, ids in enumerate(whole) if len(ids) > half)
+        self.candidates: list[Ids] = [tuple(ids[:half]) for ids in tokenize(facts)]
         self._chosen = self._sentences(facts)
         self._room = max_length - frame.size - max((len(ids) for ids in self.candidates), default=0)
 

@@ -29,13 +29,11 @@ class StepScores:
         scores: Score of each candidate.
         stop_score: Score of the bare prefix; None for a scorer that was not trained to stop.
         dropped: Oldest premises of the prefix that did not fit; -1 where the question was truncated.
-        cut: Candidates that were truncated.
     """
 
     scores: Floats
     stop_score: float | None = None
     dropped: int = 0
-    cut: frozenset[int] = frozenset()
 
 
 class PremiseScorer:
@@ -89,7 +87,7 @@ class PremiseScorer:
                 "the precision is too low: load the scorer in fp32"
             )
         stop_score, scores = (float(scores[0]), scores[1:]) if stops else (None, scores)
-        return StepScores(scores, stop_score, prefix.dropped, self.inputs.cut.intersection(candidates))
+        return StepScores(scores, stop_score, prefix.dropped)
 
     @cached_property
     def _prompt(self) -> Callable[[str, str, tuple[str, ...]], tuple[Ids, QuestionTerms | None]]:

@@ -21,8 +21,6 @@ from entail.evaluation.chains import TFIDF
 from entail.runtime.chains import (
     GROUNDS,
     Builder,
-    DeferredScorer,
-    defer_scorer,
     take_builder,
     take_scorer,
     take_step,
@@ -127,11 +125,9 @@ def _pick_builder(facts: FactTables) -> Builder | None:
             ":material/info: No trained scorer: chains use TF-IDF, which cannot tell when an explanation is "
             "complete. Train one by ARCF on the Models page or by `entail train arcf`."
         )
-    scorer: Scorer | DeferredScorer | None = None
+    scorer: Scorer | None = None
     if by != TFIDF:
-        scorer = defer_scorer(usable[by], facts, k=DEFAULT_K) or await_value(
-            take_scorer(by, usable[by].revision), waiting="Loading the scorer …"
-        )
+        scorer = await_value(take_scorer(by, usable[by].revision), waiting="Loading the scorer …")
         if scorer is None:
             return None
     return await_value(take_builder(facts, scorer, k=DEFAULT_K), waiting="Preparing the premises …")
@@ -202,14 +198,9 @@ def end_message(walk: Chain) -> str:
 def truncation_message(walk: Chain) -> str:
     """Return what the scorer truncated of question and chain; empty where it read everything."""
     dropped = worst_dropped(step.dropped for step in walk.steps)
-    messages = []
     if dropped < 0:
-        messages.append("The question exceeds the scorer's input: its beginning was truncated.")
-    elif dropped:
-        messages.append(f"The chain exceeds the scorer's input: oldest premises left out: {dropped}.")
-    if cut := len(walk.cut):
-        messages.append(f"Premises longer than half of the scorer's input, truncated: {cut:,}.")
-    return " ".join(messages)
+        return "The question exceeds the scorer's input: its beginning was truncated."
+    return f"The chain exceeds the scorer's input: oldest premises left out: {dropped}." if dropped else ""
 
 
 def _draw_chain(scene: Scene) -> None:
