@@ -2,9 +2,9 @@
 
     python scripts/build_openings.py [claims] [direction] [--out FOLDER]
 
-Writes `claim_lists.json` (lists of the bundled examples by the packaged pair of encoders) and `direction.json`
-(Gaussians of the example pair by the packaged encoder). Each names the revisions that made it, and is not used
-for others: run this again when the sample, an example or one of these models changes.
+Writes `claim_lists.json` (lists of the bundled examples by the packaged pair of encoders) and
+`direction.json` (Gaussians of the example pair by the packaged encoder). Each names the revisions that made
+it, and is not used for others: run this again when the sample, an example or one of these models changes.
 """
 
 from __future__ import annotations

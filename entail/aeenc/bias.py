@@ -6,18 +6,8 @@ stays among the candidates. The index of the pre-trained encoder, the first one,
 ======  ================================================================================================
 ``TP``  a gold child among its parent's first K (K = 20 in the paper)
 ``FN``  a gold child that is not
-``FP``  any other premise among the first K
+``FP``  any other premise among the first K, the query's own text too; on test TP 1745, FN 541, FP 19935
 ======  ================================================================================================
-
-The paper defines false positives in two ways, so there are two rules:
-
-``all``
-    everything retrieved and not gold, the query's own text too, as in its counts: on test TP 1745, FN 541,
-    FP 19935.
-``outside_tree``
-    of these only premises other than the query that are in no gold tree of the query, as in its text. The
-    sentences of a tree are those of its proof (hypothesis, intermediate conclusions, premises), without
-    distractors.
 
 Every pair has its token overlap (`entail.data.text`) and its cosine under each encoder. A panel has the
 values of one: (a) token overlap, (b) the cosine under the labelling encoder, (c) and so on under the others.
@@ -36,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from entail.data.records import Corpus, ExplanationTree
-from entail.data.text import fold, jaccard, tokens
+from entail.data.text import jaccard, tokens
 from entail.errors import RetrievalError
 from entail.evaluation.retrieval.premises import GoldQueries, require_same_corpus, score_batches
 from entail.index.protocol import PremiseIndex
@@ -45,17 +35,8 @@ from entail.progress import ProgressCallback
 from entail.statistics.paired import Separation, separation
 from entail.statistics.ranking import NOT_THERE, Positions, Values
 
-DEFAULT_K = 20
-"""The paper's K."""
-
 GROUPS = ("TP", "FN", "FP")
 """Names of the codes 0, 1, 2 in `SimilarityBias.group`."""
-
-LEFT_OUT = -1
-"""Code of a pair that is in no group by this rule."""
-
-RULES = ("all", "outside_tree")
-"""Rules for false positives."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,19 +56,15 @@ class Panel:
     @property
     def finding(self) -> str:
         """Sentence on whether false positives stand above false negatives."""
+        title = f"({self.letter}) {self.measure}" + (f", {self.retriever}" if self.retriever else "")
         if self.separation is None:
-            return f"{self.title}: there are no FP or no FN to compare."
+            return f"{title}: there are no FP or no FN to compare."
         low, high = self.separation.auc_interval
         side = "stand above" if low > 0.5 else "stand below" if high < 0.5 else "cannot be told from"
         return (
-            f"{self.title}: FP {side} FN, P(FP > FN) = {self.separation.auc:.3f} [{low:.3f}, {high:.3f}], "
+            f"{title}: FP {side} FN, P(FP > FN) = {self.separation.auc:.3f} [{low:.3f}, {high:.3f}], "
             f"Cliff's delta {self.separation.delta:+.3f}."
         )
-
-    @property
-    def title(self) -> str:
-        """Letter, measure and encoder."""
-        return f"({self.letter}) {self.measure}" + (f", {self.retriever}" if self.retriever else "")
 
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-serialisable dict."""
@@ -113,7 +90,7 @@ class SimilarityBias:
         retrievers: Names of the encoders; the first labelled the pairs.
         query: Position of each pair's query in `queries`, ascending, shape (pairs,).
         premise: Position of its premise in the corpus, shape (pairs,).
-        group: Rule -> code of each pair's group, see `GROUPS` and `LEFT_OUT`, shape (pairs,).
+        group: Code of each pair's group, see `GROUPS`, shape (pairs,).
         overlap: Token overlap of each pair, shape (pairs,).
         cosine: Cosine of each pair under each encoder, shape (retrievers, pairs).
         missing: Folded texts of gold children that the corpus lacks, which are in no pair.
@@ -125,76 +102,63 @@ class SimilarityBias:
     retrievers: tuple[str, ...]
     query: Positions
     premise: Positions
-    group: Mapping[str, NDArray[np.int8]]
+    group: NDArray[np.int8]
     overlap: Values
     cosine: Values
     missing: tuple[str, ...]
 
-    def __len__(self) -> int:
-        return len(self.query)
-
-    def counts(self, rule: str) -> dict[str, int]:
-        """Return the number of pairs of each group."""
-        return {name: int((self.group[rule] == code).sum()) for code, name in enumerate(GROUPS)}
+    @cached_property
+    def counts(self) -> dict[str, int]:
+        """Number of pairs of each group."""
+        return {name: int((self.group == code).sum()) for code, name in enumerate(GROUPS)}
 
     @cached_property
-    def panels(self) -> Mapping[str, tuple[Panel, ...]]:
-        """Rule -> panels (a), (b) and so on."""
-        return {rule: tuple(self._panels(rule)) for rule in RULES}
+    def panels(self) -> tuple[Panel, ...]:
+        """Panels (a), (b) and so on."""
+        columns: list[tuple[str, str | None, Values]] = [("token overlap", None, self.overlap)]
+        columns += [("cosine", *column) for column in zip(self.retrievers, self.cosine, strict=True)]
+        upper, lower = self.group == GROUPS.index("FP"), self.group == GROUPS.index("FN")
+        return tuple(
+            Panel(
+                letter=chr(ord("a") + number),
+                measure=measure,
+                retriever=name,
+                separation=separation(values, upper=upper, lower=lower, query=self.query),
+                quartiles={
+                    group: tuple(np.quantile(values[self.group == code], (0.25, 0.5, 0.75)).tolist())
+                    for code, group in enumerate(GROUPS)
+                    if self.counts[group]
+                },
+            )
+            for number, (measure, name, values) in enumerate(columns)
+        )
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Yield a row per pair and encoder, with the texts.
-
-        `group_all` and `group_outside_tree` are the group by each rule, empty if the pair is left out.
-        """
-        names = dict(enumerate(GROUPS)) | {LEFT_OUT: ""}
-        groups = {f"group_{rule}": [names[int(code)] for code in self.group[rule]] for rule in RULES}
+        """Yield a row per pair and encoder, with the texts."""
         for name, cosines in zip(self.retrievers, self.cosine, strict=True):
             for i, (query, premise) in enumerate(zip(self.query, self.premise, strict=True)):
                 yield {
                     "query": self.queries[query],
                     "premise": self.corpus.texts[premise],
-                    **{column: values[i] for column, values in groups.items()},
+                    "group": GROUPS[self.group[i]],
                     "overlap": float(self.overlap[i]),
                     "retriever": name,
                     "cosine": float(cosines[i]),
                 }
 
     def to_json(self) -> dict[str, Any]:
-        """Return figures by both rules as a JSON-serialisable dict."""
+        """Return the figures as a JSON-serialisable dict."""
         return {
             "k": self.k,
             "corpus": self.corpus.name,
             "premises": len(self.corpus),
             "queries": len(self.queries),
-            "pairs": len(self),
+            "pairs": len(self.query),
             "retrievers": list(self.retrievers),
             "missing": list(self.missing),
-            "rules": {
-                rule: {
-                    "counts": self.counts(rule),
-                    "panels": [panel.to_json() for panel in self.panels[rule]],
-                }
-                for rule in RULES
-            },
+            "counts": self.counts,
+            "panels": [panel.to_json() for panel in self.panels],
         }
-
-    def _panels(self, rule: str) -> Iterator[Panel]:
-        codes = self.group[rule]
-        columns: list[tuple[str, str | None, Values]] = [("token overlap", None, self.overlap)]
-        columns += [("cosine", *column) for column in zip(self.retrievers, self.cosine, strict=True)]
-        for number, (measure, name, values) in enumerate(columns):
-            yield Panel(
-                letter=chr(ord("a") + number),
-                measure=measure,
-                retriever=name,
-                separation=separation(values, upper=codes == 2, lower=codes == 1, query=self.query),
-                quartiles={
-                    name: tuple(np.quantile(values[codes == code], (0.25, 0.5, 0.75)).tolist())
-                    for code, name in enumerate(GROUPS)
-                    if (codes == code).any()
-                },
-            )
 
 
 def bias(
@@ -202,7 +166,7 @@ def bias(
     trees: Iterable[ExplanationTree],
     indexes: Sequence[PremiseIndex],
     *,
-    k: int = DEFAULT_K,
+    k: int = 20,
     progress: ProgressCallback | None = None,
 ) -> SimilarityBias:
     """Label pairs by the first index and measure them under every index.
@@ -226,29 +190,27 @@ def bias(
                 "encoders: minilm, a folder under models/, or a Hub id"
             )
     k = checked_k(k, len(corpus))
-    trees = list(trees)
     gold = GoldQueries.of(corpus, trees)
-
     positions: list[Positions] = []
     codes: list[NDArray[np.int8]] = []
     first: list[Values] = []
-    for batch, scores in score_batches(
-        indexes[0], gold.texts, description=f"labelling with {indexes[0].name}", progress=progress
-    ):
-        _require_numbers(scores, indexes[0])
+    for batch, scores in _scores(indexes[0], gold.texts, "labelling", progress):
         for row, retrieved, children in zip(
             scores, top_k(scores, k).positions, gold.children[batch], strict=True
         ):
-            is_gold = np.isin(retrieved, children)
             lost = children[~np.isin(children, retrieved) & (children != NOT_THERE)]
             positions.append(np.concatenate([retrieved, lost]))
-            codes.append(np.concatenate([np.where(is_gold, 0, 2), np.ones(len(lost))]).astype(np.int8))
+            codes.append(np.r_[np.where(np.isin(retrieved, children), 0, 2), np.ones(len(lost))].astype("i1"))
             first.append(row[positions[-1]].astype(np.float64))
     query = np.repeat(np.arange(len(gold)), [len(row) for row in positions])
-    premise, code = np.concatenate(positions), np.concatenate(codes)
-    cosine = [np.concatenate(first)]
-    cosine += [_cosines(index, gold.texts, query, premise, progress) for index in indexes[1:]]
-    inside = _in_trees_of_query(corpus, trees, gold, query, premise)
+    premise = np.concatenate(positions)
+    cosine = [np.concatenate(first), *(np.empty(len(query)) for _ in indexes[1:])]
+    for index, values in zip(indexes[1:], cosine[1:], strict=True):
+        for batch, scores in _scores(index, gold.texts, "measuring", progress):
+            pairs = slice(*np.searchsorted(query, [batch.start, batch.stop]))
+            values[pairs] = scores[query[pairs] - batch.start, premise[pairs]]
+    of_query = [tokens(text) for text in gold.texts]
+    of_premise = cache(lambda position: tokens(corpus.texts[position]))
     return SimilarityBias(
         corpus=corpus,
         k=k,
@@ -256,54 +218,23 @@ def bias(
         retrievers=tuple(index.name for index in indexes),
         query=query,
         premise=premise,
-        group={"all": code, "outside_tree": np.where((code == 2) & inside, LEFT_OUT, code).astype(np.int8)},
-        overlap=_overlaps(corpus, gold, query, premise),
+        group=np.concatenate(codes),
+        overlap=np.array([jaccard(of_query[q], of_premise(p)) for q, p in zip(query, premise, strict=True)]),
         cosine=np.stack(cosine),
         missing=gold.missing,
     )
 
 
-def _overlaps(corpus: Corpus, gold: GoldQueries, query: Positions, premise: Positions) -> Values:
-    of_query = [tokens(text) for text in gold.texts]
-    of_premise = cache(lambda position: tokens(corpus.texts[position]))
-    return np.array([jaccard(of_query[q], of_premise(p)) for q, p in zip(query, premise, strict=True)])
-
-
-def _cosines(
-    index: PremiseIndex,
-    queries: Sequence[str],
-    query: Positions,
-    premise: Positions,
-    progress: ProgressCallback | None,
-) -> Values:
-    cosine = np.empty(len(query))
+def _scores(
+    index: PremiseIndex, queries: Sequence[str], verb: str, progress: ProgressCallback | None
+) -> Iterator[tuple[slice, NDArray[np.float32]]]:
+    """Yield the finite scores of batches of queries."""
     for batch, scores in score_batches(
-        index, queries, description=f"measuring with {index.name}", progress=progress
+        index, queries, description=f"{verb} with {index.name}", progress=progress
     ):
-        _require_numbers(scores, index)
-        pairs = slice(*np.searchsorted(query, [batch.start, batch.stop]))
-        cosine[pairs] = scores[query[pairs] - batch.start, premise[pairs]]
-    return cosine
-
-
-def _in_trees_of_query(
-    corpus: Corpus, trees: Iterable[ExplanationTree], gold: GoldQueries, query: Positions, premise: Positions
-) -> NDArray[np.bool_]:
-    """Return whether each pair's premise is the query itself, or in the proof of a tree of the query."""
-    together: dict[str, set[int | None]] = {text: set() for text in gold.texts}
-    for tree in trees:
-        texts = {fold(text) for pair in tree.pairs for text in pair}
-        positions = {corpus.position(text) for text in texts}
-        for text in texts & together.keys():
-            together[text] |= positions
-    return np.array(
-        [int(p) in together[gold.texts[q]] for q, p in zip(query, premise, strict=True)], dtype=np.bool_
-    )
-
-
-def _require_numbers(scores: NDArray[np.float32], index: PremiseIndex) -> None:
-    if not np.isfinite(scores).all():
-        raise RetrievalError(
-            f"expected finite cosines from {index.name!r}, found NaN or infinity; its weights are "
-            "damaged, or its training diverged"
-        )
+        if not np.isfinite(scores).all():
+            raise RetrievalError(
+                f"expected finite cosines from {index.name!r}, found NaN or infinity; its weights are "
+                "damaged, or its training diverged"
+            )
+        yield batch, scores

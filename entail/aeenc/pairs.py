@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from entail.aeenc.sampling import Sample
 from entail.data.judgements import JudgedPair, Judgements
 from entail.data.records import Corpus, ExplanationTree
 from entail.data.text import fold
@@ -90,7 +89,7 @@ class TrainingPairs:
         """
         if other.corpus_hash != self.corpus_hash:
             raise TrainingError("expected training pairs of one corpus, found several; sample them again")
-        return _gather(
+        return gather_pairs(
             self.corpus_hash,
             itertools.chain(self.flat(), other.flat()),
             dropped={rule: self.dropped.get(rule, 0) + other.dropped.get(rule, 0) for rule in _RULES},
@@ -159,11 +158,6 @@ def judged_pairs(corpus: Corpus, judgements: Judgements) -> TrainingPairs:
     )
 
 
-def sampled_pairs(corpus: Corpus, sample: Sample) -> TrainingPairs:
-    """Return the pairs of an ACS pass over this corpus."""
-    return _gather(corpus.hash, ((p.query, p.premise, p.positive) for p in sample.pairs))
-
-
 def _of_judged(corpus: Corpus, judged: Iterable[JudgedPair], message: str) -> TrainingPairs:
     rows = [(pair, corpus.position(pair.premise)) for pair in judged]
     missing = [pair for pair, position in rows if position is None]
@@ -171,7 +165,7 @@ def _of_judged(corpus: Corpus, judged: Iterable[JudgedPair], message: str) -> Tr
     if not any(positive for _, _, positive in flat):
         lost = f"; {len(missing)} judged premises are not in corpus {corpus.name!r}" if missing else ""
         raise TrainingError(f"{message}{lost}")
-    return _gather(
+    return gather_pairs(
         corpus.hash,
         flat,
         dropped={"missing": len(missing)},
@@ -180,7 +174,7 @@ def _of_judged(corpus: Corpus, judged: Iterable[JudgedPair], message: str) -> Tr
     )
 
 
-def _gather(
+def gather_pairs(
     corpus_hash: str,
     flat: Iterable[tuple[str, int, bool]],
     *,
@@ -188,7 +182,10 @@ def _gather(
     missing: tuple[str, ...] = (),
     corpus: Corpus | None = None,
 ) -> TrainingPairs:
-    """Gather (query, position, is positive) by query, in order of appearance."""
+    """Gather (query, position, is positive) by query, in order of appearance.
+
+    With a corpus, a query that is its own positive is left out.
+    """
     counts = dict.fromkeys(_RULES, 0) | dict(dropped or {})
     positives: dict[str, set[int]] = {}
     negatives: dict[str, set[int]] = {}

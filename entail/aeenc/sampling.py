@@ -8,11 +8,10 @@ adds nothing.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
 
+from entail.aeenc.pairs import TrainingPairs, gather_pairs
 from entail.data.judgements import Judgements
 from entail.data.records import Corpus
 from entail.errors import SamplingError
@@ -23,48 +22,16 @@ from entail.progress import Meter, ProgressCallback
 _QUERIES_AT_ONCE = 128
 
 
-@dataclass(frozen=True, slots=True)
-class SampledPair:
-    """Folded query, position of a premise retrieved for it, whether that explains it, and the similarity."""
-
-    query: str
-    premise: int
-    positive: bool
-    score: float
-
-
-@dataclass(frozen=True)
-class SampleReport:
-    """Figures of a sampling pass: numbers of queries and pairs, and of queries without any of either kind.
-
-    Attributes:
-        dropped: Rule -> number of pairs: `unjudged` (neither accepted nor rejected), `own_text_explains` (a
-            query equal to its positive).
-        k: Premises retrieved per query, at most the corpus.
-        missing: Folded texts of accepted premises that the corpus lacks.
-    """
-
-    queries: int
-    positives: int
-    negatives: int
-    without_positive: int
-    without_negative: int
-    dropped: Mapping[str, int]
-    k: int
-    missing: Sequence[str] = ()
-
-    @classmethod
-    def read(cls, record: Mapping[str, Any]) -> SampleReport:
-        """Return a report of a checkpoint; those of earlier versions have further fields."""
-        return cls(**{part.name: record[part.name] for part in fields(cls) if part.name in record})
-
-
 @dataclass(frozen=True)
 class Sample:
-    """Pairs of a sampling pass in order of retrieval, P and N of Algorithm 1."""
+    """Pairs of a sampling pass, P and N of Algorithm 1.
 
-    pairs: tuple[SampledPair, ...]
-    report: SampleReport = field(repr=False)
+    `counts`: `queries` asked, `k` premises retrieved for each, `positives` and `negatives` among these,
+    `unjudged` ones (neither accepted nor rejected), and `own_text`, queries that would explain themselves.
+    """
+
+    pairs: TrainingPairs
+    counts: Mapping[str, int]
 
 
 def sample(
@@ -91,32 +58,20 @@ def sample(
     k = min(k, len(corpus))
     texts = [premise.folded for premise in corpus.premises]
     meter = Meter(len(queries), "sampling", unit="queries", report=progress)
-    dropped = Counter({"unjudged": 0, "own_text_explains": 0})
-    pairs: list[SampledPair] = []
+    flat: list[tuple[str, int, bool]] = []
+    unjudged = own_text = 0
     for at in range(0, len(queries), _QUERIES_AT_ONCE):
         batch = queries[at : at + _QUERIES_AT_ONCE]
-        hits = index.search(batch, k=k)
-        for query, positions, scores in zip(
-            batch, hits.positions.tolist(), hits.scores.tolist(), strict=True
-        ):
-            for position, score in zip(positions, scores, strict=True):
+        for query, positions in zip(batch, index.search(batch, k=k).positions.tolist(), strict=True):
+            for position in positions:
                 explains = judgements.explains(query, texts[position])
-                if explains is None or (explains and texts[position] == query):
-                    dropped["unjudged" if explains is None else "own_text_explains"] += 1
+                if explains is None:
+                    unjudged += 1
+                elif explains and texts[position] == query:
+                    own_text += 1
                 else:
-                    pairs.append(SampledPair(query, position, explains, score))
+                    flat.append((query, position, explains))
         meter.add(len(batch))
-    accepted = (text for premises in judgements.accepted.values() for text in premises)
-    positives = [pair for pair in pairs if pair.positive]
-    negatives = [pair for pair in pairs if not pair.positive]
-    report = SampleReport(
-        queries=len(queries),
-        positives=len(positives),
-        negatives=len(negatives),
-        without_positive=len(queries) - len({pair.query for pair in positives}),
-        without_negative=len(queries) - len({pair.query for pair in negatives}),
-        dropped=dict(dropped),
-        k=k,
-        missing=tuple(dict.fromkeys(text for text in accepted if corpus.position(text) is None)),
-    )
-    return Sample(tuple(pairs), report)
+    positives = sum(explains for _, _, explains in flat)
+    counts = {"queries": len(queries), "k": k, "positives": positives, "negatives": len(flat) - positives}
+    return Sample(gather_pairs(corpus.hash, flat), {**counts, "unjudged": unjudged, "own_text": own_text})

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from entail.aeenc import losses
 from entail.aeenc.config import AeencConfig
-from entail.aeenc.pairs import TrainingPairs, sampled_pairs, sort_positions
-from entail.aeenc.sampling import Sample, SampleReport
+from entail.aeenc.pairs import TrainingPairs, sort_positions
+from entail.aeenc.sampling import Sample
 from entail.data.judgements import Judgements
 from entail.data.records import Corpus
 from entail.errors import TrainingError
@@ -70,7 +69,7 @@ class AeencTask(BatchTask):
         for text in self._texts:
             self._equals[text.casefold()].append(text)
         self._round = -1
-        self.samples: list[SampleReport] = []
+        self.samples: list[Mapping[str, int]] = []
         self._set_pairs(pairs)
 
     def _set_pairs(self, pairs: TrainingPairs) -> None:
@@ -105,15 +104,11 @@ class AeencTask(BatchTask):
         self._epoch = epoch
         current = epoch // self.config.epochs
         if self.config.rounds and current != self._round:
-            pairs, report = self._sample()
+            acs = self.resample()
             self._round = current
-            self.samples.append(SampleReport.read(report))
-            self._set_pairs(self.pairs.join(TrainingPairs.from_json(pairs)))
+            self.samples.append(acs.counts)
+            self._set_pairs(self.pairs.join(acs.pairs))
         require_both_classes(self.pairs, self.config, closed=self.judgements.closed, sampled=True)
-
-    def _sample(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        acs = self.resample()
-        return sampled_pairs(self.corpus, acs).to_json(), asdict(acs.report)
 
     def loss(self, batch: Ints) -> tuple[Tensor, dict[str, float]]:
         """Return the loss of some queries, regularised by eq. 2, and its terms."""
@@ -148,13 +143,13 @@ class AeencTask(BatchTask):
             "epoch": self._epoch,
             "round": self._round,
             "pairs": self.pairs.to_json(),
-            "samples": [asdict(report) for report in self.samples],
+            "samples": self.samples,
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Restore what `state` returned."""
         self._epoch, self._round = state["epoch"], state["round"]
-        self.samples = [SampleReport.read(report) for report in state["samples"]]
+        self.samples = list(state["samples"])
         self._set_pairs(TrainingPairs.from_json(state["pairs"]))
 
     def _candidates(self, batch: Ints, vectors: Tensor) -> tuple[Tensor, Tensor]:

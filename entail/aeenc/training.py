@@ -6,7 +6,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -53,9 +53,9 @@ def train_aeenc(
 ) -> Training[AeencConfig]:
     """Train an encoder on gold trees, or on what authors accepted and rejected.
 
-    The result counts queries, positives, negatives and triplets of all rounds; `further` has the rules by
-    which pairs were left out (`TrainingPairs`), gold premises that the corpus lacks, and a report of each
-    ACS pass.
+    The result
+    counts queries, positives, negatives and triplets of all rounds; `further` has the rules by which pairs
+    were left out (`TrainingPairs`), gold premises that the corpus lacks, and the counts of each ACS pass.
 
     Args:
         corpus: Premises, the candidates of ACS; see `training_corpus`.
@@ -166,7 +166,7 @@ def train_aeenc(
         data=initial.card.trained_on.get("data", ()) if initial and initial.card else (),
         dropped=dict(task.pairs.dropped),
         missing=list(lost),
-        samples=[asdict(report) for report in task.samples],
+        samples=task.samples,
     )
     names = dict.fromkeys(name for sentences in teachings.values() for name in sentences.teachers)
     count = sum(len(sentences.sentences) for sentences in teachings.values())

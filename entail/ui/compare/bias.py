@@ -22,9 +22,6 @@ from entail.ui.shared.waiting import await_value
 if TYPE_CHECKING:
     import altair as alt
 
-_RULE = "all"
-"""Rule for false positives: all other retrieved premises."""
-
 
 def encoders_of(indexes: Sequence[PremiseIndex]) -> list[PremiseIndex]:
     """Return the indexes over vectors, each once; the first, a base encoder if possible, labels."""
@@ -61,7 +58,7 @@ def draw_similarity_bias(pair: Pair, source: Source) -> None:
         return
     if len(encoders) < len(pair.indexes):
         st.caption("Only encoders have vectors: the figure shows one.")
-    counts, panels = figure.counts(_RULE), figure.panels[_RULE]
+    counts, panels = figure.counts, figure.panels
     st.markdown(
         f"Labels are those of **{label(model_label(figure.retrievers[0]))}**: reference premises in its "
         f"top {figure.k} are true positives (**TP**), the other premises there false positives (**FP**), "
