@@ -1,11 +1,11 @@
-"""Settings of an AE-Enc training; the defaults are the first stage of `models/aeenc-minilm`."""
+"""Settings of AE-Enc, by default the first stage of `models/aeenc-minilm`, and of re-rankers."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal
 
-from annotated_types import Ge, Gt, Lt
+from annotated_types import Ge, Gt, Le, Lt
 
 from entail.aeenc.losses import LossOptions
 from entail.errors import TrainingError
@@ -71,7 +71,6 @@ class AeencConfig(LossOptions, TrainingConfig):
         float | None, Gt(0), "Peak learning rate; default: 1e-5 (paper) for all weights, 7e-4 for an adapter"
     ] = None
     weight_decay: Annotated[float, Ge(0), "AdamW weight decay"] = 0.0
-    patience: Annotated[int, Ge(0), "Early stopping: evaluations without a better dev MAP; 0: never"] = 0
 
     def __post_init__(self) -> None:
         """Check every value."""
@@ -144,3 +143,28 @@ def decisions_config(**settings: Any) -> AeencConfig:  # noqa: ANN401 - of any f
     """
     further = {"rank": 64, "learning_rate": 1e-4} if settings.get("initial") else {}
     return replace(_DECISIONS, **{**further, **settings})
+
+
+@dataclass(frozen=True, kw_only=True)
+class RerankerConfig(TrainingConfig):
+    """Settings of a re-ranker, a cross-encoder trained on the lists of a retriever: `models/reranker-minilm`.
+
+    Raises:
+        TrainingError: If a value is out of range.
+    """
+
+    retriever: Annotated[str, "Retriever whose lists it learns to order"] = "aeenc-minilm+bm25"
+    rank: Annotated[int, Ge(1), "LoRA rank"] = 40
+    epochs: Annotated[int, Ge(1), "Epochs over the training data"] = 3
+    batch_size: Annotated[int, Ge(1), "Queries per step"] = 16
+    negatives: Annotated[int, Ge(1), "Negatives per query and epoch, sampled from its nearest premises"] = 5
+    nearest: Annotated[int, Ge(1), "Nearest premises that negatives are sampled from"] = 50
+    max_length: Annotated[int, Ge(8), "Maximum tokens of premise and query; truncates the premise"] = 96
+    dropout: Annotated[float | None, Ge(0), "Dropout in training; default: that of the base"] = 0.1
+    warmup: Annotated[
+        float, Ge(0), Le(1), "Share of steps with a rising learning rate; then it falls to 0"
+    ] = 0.06
+    max_gradient_norm: Annotated[float, Gt(0), "Maximum gradient norm; larger gradients are clipped"] = 1.0
+    weight: Annotated[float, Ge(0), "Weight of its score relative to the retriever's"] = 0.04
+    depth: Annotated[int, Ge(1), "Nearest premises that it reads when it ranks"] = 64
+    dev_trees: Annotated[int, Ge(0), "Dev trees that select the weights; 0: all"] = 60

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from entail.aeenc.config import PAPER, AeencConfig, decisions_config
-from entail.aeenc.folds import decision_halves
-from entail.aeenc.source import TrainingData, TreeSource
+from entail.aeenc.source import TrainingData, TreeSource, decision_halves
 from entail.progress import ProgressCallback
 from entail.training.method import CardText, Method, Preview, Run
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -125,6 +125,51 @@ def hold_out(
         for is_held in (False, True)
     )
     return training, dev
+
+
+def decision_halves(data: TrainingData) -> tuple[tuple[TrainingData, TrainingData], ...]:
+    """Return the decisions on either half of the sentences, with the other half as dev trees.
+
+    For cross-validation: a training on one half is measured on the other. Sentences stay together where one
+    was accepted as a premise of the other, as in a tree. None are returned for gold trees, for data with dev
+    trees, and for too few sentences to measure (`FEW`).
+    """
+    from entail.data.records import ExplanationTree
+    from entail.evaluation.retrieval.paired import FEW
+
+    judgements, corpus = data.judgements, data.original
+    if judgements is None or data.dev:
+        return ()
+    groups: dict[str, set[str]] = {}
+    for sentence, premises in judgements.accepted.items():
+        linked = [sentence, *(premise for premise in premises if premise in judgements.accepted)]
+        group = set(linked).union(*(groups.get(member, ()) for member in linked))
+        groups.update(dict.fromkeys(group, group))
+    first: set[str] = set()
+    second: set[str] = set()
+    for group in {id(group): group for group in groups.values()}.values():
+        (first if len(first) <= len(second) else second).update(group)
+    halves = []
+    for trained, measured in ((first, second), (second, first)):
+        trees = (
+            ExplanationTree.of_premises(
+                sentence,
+                sentence,
+                (corpus.texts[at] for premise in premises if (at := corpus.position(premise)) is not None),
+            )
+            for sentence, premises in judgements.accepted.items()
+            if sentence in measured
+        )
+        accepted, rejected = (
+            {sentence: premises for sentence, premises in side.items() if sentence in trained}
+            for side in (judgements.accepted, judgements.rejected)
+        )
+        roots = tuple(root for root in judgements.roots if root in trained)
+        part = replace(judgements, accepted=accepted, rejected=rejected, contradictions=(), roots=roots)
+        dev = tuple(tree for tree in trees if tree.steps)
+        halves.append((replace(data, judgements=part), replace(data, judgements=None, dev=dev)))
+    counts = [len(measured.dev) for _, measured in halves]
+    return tuple(halves) if min(counts) and sum(counts) >= FEW else ()
 
 
 @dataclass(frozen=True)

@@ -151,7 +151,6 @@ def train_aeenc(
             "dev": _digest((dev_corpus or corpus).hash, [tree.pairs for tree in dev]),
         },
         epochs=config.total_epochs,
-        patience=config.patience or None,
     )
     lost = task.pairs.missing
     missing = (

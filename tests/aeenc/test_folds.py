@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from entail.aeenc.folds import decision_halves
-from entail.aeenc.source import TrainingData
+from entail.aeenc.source import TrainingData, decision_halves
 from entail.data.judgements import JudgedPair, Judgements
 from entail.data.records import Corpus, gold_children
 from entail.evaluation.retrieval.paired import FEW

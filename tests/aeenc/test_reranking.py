@@ -4,23 +4,19 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
+from entail.aeenc.config import RerankerConfig
 from entail.aeenc.pairs import gold_pairs, judged_pairs
-from entail.aeenc.reranking.config import RerankerConfig
-from entail.aeenc.reranking.training import (
-    RerankTask,
-    query_lists,
-    ranked_lists,
-    train_reranker,
-)
+from entail.aeenc.reranking.training import RerankTask, query_lists, train_reranker
 from entail.data.judgements import JudgedPair, Judgements
 from entail.data.records import Corpus, ExplanationTree, gold_children
 from entail.encoders.catalogue import resolve
 from entail.encoders.cross.reranker import Reranker
 from entail.encoders.training_queries import training_queries_of
 from entail.errors import TrainingError
+from entail.evaluation.retrieval.premises import evaluate_premises
+from entail.index.factory import rerank
 from entail.index.lexical import Bm25Index
 from entail.training.adapters.cross_tower import CrossTower
 from entail.training.adapters.tower import Lora
@@ -38,7 +34,7 @@ CONFIG = RerankerConfig(
     dropout=0.0,
     learning_rate=0.01,
     precision="fp32",
-    weight=1.0,
+    weight=30.0,
     depth=40,
 )
 
@@ -76,21 +72,15 @@ def test_of_a_team_only_rejected_premises_are_negatives(facts: Corpus) -> None:
     )
 
 
-def test_a_list_leaves_out_the_query_and_knows_what_it_lacks(facts: Corpus, trees: Trees) -> None:
-    lists = ranked_lists(facts, trees, Bm25Index(facts), depth=5)
-    for ranked_list, children in zip(lists, gold_children(trees).values(), strict=True):
-        assert len(ranked_list.positions) == 5
-        assert facts.position(ranked_list.query) not in ranked_list.positions
-        assert ranked_list.count == len(children)
-        assert ranked_list.gold.tolist() == [facts.texts[at] in children for at in ranked_list.positions]
-
-
 def test_every_epoch_samples_other_negatives_and_a_seed_the_same(
     facts: Corpus, trees: Trees, home: Path
 ) -> None:
     lists = query_lists(facts, gold_pairs(facts, trees), Bm25Index(facts), nearest=20, closed=True)
     tower = CrossTower(resolve("tiny"), max_length=32, lora=Lora(rank=2), device="cpu")
-    tasks = [RerankTask(replace(CONFIG, seed=seed), facts, lists, tower) for seed in (0, 0, 1)]
+    tasks = [
+        RerankTask(replace(CONFIG, seed=seed), facts, lists, tower, index=Bm25Index(facts))
+        for seed in (0, 0, 1)
+    ]
     samples = []
     for epoch in range(2):
         for task in tasks:
@@ -107,25 +97,19 @@ def test_every_epoch_samples_other_negatives_and_a_seed_the_same(
 
 def test_it_learns_the_order_of_lists_and_is_saved_as_it_was(facts: Corpus, trees: Trees, home: Path) -> None:
     index = Bm25Index(facts)
-    dev = ranked_lists(facts, trees, index, depth=40)
     out = home / "reader"
     done = train_reranker(
-        facts, CONFIG, index, trees=trees, dev=dev, run=Run(data=["entailment_bank"], out=out)
+        facts, CONFIG, index, trees=trees, dev=trees, run=Run(data=["entailment_bank"], out=out)
     )
     assert done.fitted.best is not None
-    best = done.fitted.best.figures
-    assert best["MAP by the re-ranker alone"] > best["MAP by the retriever"] + 0.05
+    best = done.fitted.best.figures["query_excluded.MAP"]
+    assert best > evaluate_premises(facts, trees, index).figures()["query_excluded"]["MAP"] + 0.05
     about = json.loads((out / "entail.json").read_text(encoding="utf-8"))
-    assert about["reranker"] == {"max_length": 32, "weight": 1.0, "depth": 40}
+    assert about["reranker"] == {"max_length": 32, "weight": 30.0, "depth": 40}
     assert about["retriever"]["name"] == "bm25"
     assert "re-ranker" in (out / "README.md").read_text(encoding="utf-8")
-    reader = Reranker("reader")
-    texts = [[facts.texts[at] for at in ranked_list.positions] for ranked_list in dev]
-    again = [
-        ranked_list.average_precision(reader.score(ranked_list.query, premises))
-        for ranked_list, premises in zip(dev, texts, strict=True)
-    ]
-    assert np.mean(again) == pytest.approx(best["MAP by the re-ranker alone"], abs=0.03)  # fp16 on disk
+    again = evaluate_premises(facts, trees, rerank(index, facts, Reranker("reader"))).figures()
+    assert again["query_excluded"]["MAP"] == pytest.approx(best, abs=0.03)  # fp16 on disk
     queries = list(gold_children(trees))
     assert training_queries_of("bm25+reader", [*queries, "new"]) == frozenset(queries)
 

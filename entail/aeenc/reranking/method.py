@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from entail.aeenc.config import AeencConfig, RerankerConfig
 from entail.aeenc.method import preview as preview_pairs
-from entail.aeenc.reranking.config import RerankerConfig
 from entail.aeenc.source import TrainingData, TreeSource
 from entail.progress import ProgressCallback
 from entail.training.cards.markdown import code, format_setting
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def train(data: TrainingData, config: RerankerConfig, run: Run) -> Mapping[str, Any]:
     """Run `train_reranker` on the lists of the retriever of the settings."""
-    from entail.aeenc.reranking.training import ranked_lists, train_reranker
+    from entail.aeenc.reranking.training import train_reranker
     from entail.index.factory import retriever
 
     index = retriever(config.retriever, data.corpus, device=run.device, progress=run.progress)
@@ -30,7 +30,7 @@ def train(data: TrainingData, config: RerankerConfig, run: Run) -> Mapping[str, 
         index,
         trees=data.trees,
         judgements=data.judgements,
-        dev=ranked_lists(data.corpus, data.dev, index, depth=config.depth) if data.dev else (),
+        dev=data.dev,
         run=replace(run, data=run.data or data.names),
     ).to_json()
 
@@ -56,8 +56,6 @@ def evaluate(model: str | Path, data: TrainingData, progress: ProgressCallback |
 
 def preview(data: TrainingData, config: RerankerConfig) -> Preview:
     """Return the pairs of trees or judgements; of trees, lists add negatives."""
-    from entail.aeenc.config import AeencConfig
-
     return preview_pairs(data, AeencConfig())
 
 

@@ -12,20 +12,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from entail.aeenc.config import RerankerConfig
 from entail.aeenc.pairs import TrainingPairs, gold_pairs, judged_pairs, sort_positions
-from entail.aeenc.reranking.config import RerankerConfig
+from entail.aeenc.training import dev_figures
 from entail.data.judgements import Judgements
-from entail.data.records import Corpus, ExplanationTree, gold_children
+from entail.data.records import Corpus, ExplanationTree
 from entail.data.text import premise_key
 from entail.encoders.card import write_training_queries
 from entail.encoders.cross.pairs import Pair, cut_pairs
-from entail.encoders.cross.reranker import METHOD, RerankerForm
+from entail.encoders.cross.reranker import METHOD, Reranker, RerankerForm
 from entail.errors import TrainingError
-from entail.index.combined import combine
+from entail.evaluation.retrieval.premises import evaluate_premises
+from entail.index.combined import RerankedIndex
 from entail.index.protocol import Floats, Ints, PremiseIndex
 from entail.training.adapters.cross_tower import CrossTower
 from entail.training.loop.batches import BatchTask
@@ -43,26 +45,6 @@ class QueryList:
     query: str
     positives: Ints
     negatives: Ints
-
-
-@dataclass(frozen=True)
-class RankedList:
-    """Evaluation example: the first premises of a query by a retriever, the query's own text left out.
-
-    `gold` tells whether each explains the query; `count` premises explain it, in the list or not.
-    """
-
-    query: str
-    positions: Ints
-    scores: Floats
-    gold: np.ndarray[tuple[int], np.dtype[np.bool_]]
-    count: int
-
-    def average_precision(self, scores: Floats) -> float:
-        """Return the average precision of the list in another order; what it lacks counts as never found."""
-        hits = self.gold[np.argsort(-scores, kind="stable")]
-        at = np.flatnonzero(hits)
-        return float((np.arange(1, len(at) + 1) / (at + 1)).sum() / self.count)
 
 
 def query_lists(
@@ -88,26 +70,10 @@ def query_lists(
     return lists
 
 
-def ranked_lists(
-    corpus: Corpus, trees: Sequence[ExplanationTree], index: PremiseIndex, *, depth: int
-) -> list[RankedList]:
-    """Return the first premises of every parent of some trees."""
-    gold = gold_children(trees)
-    hits = index.search(list(gold), k=depth + 1)
-    lists = []
-    for (query, children), positions, scores in zip(gold.items(), hits.positions, hits.scores, strict=True):
-        own = corpus.position(query)
-        indices = np.flatnonzero(positions != (-1 if own is None else own))[:depth]
-        gold_positions = {corpus.position(child) for child in children} - {own}
-        explains = np.array(
-            [int(position) in gold_positions for position in positions[indices]], dtype=np.bool_
-        )
-        lists.append(RankedList(query, positions[indices], scores[indices], explains, len(children)))
-    return lists
-
-
 class RerankTask(BatchTask):
-    """Task of a re-ranker."""
+    """Task of a re-ranker; it evaluates the lists of an index for the parents of dev trees, re-ranked."""
+
+    name = revision = "training"
 
     def __init__(
         self,
@@ -116,9 +82,12 @@ class RerankTask(BatchTask):
         lists: Sequence[QueryList],
         tower: CrossTower,
         *,
-        dev: Sequence[RankedList] = (),
+        index: PremiseIndex,
+        dev: Sequence[ExplanationTree] = (),
     ) -> None:
         self.config, self.corpus, self.lists, self.tower, self.dev = config, corpus, lists, tower, dev
+        reader = cast(Reranker, self)  # of a name, a revision and `score`
+        self._ranked = RerankedIndex(index, corpus, reader, weight=config.weight, depth=config.depth)
         super().__init__(config, list(map(len, tower.tokenize([row.query for row in lists]))))
 
     def sample(self, at: int) -> Ints:
@@ -135,7 +104,8 @@ class RerankTask(BatchTask):
         rows = [(self.lists[at].query, self.lists[at].positives, self.sample(at)) for at in batch.tolist()]
         parts = [part for _, positives, negatives in rows for part in (positives, negatives)]
         queries = [query for query, *sides in rows for side in sides for _ in side]
-        outputs = self.tower.outputs(self._pairs(queries, np.concatenate(parts).tolist()))[:, 0]
+        texts = [self.corpus.texts[position] for position in np.concatenate(parts).tolist()]
+        outputs = self.tower.outputs(self._pairs(queries, texts))[:, 0]
         scores = torch.split(outputs, [len(part) for part in parts])
         lists = list(zip(scores[::2], scores[1::2], strict=True))
         losses = [list_loss(positive, negative) for positive, negative in lists]
@@ -143,28 +113,16 @@ class RerankTask(BatchTask):
         return torch.stack(losses).mean(), {"all lead": sum(leading) / len(lists)}
 
     def evaluate(self) -> tuple[float, Mapping[str, float]] | None:
-        """Evaluate the current weights by the MAP of the dev lists, combined with the retriever's score."""
-        if not self.dev:
-            return None
-        scores = self.read(self.dev)
-        weight = self.config.weight
-        both = [combine(a.scores, b, weight=weight) for a, b in zip(self.dev, scores, strict=True)]
-        figures = {
-            "MAP": mean_precision(self.dev, both),
-            "MAP by the re-ranker alone": mean_precision(self.dev, scores),
-            "MAP by the retriever": mean_precision(self.dev, [row.scores for row in self.dev]),
-        }
-        return figures["MAP"], figures
+        """Evaluate the current weights on dev, combined with the retriever's score; None without dev."""
+        return dev_figures(evaluate_premises(self.corpus, self.dev, self._ranked)) if self.dev else None
 
-    def read(self, lists: Sequence[RankedList]) -> list[Floats]:
-        """Return the scores of the premises of each list."""
-        pairs = (self._pairs([row.query] * len(row.positions), row.positions.tolist()) for row in lists)
-        return [self.tower.values(list_pairs)[:, 0] for list_pairs in pairs]
+    def score(self, query: str, premises: Sequence[str]) -> Floats:
+        """Return the score of each premise under the current weights, shape (premises,)."""
+        return self.tower.values(self._pairs([query] * len(premises), premises))[:, 0]
 
-    def _pairs(self, queries: Sequence[str], positions: Sequence[int]) -> list[Pair]:
-        texts = [self.corpus.texts[position] for position in positions]
+    def _pairs(self, queries: Sequence[str], premises: Sequence[str]) -> list[Pair]:
         tower = self.tower
-        return cut_pairs(tower.tokenize, tower.frame, texts, queries, max_length=tower.max_length)[0]
+        return cut_pairs(tower.tokenize, tower.frame, premises, queries, max_length=tower.max_length)[0]
 
 
 def list_loss(positives: Tensor, negatives: Tensor) -> Tensor:
@@ -180,11 +138,6 @@ def list_loss(positives: Tensor, negatives: Tensor) -> Tensor:
     return torch.nn.functional.softplus(log_sum - positives).mean()
 
 
-def mean_precision(lists: Sequence[RankedList], scores: Sequence[Floats]) -> float:
-    """Return the mean average precision of lists in the order of some scores."""
-    return float(np.mean([row.average_precision(s) for row, s in zip(lists, scores, strict=True)]))
-
-
 def train_reranker(
     corpus: Corpus,
     config: RerankerConfig,
@@ -192,12 +145,12 @@ def train_reranker(
     *,
     trees: Sequence[ExplanationTree] = (),
     judgements: Judgements | None = None,
-    dev: Sequence[RankedList] = (),
+    dev: Sequence[ExplanationTree] = (),
     run: Run | None = None,
 ) -> Training[RerankerConfig]:
     """Train a re-ranker.
 
-    The best weights are those of the highest MAP of the dev lists; without them the last are kept.
+    The best weights are those of the highest MAP of dev trees; without them the last are kept.
 
     The index is a retriever over the corpus, whose lists it learns to order. With gold trees, premises of a
     list that do not explain the query are negatives; with judgements of a team, rejected premises are.
@@ -214,13 +167,13 @@ def train_reranker(
         )
     setup = prepare(config, run, method=METHOD)
     tower = CrossTower(setup.base, max_length=config.max_length, seed=config.seed, **setup.tower)
-    dev_sample = sample_rows(dev, config.dev_queries)
-    task = RerankTask(config, corpus, lists, tower, dev=dev_sample)
+    dev = sample_rows(dev, config.dev_trees)
+    task = RerankTask(config, corpus, lists, tower, index=index, dev=dev)
     rows = [[item.query, item.positives.tolist(), item.negatives.tolist()] for item in lists]
     bound_to = {
         "corpus": corpus.hash,
         "data": digest(rows),
-        "dev": digest([[ranked_list.query, ranked_list.positions.tolist()] for ranked_list in dev_sample]),
+        "dev": digest([tree.pairs for tree in dev]),
     }
     fitted = setup.fit(task, tower.parameters, bound_to=bound_to)
     form = RerankerForm(max_length=tower.max_length, weight=config.weight, depth=config.depth)
