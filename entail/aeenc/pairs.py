@@ -82,13 +82,7 @@ class TrainingPairs:
         )
 
     def join(self, other: TrainingPairs) -> TrainingPairs:
-        """Return the union of both, as the rounds of iterative AE-Enc accumulate pairs.
-
-        Raises:
-            TrainingError: If the other is of another corpus.
-        """
-        if other.corpus_hash != self.corpus_hash:
-            raise TrainingError("expected training pairs of one corpus, found several; sample them again")
+        """Return the union with pairs of the same corpus, as the rounds of iterative AE-Enc accumulate."""
         return gather_pairs(
             self.corpus_hash,
             itertools.chain(self.flat(), other.flat()),

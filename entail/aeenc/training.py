@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -33,7 +31,7 @@ from entail.training.adapters.tower import Tower, TowerEncoder, save_both, save_
 from entail.training.distillation import DistillationTask, Teaching
 from entail.training.loop.task import Task
 from entail.training.method import Run
-from entail.training.run import Setup, Training, prepare
+from entail.training.run import Setup, Training, digest, prepare
 
 METHOD = "aeenc"
 
@@ -78,7 +76,14 @@ def train_aeenc(
     oracle = Judgements.of_trees(trees) if judgements is None else judgements
     if config.complete:
         oracle = replace(oracle, closed=True)
-    _require_compatible(config, teaching, premise_teaching)
+    if premise_teaching is not None and config.towers != "dual":
+        raise TrainingError(
+            f"expected towers=dual to teach a tower for premises, found towers={config.towers}"
+        )
+    if (config.distil > 0) != (teaching is not None or premise_teaching is not None):
+        raise TrainingError(
+            "expected both a teaching (teachers and sentences) and distil above 0, or neither"
+        )
     pairs = gold_pairs(corpus, trees) if trees else judged_pairs(corpus, oracle)
     if trees and not config.gold:
         pairs = replace(pairs, negatives=tuple(np.empty(0, dtype=np.int64) for _ in pairs.queries))
@@ -146,9 +151,9 @@ def train_aeenc(
         {f"{name}.{key}": p for name, tower in towers.items() for key, p in tower.parameters.items()},
         bound_to={
             "corpus": corpus.hash[:12],
-            "data": _digest(pairs.digest, oracle.closed, oracle.accepted, oracle.rejected, oracle.roots),
+            "data": digest([pairs.digest, oracle.closed, oracle.accepted, oracle.rejected, oracle.roots]),
             **{f"teaching of {side}": sentences.digest for side, sentences in teachings.items()},
-            "dev": _digest((dev_corpus or corpus).hash, [tree.pairs for tree in dev]),
+            "dev": digest([(dev_corpus or corpus).hash, *(tree.pairs for tree in dev)]),
         },
         epochs=config.total_epochs,
     )
@@ -175,12 +180,12 @@ def train_aeenc(
 
 def dev_figures(measured: PremiseEvaluation) -> tuple[float, dict[str, float]]:
     """Return the score that selects the weights, MAP with the query excluded, and the main figures."""
-    figures = measured.figures()
-    names = ("MAP", "NDCG", "Hit@10", "Hit@50")
-    main_figures = {
-        f"{protocol}.{n}": figures[protocol][n] for protocol in ("query_excluded", "paper") for n in names
+    figures = {
+        f"{protocol}.{name}": values[name]
+        for protocol, values in measured.figures().items()
+        for name in ("MAP", "NDCG", "Hit@10", "Hit@50")
     }
-    return main_figures["query_excluded.MAP"], main_figures
+    return figures["query_excluded.MAP"], figures
 
 
 def _premises_of(setup: Setup) -> EncoderEntry:
@@ -188,19 +193,6 @@ def _premises_of(setup: Setup) -> EncoderEntry:
     initial = setup.initial
     encoder = initial if initial is not None and initial.towers == "dual" else setup.base
     return replace(encoder, similarity="cosine")
-
-
-def _require_compatible(
-    config: AeencConfig, teaching: Teaching | None, premise_teaching: Teaching | None
-) -> None:
-    if premise_teaching is not None and config.towers != "dual":
-        raise TrainingError(
-            f"expected towers=dual to teach a tower for premises, found towers={config.towers}"
-        )
-    if (config.distil > 0) != (teaching is not None or premise_teaching is not None):
-        raise TrainingError(
-            "expected both a teaching (teachers and sentences) and distil above 0, or neither"
-        )
 
 
 def _save(
@@ -243,11 +235,3 @@ def _save(
         base_revision=base.revision,
         towers="dual" if premise_adapter else config.towers,
     )
-
-
-def _digest(*parts: object) -> str:
-    def plain(value: object) -> object:
-        return dict(value) if isinstance(value, Mapping) else str(value)
-
-    text = json.dumps(parts, default=plain, ensure_ascii=False)
-    return hashlib.sha256(text.encode()).hexdigest()[:12]

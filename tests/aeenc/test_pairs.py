@@ -76,5 +76,3 @@ def test_rounds_add_up_and_a_pair_counts_once() -> None:
     assert as_texts(first.join(second), corpus()) == {"q": (["a", "b"], ["c", "q"])}
     assert first.join(first).digest == first.digest
     assert first.digest != second.digest
-    with pytest.raises(TrainingError, match="one corpus"):
-        first.join(gold_pairs(corpus("a", "c"), [tree()]))
