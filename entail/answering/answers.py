@@ -1,17 +1,22 @@
-"""Answers to many questions: passages found, questions answered and measured."""
+"""Answers to many questions: passages found, questions answered, answers measured.
+
+Exact match and F1 compare texts after SQuAD's normalisation: lower case, no punctuation, no a, an, the. F1
+counts shared words, each as often as in both. Each is the best over the accepted answers.
+"""
 
 from __future__ import annotations
 
+import re
+import string
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from entail.answering.generator import FusionGenerator, Generator
-from entail.answering.loading import load_model
-from entail.answering.measures import exact_match, f1, rouge_l
+from entail.answering.answerer import Answer, Answerer, PassageQuestion, load_model
+from entail.answering.generator import Generator
 from entail.answering.reader import Reader
-from entail.answering.records import Answer, Answerer, PassageQuestion
 from entail.data.passages.files import Passage, Question
 from entail.evaluation.passages.retrieval import PassageSearch
 from entail.evaluation.passages.store import PassageStore
@@ -24,28 +29,19 @@ BLOCK = 64
 Find = Callable[[Sequence[str]], Sequence[tuple[Passage, ...]]]
 """Questions -> the passages of each, best first."""
 
+_ARTICLES = re.compile(r"\b(a|an|the)\b", re.UNICODE)
+_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
-def load_answerer(
-    name: str | Path,
-    *,
-    answer_tokens: int | None = None,
-    batch_size: int | None = None,
-    fusion: bool = False,
-    device: str | None = None,
-) -> Answerer:
-    """Load a reader or a generator, as its configuration says; see `load_model`, `Reader` and `Generator`.
 
-    With `fusion` a sequence-to-sequence model reads passages one by one, see `FusionGenerator`.
+def load_answerer(name: str | Path, *, device: str | None = None, **options: int) -> Answerer:
+    """Load a reader or a generator, as its configuration says, with options of `Reader` or `Generator`.
 
     Raises:
         EncoderError: If it cannot be found or loaded safely, or has no head for either.
-        SettingsError: If the device is not available, or a model cannot fuse or has no room for a prompt.
+        SettingsError: If the device is not available, or a generator has no room for a prompt.
     """
     loaded = load_model(name, device=device)
-    if loaded.kind == "reader" and not fusion:
-        return Reader(loaded, answer_tokens=answer_tokens or 30, batch_size=batch_size or 32)
-    kind = FusionGenerator if fusion else Generator
-    return kind(loaded, answer_tokens=answer_tokens or 64, batch_size=batch_size or 8)
+    return (Reader if loaded.kind == "reader" else Generator)(loaded, **options)
 
 
 @dataclass(frozen=True)
@@ -84,22 +80,53 @@ def answer_questions(
 def answer_figures(answers: Sequence[Answer], questions: Sequence[Question]) -> dict[str, Any]:
     """Measure answers, in the order of the questions, against the accepted ones.
 
-    `exact_match`, with Wilson's 95 % `interval`, `f1` and `rouge_l` are means over the questions
-    `with_answer`, None where there is none; `cut` counts truncated inputs.
+    `exact_match`, with Wilson's 95 % `interval`, and `f1` are means over the questions `with_answer`, None
+    where there is none; `cut` counts truncated inputs.
     """
     judged = [
         (answer.text, question.answers)
         for answer, question in zip(answers, questions, strict=True)
         if question.answers
     ]
-    measures = {"exact_match": exact_match, "f1": f1, "rouge_l": rouge_l}
-    sums = {name: sum(measure(*pair) for pair in judged) for name, measure in measures.items()}
+    exact, shared = (sum(measure(*pair) for pair in judged) for measure in (exact_match, f1))
     count = len(judged)
     return {
         "questions": len(answers),
         "with_answer": count,
-        "interval": wilson_interval(round(sums["exact_match"]), count),
-        **{name: total / count if count else None for name, total in sums.items()},
+        "interval": wilson_interval(round(exact), count),
+        "exact_match": exact / count if count else None,
+        "f1": shared / count if count else None,
         "cut": sum(answer.cut for answer in answers),
         "without_passages": sum(not answer.read for answer in answers),
     }
+
+
+def normalise(text: str) -> str:
+    """Return a text normalised as in SQuAD.
+
+    >>> normalise("The  Cat, an animal!")
+    'cat animal'
+    """
+    return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
+
+
+def exact_match(answer: str, accepted: Sequence[str]) -> float:
+    """Return 1 if the answer is an accepted one, else 0.
+
+    >>> exact_match("the Cat.", ["dog", "cat"]), exact_match("cats", ["cat"])
+    (1.0, 0.0)
+    """
+    return float(normalise(answer) in map(normalise, accepted))
+
+
+def f1(answer: str, accepted: Sequence[str]) -> float:
+    """Return the F1 of the words of the answer, 0 where none is shared.
+
+    >>> round(f1("the big black cat", ["a black cat"]), 3)  # P = 2/3, R = 1
+    0.8
+    """
+    words = normalise(answer).split()
+    rivals = [normalise(text).split() for text in accepted]
+    shared = [(Counter(words) & Counter(other)).total() for other in rivals]
+    pairs = zip(shared, rivals, strict=True)
+    return max((2 * count / (len(words) + len(other)) for count, other in pairs if count), default=0.0)

@@ -1,4 +1,4 @@
-"""Generators of answers: from passages in the prompt (RAG), or fused in the decoder."""
+"""Generators of answers from passages in the prompt (RAG)."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from entail.answering.loading import LoadedModel
-from entail.answering.records import Answer, Answerer, PassageQuestion
+from entail.answering.answerer import Answer, Answerer, LoadedModel, PassageQuestion
 from entail.data.passages.files import Passage
 from entail.errors import SettingsError
 
@@ -26,13 +25,7 @@ _NEXT_QUESTION = ("\nQuestion:", "\nPassage ")
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A prompt.
-
-    Attributes:
-        text: Text of the prompt.
-        read: Number of passages in it, at least in part.
-        cut: Whether the question or a passage was truncated.
-    """
+    """A prompt, the number of passages in it, at least in part, and whether any text was truncated."""
 
     text: str
     read: int
@@ -56,13 +49,8 @@ def rag_prompt(
 ) -> Prompt:
     """Return a prompt that fits: the last passages are left out first, then words of one.
 
-    A question that takes more than half of the room loses its end.
-
-    Args:
-        question: Text of the question.
-        passages: Passages, best first.
-        room: Maximum number of tokens of the prompt.
-        tokens: Function that counts the tokens of a prompt, special tokens included.
+    A question that takes more than half of the room, a maximum number of tokens, loses its end. `tokens`
+    counts those of a prompt, special tokens included. Passages come best first.
     """
     whole = " ".join(question.split())
     limit = tokens(TEMPLATE.format(passages="", question="")) + room // 2
@@ -122,12 +110,11 @@ class Generator(Answerer):
 
     def prompt(self, question: PassageQuestion) -> Prompt:
         """Return the prompt of a question."""
-        return rag_prompt(
-            question.question,
-            question.passages,
-            room=self._room,
-            tokens=lambda text: len(self._ids(text)),
-        )
+
+        def tokens(text: str) -> int:
+            return len(self._ids(text))
+
+        return rag_prompt(question.question, question.passages, room=self._room, tokens=tokens)
 
     def _answer(self, questions: Sequence[PassageQuestion]) -> Iterator[Answer]:
         prompts = [self.prompt(question) for question in questions]
@@ -148,9 +135,10 @@ class Generator(Answerer):
             {"input_ids": [self._ids(prompt) for prompt in prompts]}, padding=True, return_tensors="pt"
         ).to(loaded.device)
         ids = features["input_ids"]
+        greedy = {"do_sample": False, "num_beams": 1, "temperature": None, "top_p": None, "top_k": None}
         with torch.inference_mode():
-            out = loaded.generate(
-                tokens=self._answer_tokens, input_ids=ids, attention_mask=features["attention_mask"]
+            out = loaded.model.generate(
+                **features, max_new_tokens=self._answer_tokens, pad_token_id=tokenizer.pad_token_id, **greedy
             )
         new = out[:, ids.shape[1] :] if self.kind == "causal" else out
         return [_first_answer(text) for text in tokenizer.batch_decode(new, skip_special_tokens=True)]
@@ -173,57 +161,3 @@ def _first_answer(text: str) -> str:
     """
     ends = [at for mark in _NEXT_QUESTION if (at := text.find(mark)) >= 0]
     return text[: min(ends, default=len(text))].strip()
-
-
-def fusion_input(question: str, passage: Passage) -> str:
-    """Return a question with one passage as the encoder reads them.
-
-    >>> fusion_input("what melts?", Passage("p1", "ice melts", "Ice"))
-    'question: what melts? title: Ice context: ice melts'
-    """
-    return " ".join(f"question: {question} title: {passage.title} context: {passage.text}".split())
-
-
-class FusionGenerator(Answerer):
-    """Fusion-in-decoder (Izacard and Grave 2021): the decoder attends to all passages at once; greedy.
-
-    The encoder reads each passage with the question; its states of n passages, shape (n, tokens, d), are
-    joined to (n * tokens, d) for the decoder. No passage is left out for lack of room. The arguments are
-    those of `Answerer`.
-
-    Raises:
-        SettingsError: If the model is none of sequence to sequence.
-    """
-
-    def __init__(self, loaded: LoadedModel, *, answer_tokens: int = 64, batch_size: int = 8) -> None:
-        if loaded.kind != "seq2seq":
-            raise SettingsError(
-                "expected a sequence-to-sequence model such as google/flan-t5-small for fusion, found "
-                f"{loaded.name}, a {loaded.kind} model; leave the fusion out, or take another model"
-            )
-        super().__init__(loaded, answer_tokens=answer_tokens, batch_size=batch_size)
-
-    def _answer(self, questions: Sequence[PassageQuestion]) -> Iterator[Answer]:
-        import torch
-        from transformers.modeling_outputs import BaseModelOutput
-
-        loaded, longest = self._loaded, self._loaded.max_length
-        for question in questions:
-            texts = [fusion_input(question.question, passage) for passage in question.passages]
-            cut = any(len(ids) > longest for ids in loaded.tokenizer(texts, verbose=False)["input_ids"])
-            features = loaded.tokenizer(
-                texts, padding=True, truncation=True, max_length=longest, return_tensors="pt"
-            ).to(loaded.device)
-            ids, mask, encoder = features["input_ids"], features["attention_mask"], loaded.model.get_encoder()
-            parts = zip(ids.split(self._batch_size), mask.split(self._batch_size), strict=True)
-            with torch.inference_mode():
-                states = torch.cat(
-                    [encoder(input_ids=rows, attention_mask=own).last_hidden_state for rows, own in parts]
-                )
-                out = loaded.generate(
-                    tokens=self._answer_tokens,
-                    encoder_outputs=BaseModelOutput(last_hidden_state=states.flatten(0, 1)[None]),
-                    attention_mask=mask.flatten()[None],
-                )
-            text = loaded.tokenizer.batch_decode(out, skip_special_tokens=True)[0].strip()
-            yield Answer.to(question, text, read=len(texts), cut=cut)

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from entail.answering.loading import LoadedModel
-from entail.answering.records import Answer, Answerer, PassageQuestion
+from entail.answering.answerer import Answer, Answerer, LoadedModel, PassageQuestion
 from entail.errors import EncoderError
 
 OVERLAP = 128

@@ -36,18 +36,14 @@ def answer(
     questions: Annotated[Path | None, "File of questions, with known answers if any; same formats."] = None,
     encoder: Annotated[str, "Retriever of passages: bm25, minilm, a folder or a Hub id.", "NAME"] = "bm25",
     k: Annotated[int, typer.Option(min=1, help="Passages a question.")] = 5,
-    fusion: Annotated[
-        bool, "Fusion in the decoder: a sequence-to-sequence model reads the passages one by one."
-    ] = False,
     out: Annotated[Path | None, "Output of --questions: one JSON object a line."] = None,
     figures: Out = None,
     device: Device = None,
 ) -> Report:
     """Answer questions from retrieved passages, and score the answers.
 
-    Exact match and F1 follow SQuAD, ROUGE-L follows rouge_score, over the questions with known answers. A
-    reader reads every passage. A generator drops the last passages if the prompt is full; the report counts
-    such questions.
+    Exact match and F1 follow SQuAD, over the questions with known answers. A reader reads every passage. A
+    generator drops the last passages if the prompt is full; the report counts such questions.
     """
     from entail.answering.answers import Finder, answer_figures, answer_questions, load_answerer
     from entail.data.passages.files import Question, read_questions
@@ -65,7 +61,7 @@ def answer(
     entries = [Question("1", question)] if question else list(read_questions(questions or Path()))
     if not entries:
         raise SettingsError("expected questions, found none; give another file")
-    answering = load_answerer(model, fusion=fusion, device=device)
+    answering = load_answerer(model, device=device)
     with progress_bar() as progress:
         pool = load_settings().data_dir / "passages" / store_name(passages)
         store = store_passages(passages, pool, progress=progress)

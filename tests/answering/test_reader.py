@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from entail.answering.answerer import PassageQuestion
 from entail.answering.answers import load_answerer
 from entail.answering.reader import Reader, Span, best_span
-from entail.answering.records import PassageQuestion
 from entail.data.passages.files import Passage
 from entail.errors import EncoderError, UnknownEncoderError
 
