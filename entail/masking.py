@@ -12,7 +12,6 @@ MASK = "***"
 _SHORTEST = 6
 _NAMED = re.compile(r"token|secret|passw|passfile|api_?key|sslkey|credential", re.IGNORECASE)
 _PATHS = "STREAMLIT_SECRETS_FILES"  # where secrets are, which a message about them names
-_URLS = ("ENTAIL_DATABASE_URL", "ENTAIL_QUEUE_URL")
 _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
     # user:password@ of any URL
     (re.compile(r"(?<=://)([^\s:/@]*):([^\s@]+)(?=@)"), rf"\1:{MASK}"),
@@ -48,18 +47,6 @@ def mask_secrets(text: str, *, secrets: Iterable[str] = ()) -> str:
     return text
 
 
-def mask_url(text: str, url: str) -> str:
-    """Mask the secrets of a URL, also of a malformed one, wherever a text has them whole or in part.
-
-    >>> mask_url("cannot parse 'ann:open'", "postgresql://ann:open sesame@db/trees")
-    "cannot parse 'ann:***'"
-    """
-    pieces = {piece for secret in url_secrets(url) for piece in (secret, *secret.split())}
-    for piece in sorted(pieces, key=len, reverse=True):
-        text = text.replace(piece, MASK)
-    return mask_secrets(text)
-
-
 def url_secrets(url: str) -> set[str]:
     """Return the secrets of a URL, which may be malformed: its password and credentials in its query.
 
@@ -83,5 +70,5 @@ def _of_environment() -> Iterator[str]:
     for name, value in os.environ.items():
         if is_credential(name) and name != _PATHS:
             yield value
-        elif name in _URLS:
+        elif name == "ENTAIL_DATABASE_URL":
             yield from url_secrets(value)

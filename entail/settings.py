@@ -1,25 +1,6 @@
 """Settings of an installation, read from the environment in one place.
 
-=========================  ==========================================================================
-`ENTAIL_DATA_DIR`          folder of all written files: database, cached vectors (default: the user's
-                           data folder of the operating system)
-`ENTAIL_DATABASE_URL`      SQLAlchemy URL (default: SQLite in the data folder)
-`ENTAIL_MODELS_DIR`        folder of models, in place of `models/` in the data folder and the shipped ones
-`ENTAIL_BASE`              folder or Hub id of all-MiniLM-L6-v2, in place of the packaged one
-`ENTAIL_DEVICE`            `auto` (default), `cpu`, `cuda`, `cuda:1` ...
-`ENTAIL_QUEUE_URL`         queue of jobs: `redis://...` or `postgresql://...` if several machines share
-                           the work and the data folder (default: SQLite in the data folder)
-`ENTAIL_WORKER`            `auto` (default): a submitted job starts a worker on this machine if none runs;
-                           `none`: only `entail worker` starts workers
-`ENTAIL_MAX_PREMISE_CHARS` most characters of a premise of a corpus (default 10,000)
-`ENTAIL_SERVE_TOKEN`       token that clients of `entail serve` send as `Authorization: Bearer ...`, at
-                           least 16 printable characters (default: none)
-`ENTAIL_DEMO`              `1`: demo, see `entail.trees.installation.demo`: visitors write only trees of
-                           their own, which are removed when they leave (default `0`)
-`ENTAIL_SIGN_IN`           when authors sign in (see docs/operate.md): `to-write` (default), or `to-read`
-`ENTAIL_OPERATORS`         e-mail addresses, separated by commas, that may see and use the operator's
-                           page (default: every author)
-=========================  ==========================================================================
+`docs/operate.md` explains each variable.
 """
 
 from __future__ import annotations
@@ -30,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from entail.errors import DemoError, SettingsError
 
@@ -41,15 +22,11 @@ MIN_TOKEN = 16
 """Least characters of a token of the HTTP API."""
 
 _VARIABLES = (
-    *(f"ENTAIL_{name}" for name in ("DATA_DIR", "DATABASE_URL", "MODELS_DIR", "BASE", "DEVICE", "QUEUE_URL")),
-    *(f"ENTAIL_{name}" for name in ("WORKER", "MAX_PREMISE_CHARS", "SERVE_TOKEN", "DEMO", "SIGN_IN")),
-    "ENTAIL_OPERATORS",
+    *(f"ENTAIL_{name}" for name in ("DATA_DIR", "DATABASE_URL", "MODELS_DIR", "BASE", "DEVICE", "WORKER")),
+    *(f"ENTAIL_{name}" for name in ("MAX_PREMISE_CHARS", "SERVE_TOKEN", "DEMO", "SIGN_IN", "OPERATORS")),
     *("HOME", "USERPROFILE", "XDG_DATA_HOME"),
 )
 """Variables that the settings depend on; the last ones name the folders of the user."""
-
-QUEUE_SCHEMES = ("redis", "rediss", "postgresql")
-"""Schemes of the URL of a queue."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +39,6 @@ class Settings:
     device: str
     max_premise_chars: int
     shipped_models_dir: Path | None = None
-    queue_url: str | None = None
     starts_worker: bool = True
     serve_token: str | None = field(default=None, repr=False)
     demo: bool = False
@@ -106,21 +82,6 @@ def _path(variable: str, default: str = "") -> str:
             f"{variable} must be a path, found {path!r}, but no user of this machine has such a home"
         )
     return path
-
-
-def _check_queue_url(url: str) -> None:
-    try:
-        parts = urlsplit(url)
-        valid = bool(parts.scheme in QUEUE_SCHEMES and parts.netloc and parts.port != 0)
-    except ValueError:
-        valid = False
-    if not valid or re.search(r"\s", url):
-        # It may contain a password, of which no part is shown.
-        raise SettingsError(
-            "ENTAIL_QUEUE_URL must be redis://:PASSWORD@HOST:PORT/NUMBER or "
-            "postgresql://USER:PASSWORD@HOST/NAME, found another text; in a password, spaces and the "
-            "characters @ / ? # % are written as %20, %40 ..."
-        )
 
 
 def _choice(variable: str, *choices: str) -> str:
@@ -173,9 +134,6 @@ def _read_settings(_: tuple[str | None, ...]) -> Settings:
         raise SettingsError(
             f"ENTAIL_MAX_PREMISE_CHARS must be a whole number from 1 to 999999999, found {chars[:20]!r}"
         )
-    queue_url = get("ENTAIL_QUEUE_URL")
-    if queue_url is not None:
-        _check_queue_url(queue_url)
     token = get("ENTAIL_SERVE_TOKEN")
     if token is not None and (len(token) < MIN_TOKEN or not re.fullmatch(r"[!-~]+", token)):
         # Even an invalid token is secret: only its length is shown.
@@ -191,7 +149,6 @@ def _read_settings(_: tuple[str | None, ...]) -> Settings:
         shipped_models_dir=None if own_models else shipped_models(),
         device=get("ENTAIL_DEVICE") or "auto",
         max_premise_chars=int(chars),
-        queue_url=queue_url,
         starts_worker=_choice("ENTAIL_WORKER", "auto", "none") == "auto",
         serve_token=token,
         demo=is_demo(),

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import sys
-import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,7 +16,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
-_POLL = 0.5
 _SIZES_SHOWN = ("checkpoints of jobs", "backups", "logs of app and command line")
 
 
@@ -245,25 +242,12 @@ def clean(
 def show_logs(
     name: Annotated[str, typer.Argument(metavar="[app|worker|cli|JOB]", help="Log to show.")] = "app",
     lines: Annotated[int, typer.Option(min=1, help="Number of last lines.", metavar="N")] = 100,
-    follow: Annotated[bool, "Of a job: wait until it ends, with its output on stderr."] = False,
 ) -> Report:
     """Show the end of a log, without secrets."""
     from entail.operations.logs import tail
 
-    if follow:
-        _follow(name)
     text = tail(name, lines=lines)
     return Report(data={"name": name, "text": text}, text=text or "the log is empty")
-
-
-def _follow(job: str) -> None:
-    from entail.jobs.jobs import Jobs
-
-    jobs, offset = Jobs(), 0
-    while jobs.job(job).open:
-        text, offset = jobs.log_after(job, offset)
-        sys.stderr.write(text)
-        time.sleep(_POLL)
 
 
 def _licences() -> Report:

@@ -33,13 +33,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from entail.data.reading import open_regular
 from entail.data.stored import T, read_json
 from entail.data.writing import write_text
 from entail.errors import DataError, JobError
 from entail.jobs.events import EventFile
 from entail.jobs.record import Ending, Job, JobSpec, Outcome, Status, Worker, make_outcome
-from entail.masking import mask_secrets
 from entail.progress import Progress
 from entail.settings import is_demo
 
@@ -113,16 +111,6 @@ class JobFolder:
             evaluation=done.evaluation if done else None,
             noted=status.ended is not None and (self.path / "noted").exists(),
         )
-
-    def log_after(self, offset: int) -> tuple[str, int]:
-        """Return the log after an offset, secrets masked, and the offset of its end."""
-        try:
-            with open_regular(self.log) as log:
-                log.seek(offset)
-                content = log.read()
-        except OSError:
-            return "", offset
-        return mask_secrets(content.decode(errors="replace")), offset + len(content)
 
     def beat(self) -> None:
         """Write a heartbeat."""

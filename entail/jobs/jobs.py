@@ -17,7 +17,6 @@ from collections.abc import Collection, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import cached_property
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -26,7 +25,6 @@ from entail.data.reading import log_tail, size_of
 from entail.data.writing import write_bytes, write_text
 from entail.errors import DataError, EntailError, JobError, UnknownJobError
 from entail.jobs.folder import JobFolder, is_locked, list_workers, lock_file, staging_folder
-from entail.jobs.queue import JobQueue
 from entail.jobs.record import RESUMABLE, Job, JobSpec, Status, Worker
 from entail.settings import Settings, is_demo, load_settings, refuse_in_demo
 from entail.training.fields import config_of, values_of
@@ -59,11 +57,6 @@ class Jobs:
         self._folders: dict[str, JobFolder] = {}
         self._last_start = float("-inf")
 
-    @cached_property
-    def queue(self) -> JobQueue:
-        """Queue that workers take jobs from."""
-        return JobQueue(self.folder, self.settings.queue_url)
-
     def submit(
         self,
         method_name: str,
@@ -87,7 +80,7 @@ class Jobs:
             about: Description of the data for people; default: that of the source.
 
         Raises:
-            JobError: If there is no such method, a file is missing, or the job cannot be written or queued.
+            JobError: If there is no such method, a file is missing, or the job cannot be written.
             SettingsError: If a value has another type.
             TrainingError: If the name is malformed or taken, or settings exclude each other.
         """
@@ -119,13 +112,7 @@ class Jobs:
                     )
             check_name(name, self.names_taken())
             self._create(spec, Status(state="queued", since=now, queued=now))
-        try:
-            self.queue.put(spec.id)
-            self.start_worker()
-        except JobError:
-            # Nothing would train it before the queue is back: the name is free for another try.
-            self._discard(spec.id)
-            raise
+        self.start_worker()
         return self.job(spec.id)
 
     def jobs(self) -> list[Job]:
@@ -199,7 +186,6 @@ class Jobs:
                 folder.write_status(
                     Status(state="queued", since=now, queued=now, attempt=attempt, seconds=job.seconds)
                 )
-        self.queue.put(job.id)
         self.start_worker()
         return self.job(job.id)
 
@@ -238,10 +224,6 @@ class Jobs:
         """Return the last lines of a job's log, of its last 64 KiB, secrets masked."""
         return log_tail(self.folder_of(job_id).log, lines=lines)
 
-    def log_after(self, job_id: str, offset: int) -> tuple[str, int]:
-        """Return a job's log after an offset, and the offset of its end."""
-        return self.folder_of(job_id).log_after(offset)
-
     def disk(self, job_id: str) -> int:
         """Return the size of a job on disk in bytes, with checkpoints."""
         return size_of(self.folder_of(job_id).path)
@@ -263,13 +245,6 @@ class Jobs:
     def start_worker(self) -> bool:
         """Start a worker on this machine, unless there is one or the settings forbid it; return whether."""
         return self.settings.starts_worker and not is_demo() and ensure_worker(self.folder)
-
-    def requeue_missing(self) -> None:
-        """Enqueue the queued jobs that are missing from the broker."""
-        waiting = set(self.queue.waiting())
-        for job in self.queued():
-            if job.id not in waiting:
-                self.queue.put(job.id)
 
     def names_taken(self) -> set[str]:
         """Return the names of encoders, of folders in `models/`, and of models that open jobs train."""

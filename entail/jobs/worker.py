@@ -40,8 +40,8 @@ KILL_AFTER = 5.0
 
 _POLL = 0.1
 
-_REQUEUE_EVERY = 5.0
-"""Seconds between two looks for queued jobs that the broker lacks."""
+_LOOK_EVERY = 1.0
+"""Seconds between two looks for queued jobs."""
 
 _log = logging.getLogger(__name__)
 
@@ -56,8 +56,6 @@ def work(jobs: Jobs, *, idle: float | None = None, at_once: int = 1) -> bool:
     The worker runs `at_once` jobs at a time and ends after `idle` seconds without work. On Ctrl+C or SIGTERM
     the trainings write a checkpoint, and it ends.
 
-    Raises:
-        JobError: If the queue cannot be opened.
     """
     refuse_in_demo("nothing can be trained")
     file = lock_file(jobs.folder)
@@ -79,52 +77,44 @@ class _WorkerLoop:
     def __init__(self, jobs: Jobs, file: Path, *, idle: float | None, at_once: int) -> None:
         self._jobs, self._file, self._idle = jobs, file, idle
         self._self = Worker(platform.node(), os.getpid(), datetime.now(UTC), at_once)
-        self._at: set[str] = set()
+        self._threads: dict[str, threading.Thread] = {}
         self._last_work = time.monotonic()
         self._stopping = threading.Event()
 
     def run(self) -> None:
-        consumer = self._jobs.queue.consumer(self._work, jobs=self._self.jobs)
-        threading.Thread(target=self._watch, args=(consumer.stop_flag.set,), daemon=True).start()
-        consumer.run()
-        self._stopping.set()
-        for _, thread in consumer.worker_threads:
+        before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+        try:
+            while self._look():
+                time.sleep(min(_LOOK_EVERY, self._idle or _LOOK_EVERY))
+        except KeyboardInterrupt:
+            self._stopping.set()
+        finally:
+            signal.signal(signal.SIGTERM, before)
+        for thread in self._threads.values():
             thread.join(TERMINATE_AFTER + 2 * KILL_AFTER)
         self._file.unlink(missing_ok=True)
 
+    def _look(self) -> bool:
+        """Start queued jobs and write a heartbeat; return whether to go on."""
+        self._threads = {job_id: thread for job_id, thread in self._threads.items() if thread.is_alive()}
+        for job in self._jobs.queued():
+            if len(self._threads) < self._self.jobs and job.id not in self._threads:
+                self._threads[job.id] = threading.Thread(target=self._work, args=(job.id,), daemon=True)
+                self._threads[job.id].start()
+        if self._threads:
+            self._last_work = time.monotonic()
+        content = replace(self._self, at=tuple(sorted(self._threads))).to_json()
+        with contextlib.suppress(DataError):
+            write_text(self._file, json.dumps(content))
+        return self._idle is None or time.monotonic() - self._last_work < self._idle
+
     def _work(self, job_id: str) -> None:
-        self._at.add(job_id)
         try:
-            self._beat()
             status = run_job(self._jobs.folder_of(job_id), stopping=self._stopping.is_set)
             if status is not None:
                 _log.info("job %s: %s %s", job_id, status.state, status.what or "")
         except EntailError as error:
             _log.error("job %s: %s", job_id, error)
-        finally:
-            self._last_work = time.monotonic()  # first: an idle worker without a job ends
-            self._at.discard(job_id)
-
-    def _watch(self, stop: Callable[[], None]) -> None:
-        """Write heartbeats, requeue missing jobs, and stop after a time without work."""
-        requeued = float("-inf")
-        while not self._stopping.is_set():
-            self._beat()
-            with contextlib.suppress(EntailError):
-                if time.monotonic() - requeued >= _REQUEUE_EVERY:
-                    self._jobs.requeue_missing()
-                    requeued = time.monotonic()
-                idle = time.monotonic() - self._last_work
-                is_idle = self._idle is not None and idle >= self._idle and not self._at
-                if is_idle and not self._jobs.queue.waiting():
-                    stop()
-                    return
-            self._stopping.wait(min(BEAT, self._idle or BEAT))
-
-    def _beat(self) -> None:
-        content = replace(self._self, at=tuple(sorted(self._at))).to_json()
-        with contextlib.suppress(DataError):
-            write_text(self._file, json.dumps(content))
 
 
 def run_job(job: JobFolder, *, stopping: Callable[[], bool], spawn: Spawn | None = None) -> Status | None:
@@ -180,15 +170,15 @@ def spawn_child(job: JobFolder, attempt: int, lock: int, pipe: int) -> subproces
     return process
 
 
-def lower_priority(pid: int, *, proc: Path = Path("/proc")) -> None:
+def lower_priority(pid: int) -> None:
     """Lower the priority of a process that leads a session of its own."""
     with contextlib.suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, pid, os.getpriority(os.PRIO_PROCESS, 0) + NICE)
     # Linux may share the processor among sessions first (autogroups): niceness then counts within one only.
     with contextlib.suppress(OSError, ValueError):
         # Without a session of its own, as in a container, the file is empty: the default is 0.
-        own = int((proc / "self" / "autogroup").read_text(encoding="ascii").rpartition(" ")[2] or 0)
-        (proc / str(pid) / "autogroup").write_text(str(min(19, own + NICE)), encoding="ascii")
+        own = int(Path("/proc/self/autogroup").read_text(encoding="ascii").rpartition(" ")[2] or 0)
+        Path(f"/proc/{pid}/autogroup").write_text(str(min(19, own + NICE)), encoding="ascii")
 
 
 def _start(job: JobFolder) -> Status | None:

@@ -108,7 +108,6 @@ def test_cancel_resume_errors(run_json: Any, grove_files: tuple[Path, Path]) -> 
     assert run_json(*QUEUE, "mine", *options, code=1)["error"]["type"] == "JobError"
     assert run_json("jobs", "delete", job, code=1)["error"]["message"].endswith("cancel it first")
     assert run_json("jobs", "cancel", job)["state"] == "cancelled"
-    assert run_json("logs", job, "--follow")["text"] == "", "it ended"
     assert run_json("jobs", "resume", job)["place"] == 1
     assert run_json("jobs", "resume", job, code=1)["error"]["type"] == "JobError"
     assert run_json("logs", job)["text"] == ""

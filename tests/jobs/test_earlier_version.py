@@ -1,8 +1,7 @@
-"""Job folders and queue of version 0.1."""
+"""Job folders of version 0.1."""
 
 import json
 import shutil
-import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,10 +18,7 @@ EARLIER = Path(__file__).parents[1] / "fixtures" / "installation" / "jobs"
 
 
 def test_jobs_of_version_0_1(jobs: Jobs, run: Callable[[Job], Job]) -> None:
-    shutil.copytree(EARLIER, jobs.folder, ignore=shutil.ignore_patterns("*.sql"))
-    database = sqlite3.connect(jobs.folder / "queue.db")
-    database.executescript((EARLIER / "queue.sql").read_text(encoding="utf-8"))
-    database.close()
+    shutil.copytree(EARLIER, jobs.folder)
     by_name = {job.name: job for job in jobs.jobs()}
     assert {name: (job.state, job.status.ending) for name, job in by_name.items()} == {
         "done": ("done", None),
@@ -33,7 +29,7 @@ def test_jobs_of_version_0_1(jobs: Jobs, run: Callable[[Job], Job]) -> None:
     }
     assert jobs.unreadable() == {}
     assert by_name["cancelled"].cancelled_by == "Bob"
-    assert jobs.queue.waiting()[-1] == by_name["waiting"].id
+    assert [job.id for job in jobs.queued()] == [by_name["waiting"].id]
     done = by_name["done"]
     assert done.warnings == ("it only wanders",)
     assert done.evaluation is not None
@@ -71,15 +67,3 @@ def test_a_job_with_a_field_that_no_longer_exists(
     with pytest.raises(JobError, match="gone"):
         jobs.resume(failed.id)
     assert jobs.job(failed.id).state == "failed"
-
-
-def test_queue_of_version_0_1(jobs: Jobs) -> None:
-    jobs.folder.mkdir(parents=True)
-    database = sqlite3.connect(jobs.folder / "queue.db")
-    database.executescript((EARLIER / "queue.sql").read_text(encoding="utf-8"))
-    database.close()
-    ids: list[str] = []
-    jobs.queue.consumer(ids.append, jobs=1)
-    while (task := jobs.queue.huey.dequeue()) is not None:
-        jobs.queue.huey.execute(task)
-    assert sorted(ids) == sorted(path.name for path in EARLIER.glob("2*"))

@@ -265,30 +265,6 @@ def test_concurrent_workers_run_a_job_once(jobs: Jobs, submit: Submit) -> None:
     assert jobs.job(job.id).status.attempt == 1
 
 
-def test_requeue_after_a_lost_queue(jobs: Jobs, submit: Submit) -> None:
-    job, cancelled = submit("first"), submit("second")
-    jobs.cancel(cancelled.id, by="Ann")
-    messages = [bytes(message) for message in jobs.queue.huey.storage.enqueued_items()]
-    assert [json.loads(message)[6][0] for message in messages] == [job.id, cancelled.id], "no pickles"
-    jobs.queue.huey.storage.flush_queue()
-    assert jobs.queue.waiting() == []
-    jobs.requeue_missing()
-    jobs.requeue_missing()
-    assert jobs.queue.waiting() == [job.id]
-
-
-def test_a_name_is_free_again_after_a_failed_submit(
-    jobs: Jobs, submit: Submit, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr(jobs.queue.huey.storage, "enqueue", lambda *_: 1 / 0)
-        with pytest.raises(JobError, match="cannot be queued"):
-            submit("mine")
-    assert jobs.jobs() == []
-    job = submit("mine")
-    assert (job.state, jobs.queue.waiting()) == ("queued", [job.id])
-
-
 def test_a_lock_that_cannot_be_taken_refuses_the_job(
     jobs: Jobs, submit: Submit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -305,9 +281,9 @@ def test_the_log_shows_no_secret(jobs: Jobs, submit: Submit) -> None:
     job = submit("mine")
     folder = jobs.folder_of(job.id)
     folder.log.write_text("opened postgresql://ann:geheim123@db with hf_abcdefgh1234\n", encoding="utf-8")
-    for text in (jobs.log_tail(job.id), jobs.log_after(job.id, 0)[0]):
-        assert "opened" in text
-        assert not re.search("geheim123|hf_abc", text)
+    text = jobs.log_tail(job.id)
+    assert "opened" in text
+    assert not re.search("geheim123|hf_abc", text)
 
 
 def test_late_outcome_is_ignored(jobs: Jobs, submit: Submit, run: Run) -> None:

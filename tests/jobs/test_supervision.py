@@ -1,6 +1,5 @@
-"""Priority, session and environment of the training process; open files of a queue."""
+"""Priority, session and environment of the training process."""
 
-import gc
 import os
 import subprocess
 import time
@@ -8,12 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from entail.jobs.folder import JobFolder
 from entail.jobs.jobs import Jobs
-from entail.jobs.queue import JobQueue
 from entail.jobs.record import Job
 from entail.jobs.worker import NICE, run_job, spawn_child
 
@@ -49,19 +46,3 @@ def test_training_has_lower_priority_and_half_of_the_cores(
     # What the environment sets is kept.
     assert [properties[name] for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS")] == ["3", "4"]
     assert properties["OMP_WAIT_POLICY"] == "PASSIVE"
-
-
-def test_a_queue_that_is_gone_leaves_no_file_open(tmp_path: Path) -> None:
-    queue = JobQueue(tmp_path)
-    queue.put("a")
-    assert open_files(tmp_path)
-    connection = queue.huey.storage.conn
-    del queue
-    gc.collect()
-    # Held here, the connection is closed by nobody but the queue.
-    assert connection is not None
-    assert not open_files(tmp_path)
-
-
-def open_files(folder: Path) -> list[str]:
-    return [file.path for file in psutil.Process().open_files() if Path(file.path).parent == folder]
