@@ -23,7 +23,6 @@ import json as jsonlib
 import logging
 import os
 import sys
-import tempfile
 import time
 import traceback
 import warnings
@@ -304,12 +303,12 @@ def _message(error: Exception, arguments: Sequence[str]) -> str:
         case OSError():
             reason = error.strerror or _first_line(error)
             return f"{os.fsdecode(error.filename)}: {reason}" if error.filename else reason
-    hint = "" if "--debug" in arguments else f"; the whole trace is in {_log(error, arguments)}"
+    hint = "" if "--debug" in arguments else f"; the whole trace is {_log(error, arguments)}"
     return f"unexpected {type(error).__name__}: {_first_line(error)} (please report this{hint})"
 
 
-def _log(error: Exception, arguments: Sequence[str]) -> Path:
-    """Append the trace to the log of the command line; return its path."""
+def _log(error: Exception, arguments: Sequence[str]) -> str:
+    """Append the trace to the log of the command line, if it can be written; return where it is."""
     command = f"{datetime.now(UTC).isoformat(timespec='seconds')} entail {' '.join(arguments)}"
     entry = mask_secrets("\n".join([command, *traceback.format_exception(error)]))
     try:
@@ -319,16 +318,11 @@ def _log(error: Exception, arguments: Sequence[str]) -> Path:
         path = load_settings().data_dir / "log" / "cli.log"
         make_folder(path.parent)
         create_private(path)
-        with path.open(
-            "w" if path.exists() and path.stat().st_size > 1_000_000 else "a", encoding="utf-8"
-        ) as log:
+        with path.open("w" if path.stat().st_size > 1_000_000 else "a", encoding="utf-8") as log:
             log.write(entry + "\n")
     except (OSError, EntailError):
-        descriptor, name = tempfile.mkstemp(prefix="entail-", suffix=".log", text=True)
-        path = Path(name)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as log:
-            log.write(entry)
-    return path
+        return "shown by --debug"
+    return f"in {path}"
 
 
 @contextlib.contextmanager

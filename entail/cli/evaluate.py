@@ -221,15 +221,6 @@ def chains(
     tables: Annotated[Path, "Folder of fact tables, as released.", "DIR"],
     questions: Annotated[Path, "Questions with explanations, as released 2019 or 2020."],
     limit: Limit = None,
-    sample: Annotated[int | None, typer.Option(min=1, help="Size of a random sample.", metavar="N")] = None,
-    seed: Annotated[int, "Random seed of the sample."] = 0,
-    predictions: Annotated[Path | None, "Also write the rankings in the format of the shared task."] = None,
-    resume: Annotated[bool, "Continue an existing --predictions file."] = True,
-    compare_with: Annotated[
-        list[Path] | None,
-        "Other rankings of the same questions, in the format of the shared task, to compare with; "
-        "repeat for more.",
-    ] = None,
     out: Annotated[
         Path | None,
         "Also write the figures to a result file; `entail card FOLDER --results FILE` puts them on "
@@ -239,72 +230,34 @@ def chains(
     how: RankingOptions,
 ) -> Report:
     """Evaluate rankings of facts by MAP, as in the TextGraphs shared tasks of 2019 and 2020."""
-    import time
-
     import numpy as np
 
-    from entail.arcf.chains.predictions import read_predictions
     from entail.data.worldtree.questions import read_questions
     from entail.data.worldtree.tables import read_fact_tables
-    from entail.errors import DataError
     from entail.evaluation.chains import digest_of, evaluate_chains, with_gold
-    from entail.statistics.paired import paired_difference
     from entail.training.cards.figures import Figure, result_rows
 
     facts, reading = read_fact_tables(tables), read_questions(questions)
-    if limit is not None and sample is not None:
-        raise SettingsError("expected --limit or --sample, found both")
     selected = reading.usable[:limit]
-    if sample is not None and sample < len(selected):
-        order = np.random.default_rng(seed).permutation(len(selected))[:sample]
-        selected = tuple(selected[at] for at in np.sort(order).tolist())
     measured = with_gold(selected)
     with progress_bar() as progress:
         loaded = how.load(facts, progress=progress)
-        begun = time.perf_counter()
-        if predictions is None:
-            ranked = list(loaded.rank(measured, progress=progress))
-        else:
-            ranked = loaded.write(predictions, measured, resume=resume, progress=progress)
-        seconds = time.perf_counter() - begun
-        rankings = {entry.question.id: entry.ranking for entry in ranked}
-        if predictions is not None and len(ranked) < len(measured):
-            rankings |= read_predictions(predictions, facts, skip=rankings)
-        none = np.empty(0, dtype=np.int64)
-        evaluation = evaluate_chains(
-            selected,
-            facts,
-            [rankings[question.id] if question.gold else none for question in selected],
-        )
-    compared = {}
-    for file in compare_with or ():
-        other_rankings = read_predictions(file, facts)
-        if missing := [question.id for question in measured if question.id not in other_rankings]:
-            raise DataError(
-                f"{file.name}: expected rankings of the same {len(measured):,} questions by these facts, "
-                f"found none of {len(missing):,}, first {missing[0]!r}; rank the same questions, or select "
-                "them by --limit or --sample"
-            )
-        other = evaluate_chains(measured, facts, [other_rankings[question.id] for question in measured])
-        compared[str(file)] = paired_difference(other.values, evaluation.values).to_json()
+        ranked = list(loaded.rank(measured, progress=progress))
+    rankings = {entry.question.id: entry.ranking for entry in ranked}
+    none = np.empty(0, dtype=np.int64)
+    evaluation = evaluate_chains(selected, facts, [rankings.get(question.id, none) for question in selected])
     lengths = [len(entry.chain.facts) for entry in ranked if entry.chain is not None]
     figures: dict[str, Any] = {
         **evaluation.to_json(),
-        "method": how.method,
         "release": reading.release,
         "source": reading.source,
         "facts": len(facts),
         "digest": digest_of(measured, facts),
         "settings": loaded.settings,
-        "seconds_a_question": seconds / len(ranked) if ranked else None,
-        "ranked_now": len(ranked),
-        "spent": loaded.spent,
         "chain_length": sum(lengths) / len(lengths) if lengths else None,
         "problems": [*facts.problems, *reading.problems],
         "warnings": list(reading.warnings),
         "truncated": sum(entry.dropped != 0 for entry in ranked),
-        "repeated_uids": len(facts.repeats),
-        "compared_with": compared,
     }
     # What the ranking depends on next to scorer and speed.
     conditions = [f"{name} {loaded.settings.get(name)}" for name in ("k", "length", "least")]
@@ -320,7 +273,7 @@ def chains(
             interval=figures["interval"],
         ),
     )
-    return Report(data=figures, out=out, seed=seed if sample else None)
+    return Report(data=figures, out=out)
 
 
 @command(app)

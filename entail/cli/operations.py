@@ -127,17 +127,11 @@ def restore(
 
 
 @command(app)
-def doctor(
-    licences: Annotated[
-        bool, "Instead list the licences of packages, encoders and corpora, and those to review."
-    ] = False,
-) -> Report:
+def doctor() -> Report:
     """Check the installation and report problems.
 
     Reports versions, device, memory, disk, jobs and the database. The exit code is 1 if there is a problem.
     """
-    if licences:
-        return _licences()
     from entail.jobs.jobs import Jobs
     from entail.operations.doctor import diagnose
     from entail.operations.storage import measure_storage
@@ -248,19 +242,6 @@ def show_logs(
 
     text = tail(name, lines=lines)
     return Report(data={"name": name, "text": text}, text=text or "the log is empty")
-
-
-def _licences() -> Report:
-    from entail.operations.doctor import data_licences, encoder_licences, package_licences
-
-    with _corpora() as store:
-        corpora = store.corpora(archived=None) if store is not None else []
-    entries = [
-        *encoder_licences(),
-        *data_licences([(corpus.name, corpus.version, corpus.licence) for corpus in corpora]),
-        *package_licences(),
-    ]
-    return Report(data={"licences": [entry.to_json() for entry in entries]})
 
 
 @contextlib.contextmanager

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
-from functools import partial
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from entail.cli.console import Report, command, progress_bar
-from entail.cli.options import Limit, active_or_packaged, options_of
+from entail.cli.options import active_or_packaged, options_of
 from entail.errors import SettingsError
 from entail.progress import ProgressCallback
 
@@ -28,34 +27,28 @@ app = typer.Typer()
 class RankingOptions:
     """Options of a ranking; the annotations are their help texts."""
 
-    method: Annotated[
-        Literal["arcf", "tfidf"], "arcf: chains of facts; tfidf: words shared with question and answer"
-    ] = "arcf"
     scorer: Annotated[
         str | None,
-        "Scorer: a name under models/, or a folder with a slash in its path; default: the active one",
+        "Scorer: a name under models/, a folder with a slash in its path, or tfidf for shared words; "
+        "default: the active one",
     ] = None
     k: Annotated[int, "Visible facts: the nearest to the question and to each chosen fact; paper: 290"] = 60
-    metric: Annotated[str, "Similarity of facts: tfidf, or a retriever such as bm25, minilm"] = "tfidf"
     length: Annotated[int, "Maximum facts of a chain"] = 9
     min_length: Annotated[int, "Minimum facts of a chain"] = 3
-    precision: Annotated[
-        Literal["auto", "fp32", "bf16"], "auto: bf16 if it is faster; fp32 for a bi-encoder"
-    ] = "auto"
     device: Annotated[str | None, "Device: auto, cpu, cuda, cuda:1 ..."] = None
 
     def load(self, facts: FactTables, *, progress: ProgressCallback | None) -> Ranking:
-        """Load scorer and neighbourhoods; `EntailError` if there is no such scorer or metric."""
+        """Load scorer and neighbourhoods; `EntailError` if there is no such scorer."""
         from entail.arcf.chains.chain import Search
         from entail.arcf.chains.ranking import ChainRanker
         from entail.arcf.neighbourhoods import Neighbourhoods
         from entail.arcf.scoring.scorer import load_scorer
+        from entail.evaluation.chains import TFIDF
 
-        scorer = None
-        if self.method == "arcf":
-            name = self.scorer or active_or_packaged("chains")
-            scorer = load_scorer(name, device=self.device, precision=self.precision)
-        near = Neighbourhoods(facts, k=self.k, metric=self.metric, progress=progress)
+        name = self.scorer or active_or_packaged("chains")
+        scorer = None if name == TFIDF else load_scorer(name, device=self.device, precision="auto")
+        metric = scorer.form.metric if scorer is not None else TFIDF
+        near = Neighbourhoods(facts, k=self.k, metric=metric, progress=progress)
         search = Search(length=self.length, least=self.min_length)
         return Ranking(self, near, ChainRanker(scorer, near, search=search) if scorer else None)
 
@@ -82,90 +75,38 @@ class Ranking:
 
     @property
     def settings(self) -> dict[str, str]:
-        """Settings that a ranking depends on; resuming a file compares them."""
+        """Revision of the scorer, and the settings of the search; empty for shared words."""
+        if self.ranker is None:
+            return {}
         options = self.options
-        settings: dict[str, object] = {"method": options.method, "metric": options.metric}
-        if self.ranker is not None:
-            settings |= {"scorer": self.ranker.scorer.revision, "precision": options.precision}
-            settings |= {"k": options.k, "length": options.length, "least": options.min_length}
-        return {name: str(value) for name, value in settings.items()}
-
-    def write(
-        self,
-        file: Path,
-        questions: Sequence[Question],
-        *,
-        top: int | None = None,
-        resume: bool,
-        progress: ProgressCallback | None,
-    ) -> list[Ranked]:
-        """Rank the questions that a file of predictions lacks, into that file; return their rankings."""
-        from entail.arcf.chains.predictions import write_predictions
-
-        facts, rank = self.neighbourhoods.facts, partial(self.rank, progress=progress)
-        return list(
-            write_predictions(file, questions, facts, rank, settings=self.settings, top=top, resume=resume)
-        )
-
-    @property
-    def spent(self) -> dict[str, int]:
-        """Cost of scoring so far."""
-        return asdict(self.ranker.scorer.pairs.spent) if self.ranker else {}
+        settings = {"k": options.k, "length": options.length, "least": options.min_length}
+        return {"scorer": self.ranker.scorer.revision} | {n: str(value) for n, value in settings.items()}
 
 
 @command(app)
 @options_of(RankingOptions, into="how")
 def rank(
     tables: Annotated[Path, "Folder of fact tables, as released.", "DIR"],
-    question: Annotated[str | None, "Question."] = None,
-    answer: Annotated[str | None, "Correct answer."] = None,
-    questions: Annotated[Path | None, "File of questions, as released."] = None,
-    out: Annotated[Path | None, "Rankings of --questions: question id, tab, uid."] = None,
-    limit: Limit = None,
-    top: Annotated[
-        int | None,
-        typer.Option(min=1, help="Facts per question; default: 20 on screen, all in a file.", metavar="N"),
-    ] = None,
-    resume: Annotated[bool, "Continue an existing file."] = True,
+    question: Annotated[str, "Question."],
+    answer: Annotated[str, "Correct answer."],
+    top: Annotated[int, typer.Option(min=1, help="Facts to show.", metavar="N")] = 20,
     *,
     how: RankingOptions,
 ) -> Report:
     """Rank facts by how well they explain an answer, and show the chain.
 
     A chain stops where the bare explanation scores above every visible fact, at its maximum length, or where
-    nothing else is visible. A file of questions is ranked one by one; the same command resumes an interrupted
-    run.
+    nothing else is visible.
     """
-    from entail.data.worldtree.questions import Question, read_questions
+    from entail.data.worldtree.questions import Question
     from entail.data.worldtree.tables import read_fact_tables
 
-    is_single = question is not None and answer is not None
-    if is_single == (questions is not None) or (questions is None) != (out is None):
-        raise SettingsError("expected --question and --answer, or --questions FILE and --out FILE")
+    if not question.strip() or not answer.strip():
+        raise SettingsError("expected a question and an answer, found an empty one")
     facts = read_fact_tables(tables)
     with progress_bar() as progress:
         loaded = how.load(facts, progress=progress)
-        if questions is not None and out is not None:
-            reading = read_questions(questions)
-            usable = reading.usable[:limit]
-            written = loaded.write(out, usable, top=top, resume=resume, progress=progress)
-            data = {
-                "questions": len(usable),
-                "ranked_now": len(written),
-                "there_before": len(usable) - len(written),
-                "facts": len(facts),
-                "problems": [*facts.problems, *reading.problems],
-                "warnings": list(reading.warnings),
-                "truncated": sum(entry.dropped != 0 for entry in written),
-            }
-            return Report(data=data)
-        if not (question or "").strip() or not (answer or "").strip():
-            raise SettingsError("expected a question and an answer, found an empty one")
-        (ranked,) = loaded.rank([Question("question", str(question), str(answer), {})], progress=progress)
-    return _chain_report(ranked, facts, top=top or 20)
-
-
-def _chain_report(ranked: Ranked, facts: FactTables, *, top: int) -> Report:
+        (ranked,) = loaded.rank([Question("question", question, answer, {})], progress=progress)
     chain = ranked.chain
     chain_facts = set(chain.facts) if chain else set()
     ranking = [

@@ -46,14 +46,13 @@ def test_trained_from_the_command_line(
 def test_measured_and_promoted(
     mine: Path, tmp_path: Path, dev: list[str], run_json: Callable[..., Any]
 ) -> None:
-    lexical = run_json("evaluate", "chains", *dev, "--method", "tfidf")
-    assert (lexical["questions"], lexical["method"], lexical["release"]) == (6, "tfidf", "2020")
+    lexical = run_json("evaluate", "chains", *dev, "--scorer", "tfidf")
+    assert (lexical["questions"], lexical["release"]) == (6, "2020")
     assert 0 < lexical["MAP"] < 1
     args = [*dev, "--scorer", "mine", "--k", "6"]
     out = tmp_path / "figures.json"
     chains = run_json("evaluate", "chains", *args, "--limit", "3", "--out", str(out))
     assert chains["questions"] == 3
-    assert chains["spent"]["passes"] > 0
     assert chains["chain_length"] >= 3
     assert json.loads(out.read_text(encoding="utf-8"))["figures"]["MAP"] == chains["MAP"]
 
@@ -70,28 +69,8 @@ def test_measured_and_promoted(
     assert run_json(*unnamed)["settings"]["scorer"].startswith("mine@")
 
 
-def test_ranked_into_a_file_resumed_and_compared(
-    mine: Path, tmp_path: Path, dev: list[str], tables: list[str], run_json: Callable[..., Any]
-) -> None:
+def test_ranked(mine: Path, tables: list[str], run_json: Callable[..., Any]) -> None:
     args = ["--scorer", "mine", "--k", "6"]
-    file = tmp_path / "ranked.tsv"
-    command = ["rank", *dev, *args, "--limit", "2", "--out", str(file)]
-    assert run_json(*command)["ranked_now"] == 2
-    lines = file.read_text(encoding="utf-8").splitlines()
-    assert len(lines) == 2 * 96
-    file.write_text("\n".join(lines[:100]) + "\n", encoding="utf-8")
-    assert run_json(*command)["ranked_now"] == 1
-    assert file.read_text(encoding="utf-8").splitlines() == lines
-    again = run_json("evaluate", "chains", *dev, *args, "--limit", "2", "--predictions", str(file))
-    assert (again["ranked_now"], again["questions"]) == (0, 2)
-
-    other = ["evaluate", "chains", *dev, "--method", "tfidf", "--compare-with", str(file)]
-    compared = run_json(*other, "--limit", "2")
-    record = compared["compared_with"][str(file)]
-    assert (record["first"], record["second"]) == (again["MAP"], compared["MAP"])
-    assert record["difference"] == pytest.approx(compared["MAP"] - again["MAP"])
-    assert "found none of 4" in run_json(*other, code=1)["error"]["message"]
-
     command = ["rank", *tables, *args, "--question", "ba bi", "--answer", "bo", "--top", "5"]
     ranking = run_json(*command)
     assert [row["rank"] for row in ranking["ranking"]] == [1, 2, 3, 4, 5]
@@ -111,11 +90,9 @@ def test_mistakes_are_reported(
     tables: list[str],
     run_json: Any,
 ) -> None:
-    run_json("rank", *tables, code=1)
-    run_json("rank", *tables, "--method", "tfidf", "--question", " ", "--answer", "x", code=1)
+    run_json("rank", *tables, "--scorer", "tfidf", "--question", " ", "--answer", "x", code=1)
     lost = run_json("evaluate", "chains", *dev, code=1)["error"]["message"]
     assert "arcf-minilm" in lost
-    run_json("evaluate", "chains", *dev, "--method", "tfidf", "--limit", "2", "--sample", "2", code=1)
     head, *rows = [line.split("\t") for line in release["dev"].read_text(encoding="utf-8").splitlines()]
     at = head.index("explanation")
 
@@ -123,17 +100,13 @@ def test_mistakes_are_reported(
         lines = [[*row[:at], "", *row[at + 1 :]] if row in some else row for row in rows]
         file = tmp_path / name
         file.write_text("\n".join("\t".join(row) for row in [head, *lines]), encoding="utf-8")
-        return [*tables, "--questions", str(file), "--method", "tfidf"]
+        return [*tables, "--questions", str(file), "--scorer", "tfidf"]
 
     message = run_json("evaluate", "chains", *blind("blind.tsv", rows), code=1)["error"]["message"]
     assert "found 6 without" in message
     # Questions without an explanation are counted, and not ranked.
-    file = tmp_path / "ranked.tsv"
-    inputs = [*blind("mixed.tsv", rows[1::3]), "--predictions", str(file)]
-    evaluation = run_json("evaluate", "chains", *inputs)
-    assert (evaluation["questions"], evaluation["without_gold"], evaluation["ranked_now"]) == (4, 2, 4)
-    ranked = {line.split("\t")[0] for line in file.read_text(encoding="utf-8").splitlines()}
-    assert ranked == {row[0] for row in rows if row not in rows[1::3]}
+    evaluation = run_json("evaluate", "chains", *blind("mixed.tsv", rows[1::3]))
+    assert (evaluation["questions"], evaluation["without_gold"]) == (4, 2)
 
 
 def test_training_data_are_previewed(release: dict[str, Path]) -> None:

@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from entail.arcf.chains.predictions import read_predictions
 from entail.data.bundled import sample_dir
 from entail.data.corpora import read_corpus
 from entail.data.entailment_bank.trees import read_trees
@@ -21,7 +20,7 @@ from entail.data.nli.pairs import read_nli
 from entail.data.passages import files as passages
 from entail.data.reading import read_text
 from entail.data.worldtree.questions import read_questions
-from entail.data.worldtree.tables import Fact, FactTables, read_fact_tables
+from entail.data.worldtree.tables import read_fact_tables
 from entail.encoders.card import read_card
 from entail.errors import EntailError, FormatError
 from entail.trees.formats.convert import read_acts
@@ -76,7 +75,6 @@ CARD = {
     "metrics": {"dev": {"map": 0.5}},
 }
 TEXTS = ("ice is cold", "the sun is hot")
-FACTS = FactTables((Fact("u-1", "ice is cold", "A"), Fact("u-2", "the sun is hot", "A")))
 
 
 def drain(read: Callable[[Path], Iterator[Any]]) -> Callable[[Path], list[Any]]:
@@ -121,7 +119,6 @@ READERS: dict[str, tuple[str, Callable[[], str], Callable[[Path], Any]]] = {
         lambda: "A\t[SKIP] UID\nice is cold\tu-1\n",
         lambda path: read_fact_tables(path.parent),
     ),
-    "predictions": ("f.tsv", lambda: "q1\tu-1\nq1\tu-2\n", lambda path: read_predictions(path, FACTS)),
     "card": ("f.json", lambda: json.dumps(CARD), card),
 }
 

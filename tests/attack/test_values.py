@@ -40,7 +40,7 @@ IGNORABLE = [
 COMMANDS = [
     *(["jobs", "show", LONG], ["jobs", "list", "--last", LONG], ["logs", LONG], ["logs", "--lines", LONG]),
     *(["promote", LONG], ["card", LONG], ["export", LONG, "x"], ["convert", LONG, "x.html"], [LONG]),
-    *(["train", LONG], ["train", "aeenc", "--rank", LONG], ["serve", "--port", LONG], ["licences", LONG]),
+    *(["train", LONG], ["train", "aeenc", "--rank", LONG], ["serve", "--port", LONG]),
     *(
         ["evaluate", "passages", "--passages", "x", "--questions", "x", "--cutoffs", LONG],
         ["doctor", "--json"],

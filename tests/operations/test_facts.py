@@ -1,4 +1,4 @@
-"""Facts of an installation: machine, licences, backups; and the commands that tell of it."""
+"""Facts of an installation: machine, backups; and the commands that tell of it."""
 
 import json
 import subprocess
@@ -11,7 +11,6 @@ from entail.cli import main
 from entail.data.records import Corpus
 from entail.errors import DemoError
 from entail.jobs.jobs import Jobs
-from entail.operations.doctor import UNKNOWN, _licence, data_licences, encoder_licences, package_licences
 from entail.operations.storage import back_up, backups
 from entail.runtime import machine as machine_module
 from entail.runtime.machine import inspect_machine, list_gpus, parse_gpus
@@ -55,34 +54,6 @@ def test_gpus_are_what_the_tool_of_their_maker_tells(monkeypatch: pytest.MonkeyP
     assert list_gpus() == ()
 
 
-@pytest.mark.parametrize(
-    ("expression", "classifiers", "text", "licence"),
-    [
-        ("MIT", ["License :: OSI Approved :: BSD License"], "GPL", "MIT"),
-        (None, ["License :: OSI Approved :: BSD License"], "BSD-3-Clause", "BSD-3-Clause"),
-        (None, ["License :: OSI Approved :: BSD License"], "Copyright\nall rights", "BSD License"),
-        (None, ["Topic :: Text"], "UNKNOWN", UNKNOWN),
-        ("A" * 80, [], "", "A" * 59 + "…"),
-    ],
-)
-def test_a_packages_licence_is_the_most_exact_word_of_it(
-    expression: str | None, classifiers: list[str], text: str, licence: str
-) -> None:
-    assert _licence(expression, classifiers, text) == licence
-
-
-def test_everything_that_is_here_has_a_line() -> None:
-    packages = {package.name.lower(): package for package in package_licences()}
-    assert {"streamlit", "torch", "sqlalchemy", "authlib"} <= set(packages)
-    assert not packages["streamlit"].look
-    assert {encoder.name: encoder.licence for encoder in encoder_licences()}["minilm"] == "apache-2.0"
-    data_sets = data_licences([("ours", 2, "CC BY-NC 4.0"), ("theirs", 1, "")])
-    assert [(data_set.name, data_set.look) for data_set in data_sets[1:]] == [
-        ("ours", True),
-        ("theirs", True),
-    ]
-
-
 def test_a_backup_is_whole_and_can_be_brought_back(
     jobs: Jobs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -116,16 +87,9 @@ def test_clean_lists_first_and_removes_what_is_named(
     assert "expected one of vectors" in run_json("clean", "trees", code=1)["error"]["message"]
 
 
-def test_logs_and_licences_on_the_command_line(
-    jobs: Jobs, run_json: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_logs_on_the_command_line(jobs: Jobs, run_json: Any, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["logs"]) == 0
     assert capsys.readouterr().out == "the log is empty\n"
     job_id = add_job(jobs, 1, "failed")
     assert run_json("logs", job_id[:15])["text"] == "a step was made"
     assert "no job has the id" in run_json("logs", "nothing", code=1)["error"]["message"]
-    assert {licence["kind"] for licence in run_json("doctor", "--licences")["licences"]} == {
-        "encoder",
-        "sample",
-        "package",
-    }
