@@ -11,7 +11,6 @@ from entail.encoders.weights import Similarity
 from entail.errors import TrainingError
 from entail.training.config import TrainingConfig
 
-Prompt = Literal["hypothesis", "full", "question", "plain"]
 Pooled = Literal["base", "cls"]
 Towers = Literal["siamese", "dual"]
 
@@ -36,17 +35,11 @@ class PassageConfig(TrainingConfig):
 
 @dataclass(frozen=True, kw_only=True)
 class TuningConfig(PassageConfig):
-    """Settings of the first stage, masked hypothesis prediction, such as a row of the paper's Table 5."""
+    """Settings of the first stage, masked hypothesis prediction."""
 
     RATES: ClassVar = {"lora": 5e-4, "full": 2e-5}
 
-    prompt: Annotated[
-        Prompt,
-        "hypothesis: `passage entails that claim`, masks the claim; full: masks all of it; question: "
-        "`passage [SEP] question`, masks the question; plain: masked language model over the first, the "
-        "control arm",
-    ] = "hypothesis"
-    beta: Annotated[float, Gt(0), Le(1), "Share of masked tokens; for plain as in BERT: 0.15"] = 0.8
+    beta: Annotated[float, Gt(0), Le(1), "Share of masked tokens of a claim"] = 0.8
     dev_pairs: Annotated[int, Ge(0), "Dev pairs that select the weights; 0: all"] = 1000
 
 
@@ -99,7 +92,6 @@ PAPER = TuningConfig(
     base="google-bert/bert-base-uncased",
     tuning="full",
     dropout=None,
-    prompt="hypothesis",
     beta=0.8,
     words=100,
     max_length=256,

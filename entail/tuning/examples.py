@@ -66,11 +66,10 @@ class Examples:
 
 @dataclass(frozen=True, slots=True)
 class EntailedPair:
-    """Passage and the claim of its question, or an NLI pair, whose question is its hypothesis."""
+    """Passage and the claim of its question, or an NLI pair."""
 
     premise: str
     hypothesis: str
-    question: str
 
 
 def examples_of(store: PassageStore, questions: Iterable[Question]) -> Examples:
@@ -88,61 +87,45 @@ def examples_of(store: PassageStore, questions: Iterable[Question]) -> Examples:
     return Examples(store, tuple(examples), len(questions) - len(examples))
 
 
-def with_hard_negatives(
-    examples: Examples, *, depth: int, progress: ProgressCallback | None = None
-) -> Examples:
-    """Add hard negatives found by BM25, as DPR does, after those that a question came with.
-
-    A passage that contains an answer, or has the text of a gold passage, is no negative. BM25 ranks `depth`
-    passages for each question.
-
-    Raises:
-        EvaluationError: If the pool is too large for BM25 in memory.
-    """
-    store = examples.store
-    questions = [example.question for example in examples.examples]
-    hits = PassageWords(store).search(questions, k=depth, progress=progress)
-    new_examples = []
-    for example, row in zip(examples.examples, hits.tolist(), strict=True):
-        answers = [tokens for text in example.answers if (tokens := answer_tokens(text))]
-        gold = {premise_key(store[at].text) for at in example.gold}
-        mined = (
-            at
-            for at in row
-            if at >= 0
-            and at not in (*example.gold, *example.negatives)
-            and premise_key(text := store[at].text) not in gold
-            and not has_answer(answer_tokens(text), answers)
-        )
-        new_examples.append(replace(example, negatives=(*example.negatives, *mined)))
-    return replace(examples, examples=tuple(new_examples))
-
-
 def with_missing_negatives(
     examples: Examples, *, depth: int, progress: ProgressCallback | None = None
 ) -> Examples:
-    """Add hard negatives found by BM25 to the questions without any; see `with_hard_negatives`.
+    """Add hard negatives found by BM25, as DPR does, to the questions without any.
 
-    Where every question has some, or `depth` is 0, nothing is searched, and the pool may be of any size.
+    A passage that contains an answer, or has the text of a gold passage, is no negative. BM25 ranks `depth`
+    passages for each question. Where every question has negatives, or `depth` is 0, nothing is searched, and
+    the pool may be of any size.
 
     Raises:
         EvaluationError: If questions have none, and the pool is too large for BM25 in memory.
     """
-    lacking = tuple(example for example in examples.examples if not example.negatives)
+    store = examples.store
+    lacking = [example.question for example in examples.examples if not example.negatives]
     if not lacking or not depth:
         return examples
     try:
-        mined = with_hard_negatives(replace(examples, examples=lacking), depth=depth, progress=progress)
+        hits = iter(PassageWords(store).search(lacking, k=depth, progress=progress).tolist())
     except EvaluationError as error:
         raise EvaluationError(
             f"{len(lacking):,} of {len(examples):,} questions have no hard negative in the pool, and BM25 "
             f"cannot find any: {error}; depth 0 does without"
         ) from error
-    replacements = iter(mined.examples)
-    return replace(
-        examples,
-        examples=tuple(example if example.negatives else next(replacements) for example in examples.examples),
-    )
+
+    def mined(example: Example) -> Example:
+        answers = [tokens for text in example.answers if (tokens := answer_tokens(text))]
+        gold = {premise_key(store[at].text) for at in example.gold}
+        negatives = tuple(
+            at
+            for at in next(hits)
+            if at >= 0
+            and at not in example.gold
+            and premise_key(text := store[at].text) not in gold
+            and not has_answer(answer_tokens(text), answers)
+        )
+        return replace(example, negatives=negatives)
+
+    complete = tuple(example if example.negatives else mined(example) for example in examples.examples)
+    return replace(examples, examples=complete)
 
 
 def entailed_pairs(
@@ -155,13 +138,13 @@ def entailed_pairs(
     pairs = []
     for example in examples.examples:
         premise = excerpt(examples.store[example.gold[0]].whole, words=words, answers=example.answers)
-        pairs.append(EntailedPair(premise, existence_claim(example.question).text, example.question))
+        pairs.append(EntailedPair(premise, existence_claim(example.question).text))
     texts = dict.fromkeys(
         (fold(pair.premise), fold(pair.hypothesis))
         for pair in nli
         if pair.label == "entailment" and pair.hypothesis.strip()
     )
-    return (*pairs, *(EntailedPair(premise, hypothesis, hypothesis) for premise, hypothesis in texts))
+    return (*pairs, *(EntailedPair(*pair) for pair in texts))
 
 
 def excerpt(text: str, *, words: int, answers: Sequence[str] = (), share: float = 0.0) -> str:

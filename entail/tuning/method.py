@@ -110,7 +110,7 @@ TUNING = Method(
     source=TuningSource,
     preview=preview,
     presets={"paper": PAPER},
-    common=("base", "prompt", "beta", "tuning", "rank", "epochs", "batch_size", "learning_rate"),
+    common=("base", "beta", "words", "tuning", "rank", "epochs", "batch_size", "learning_rate"),
 )
 
 DPR = Method(

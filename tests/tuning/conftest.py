@@ -10,7 +10,7 @@ import pytest
 
 from entail.data.passages.files import Question
 from entail.evaluation.passages.store import PassageStore, store_passages
-from entail.tuning.examples import EntailedPair, Examples, examples_of, with_hard_negatives
+from entail.tuning.examples import EntailedPair, Examples, examples_of, with_missing_negatives
 
 SYLLABLES = [a + b for a in "bdfglmnprst" for b in "aeiou"]
 """The vocabulary of `tiny`."""
@@ -25,7 +25,7 @@ def pairs() -> Callable[..., list[EntailedPair]]:
         entailed_pairs = []
         for _ in range(count):
             words = list(draw.choice(SYLLABLES, size=8, replace=False))
-            entailed_pairs.append(EntailedPair(" ".join(words), " ".join(words[:3]), " ".join(words[1:3])))
+            entailed_pairs.append(EntailedPair(" ".join(words), " ".join(words[:3])))
         return entailed_pairs
 
     return made
@@ -56,7 +56,7 @@ def pool(tmp_path: Path, passages_and_questions: Any) -> PassageStore:
 @pytest.fixture
 def examples(pool: PassageStore, passages_and_questions: Any) -> Examples:
     """Questions with hard negatives over the pool."""
-    return with_hard_negatives(examples_of(pool, passages_and_questions[1]), depth=6)
+    return with_missing_negatives(examples_of(pool, passages_and_questions[1]), depth=6)
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ def masked_tower(base: str = "tiny", *, whole: bool = False) -> MaskedTower:
 def batch(tower: MaskedTower, pairs: list[EntailedPair]) -> Any:
     import torch
 
-    form = Prompts(tower.tokenizer, variant="hypothesis", max_length=32, name="tiny")
+    form = Prompts(tower.tokenizer, max_length=32, name="tiny")
     rows = [form.mask(prompt, beta=1.0, draw=np.random.default_rng(0)) for prompt in form.of(pairs)]
     return [torch.from_numpy(part) for part in form.pad(rows)]
 
