@@ -126,7 +126,7 @@ def ask(port: int, clients: int, seconds: float, texts: Iterator[str]) -> dict[s
             with taking:
                 text = next(texts)
             began = time.perf_counter()
-            body = json.dumps({"texts": [text], "format": "base64"})
+            body = json.dumps({"texts": [text]})
             connection.request("POST", "/encode", body, {"Content-Type": "application/json"})
             answer = connection.getresponse()
             answer.read()

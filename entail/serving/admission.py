@@ -140,13 +140,9 @@ async def _expire_on_disconnect(request: Request, deadline: asyncio.Timeout) -> 
 
 
 def _check_form(request: Request) -> None:
-    """Refuse a query string, a body with GET, and a body that is not plain JSON."""
+    """Refuse a body that is not plain JSON."""
     headers = request.headers
-    if request.url.query:
-        raise _bad_request("expected no query string, found one; put everything into the JSON body")
     if request.method == "GET":
-        if headers.get("content-length", "0") != "0" or "transfer-encoding" in headers:
-            raise _bad_request("expected no body with this method, found one")
         return
     media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != "application/json" or headers.get("content-encoding", "identity") != "identity":

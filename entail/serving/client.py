@@ -166,7 +166,7 @@ class Client:
         raise AssertionError("at least one attempt is made")
 
     def _encode(self, **fields: object) -> messages.EncodeAnswer:
-        request = _make(messages.EncodeRequest, format="base64", **fields)
+        request = _make(messages.EncodeRequest, **fields)
         return self.ask("/encode", request, messages.EncodeAnswer)
 
     def _send(self, path: str, message: BaseModel | None, answers: type[Answer]) -> Answer:

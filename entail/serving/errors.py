@@ -17,7 +17,7 @@ from entail.errors import EntailError, ServingError
 from entail.serving.messages import ErrorDetail, ErrorReply, explain
 
 KINDS: Mapping[str, tuple[int, str]] = {
-    "bad_request": (400, "a query string, a body with GET, a body that ends early"),
+    "bad_request": (400, "a body that ends early, a request that is not HTTP"),
     "bad_json": (400, "a body that is not JSON in UTF-8; NaN and infinity are not JSON"),
     "unauthorized": (401, "a missing or wrong token"),
     "not_found": (404, "an unknown path"),

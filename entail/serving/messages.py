@@ -5,7 +5,6 @@ Nothing is converted: a number is not a text, and an unknown field is an error.
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal, Self
@@ -53,8 +52,6 @@ class Limits:
 LIMITS = Limits()
 
 Floats = NDArray[np.float32]
-Packed = list[list[float]] | str
-"""Vectors as lists of numbers, or as base64 of little-endian 32-bit floats, row by row."""
 
 _KINDS = {
     "too_many": "too_many",
@@ -131,9 +128,6 @@ class EncodeRequest(Message):
         description="Whether to scale vectors to length 1, those of premises by the root of their dimension "
         "where the encoder is by dot product. Leave it out for an encoder of Gaussians.",
     )
-    format: Literal["floats", "base64"] = Field(
-        "floats", description="Numbers, or base64 of little-endian 32-bit floats, row by row."
-    )
 
 
 class EncodeAnswer(Message):
@@ -144,8 +138,8 @@ class EncodeAnswer(Message):
     tower: Tower
     dimension: int = Field(description="Length of a vector.")
     normalised: bool
-    vectors: Packed = Field(description="By `format` of the request; means for an encoder of Gaussians.")
-    log_variances: Packed | None = Field(None, description="Of Gaussians, as `vectors`; else null.")
+    vectors: list[list[float]] = Field(description="Means for an encoder of Gaussians.")
+    log_variances: list[list[float]] | None = Field(None, description="Of Gaussians; else null.")
 
     @classmethod
     def of(
@@ -161,20 +155,20 @@ class EncodeAnswer(Message):
             tower=request.tower,
             dimension=means.shape[1],
             normalised=request.normalised and variances is None,
-            vectors=pack(means, request.format),
-            log_variances=None if variances is None else pack(variances, request.format),
+            vectors=means.tolist(),
+            log_variances=None if variances is None else variances.tolist(),
         )
 
     def array(self) -> Floats:
         """Return the vectors or means, shape (texts, d)."""
-        return unpack(self.vectors, self.dimension)
+        return np.array(self.vectors, dtype=np.float32)
 
     def gaussians(self) -> Gaussians:
         """Return the Gaussians; raise `ServingError` if the encoder makes points."""
         if self.log_variances is None:
             message = f"expected an encoder of Gaussians, found {self.encoder!r}, which makes points"
             raise ServingError(message, field="encoder")
-        return Gaussians(self.array(), unpack(self.log_variances, self.dimension), self.revision)
+        return Gaussians(self.array(), np.array(self.log_variances, dtype=np.float32), self.revision)
 
 
 class SearchRequest(Message):
@@ -343,7 +337,6 @@ class ChainStep(Message):
     chosen: str | None = Field(description="Key of the chosen fact; null where the chain ended.")
     bare: float | None = Field(description="Score of stopping here; null if the scorer never stops.")
     visible: int = Field(description="Scored facts.")
-    joined: int = Field(description="Scored facts made visible by the last choice; all at the first step.")
     candidates: list[ChainCandidate] = Field(description="Best candidates, best first.")
 
 
@@ -363,7 +356,6 @@ class ChainAnswer(CorpusAnswer):
     ranking: list[ChainFact] = Field(
         description="The chain, then scored facts by last score, then the rest by similarity."
     )
-    chosen: list[bool] = Field(description="Whether each fact of `ranking` is in the chain.")
 
 
 class Health(Message):
@@ -382,10 +374,8 @@ class EncoderInfo(Message):
     method: str
     gaussian: bool = Field(description="Whether it makes Gaussians or points.")
     dimension: int | None = Field(description="Length of a vector or mean.")
-    symmetric: bool
     licence: str | None
     loaded: bool = Field(description="Whether its weights are in memory.")
-    waiting: int = Field(description="Texts in its queue.")
 
 
 class CorpusInfo(Message):
@@ -398,14 +388,6 @@ class CorpusInfo(Message):
     active: str = Field(description="Default encoder of the corpus.")
 
 
-class ScorerInfo(Message):
-    """A served scorer of facts."""
-
-    name: str
-    revision: str | None = Field(description="Null while it is not in memory.")
-    method: str = Field(description="`arcf`, as in the answer of `/chain`.")
-
-
 class Info(Message):
     """Version, contents and limits of a server."""
 
@@ -415,7 +397,7 @@ class Info(Message):
     encoders: list[EncoderInfo]
     retrievers: list[str]
     rerankers: list[str]
-    scorers: list[ScorerInfo] = Field(description="Scorers besides `tfidf`.")
+    scorers: list[str] = Field(description="Scorers besides `tfidf`.")
     corpora: list[CorpusInfo]
     limits: Mapping[str, int | float]
 
@@ -432,23 +414,3 @@ class ErrorReply(Message):
     """Answer of a failed request."""
 
     error: ErrorDetail
-
-
-def pack(vectors: Floats, form: Literal["floats", "base64"]) -> Packed:
-    """Return vectors, shape (n, d), in one of the two forms.
-
-    >>> pack(np.ones((1, 2), dtype=np.float32), "floats"), pack(np.ones((1, 2), dtype=np.float32), "base64")
-    ([[1.0, 1.0]], 'AACAPwAAgD8=')
-    """
-    packed: Packed = vectors.tolist()
-    return packed if form == "floats" else base64.b64encode(vectors.astype("<f4").tobytes()).decode("ascii")
-
-
-def unpack(packed: Packed, dimension: int) -> Floats:
-    """Return vectors, shape (n, d), from either form.
-
-    >>> unpack("AACAPwAAgD8=", 2)
-    array([[1., 1.]], dtype=float32)
-    """
-    numbers = np.frombuffer(base64.b64decode(packed), dtype="<f4") if isinstance(packed, str) else packed
-    return np.array(numbers, dtype=np.float32).reshape(-1, dimension)

@@ -27,7 +27,7 @@ from entail.index.lifted import Direction
 from entail.index.protocol import Hits
 from entail.registry.models import active_name
 from entail.runtime.batching import current_call
-from entail.runtime.chains import is_loaded, make_builder, take_builder, take_scorer
+from entail.runtime.chains import make_builder, take_builder, take_scorer
 from entail.runtime.models import model_cache
 from entail.runtime.tasks import finish
 from entail.serving import messages
@@ -234,7 +234,6 @@ def _build_chain(service: Service, request: messages.ChainRequest) -> messages.C
                 chosen=corpus.keys[walk.facts[number]] if number < len(walk.facts) else None,
                 bare=step.stop_score,
                 visible=len(step.candidates),
-                joined=len(step.newly_visible),
                 candidates=[
                     messages.ChainCandidate(**_text(corpus, p), score=score, joined=p in step.newly_visible)
                     for p, score in list(zip(step.candidates, step.scores, strict=True))[: request.candidates]
@@ -243,7 +242,6 @@ def _build_chain(service: Service, request: messages.ChainRequest) -> messages.C
             for number, step in enumerate(walk.steps)
         ],
         ranking=[messages.ChainFact(**_text(corpus, position)) for position in ranking],
-        chosen=[position in walk.facts for position in ranking],
     )
 
 
@@ -292,10 +290,8 @@ def _collect(service: Service) -> messages.Info:
                 method=entry.method,
                 gaussian=entry.gaussian is not None,
                 dimension=entry.space_dimension,
-                symmetric=entry.symmetric,
                 licence=entry.licence,
                 loaded=loaded is not None,
-                waiting=loaded.batcher.waiting if loaded else 0,
             )
         )
     corpora = [
@@ -315,10 +311,7 @@ def _collect(service: Service) -> messages.Info:
         encoders=encoders,
         retrievers=service.retrievers(),
         rerankers=list_rerankers(),
-        scorers=[
-            messages.ScorerInfo(name=n, revision=s.revision if is_loaded(s) else None, method=METHOD)
-            for n, s in _scorers().items()
-        ],
+        scorers=list(_scorers()),
         corpora=corpora,
         limits=asdict(service.limits),
     )

@@ -99,11 +99,9 @@ def ask(
     path: str,
     body: Any = None,
     headers: dict[str, str] | None = None,
-    *,
-    source: str = "127.0.0.1",
 ) -> tuple[int, dict[str, str], bytes]:
     """Return status, headers and body of an HTTP answer."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60, source_address=(source, 0))
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     try:
         connection.request(
             method,

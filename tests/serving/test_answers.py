@@ -54,9 +54,6 @@ def test_encode(served: Served, tower: Any, normalised: bool) -> None:
     reply = served.post("/encode", **fields)
     np.testing.assert_allclose(vectors(reply), expected, atol=1e-5)
     assert reply.json["revision"] == BiEncoder("tiny").revision
-    packed = served.post("/encode", **fields, format="base64")
-    assert isinstance(packed.json["vectors"], str)
-    np.testing.assert_allclose(vectors(packed), expected, atol=1e-5)
 
 
 def change_form(name: str, **fields: Any) -> None:
@@ -178,7 +175,7 @@ def test_claims(served: Served) -> None:
 
 
 def test_replaced_encoder_is_loaded_again(
-    tiny_home: Path, trained: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    trained: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("entail.serving.service.CATALOGUE_SECONDS", 0.0)
     service = Service()

@@ -32,7 +32,6 @@ def test_tfidf_chain(served: Served, grove: dict[str, Any]) -> None:
         inline = client.chain(hypothesis.stem, "ba", facts=grove["facts"], **options)
     assert [fact.position for fact in answer.chain] == list(walk.facts)
     assert [fact.position for fact in answer.ranking] == walk.ranking(hypothesis, around)[:9].tolist()
-    assert answer.chosen == [True] * 4 + [False] * 5
     assert (answer.scorer, answer.revision, answer.method) == ("tfidf", None, "tfidf")
     assert answer.stopped == "length"
     assert [(len(step.candidates), step.bare) for step in answer.steps] == [(2, None)] * 4
@@ -59,9 +58,7 @@ def scorer(monkeypatch: pytest.MonkeyPatch) -> Scorer:
 def test_scorer(scorer: Scorer, served: Served) -> None:
     facts = ["ba be", "ba be bi bo", "ba be bi bo bu da"]
     with Client(served.url) as client:
-        assert [(entry.name, entry.revision, entry.method) for entry in client.info().scorers] == [
-            ("mine", None, "arcf")
-        ]
+        assert client.info().scorers == ["mine"]
         answer = client.chain("ba", "be", facts=facts, least=0)
         assert [fact.text for fact in answer.chain] == facts[:0:-1]
         assert (answer.scorer, answer.revision, answer.method) == ("mine", "mine@1", "arcf")
@@ -70,7 +67,6 @@ def test_scorer(scorer: Scorer, served: Served) -> None:
         assert [step.bare for step in answer.steps] == [0.0, 0.0, 100.0]
         assert (answer.dropped, answer.question_cut) == (0, False)
         assert client.chain("ba", "be", facts=facts, scorer="tfidf").scorer == "tfidf"
-        assert client.info().scorers[0].revision == "mine@1"
     scorer.pairs.by = lambda prefix, candidate: float("nan")  # type: ignore[attr-defined]  # of the fake
     reply = served.post("/chain", question="ba", answer="be", facts=["ba"])
     assert (reply.status, reply.error["kind"]) == (500, "internal")

@@ -12,7 +12,7 @@ from entail.serving.client import MAX_RETRY_SECONDS, Client
 from entail.serving.messages import EncodeAnswer, EncodeRequest
 
 TOKEN = "a-token-of-some-length"
-REQUEST = EncodeRequest(texts=["a", "b"], format="base64")
+REQUEST = EncodeRequest(texts=["a", "b"])
 ANSWER = EncodeAnswer.of(np.eye(2, 3, dtype=np.float32), REQUEST, encoder="e", revision="e@1").model_dump()
 
 
@@ -39,7 +39,7 @@ def test_encode() -> None:
     api_client, requests, _ = client(ANSWER)
     np.testing.assert_array_equal(api_client.encode(("a", "b"), tower="premise"), np.eye(2, 3))
     fields = {"texts": ["a", "b"], "encoder": None, "tower": "premise", "normalised": True}
-    assert json.loads(requests[0].content) == fields | {"format": "base64"}
+    assert json.loads(requests[0].content) == fields
     assert requests[0].headers["authorization"] == f"Bearer {TOKEN}"
 
 

@@ -10,7 +10,6 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -138,12 +137,3 @@ def test_sigterm(tiny_home: Path, tmp_path: Path, workers: int) -> None:
     assert process.returncode == 0
     assert json.loads(out) == {"stopped": True}
     assert TOKEN not in errors
-
-
-def test_bench_counts_texts_and_refusals(load_script: Callable[[str], ModuleType], served: Served) -> None:
-    script = load_script("bench_serving")
-    figures = script.ask(served.port, 3, 0.3, iter([f"ba be {number}" for number in range(10_000)]))
-    count = sum(len(texts) for texts, _ in served.encoder.calls) - 1  # one text warmed the encoder
-    assert figures["texts"] == count >= 3
-    with pytest.raises(SystemExit):
-        script.ask(served.port, 2, 0.3, iter([" "] * 9))

@@ -26,30 +26,21 @@ FIELDS = [
     ("/encode", {"texts": [3]}, 422, "invalid", "texts.0"),
     ("/encode", {"texts": ["ba"] * 257}, 422, "too_many", "texts"),
     ("/encode", {"texts": ["x" * 10_001]}, 422, "too_long", "texts.0"),
-    ("/encode", {"texts": ["x" * 10_000] * 51}, 422, "too_many", "texts"),
-    ("/encode", {"normalised": 1}, 422, "invalid", "normalised"),
     ("/encode", {"normalised": True, "encoder": "mine"}, 422, "invalid", "normalised"),
     ("/encode", {"encoder": "../../etc/passwd"}, 404, "unknown_encoder", None),
     ("/encode", {"y" * 5_000: 1}, 422, "invalid", "y" * 60),
-    ("/search", {"k": 1_001}, 422, "too_many", "k"),
     ("/search", {"k": 10**400}, 422, "too_many", "k"),
     ("/search", {"queries": ["ba"] * 41, "k": 500}, 422, "too_many", "k"),
     ("/search", {"premises": ["ba"] * 2_001}, 422, "too_many", "premises"),
     ("/search", {"corpus": "grove"}, 422, "invalid", "corpus"),
-    ("/search", {"premises": None}, 422, "invalid", "corpus"),
     ("/search", {"premises": None, "corpus": "'; DROP TABLE corpora; --"}, 404, "unknown_corpus", "corpus"),
     ("/search", {"retriever": "org/model"}, 404, "unknown_encoder", "retriever"),
-    ("/search", {"direction": "entails"}, 422, "invalid", "direction"),
     ("/search", {"retriever": "tiny", "direction": "entails"}, 422, "invalid", "direction"),
-    ("/search", {"reranker": "none"}, 404, "unknown_encoder", None),
     ("/search", {"reranker": "none", "queries": ["ba"] * 17}, 422, "too_many", "queries"),
     ("/search", {"reranker": "none", "direction": "entails"}, 422, "invalid", "reranker"),
     ("/direction", {"second": ["ba", "be"]}, 422, "invalid", "second"),
     ("/direction", {"encoder": "tiny"}, 422, "invalid", "encoder"),
-    ("/direction", {"encoder": "nowhere"}, 404, "unknown_encoder", None),
     ("/claim", {"answers": ["Rome", "Paris"]}, 422, "invalid", "answers"),
-    ("/chain", {"corpus": "grove"}, 422, "invalid", "corpus"),
-    ("/chain", {"k": 301}, 422, "too_many", "k"),
     ("/chain", {"scorer": "tiny"}, 404, "unknown_encoder", None),
 ]
 
@@ -71,32 +62,20 @@ GOOD_BODY = json.dumps(GOOD["/encode"]).encode()
 BODIES = {
     "empty": (b"", 422),
     "not JSON": (b"{'texts'}", 400),
-    "two documents": (GOOD_BODY * 2, 400),
     "brackets": (b"[" * 100_000, 400),
-    "depth": (b'{"texts": ' + b"[" * 900 + b"]" * 900 + b"}", 400),
     "NaN": (b'{"texts": NaN}', 400),
-    "infinity": (b'{"texts": [-Infinity]}', 400),
-    "digits": (b"1" * 5_000, 400),
     "surrogate": (b'{"texts": ["\\ud800"]}', 400),
-    "surrogate as a name": (b'{"\\udfff": 1}', 400),
     "not UTF-8": (b'{"texts": ["\x80"]}', 400),
-    "UTF-16": (GOOD_BODY.decode().encode("utf-16"), 400),
     "no object": (b"null", 422),
 }
 Sent = tuple[str, str, bytes | None, dict[str, str], int, str]
 FORMS: list[Sent] = [
     *(("POST", "/encode", body, JSON, status, "") for body, status in BODIES.values()),
-    ("POST", "/encode", GOOD_BODY, {}, 415, "media_type"),
     ("POST", "/encode", GOOD_BODY, {"Content-Type": "text/plain"}, 415, "media_type"),
     ("POST", "/encode", gzip.compress(b"0" * 10**7), {**JSON, "Content-Encoding": "gzip"}, 415, "media_type"),
     ("POST", "/encode", b'{"texts": ["' + b"x" * 2**21 + b'"]}', JSON, 413, "too_large"),
-    ("POST", "/encode?k=3", GOOD_BODY, JSON, 400, "bad_request"),
-    ("GET", "/info?token=x", None, {}, 400, "bad_request"),
-    ("GET", "/health", b"{}", JSON, 400, "bad_request"),
     ("GET", "/encode", None, {}, 405, "method"),
-    ("SPAM", "/info", None, {}, 405, "method"),
     ("POST", "/encode/", GOOD_BODY, JSON, 404, "not_found"),
-    ("GET", "/health/%2e%2e", None, {}, 404, "not_found"),
     ("GET", "/docs", None, {}, 404, "not_found"),
 ]
 
@@ -116,15 +95,13 @@ HEAD = b"POST /encode HTTP/1.1\r\nHost: x\r\n"
 @pytest.mark.parametrize(
     "raw",
     [
-        b"\r\n\r\n",
         b"\x16\x03\x01\x02\x00\x01\x00",
         b"POST /encode HTTP/9.9\r\n\r\n",
         HEAD + b"Content-Length: -1\r\n\r\n",
         HEAD + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\nab",
-        HEAD + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n",
         HEAD + b"X: " + b"a" * 200_000 + b"\r\n\r\n",
     ],
-    ids=range(7),
+    ids=range(5),
 )
 def test_malformed_http(served: Served, raw: bytes) -> None:
     with socket.create_connection(("127.0.0.1", served.port), timeout=SOON) as connection:
