@@ -41,9 +41,6 @@ def serve(
         "Encoder to serve, loaded at the start; repeat for more.  [default: all installed]",
         "NAME",
     ] = None,
-    workers: Annotated[
-        int, typer.Option(min=1, help="Processes; each loads its own copy of the encoders.", metavar="N")
-    ] = 1,
 ) -> Report:
     """Serve the HTTP API: encode, search, health, info; stop it with Ctrl+C.
 
@@ -51,7 +48,7 @@ def serve(
     """
     from entail.serving.app import serve as run
 
-    run(host=host, port=port, encoders=encoder or (), workers=workers)
+    run(host=host, port=port, encoders=encoder or ())
     return Report(data={"stopped": True}, text="stopped")
 
 

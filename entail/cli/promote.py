@@ -34,9 +34,7 @@ def promote(
     corpus: Annotated[str | None, "Only for this corpus of the app; default: all corpora.", "NAME"] = None,
     back: Annotated[bool, "Restore what was active before."] = False,
     anyway: Annotated[bool, "Also without a comparison, or if it does worse."] = False,
-    role: Annotated[
-        Role | None, "With --back: the role to roll back, if models of several roles were promoted."
-    ] = None,
+    role: Annotated[Role | None, "With --back: the role to roll back, instead of that of retrievers."] = None,
 ) -> Report:
     """Make a model the active one of its role; open pages follow within seconds.
 
@@ -53,7 +51,9 @@ def promote(
     premises_of_corpus = _corpus(corpus)
     corpus = premises_of_corpus.name if premises_of_corpus else None  # it may be given by its id
     if back:
-        roll_back(corpus, role=_role_to_roll_back(role, corpus), by=login_name())
+        if corpus is not None and role not in (None, "retriever"):
+            raise SettingsError(f"the model for {role} is the same for all corpora; leave out --corpus")
+        roll_back(corpus, role=role or "retriever", by=login_name())
         return _active(corpus)
     if encoder is None:
         return _active(corpus)
@@ -86,20 +86,6 @@ def promote(
         data=pointer.to_json() | ({"known": card_rows} if model_role != "retriever" else {}),
         text="\n\n".join(filter(None, lines)),
     )
-
-
-def _role_to_roll_back(role: Role | None, corpus: str | None) -> Role:
-    from entail.registry.pointers import current_pointer
-    from entail.training.method import ROLES
-
-    if corpus is not None:
-        if role not in (None, "retriever"):
-            raise SettingsError(f"the model for {role} is the same for all corpora; leave out --corpus")
-        return "retriever"
-    promoted = [name for name in ROLES if current_pointer(role=name) is not None]
-    if role is None and len(promoted) > 1:
-        raise SettingsError(f"expected --role {' or '.join(promoted)}: models of each were promoted")
-    return role or (promoted[0] if promoted else "retriever")
 
 
 def _comparison(

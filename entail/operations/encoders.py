@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -21,10 +20,6 @@ from entail.training.cards.metadata import ModelFacts, read_facts
 
 DEFAULT = "all other corpora"
 """Stands for the default pointer among the names of corpora."""
-
-_HEADER = re.compile(r"\A---\n.*?\n---", re.DOTALL)
-_DATA_SETS = re.compile(r"^datasets:[ \t]*\n((?:[ \t]*- .+\n)+)", re.MULTILINE)
-_ITEM = re.compile(r"^[ \t]*- ['\"]?(.+?)['\"]?[ \t]*$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -150,9 +145,12 @@ def data_sets(card: str) -> tuple[str, ...] | None:
     >>> data_sets("---\nlicense: mit\ndatasets:\n- snli\n- 'eli5'\n---\n# A model")
     ('snli', 'eli5')
     """
-    header = _HEADER.match(card)
-    listed = _DATA_SETS.search(header[0]) if header else None
-    return tuple(_ITEM.findall(listed[1])) if listed else None
+    from huggingface_hub import ModelCard
+
+    with contextlib.suppress(Exception):  # a card is anybody's text
+        if card.startswith("---") and isinstance(listed := ModelCard(card).data.datasets, list):
+            return tuple(listed)
+    return None
 
 
 def _corpora_by_encoder(corpora: Iterable[str]) -> dict[str, tuple[str, ...]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import signal
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -27,7 +26,6 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 CONNECTIONS = 800
 """Open connections from which on requests get a 503; with files, below the 1,024 that many systems allow."""
 
-_ENCODERS = "ENTAIL_SERVE_ENCODERS"
 _log = logging.getLogger("entail.serving")
 _BEARER = HTTPBearer(
     scheme_name="token",
@@ -76,9 +74,7 @@ def create_app(service: Service | None = None, *, token: str | None = None) -> F
     return app
 
 
-def serve(
-    *, host: str = "127.0.0.1", port: int = PORT, encoders: Sequence[str] = (), workers: int = 1
-) -> None:
+def serve(*, host: str = "127.0.0.1", port: int = PORT, encoders: Sequence[str] = ()) -> None:
     """Serve until SIGTERM or Ctrl+C; pending requests are answered first.
 
     Args:
@@ -86,7 +82,6 @@ def serve(
         port: Port to listen at; 0 for any free one.
         encoders: Names of the encoders to serve; the first is the default if no encoder is active. By
             default all of the installation.
-        workers: Number of processes, each with its own copy of the encoders.
 
     Raises:
         SettingsError: If the address is in use or unknown.
@@ -98,21 +93,18 @@ def serve(
 
     for name in encoders:
         resolve(name)
-    if host not in LOOPBACK and load_settings().serve_token is None:
+    token = load_settings().serve_token
+    if host not in LOOPBACK and token is None:
         _log.warning("anybody who reaches %s can ask: set ENTAIL_SERVE_TOKEN, or listen at 127.0.0.1", host)
-    # Worker processes create the application themselves, from the environment.
-    os.environ[_ENCODERS] = "\n".join(encoders)
     # uvicorn raises the signal again when it is done, for the handler before its own.
     before = signal.signal(signal.SIGTERM, lambda number, frame: None)
     try:
         uvicorn.run(
-            "entail.serving.app:app_from_environment",
-            factory=True,
+            create_app(Service(tuple(encoders) or None), token=token),
             http="h11",
             ws="none",
             host=host,
             port=port,
-            workers=workers,
             access_log=False,
             server_header=False,
             limit_concurrency=CONNECTIONS,
@@ -124,9 +116,3 @@ def serve(
         raise SettingsError(message) from None
     finally:
         signal.signal(signal.SIGTERM, before)
-
-
-def app_from_environment() -> FastAPI:
-    """Return the API with token, encoders and data folder of the environment."""
-    names = tuple(name for name in os.environ.get(_ENCODERS, "").split("\n") if name)
-    return create_app(Service(names or None), token=load_settings().serve_token)

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 from entail.encoders.gaussian.distributions import Gaussians
 from entail.errors import ServingError
 from entail.serving import messages
-from entail.serving.messages import Tower, Way
+from entail.serving.messages import Tower
 
 Answer = TypeVar("Answer", bound=BaseModel)
 
@@ -85,43 +85,12 @@ class Client:
         """Return one Gaussian a text, in order."""
         return self._encode(texts=texts, encoder=encoder, normalised=False).gaussians()
 
-    def search(
-        self,
-        queries: Sequence[str],
-        *,
-        corpus: str | None = None,
-        premises: Sequence[str] | None = None,
-        retriever: str | None = None,
-        direction: Way | None = None,
-        reranker: str | None = None,
-        k: int = 10,
-        exclude_own: bool = False,
-    ) -> messages.SearchAnswer:
-        """Return the k nearest premises of each query.
+    def search(self, queries: Sequence[str], **options: Any) -> messages.SearchAnswer:  # noqa: ANN401 - fields of the request
+        """Return the nearest premises of each query, from a `corpus` by name or from `premises`.
 
-        Args:
-            queries: Texts to search for.
-            corpus: Name of a corpus; this or `premises`.
-            premises: Premises to search.
-            retriever: Name of a retriever; by default the encoder active for the corpus, or with `direction`
-                the first encoder of Gaussians.
-            direction: With an encoder of Gaussians: premises that entail a query (`entails`, the default), or
-                that it entails (`entailed`).
-            reranker: Re-ranker that reads the nearest premises of each query again.
-            k: Hits a query.
-            exclude_own: Whether to leave a query's own text out of its hits.
+        The options are the other fields of `messages.SearchRequest`, such as `k` and `retriever`.
         """
-        request = _make(
-            messages.SearchRequest,
-            queries=queries,
-            corpus=corpus,
-            premises=premises,
-            retriever=retriever,
-            direction=direction,
-            reranker=reranker,
-            k=k,
-            exclude_own=exclude_own,
-        )
+        request = _make(messages.SearchRequest, queries=queries, **options)
         return self.ask("/search", request, messages.SearchAnswer)
 
     def direction(

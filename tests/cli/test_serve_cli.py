@@ -2,7 +2,6 @@
 
 import json
 import logging
-import os
 import socket
 from pathlib import Path
 
@@ -12,11 +11,6 @@ from entail.cli import main
 from entail.errors import SettingsError
 from entail.serving.app import serve
 from entail.settings import load_settings
-
-
-@pytest.fixture(autouse=True)
-def _no_encoders_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ENTAIL_SERVE_ENCODERS", "")
 
 
 def test_unknown_encoder(tiny_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -49,7 +43,6 @@ def test_warning_without_a_token(
     monkeypatch.setattr(uvicorn.Server, "run", run)
     monkeypatch.setattr(uvicorn.Config, "configure_logging", lambda self: None)
     assert main(["serve", "--encoder", "tiny", "--encoder", "other"]) == 0
-    assert os.environ["ENTAIL_SERVE_ENCODERS"] == "tiny\nother"
     assert not caplog.records
     with caplog.at_level(logging.WARNING):
         serve(host="0.0.0.0")

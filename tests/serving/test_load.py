@@ -108,12 +108,11 @@ def test_shutdown_answers_pending_requests(served: Served) -> None:
     assert not served.thread.is_alive()
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_sigterm(tiny_home: Path, tmp_path: Path, workers: int) -> None:
+def test_sigterm(tiny_home: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    options = ["--port", str(port), "--encoder", "tiny", "--workers", str(workers), "--json"]
+    options = ["--port", str(port), "--encoder", "tiny", "--json"]
     process = subprocess.Popen(
         [sys.executable, "-m", "entail", "serve", *options],
         env={**os.environ, "ENTAIL_SERVE_TOKEN": TOKEN},
