@@ -36,7 +36,7 @@ import typer
 from entail.cli import console
 from entail.version import __version__
 
-_PARTS = ("answer", "encoders", "evaluate", "jobs", "operations", "promote", "rank", "train", "trees")
+_PARTS = ("answer", "encoders", "evaluate", "jobs", "operations", "promote", "rank", "train")
 
 
 def _print_version(is_requested: bool) -> None:

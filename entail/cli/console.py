@@ -194,57 +194,40 @@ def table(header: Sequence[str] | None, rows: Sequence[Sequence[object]]) -> str
 
 
 def describe(data: Mapping[str, Any]) -> str:
-    """Return data for a person: values as rows, records of the same fields as tables, without what is empty.
+    """Return data for a person: values as rows, records as tables, without what is empty.
 
-    >>> print(describe({"queries": 3, "missing": [], "mine": {"MAP": 0.5}, "base": {"MAP": 0.25}}))
+    >>> print(describe({"queries": 3, "missing": [], "by_role": {"a": {"MAP": 0.5}, "b": {"MAP": 0.25}}}))
     queries  3
     <BLANKLINE>
-          mine   base
-    MAP  0.500  0.250
+    by role    MAP
+    a        0.500
+    b        0.250
     """
     values: list[tuple[str, str]] = []
     parts: list[str] = []
-    records: dict[str, Mapping[str, Any]] = {}
     for name, value in data.items():
-        title = name.replace("_", " ")
-        if records and not (isinstance(value, Mapping) and list(value) == list(next(iter(records.values())))):
-            parts.append(_records(records))
-            records = {}
+        title = str(name).replace("_", " ")
         if value in (None, "", [], (), {}):
             continue
-        match value:
-            case Mapping() if not any(map(_is_nested, value.values())):
-                records[title] = value
-            case Mapping():
-                parts.append(f"{title}\n{describe(value)}")
-            case [Mapping(), *_] if any(_is_nested(part) for record in value for part in record.values()):
-                parts += [f"{title} {number}\n{describe(record)}" for number, record in enumerate(value, 1)]
-            case [Mapping(), *_]:
-                parts.append(_records({str(number): record for number, record in enumerate(value, 1)}, title))
-            case _:
-                values.append((title, _cell(value)))
-    parts += [_records(records)] if records else []
+        if isinstance(value, list) and isinstance(value[0], Mapping):
+            value = dict(enumerate(value, start=1))
+        if not isinstance(value, Mapping):
+            values.append((title, _cell(value)))
+        elif all(_is_record(record) for record in value.values()):
+            fields = list(dict.fromkeys(field for record in value.values() for field in record))
+            rows = [[str(key), *map(record.get, fields)] for key, record in value.items()]
+            parts.append(table([title, *(field.replace("_", " ") for field in fields)], rows))
+        else:
+            parts.append(f"{title}\n{describe(value)}")
     return "\n\n".join([*([table(None, values)] if values else []), *parts])
 
 
-def _is_nested(value: object) -> bool:
-    """Return whether a value is a mapping, or a list of some."""
-    return isinstance(value, Mapping) or (isinstance(value, list) and any(map(_is_nested, value)))
-
-
-def _records(records: Mapping[str, Mapping[str, Any]], title: str = "") -> str:
-    """Return records as a table, one a row; of one or two, one a column."""
-    fields = list(dict.fromkeys(name for record in records.values() for name in record))
-    names = [name.replace("_", " ") for name in fields]
-    if not title and len(records) == 1:
-        ((title, record),) = records.items()
-        return f"{title}\n{describe(record)}"
-    if title or len(records) > 2:
-        rows = [[key, *(record.get(name) for name in fields)] for key, record in records.items()]
-        return table([title, *names], rows)
-    columns = zip(*([record.get(name) for name in fields] for record in records.values()), strict=True)
-    rows = [[name, *column] for name, column in zip(names, columns, strict=True)]
-    return table(["", *records], rows)
+def _is_record(value: object) -> bool:
+    """Return whether a value is a mapping of single values and lists of them."""
+    parts = value.values() if isinstance(value, Mapping) else ({},)
+    return not any(
+        isinstance(part[0] if isinstance(part, list) and part else part, Mapping) for part in parts
+    )
 
 
 def login_name() -> str:

@@ -23,16 +23,7 @@ from entail.settings import load_settings, refuse_in_demo
 
 @dataclass(frozen=True)
 class PullResult:
-    """Pulled model.
-
-    Attributes:
-        entry: Its catalogue entry; None for a cross-encoder.
-        name: Local name.
-        revision: Revision of its weights.
-        repo: Hub id.
-        commit: Pulled commit.
-        files: Name -> bytes, by name.
-    """
+    """Pulled model under its local name, with the bytes of each file; `entry` is None for a cross-encoder."""
 
     entry: EncoderEntry | None
     name: str

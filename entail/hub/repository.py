@@ -23,16 +23,10 @@ _RECORD = "entail.json"
 
 @dataclass(frozen=True)
 class PushResult:
-    """Push, or its plan.
+    """Push, or its plan, which has neither `url` nor `commit`.
 
-    Attributes:
-        repo: Hub id.
-        files: Name -> bytes, by name.
-        card: README.md of the repository.
-        people: Names of authors in the files.
-        removed: Deleted files of an earlier push.
-        url: URL of the commit; None for a dry run.
-        commit: Revision of the commit; None for a dry run.
+    `files` has the bytes of each file, `people` the authors named in them, `removed` the files of an earlier
+    push that are gone.
     """
 
     repo: str

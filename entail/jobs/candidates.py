@@ -34,13 +34,7 @@ _MIN_TREES = 3
 
 @dataclass(frozen=True)
 class Candidate:
-    """Model of a finished job.
-
-    Attributes:
-        job: The job.
-        revision: Present revision of the model; None if it is gone.
-        evaluation: Comparison with the model that was active at the time.
-    """
+    """Model of a finished job: its present revision, and how it compared with what was active then."""
 
     job: Job
     revision: str | None

@@ -88,9 +88,6 @@ class Jobs:
         trainer = method(method_name)
         config = config_of(trainer.config, config) if isinstance(config, Mapping) else config
         source = config_of(trainer.source, source) if isinstance(source, Mapping) else source
-        for value, kind in ((config, trainer.config), (source, trainer.source)):
-            if not isinstance(value, kind):
-                raise JobError(f"{trainer.name}: expected a {kind.__name__}, found a {type(value).__name__}")
         now = datetime.now(UTC)
         spec = JobSpec(
             id=f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(3)}",

@@ -43,10 +43,9 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Active:
-    """Active model of a role, or of a corpus.
+    """Active model of a role, or of a corpus; its name is empty where no model of the role is installed.
 
     Attributes:
-        encoder: Name of the model; empty where no model of the role is installed.
         revision: Revision of the model; empty where it is unknown before a download.
         premise_revision: Revision of the premise vectors that the index is made of.
         pointer: Pointer in force, also where its model cannot be used; None for the packaged model.

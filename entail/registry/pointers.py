@@ -33,8 +33,6 @@ class Pointer:
         corpus: Name of the corpus; None for the default.
         encoder: Name of the model; None where a rollback left no pointer.
         premise_revision: Revision of the premise vectors that the index is made of; empty outside retrieval.
-        by: Author of the move.
-        at: Time of the move, UTC.
         evaluation: Comparison with the model that was active (`PairedComparison.to_json`).
         previous: Number of the move that a rollback restores; 0 for none.
         rolled_back: Number of the move that this rollback took back.

@@ -233,6 +233,6 @@ def test_a_report_describes_its_data(capsys: pytest.CaptureFixture[str]) -> None
     assert run(lambda: Report(data)) == 0
     assert capsys.readouterr().out.split("\n") == [
         *("MAP      0.368", "queries  16,472", ""),
-        *("by role", "         a   b", "n        1  20", "MAP  0.500", ""),
+        *("by role   n    MAP", "a         1  0.500", "b        20", ""),
         *("moves  by", "1      Ann", "2      Bob", ""),
     ]

@@ -213,7 +213,6 @@ def test_names_are_unique(jobs: Jobs, submit: Submit, run: Run) -> None:
         (("aeenc", {"rank": 0}, {"from_log": "x"}), TrainingError, "rank: "),
         (("aeenc", {}, {}), SettingsError, "--from-log"),
         (("aeenc", {}, {"trees": "/no/trees", "corpus": "/no/c"}), JobError, "/no/c"),
-        (("fifth", 3, {}), JobError, "FifthConfig"),
     ],
 )
 def test_invalid_submission(
